@@ -1,0 +1,91 @@
+import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
+import type { FieldErrors } from '../validation/field-errors.ts'
+
+/**
+ * A kind as data: all that the registry, discovery, OpenAPI and kubectl need to know about it.
+ * One file per kind in `resources/` exports one of these; a CRD becomes the same at run time.
+ */
+export interface ResourceDefinition {
+  group: string
+  version: string
+  kind: string
+  plural: string
+  singular: string
+  namespaced: boolean
+  shortNames?: string[]
+  categories?: string[]
+  /** Default: all eight. Sorted as discovery shows them. */
+  verbs?: Verb[]
+  /** Name of the type in the generated schemas, e.g. `io.k8s.api.core.v1.Pod`. */
+  schema: string
+  /** Columns after those of a Table; without it Name and Created At. */
+  columns?: Column[]
+  /** One cell per column. `nowMs` is the clock's, for ages. */
+  cells?(object: KubeObject, nowMs: number): unknown[]
+  /** Field selectors besides metadata.name and metadata.namespace; a value is always a string. */
+  selectableFields?: Record<string, (object: KubeObject) => string>
+  /** `status: true`: has a status subresource, so that main writes keep the old status, and status writes the old spec. */
+  subresources?: { status?: boolean; scale?: boolean }
+  /** Subresources served by their own handlers (binding, log, eviction …), for discovery. */
+  extraSubresources?: SubresourceEntry[]
+  strategy: Strategy
+  /** A complete, valid manifest: the data-driven tests create, patch and delete it. */
+  example: KubeObject
+}
+
+export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch'
+
+export interface SubresourceEntry {
+  name: string
+  kind: string
+  /** When they differ from the resource's own. */
+  group?: string
+  version?: string
+  verbs: string[]
+}
+
+export interface Column {
+  name: string
+  type: 'string' | 'integer' | 'number' | 'boolean' | 'date'
+  format?: string
+  description: string
+  /** 0 always shown; 1 only with `-o wide`. */
+  priority?: number
+}
+
+/** What every strategy function is told besides the object. */
+export interface StrategyContext {
+  nowMs: number
+  featureGates: FeatureGates
+  namespace?: string
+  /** Present for a write of a subresource. */
+  subresource?: string
+}
+export interface FeatureGates {
+  enabled(name: string): boolean
+}
+
+/** Upstream's rest.*Strategy: optional, synchronous. Objects are the request's own and may be changed in place; `old` may not. */
+export interface Strategy {
+  /** Fills in what the client left out; runs on every decoded body and patch result, before validation. */
+  applyDefaults?(object: KubeObject, context: StrategyContext): void
+  /** Before validation of a create: clears or sets what the server owns (e.g. status). */
+  prepareForCreate?(object: KubeObject, context: StrategyContext): void
+  prepareForUpdate?(object: KubeObject, old: KubeObject, context: StrategyContext): void
+  validate?(object: KubeObject, errors: FieldErrors, context: StrategyContext): void
+  validateUpdate?(object: KubeObject, old: KubeObject, errors: FieldErrors, context: StrategyContext): void
+  /** Texts of Warning headers. */
+  warnings?(object: KubeObject, old: KubeObject | undefined, context: StrategyContext): string[]
+  /** How many seconds a delete lets the object live on; undefined: gone at once (upstream's CheckGracefulDelete). */
+  checkGracefulDelete?(object: KubeObject, options: DeleteOptions): number | undefined
+  /** Name rule for create; default: DNS-1123 subdomain. Returns messages. */
+  validateName?(name: string, options: { prefix: boolean }): string[]
+  /** Default true: an update without resourceVersion overwrites. */
+  allowUnconditionalUpdate?: boolean
+  /** Default false: PUT of an absent name creates it. */
+  allowCreateOnUpdate?: boolean
+  /** Whether metadata.generation is kept; `changed` tells if it rises by one. */
+  generation?: { changed(object: KubeObject, old: KubeObject): boolean }
+  /** Default false: a finished delete answers with a Status; true: with the object. */
+  returnsDeletedObject?: boolean
+}

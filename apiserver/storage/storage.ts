@@ -1,0 +1,87 @@
+/**
+ * The waist below the API: keys, strings, revisions. etcd's semantics, so that etcd itself can be one of the engines.
+ * A value is an object's JSON *without* resourceVersion, which is the revision of the last write of its key.
+ *
+ * One global revision order: every successful `put` and `delete` takes the next revision.
+ * Keys are `/registry/<group or core>/<resource>/<namespace>/<name>` (cluster-scoped: without the namespace).
+ */
+export interface Storage {
+  /** Revision of the last write; 0... never: an empty store starts at 1. */
+  revision(): number
+  get(key: string): Promise<Entry | undefined>
+  /** Entries with `prefix` in key order, as they were at `revision` (default: now). Throws {@link CompactedError} below the compacted revision. */
+  list(options: ListOptions): Promise<ListResult>
+  put(options: PutOptions): Promise<WriteResult>
+  delete(options: DeleteEntryOptions): Promise<WriteResult>
+  /**
+   * Delivers every write after `afterRevision` (default: from now) under `prefix`, in revision order, in one call of `onEvents` per batch.
+   * An engine that lives in this process calls it before the write's promise resolves.
+   * Throws {@link CompactedError} synchronously when the history is gone. A watcher that cannot be kept up with is ended with `onEnd(error)`.
+   */
+  watch(options: WatchOptions): StorageWatch
+  /** Forgets the history below `revision`: lists and watches from before it fail. */
+  compact(revision: number): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Entry {
+  key: string
+  value: string
+  /** Revision of the last write of this key: the object's resourceVersion. */
+  revision: number
+}
+
+export interface ListOptions {
+  prefix: string
+  /** Exclusive. */
+  startAfter?: string
+  limit?: number
+  revision?: number
+}
+export interface ListResult {
+  entries: Entry[]
+  /** The revision that the list shows. */
+  revision: number
+  /** Entries after the last one returned. */
+  remaining: number
+}
+
+export interface PutOptions {
+  key: string
+  value: string
+  /** `'absent'`: create only. A number: only if the key is at that revision. Losing is a result, not an exception. */
+  expect: 'absent' | number
+}
+export interface DeleteEntryOptions {
+  key: string
+  expect?: number
+}
+export type WriteResult = { ok: true; revision: number } | { ok: false; current: Entry | undefined }
+
+export interface WatchOptions {
+  prefix: string
+  afterRevision?: number
+  onEvents(events: readonly StorageEvent[]): void
+  onEnd?(error?: Error): void
+}
+export interface StorageWatch {
+  close(): void
+}
+export interface StorageEvent {
+  type: 'put' | 'delete'
+  key: string
+  /** Revision of this write. */
+  revision: number
+  /** New value; absent for a delete. */
+  value?: string
+  /** What the key held before, with its revision. */
+  previous?: { value: string; revision: number }
+}
+
+export class CompactedError extends Error {
+  readonly compactedRevision: number
+  constructor(compactedRevision: number) {
+    super(`required revision has been compacted; the oldest is ${compactedRevision}`)
+    this.compactedRevision = compactedRevision
+  }
+}

@@ -1,0 +1,35 @@
+import type { LifecycleHandler } from '../../shared/api/types.ts'
+import type { ContainerRuntime } from '../runtime/container-runtime.ts'
+
+/** What probes and hooks can do, written once. Probes add thresholds; hooks add a deadline and the termination reason. */
+export interface ActionHandler {
+  run(action: Action, target: ActionTarget, options: ActionOptions): Promise<ActionResult>
+}
+export type Action = LifecycleHandler & { grpc?: { port: number; service?: string } }
+export interface ActionTarget {
+  runtime: ContainerRuntime
+  containerId: string
+  podIP: string
+  /** Named ports of the container. */
+  ports: { name?: string; containerPort: number }[]
+}
+export interface ActionOptions {
+  timeoutMs?: number
+  /** Extra environment of an exec action. */
+  env?: Record<string, string>
+  /** Headers that replace those of the same name in an httpGet action. */
+  headers?: Record<string, string>
+  /** `kube-lifecycle/1.36` or `kube-probe/1.36`, and what else differs between hooks and probes. */
+  userAgent: string
+  purpose: 'hook' | 'probe'
+  signal?: AbortSignal
+}
+export interface ActionResult {
+  outcome: 'success' | 'failure' | 'timeout' | 'error'
+  /** Output of the command, or body of the answer; bounded. */
+  output: string
+  exitCode?: number
+  httpStatus?: number
+  /** In upstream's words, for events. */
+  message: string
+}

@@ -1,0 +1,141 @@
+/**
+ * The waist below the kubelet: CRI's verbs, fewer. It knows no probe, hook, phase or HTTP; the kubelet knows no process.
+ * Everything here survives the kubelet: a kubelet that starts again finds its sandboxes and containers with `list`.
+ */
+export interface ContainerRuntime {
+  /** Name and version, shown in the node's status (`containerRuntimeVersion`). */
+  readonly version: string
+  capabilities(): RuntimeCapabilities
+  /** What an image is on this machine. Throws {@link ImageError} when it cannot be had. `onPulling` is called if there is something to wait for. */
+  resolveImage(image: string, options: { policy: string; signal?: AbortSignal }): Promise<ResolvedImage>
+  startSandbox(sandbox: SandboxConfig): Promise<Sandbox>
+  /** Ends what is left of the pod's processes and frees its address. Idempotent. */
+  stopSandbox(sandboxId: string): Promise<void>
+  /** Forgets the sandbox, its containers and their files. Idempotent. */
+  removeSandbox(sandboxId: string): Promise<void>
+  /** Starts the process. Throws {@link StartError} when it cannot be executed; the container is then listed as exited with 128. */
+  startContainer(container: ContainerConfig): Promise<ContainerRecord>
+  /**
+   * Idempotent: already exited → resolves. Sends `signal` once to the main process, waits up to `gracePeriodMs`, then SIGKILL to all of it; resolves when reaped.
+   * `onSignal` is told each signal as it is sent, for the termination record.
+   */
+  stopContainer(containerId: string, options: { signal: string; gracePeriodMs: number; onSignal?: (signal: string) => void }): Promise<void>
+  /** Removes an exited container's record (and, with `logs`, its log file). Idempotent. */
+  removeContainer(containerId: string, options?: { logs?: boolean }): Promise<void>
+  /** Runs a command beside the container's process, as a hook or exec probe does. Never throws for a command that fails: see `outcome`. */
+  execSync(containerId: string, options: ExecOptions): Promise<ExecResult>
+  /** All sandboxes and containers, running and exited, oldest first: the truth after a restart. */
+  list(): Promise<{ sandboxes: Sandbox[]; containers: ContainerRecord[] }>
+  /** Calls back for every start and exit, at once. Returns a function that ends it. */
+  onEvent(listener: (event: RuntimeEvent) => void): () => void
+  close(): Promise<void>
+}
+
+export interface RuntimeCapabilities {
+  isolation: 'none' | 'pod'
+}
+
+export interface ResolvedImage {
+  /** Shown as `imageID`. */
+  id: string
+  /** Command and arguments when the pod gives none (ENTRYPOINT and CMD). */
+  entrypoint: string[]
+  cmd: string[]
+  env: Record<string, string>
+  workingDir?: string
+  /** Directories put first on the container's PATH. */
+  path: string[]
+  stopSignal?: string
+  /** True if it was there already; false when it had to be fetched. */
+  present: boolean
+}
+/** `reason` is the waiting reason: ErrImagePull, ErrImageNeverPull, InvalidImageName. */
+export class ImageError extends Error {
+  readonly reason: 'ErrImagePull' | 'ErrImageNeverPull' | 'InvalidImageName'
+  constructor(reason: ImageError['reason'], message: string) {
+    super(message)
+    this.reason = reason
+  }
+}
+export class StartError extends Error {}
+
+export interface SandboxConfig {
+  podUid: string
+  namespace: string
+  name: string
+  hostNetwork: boolean
+  hostname: string
+  shareProcessNamespace: boolean
+  /** Opaque to the runtime; given back by `list`. */
+  annotations: Record<string, string>
+}
+export interface Sandbox extends SandboxConfig {
+  id: string
+  /** The pod's address: its own in 127/8, or the node's for hostNetwork. */
+  ip: string
+  state: 'ready' | 'notReady'
+  createdAtMs: number
+}
+
+export interface ContainerConfig {
+  sandboxId: string
+  name: string
+  /** The container's restartCount. */
+  attempt: number
+  image: string
+  imageId: string
+  command: string[]
+  env: Record<string, string>
+  /** Directories put first on PATH. */
+  path: string[]
+  workingDir?: string
+  logPath: string
+  stdin: boolean
+  tty: boolean
+  terminationMessagePath?: string
+  /** Opaque to the runtime; given back by `list`. */
+  annotations: Record<string, string>
+}
+export interface ContainerRecord {
+  /** 64 hex digits, as containerd's. */
+  id: string
+  sandboxId: string
+  podUid: string
+  name: string
+  attempt: number
+  image: string
+  imageId: string
+  logPath: string
+  state: 'running' | 'exited'
+  pid: number
+  createdAtMs: number
+  startedAtMs: number
+  finishedAtMs?: number
+  /** 128 + signal number where a signal ended it; 128 when it could not start. */
+  exitCode?: number
+  /** Why, when the code alone does not tell: `StartError`, `OOMKilled`, `Unknown`. */
+  reason?: string
+  message?: string
+  annotations: Record<string, string>
+}
+
+export interface ExecOptions {
+  command: string[]
+  /** On top of the container's environment. */
+  env?: Record<string, string>
+  /** Undefined: no limit. On timeout the command and all it started are killed. */
+  timeoutMs?: number
+  signal?: AbortSignal
+  /** Bytes kept of the output, from its beginning and its end. Default 10 KiB. */
+  maxOutputBytes?: number
+}
+export type ExecResult =
+  | { outcome: 'exited'; exitCode: number; output: string }
+  | { outcome: 'timeout'; output: string }
+  | { outcome: 'failed'; message: string; output: string }
+
+export interface RuntimeEvent {
+  type: 'started' | 'exited'
+  podUid: string
+  containerId: string
+}

@@ -1,0 +1,23 @@
+import type { Status, StatusCause } from './types.ts'
+
+/** A failure in Kubernetes' own shape: thrown on both sides of the wire, rendered by the server, parsed by the client. */
+export class StatusError extends Error {
+  readonly status: Status
+  /** Headers the answer must carry, e.g. Retry-After. */
+  readonly headers: Record<string, string>
+  constructor(status: Omit<Status, 'kind' | 'apiVersion' | 'metadata' | 'status'> & { code: number; message: string }, headers: Record<string, string> = {}) {
+    super(status.message)
+    this.name = 'StatusError'
+    this.status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', ...status }
+    this.headers = headers
+  }
+  get code(): number {
+    return this.status.code ?? 500
+  }
+  get reason(): string | undefined {
+    return this.status.reason
+  }
+}
+
+export type { Status, StatusCause }
+export const isStatus = (error: unknown, reason: string): error is StatusError => error instanceof StatusError && error.reason === reason

@@ -1,0 +1,48 @@
+import type { DeleteOptions, KubeList, KubeObject, WatchEvent } from '../api/types.ts'
+
+/** Which collection: enough to build a path. */
+export interface Resource {
+  group: string
+  version: string
+  plural: string
+}
+export interface ObjectRef {
+  namespace?: string
+  name: string
+}
+export type PatchType = 'json' | 'merge' | 'strategic' | 'apply'
+
+/**
+ * What controllers and the kubelet use: over HTTP (`rest-client.ts`), or straight onto the registry when they live in the server's process.
+ * Every method throws {@link StatusError} (shared/api/status-error.ts) for an answer that is a metav1.Status failure.
+ */
+export interface Client {
+  get<T extends object = KubeObject>(resource: Resource, ref: ObjectRef): Promise<T>
+  list<T extends object = KubeObject>(resource: Resource, options?: ListQuery): Promise<KubeList<T>>
+  create<T extends object = KubeObject>(resource: Resource, object: T, options?: { namespace?: string; subresource?: string; name?: string }): Promise<T>
+  update<T extends object = KubeObject>(resource: Resource, object: T, options?: { subresource?: string }): Promise<T>
+  patch<T extends object = KubeObject>(resource: Resource, ref: ObjectRef, patch: unknown, options?: { type?: PatchType; subresource?: string }): Promise<T>
+  delete(resource: Resource, ref: ObjectRef, options?: DeleteOptions): Promise<unknown>
+  /** Ends (without error) when the server ends it or the signal aborts; an ERROR event is thrown as StatusError. */
+  watch<T extends object = KubeObject>(resource: Resource, options: WatchQuery): AsyncIterable<WatchEvent<T>>
+  close(): Promise<void>
+}
+
+export interface ListQuery {
+  namespace?: string
+  labelSelector?: string
+  fieldSelector?: string
+  resourceVersion?: string
+  limit?: number
+  continue?: string
+}
+export interface WatchQuery {
+  namespace?: string
+  labelSelector?: string
+  fieldSelector?: string
+  resourceVersion?: string
+  allowWatchBookmarks?: boolean
+  sendInitialEvents?: boolean
+  timeoutSeconds?: number
+  signal?: AbortSignal
+}

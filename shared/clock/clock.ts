@@ -1,0 +1,19 @@
+/**
+ * The only door to time: nothing else in the project asks the machine what time it is, or sets a timer.
+ * All durations are milliseconds of this clock, which a scaled or virtual clock may run faster than the machine's.
+ */
+export interface Clock {
+  /** Milliseconds since the Unix epoch, for timestamps in API objects. May jump; never use it to measure. */
+  now(): number
+  /** Milliseconds from an arbitrary origin, never going back, for measuring and deadlines. */
+  monotonic(): number
+  /** Calls `callback` once, not earlier than `delayMs` from now; at once-ish for 0 or less. The timer keeps the process alive unless `background`. */
+  setTimer(delayMs: number, callback: () => void, options?: { background?: boolean }): Timer
+  /** Resolves after `delayMs`; rejects with the signal's reason when it aborts first. */
+  sleep(delayMs: number, options?: { signal?: AbortSignal }): Promise<void>
+}
+
+export interface Timer {
+  /** Idempotent; harmless after the timer fired. */
+  cancel(): void
+}
