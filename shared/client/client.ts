@@ -19,9 +19,18 @@ export type PatchType = 'json' | 'merge' | 'strategic' | 'apply'
 export interface Client {
   get<T extends object = KubeObject>(resource: Resource, ref: ObjectRef): Promise<T>
   list<T extends object = KubeObject>(resource: Resource, options?: ListQuery): Promise<KubeList<T>>
-  create<T extends object = KubeObject>(resource: Resource, object: T, options?: { namespace?: string; subresource?: string; name?: string }): Promise<T>
+  create<T extends object = KubeObject>(
+    resource: Resource,
+    object: T,
+    options?: { namespace?: string; subresource?: string; name?: string },
+  ): Promise<T>
   update<T extends object = KubeObject>(resource: Resource, object: T, options?: { subresource?: string }): Promise<T>
-  patch<T extends object = KubeObject>(resource: Resource, ref: ObjectRef, patch: unknown, options?: { type?: PatchType; subresource?: string }): Promise<T>
+  patch<T extends object = KubeObject>(
+    resource: Resource,
+    ref: ObjectRef,
+    patch: unknown,
+    options?: { type?: PatchType; subresource?: string },
+  ): Promise<T>
   delete(resource: Resource, ref: ObjectRef, options?: DeleteOptions): Promise<unknown>
   /** Ends (without error) when the server ends it or the signal aborts; an ERROR event is thrown as StatusError. */
   watch<T extends object = KubeObject>(resource: Resource, options: WatchQuery): AsyncIterable<WatchEvent<T>>

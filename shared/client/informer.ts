@@ -1,0 +1,132 @@
+import type { ObjectMeta } from '../api/types.ts'
+import type { ObjectRef } from './client.ts'
+import { type ReflectorOptions, type ReflectorStore, startReflector } from './reflector.ts'
+
+/** Told what changes, in order. Objects are shared: read, never change them. */
+export interface InformerHandler<T> {
+  /** `initial`: it was there before we looked. */
+  onAdd?(object: T, initial: boolean): void
+  onUpdate?(object: T, old: T): void
+  /** The last state known. An object replaced by another of the same name is deleted, then added. */
+  onDelete?(object: T): void
+}
+
+/** A local copy of a collection, and news of its changes. */
+export interface Informer<T> {
+  get(ref: ObjectRef): T | undefined
+  list(): IterableIterator<T>
+  byIndex(index: string, value: string): T[]
+  hasSynced(): boolean
+  /** Resolves after the first list has been delivered to the handlers; rejects when the informer is closed before. */
+  synced(): Promise<void>
+  /** Also tells it, at once, of what is already there. */
+  addHandler(handler: InformerHandler<T>): void
+  close(): Promise<void>
+}
+
+export interface InformerOptions<T> extends Omit<ReflectorOptions<T>, 'store'> {
+  /** Each gives the values under which `byIndex` finds an object. */
+  indexes?: Record<string, (object: T) => string[]>
+  handlers?: InformerHandler<T>[]
+}
+
+export function startInformer<T extends { metadata: ObjectMeta }>(options: InformerOptions<T>): Informer<T> {
+  const store = new IndexedStore<T>(options.indexes ?? {}, [...(options.handlers ?? [])])
+  const reflector = startReflector({ ...options, store })
+  return {
+    get: (ref) => store.objects.get(keyOf(ref)),
+    list: () => store.objects.values(),
+    byIndex: (index, value) => store.lookUp(index, value),
+    hasSynced: () => store.hasSynced,
+    synced: () => store.synced.promise,
+    addHandler: (handler) => store.addHandler(handler),
+    async close() {
+      store.synced.reject(new Error('the informer was closed before its first list'))
+      await reflector.stop()
+    },
+  }
+}
+
+class IndexedStore<T extends { metadata: ObjectMeta }> implements ReflectorStore<T> {
+  readonly objects = new Map<string, T>()
+  readonly synced = Promise.withResolvers<void>()
+  hasSynced = false
+  readonly #indexes: Index<T>[]
+  readonly #handlers: InformerHandler<T>[]
+
+  constructor(indexes: Record<string, (object: T) => string[]>, handlers: InformerHandler<T>[]) {
+    this.#indexes = Object.entries(indexes).map(([name, valuesOf]) => ({ name, valuesOf, keys: new Map() }))
+    this.#handlers = handlers
+    // Whoever does not wait for the first list need not hear that it never came.
+    this.synced.promise.catch(() => {})
+  }
+
+  addHandler(handler: InformerHandler<T>): void {
+    this.#handlers.push(handler)
+    for (const object of this.objects.values()) handler.onAdd?.(object, true)
+  }
+
+  lookUp(index: string, value: string): T[] {
+    const found = this.#indexes.find(({ name }) => name === index)
+    if (!found) throw new Error(`no index "${index}"`)
+    return [...(found.keys.get(value) ?? [])].flatMap((key) => this.objects.get(key) ?? [])
+  }
+
+  replace(objects: T[]): void {
+    const listed = new Set(objects.map(({ metadata }) => keyOf(metadata)))
+    for (const [key, object] of [...this.objects]) if (!listed.has(key)) this.remove(object)
+    for (const object of objects) this.upsert(object)
+    this.hasSynced = true
+    this.synced.resolve()
+  }
+
+  upsert(object: T): void {
+    const key = keyOf(object.metadata)
+    const old = this.objects.get(key)
+    if (old && old.metadata.uid !== object.metadata.uid) {
+      this.remove(old)
+    } else if (old) {
+      if (old.metadata.resourceVersion === object.metadata.resourceVersion) return
+      this.#set(key, object, old)
+      for (const handler of this.#handlers) handler.onUpdate?.(object, old)
+      return
+    }
+    this.#set(key, object)
+    for (const handler of this.#handlers) handler.onAdd?.(object, !this.hasSynced)
+  }
+
+  remove(object: T): void {
+    const key = keyOf(object.metadata)
+    const old = this.objects.get(key)
+    if (!old) return
+    this.objects.delete(key)
+    this.#reindex(key, old, undefined)
+    for (const handler of this.#handlers) handler.onDelete?.(object)
+  }
+
+  #set(key: string, object: T, old?: T): void {
+    this.objects.set(key, object)
+    this.#reindex(key, old, object)
+  }
+
+  #reindex(key: string, old: T | undefined, now: T | undefined): void {
+    for (const { valuesOf, keys } of this.#indexes) {
+      for (const value of old ? valuesOf(old) : []) {
+        const set = keys.get(value)
+        if (set?.delete(key) && set.size === 0) keys.delete(value)
+      }
+      for (const value of now ? valuesOf(now) : []) {
+        const set = keys.get(value) ?? new Set()
+        keys.set(value, set.add(key))
+      }
+    }
+  }
+}
+
+interface Index<T> {
+  name: string
+  valuesOf(object: T): string[]
+  keys: Map<string, Set<string>>
+}
+
+const keyOf = ({ namespace, name }: { namespace?: string; name?: string }): string => `${namespace ?? ''}/${name ?? ''}`
