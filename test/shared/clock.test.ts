@@ -1,0 +1,80 @@
+import t from 'tap'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { realClock } from '../../shared/clock/real-clock.ts'
+import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
+
+/** What every clock promises; `run` lets the given time pass. */
+function clockSuite(name: string, make: () => { clock: Clock; run(durationMs: number): Promise<void> }): void {
+  t.test(name, async (t) => {
+    t.test('timers fire once, in order of their deadlines, never early', async (t) => {
+      const { clock, run } = make()
+      const start = clock.monotonic()
+      const fired: { name: string; atMs: number }[] = []
+      const timer = (name: string, delayMs: number) =>
+        clock.setTimer(delayMs, () => fired.push({ name, atMs: clock.monotonic() - start }))
+      timer('late', 12.4)
+      timer('early', 3)
+      timer('now', 0)
+      timer('cancelled', 5).cancel()
+      await run(40)
+      t.same(
+        fired.map(({ name }) => name),
+        ['now', 'early', 'late'],
+      )
+      t.ok(fired[1]!.atMs >= 3 && fired[2]!.atMs >= 12.4)
+    })
+    t.test('cancel is idempotent and harmless afterwards', async (t) => {
+      const { clock, run } = make()
+      let count = 0
+      const timer = clock.setTimer(1, () => count++)
+      await run(20)
+      timer.cancel()
+      timer.cancel()
+      t.equal(count, 1)
+    })
+    t.test('sleep resolves, or rejects with the reason of the signal', async (t) => {
+      const { clock, run } = make()
+      const controller = new AbortController()
+      const slept = clock.sleep(5)
+      const aborted = clock.sleep(1_000_000, { signal: controller.signal })
+      controller.abort(new Error('enough'))
+      await run(20)
+      await slept
+      await t.rejects(aborted, { message: 'enough' })
+      await t.rejects(clock.sleep(1, { signal: controller.signal }), { message: 'enough' })
+    })
+    t.test('now and monotonic go on together', async (t) => {
+      const { clock, run } = make()
+      const [now, monotonic] = [clock.now(), clock.monotonic()]
+      await run(30)
+      t.ok(clock.now() - now >= 29)
+      t.ok(clock.monotonic() - monotonic >= 29)
+    })
+  })
+}
+
+clockSuite('real clock', () => ({ clock: realClock, run: (durationMs) => realClock.sleep(durationMs) }))
+clockSuite('virtual clock', () => {
+  const clock = createVirtualClock()
+  return { clock, run: (durationMs) => clock.advance(durationMs) }
+})
+
+t.test('a virtual clock lets what a timer started set the next one', async (t) => {
+  const clock = createVirtualClock(0)
+  const log: number[] = []
+  const work = (async () => {
+    for (let i = 0; i < 3; i++) {
+      await clock.sleep(1000)
+      log.push(clock.now())
+    }
+  })()
+  await clock.advance(2500)
+  t.same(log, [1000, 2000])
+  await clock.advanceUntil(() => log.length === 3)
+  t.equal(clock.now(), 3000)
+  await work
+  await t.rejects(
+    clock.advanceUntil(() => false),
+    /did not come true/,
+  )
+})
