@@ -1,0 +1,18 @@
+import type { Container, Pod, PodSpec } from '../../shared/api/types.ts'
+
+/** An init container that runs beside the app containers. */
+export const isSidecar = (container: Container): boolean => container.restartPolicy === 'Always'
+export const sidecars = (spec: PodSpec): Container[] => (spec.initContainers ?? []).filter(isSidecar)
+export const regularInitContainers = (spec: PodSpec): Container[] =>
+  (spec.initContainers ?? []).filter((container) => !isSidecar(container))
+/** In spec order, init containers first. */
+export const allContainers = (spec: PodSpec): Container[] => [...(spec.initContainers ?? []), ...spec.containers]
+export const findContainer = (spec: PodSpec, name: string): Container | undefined =>
+  allContainers(spec).find((container) => container.name === name)
+/** Where a container stands in its pod, as events and messages name it. */
+export const fieldPathOf = (spec: PodSpec, name: string): string =>
+  spec.initContainers?.some((container) => container.name === name)
+    ? `spec.initContainers{${name}}`
+    : `spec.containers{${name}}`
+/** `p_ns(uid)`, how messages name a pod. */
+export const fullName = ({ metadata }: Pod): string => `${metadata.name}_${metadata.namespace}(${metadata.uid})`

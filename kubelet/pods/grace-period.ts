@@ -1,0 +1,45 @@
+import type { Container, Pod } from '../../shared/api/types.ts'
+
+/** Seconds a process gets between TERM and KILL at the least, whatever is left of its grace. */
+export const MINIMUM_GRACE_SECONDS = 2
+/** A terminating pod never has less: 0 would mean "nothing decided yet". */
+const MINIMUM_POD_GRACE_SECONDS = 1
+
+export interface GraceInput {
+  /** What an earlier decision gave this pod; 0 for none. */
+  stored: number
+  deletionGracePeriodSeconds?: number
+  /** Asked for by an eviction or a shutdown. */
+  override?: number
+  terminationGracePeriodSeconds?: number
+}
+
+/** The grace of a terminating pod. It can only shrink from one call to the next. */
+export function effectiveGraceSeconds(input: GraceInput): number {
+  let grace = input.stored
+  let overridden = false
+  for (const wanted of [input.deletionGracePeriodSeconds, input.override]) {
+    if (wanted === undefined || (grace !== 0 && wanted >= grace)) continue
+    grace = wanted
+    overridden = true
+  }
+  if (!overridden && grace === 0) grace = input.terminationGracePeriodSeconds ?? 0
+  return Math.max(MINIMUM_POD_GRACE_SECONDS, grace)
+}
+
+/** What a kill is for, where it changes the grace. */
+export type KillCause = 'LivenessProbe' | 'StartupProbe' | 'FailedPostStartHook' | 'Unknown'
+
+/** The grace of one container before any override: a probe's own beats the pod's, a deletion beats both. */
+export function containerGraceSeconds(pod: Pod, container: Container | undefined, cause: KillCause): number {
+  if (pod.metadata.deletionGracePeriodSeconds !== undefined) return pod.metadata.deletionGracePeriodSeconds
+  const ofPod = pod.spec.terminationGracePeriodSeconds
+  if (ofPod === undefined) return MINIMUM_GRACE_SECONDS
+  const probe =
+    cause === 'LivenessProbe'
+      ? container?.livenessProbe
+      : cause === 'StartupProbe'
+        ? container?.startupProbe
+        : undefined
+  return probe?.terminationGracePeriodSeconds ?? ofPod
+}

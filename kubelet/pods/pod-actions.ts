@@ -1,0 +1,110 @@
+import type { Container, Pod } from '../../shared/api/types.ts'
+import type { ContainerRecord } from '../runtime/container-runtime.ts'
+import type { KillCause } from './grace-period.ts'
+import { initContainerActions } from './init-container-actions.ts'
+import { restartsAfter, restartsAfterKill, shouldBeStarted } from './restart-policy.ts'
+import { newestRecord, type RuntimePod, readySandbox } from './runtime-pod.ts'
+
+/** What a pod needs next. */
+export interface PodActions {
+  /** All containers and the sandbox go; then, if `createSandbox`, the pod begins anew. */
+  killPod: boolean
+  createSandbox: boolean
+  initContainersToStart: Container[]
+  containersToStart: Container[]
+  containersToKill: ContainerToKill[]
+}
+export interface ContainerToKill {
+  record: ContainerRecord
+  container: Container
+  message: string
+  cause: KillCause
+}
+
+/** What the probes found, by container id. */
+export interface ProbeVerdicts {
+  livenessFailed(containerId: string): boolean
+  startup(containerId: string): 'success' | 'failure' | 'unknown'
+}
+
+/** The one decision of a sync. Pure: spec, records and probe results in, actions out. */
+export function computePodActions(pod: Pod, runtime: RuntimePod, probes: ProbeVerdicts): PodActions {
+  if (!readySandbox(runtime)) return sandboxActions(pod, runtime)
+  const actions: PodActions = {
+    killPod: false,
+    createSandbox: false,
+    initContainersToStart: [],
+    containersToStart: [],
+    containersToKill: [],
+  }
+  const init = initContainerActions(pod, runtime, probes)
+  actions.initContainersToStart = init.start
+  actions.containersToKill = init.kill
+  actions.killPod = init.killPod
+  if (init.killPod || !init.initialized) return actions
+
+  let kept = 0
+  for (const container of pod.spec.containers) {
+    const record = newestRecord(runtime, container.name)
+    if (record?.state !== 'running') {
+      if (shouldBeStarted(pod, container, record)) actions.containersToStart.push(container)
+      continue
+    }
+    const kill = whyKill(container, record, probes)
+    if (!kill) {
+      kept++
+      continue
+    }
+    const restart = kill.always || restartsAfterKill(pod.spec, container)
+    const message = restart ? `${kill.message}, will be restarted` : kill.message
+    actions.containersToKill.push({ record, container, message, cause: kill.cause })
+    if (restart) actions.containersToStart.push(container)
+  }
+  if (kept > 0 || actions.containersToStart.length > 0) return actions
+  return { ...actions, killPod: true, initContainersToStart: [], containersToKill: [] }
+}
+
+function sandboxActions(pod: Pod, runtime: RuntimePod): PodActions {
+  const actions: PodActions = {
+    killPod: true,
+    createSandbox: true,
+    initContainersToStart: [],
+    containersToStart: [],
+    containersToKill: [],
+  }
+  const { restartPolicy, initContainers = [], containers } = pod.spec
+  const existedBefore = runtime.containers.length > 0
+  if (restartPolicy === 'Never' && runtime.sandboxes.length > 0 && existedBefore) {
+    return { ...actions, createSandbox: false }
+  }
+  const start = containers.filter((container) => {
+    const record = newestRecord(runtime, container.name)
+    const succeeded = record?.state === 'exited' && record.exitCode === 0
+    return !succeeded || restartsAfter(pod.spec, container, 0)
+  })
+  const initializedBefore = containers.some(({ name }) => newestRecord(runtime, name))
+  if (start.length === 0 && initializedBefore) return { ...actions, createSandbox: false }
+  if (initContainers[0]) return { ...actions, initContainersToStart: [initContainers[0]] }
+  return { ...actions, containersToStart: start }
+}
+
+interface Kill {
+  message: string
+  cause: KillCause
+  /** Whatever the restart policy says. */
+  always: boolean
+}
+
+function whyKill(container: Container, record: ContainerRecord, probes: ProbeVerdicts): Kill | undefined {
+  const { name } = container
+  if (record.image !== container.image) {
+    return { message: `Container ${name} definition changed`, cause: 'Unknown', always: true }
+  }
+  if (probes.livenessFailed(record.id)) {
+    return { message: `Container ${name} failed liveness probe`, cause: 'LivenessProbe', always: false }
+  }
+  if (probes.startup(record.id) === 'failure') {
+    return { message: `Container ${name} failed startup probe`, cause: 'StartupProbe', always: false }
+  }
+  return undefined
+}

@@ -1,0 +1,56 @@
+import type { Pod } from '../../shared/api/types.ts'
+import type { Client, Resource } from '../../shared/client/client.ts'
+import { type Informer, startInformer } from '../../shared/client/informer.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+
+export const PODS: Resource = { group: '', version: 'v1', plural: 'pods' }
+
+/** What a change of a pod object means to the kubelet. */
+export interface PodHandler {
+  onAdd(pod: Pod): void
+  /** The spec, its labels, annotations or its deletion changed. */
+  onUpdate(pod: Pod): void
+  /** Someone, perhaps we, wrote the status. */
+  onReconcile(pod: Pod): void
+  onRemove(pod: Pod): void
+}
+export interface PodSourceOptions {
+  client: Client
+  clock: Clock
+  nodeName: string
+  handler: PodHandler
+  onError(error: unknown): void
+}
+
+/** The pods bound to this node, as the API has them. */
+export function startPodSource({ client, clock, nodeName, handler, onError }: PodSourceOptions): Informer<Pod> {
+  return startInformer<Pod>({
+    client,
+    clock,
+    resource: PODS,
+    selection: { fieldSelector: `spec.nodeName=${nodeName}` },
+    onError,
+    handlers: [
+      {
+        onAdd: (pod) => handler.onAdd(pod),
+        onUpdate: (pod, old) => (isMeant(pod, old) ? handler.onUpdate(pod) : handler.onReconcile(pod)),
+        onDelete: (pod) => handler.onRemove(pod),
+      },
+    ],
+  })
+}
+
+/** A change that asks for something, in contrast to one that reports. */
+function isMeant(pod: Pod, old: Pod): boolean {
+  const parts = ({ metadata, spec }: Pod) =>
+    JSON.stringify([
+      metadata.generation,
+      metadata.deletionTimestamp,
+      metadata.deletionGracePeriodSeconds,
+      metadata.reason,
+      metadata.labels,
+      metadata.annotations,
+      spec,
+    ])
+  return parts(pod) !== parts(old)
+}

@@ -1,0 +1,45 @@
+/**
+ * How long a failing thing has to wait before it is tried again: 10 s, doubling to 300 s, forgotten after 600 s of peace.
+ * In memory only, as the real one: a kubelet that starts again begins at 10 s.
+ */
+export interface RestartBackoff {
+  /** Milliseconds since the epoch before which `key`, which failed at `failedAtMs`, may not run; undefined when it may at any time. */
+  waitUntil(key: string, failedAtMs: number): number | undefined
+  /** It is tried again: the next wait will be longer. */
+  next(key: string, failedAtMs: number, nowMs: number): void
+  /** The wait that holds now, for messages. */
+  delayMs(key: string): number
+  /** When it was last tried again. */
+  updatedAtMs(key: string): number | undefined
+  forget(prefix: string): void
+}
+
+export interface RestartBackoffOptions {
+  initialMs: number
+  maxMs: number
+}
+const DEFAULTS: RestartBackoffOptions = { initialMs: 10_000, maxMs: 300_000 }
+const FORGET_AFTER_MS = 600_000
+
+export function createRestartBackoff({ initialMs, maxMs }: RestartBackoffOptions = DEFAULTS): RestartBackoff {
+  const entries = new Map<string, { delayMs: number; updatedAtMs: number }>()
+  const current = (key: string, failedAtMs: number) => {
+    const entry = entries.get(key)
+    return entry && failedAtMs - entry.updatedAtMs <= FORGET_AFTER_MS ? entry : undefined
+  }
+  return {
+    waitUntil(key, failedAtMs) {
+      const entry = current(key, failedAtMs)
+      return entry && failedAtMs + entry.delayMs
+    },
+    next(key, failedAtMs, nowMs) {
+      const entry = current(key, failedAtMs)
+      entries.set(key, { delayMs: entry ? Math.min(maxMs, entry.delayMs * 2) : initialMs, updatedAtMs: nowMs })
+    },
+    delayMs: (key) => entries.get(key)?.delayMs ?? 0,
+    updatedAtMs: (key) => entries.get(key)?.updatedAtMs,
+    forget(prefix) {
+      for (const key of entries.keys()) if (key.startsWith(prefix)) entries.delete(key)
+    },
+  }
+}

@@ -1,0 +1,26 @@
+import type { Container, Pod, PodSpec } from '../../shared/api/types.ts'
+import type { ContainerRecord } from '../runtime/container-runtime.ts'
+
+/** Whether a container that ended with `exitCode` runs again: its first matching rule, else its own policy, else the pod's. */
+export function restartsAfter(spec: PodSpec, container: Container, exitCode: number): boolean {
+  for (const { exitCodes } of container.restartPolicyRules ?? []) {
+    const listed = exitCodes?.values?.includes(exitCode) ?? false
+    if (exitCodes && listed === (exitCodes.operator === 'In')) return true
+  }
+  const policy = container.restartPolicy ?? spec.restartPolicy
+  if (policy === 'Never') return false
+  if (policy === 'OnFailure') return exitCode !== 0
+  return true
+}
+
+/** Whether the next sync must start the container: it never ran, or it ended and runs again. */
+export function shouldBeStarted(pod: Pod, container: Container, newest: ContainerRecord | undefined): boolean {
+  if (pod.metadata.deletionTimestamp) return false
+  if (!newest) return true
+  if (newest.state === 'running') return false
+  return restartsAfter(pod.spec, container, newest.exitCode ?? 255)
+}
+
+/** After a probe or a changed definition killed it; exit codes have no say then. */
+export const restartsAfterKill = (spec: PodSpec, container: Container): boolean =>
+  (container.restartPolicy ?? spec.restartPolicy) !== 'Never'

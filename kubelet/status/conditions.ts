@@ -1,0 +1,116 @@
+import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../shared/api/types.ts'
+import { isSidecar } from '../pods/container-kinds.ts'
+import { type RuntimePod, readySandbox } from '../pods/runtime-pod.ts'
+
+/** A condition without its times: what is true now, and why. */
+export interface Verdict {
+  type: string
+  status: 'True' | 'False' | 'Unknown'
+  reason?: string
+  message?: string
+}
+export interface ConditionInput {
+  pod: Pod
+  runtime: RuntimePod
+  phase: string
+  init: ContainerStatus[]
+  app: ContainerStatus[]
+  /** Conditions of others, for the readiness gates. */
+  conditions: PodCondition[]
+}
+
+export const KUBELET_CONDITIONS = new Set([
+  'PodReadyToStartContainers',
+  'Initialized',
+  'Ready',
+  'ContainersReady',
+  'PodScheduled',
+])
+
+/** The kubelet's conditions, in the order upstream writes them. */
+export function kubeletConditions(input: ConditionInput): Verdict[] {
+  return [
+    { type: 'PodReadyToStartContainers', status: readySandbox(input.runtime) ? 'True' : 'False' },
+    ...readinessConditions(input),
+    { type: 'PodScheduled', status: 'True' },
+  ]
+}
+
+type ReadinessInput = Omit<ConditionInput, 'runtime'>
+export const readinessConditions = (input: ReadinessInput): Verdict[] => [
+  initialized(input),
+  ready(input),
+  containersReady(input),
+]
+
+function initialized({ pod, phase, init, app }: ReadinessInput): Verdict {
+  const type = 'Initialized'
+  if (phase === 'Succeeded') return { type, status: 'True', reason: 'PodCompleted' }
+  const everStarted = app.some(({ state, lastState }) => state?.running || state?.terminated || lastState?.terminated)
+  if (everStarted) return { type, status: 'True' }
+  const unknown: string[] = []
+  const incomplete: string[] = []
+  for (const container of pod.spec.initContainers ?? []) {
+    const status = init.find(({ name }) => name === container.name)
+    if (!status) unknown.push(container.name)
+    else if (isSidecar(container) ? !status.started : !status.ready) incomplete.push(container.name)
+  }
+  const message = listed('incomplete', incomplete, unknown)
+  return message ? { type, status: 'False', reason: 'ContainersNotInitialized', message } : { type, status: 'True' }
+}
+
+function containersReady({ pod, phase, init, app }: ReadinessInput): Verdict {
+  const type = 'ContainersReady'
+  if (phase === 'Failed') return { type, status: 'False', reason: 'PodFailed' }
+  if (phase === 'Succeeded') return { type, status: 'False', reason: 'PodCompleted' }
+  const unknown: string[] = []
+  const unready: string[] = []
+  const statuses = [...init, ...app]
+  for (const { name } of [...(pod.spec.initContainers ?? []).filter(isSidecar), ...pod.spec.containers]) {
+    const status = statuses.find((entry) => entry.name === name)
+    if (!status) unknown.push(name)
+    else if (!status.ready) unready.push(name)
+  }
+  const message = listed('unready', unready, unknown)
+  return message ? { type, status: 'False', reason: 'ContainersNotReady', message } : { type, status: 'True' }
+}
+
+function ready(input: ReadinessInput): Verdict {
+  const { status, reason, message } = containersReady(input)
+  if (status !== 'True') return { type: 'Ready', status, reason, message }
+  const open: string[] = []
+  for (const { conditionType } of input.pod.spec.readinessGates ?? []) {
+    const gate = input.conditions.find(({ type }) => type === conditionType)
+    if (!gate) open.push(`corresponding condition of pod readiness gate "${conditionType}" does not exist.`)
+    else if (gate.status !== 'True')
+      open.push(`the status of pod readiness gate "${conditionType}" is not "True", but ${gate.status}`)
+  }
+  if (open.length === 0) return { type: 'Ready', status: 'True' }
+  return { type: 'Ready', status: 'False', reason: 'ReadinessGatesNotReady', message: open.join(', ') }
+}
+
+function listed(what: string, names: string[], unknown: string[]): string {
+  const parts: string[] = []
+  if (unknown.length) parts.push(`containers with unknown status: [${unknown.join(' ')}]`)
+  if (names.length) parts.push(`containers with ${what} status: [${names.join(' ')}]`)
+  return parts.join(', ')
+}
+
+/** Adds the times: a transition happens when `status` changes, not when reason or message do. */
+export function withTimes(
+  verdict: Verdict,
+  before: PodStatus,
+  generation: number | undefined,
+  time: string,
+): PodCondition {
+  const old = before.conditions?.find(({ type }) => type === verdict.type)
+  return {
+    type: verdict.type,
+    ...(generation !== undefined && { observedGeneration: generation }),
+    status: verdict.status,
+    lastProbeTime: null as unknown as undefined,
+    lastTransitionTime: old?.status === verdict.status && old.lastTransitionTime ? old.lastTransitionTime : time,
+    ...(verdict.reason && { reason: verdict.reason }),
+    ...(verdict.message && { message: verdict.message }),
+  }
+}

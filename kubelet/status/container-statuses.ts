@@ -1,0 +1,145 @@
+import type { Container, ContainerState, ContainerStatus, Pod, PodStatus } from '../../shared/api/types.ts'
+import { toTime } from '../../shared/clock/timestamp.ts'
+import { isSidecar } from '../pods/container-kinds.ts'
+import type { WaitingReason } from '../pods/reason-cache.ts'
+import { shouldBeStarted } from '../pods/restart-policy.ts'
+import { type RuntimePod, recordsOf } from '../pods/runtime-pod.ts'
+import type { ContainerRecord } from '../runtime/container-runtime.ts'
+
+export interface ContainerStatusInput {
+  pod: Pod
+  runtime: RuntimePod
+  /** What we, or the API, said last. */
+  previous: PodStatus
+  waiting(container: string): WaitingReason | undefined
+  probes: ProbeResults
+}
+/** What the probes say of a running container. */
+export interface ProbeResults {
+  started(container: string, containerId: string): boolean
+  ready(container: string, containerId: string): boolean
+}
+
+/** App containers by name, init containers in spec order: as upstream shows them. */
+export function appContainerStatuses(input: ContainerStatusInput): ContainerStatus[] {
+  const statuses = input.pod.spec.containers.map((container) => containerStatus(input, container, false))
+  return statuses.sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+export const initContainerStatuses = (input: ContainerStatusInput): ContainerStatus[] =>
+  (input.pod.spec.initContainers ?? []).map((container) => containerStatus(input, container, true))
+
+function containerStatus(input: ContainerStatusInput, container: Container, init: boolean): ContainerStatus {
+  const { pod, runtime } = input
+  const [current, last] = recordsOf(runtime, container.name)
+  const status = current ? fromRecord(current, container) : withoutRecord(input, container, init)
+  if (last) status.lastState = stateOf(last)
+  const waiting = input.waiting(container.name)
+  const completed = init && !isSidecar(container) && current?.state === 'exited' && current.exitCode === 0
+  if (waiting && !completed && shouldBeStarted(pod, container, current)) {
+    if (status.state?.terminated) status.lastState = status.state
+    status.state = { waiting: { reason: waiting.reason, ...(waiting.message && { message: waiting.message }) } }
+  }
+  const running = status.state?.running !== undefined && current !== undefined
+  if (init && !isSidecar(container)) {
+    status.started = running
+    status.ready = status.state?.terminated?.exitCode === 0
+  } else {
+    status.started = running && input.probes.started(container.name, current.id)
+    status.ready = status.started && running && input.probes.ready(container.name, current.id)
+  }
+  return inOrder(status, container)
+}
+
+/** Upstream's field order, and what the spec alone tells. */
+function inOrder(status: ContainerStatus, container: Container): ContainerStatus {
+  const { name, state, lastState, ready, restartCount, image, imageID, containerID, started } = status
+  const mounts = container.volumeMounts?.map(({ name, mountPath, readOnly }) => ({
+    name,
+    mountPath,
+    ...(readOnly && { readOnly, recursiveReadOnly: 'Disabled' }),
+  }))
+  return {
+    name,
+    state,
+    lastState,
+    ready,
+    restartCount,
+    image,
+    imageID,
+    ...(containerID && { containerID }),
+    started,
+    ...(containerID && { resources: container.resources ?? {} }),
+    ...(mounts?.length && { volumeMounts: mounts }),
+  }
+}
+
+function fromRecord(record: ContainerRecord, container: Container): ContainerStatus {
+  return {
+    name: container.name,
+    state: stateOf(record),
+    lastState: {},
+    ready: false,
+    restartCount: record.attempt,
+    image: qualifiedImage(record.image),
+    imageID: record.imageId,
+    containerID: containerIdOf(record),
+    started: false,
+  }
+}
+
+const LOST = {
+  exitCode: 137,
+  reason: 'ContainerStatusUnknown',
+  message: 'The container could not be located when the pod was deleted.  The container used to be Running',
+}
+
+/** Nothing was ever started, or the runtime has forgotten it. */
+function withoutRecord(input: ContainerStatusInput, container: Container, init: boolean): ContainerStatus {
+  const { pod, previous } = input
+  const old = (init ? previous.initContainerStatuses : previous.containerStatuses)?.find(
+    ({ name }) => name === container.name,
+  )
+  if (old?.state?.terminated) return structuredClone(old)
+  const status: ContainerStatus = {
+    name: container.name,
+    state: { waiting: { reason: pod.spec.initContainers?.length ? 'PodInitializing' : 'ContainerCreating' } },
+    lastState: structuredClone(old?.lastState ?? {}),
+    ready: false,
+    restartCount: old?.restartCount ?? 0,
+    image: container.image ?? '',
+    imageID: '',
+    started: false,
+  }
+  if (!old?.state?.running) return status
+  status.lastState = { terminated: { ...LOST } }
+  if (!pod.metadata.deletionTimestamp) status.restartCount++
+  return status
+}
+
+export function stateOf(record: ContainerRecord): ContainerState {
+  const startedAt = toTime(record.startedAtMs)
+  if (record.state === 'running') return { running: { startedAt } }
+  const exitCode = record.exitCode ?? 255
+  return {
+    terminated: {
+      exitCode,
+      reason: record.reason ?? (exitCode === 0 ? 'Completed' : 'Error'),
+      ...(record.message && { message: record.message }),
+      startedAt,
+      finishedAt: toTime(record.finishedAtMs ?? record.startedAtMs),
+      containerID: containerIdOf(record),
+    },
+  }
+}
+
+/** We answer as a node with containerd: clients take IDs apart at `://`. */
+export const containerIdOf = ({ id }: ContainerRecord): string => `containerd://${id}`
+
+/** `busybox:1.37` → `docker.io/library/busybox:1.37`, as a runtime reports it. Host programs stay as they are. */
+export function qualifiedImage(image: string): string {
+  if (image.startsWith('/')) return image
+  const [first = '', ...rest] = image.split('/')
+  const named = rest.length > 0 && /[.:]|^localhost$/.test(first)
+  const full = named ? image : rest.length > 0 ? `docker.io/${image}` : `docker.io/library/${image}`
+  return /[:@][^/]*$/.test(full.slice(full.lastIndexOf('/'))) ? full : `${full}:latest`
+}

@@ -1,0 +1,160 @@
+import { isDeepStrictEqual } from 'node:util'
+import { StatusError } from '../../shared/api/status-error.ts'
+import type { Pod, PodStatus } from '../../shared/api/types.ts'
+import type { Client } from '../../shared/client/client.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { toTime } from '../../shared/clock/timestamp.ts'
+import { PODS } from '../pods/pod-source.ts'
+import { statusAtEnd } from './end-of-life.ts'
+import { cutMessages, isLegalTransition, isTerminalPhase, mergeStatus, statusPatch } from './status-merge.ts'
+
+/** Brings each pod's status to the API, in order, one write at a time a pod; and at the end deletes the object. */
+export interface StatusManager {
+  /** What the kubelet said last of a pod. */
+  get(podUid: string): PodStatus | undefined
+  /** Nothing is written for a status that equals the last one. */
+  set(pod: Pod, status: PodStatus): void
+  /** The pod is over, its containers and volumes are gone: its last status, and then the final DELETE if it is being deleted. */
+  terminate(pod: Pod): void
+  /** Someone else wrote the object: write again what differs from what we said. */
+  reconcile(pod: Pod): void
+  forget(podUid: string): void
+  /** Resolves when all that was said so far is written, or was given up. */
+  flush(): Promise<void>
+}
+
+export interface StatusManagerOptions {
+  client: Client
+  clock: Clock
+  /** The newest pod object known here. */
+  latest(pod: Pod): Pod | undefined
+  /** While true a terminal phase is not told. */
+  mayHaveRunningContainers(podUid: string): boolean
+  /** The pod's worker has ended: nothing of it is left on the node. */
+  isFinished(podUid: string): boolean
+  onError(error: unknown, pod: Pod): void
+}
+
+interface Entry {
+  pod: Pod
+  status: PodStatus
+  /** Statuses not written yet, oldest first. */
+  queue: PodStatus[]
+  writing?: Promise<void>
+  /** What the API answered to our last write: newer than the watch, for a moment. */
+  written?: Pod
+}
+
+const RETRY_MS = 1_000
+/** More than this many waiting writes means that the API server is away: then only the newest counts. */
+const MAX_QUEUE = 8
+
+export function createStatusManager(options: StatusManagerOptions): StatusManager {
+  const { client, clock } = options
+  const entries = new Map<string, Entry>()
+
+  function push(entry: Entry, status: PodStatus): void {
+    entry.queue.push(status)
+    if (entry.queue.length > MAX_QUEUE) entry.queue.splice(0, entry.queue.length - 1)
+    entry.writing ??= drain(entry).finally(() => {
+      entry.writing = undefined
+    })
+  }
+
+  async function drain(entry: Entry): Promise<void> {
+    for (let status = entry.queue[0]; status; status = entry.queue[0]) {
+      if (entries.get(uidOf(entry.pod)) !== entry) return
+      try {
+        await write(entry, status)
+        entry.queue.splice(entry.queue.indexOf(status), 1)
+      } catch (error) {
+        if (isGone(error)) entry.queue = []
+        else {
+          options.onError(error, entry.pod)
+          entry.queue = entry.queue.slice(-1)
+          await clock.sleep(RETRY_MS)
+        }
+      }
+    }
+  }
+
+  async function write(entry: Entry, status: PodStatus): Promise<void> {
+    let pod = newest(options.latest(entry.pod), entry.written)
+    for (let attempt = 0; pod && uidOf(pod) === uidOf(entry.pod); attempt++) {
+      const api = pod.status ?? {}
+      const patch = statusPatch(api, mergeStatus(api, status, options.mayHaveRunningContainers(uidOf(pod))))
+      try {
+        if (patch) pod = entry.written = await sendPatch(client, pod, patch)
+        return await deleteWhenOver(entry, pod)
+      } catch (error) {
+        if (attempt > 5 || !(error instanceof StatusError) || error.code !== 409) throw error
+        pod = await client.get<Pod>(PODS, refOf(pod))
+      }
+    }
+  }
+
+  async function deleteWhenOver(entry: Entry, pod: Pod): Promise<void> {
+    const over = pod.metadata.deletionTimestamp && isTerminalPhase(pod.status?.phase)
+    if (!over || !options.isFinished(uidOf(pod)) || pod.metadata.annotations?.['kubernetes.io/config.mirror']) return
+    await client.delete(PODS, refOf(pod), { gracePeriodSeconds: 0, preconditions: { uid: uidOf(pod) } })
+    entry.queue = []
+  }
+
+  function setStatus(pod: Pod, status: PodStatus, always: boolean): void {
+    const uid = uidOf(pod)
+    const known = entries.get(uid)
+    const before = known?.status ?? pod.status ?? {}
+    if (!isLegalTransition(pod, before, status)) {
+      options.onError(new Error('dropped a status in which a container that ended for good runs again'), pod)
+      return
+    }
+    cutMessages(pod, status)
+    if (known && isDeepStrictEqual(known.status, status) && !always) return
+    const entry = known ?? { pod, status, queue: [] }
+    entry.pod = pod
+    entry.status = status
+    entries.set(uid, entry)
+    push(entry, status)
+  }
+
+  return {
+    get: (podUid) => entries.get(podUid)?.status,
+    set: (pod, status) => setStatus(pod, status, false),
+    terminate(pod) {
+      const status = entries.get(uidOf(pod))?.status ?? pod.status ?? {}
+      setStatus(pod, { startTime: toTime(clock.now()), ...statusAtEnd(pod, status) }, true)
+    },
+    reconcile(pod) {
+      const entry = entries.get(uidOf(pod))
+      if (!entry) return
+      entry.pod = pod
+      if (entry.queue.length > 0) return
+      const api = newest(pod, entry.written)?.status ?? {}
+      const wanted = mergeStatus(api, entry.status, options.mayHaveRunningContainers(uidOf(pod)))
+      const over = pod.metadata.deletionTimestamp && options.isFinished(uidOf(pod))
+      if (over || statusPatch(api, wanted)) push(entry, entry.status)
+    },
+    forget: (podUid) => void entries.delete(podUid),
+    async flush() {
+      await Promise.all([...entries.values()].map(({ writing }) => writing))
+    },
+  }
+}
+
+/** With the resourceVersion, as a merge patch replaces the whole list of conditions, of which some are not ours. */
+const sendPatch = (client: Client, pod: Pod, status: Record<string, unknown>): Promise<Pod> =>
+  client.patch<Pod>(
+    PODS,
+    refOf(pod),
+    { metadata: { uid: uidOf(pod), resourceVersion: pod.metadata.resourceVersion }, status },
+    { type: 'merge', subresource: 'status' },
+  )
+
+const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ''
+const refOf = ({ metadata }: Pod) => ({ namespace: metadata.namespace, name: metadata.name ?? '' })
+/** Resource versions of one collection can be compared since Kubernetes 1.35. */
+const newest = (a: Pod | undefined, b: Pod | undefined): Pod | undefined => {
+  if (!a || !b || uidOf(a) !== uidOf(b)) return a
+  return BigInt(a.metadata.resourceVersion ?? 0) >= BigInt(b.metadata.resourceVersion ?? 0) ? a : b
+}
+const isGone = (error: unknown): boolean => error instanceof StatusError && error.code === 404

@@ -1,0 +1,85 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../shared/api/types.ts'
+import { allContainers } from '../pods/container-kinds.ts'
+import { restartsAfter } from '../pods/restart-policy.ts'
+import { KUBELET_CONDITIONS } from './conditions.ts'
+
+export const isTerminalPhase = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed'
+
+/**
+ * What to write over the API's status. Conditions of others are kept as the API has them. A terminal phase is held back
+ * while containers may still run, so that nobody takes a pod for finished that is not; DisruptionTarget goes with it.
+ */
+export function mergeStatus(api: PodStatus, own: PodStatus, mayHaveRunningContainers: boolean): PodStatus {
+  const withheld = mayHaveRunningContainers && isTerminalPhase(own.phase) && !isTerminalPhase(api.phase)
+  const conditions = [...foreignConditions(api), ...ownConditions(api, own, withheld)]
+  const merged: PodStatus = { ...own, conditions: conditions.map(falseWhenTerminal(withheld ? api.phase : own.phase)) }
+  if (!withheld) return merged
+  const { reason: _reason, message: _message, ...rest } = merged
+  return {
+    ...rest,
+    phase: api.phase,
+    ...(api.reason && { reason: api.reason }),
+    ...(api.message && { message: api.message }),
+  }
+}
+
+const isOwn = (type: string): boolean => KUBELET_CONDITIONS.has(type) || type === 'DisruptionTarget'
+const foreignConditions = (api: PodStatus): PodCondition[] => (api.conditions ?? []).filter(({ type }) => !isOwn(type))
+
+function ownConditions(api: PodStatus, own: PodStatus, withheld: boolean): PodCondition[] {
+  const disruption = isTerminalPhase(own.phase) && !withheld ? own : api
+  return [
+    ...(disruption.conditions ?? []).filter(({ type }) => type === 'DisruptionTarget'),
+    ...(own.conditions ?? []).filter(({ type }) => KUBELET_CONDITIONS.has(type)),
+  ]
+}
+
+const falseWhenTerminal =
+  (phase: string | undefined) =>
+  (condition: PodCondition): PodCondition => {
+    const readiness = condition.type === 'Ready' || condition.type === 'ContainersReady'
+    if (!readiness || !isTerminalPhase(phase) || condition.status === 'False') return condition
+    return { ...condition, status: 'False', reason: phase === 'Failed' ? 'PodFailed' : 'PodCompleted' }
+  }
+
+/** Fields that the kubelet takes back by leaving them out; others it leaves alone. */
+const REMOVABLE = ['message', 'reason', 'podIP', 'podIPs', 'initContainerStatuses'] as const
+
+/** A merge patch of `status`, or undefined when there is nothing to write. */
+export function statusPatch(api: PodStatus, wanted: PodStatus): Record<string, unknown> | undefined {
+  const patch: Record<string, unknown> = {}
+  const before = api as Record<string, unknown>
+  for (const [key, value] of Object.entries(wanted)) {
+    if (value !== undefined && !isDeepStrictEqual(before[key], value)) patch[key] = value
+  }
+  for (const key of REMOVABLE) if (before[key] !== undefined && wanted[key] === undefined) patch[key] = null
+  return Object.keys(patch).length > 0 ? patch : undefined
+}
+
+/** A container that ended for good cannot come back: such a status is a mistake and must not be written. */
+export function isLegalTransition(pod: Pod, before: PodStatus, after: PodStatus): boolean {
+  return allContainers(pod.spec).every((container) => {
+    const ended = find(before, container.name)?.state?.terminated
+    const now = find(after, container.name)
+    return !ended || !now || now.state?.terminated || restartsAfter(pod.spec, container, ended.exitCode)
+  })
+}
+
+const find = (status: PodStatus, name: string): ContainerStatus | undefined =>
+  [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].find((entry) => entry.name === name)
+
+const MESSAGE_BYTES_PER_POD = 12 * 1024
+
+/** All termination messages of a pod together stay within 12 KiB: each container has its equal part. */
+export function cutMessages(pod: Pod, status: PodStatus): PodStatus {
+  const limit = Math.floor(MESSAGE_BYTES_PER_POD / allContainers(pod.spec).length)
+  for (const entry of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]) {
+    for (const state of [entry.state?.terminated, entry.lastState?.terminated]) {
+      if (state?.message && Buffer.byteLength(state.message) > limit) {
+        state.message = Buffer.from(state.message).subarray(0, limit).toString()
+      }
+    }
+  }
+  return status
+}

@@ -1,0 +1,11 @@
+/** Kubernetes' two ways to write an instant, from and to milliseconds since the Unix epoch. Formatting only: it never asks what time it is. */
+
+/** metav1.Time: RFC 3339 in whole seconds, cut off, not rounded. */
+export const toTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
+/** metav1.MicroTime: RFC 3339 with six digits. */
+export const toMicroTime = (ms: number): string => {
+  const micros = Math.floor((ms - Math.floor(ms)) * 1000)
+  return `${new Date(ms).toISOString().slice(0, 23)}${String(micros).padStart(3, '0')}Z`
+}
+/** Milliseconds, or NaN for what is not a time. */
+export const parseTime = (text: string): number => Date.parse(text)
