@@ -1,0 +1,60 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** Who asks. */
+export interface User {
+  name: string
+  uid?: string
+  groups: readonly string[]
+  extra?: Readonly<Record<string, readonly string[]>>
+}
+
+/** What an authenticator may look at. */
+export interface Credentials {
+  headers: IncomingHttpHeaders
+  /** The connection; over TLS (for HTTP/2 the session's) it knows the client's certificate. The same object for each request of a connection. */
+  socket: Socket
+}
+
+export interface Authenticator {
+  /**
+   * `undefined` when the request carries none of the credentials that this one knows: the next is asked.
+   * Throws a StatusError (401) when it carries one that is bad: the request ends here.
+   */
+  authenticate(credentials: Credentials): User | undefined
+}
+
+/** What the user wants to do, in upstream's words. */
+export interface Attributes {
+  user: User
+  /** `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; the method in lower case for a path that is no resource. */
+  verb: string
+  /** Without the query. */
+  path: string
+  /** `undefined` for a path that is no resource, such as /healthz. */
+  resource?: RequestedResource
+}
+
+export interface RequestedResource {
+  group: string
+  /** Plural. */
+  resource: string
+  subresource?: string
+  namespace?: string
+  name?: string
+  /** The raw query parameter of a list, watch or deletecollection. */
+  fieldSelector?: string
+}
+
+export type Verdict = 'allow' | 'deny' | 'no opinion'
+
+export interface Decision {
+  verdict: Verdict
+  /** Appended to the 403's message. */
+  reason?: string
+}
+
+export interface Authorizer {
+  /** Asked in order until one allows or denies; when none does, the request is refused. A promise only where something must be looked up. */
+  authorize(attributes: Attributes): Decision | Promise<Decision>
+}
