@@ -28,10 +28,12 @@ export interface InformerOptions<T> extends Omit<ReflectorOptions<T>, 'store'> {
   /** Each gives the values under which `byIndex` finds an object. */
   indexes?: Record<string, (object: T) => string[]>
   handlers?: InformerHandler<T>[]
+  /** What to keep of an object, e.g. without the parts that nobody here reads. Makes a new object, keeps names, uid and resourceVersion, and may see its own result again. */
+  transform?(object: T): T
 }
 
 export function startInformer<T extends { metadata: ObjectMeta }>(options: InformerOptions<T>): Informer<T> {
-  const store = new IndexedStore<T>(options.indexes ?? {}, [...(options.handlers ?? [])])
+  const store = new IndexedStore<T>(options)
   const reflector = startReflector({ ...options, store })
   return {
     get: (ref) => store.objects.get(keyOf(ref)),
@@ -53,10 +55,12 @@ class IndexedStore<T extends { metadata: ObjectMeta }> implements ReflectorStore
   hasSynced = false
   readonly #indexes: Index<T>[]
   readonly #handlers: InformerHandler<T>[]
+  readonly #transform: (object: T) => T
 
-  constructor(indexes: Record<string, (object: T) => string[]>, handlers: InformerHandler<T>[]) {
+  constructor({ indexes = {}, handlers = [], transform = (object) => object }: InformerOptions<T>) {
     this.#indexes = Object.entries(indexes).map(([name, valuesOf]) => ({ name, valuesOf, keys: new Map() }))
-    this.#handlers = handlers
+    this.#handlers = [...handlers]
+    this.#transform = transform
     // Whoever does not wait for the first list need not hear that it never came.
     this.synced.promise.catch(() => {})
   }
@@ -80,7 +84,8 @@ class IndexedStore<T extends { metadata: ObjectMeta }> implements ReflectorStore
     this.synced.resolve()
   }
 
-  upsert(object: T): void {
+  upsert(received: T): void {
+    const object = this.#transform(received)
     const key = keyOf(object.metadata)
     const old = this.objects.get(key)
     if (old && old.metadata.uid !== object.metadata.uid) {
@@ -95,7 +100,8 @@ class IndexedStore<T extends { metadata: ObjectMeta }> implements ReflectorStore
     for (const handler of this.#handlers) handler.onAdd?.(object, !this.hasSynced)
   }
 
-  remove(object: T): void {
+  remove(received: T): void {
+    const object = this.#transform(received)
     const key = keyOf(object.metadata)
     const old = this.objects.get(key)
     if (!old) return

@@ -1,0 +1,31 @@
+import type { Logger } from 'pino'
+import type { Client, Resource } from '../shared/client/client.ts'
+import type { Clock } from '../shared/clock/clock.ts'
+import type { Informers } from './informers.ts'
+
+/** One control loop. It begins when it is made. */
+export interface Controller {
+  /** Resolves when it has stopped working and watching. */
+  close(): Promise<void>
+}
+
+/** What every control loop is given. */
+export interface ControllerContext {
+  client: Client
+  informers: Informers
+  clock: Clock
+  log: Log
+}
+
+export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
+
+/** A kind as controllers that treat all kinds alike need to know it. */
+export interface ApiResource extends Resource {
+  kind: string
+  namespaced: boolean
+  /** Absent: all. */
+  verbs?: readonly string[]
+}
+
+export const supports = (resource: ApiResource, ...verbs: string[]): boolean =>
+  verbs.every((verb) => resource.verbs?.includes(verb) ?? true)

@@ -1,0 +1,110 @@
+import type { Container, Namespace, Node, ObjectMeta, Pod } from '../shared/api/types.ts'
+import type { Client, Resource } from '../shared/client/client.ts'
+import { type Informer, type InformerOptions, startInformer } from '../shared/client/informer.ts'
+import { namespaces, nodes, pods } from '../shared/client/resources.ts'
+import type { Clock } from '../shared/clock/clock.ts'
+import type { Log } from './controller.ts'
+
+/** All that most loops look at. */
+export interface Metadata {
+  metadata: ObjectMeta
+}
+
+/** One watch per collection, however many loops look at it; each begins at the first request for it. */
+export interface Informers {
+  pods(): Informer<Pod>
+  nodes(): Informer<Node>
+  namespaces(): Informer<Namespace>
+  /** Of any kind; the metadata alone is kept. */
+  metadata(resource: Resource): Informer<Metadata>
+  /** A watch of its own, for who wants a selection. */
+  selected<T extends Metadata>(
+    resource: Resource,
+    options: Pick<InformerOptions<T>, 'selection' | 'handlers'>,
+  ): Informer<T>
+  synced(): Promise<void>
+  close(): Promise<void>
+}
+
+export function createInformers(options: { client: Client; clock: Clock; log: Log }): Informers {
+  const { client, clock, log } = options
+  const started: Informer<Metadata>[] = []
+  const shared = new Map<string, Informer<Metadata>>()
+
+  function start<T extends Metadata>(resource: Resource, more: Partial<InformerOptions<T>>): Informer<T> {
+    const onError = (error: unknown): void => log.debug({ err: error, resource: resource.plural }, 'watch failed')
+    const informer = startInformer<T>({ client, resource, clock, onError, ...more })
+    started.push(informer)
+    return informer
+  }
+
+  function share<T extends Metadata>(resource: Resource): Informer<T> {
+    const key = `${resource.group}/${resource.plural}`
+    const informer = shared.get(key) ?? start(resource, trimmed[key] ?? { transform: trimToMetadata })
+    shared.set(key, informer)
+    return informer as Informer<T>
+  }
+
+  return {
+    pods: () => share<Pod>(pods),
+    nodes: () => share<Node>(nodes),
+    namespaces: () => share<Namespace>(namespaces),
+    metadata: share,
+    selected: start,
+    synced: async () => {
+      await Promise.all(started.map((informer) => informer.synced()))
+    },
+    close: async () => {
+      await Promise.all(started.map((informer) => informer.close()))
+    },
+  }
+}
+
+/** Kinds of which some loop reads more than the metadata. Thousands of copies may be held: what no loop reads is left out. */
+const trimmed: Record<string, { transform(object: Metadata): Metadata }> = {
+  '/pods': { transform: trimPod },
+  '/nodes': { transform: trimNode },
+  '/namespaces': { transform: trimNamespace },
+}
+
+function trimToMetadata({ metadata }: Metadata): Metadata {
+  const { managedFields: _managedFields, annotations: _annotations, ...kept } = metadata
+  return { metadata: kept }
+}
+
+function trimPod({ metadata, spec, status }: Pod): Pod {
+  return {
+    metadata: trimToMetadata({ metadata }).metadata,
+    spec: {
+      nodeName: spec.nodeName,
+      nodeSelector: spec.nodeSelector,
+      affinity: spec.affinity,
+      tolerations: spec.tolerations,
+      schedulerName: spec.schedulerName,
+      schedulingGates: spec.schedulingGates,
+      priority: spec.priority,
+      preemptionPolicy: spec.preemptionPolicy,
+      overhead: spec.overhead,
+      hostNetwork: spec.hostNetwork,
+      containers: spec.containers.map(trimContainer),
+      initContainers: spec.initContainers?.map(trimContainer),
+    },
+    status: { phase: status?.phase, conditions: status?.conditions },
+  }
+}
+
+function trimContainer({ name, resources, ports, restartPolicy }: Container): Container {
+  return { name, resources, ports, restartPolicy }
+}
+
+function trimNode({ metadata, spec, status }: Node): Node {
+  return {
+    metadata: trimToMetadata({ metadata }).metadata,
+    spec,
+    status: { allocatable: status?.allocatable, conditions: status?.conditions },
+  }
+}
+
+function trimNamespace({ metadata, spec, status }: Namespace): Namespace {
+  return { metadata, spec, status }
+}

@@ -1,0 +1,69 @@
+import { isStatus } from '../shared/api/status-error.ts'
+import type { Namespace, ObjectMeta } from '../shared/api/types.ts'
+import type { Resource } from '../shared/client/client.ts'
+import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
+import type { Controller, ControllerContext } from './controller.ts'
+
+/** One object that every namespace shall have. */
+export interface PublishedObject<T extends { metadata: ObjectMeta }> {
+  resource: Resource
+  name: string
+  desired(namespace: string): T
+  /** Whether what is there is good enough; then it is let be. */
+  upToDate(object: T): boolean
+}
+
+/** Keeps one object present in every namespace that is not being deleted; brings it back when someone deletes or bends it. */
+export function startNamespacePublisher<T extends { metadata: ObjectMeta }>(
+  context: ControllerContext,
+  published: PublishedObject<T>,
+): Controller {
+  const { client, informers, clock, log } = context
+  const { resource, name } = published
+  const namespaces = informers.namespaces()
+  const objects = informers.selected<T>(resource, {
+    selection: { fieldSelector: `metadata.name=${name}` },
+    handlers: [
+      {
+        onUpdate: ({ metadata }) => queue.add(metadata.namespace ?? ''),
+        onDelete: ({ metadata }) => queue.add(metadata.namespace ?? ''),
+      },
+    ],
+  })
+
+  async function sync(namespace: string): Promise<void> {
+    const owner = namespaces.get({ name: namespace })
+    if (!owner || owner.metadata.deletionTimestamp) return
+    const current = objects.get({ namespace, name })
+    if (current && published.upToDate(current)) return
+    const desired = published.desired(namespace)
+    try {
+      if (current) await client.update<T>(resource, { ...desired, metadata: current.metadata })
+      else await client.create<T>(resource, desired)
+    } catch (error) {
+      if (!isObsolete(error)) throw error
+    }
+  }
+
+  const queue = createWorkQueue<string>({
+    clock,
+    work: sync,
+    onError: (error, namespace) =>
+      log.warn({ err: error, namespace, resource: resource.plural }, `cannot publish ${name}`),
+  })
+  // Not before the objects that exist are known: else each would be created once more, in vain.
+  void objects.synced().then(
+    () => namespaces.addHandler(namespaceHandler(queue.add)),
+    () => {},
+  )
+  return { close: () => queue.close() }
+}
+
+const namespaceHandler = (add: (namespace: string) => void) => ({
+  onAdd: ({ metadata }: Namespace) => add(metadata.name ?? ''),
+  onUpdate: ({ metadata }: Namespace) => add(metadata.name ?? ''),
+})
+
+/** Someone was quicker, or the namespace is going away. */
+const isObsolete = (error: unknown): boolean =>
+  ['AlreadyExists', 'NotFound', 'Forbidden'].some((reason) => isStatus(error, reason))

@@ -1,0 +1,15 @@
+import type { Resource } from './client.ts'
+
+const core = (plural: string): Resource => ({ group: '', version: 'v1', plural })
+
+/** The collections that our own clients speak to. */
+export const configMaps = core('configmaps')
+export const events = core('events')
+export const namespaces = core('namespaces')
+export const nodes = core('nodes')
+export const persistentVolumeClaims = core('persistentvolumeclaims')
+export const pods = core('pods')
+export const secrets = core('secrets')
+export const serviceAccounts = core('serviceaccounts')
+export const services = core('services')
+export const leases: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' }
