@@ -1,0 +1,125 @@
+/**
+ * Makes `data/` from `input/` and our additions:
+ *   types.json         what the decoder needs of each type: fields in Go's order, shapes, omitempty
+ *   schemas.json       component schemas with patch and list markers, for the OpenAPI documents
+ *   descriptions.json  per type and field, from the client library's models
+ *   discovery.json     short names, categories, verbs and subresources of every built-in resource
+ * `node openapi/generate.ts` writes; `openapi/check.ts` compares.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { type AddedField, additions, replacements } from './additions.ts'
+import { readDescriptions } from './read-descriptions.ts'
+
+/** [JSON name or '' when embedded, Go name, shape, Go type, omit] */
+type GoField = [json: string, go: string, shape: string, type: string, omit: string]
+/** [JSON name, path in decoder errors, shape, Go type, omit, Go name] */
+type TypeField = [json: string, path: string, shape: string, goType: string, omit: string, go: string]
+interface Schema {
+  type?: string
+  description?: string
+  default?: unknown
+  properties?: Record<string, Schema>
+  allOf?: { $ref: string }[]
+  $ref?: string
+  items?: Schema
+  [key: string]: unknown
+}
+
+const read = <T>(name: string): T => JSON.parse(readFileSync(new URL(`input/${name}`, import.meta.url), 'utf8')) as T
+const schemaRef = (type: string) => `#/components/schemas/${type}`
+
+/** Shape of a field that only the schema knows. */
+function shapeOf(schema: Schema): string {
+  const ref = schema.$ref ?? schema.allOf?.[0]?.$ref
+  if (ref) return `*@${ref.split('/').at(-1)}`
+  if (schema.type === 'array') return `[]${shapeOf(schema.items ?? {})}`.replace('*@', '@')
+  if (schema.type === 'object') return '{}raw'
+  if (schema.type === 'integer') return schema.format === 'int64' ? '*int64' : '*int32'
+  if (schema.type === 'boolean') return '*bool'
+  return schema.type === 'string' ? 'string' : 'raw'
+}
+
+function flatten(name: string, goTypes: Record<string, GoField[]>, prefix = ''): TypeField[] {
+  return (goTypes[name] ?? []).flatMap(([json, go, shape, goType, omit]): TypeField[] =>
+    json === ''
+      ? flatten(shape.split('@')[1] ?? '', goTypes, `${prefix}${go}.`)
+      : [[json, prefix + json, shape, goType, omit, go]],
+  )
+}
+
+const schemaOf = ({ shape, description }: AddedField): Schema => {
+  const type = shape.split('@')[1]
+  return type ? { allOf: [{ $ref: schemaRef(type) }], description } : { type: shape, description }
+}
+
+export interface Generated {
+  'types.json': string
+  'schemas.json': string
+  'descriptions.json': string
+  'discovery.json': string
+}
+
+export function generate(): Generated {
+  const schemas = read<Record<string, Schema>>('schemas.json')
+  const goTypes = read<Record<string, GoField[]>>('go-types.json')
+  const extensions = read<Record<string, Record<string, Record<string, unknown>>>>('extensions.json')
+  const descriptions = readDescriptions(Object.keys(schemas))
+
+  for (const [type, fields] of Object.entries(extensions)) {
+    for (const [field, markers] of Object.entries(fields))
+      Object.assign(schemas[type]?.properties?.[field] ?? {}, markers)
+  }
+
+  for (const addition of additions) {
+    const base = addition.extends
+    if (!schemas[addition.type]) {
+      schemas[addition.type] = { type: 'object', properties: { ...(base ? schemas[base]?.properties : {}) } }
+      goTypes[addition.type] = [...(base ? (goTypes[base] ?? []) : [])]
+      descriptions[addition.type] = { ...(base ? descriptions[base] : {}), '': addition.description ?? '' }
+    }
+    for (const [name, field] of Object.entries(addition.fields)) {
+      schemas[addition.type]!.properties![name] = schemaOf({ ...field, description: '' })
+      delete schemas[addition.type]!.properties![name]!.description
+      goTypes[addition.type]!.push([name, field.go, field.shape, field.goType, 'o'])
+      descriptions[addition.type] ??= {}
+      descriptions[addition.type]![name] = field.description
+    }
+  }
+  for (const [type, field, by] of replacements) {
+    schemas[type]!.properties![field]!.allOf = [{ $ref: schemaRef(by) }]
+    const goField = goTypes[type]!.find(([json]) => json === field)!
+    goField[2] = `*@${by}`
+    goField[3] = `v1.${by.split('.').at(-1)}`
+  }
+
+  const types: Record<string, TypeField[]> = {}
+  for (const [name, schema] of Object.entries(schemas)) {
+    if (schema.type !== 'object' || !schema.properties) continue
+    const known = flatten(name, goTypes).filter(([json]) => schema.properties?.[json])
+    const names = new Set(known.map(([json]) => json))
+    const others = Object.entries(schema.properties).filter(([json]) => !names.has(json))
+    types[name] = [
+      ...known,
+      ...others.map(([json, property]): TypeField => [json, json, shapeOf(property), shapeOf(property), 'o', json]),
+    ]
+  }
+  return {
+    'types.json': perLine(types),
+    'schemas.json': perLine(schemas),
+    'descriptions.json': perLine(descriptions),
+    'discovery.json': perLine(read('discovery.json')),
+  }
+}
+
+/** One entry a line, sorted: diffs stay readable. */
+const perLine = (value: object): string =>
+  `{\n${Object.entries(value)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, entry]) => `${JSON.stringify(name)}:${JSON.stringify(entry)}`)
+    .join(',\n')}\n}\n`
+
+if (import.meta.main) {
+  const directory = new URL('data/', import.meta.url)
+  mkdirSync(directory, { recursive: true })
+  for (const [name, text] of Object.entries(generate())) writeFileSync(new URL(name, directory), text)
+}
