@@ -1,0 +1,80 @@
+import { EventLog, type EventLogLimits } from './event-log.ts'
+import { SortedMap } from './sorted-map.ts'
+import type { Entry, ListOptions, ListResult, Storage, StorageEvent, StorageWatch, WatchOptions } from './storage.ts'
+
+export interface MemoryStorageOptions {
+  history?: EventLogLimits
+}
+
+const defaultHistory: EventLogLimits = { events: 100_000, bytes: 64 * 1024 * 1024 }
+
+/** The store of a process that forgets everything when it ends: nothing is quicker, and nothing is left behind. */
+export function createMemoryStorage({ history = defaultHistory }: MemoryStorageOptions = {}): Storage {
+  const entries = new SortedMap<Entry>()
+  const log = new EventLog(history, 1)
+  const watches = new Set<WatchOptions>()
+  let revision = 1
+
+  const publish = (event: StorageEvent): void => {
+    log.append(event)
+    for (const watch of watches) if (event.key.startsWith(watch.prefix)) watch.onEvents([event])
+  }
+
+  return {
+    revision: () => revision,
+    get: async (key) => entries.get(key),
+    list: async (options) => list(entries, log, revision, options),
+    async put({ key, value, expect }) {
+      const current = entries.get(key)
+      if (expect === 'absent' ? current : current?.revision !== expect) return { ok: false, current }
+      const entry: Entry = { key, value, revision: ++revision }
+      entries.set(entry)
+      publish({ type: 'put', key, value, revision, previous: current })
+      return { ok: true, revision }
+    },
+    async delete({ key, expect }) {
+      const current = entries.get(key)
+      if (!current || (expect !== undefined && current.revision !== expect)) return { ok: false, current }
+      entries.delete(key)
+      publish({ type: 'delete', key, revision: ++revision, previous: current })
+      return { ok: true, revision }
+    },
+    watch(options): StorageWatch {
+      if (options.afterRevision !== undefined) {
+        const missed = log.after(options.afterRevision).filter((event) => event.key.startsWith(options.prefix))
+        if (missed.length > 0) options.onEvents(missed)
+      }
+      watches.add(options)
+      return { close: () => void watches.delete(options) }
+    },
+    compact: async (below) => log.compact(Math.min(below, revision)),
+    async close() {
+      for (const watch of watches) watch.onEnd?.()
+      watches.clear()
+      entries.clear()
+    },
+  }
+}
+
+function list(entries: SortedMap<Entry>, log: EventLog, now: number, options: ListOptions): ListResult {
+  const { prefix, startAfter, limit, revision = now } = options
+  const found =
+    revision < now
+      ? lookBack(entries.range(prefix, startAfter), log.after(revision), options)
+      : entries.range(prefix, startAfter)
+  const selected = limit === undefined ? found : found.slice(0, limit)
+  return { entries: selected, revision: Math.min(revision, now), remaining: found.length - selected.length }
+}
+
+/** What `entries` were before `events` happened. */
+function lookBack(entries: Entry[], events: StorageEvent[], { prefix, startAfter }: ListOptions): Entry[] {
+  const before = new Map<string, Entry | undefined>()
+  for (const { key, previous } of events) {
+    if (!key.startsWith(prefix) || before.has(key) || (startAfter !== undefined && key <= startAfter)) continue
+    before.set(key, previous && { key, ...previous })
+  }
+  if (before.size === 0) return entries
+  const kept = entries.filter(({ key }) => !before.has(key))
+  for (const entry of before.values()) if (entry) kept.push(entry)
+  return kept.sort((a, b) => (a.key < b.key ? -1 : 1))
+}

@@ -1,0 +1,89 @@
+/** Keys per chunk before it is split: an insertion moves at most so many. */
+const chunkLimit = 512
+
+/**
+ * A map whose keys stand in byte order, so that prefixes are ranges. Lookup is a hash; an insertion is a binary search
+ * and a short move within one chunk, also with a million keys; scanning gives values without copying keys.
+ */
+export class SortedMap<Value extends { readonly key: string }> {
+  readonly #values = new Map<string, Value>()
+  #chunks: Value[][] = [[]]
+
+  get size(): number {
+    return this.#values.size
+  }
+
+  get(key: string): Value | undefined {
+    return this.#values.get(key)
+  }
+
+  set(value: Value): void {
+    const known = this.#values.has(value.key)
+    this.#values.set(value.key, value)
+    const chunkIndex = this.#chunkOf(value.key)
+    const chunk = this.#chunks[chunkIndex]!
+    const index = lowerBound(chunk, value.key)
+    if (known) {
+      chunk[index] = value
+      return
+    }
+    chunk.splice(index, 0, value)
+    if (chunk.length > chunkLimit) this.#chunks.splice(chunkIndex + 1, 0, chunk.splice(chunkLimit >> 1))
+  }
+
+  delete(key: string): boolean {
+    if (!this.#values.delete(key)) return false
+    const chunkIndex = this.#chunkOf(key)
+    const chunk = this.#chunks[chunkIndex]!
+    chunk.splice(lowerBound(chunk, key), 1)
+    if (chunk.length === 0 && this.#chunks.length > 1) this.#chunks.splice(chunkIndex, 1)
+    return true
+  }
+
+  clear(): void {
+    this.#values.clear()
+    this.#chunks = [[]]
+  }
+
+  /** Values whose keys begin with `prefix`, in order, beginning after `startAfter` (exclusive). A copy: later changes do not show. */
+  range(prefix: string, startAfter?: string): Value[] {
+    const found: Value[] = []
+    const first = startAfter !== undefined && startAfter >= prefix ? startAfter : prefix
+    let index: number | undefined
+    for (let chunkIndex = this.#chunkOf(first); chunkIndex < this.#chunks.length; chunkIndex++) {
+      const chunk = this.#chunks[chunkIndex]!
+      index = index === undefined ? lowerBound(chunk, first) : 0
+      for (; index < chunk.length; index++) {
+        const value = chunk[index]!
+        if (!value.key.startsWith(prefix)) return found
+        if (value.key !== startAfter) found.push(value)
+      }
+    }
+    return found
+  }
+
+  /** The chunk in which `key` is, or would be. */
+  #chunkOf(key: string): number {
+    const chunks = this.#chunks
+    let low = 0
+    let high = chunks.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if (chunks[middle]![0]!.key <= key) low = middle
+      else high = middle - 1
+    }
+    return low
+  }
+}
+
+/** Index of the first value whose key is not below `key`. */
+function lowerBound(chunk: readonly { readonly key: string }[], key: string): number {
+  let low = 0
+  let high = chunk.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (chunk[middle]!.key < key) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,25 @@
+import t from 'tap'
+import { createMemoryStorage } from '../../../apiserver/storage/memory.ts'
+import { storageSuite } from './suite.ts'
+
+storageSuite('memory', async () => createMemoryStorage())
+
+t.test('memory: watchers hear of a write before the writer does', async (t) => {
+  const storage = createMemoryStorage()
+  const order: string[] = []
+  storage.watch({ prefix: '/', onEvents: () => order.push('watcher') })
+  await storage.put({ key: '/a', value: '1', expect: 'absent' }).then(() => order.push('writer'))
+  t.same(order, ['watcher', 'writer'])
+})
+
+t.test('memory: history is bounded in number and in bytes', async (t) => {
+  const few = createMemoryStorage({ history: { events: 10, bytes: 1e9 } })
+  for (let i = 0; i < 50; i++) await few.put({ key: `/${i}`, value: 'x', expect: 'absent' })
+  await t.rejects(few.list({ prefix: '/', revision: 40 }), { name: 'Error', compactedRevision: 41 })
+  t.equal((await few.list({ prefix: '/', revision: 41 })).entries.length, 40)
+
+  const small = createMemoryStorage({ history: { events: 1e9, bytes: 10_000 } })
+  for (let i = 1; i < 50; i++) await small.put({ key: '/a', value: 'x'.repeat(1000), expect: i === 1 ? 'absent' : i })
+  await t.rejects(small.list({ prefix: '/', revision: 30 }), /has been compacted/)
+  t.equal((await small.list({ prefix: '/', revision: 48 })).entries[0]?.revision, 48)
+})
