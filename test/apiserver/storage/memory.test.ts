@@ -15,7 +15,7 @@ t.test('memory: watchers hear of a write before the writer does', async (t) => {
 t.test('memory: history is bounded in number and in bytes', async (t) => {
   const few = createMemoryStorage({ history: { events: 10, bytes: 1e9 } })
   for (let i = 0; i < 50; i++) await few.put({ key: `/${i}`, value: 'x', expect: 'absent' })
-  await t.rejects(few.list({ prefix: '/', revision: 40 }), { name: 'Error', compactedRevision: 41 })
+  await t.rejects(few.list({ prefix: '/', revision: 40 }), /the oldest is 41/)
   t.equal((await few.list({ prefix: '/', revision: 41 })).entries.length, 40)
 
   const small = createMemoryStorage({ history: { events: 1e9, bytes: 10_000 } })

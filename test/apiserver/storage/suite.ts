@@ -128,8 +128,8 @@ export function storageSuite(name: string, make: () => Promise<Storage>): void {
   test('below the compacted revision there is no history', async (t, storage) => {
     for (const name of ['a', 'b', 'c']) await put(storage, name, '1')
     await storage.compact(3)
-    await t.rejects(storage.list({ prefix, revision: 2 }), { compactedRevision: 3 })
-    t.throws(() => storage.watch({ prefix, afterRevision: 2, onEvents: () => {} }), { compactedRevision: 3 })
+    await t.rejects(storage.list({ prefix, revision: 2 }), /compacted/)
+    t.throws(() => storage.watch({ prefix, afterRevision: 2, onEvents: () => {} }), /compacted/)
     t.equal((await storage.list({ prefix, revision: 3 })).entries.length, 2)
     t.equal((await storage.list({ prefix })).entries.length, 3)
     const events: StorageEvent[] = []
