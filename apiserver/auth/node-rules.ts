@@ -1,0 +1,66 @@
+import type { NodePods } from './node-pods.ts'
+import { namesInPod } from './pod-references.ts'
+import type { RequestedResource } from './types.ts'
+
+export interface NodeRule {
+  verbs: readonly string[]
+  relation: Relation
+}
+interface Question {
+  nodeName: string
+  resource: RequestedResource
+  nodePods: NodePods
+}
+type Relation = (question: Question) => boolean | Promise<boolean>
+
+const anyObject: Relation = () => true
+const ownNode: Relation = ({ nodeName, resource }) =>
+  resource.name === nodeName || selects(resource, 'metadata.name', nodeName)
+/** The name of a new object is only in its body. */
+const newOrOwn: Relation = ({ nodeName, resource }) => resource.name === undefined || resource.name === nodeName
+const ownLease: Relation = (question) => question.resource.namespace === 'kube-node-lease' && newOrOwn(question)
+
+/** A pod that is gone, or on no node yet, is nobody's: the kubelet gets its 404 or Conflict, not a 403. */
+const ownPod: Relation = async ({ nodeName, resource, nodePods }) => {
+  const boundTo = await nodePods.nodeOf({ namespace: resource.namespace ?? '', name: resource.name ?? '' })
+  return boundTo === undefined || boundTo === nodeName
+}
+const ownPods: Relation = (question) =>
+  question.resource.name === undefined
+    ? selects(question.resource, 'spec.nodeName', question.nodeName)
+    : ownPod(question)
+
+const namedByOwnPod: Relation = async ({ nodeName, resource, nodePods }) => {
+  const { namespace, name } = resource
+  if (!namespace || !name) return false
+  const candidates = await nodePods.onNode(nodeName, namespace)
+  return candidates.some((pod) => namesInPod(pod, resource.resource).includes(name))
+}
+
+const read = ['get', 'list', 'watch']
+
+/** By `group/resource/subresource`, the core group without a name; the first rule that has the verb decides. */
+export const nodeRules: Readonly<Record<string, readonly NodeRule[]>> = {
+  nodes: [
+    { verbs: ['create'], relation: newOrOwn },
+    { verbs: [...read, 'update', 'patch'], relation: ownNode },
+  ],
+  'nodes/status': [{ verbs: ['update', 'patch'], relation: ownNode }],
+  pods: [
+    { verbs: read, relation: ownPods },
+    { verbs: ['delete'], relation: ownPod },
+  ],
+  'pods/status': [{ verbs: ['update', 'patch'], relation: ownPod }],
+  services: [{ verbs: read, relation: anyObject }],
+  events: [{ verbs: ['create', 'update', 'patch'], relation: anyObject }],
+  configmaps: [{ verbs: read, relation: namedByOwnPod }],
+  secrets: [{ verbs: read, relation: namedByOwnPod }],
+  persistentvolumeclaims: [{ verbs: ['get'], relation: namedByOwnPod }],
+  'serviceaccounts/token': [{ verbs: ['create'], relation: namedByOwnPod }],
+  'coordination.k8s.io/leases': [{ verbs: ['get', 'create', 'update', 'patch', 'delete'], relation: ownLease }],
+  'node.k8s.io/runtimeclasses': [{ verbs: read, relation: anyObject }],
+}
+
+function selects({ fieldSelector = '' }: RequestedResource, field: string, value: string): boolean {
+  return fieldSelector.split(',').some((term) => term.trim().replace('==', '=') === `${field}=${value}`)
+}

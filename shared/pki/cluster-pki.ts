@@ -1,0 +1,75 @@
+import { isIP } from 'node:net'
+import type { KeyPair } from './certificate.ts'
+import { ensureCertificate, ensureSigningKey, type Identity } from './certificate-store.ts'
+
+export interface ClusterPki {
+  ca: KeyPair
+  apiServer: KeyPair
+  /** What the API server shows to a kubelet. */
+  apiServerKubeletClient: KeyPair
+  admin: KeyPair
+  /** What the kubelet shows to the API server, and to whoever asks it for logs. */
+  kubeletClient: KeyPair
+  kubeletServer: KeyPair
+  serviceAccountKey: { privateKey: string; publicKey: string }
+}
+
+export interface ClusterPkiOptions {
+  directory: string
+  nowMs: number
+  /** Where the API server listens. */
+  host: string
+  /** The first address of the service range. */
+  serviceAddress: string
+  nodeName: string
+}
+
+const loopback = ['127.0.0.1', '::1', 'localhost']
+const serviceNames = [
+  'kubernetes',
+  'kubernetes.default',
+  'kubernetes.default.svc',
+  'kubernetes.default.svc.cluster.local',
+]
+const masters = 'system:masters'
+
+/** Everybody's certificates, kept in `directory` and made where they are missing, expired or no longer fitting. */
+export function ensureClusterPki({ directory, nowMs, host, serviceAddress, nodeName }: ClusterPkiOptions): ClusterPki {
+  const ca = ensureCertificate(directory, { name: 'ca', commonName: 'kubestage-ca', usage: 'ca' }, nowMs)
+  const issue = (identity: Identity): KeyPair => ensureCertificate(directory, identity, nowMs, ca)
+  return {
+    ca,
+    apiServer: issue({
+      name: 'apiserver',
+      commonName: 'kube-apiserver',
+      usage: 'server',
+      altNames: [...new Set([...loopback, ...serviceNames, serviceAddress, ...reachableAs(host)])],
+    }),
+    apiServerKubeletClient: issue({
+      name: 'apiserver-kubelet-client',
+      commonName: 'kube-apiserver-kubelet-client',
+      organizations: [masters],
+      usage: 'client',
+    }),
+    admin: issue({ name: 'admin', commonName: 'kubernetes-admin', organizations: [masters], usage: 'client' }),
+    kubeletClient: issue({
+      name: 'kubelet-client',
+      commonName: `system:node:${nodeName}`,
+      organizations: ['system:nodes'],
+      usage: 'client',
+    }),
+    kubeletServer: issue({
+      name: 'kubelet',
+      commonName: `system:node:${nodeName}`,
+      organizations: ['system:nodes'],
+      usage: 'server',
+      altNames: [...new Set([...loopback, nodeName])],
+    }),
+    serviceAccountKey: ensureSigningKey(directory),
+  }
+}
+
+/** "All addresses" is no name a client can use. */
+function reachableAs(host: string): string[] {
+  return isIP(host) && /^[0:.]+$/.test(host) ? [] : [host]
+}

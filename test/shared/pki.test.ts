@@ -1,0 +1,100 @@
+import { X509Certificate } from 'node:crypto'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { load } from 'js-yaml'
+import t from 'tap'
+import { issueCertificate } from '../../shared/pki/certificate.ts'
+import { type ClusterPkiOptions, ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
+import { writeKubeconfig } from '../../shared/pki/kubeconfig-file.ts'
+
+const yearMs = 365 * 86_400_000
+const options = (directory: string, changes: Partial<ClusterPkiOptions> = {}): ClusterPkiOptions => ({
+  directory,
+  nowMs: Date.parse('2026-11-21T12:00:00Z'),
+  host: '127.0.0.1',
+  serviceAddress: '10.96.0.1',
+  nodeName: 'node-1',
+  ...changes,
+})
+
+t.test('every certificate is signed by the CA and says who it is', async (t) => {
+  const pki = ensureClusterPki(options(t.testdir()))
+  const ca = new X509Certificate(pki.ca.cert)
+  t.ok(ca.ca)
+  const subjects = {
+    apiServer: 'CN=kube-apiserver',
+    apiServerKubeletClient: 'O=system:masters\nCN=kube-apiserver-kubelet-client',
+    admin: 'O=system:masters\nCN=kubernetes-admin',
+    kubeletClient: 'O=system:nodes\nCN=system:node:node-1',
+    kubeletServer: 'O=system:nodes\nCN=system:node:node-1',
+  } as const
+  for (const [who, subject] of Object.entries(subjects)) {
+    const certificate = new X509Certificate(pki[who as keyof typeof subjects].cert)
+    t.equal(certificate.subject, subject)
+    t.ok(certificate.checkIssued(ca) && certificate.verify(ca.publicKey), `${who} is signed by the CA`)
+    t.notOk(certificate.ca)
+  }
+  const server = new X509Certificate(pki.apiServer.cert)
+  for (const address of ['127.0.0.1', '::1', '10.96.0.1']) t.ok(server.checkIP(address), address)
+  for (const name of ['localhost', 'kubernetes.default.svc.cluster.local']) t.ok(server.checkHost(name), name)
+})
+
+t.test('a second start finds the same certificates; files are private', async (t) => {
+  const directory = t.testdir()
+  const first = ensureClusterPki(options(directory))
+  t.same(ensureClusterPki(options(directory)), first)
+  for (const file of ['ca.key', 'apiserver.key', 'admin.crt', 'sa.key'])
+    t.equal(statSync(join(directory, file)).mode & 0o777, 0o600, file)
+})
+
+t.test('what no longer fits is made anew', async (t) => {
+  const directory = t.testdir()
+  const first = ensureClusterPki(options(directory))
+
+  const elsewhere = ensureClusterPki(options(directory, { host: '192.0.2.7' }))
+  t.equal(elsewhere.ca.cert, first.ca.cert)
+  t.ok(new X509Certificate(elsewhere.apiServer.cert).checkIP('192.0.2.7'))
+
+  const otherNode = ensureClusterPki(options(directory, { nodeName: 'node-2' }))
+  t.match(new X509Certificate(otherNode.kubeletClient.cert).subject, 'CN=system:node:node-2')
+
+  const later = ensureClusterPki(options(directory, { nowMs: options(directory).nowMs + 10 * yearMs }))
+  t.not(later.ca.cert, first.ca.cert)
+  const ca = new X509Certificate(later.ca.cert)
+  t.ok(new X509Certificate(later.admin.cert).verify(ca.publicKey), 'and with the CA all that it signed')
+
+  writeFileSync(join(directory, 'admin.crt'), 'garbage')
+  t.ok(new X509Certificate(ensureClusterPki(options(directory)).admin.cert))
+})
+
+t.test('validity beyond 2049 is written in the long form', async (t) => {
+  const validity = { notBefore: '2026-11-21T11:00:00Z', notAfter: '2056-11-21T11:00:00Z' }
+  const { cert } = issueCertificate({ commonName: 'x', usage: 'ca', ...validity })
+  t.equal(new X509Certificate(cert).validTo, 'Nov 21 11:00:00 2056 GMT')
+})
+
+t.test('kubeconfig: ours is written, theirs is kept', async (t) => {
+  const directory = t.testdir()
+  const file = join(directory, 'kubeconfig')
+  const { ca, admin } = ensureClusterPki(options(directory))
+  const write = (server: string): Promise<void> =>
+    writeKubeconfig(file, { name: 'kubestage', server, ca: ca.cert, user: admin })
+
+  await write('https://127.0.0.1:6443')
+  const written = load(readFileSync(file, 'utf8')) as Record<string, unknown>
+  t.equal(written['current-context'], 'kubestage')
+
+  const chosen = {
+    ...written,
+    contexts: [
+      { name: 'kubestage', context: { cluster: 'kubestage', user: 'kubestage', namespace: 'blue' } },
+      { name: 'other', context: { cluster: 'other', user: 'other' } },
+    ],
+  }
+  writeFileSync(file, JSON.stringify(chosen))
+  await write('https://127.0.0.1:7443')
+  t.match(load(readFileSync(file, 'utf8')), {
+    clusters: [{ name: 'kubestage', cluster: { server: 'https://127.0.0.1:7443' } }],
+    contexts: [{ name: 'other' }, { name: 'kubestage', context: { namespace: 'blue' } }],
+  })
+})
