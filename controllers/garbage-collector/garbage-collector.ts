@@ -1,0 +1,175 @@
+import { isStatus } from '../../shared/api/status-error.ts'
+import type { ObjectMeta } from '../../shared/api/types.ts'
+import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import { type ApiResource, type Controller, type ControllerContext, supports } from '../controller.ts'
+import type { Metadata } from '../informers.ts'
+import { type Dependent, OwnerGraph } from './owner-graph.ts'
+import {
+  createOwnerFinder,
+  FOREGROUND,
+  isDeletingDependents,
+  isOrphaning,
+  ORPHAN,
+  type OwnerReference,
+} from './owners.ts'
+
+/** Reasons of owners that are gone, kept until their dependents have been dealt with; more than this are forgotten, oldest first. */
+const MAX_REASONS = 10_000
+
+/** One object to look at: as a dependent that may have lost its owners, or as an owner that waits for its dependents. */
+type Item = Dependent
+
+/**
+ * Deletes what has lost all its owners, for the reason the owner was deleted;
+ * holds a foreground-deleted owner until its blocking dependents are gone; cuts dependents loose from an orphaned one.
+ */
+export function startGarbageCollector(context: ControllerContext, resources: readonly ApiResource[]): Controller {
+  const { client, informers, clock, log } = context
+  const graph = new OwnerGraph()
+  const owners = createOwnerFinder({ client, informers, resources })
+  const reasons = new Map<string, string>()
+  /** The latest sight of what is queued, by UID. */
+  const queued = new Map<string, Item>()
+
+  function enqueue(item: Item): void {
+    const uid = item.metadata.uid ?? ''
+    queued.set(uid, item)
+    queue.add(uid)
+  }
+
+  async function sync(uid: string): Promise<void> {
+    const item = queued.get(uid)
+    if (!item) return
+    try {
+      if (isOrphaning(item.metadata)) await orphanDependents(item)
+      else if (isDeletingDependents(item.metadata)) await releaseWhenAlone(item)
+      else if (!item.metadata.deletionTimestamp) await collect(item)
+    } catch (error) {
+      if (!isStatus(error, 'NotFound')) throw error
+    }
+    if (queued.get(uid) === item) queued.delete(uid)
+  }
+
+  async function collect({ resource, metadata }: Item): Promise<void> {
+    const { solid, dangling, waiting, unresolvable } = await owners.classify(metadata)
+    const gone = [...dangling, ...waiting]
+    if (gone.length === 0) return
+    if (solid.length + unresolvable.length > 0) {
+      await setOwners({ resource, metadata }, [...solid, ...unresolvable])
+      return
+    }
+    const policy = waiting.length > 0 && graph.dependentsOf(metadata.uid ?? '').length > 0 ? 'Foreground' : 'Background'
+    const reason =
+      gone.map(({ uid }) => reasons.get(uid)).find(Boolean) ?? (await owners.reasonOf(waiting, metadata.namespace))
+    await client.delete(resource, refOf(metadata), {
+      preconditions: { uid: metadata.uid },
+      propagationPolicy: policyOf(metadata) ?? policy,
+      ...(reason && { reason }),
+    })
+  }
+
+  async function releaseWhenAlone({ resource, metadata }: Item): Promise<void> {
+    const dependents = graph.dependentsOf(metadata.uid ?? '')
+    const blocking = dependents.filter((dependent) => blocks(dependent, metadata.uid))
+    if (blocking.length === 0) await removeFinalizer({ resource, metadata }, FOREGROUND)
+    for (const dependent of dependents) if (!dependent.metadata.deletionTimestamp) enqueue(dependent)
+  }
+
+  async function orphanDependents({ resource, metadata }: Item): Promise<void> {
+    for (const dependent of graph.dependentsOf(metadata.uid ?? '')) {
+      const others = (dependent.metadata.ownerReferences ?? []).filter(({ uid }) => uid !== metadata.uid)
+      await setOwners(dependent, others)
+    }
+    await removeFinalizer({ resource, metadata }, ORPHAN)
+  }
+
+  async function setOwners({ resource, metadata }: Dependent, ownerReferences: OwnerReference[]): Promise<void> {
+    try {
+      await client.patch(resource, refOf(metadata), {
+        metadata: { uid: metadata.uid, ownerReferences: ownerReferences.length > 0 ? ownerReferences : null },
+      })
+    } catch (error) {
+      if (!isStatus(error, 'NotFound')) throw error
+    }
+  }
+
+  async function removeFinalizer({ resource, metadata }: Dependent, finalizer: string): Promise<void> {
+    const current = (await client.get<Metadata>(resource, refOf(metadata))).metadata
+    if (current.uid !== metadata.uid || !current.finalizers?.includes(finalizer)) return
+    await client.patch(resource, refOf(metadata), {
+      metadata: {
+        resourceVersion: current.resourceVersion,
+        finalizers: current.finalizers.filter((name) => name !== finalizer),
+      },
+    })
+  }
+
+  function observe(resource: ApiResource, metadata: ObjectMeta, before?: ObjectMeta): void {
+    const item = { resource, metadata }
+    graph.put(item)
+    if (isOrphaning(metadata) || isDeletingDependents(metadata)) enqueue(item)
+    else if (hasNewOwners(metadata, before)) enqueue(item)
+  }
+
+  function forget(metadata: ObjectMeta): void {
+    const uid = metadata.uid ?? ''
+    const dependents = graph.dependentsOf(uid)
+    if (metadata.reason && dependents.length > 0) remember(uid, metadata.reason)
+    graph.remove(uid)
+    for (const dependent of dependents) enqueue(dependent)
+    for (const owner of metadata.ownerReferences ?? []) recheckOwner(owner, metadata.namespace)
+  }
+
+  /** A foreground-deleted owner may have waited for this one. */
+  function recheckOwner(reference: OwnerReference, namespace?: string): void {
+    for (const resource of watched) {
+      if (resource.kind !== reference.kind) continue
+      const owner = informers
+        .metadata(resource)
+        .get({ name: reference.name, ...(resource.namespaced && { namespace }) })
+      if (owner?.metadata.uid === reference.uid && isDeletingDependents(owner.metadata)) {
+        enqueue({ resource, metadata: owner.metadata })
+      }
+    }
+  }
+
+  function remember(uid: string, reason: string): void {
+    reasons.set(uid, reason)
+    const oldest = reasons.keys().next()
+    if (reasons.size > MAX_REASONS && !oldest.done) reasons.delete(oldest.value)
+  }
+
+  const queue = createWorkQueue<string>({
+    clock,
+    concurrency: 8,
+    work: sync,
+    onError: (error, uid) => log.debug({ err: error, uid }, 'garbage collection will be tried again'),
+  })
+  const watched = resources.filter(isCollected)
+  for (const resource of watched) {
+    informers.metadata(resource).addHandler({
+      onAdd: ({ metadata }) => observe(resource, metadata),
+      onUpdate: ({ metadata }, old) => observe(resource, metadata, old.metadata),
+      onDelete: ({ metadata }) => forget(metadata),
+    })
+  }
+  return { close: () => queue.close() }
+}
+
+/** As upstream: events own nothing, and there are too many of them. */
+const isCollected = (resource: ApiResource): boolean =>
+  supports(resource, 'get', 'list', 'watch', 'delete') && resource.plural !== 'events'
+
+const blocks = ({ metadata }: Dependent, ownerUid?: string): boolean =>
+  metadata.ownerReferences?.some(({ uid, blockOwnerDeletion }) => uid === ownerUid && blockOwnerDeletion) === true
+
+const hasNewOwners = ({ ownerReferences }: ObjectMeta, before?: ObjectMeta): boolean =>
+  ownerReferences !== undefined && JSON.stringify(ownerReferences) !== JSON.stringify(before?.ownerReferences)
+
+/** What its own finalizers say about its dependents. */
+function policyOf({ finalizers }: ObjectMeta): 'Orphan' | 'Foreground' | undefined {
+  if (finalizers?.includes(ORPHAN)) return 'Orphan'
+  return finalizers?.includes(FOREGROUND) ? 'Foreground' : undefined
+}
+
+const refOf = ({ namespace, name = '' }: ObjectMeta) => ({ name, ...(namespace && { namespace }) })

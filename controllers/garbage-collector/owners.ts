@@ -1,0 +1,82 @@
+import { isStatus } from '../../shared/api/status-error.ts'
+import type { ObjectMeta } from '../../shared/api/types.ts'
+import type { Client } from '../../shared/client/client.ts'
+import type { ApiResource } from '../controller.ts'
+import type { Informers, Metadata } from '../informers.ts'
+
+export type OwnerReference = NonNullable<ObjectMeta['ownerReferences']>[number]
+
+/** Upstream's three classes, and one for owners whose kind nobody knows: those we leave alone. */
+export interface ClassifiedOwners {
+  solid: OwnerReference[]
+  /** Gone. */
+  dangling: OwnerReference[]
+  /** Being deleted in the foreground: they wait for us. */
+  waiting: OwnerReference[]
+  unresolvable: OwnerReference[]
+}
+
+/** Finds owners: first among what the informers know, and before one is declared gone, at the server. */
+export function createOwnerFinder(options: {
+  client: Client
+  informers: Informers
+  resources: readonly ApiResource[]
+}) {
+  const { client, informers, resources } = options
+
+  function resourceOf({ apiVersion, kind }: OwnerReference): ApiResource | undefined {
+    const group = apiVersion.includes('/') ? apiVersion.split('/')[0] : ''
+    return resources.find((resource) => resource.kind === kind && resource.group === group)
+  }
+
+  async function find(
+    owner: OwnerReference,
+    resource: ApiResource,
+    namespace?: string,
+  ): Promise<ObjectMeta | undefined> {
+    const ref = { name: owner.name, ...(resource.namespaced && { namespace }) }
+    const known = informers.metadata(resource).get(ref)
+    if (known?.metadata.uid === owner.uid) return known.metadata
+    try {
+      const { metadata } = await client.get<Metadata>(resource, ref)
+      return metadata.uid === owner.uid ? metadata : undefined
+    } catch (error) {
+      if (isStatus(error, 'NotFound')) return undefined
+      throw error
+    }
+  }
+
+  return {
+    async classify({ ownerReferences = [], namespace }: ObjectMeta): Promise<ClassifiedOwners> {
+      const classes: ClassifiedOwners = { solid: [], dangling: [], waiting: [], unresolvable: [] }
+      for (const reference of ownerReferences) {
+        const resource = resourceOf(reference)
+        if (!resource || (resource.namespaced && !namespace)) {
+          classes.unresolvable.push(reference)
+          continue
+        }
+        const owner = await find(reference, resource, namespace)
+        const state = owner ? (isDeletingDependents(owner) ? 'waiting' : 'solid') : 'dangling'
+        classes[state].push(reference)
+      }
+      return classes
+    },
+    /** Why the first owner that says so is being deleted. */
+    async reasonOf(owners: OwnerReference[], namespace?: string): Promise<string | undefined> {
+      for (const reference of owners) {
+        const resource = resourceOf(reference)
+        const owner = resource && (await find(reference, resource, namespace))
+        if (owner?.reason) return owner.reason
+      }
+      return undefined
+    },
+  }
+}
+
+export const FOREGROUND = 'foregroundDeletion'
+export const ORPHAN = 'orphan'
+
+export const isDeletingDependents = ({ deletionTimestamp, finalizers }: ObjectMeta): boolean =>
+  deletionTimestamp !== undefined && finalizers?.includes(FOREGROUND) === true
+export const isOrphaning = ({ deletionTimestamp, finalizers }: ObjectMeta): boolean =>
+  deletionTimestamp !== undefined && finalizers?.includes(ORPHAN) === true

@@ -1,0 +1,48 @@
+import type { Client } from '../shared/client/client.ts'
+import type { Clock } from '../shared/clock/clock.ts'
+import { bootstrap } from './bootstrap.ts'
+import type { ApiResource, Controller, ControllerContext, Log } from './controller.ts'
+import { startGarbageCollector } from './garbage-collector/garbage-collector.ts'
+import { createInformers } from './informers.ts'
+import { startNamespaceController } from './namespace/namespace-controller.ts'
+import { startRootCaCertPublisher } from './root-ca-cert-publisher.ts'
+import { startScheduler } from './scheduler/scheduler.ts'
+import { startServiceAccountController } from './service-account.ts'
+
+export type { ApiResource, Log } from './controller.ts'
+
+export interface ControllersOptions {
+  client: Client
+  clock: Clock
+  log: Log
+  /** All kinds that the server serves: the namespace controller and the garbage collector treat them alike. */
+  resources: readonly ApiResource[]
+  scheduler: boolean
+  /** PEM, published to every namespace as kube-root-ca.crt. */
+  caCert: string
+  /** Of the `kubernetes` Service. */
+  securePort: number
+  kubernetesServiceIP: string
+}
+
+/** Starts all control loops; resolves when the system namespaces exist and every loop has seen what there is. */
+export async function startControllers(options: ControllersOptions): Promise<Controller> {
+  const { client, clock, log, resources } = options
+  await bootstrap(client, { securePort: options.securePort, clusterIP: options.kubernetesServiceIP })
+  const informers = createInformers({ client, clock, log })
+  const context: ControllerContext = { client, informers, clock, log }
+  const controllers = [
+    startServiceAccountController(context),
+    startRootCaCertPublisher(context, options.caCert),
+    startNamespaceController(context, resources),
+    startGarbageCollector(context, resources),
+    ...(options.scheduler ? [startScheduler(context)] : []),
+  ]
+  await informers.synced()
+  return {
+    async close() {
+      await Promise.all(controllers.map((controller) => controller.close()))
+      await informers.close()
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import { quantityMilliValue } from '../../shared/api/quantity.ts'
+import type { Container, Pod } from '../../shared/api/types.ts'
+
+/** Resource name → thousandths of its unit (cores, bytes, pieces), so that sums are exact. */
+export type Amounts = Map<string, number>
+
+type Requests = Record<string, string> | undefined
+
+export const amountsOf = (list: Requests): Amounts =>
+  new Map(Object.entries(list ?? {}).map(([name, quantity]) => [name, quantityMilliValue(quantity)]))
+
+/** What a pod occupies: its containers together, or its greediest moment of initialisation, and its overhead. */
+export function podRequests({ spec }: Pick<Pod, 'spec'>): Amounts {
+  const total: Amounts = new Map()
+  for (const container of spec.containers) add(total, requestsOf(container))
+  const sidecars: Amounts = new Map()
+  const initPeak: Amounts = new Map()
+  for (const container of spec.initContainers ?? []) {
+    if (container.restartPolicy === 'Always') {
+      add(total, requestsOf(container))
+      add(sidecars, requestsOf(container))
+      raise(initPeak, sidecars)
+    } else {
+      raise(initPeak, add(requestsOf(container), sidecars))
+    }
+  }
+  raise(total, initPeak)
+  return add(total, amountsOf(spec.overhead))
+}
+
+const requestsOf = ({ resources }: Container): Amounts => amountsOf(resources?.requests)
+
+export function add(to: Amounts, amounts: Amounts, sign: 1 | -1 = 1): Amounts {
+  for (const [name, amount] of amounts) to.set(name, (to.get(name) ?? 0) + sign * amount)
+  return to
+}
+
+function raise(to: Amounts, amounts: Amounts): void {
+  for (const [name, amount] of amounts) to.set(name, Math.max(to.get(name) ?? 0, amount))
+}

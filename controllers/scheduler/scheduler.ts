@@ -1,0 +1,214 @@
+import { isStatus } from '../../shared/api/status-error.ts'
+import type { Binding, Node, Pod, PodCondition } from '../../shared/api/types.ts'
+import { pods as podsResource } from '../../shared/client/resources.ts'
+import { toTime } from '../../shared/clock/timestamp.ts'
+import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { Controller, ControllerContext } from '../controller.ts'
+import { createEventRecorder } from '../event-recorder.ts'
+import { decide } from './decide.ts'
+import { NodeInfo, podInfo } from './node-info.ts'
+import { SchedulingQueue } from './scheduling-queue.ts'
+
+const NAME = 'default-scheduler'
+/** Upstream looks at pods that fit nowhere again after this, whatever happened or did not. */
+const FLUSH_MS = 5 * 60_000
+const BINDINGS_AT_ONCE = 16
+const REBIND_MS = 1_000
+
+/** Gives each pending pod a node: by the filters, then the scores; and says why when none will do. */
+export function startScheduler(
+  context: ControllerContext,
+  { random = Math.random }: { random?: () => number } = {},
+): Controller {
+  const { client, informers, clock, log } = context
+  const recorder = createEventRecorder({ client, clock, log, controller: NAME })
+  const nodes = new Map<string, NodeInfo>()
+  /** Where a pod is, or is about to be: UID → node name. */
+  const placed = new Map<string, string>()
+  const pending = new SchedulingQueue()
+
+  /** Each key stands for one pod that may be tried; which one, the queue decides when its turn comes. */
+  const attempts = createWorkQueue<string>({
+    clock,
+    concurrency: BINDINGS_AT_ONCE,
+    work: attempt,
+    onError: (error, uid) => log.warn({ err: error, uid }, 'scheduling will be tried again'),
+  })
+
+  async function attempt(): Promise<void> {
+    const taken = pending.take()
+    if (!taken) return
+    const { pod, park } = taken
+    const decision = decide(podInfo(pod), nodes.values(), random)
+    if ('nodeName' in decision) {
+      if (await bind(pod, decision.nodeName)) return
+    } else {
+      await reject(pod, decision.message)
+    }
+    if (park()) attempts.add(pod.metadata.uid ?? '')
+  }
+
+  /** True when the pod is where it should be, or is no longer ours to place. */
+  async function bind(pod: Pod, nodeName: string): Promise<boolean> {
+    const uid = pod.metadata.uid ?? ''
+    place(pod, nodeName)
+    try {
+      await postBinding(pod, nodeName)
+      return true
+    } catch (error) {
+      unplace(uid)
+      // Deleted or bound by someone else meanwhile: the watch will say, or has said.
+      if (isStatus(error, 'NotFound') || isStatus(error, 'Conflict')) return true
+      log.warn({ err: error, pod: pod.metadata.name, node: nodeName }, 'binding failed')
+      clock.setTimer(REBIND_MS, retryAll, { background: true })
+      return false
+    }
+  }
+
+  async function postBinding(pod: Pod, nodeName: string): Promise<void> {
+    const { namespace, name = '', uid } = pod.metadata
+    await client.create<Binding>(
+      podsResource,
+      {
+        apiVersion: 'v1',
+        kind: 'Binding',
+        metadata: { namespace, name, uid },
+        target: { apiVersion: 'v1', kind: 'Node', name: nodeName },
+      },
+      { namespace, name, subresource: 'binding' },
+    )
+    recorder.record({
+      regarding: pod,
+      type: 'Normal',
+      reason: 'Scheduled',
+      action: 'Binding',
+      message: `Successfully assigned ${namespace}/${name} to ${nodeName}`,
+    })
+  }
+
+  async function reject(pod: Pod, message: string): Promise<void> {
+    const conditions = pod.status?.conditions ?? []
+    const old = conditions.find(({ type }) => type === 'PodScheduled')
+    if (old?.status === 'False' && old.message === message) return
+    recorder.record({ regarding: pod, type: 'Warning', reason: 'FailedScheduling', action: 'Scheduling', message })
+    const { namespace, name = '', generation } = pod.metadata
+    const condition: PodCondition = {
+      type: 'PodScheduled',
+      status: 'False',
+      observedGeneration: generation,
+      lastTransitionTime: old?.status === 'False' ? old.lastTransitionTime : toTime(clock.now()),
+      reason: 'Unschedulable',
+      message,
+    }
+    const others = conditions.filter(({ type }) => type !== 'PodScheduled')
+    try {
+      await client.patch(
+        podsResource,
+        { namespace, name },
+        { status: { conditions: [...others, condition] } },
+        { subresource: 'status' },
+      )
+    } catch (error) {
+      if (!isStatus(error, 'NotFound')) log.warn({ err: error, pod: name }, 'cannot say why the pod is not scheduled')
+    }
+  }
+
+  function place(pod: Pod, nodeName: string): void {
+    const uid = pod.metadata.uid ?? ''
+    if (placed.get(uid) !== nodeName) unplace(uid)
+    placed.set(uid, nodeName)
+    nodeInfo(nodeName).addPod(podInfo(pod))
+  }
+
+  function unplace(uid: string): boolean {
+    const nodeName = placed.get(uid)
+    if (nodeName === undefined) return false
+    placed.delete(uid)
+    const info = nodes.get(nodeName)
+    info?.removePod(uid)
+    if (info && !info.node && info.pods.size === 0) nodes.delete(nodeName)
+    return true
+  }
+
+  function nodeInfo(name: string): NodeInfo {
+    const info = nodes.get(name) ?? new NodeInfo()
+    nodes.set(name, info)
+    return info
+  }
+
+  function observePod(pod: Pod): void {
+    const uid = pod.metadata.uid ?? ''
+    const over = pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
+    if (over) {
+      pending.remove(uid)
+      if (unplace(uid)) retryAll()
+    } else if (pod.spec.nodeName) {
+      pending.remove(uid)
+      if (placed.get(uid) !== pod.spec.nodeName) place(pod, pod.spec.nodeName)
+    } else if (isOurs(pod) && !placed.has(uid)) {
+      if (pending.put(pod)) attempts.add(uid)
+    } else if (!placed.has(uid)) {
+      pending.remove(uid)
+    }
+  }
+
+  function forgetPod({ metadata: { uid = '' } }: Pod): void {
+    pending.remove(uid)
+    if (unplace(uid)) retryAll()
+  }
+
+  function observeNode(node: Node, old?: Node): void {
+    nodeInfo(node.metadata.name ?? '').setNode(node)
+    if (!old || schedulingView(node) !== schedulingView(old)) retryAll()
+  }
+
+  function forgetNode({ metadata: { name = '' } }: Node): void {
+    const info = nodes.get(name)
+    info?.setNode(undefined)
+    if (info?.pods.size === 0) nodes.delete(name)
+    retryAll()
+  }
+
+  function retryAll(): void {
+    for (const uid of pending.wake()) attempts.add(uid)
+  }
+
+  const stopping = new AbortController()
+  async function flush(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await clock.sleep(FLUSH_MS, { signal: stopping.signal }).catch(() => {})
+      retryAll()
+    }
+  }
+
+  informers.nodes().addHandler({ onAdd: (node) => observeNode(node), onUpdate: observeNode, onDelete: forgetNode })
+  // Pods before the nodes are known would be told that there is none.
+  void informers
+    .nodes()
+    .synced()
+    .then(
+      () => informers.pods().addHandler({ onAdd: observePod, onUpdate: observePod, onDelete: forgetPod }),
+      () => {},
+    )
+  void flush()
+  return {
+    async close() {
+      stopping.abort()
+      await attempts.close()
+      await recorder.close()
+    },
+  }
+}
+
+const isOurs = ({ metadata, spec }: Pod): boolean =>
+  !metadata.deletionTimestamp && (spec.schedulerName ?? NAME) === NAME && (spec.schedulingGates ?? []).length === 0
+
+/** What of a node decides whether pods fit: its heartbeats do not. */
+const schedulingView = ({ metadata, spec, status }: Node): string =>
+  JSON.stringify([
+    metadata.labels,
+    spec?.taints,
+    spec?.unschedulable,
+    status?.allocatable,
+    status?.conditions?.find(({ type }) => type === 'Ready')?.status,
+  ])

@@ -1,0 +1,86 @@
+import type { Pod } from '../../shared/api/types.ts'
+
+type State = 'active' | 'trying' | 'parked'
+
+interface Waiting {
+  pod: Pod
+  /** Order of arrival. */
+  number: number
+  state: State
+}
+
+/**
+ * Pods without a node: the most important first, then the longest waiting.
+ * A pod is `active` until it is taken, `trying` while it is, and `parked` when it was in vain, until something changes.
+ */
+export class SchedulingQueue {
+  readonly #waiting = new Map<string, Waiting>()
+  /** Priority → active pods in order of arrival, or of waking. */
+  readonly #active = new Map<number, Set<string>>()
+  #arrivals = 0
+  #changes = 0
+
+  /** Takes in a pod, or its new version. True when it became active: it is new, or was parked and its spec has changed. */
+  put(pod: Pod): boolean {
+    const uid = pod.metadata.uid ?? ''
+    const known = this.#waiting.get(uid)
+    if (!known) {
+      this.#waiting.set(uid, { pod, number: ++this.#arrivals, state: 'parked' })
+      return this.#activate(uid)
+    }
+    const changed = known.pod.metadata.generation !== pod.metadata.generation
+    if (known.state === 'active') this.#activeOf(known.pod).delete(uid)
+    known.pod = pod
+    if (known.state === 'active') this.#activeOf(pod).add(uid)
+    return known.state === 'parked' && changed && this.#activate(uid)
+  }
+
+  /** The next to try, and what to call when it was in vain: true when it is worth another try at once. */
+  take(): { pod: Pod; park(): boolean } | undefined {
+    const priority = Math.max(...[...this.#active].filter(([, uids]) => uids.size > 0).map(([priority]) => priority))
+    const [uid] = this.#active.get(priority) ?? []
+    const waiting = uid === undefined ? undefined : this.#waiting.get(uid)
+    if (uid === undefined || !waiting) return undefined
+    this.#activeOf(waiting.pod).delete(uid)
+    waiting.state = 'trying'
+    const { pod } = waiting
+    const changes = this.#changes
+    const park = (): boolean => {
+      if (this.#waiting.get(uid) !== waiting) return false
+      waiting.state = 'parked'
+      const outdated = changes !== this.#changes || waiting.pod.metadata.generation !== pod.metadata.generation
+      return outdated && this.#activate(uid)
+    }
+    return { pod, park }
+  }
+
+  /** The cluster has changed: all that are parked may be tried again. Returns their UIDs, oldest first. */
+  wake(): string[] {
+    this.#changes += 1
+    const parked = [...this.#waiting].filter(([, { state }]) => state === 'parked')
+    const uids = parked.sort(([, a], [, b]) => a.number - b.number).map(([uid]) => uid)
+    for (const uid of uids) this.#activate(uid)
+    return uids
+  }
+
+  remove(uid: string): void {
+    const waiting = this.#waiting.get(uid)
+    if (!waiting) return
+    this.#waiting.delete(uid)
+    this.#activeOf(waiting.pod).delete(uid)
+  }
+
+  #activate(uid: string): boolean {
+    const waiting = this.#waiting.get(uid)
+    if (!waiting) return false
+    waiting.state = 'active'
+    this.#activeOf(waiting.pod).add(uid)
+    return true
+  }
+
+  #activeOf({ spec: { priority = 0 } }: Pod): Set<string> {
+    const uids = this.#active.get(priority) ?? new Set()
+    this.#active.set(priority, uids)
+    return uids
+  }
+}
