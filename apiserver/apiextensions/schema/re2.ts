@@ -1,0 +1,31 @@
+import { RE2JS } from 're2js'
+
+/** Patterns of custom resources are RE2: linear in the text, whoever wrote them. Compiled once per pattern. */
+const compiled = new Map<string, RE2JS | Error>()
+const MAX_COMPILED = 10_000
+
+function compile(pattern: string): RE2JS | Error {
+  let entry = compiled.get(pattern)
+  if (entry === undefined) {
+    if (compiled.size >= MAX_COMPILED) compiled.clear()
+    try {
+      entry = RE2JS.compile(pattern)
+    } catch (error) {
+      entry = error instanceof Error ? error : new Error(String(error))
+    }
+    compiled.set(pattern, entry)
+  }
+  return entry
+}
+
+/** What Go says of a pattern that does not compile; undefined: it does. */
+export function patternError(pattern: string): string | undefined {
+  const entry = compile(pattern)
+  return entry instanceof Error ? entry.message : undefined
+}
+
+/** Whether the pattern is found anywhere in the text; a pattern that does not compile is found in none. */
+export function patternMatches(pattern: string, text: string): boolean {
+  const entry = compile(pattern)
+  return entry instanceof Error ? false : entry.matcher(text).find()
+}
