@@ -70,9 +70,11 @@ function sidecarActions(
     actions.kill.push({ record, container, message: `Init container ${name} ${what}`, cause })
     actions.start.unshift(container)
   }
-  if (record.image !== container.image) return kill('definition changed', 'Unknown')
   const startup = container.startupProbe ? probes.startup(record.id) : 'success'
-  if (startup === 'failure') return kill('failed startup probe', 'StartupProbe')
-  if (startup === 'success') proceed()
-  if (probes.livenessFailed(record.id)) kill('failed liveness probe', 'LivenessProbe')
+  if (record.image !== container.image) kill('definition changed', 'Unknown')
+  else if (startup === 'failure') kill('failed startup probe', 'StartupProbe')
+  else {
+    if (startup === 'success') proceed()
+    if (probes.livenessFailed(record.id)) kill('failed liveness probe', 'LivenessProbe')
+  }
 }

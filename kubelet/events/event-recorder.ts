@@ -1,0 +1,148 @@
+import { isStatus } from '../../shared/api/status-error.ts'
+import type { Event, Pod } from '../../shared/api/types.ts'
+import type { Client, Resource } from '../../shared/client/client.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { toTime } from '../../shared/clock/timestamp.ts'
+import { fieldPathOf } from '../pods/container-kinds.ts'
+import { createEventFilter, type EventFilter } from './event-filter.ts'
+
+export type EventType = 'Normal' | 'Warning'
+export interface ObjectReference {
+  kind: string
+  apiVersion: string
+  namespace?: string
+  name: string
+  uid: string
+  resourceVersion?: string
+  fieldPath?: string
+}
+/** Tells people what happened. Never waits, never fails; order is kept. */
+export interface EventRecorder {
+  event(object: ObjectReference, type: EventType, reason: string, message: string): void
+  /** On a pod, or on one of its containers. */
+  podEvent(pod: Pod, container: string | undefined, type: EventType, reason: string, message: string): void
+  /** Resolves when all events so far are posted or given up. */
+  flush(): Promise<void>
+}
+
+export interface EventRecorderOptions {
+  client: Client
+  clock: Clock
+  component: string
+  host: string
+  onError(error: unknown): void
+}
+
+const EVENTS: Resource = { group: '', version: 'v1', plural: 'events' }
+const MAX_QUEUE = 1_000
+const TRIES = 12
+const RETRY_MS = 10_000
+
+export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+  const { client, clock } = options
+  const filter: EventFilter = createEventFilter()
+  let waiting = 0
+  let tail: Promise<void> = Promise.resolve()
+  let lastNanos = 0n
+
+  function post(build: () => Promise<void>): void {
+    if (waiting >= MAX_QUEUE) return
+    waiting++
+    tail = tail.then(async () => {
+      for (let tries = 1; ; tries++) {
+        try {
+          await build()
+          break
+        } catch (error) {
+          // What the server refused it will refuse again: a namespace that is gone, for one.
+          if (error instanceof Error && 'status' in error) break
+          if (tries === TRIES) {
+            options.onError(error)
+            break
+          }
+          await clock.sleep(RETRY_MS)
+        }
+      }
+      waiting--
+    })
+  }
+
+  function event(object: ObjectReference, type: EventType, reason: string, text: string): void {
+    const decision = filter.admit({ object, type, reason, message: text }, clock.now())
+    if (!decision) return
+    const { known, message } = decision
+    const time = toTime(clock.now())
+    const namespace = object.namespace ?? 'default'
+    const create = async () => {
+      const body = newEvent({ object, type, reason, message, namespace, time })
+      known.name = body.metadata.name ?? ''
+      known.count = 1
+      await client.create<Event>(EVENTS, body, { namespace })
+    }
+    const countUp = async () => {
+      known.count++
+      await client.patch(
+        EVENTS,
+        { namespace, name: known.name },
+        { count: known.count, lastTimestamp: time, message },
+        { type: 'merge' },
+      )
+    }
+    post(async () => {
+      if (!known.name) return create()
+      try {
+        await countUp()
+      } catch (error) {
+        if (!isStatus(error, 'NotFound')) throw error
+        await create()
+      }
+    })
+  }
+
+  function newEvent(parts: {
+    object: ObjectReference
+    type: EventType
+    reason: string
+    message: string
+    namespace: string
+    time: string
+  }): Event {
+    const { object, type, reason, message, namespace, time } = parts
+    const nanos = BigInt(Math.floor(clock.now())) * 1_000_000n
+    lastNanos = nanos > lastNanos ? nanos : lastNanos + 1n
+    return {
+      metadata: { name: `${object.name}.${lastNanos.toString(16)}`, namespace },
+      involvedObject: object,
+      reason,
+      message,
+      source: { component: options.component, host: options.host },
+      firstTimestamp: time,
+      lastTimestamp: time,
+      count: 1,
+      type,
+      eventTime: null,
+      reportingComponent: options.component,
+      reportingInstance: options.host,
+    }
+  }
+
+  return {
+    event,
+    podEvent(pod, container, type, reason, message) {
+      event(podReference(pod, container), type, reason, message)
+    },
+    flush: () => tail,
+  }
+}
+
+export function podReference({ metadata, spec }: Pod, container?: string): ObjectReference {
+  return {
+    kind: 'Pod',
+    namespace: metadata.namespace,
+    name: metadata.name ?? '',
+    uid: metadata.uid ?? '',
+    apiVersion: 'v1',
+    resourceVersion: metadata.resourceVersion,
+    ...(container && { fieldPath: fieldPathOf(spec, container) }),
+  }
+}

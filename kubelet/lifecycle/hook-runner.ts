@@ -1,0 +1,86 @@
+import type { Container, LifecycleHandler, Pod } from '../../shared/api/types.ts'
+import type { ActionHandler, ActionResult } from '../actions/action.ts'
+import { fullName } from '../pods/container-kinds.ts'
+import { expand } from '../pods/expansion.ts'
+import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
+
+export interface HookRequest {
+  pod: Pod
+  container: Container
+  record: ContainerRecord
+  podIP: string
+  handler: LifecycleHandler
+  /** Delivered with the hook: variables for a command, headers for a request. */
+  env?: Record<string, string>
+  headers?: Record<string, string>
+  /** The container's own environment; read only when the command refers to it. */
+  environment?(): Promise<Record<string, string>>
+}
+/** Runs one lifecycle hook to its end. Never throws; it knows no deadline: whoever waits for it decides how long. */
+export interface HookRunner {
+  run(request: HookRequest): Promise<ActionResult>
+}
+
+export const HOOK_USER_AGENT = 'kube-lifecycle/1.36'
+
+export function createHookRunner(runtime: ContainerRuntime, actions: ActionHandler): HookRunner {
+  return {
+    async run(request) {
+      const { record, container, podIP } = request
+      const handler = await withExpandedCommand(request)
+      if (!handler.exec && !handler.httpGet && !handler.sleep) {
+        return {
+          outcome: 'error',
+          output: '',
+          message: `Cannot run handler: invalid handler: ${JSON.stringify(handler)}`,
+        }
+      }
+      // A command in the container cannot outlive it. A request and a pause are the kubelet's own, and go on.
+      const life = handler.exec ? lifeOf(runtime, record.id) : undefined
+      try {
+        return await actions.run(
+          handler,
+          { runtime, containerId: record.id, podIP, ports: container.ports ?? [] },
+          {
+            env: request.env,
+            headers: request.headers,
+            userAgent: HOOK_USER_AGENT,
+            purpose: 'hook',
+            signal: life?.signal,
+          },
+        )
+      } catch (error) {
+        return { outcome: 'error', output: '', message: error instanceof Error ? error.message : String(error) }
+      } finally {
+        life?.forget()
+      }
+    },
+  }
+}
+
+/** `["drain", "--reason=$(KUBE_POD_TERM_REASON)"]`: only where something is delivered; other commands stay as upstream runs them. */
+async function withExpandedCommand({ handler, env = {}, environment }: HookRequest): Promise<LifecycleHandler> {
+  const command = handler.exec?.command
+  if (!command?.some((word) => word.includes('$(')) || Object.keys(env).length === 0) return handler
+  const known: Record<string, string> = { ...(await environment?.().catch(() => ({}))), ...env }
+  return { ...handler, exec: { command: command.map((word) => expand(word, (name) => known[name])) } }
+}
+
+function lifeOf(runtime: ContainerRuntime, containerId: string): { signal: AbortSignal; forget(): void } {
+  const ended = new AbortController()
+  const forget = runtime.onEvent((event) => {
+    if (event.type === 'exited' && event.containerId === containerId) ended.abort()
+  })
+  return { signal: ended.signal, forget }
+}
+
+/** What a failed hook shows in its container's status. */
+export function hookFailureMessage({ pod, container, handler }: HookRequest, result: ActionResult): string {
+  const where = `for Container "${container.name}" in Pod "${fullName(pod)}" failed - error: ${result.message}`
+  if (handler.exec) {
+    return `Exec lifecycle hook ([${handler.exec.command?.join(' ')}]) ${where}, message: ${JSON.stringify(result.output)}`
+  }
+  if (handler.httpGet) return `HTTP lifecycle hook (${handler.httpGet.path ?? ''}) ${where}`
+  if (handler.sleep) return `Sleep lifecycle hook (${handler.sleep.seconds}) ${where}`
+  return result.message
+}

@@ -1,0 +1,84 @@
+import type { Container, Pod } from '../../shared/api/types.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { EventRecorder } from '../events/event-recorder.ts'
+import { containerGraceSeconds, type KillCause, MINIMUM_GRACE_SECONDS } from '../pods/grace-period.ts'
+import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
+import type { HookRunner } from './hook-runner.ts'
+import { type TerminationOrder, withinLimit } from './termination-order.ts'
+import { deliverReason } from './termination-reason.ts'
+
+export interface KillRequest {
+  pod: Pod
+  container: Container
+  record: ContainerRecord
+  podIP: string
+  cause: KillCause
+  /** The Killing event's text; by default `Stopping container <name>`. */
+  message?: string
+  /** A terminating pod's grace; otherwise the container's own rules hold. */
+  graceSeconds?: number
+  order?: TerminationOrder
+  /** Why the pod is terminated, for the hook. */
+  reason?: string
+}
+/** Resolves when the container's processes are gone. */
+export type KillContainer = (request: KillRequest) => Promise<void>
+
+export interface KillContainerOptions {
+  runtime: ContainerRuntime
+  clock: Clock
+  events: EventRecorder
+  hooks: HookRunner
+  environment(pod: Pod, container: Container, podIP: string): Promise<Record<string, string>>
+  warn(message: string, pod: Pod): void
+}
+
+/**
+ * Killing event, preStop hook, its turn among sidecars, TERM, and KILL when the grace is used up.
+ * Hook and waiting are charged to the one grace period, in whole seconds; what is left is never less than 2 s.
+ */
+export function createKillContainer(options: KillContainerOptions): KillContainer {
+  const { runtime, clock, events } = options
+
+  async function charged(graceSeconds: number, work: (limitMs: number) => Promise<unknown>): Promise<number> {
+    if (graceSeconds <= 0) return graceSeconds
+    const startedMs = clock.monotonic()
+    await work(graceSeconds * 1000)
+    return graceSeconds - Math.floor((clock.monotonic() - startedMs) / 1000)
+  }
+
+  async function preStop(request: KillRequest): Promise<void> {
+    const { pod, container, record, podIP } = request
+    const handler = container.lifecycle?.preStop
+    if (!handler) return
+    const { env, headers, problem } = deliverReason(handler, request.reason)
+    if (problem) {
+      options.warn(problem, pod)
+      events.podEvent(pod, container.name, 'Warning', 'InvalidReasonDelivery', problem)
+    }
+    const environment = () => options.environment(pod, container, podIP)
+    const result = await options.hooks.run({ pod, container, record, podIP, handler, env, headers, environment })
+    // Also long after the kubelet stopped waiting for it.
+    if (result.outcome !== 'success') {
+      options.warn(`preStop hook of container ${container.name} failed: ${result.message}`, pod)
+      events.podEvent(pod, container.name, 'Warning', 'FailedPreStopHook', 'PreStopHook failed')
+    }
+  }
+
+  return async (request) => {
+    const { pod, container, record, order } = request
+    const { name } = container
+    events.podEvent(pod, name, 'Normal', 'Killing', killingMessage(request))
+    let grace = request.graceSeconds ?? containerGraceSeconds(pod, container, request.cause)
+    if (container.lifecycle?.preStop) {
+      grace = await charged(grace, (limitMs) => withinLimit(preStop(request), limitMs, clock))
+    }
+    if (order) grace = await charged(grace, (limitMs) => order.turn(name, limitMs))
+    const gracePeriodMs = Math.max(MINIMUM_GRACE_SECONDS, grace) * 1000
+    await runtime.stopContainer(record.id, { signal: container.lifecycle?.stopSignal ?? 'SIGTERM', gracePeriodMs })
+    order?.ended(name)
+  }
+}
+
+const killingMessage = ({ message, container, reason }: KillRequest): string =>
+  message ?? `Stopping container ${container.name}${reason === undefined ? '' : `, reason: ${reason}`}`

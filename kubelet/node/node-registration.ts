@@ -1,0 +1,143 @@
+import { isDeepStrictEqual } from 'node:util'
+import { isStatus } from '../../shared/api/status-error.ts'
+import type { Node } from '../../shared/api/types.ts'
+import type { Client } from '../../shared/client/client.ts'
+import { nodes } from '../../shared/client/resources.ts'
+import type { Clock, Timer } from '../../shared/clock/clock.ts'
+import { createBackoff } from '../../shared/concurrency/backoff.ts'
+import type { EventRecorder, ObjectReference } from '../events/event-recorder.ts'
+import { type NodeInput, nodeObject, nodeStatus } from './node-status.ts'
+
+/** Registers the node and keeps its status true. */
+export interface NodeRegistration {
+  /** Resolves when the API has the node. */
+  registered: Promise<void>
+  /** Write what has changed now, not at the next round. */
+  update(): Promise<void>
+  close(): void
+}
+export interface NodeRegistrationOptions {
+  client: Client
+  clock: Clock
+  events: EventRecorder
+  /** The node as it is now. */
+  facts(): Omit<NodeInput, 'nowMs' | 'previous'>
+  onError(error: unknown): void
+}
+
+const UPDATE_MS = 10_000
+const REPORT_MS = 300_000
+const RETRY = { initialMs: 100, maxMs: 7_000 }
+
+export function startNodeRegistration(options: NodeRegistrationOptions): NodeRegistration {
+  const { client, clock, events } = options
+  const stopping = new AbortController()
+  let last: Node | undefined
+  let reportedAtMs = 0
+  let timer: Timer | undefined
+
+  async function register(): Promise<void> {
+    const backoff = createBackoff(RETRY)
+    while (!stopping.signal.aborted) {
+      try {
+        last = await createOrAdopt()
+        return
+      } catch (error) {
+        options.onError(error)
+        await clock.sleep(backoff.next(), { signal: stopping.signal }).catch(() => {})
+      }
+    }
+  }
+
+  async function createOrAdopt(): Promise<Node> {
+    const object = nodeObject({ ...options.facts(), nowMs: clock.now() })
+    try {
+      const created = await client.create<Node>(nodes, object)
+      reportedAtMs = clock.monotonic()
+      tellTransitions(undefined, created)
+      return created
+    } catch (error) {
+      if (!isStatus(error, 'AlreadyExists')) throw error
+      const found = await client.get<Node>(nodes, { name: object.metadata.name ?? '' })
+      const { labels, annotations } = object.metadata
+      const patched = await client.patch<Node>(
+        nodes,
+        { name: object.metadata.name ?? '' },
+        { metadata: { labels, annotations } },
+        { type: 'merge' },
+      )
+      await writeStatus(found, true)
+      return patched
+    }
+  }
+
+  async function writeStatus(previous: Node, always: boolean): Promise<void> {
+    const status = nodeStatus({ ...options.facts(), nowMs: clock.now(), previous })
+    const due = clock.monotonic() - reportedAtMs >= REPORT_MS
+    if (!always && !due && isDeepStrictEqual(withoutHeartbeats(status), withoutHeartbeats(previous.status ?? {})))
+      return
+    const ref = { name: previous.metadata.name ?? '' }
+    const updated = await client.patch<Node>(nodes, ref, { status }, { type: 'merge', subresource: 'status' })
+    reportedAtMs = clock.monotonic()
+    tellTransitions(previous, updated)
+    last = updated
+  }
+
+  async function update(): Promise<void> {
+    if (!last) return
+    try {
+      await writeStatus(last, false)
+    } catch (error) {
+      options.onError(error)
+      // Someone deleted it: a kubelet without a node would do nothing for ever.
+      if (isStatus(error, 'NotFound')) await register()
+    }
+  }
+
+  function schedule(): void {
+    if (stopping.signal.aborted) return
+    timer = clock.setTimer(UPDATE_MS, () => void update().then(schedule), { background: true })
+  }
+
+  function tellTransitions(before: Node | undefined, after: Node): void {
+    for (const { type, status } of after.status?.conditions ?? []) {
+      const old = before?.status?.conditions?.find((condition) => condition.type === type)
+      // Of a node's first Ready nobody is told: only of its change.
+      if (old?.status === status || (type === 'Ready' && !old)) continue
+      const name = TRANSITIONS[`${type}=${status}`]
+      if (!name) continue
+      const nodeName = after.metadata.name ?? ''
+      events.event(nodeReference(nodeName), 'Normal', name, `Node ${nodeName} status is now: ${name}`)
+    }
+  }
+
+  const registered = register().then(schedule)
+  return {
+    registered,
+    update,
+    close() {
+      stopping.abort()
+      timer?.cancel()
+    },
+  }
+}
+
+const TRANSITIONS: Record<string, string> = {
+  'MemoryPressure=False': 'NodeHasSufficientMemory',
+  'MemoryPressure=True': 'NodeHasInsufficientMemory',
+  'DiskPressure=False': 'NodeHasNoDiskPressure',
+  'DiskPressure=True': 'NodeHasDiskPressure',
+  'PIDPressure=False': 'NodeHasSufficientPID',
+  'PIDPressure=True': 'NodeHasInsufficientPID',
+  'Ready=True': 'NodeReady',
+  'Ready=False': 'NodeNotReady',
+}
+
+/** A kubelet's events carry the node's name where its UID would stand: it posts them before it knows the UID. */
+export const nodeReference = (name: string): ObjectReference => ({ kind: 'Node', apiVersion: 'v1', name, uid: name })
+
+const withoutHeartbeats = (status: NonNullable<Node['status']>): unknown => {
+  const { conditions = [], addresses, capacity, allocatable, daemonEndpoints, nodeInfo } = status
+  const steady = conditions.map(({ type, status, reason, message }) => ({ type, status, reason, message }))
+  return { conditions: steady, addresses, capacity, allocatable, daemonEndpoints, nodeInfo }
+}

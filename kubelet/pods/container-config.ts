@@ -1,0 +1,78 @@
+import { randomBytes } from 'node:crypto'
+import path from 'node:path'
+import type { Container, Pod } from '../../shared/api/types.ts'
+import type { ContainerConfig, ContainerRecord, ResolvedImage } from '../runtime/container-runtime.ts'
+import { expand } from './expansion.ts'
+
+/** What a container's record carries, so that a kubelet that lost the pod can still end it properly. */
+export const ANNOTATIONS = {
+  preStop: 'io.kubernetes.container.preStopHandler',
+  ports: 'io.kubernetes.container.ports',
+  terminationMessagePath: 'io.kubernetes.container.terminationMessagePath',
+  terminationMessagePolicy: 'io.kubernetes.container.terminationMessagePolicy',
+  grace: 'io.kubernetes.pod.terminationGracePeriod',
+} as const
+
+export interface ContainerConfigInput {
+  pod: Pod
+  container: Container
+  sandboxId: string
+  attempt: number
+  image: ResolvedImage
+  env: Record<string, string>
+  rootDir: string
+}
+
+export function containerConfig(input: ContainerConfigInput): ContainerConfig {
+  const { pod, container, image, attempt } = input
+  const env = { ...image.env, ...input.env }
+  const words = (list: string[] = []) => list.map((word) => expand(word, (name) => env[name]))
+  const command = container.command?.length ? words(container.command) : image.entrypoint
+  const args = container.args?.length ? words(container.args) : container.command?.length ? [] : image.cmd
+  return {
+    sandboxId: input.sandboxId,
+    name: container.name,
+    attempt,
+    image: container.image ?? '',
+    imageId: image.id,
+    command: [...command, ...args],
+    env,
+    path: image.path,
+    workingDir: container.workingDir || image.workingDir,
+    logPath: logPath(input.rootDir, pod, container.name, attempt),
+    stdin: container.stdin ?? false,
+    tty: container.tty ?? false,
+    terminationMessagePath: messageFile(input.rootDir, pod, container.name),
+    annotations: annotationsOf(pod, container),
+  }
+}
+
+function annotationsOf(pod: Pod, container: Container): Record<string, string> {
+  const { lifecycle, ports, terminationMessagePath, terminationMessagePolicy } = container
+  return {
+    ...(lifecycle?.preStop && { [ANNOTATIONS.preStop]: JSON.stringify(lifecycle.preStop) }),
+    ...(ports && { [ANNOTATIONS.ports]: JSON.stringify(ports) }),
+    ...(terminationMessagePath && { [ANNOTATIONS.terminationMessagePath]: terminationMessagePath }),
+    ...(terminationMessagePolicy && { [ANNOTATIONS.terminationMessagePolicy]: terminationMessagePolicy }),
+    [ANNOTATIONS.grace]: String(pod.spec.terminationGracePeriodSeconds ?? 30),
+  }
+}
+
+/** The container as far as its record tells, for one whose pod is unknown. */
+export const containerFromRecord = ({ name, image, annotations }: ContainerRecord): Container => ({
+  name,
+  image,
+  ...(annotations[ANNOTATIONS.preStop] && {
+    lifecycle: { preStop: JSON.parse(annotations[ANNOTATIONS.preStop] ?? '') },
+  }),
+  ...(annotations[ANNOTATIONS.ports] && { ports: JSON.parse(annotations[ANNOTATIONS.ports] ?? '') }),
+})
+
+export const podDir = (rootDir: string, podUid: string): string => path.join(rootDir, 'pods', podUid)
+export const podLogDir = (rootDir: string, { metadata }: Pod): string =>
+  path.join(rootDir, 'logs', `${metadata.namespace}_${metadata.name}_${metadata.uid}`)
+const logPath = (rootDir: string, pod: Pod, container: string, attempt: number): string =>
+  path.join(podLogDir(rootDir, pod), container, `${attempt}.log`)
+/** A new file for each instance, outside the container's view unless the runtime brings it there. */
+const messageFile = (rootDir: string, { metadata }: Pod, container: string): string =>
+  path.join(podDir(rootDir, metadata.uid ?? ''), 'containers', container, randomBytes(4).toString('hex'))

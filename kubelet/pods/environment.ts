@@ -1,0 +1,115 @@
+import type { ConfigMap, Container, EnvVar, Pod, Secret, Service } from '../../shared/api/types.ts'
+import { expand } from './expansion.ts'
+import { fieldValue, type NodeAllocatable, resourceFieldValue } from './field-values.ts'
+
+/** Where the values of variables come from. */
+export interface EnvironmentSources {
+  configMap(namespace: string, name: string): Promise<ConfigMap | undefined>
+  secret(namespace: string, name: string): Promise<Secret | undefined>
+  /** Variables that tell of the services of a namespace. */
+  services(namespace: string): Iterable<Service>
+  allocatable(): NodeAllocatable
+  hostIP: string
+}
+/** A variable that cannot be had: the container waits with this message. */
+export class EnvironmentError extends Error {}
+
+/** The variables of a container as its pod asks for them, in upstream's order of precedence. */
+export async function containerEnvironment(
+  pod: Pod,
+  container: Container,
+  podIP: string,
+  sources: EnvironmentSources,
+): Promise<Record<string, string>> {
+  const env: Record<string, string> = {}
+  const links = serviceVariables(pod, sources)
+  for (const { prefix = '', configMapRef, secretRef } of container.envFrom ?? []) {
+    const ref = configMapRef ?? secretRef
+    const kind = configMapRef ? 'configmap' : 'secret'
+    const values = await valuesOf(sources, pod, kind, ref)
+    for (const [key, value] of Object.entries(values ?? {})) env[prefix + key] = value
+  }
+  for (const variable of container.env ?? []) {
+    const value = variable.valueFrom
+      ? await valueFrom(variable, { pod, container, podIP, sources })
+      : expand(variable.value ?? '', (name) => env[name] ?? links[name])
+    if (value !== undefined) env[variable.name] = value
+  }
+  return { ...links, ...env }
+}
+
+interface Context {
+  pod: Pod
+  container: Container
+  podIP: string
+  sources: EnvironmentSources
+}
+
+async function valueFrom({ valueFrom = {} }: EnvVar, context: Context): Promise<string | undefined> {
+  const { pod, container, podIP, sources } = context
+  const { configMapKeyRef, secretKeyRef, fieldRef, resourceFieldRef } = valueFrom
+  if (fieldRef) return fieldValue(pod, fieldRef.fieldPath, { podIP, hostIP: sources.hostIP })
+  if (resourceFieldRef) return resourceFieldValue(pod, container, resourceFieldRef, sources.allocatable())
+  const ref = configMapKeyRef ?? secretKeyRef
+  if (!ref) return undefined
+  const kind = configMapKeyRef ? 'configmap' : 'secret'
+  const value = (await valuesOf(sources, pod, kind, ref))?.[ref.key]
+  if (value !== undefined || ref.optional) return value
+  const title = configMapKeyRef ? 'ConfigMap' : 'Secret'
+  throw new EnvironmentError(`couldn't find key ${ref.key} in ${title} ${pod.metadata.namespace}/${ref.name}`)
+}
+
+async function valuesOf(
+  sources: EnvironmentSources,
+  pod: Pod,
+  kind: 'configmap' | 'secret',
+  ref: { name?: string; optional?: boolean } | undefined,
+): Promise<Record<string, string> | undefined> {
+  const { namespace = '' } = pod.metadata
+  const { name = '', optional } = ref ?? {}
+  if (kind === 'configmap') {
+    const found = await sources.configMap(namespace, name)
+    if (found) return (found.data ?? {}) as Record<string, string>
+  } else {
+    const found = await sources.secret(namespace, name)
+    if (found) return decoded((found.data ?? {}) as Record<string, string>)
+  }
+  if (optional) return undefined
+  throw new EnvironmentError(`${kind} "${name}" not found`)
+}
+
+const decoded = (data: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]))
+
+/** `REDIS_SERVICE_HOST` and its kin: the pod's own namespace if it wants links, and always `kubernetes`. */
+function serviceVariables({ metadata, spec }: Pod, sources: EnvironmentSources): Record<string, string> {
+  const env: Record<string, string> = {}
+  const master = [...sources.services('default')].filter((service) => service.metadata.name === 'kubernetes')
+  const own = spec.enableServiceLinks === false ? [] : [...sources.services(metadata.namespace ?? '')]
+  for (const service of [...master, ...own]) Object.assign(env, variablesOf(service))
+  return env
+}
+
+function variablesOf({ metadata, spec }: Service): Record<string, string> {
+  const { clusterIP, ports = [] } = spec ?? {}
+  const [first] = ports
+  if (!clusterIP || clusterIP === 'None' || !first) return {}
+  const name = variableName(metadata.name ?? '')
+  const host = clusterIP.includes(':') ? `[${clusterIP}]` : clusterIP
+  const env: Record<string, string> = {
+    [`${name}_SERVICE_HOST`]: clusterIP,
+    [`${name}_SERVICE_PORT`]: String(first.port),
+  }
+  for (const port of ports) if (port.name) env[`${name}_SERVICE_PORT_${variableName(port.name)}`] = String(port.port)
+  for (const [index, { port, protocol = 'TCP' }] of ports.entries()) {
+    const url = `${protocol.toLowerCase()}://${host}:${port}`
+    if (index === 0) env[`${name}_PORT`] = url
+    const prefix = `${name}_PORT_${port}_${protocol.toUpperCase()}`
+    env[prefix] = url
+    env[`${prefix}_PROTO`] = protocol.toLowerCase()
+    env[`${prefix}_PORT`] = String(port)
+    env[`${prefix}_ADDR`] = clusterIP
+  }
+  return env
+}
+const variableName = (name: string): string => name.toUpperCase().replaceAll('-', '_')

@@ -1,0 +1,46 @@
+import type { Pod } from '../../shared/api/types.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { KillContainer } from '../lifecycle/kill-container.ts'
+import { createTerminationOrder } from '../lifecycle/termination-order.ts'
+import type { ContainerRuntime } from '../runtime/container-runtime.ts'
+import { containerFromRecord } from './container-config.ts'
+import { findContainer, sidecars } from './container-kinds.ts'
+import { type RuntimePod, runningContainers } from './runtime-pod.ts'
+
+export interface KillPodOptions {
+  /** For all containers alike; without it each has its own grace. */
+  graceSeconds?: number
+  reason?: string
+}
+/** Stops all containers of a pod at the same time, sidecars in their order, and then its sandbox. */
+export type KillPod = (pod: Pod, runtimePod: RuntimePod, options: KillPodOptions) => Promise<void>
+
+export function createKillPod(runtime: ContainerRuntime, clock: Clock, killContainer: KillContainer): KillPod {
+  return async (pod, runtimePod, { graceSeconds, reason }) => {
+    const running = runningContainers(runtimePod)
+    const order =
+      sidecars(pod.spec).length > 0
+        ? createTerminationOrder(
+            pod.spec,
+            running.map(({ name }) => name),
+            clock,
+          )
+        : undefined
+    const podIP = runtimePod.sandboxes[0]?.ip ?? ''
+    const kills = running.map((record) =>
+      killContainer({
+        pod,
+        container: findContainer(pod.spec, record.name) ?? containerFromRecord(record),
+        record,
+        podIP,
+        cause: 'Unknown',
+        graceSeconds,
+        order,
+        reason,
+      }),
+    )
+    const results = await Promise.allSettled(kills)
+    for (const result of results) if (result.status === 'rejected') throw result.reason
+    for (const { id } of runtimePod.sandboxes) await runtime.stopSandbox(id)
+  }
+}

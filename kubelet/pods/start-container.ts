@@ -1,0 +1,118 @@
+import type { Container, Pod } from '../../shared/api/types.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { EventRecorder } from '../events/event-recorder.ts'
+import { type HookRunner, hookFailureMessage } from '../lifecycle/hook-runner.ts'
+import type { KillContainer } from '../lifecycle/kill-container.ts'
+import { type ContainerRecord, type ContainerRuntime, type Sandbox, StartError } from '../runtime/container-runtime.ts'
+import { containerConfig } from './container-config.ts'
+import { fullName } from './container-kinds.ts'
+import { goDuration } from './go-duration.ts'
+import type { EnsureImage } from './image-puller.ts'
+import type { RestartBackoff } from './restart-backoff.ts'
+import { type RuntimePod, recordsOf } from './runtime-pod.ts'
+import { StartFailure } from './start-failure.ts'
+
+export interface StartContainerOptions {
+  runtime: ContainerRuntime
+  clock: Clock
+  events: EventRecorder
+  hooks: HookRunner
+  backoff: RestartBackoff
+  ensureImage: EnsureImage
+  killContainer: KillContainer
+  environment(pod: Pod, container: Container, podIP: string): Promise<Record<string, string>>
+  rootDir: string
+}
+export interface StartRequest {
+  pod: Pod
+  container: Container
+  sandbox: Sandbox
+  /** As it was when the sync began. */
+  runtimePod: RuntimePod
+}
+/** Starts one container and runs its postStart hook. Throws a {@link StartFailure} with the waiting reason. */
+export type StartContainer = (request: StartRequest) => Promise<void>
+
+export function createStartContainer(options: StartContainerOptions): StartContainer {
+  const { runtime, clock, events, backoff } = options
+
+  function checkBackoff({ pod, container, runtimePod }: StartRequest): void {
+    const { name, image, resources } = container
+    const exited = recordsOf(runtimePod, name).find(({ state }) => state === 'exited')
+    if (!exited) return
+    const key = `${pod.metadata.uid}_${name}_${image}_${JSON.stringify(resources ?? {})}`
+    const failedAtMs = exited.finishedAtMs ?? exited.startedAtMs
+    const retryAtMs = backoff.waitUntil(key, failedAtMs)
+    if (retryAtMs !== undefined && clock.now() < retryAtMs) {
+      const where = `restarting failed container`
+      const message = `Back-off ${where} ${name} in pod ${fullName(pod)}`
+      events.podEvent(pod, name, 'Warning', 'BackOff', message)
+      throw new StartFailure({
+        reason: 'CrashLoopBackOff',
+        message: `back-off ${goDuration(backoff.delayMs(key))} ${where}=${name} pod=${fullName(pod)}`,
+        retryAtMs,
+      })
+    }
+    backoff.next(key, failedAtMs, clock.now())
+  }
+
+  async function launch({ pod, container, sandbox, runtimePod }: StartRequest): Promise<ContainerRecord> {
+    const { name } = container
+    const fail = (message: string, reason: string): never => {
+      events.podEvent(pod, name, 'Warning', 'Failed', `Error: ${message}`)
+      throw new StartFailure({ reason, message })
+    }
+    const image = await options.ensureImage(pod, container).catch((error: unknown) => {
+      if (error instanceof StartFailure) {
+        events.podEvent(pod, name, 'Warning', 'Failed', `Error: ${error.reason}`)
+      }
+      throw error
+    })
+    const env = await options
+      .environment(pod, container, sandbox.ip)
+      .catch((error: Error) => fail(error.message, 'CreateContainerConfigError'))
+    const [newest] = recordsOf(runtimePod, name)
+    const attempt = newest ? newest.attempt + 1 : 0
+    const { rootDir } = options
+    const config = containerConfig({ pod, container, sandboxId: sandbox.id, attempt, image, env, rootDir })
+    events.podEvent(pod, name, 'Normal', 'Created', 'Container created')
+    try {
+      const record = await runtime.startContainer(config)
+      events.podEvent(pod, name, 'Normal', 'Started', 'Container started')
+      return record
+    } catch (error) {
+      if (!(error instanceof StartError)) throw error
+      return fail(error.message, 'RunContainerError')
+    }
+  }
+
+  async function postStart({ pod, container, sandbox }: StartRequest, record: ContainerRecord): Promise<void> {
+    const handler = container.lifecycle?.postStart
+    if (!handler) return
+    const hook = { pod, container, record, podIP: sandbox.ip, handler }
+    const result = await options.hooks.run(hook)
+    if (result.outcome === 'success') return
+    events.podEvent(pod, container.name, 'Warning', 'FailedPostStartHook', 'PostStartHook failed')
+    await options.killContainer({
+      pod,
+      container,
+      record,
+      podIP: sandbox.ip,
+      cause: 'FailedPostStartHook',
+      message: 'FailedPostStartHook',
+    })
+    throw new StartFailure({ reason: 'PostStartHookError', message: hookFailureMessage(hook, result) })
+  }
+
+  return async (request) => {
+    checkBackoff(request)
+    await removeOldRecords(runtime, recordsOf(request.runtimePod, request.container.name))
+    await postStart(request, await launch(request))
+  }
+}
+
+/** One earlier instance is kept, for `lastState` and its log. */
+async function removeOldRecords(runtime: ContainerRuntime, records: ContainerRecord[]): Promise<void> {
+  const exited = records.filter(({ state }) => state === 'exited')
+  for (const { id } of exited.slice(1)) await runtime.removeContainer(id, { logs: true })
+}

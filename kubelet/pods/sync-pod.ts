@@ -1,0 +1,128 @@
+import type { Container, Pod } from '../../shared/api/types.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { EventRecorder } from '../events/event-recorder.ts'
+import type { KillContainer } from '../lifecycle/kill-container.ts'
+import type { ContainerRuntime, Sandbox } from '../runtime/container-runtime.ts'
+import type { PodStatuses } from '../status/pod-statuses.ts'
+import { isTerminalPhase } from '../status/status-merge.ts'
+import { isSidecar } from './container-kinds.ts'
+import { computePodActions, type PodActions, type ProbeVerdicts } from './pod-actions.ts'
+import type { KillPod } from './pod-killer.ts'
+import type { SyncOutcome } from './pod-workers.ts'
+import type { ReasonCache } from './reason-cache.ts'
+import type { RuntimeCache } from './runtime-cache.ts'
+import { type RuntimePod, readySandbox } from './runtime-pod.ts'
+import type { StartContainer } from './start-container.ts'
+import { StartFailure } from './start-failure.ts'
+
+export interface SyncPodOptions {
+  runtime: ContainerRuntime
+  cache: RuntimeCache
+  clock: Clock
+  events: EventRecorder
+  statuses: PodStatuses
+  reasons: ReasonCache
+  verdicts: ProbeVerdicts
+  killPod: KillPod
+  killContainer: KillContainer
+  startContainer: StartContainer
+  /** Resolves when the pod's volumes stand; rejects when the signal aborts. */
+  mountVolumes(pod: Pod, signal: AbortSignal): Promise<void>
+  addProbes(pod: Pod): void
+  random?(): number
+}
+
+const RETRY_MS = 10_000
+const SPREAD = 0.5
+
+/** One round for a pod that shall run: tell its status, see what it needs, do it. What comes of it the next round tells. */
+export function createSyncPod(options: SyncPodOptions) {
+  const { runtime, clock, events, statuses, reasons, random = Math.random } = options
+
+  async function startAll(pod: Pod, runtimePod: RuntimePod, sandbox: Sandbox, actions: PodActions) {
+    const failures: StartFailure[] = []
+    const start = async (container: Container): Promise<boolean> => {
+      try {
+        await options.startContainer({ pod, container, sandbox, runtimePod })
+        reasons.remove(uidOf(pod), container.name)
+        return true
+      } catch (error) {
+        if (!(error instanceof StartFailure)) throw error
+        reasons.set(uidOf(pod), container.name, { reason: error.reason, message: error.message })
+        failures.push(error)
+        return false
+      }
+    }
+    for (const container of actions.initContainersToStart) {
+      const started = await start(container)
+      if (!started && !isSidecar(container)) return failures
+    }
+    for (const container of actions.containersToStart) await start(container)
+    return failures
+  }
+
+  async function ensureSandbox(pod: Pod, runtimePod: RuntimePod): Promise<Sandbox> {
+    for (const id of exitedInitContainers(pod, runtimePod)) await runtime.removeContainer(id)
+    try {
+      const sandbox = await runtime.startSandbox({
+        podUid: uidOf(pod),
+        namespace: pod.metadata.namespace ?? '',
+        name: pod.metadata.name ?? '',
+        hostNetwork: pod.spec.hostNetwork ?? false,
+        hostname: hostnameOf(pod),
+        shareProcessNamespace: pod.spec.shareProcessNamespace ?? false,
+        annotations: {},
+      })
+      statuses.sandboxReady(pod)
+      return sandbox
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      events.podEvent(pod, undefined, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${why}`)
+      throw error
+    }
+  }
+
+  return async (pod: Pod, signal: AbortSignal): Promise<SyncOutcome> => {
+    const before = await options.cache.pod(uidOf(pod))
+    const status = statuses.write(pod, before)
+    if (isTerminalPhase(status.phase)) return { ended: true }
+    await options.mountVolumes(pod, signal)
+    options.addProbes(pod)
+
+    const actions = computePodActions(pod, before, options.verdicts)
+    if (actions.killPod) {
+      if (actions.createSandbox && before.sandboxes.length > 0) {
+        const message = 'Pod sandbox changed, it will be killed and re-created.'
+        events.podEvent(pod, undefined, 'Normal', 'SandboxChanged', message)
+      }
+      await options.killPod(pod, before, {})
+      if (!actions.createSandbox) return { ended: false, againAtMs: clock.now() }
+    }
+    const podIP = before.sandboxes[0]?.ip ?? ''
+    for (const kill of actions.containersToKill) await options.killContainer({ ...kill, pod, podIP })
+    const standing = readySandbox(before)
+    const sandbox = standing ?? (await ensureSandbox(pod, before))
+    const failures = await startAll(pod, before, sandbox, actions)
+    return { ended: false, againAtMs: whenAgain(pod, failures, !standing) }
+  }
+
+  function whenAgain(pod: Pod, failures: StartFailure[], newSandbox: boolean): number | undefined {
+    const deadlineMs = statuses.deadlineMs(pod)
+    if (failures.length === 0) return deadlineMs
+    // The new sandbox is news by itself: the round that follows tells why its containers do not run.
+    if (newSandbox) return clock.now()
+    const retries = failures.map(({ retryAtMs }) => retryAtMs ?? clock.now() + RETRY_MS * (1 + SPREAD * random()))
+    return Math.min(...retries, deadlineMs ?? Number.POSITIVE_INFINITY)
+  }
+}
+
+/** A new sandbox begins with its first init container again: what earlier ones did does not count. */
+function exitedInitContainers(pod: Pod, { containers }: RuntimePod): string[] {
+  const names = new Set((pod.spec.initContainers ?? []).map(({ name }) => name))
+  return containers.filter(({ name, state }) => names.has(name) && state === 'exited').map(({ id }) => id)
+}
+
+const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ''
+/** A host name has at most 63 characters and does not end in a dot or dash. */
+const hostnameOf = ({ metadata, spec }: Pod): string =>
+  (spec.hostname ?? metadata.name ?? '').slice(0, 63).replace(/[-.]+$/, '')

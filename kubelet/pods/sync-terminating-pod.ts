@@ -1,0 +1,31 @@
+import type { Pod } from '../../shared/api/types.ts'
+import { terminationReason } from '../lifecycle/termination-reason.ts'
+import type { PodStatuses } from '../status/pod-statuses.ts'
+import type { KillPod } from './pod-killer.ts'
+import type { PodWork } from './pod-state-machine.ts'
+import type { RuntimeCache } from './runtime-cache.ts'
+import { runningContainers } from './runtime-pod.ts'
+
+export interface SyncTerminatingPodOptions {
+  cache: RuntimeCache
+  statuses: PodStatuses
+  killPod: KillPod
+  /** Liveness and startup have no say any more; readiness is still told. */
+  stopKillingProbes(pod: Pod): void
+  removeProbes(pod: Pod): void
+}
+
+/** Ends all that runs of a pod. Until it has ended, the status shows the containers as they were; a terminal phase is not told. */
+export function createSyncTerminatingPod(options: SyncTerminatingPodOptions) {
+  return async (pod: Pod, work: PodWork): Promise<void> => {
+    const uid = pod.metadata.uid ?? ''
+    const before = await options.cache.pod(uid)
+    options.statuses.write(pod, before, { changes: work.statusChanges })
+    options.stopKillingProbes(pod)
+    const reason = terminationReason(pod, work.cause)
+    await options.killPod(pod, before, { graceSeconds: work.graceSeconds, reason })
+    options.removeProbes(pod)
+    const left = runningContainers(await options.cache.pod(uid))
+    if (left.length > 0) throw new Error(`containers still run after their kill: ${left.map(({ name }) => name)}`)
+  }
+}

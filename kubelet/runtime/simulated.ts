@@ -1,0 +1,203 @@
+import { randomBytes } from 'node:crypto'
+import type { Clock, Timer } from '../../shared/clock/clock.ts'
+import type {
+  ContainerConfig,
+  ContainerRecord,
+  ContainerRuntime,
+  ExecOptions,
+  ExecResult,
+  RuntimeEvent,
+  Sandbox,
+} from './container-runtime.ts'
+import { StartError } from './container-runtime.ts'
+
+/** What a simulated program does. By default it runs until TERM, and then ends at once with 143. */
+export interface Behaviour {
+  exitAfterMs?: number
+  exitCode?: number
+  onTerm?: 'ignore' | { afterMs: number; exitCode: number }
+  /** The program cannot be executed, for this reason. */
+  startError?: string
+}
+export interface SimulatedExec {
+  durationMs?: number
+  exitCode?: number
+  output?: string
+}
+export interface SimulatedRuntimeOptions {
+  clock: Clock
+  behaviour?(container: ContainerConfig): Behaviour
+  /** What a command beside the program does: `env` is what came on top of the container's. */
+  exec?(container: ContainerRecord, command: string[], env: Record<string, string>): SimulatedExec
+  /** Told what a process would notice: `TERM`, `KILL`. */
+  onSignal?(container: ContainerRecord, signal: string): void
+}
+
+interface Process {
+  record: ContainerRecord
+  behaviour: Behaviour
+  timers: Timer[]
+  ended: PromiseWithResolvers<void>
+}
+
+const EXIT_TERM = 143
+const EXIT_KILL = 137
+
+/** Containers without processes, on any clock: for nodes of which there shall be many, and for tests. */
+export function createSimulatedRuntime(options: SimulatedRuntimeOptions): ContainerRuntime {
+  return new SimulatedRuntime(options)
+}
+
+class SimulatedRuntime implements ContainerRuntime {
+  readonly version = 'simulated://1.0.0'
+  readonly #options: SimulatedRuntimeOptions
+  readonly #sandboxes = new Map<string, Sandbox>()
+  readonly #processes = new Map<string, Process>()
+  readonly #listeners = new Set<(event: RuntimeEvent) => void>()
+  #addresses = 0
+
+  constructor(options: SimulatedRuntimeOptions) {
+    this.#options = options
+  }
+
+  capabilities() {
+    return { isolation: 'pod' as const }
+  }
+
+  async resolveImage(image: string) {
+    return { id: `simulated:${image}`, entrypoint: [], cmd: [], env: {}, path: [], present: true }
+  }
+
+  async startSandbox(config: Parameters<ContainerRuntime['startSandbox']>[0]): Promise<Sandbox> {
+    const n = ++this.#addresses
+    const sandbox: Sandbox = {
+      ...config,
+      id: newId(),
+      ip: config.hostNetwork ? '127.0.0.1' : `127.64.${n >> 8}.${n & 255}`,
+      state: 'ready',
+      createdAtMs: this.#options.clock.now(),
+    }
+    this.#sandboxes.set(sandbox.id, sandbox)
+    return { ...sandbox }
+  }
+
+  async stopSandbox(sandboxId: string): Promise<void> {
+    const sandbox = this.#sandboxes.get(sandboxId)
+    if (!sandbox) return
+    for (const process of this.#of(sandboxId)) this.#end(process, EXIT_KILL)
+    sandbox.state = 'notReady'
+  }
+
+  async removeSandbox(sandboxId: string): Promise<void> {
+    await this.stopSandbox(sandboxId)
+    for (const { record } of this.#of(sandboxId)) this.#processes.delete(record.id)
+    this.#sandboxes.delete(sandboxId)
+  }
+
+  async startContainer(config: ContainerConfig): Promise<ContainerRecord> {
+    const { clock, behaviour: behaviourOf } = this.#options
+    const sandbox = this.#sandboxes.get(config.sandboxId)
+    if (!sandbox) throw new Error(`sandbox ${config.sandboxId} not found`)
+    const behaviour = behaviourOf?.(config) ?? {}
+    const record: ContainerRecord = {
+      id: newId(),
+      sandboxId: config.sandboxId,
+      podUid: sandbox.podUid,
+      name: config.name,
+      attempt: config.attempt,
+      image: config.image,
+      imageId: config.imageId,
+      logPath: config.logPath,
+      state: 'running',
+      pid: 0,
+      createdAtMs: clock.now(),
+      startedAtMs: clock.now(),
+      annotations: config.annotations,
+    }
+    const process: Process = { record, behaviour, timers: [], ended: Promise.withResolvers() }
+    this.#processes.set(record.id, process)
+    if (behaviour.startError !== undefined) {
+      this.#end(process, 128, { reason: 'StartError', message: behaviour.startError })
+      throw new StartError(behaviour.startError)
+    }
+    this.#emit('started', record)
+    if (behaviour.exitAfterMs !== undefined) this.#endAfter(process, behaviour.exitAfterMs, behaviour.exitCode ?? 0)
+    return { ...record }
+  }
+
+  async stopContainer(
+    containerId: string,
+    { signal, gracePeriodMs, onSignal }: Parameters<ContainerRuntime['stopContainer']>[1],
+  ): Promise<void> {
+    const process = this.#processes.get(containerId)
+    if (!process || process.record.state === 'exited') return
+    const tell = (name: string) => {
+      onSignal?.(name)
+      this.#options.onSignal?.(process.record, name.replace('SIG', ''))
+    }
+    tell(signal)
+    const { onTerm = { afterMs: 0, exitCode: EXIT_TERM } } = process.behaviour
+    if (onTerm !== 'ignore') this.#endAfter(process, onTerm.afterMs, onTerm.exitCode)
+    const kill = this.#options.clock.setTimer(gracePeriodMs, () => {
+      tell('SIGKILL')
+      this.#end(process, EXIT_KILL)
+    })
+    process.timers.push(kill)
+    await process.ended.promise
+  }
+
+  async removeContainer(containerId: string): Promise<void> {
+    if (this.#processes.get(containerId)?.record.state === 'exited') this.#processes.delete(containerId)
+  }
+
+  async execSync(containerId: string, { command, env = {}, timeoutMs, signal }: ExecOptions): Promise<ExecResult> {
+    const process = this.#processes.get(containerId)
+    if (process?.record.state !== 'running') return { outcome: 'failed', message: 'container not running', output: '' }
+    const { durationMs = 0, exitCode = 0, output = '' } = this.#options.exec?.(process.record, command, env) ?? {}
+    const limitMs = timeoutMs ?? Number.POSITIVE_INFINITY
+    try {
+      if (durationMs > 0) await this.#options.clock.sleep(Math.min(durationMs, limitMs), { signal })
+    } catch {
+      return { outcome: 'exited', exitCode: EXIT_KILL, output }
+    }
+    return durationMs > limitMs ? { outcome: 'timeout', output } : { outcome: 'exited', exitCode, output }
+  }
+
+  async list() {
+    const containers = [...this.#processes.values()].map(({ record }) => ({ ...record }))
+    return { sandboxes: [...this.#sandboxes.values()].map((sandbox) => ({ ...sandbox })), containers }
+  }
+
+  onEvent(listener: (event: RuntimeEvent) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  async close(): Promise<void> {
+    this.#listeners.clear()
+  }
+
+  #of(sandboxId: string): Process[] {
+    return [...this.#processes.values()].filter(({ record }) => record.sandboxId === sandboxId)
+  }
+
+  #endAfter(process: Process, afterMs: number, exitCode: number): void {
+    if (afterMs <= 0) return this.#end(process, exitCode)
+    process.timers.push(this.#options.clock.setTimer(afterMs, () => this.#end(process, exitCode)))
+  }
+
+  #end(process: Process, exitCode: number, why: { reason?: string; message?: string } = {}): void {
+    const { record } = process
+    if (record.state === 'exited') return
+    for (const timer of process.timers) timer.cancel()
+    Object.assign(record, { state: 'exited', exitCode, finishedAtMs: this.#options.clock.now(), ...why })
+    process.ended.resolve()
+    this.#emit('exited', record)
+  }
+
+  #emit(type: RuntimeEvent['type'], { podUid, id }: ContainerRecord): void {
+    for (const listener of [...this.#listeners]) listener({ type, podUid, containerId: id })
+  }
+}
+
+const newId = (): string => randomBytes(32).toString('hex')
