@@ -1,0 +1,272 @@
+/**
+ * Turns parsed JSON into an object of an API type, the way upstream's typed decoder and encoder do together:
+ * fields unknown to the type are dropped and reported, null is absent, wrong types fail in Go's words,
+ * quantities, times and base64 come out canonical, what Go would not write (empty and omitempty) is left out
+ * and what it always writes (`resources: {}`) is put in. Nested values are changed in place.
+ */
+import { type Field, type StructType, structType, type ValueType, zeroObject, zeroValue } from '../../openapi/types.ts'
+import { canonicalQuantity } from '../../shared/api/quantity.ts'
+import type { KubeObject } from '../../shared/api/types.ts'
+import { canonicalBase64 } from './base64.ts'
+import { canonicalMicroTime, canonicalTime } from './go-time.ts'
+
+/** The body is not of the type; the message is Go's, without a prefix that names the request. */
+export class DecodeError extends Error {}
+
+export interface Decoded<T = KubeObject> {
+  /** `{metadata: {name, …}, …}`: without kind and apiVersion, ready to be encoded. */
+  object: T
+  /** Texts such as `unknown field "spec.foo"`, in the order of the body. */
+  strictErrors: string[]
+}
+
+/** Decodes an object of a resource: any top-level type with metadata. Throws {@link DecodeError}. */
+export function decodeObject(definition: { schema: string }, body: unknown): Decoded {
+  const struct = structType(definition.schema)
+  if (body === null || typeof body !== 'object' || Array.isArray(body)) {
+    throw new DecodeError(`json: cannot unmarshal ${wordFor(body)} into Go value of type ${goValue(struct)}`)
+  }
+  const run = new Decoding()
+  const source = body as Record<string, unknown>
+  const object: Record<string, unknown> = { metadata: undefined }
+  for (const name of Object.keys(source)) {
+    if (name !== 'metadata' && name !== 'kind' && name !== 'apiVersion') define(object, name, source[name])
+  }
+  object.metadata = run.metadata(struct, source.metadata)
+  run.struct(object, struct, true)
+  return { object: object as KubeObject, strictErrors: run.unknown }
+}
+
+/** Decodes a value of any struct type, e.g. DeleteOptions, in place. Throws {@link DecodeError}. */
+export function decodeStruct<T>(schema: string, body: unknown): { value: T; strictErrors: string[] } {
+  const struct = structType(schema)
+  if (body === null || typeof body !== 'object' || Array.isArray(body)) {
+    throw new DecodeError(`json: cannot unmarshal ${wordFor(body)} into Go value of type ${goValue(struct)}`)
+  }
+  const run = new Decoding()
+  run.struct(body as Record<string, unknown>, struct, false)
+  return { value: body as T, strictErrors: run.unknown }
+}
+
+/** An object of the type with nothing set, as a bookmark shows it. */
+export const zeroOf = (schema: string): Record<string, unknown> => zeroObject(structType(schema))
+
+const goValue = (struct: StructType) => `v1.${struct.goName}`
+
+/** `__proto__` as a key must stay a key. */
+const define = (target: Record<string, unknown>, name: string, value: unknown) => {
+  if (name === '__proto__')
+    Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true })
+  else target[name] = value
+}
+
+const wordFor = (value: unknown): string =>
+  Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value === 'boolean' ? 'bool' : typeof value
+
+const INT32_MAX = 2_147_483_647
+const metadataField = 'metadata'
+
+/** One run over one body: where it stands, and what was unknown. */
+class Decoding {
+  readonly unknown: string[] = []
+  /** From the root: field, then index or key, then field … */
+  readonly #path: (Field | number | string)[] = []
+
+  /** A fresh object that begins with the name: stored values begin with `{"metadata":{"name":`. */
+  metadata(root: StructType, value: unknown): Record<string, unknown> {
+    const field = root.byName.get(metadataField)!
+    if (value === undefined || value === null) return { name: undefined }
+    if (typeof value !== 'object' || Array.isArray(value)) this.#fail(wordFor(value), field, root, field.type)
+    const source = value as Record<string, unknown>
+    const result: Record<string, unknown> = { name: source.name === null ? undefined : source.name }
+    for (const name of Object.keys(source)) if (name !== 'name') define(result, name, source[name])
+    this.#path.push(field)
+    this.struct(result, structType(field.type.ref!), false)
+    this.#path.pop()
+    return 'name' in result ? result : { name: undefined, ...result }
+  }
+
+  struct(object: Record<string, unknown>, struct: StructType, metadataDone: boolean): void {
+    for (const name in object) {
+      const value = object[name]
+      if (value === undefined) continue
+      const field = struct.byName.get(name)
+      if (field === undefined) {
+        this.unknown.push(`unknown field "${this.#strictPath(name)}"`)
+        delete object[name]
+        continue
+      }
+      const { type } = field
+      if (typeof value === 'string' && type.kind === 'string') {
+        if (value === '' && field.dropEmpty) delete object[name]
+        continue
+      }
+      if (metadataDone && name === metadataField) continue
+      if (value === null) {
+        delete object[name]
+        continue
+      }
+      const decoded = this.#value(value, type, field, struct)
+      if (decoded !== value) object[name] = decoded
+      if (field.dropEmpty && isEmpty(decoded, type)) delete object[name]
+    }
+    for (const field of struct.always) {
+      if (object[field.name] === undefined) object[field.name] = zeroValue(field.type)
+    }
+  }
+
+  #value(value: unknown, type: ValueType, field: Field, struct: StructType): unknown {
+    switch (type.kind) {
+      case 'string':
+        if (typeof value !== 'string') this.#fail(wordFor(value), field, struct, type)
+        return value
+      case 'bool':
+        if (typeof value !== 'boolean') this.#fail(wordFor(value), field, struct, type)
+        return value
+      case 'int32':
+      case 'int64':
+        return this.#integer(value, type, field, struct)
+      case 'double':
+        if (typeof value !== 'number') this.#fail(wordFor(value), field, struct, type)
+        return value
+      case 'object':
+        if (typeof value !== 'object' || Array.isArray(value)) this.#fail(wordFor(value), field, struct, type)
+        this.#path.push(field)
+        this.struct(value as Record<string, unknown>, structType(type.ref!), false)
+        this.#path.pop()
+        return value
+      case 'list':
+        return this.#list(value, type, field, struct)
+      case 'map':
+        return this.#map(value, type, field, struct)
+      case 'IntOrString':
+        if (typeof value === 'string') return value
+        return this.#integer(value, { ...type, kind: 'int32', goType: 'int32' }, field, struct)
+      case 'Quantity':
+        if (typeof value !== 'string' && typeof value !== 'number') {
+          throw new DecodeError(quantityFormat)
+        }
+        return this.#own(() => canonicalQuantity(String(value).trim()))
+      case 'Time':
+      case 'MicroTime':
+        if (typeof value !== 'string') this.#fail(wordFor(value), field, struct, { ...type, goType: 'string' })
+        return this.#own(() => (type.kind === 'Time' ? canonicalTime : canonicalMicroTime)(value as string))
+      case 'bytes':
+        if (typeof value !== 'string') this.#fail(wordFor(value), field, struct, type)
+        return this.#own(() => canonicalBase64(value as string))
+      case 'raw':
+        return value
+      default:
+        return type.kind satisfies never
+    }
+  }
+
+  #integer(value: unknown, type: ValueType, field: Field, struct: StructType): unknown {
+    if (typeof value !== 'number') this.#fail(wordFor(value), field, struct, type)
+    const number = value as number
+    const fits = type.kind === 'int64' ? Math.abs(number) < 2 ** 63 : number <= INT32_MAX && number >= -INT32_MAX - 1
+    if (!Number.isInteger(number) || !fits) this.#fail(`number ${number}`, field, struct, type)
+    return number === 0 ? 0 : number
+  }
+
+  #list(value: unknown, type: ValueType, field: Field, struct: StructType): unknown {
+    if (!Array.isArray(value)) this.#fail(wordFor(value), field, struct, type)
+    const items = value as unknown[]
+    const item = type.item!
+    const nested = item.kind === 'object' ? structType(item.ref!) : undefined
+    this.#path.push(field)
+    for (let index = 0; index < items.length; index++) {
+      const entry = items[index]
+      if (entry === null) {
+        items[index] = zeroValue(item)
+      } else if (nested) {
+        if (typeof entry !== 'object' || Array.isArray(entry)) this.#failItem(entry, field, struct, item)
+        this.#path.push(index)
+        this.struct(entry as Record<string, unknown>, nested, false)
+        this.#path.pop()
+      } else {
+        this.#path.pop()
+        const decoded = this.#value(entry, item, field, struct)
+        this.#path.push(field)
+        if (decoded !== entry) items[index] = decoded
+      }
+    }
+    this.#path.pop()
+    return items.length === 0 && !field.omitEmpty ? null : items
+  }
+
+  #map(value: unknown, type: ValueType, field: Field, struct: StructType): unknown {
+    if (typeof value !== 'object' || Array.isArray(value)) this.#fail(wordFor(value), field, struct, type)
+    const entries = value as Record<string, unknown>
+    const item = type.item!
+    for (const key of Object.keys(entries)) {
+      const entry = entries[key]
+      if (typeof entry === 'string' && item.kind === 'string') continue
+      if (entry === null) {
+        entries[key] = item.kind === 'bytes' ? '' : zeroValue(item)
+      } else if (item.kind === 'object') {
+        if (typeof entry !== 'object' || Array.isArray(entry)) this.#failItem(entry, field, struct, item)
+        this.#path.push(field, key)
+        this.struct(entry as Record<string, unknown>, structType(item.ref!), false)
+        this.#path.length -= 2
+      } else {
+        const decoded = this.#value(entry, item, field, struct)
+        if (decoded !== entry) define(entries, key, decoded)
+      }
+    }
+    return value
+  }
+
+  /** Types that read themselves: their error stands as it is. */
+  #own<T>(read: () => T): T {
+    try {
+      return read()
+    } catch (error) {
+      throw new DecodeError((error as Error).message)
+    }
+  }
+
+  #fail(found: string, field: Field, struct: StructType, type: ValueType): never {
+    const path = this.#path.filter((step) => typeof step === 'object').map((step) => step.path)
+    throw new DecodeError(
+      `json: cannot unmarshal ${found} into Go struct field ${struct.goName}.${[...path, field.path].join('.')} of type ${type.goType}`,
+    )
+  }
+  /** As {@link Decoding.#fail}, where the field is on the path already. */
+  #failItem(value: unknown, field: Field, struct: StructType, item: ValueType): never {
+    if (this.#path.at(-1) === field) this.#path.pop()
+    return this.#fail(wordFor(value), field, struct, item)
+  }
+
+  #strictPath(name: string): string {
+    let path = ''
+    for (const step of this.#path) {
+      if (typeof step === 'number') path += `[${step}]`
+      else path += `${path && '.'}${typeof step === 'string' ? step : step.name}`
+    }
+    return `${path && `${path}.`}${name}`
+  }
+}
+
+const quantityFormat = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+
+function isEmpty(value: unknown, type: ValueType): boolean {
+  switch (type.kind) {
+    case 'list':
+      return (value as unknown[]).length === 0
+    case 'map':
+      for (const _ in value as object) return false
+      return true
+    case 'string':
+    case 'bytes':
+      return value === ''
+    case 'bool':
+      return value === false
+    case 'int32':
+    case 'int64':
+    case 'double':
+      return value === 0
+    default:
+      return false
+  }
+}

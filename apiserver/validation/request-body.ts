@@ -1,0 +1,152 @@
+/** What a write's body must be before it is looked at as an object: JSON, and of the kind that the endpoint takes. */
+import { hasStructType } from '../../openapi/types.ts'
+import type { StatusError } from '../../shared/api/status-error.ts'
+import { badRequest } from '../../shared/api/status-errors.ts'
+import { type Decoded, DecodeError, decodeObject } from './decoder.ts'
+import { scanJson } from './json-scanner.ts'
+
+/** The resource that the endpoint takes. */
+export interface Expected {
+  group: string
+  version: string
+  kind: string
+  schema: string
+}
+
+/** Strict, Warn and Ignore as in the fieldValidation query parameter. */
+export type FieldValidation = 'Strict' | 'Warn' | 'Ignore'
+
+const TYPE_META =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+
+/** Parses a JSON body; a syntax error is a 400 in upstream's words. */
+export function parseJsonBody(text: string, kind: string): unknown {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw unrecognized(text, kind, scanJson(text).error ?? 'unexpected end of JSON input')
+  }
+  return value
+}
+
+/** As {@link parseJsonBody}, for what was parsed elsewhere (YAML): a body that is no object is refused in the same words. */
+export function assertObjectBody(value: unknown, text: string, kind: string): Record<string, unknown> {
+  if (value === null) return {}
+  const word = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value
+  if (word !== 'object') {
+    throw unrecognized(text, kind, `json: cannot unmarshal ${word} into Go value of type ${TYPE_META}`)
+  }
+  const body = value as Record<string, unknown>
+  for (const field of ['apiVersion', 'kind'] as const) {
+    const found = body[field]
+    if (found === undefined || found === null || typeof found === 'string') continue
+    const type = Array.isArray(found) ? 'array' : typeof found === 'boolean' ? 'bool' : typeof found
+    throw unrecognized(text, kind, `json: cannot unmarshal ${type} into Go struct field .${field} of type string`)
+  }
+  return body
+}
+
+const unrecognized = (text: string, kind: string, why: string): StatusError =>
+  badRequest(
+    `the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; json parse error: ${why} (${summary(text)})`,
+  )
+
+const SHOWN_BYTES = 30
+/** The beginning of a body, as text if it looks like an object, else in hex. */
+function summary(text: string): string {
+  const bytes = Buffer.from(text)
+  if (bytes.length === 0) return '<empty>'
+  const shown = bytes.subarray(0, SHOWN_BYTES).toString(bytes[0] === 0x7b ? 'utf8' : 'hex')
+  return bytes.length > SHOWN_BYTES ? `${shown} ...` : shown
+}
+
+/**
+ * Decodes the body of a create or update. `text` is the JSON it was parsed from (absent for YAML),
+ * `duplicates` what a YAML parser said about keys. Answers what Warn shows as warnings; Strict makes it a 400.
+ */
+export function decodeBody(
+  expected: Expected,
+  body: Record<string, unknown>,
+  options: { fieldValidation?: FieldValidation; text?: string; strictErrors?: string[] } = {},
+): Decoded {
+  const kind = typeof body.kind === 'string' && body.kind !== '' ? body.kind : expected.kind
+  const apiVersion =
+    typeof body.apiVersion === 'string' && body.apiVersion !== '' ? body.apiVersion : apiVersionOf(expected)
+  const [version = '', group = ''] = apiVersion.split('/').reverse()
+  const refuse = (why: string) =>
+    badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${expected.kind}: ${why}`)
+  if (kind !== expected.kind || group !== expected.group)
+    throw refuse(otherKind({ group, version, kind }, expected, body))
+  if (version !== expected.version) {
+    throw badRequest(
+      `the API version in the data (${apiVersion}) does not match the expected API version (${apiVersionOf(expected)})`,
+    )
+  }
+  const { fieldValidation = 'Warn' } = options
+  const duplicates =
+    fieldValidation === 'Ignore' || options.text === undefined ? [] : duplicateFields(options.text, body)
+  let decoded: Decoded
+  try {
+    decoded = decodeObject(expected, body)
+  } catch (error) {
+    if (error instanceof DecodeError) throw refuse(error.message)
+    throw error
+  }
+  if (fieldValidation === 'Ignore') return { object: decoded.object, strictErrors: [] }
+  const strictErrors = [...(options.strictErrors ?? []), ...decoded.strictErrors, ...duplicates]
+  if (fieldValidation === 'Strict' && strictErrors.length > 0) {
+    throw refuse(`strict decoding error: ${strictErrors.join(', ')}`)
+  }
+  return { object: decoded.object, strictErrors }
+}
+
+const apiVersionOf = ({ group, version }: { group: string; version: string }) =>
+  group ? `${group}/${version}` : version
+const packageOf = (group: string) => (group === '' ? 'core' : group.split('.')[0])
+
+/** A body of another kind is read as its own kind first, then refused. */
+function otherKind(found: { group: string; version: string; kind: string }, expected: Expected, body: object): string {
+  const schema = `io.k8s.api.${packageOf(found.group)}.${found.version}.${found.kind}`
+  const known = hasStructType(schema)
+  if (!known && found.kind !== 'List') {
+    return `no kind "${found.kind}" is registered for version "${apiVersionOf(found)}" in scheme "pkg/api/legacyscheme/scheme.go:30"`
+  }
+  if (known) {
+    try {
+      decodeObject({ schema }, body)
+    } catch (error) {
+      if (error instanceof DecodeError) return error.message
+      throw error
+    }
+  }
+  return `converting (${found.version}.${found.kind}) to (${packageOf(expected.group)}.${expected.kind}): unknown conversion`
+}
+
+/** Keys that stand twice, found by a scan that only runs when the text has more keys than the parsed value. */
+export function duplicateFields(text: string, value: unknown): string[] {
+  if (countKeys(value) === countKeysInText(text)) return []
+  return scanJson(text).duplicates.map((path) => `duplicate field "${path}"`)
+}
+
+function countKeys(value: unknown): number {
+  if (value === null || typeof value !== 'object') return 0
+  let keys = 0
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === 'object') keys += countKeys(item)
+    return keys
+  }
+  for (const name in value) {
+    keys++
+    const entry = (value as Record<string, unknown>)[name]
+    if (typeof entry === 'object') keys += countKeys(entry)
+  }
+  return keys
+}
+
+/** Quotes followed by a colon: each ends a key, unless it is escaped inside a string, which then only costs a scan. */
+function countKeysInText(text: string): number {
+  let keys = 0
+  for (let at = text.indexOf('":'); at >= 0; at = text.indexOf('":', at + 2)) keys++
+  return text.includes('" :') ? -1 : keys
+}

@@ -1,0 +1,158 @@
+/** The generated type table: what the decoder, defaulting of empty objects and dumps need to know of each API type. */
+import { readFileSync } from 'node:fs'
+
+export type FieldKind =
+  | 'string'
+  | 'bool'
+  | 'int32'
+  | 'int64'
+  | 'double'
+  | 'bytes'
+  | 'Time'
+  | 'MicroTime'
+  | 'Quantity'
+  | 'IntOrString'
+  | 'raw'
+  | 'object'
+  | 'list'
+  | 'map'
+
+/** What a value may be, wherever it stands. */
+export interface ValueType {
+  kind: FieldKind
+  /** Upstream holds a pointer: empty is a value of its own, absent is null. */
+  pointer: boolean
+  /** As Go's errors print it, e.g. `int32`, `v1.ObjectMeta`, `[]v1.Container`. */
+  goType: string
+  /** OpenAPI name, for `object`. */
+  ref?: string
+  /** Element, for `list` and `map`. */
+  item?: ValueType
+}
+export interface Field {
+  name: string
+  /** Name in Go, as dumps of whole structs print it. */
+  goName: string
+  /** Name in the decoder's errors: with the names of embedded structs before it. */
+  path: string
+  type: ValueType
+  /** Upstream leaves the field out when empty, as far as Go's encoder knows empty structs. */
+  omitEmpty: boolean
+  /** An empty value and an absent one are the same to upstream: neither is written. */
+  dropEmpty: boolean
+  /** Upstream writes the field even when it was not given. */
+  always: boolean
+}
+export interface StructType {
+  /** OpenAPI name. */
+  name: string
+  /** Name of the Go struct. */
+  goName: string
+  fields: Field[]
+  byName: Map<string, Field>
+  /** Fields that upstream always writes, even when they were not given. */
+  always: Field[]
+}
+
+type Row = [json: string, path: string, shape: string, goType: string, omit: '' | 'o' | 'z', go: string]
+
+let rows: Record<string, Row[]> | undefined
+const structs = new Map<string, StructType>()
+const kinds: Record<string, FieldKind> = {
+  int: 'int64',
+  uint32: 'int64',
+  uint64: 'int64',
+  float64: 'double',
+}
+const structKinds = new Set<FieldKind>(['object', 'Time', 'MicroTime', 'Quantity', 'IntOrString', 'raw'])
+
+function valueType(shape: string, goType: string): ValueType {
+  if (shape.startsWith('*')) return { ...valueType(shape.slice(1), goType), pointer: true }
+  if (shape.startsWith('[]')) {
+    return { kind: 'list', pointer: false, goType, item: valueType(shape.slice(2), goType.replace(/^\[\]/, '')) }
+  }
+  if (shape.startsWith('{}')) {
+    return {
+      kind: 'map',
+      pointer: false,
+      goType,
+      item: valueType(shape.slice(2), goType.replace(/^map\[[^\]]*\]/, '')),
+    }
+  }
+  if (shape.startsWith('@')) return { kind: 'object', pointer: false, goType, ref: shape.slice(1) }
+  return { kind: kinds[shape] ?? (shape as FieldKind), pointer: false, goType }
+}
+
+function compile(name: string, table: Row[]): StructType {
+  const fields = table.map(([json, path, shape, goType, omit, go]): Field => {
+    const type = valueType(shape, goType)
+    const isStruct = structKinds.has(type.kind)
+    return {
+      name: json,
+      goName: go,
+      path,
+      type,
+      omitEmpty: omit !== '',
+      dropEmpty: omit !== '' && !type.pointer && !isStruct,
+      always: omit === '' ? true : omit === 'o' && !type.pointer && isStruct,
+    }
+  })
+  return {
+    name,
+    goName: name.split('.').at(-1) ?? name,
+    fields,
+    byName: new Map(fields.map((field) => [field.name, field])),
+    always: fields.filter((field) => field.always),
+  }
+}
+
+/** By OpenAPI name, e.g. `io.k8s.api.core.v1.Pod`. */
+export function structType(name: string): StructType {
+  let struct = structs.get(name)
+  if (!struct) {
+    rows ??= JSON.parse(readFileSync(new URL('data/types.json', import.meta.url), 'utf8')) as Record<string, Row[]>
+    const table = rows[name]
+    if (!table) throw new Error(`no type ${name} in the generated table`)
+    struct = compile(name, table)
+    structs.set(name, struct)
+  }
+  return struct
+}
+
+export const hasStructType = (name: string): boolean => {
+  rows ??= JSON.parse(readFileSync(new URL('data/types.json', import.meta.url), 'utf8')) as Record<string, Row[]>
+  return structs.has(name) || rows[name] !== undefined
+}
+
+/** What upstream writes for a value that was never set. */
+export function zeroValue(type: ValueType): unknown {
+  if (type.pointer) return null
+  switch (type.kind) {
+    case 'string':
+      return ''
+    case 'bool':
+      return false
+    case 'int32':
+    case 'int64':
+    case 'double':
+    case 'IntOrString':
+      return 0
+    case 'Quantity':
+      return '0'
+    case 'object':
+      return zeroObject(structType(type.ref ?? ''))
+    case 'bytes':
+    case 'Time':
+    case 'MicroTime':
+    case 'raw':
+    case 'list':
+    case 'map':
+      return null
+    default:
+      return type.kind satisfies never
+  }
+}
+
+/** An object of the type with nothing set: `{"containers":null}` for a pod's spec. */
+export const zeroObject = (struct: StructType): Record<string, unknown> =>
+  Object.fromEntries(struct.always.map((field) => [field.name, zeroValue(field.type)]))
