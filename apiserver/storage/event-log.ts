@@ -1,4 +1,4 @@
-import { CompactedError, type StorageEvent } from './storage.ts'
+import { CompactedError } from './storage.ts'
 
 export interface EventLogLimits {
   events: number
@@ -6,28 +6,35 @@ export interface EventLogLimits {
 }
 
 /** The recent writes in order, so that watches can resume and lists can look back; bounded in number and in bytes. */
-export class EventLog {
+export class EventLog<Event extends { readonly revision: number }> {
   readonly #limits: EventLogLimits
-  #events: StorageEvent[] = []
+  readonly #sizeOf: (event: Event) => number
+  #events: Event[] = []
   /** Events before this index are forgotten, and dropped together now and then. */
   #start = 0
   #bytes = 0
   #compacted: number
 
-  /** `compacted`: the revision from which on everything is known. */
-  constructor(limits: EventLogLimits, compacted: number) {
+  /** `compacted`: the revision from which on everything is known. `sizeOf`: bytes that only the log keeps alive. */
+  constructor(limits: EventLogLimits, compacted: number, sizeOf: (event: Event) => number) {
     this.#limits = limits
+    this.#sizeOf = sizeOf
     this.#compacted = compacted
   }
 
-  append(event: StorageEvent): void {
+  /** The revision below which nothing is known. */
+  get compacted(): number {
+    return this.#compacted
+  }
+
+  append(event: Event): void {
     this.#events.push(event)
-    this.#bytes += sizeOf(event)
+    this.#bytes += this.#sizeOf(event)
     while (this.#bytes > this.#limits.bytes || this.#events.length - this.#start > this.#limits.events) this.#forget()
   }
 
   /** Every event above `revision`, oldest first. */
-  after(revision: number): StorageEvent[] {
+  after(revision: number): Event[] {
     if (revision < this.#compacted) throw new CompactedError(this.#compacted)
     let low = this.#start
     let high = this.#events.length
@@ -47,7 +54,7 @@ export class EventLog {
 
   #forget(): void {
     const event = this.#events[this.#start++]!
-    this.#bytes -= sizeOf(event)
+    this.#bytes -= this.#sizeOf(event)
     this.#compacted = event.revision
     if (this.#start > 1024 && this.#start * 2 > this.#events.length) {
       this.#events = this.#events.slice(this.#start)
@@ -55,6 +62,3 @@ export class EventLog {
     }
   }
 }
-
-/** The previous value is counted, for only the log still holds it; the new one is in the store as well. */
-const sizeOf = (event: StorageEvent): number => (event.previous?.value.length ?? 0) + event.key.length + 100

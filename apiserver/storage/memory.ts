@@ -1,4 +1,5 @@
 import { EventLog, type EventLogLimits } from './event-log.ts'
+import { type Before, rewind } from './rewind.ts'
 import { SortedMap } from './sorted-map.ts'
 import type { Entry, ListOptions, ListResult, Storage, StorageEvent, StorageWatch, WatchOptions } from './storage.ts'
 
@@ -11,7 +12,7 @@ const defaultHistory: EventLogLimits = { events: 100_000, bytes: 64 * 1024 * 102
 /** The store of a process that forgets everything when it ends: nothing is quicker, and nothing is left behind. */
 export function createMemoryStorage({ history = defaultHistory }: MemoryStorageOptions = {}): Storage {
   const entries = new SortedMap<Entry>()
-  const log = new EventLog(history, 1)
+  const log = new EventLog<StorageEvent>(history, 1, sizeOf)
   const watches = new Set<WatchOptions>()
   let revision = 1
 
@@ -56,25 +57,18 @@ export function createMemoryStorage({ history = defaultHistory }: MemoryStorageO
   }
 }
 
-function list(entries: SortedMap<Entry>, log: EventLog, now: number, options: ListOptions): ListResult {
+/** The previous value counts, for only the log still holds it. */
+const sizeOf = (event: StorageEvent): number => (event.previous?.value.length ?? 0) + event.key.length + 100
+
+function list(entries: SortedMap<Entry>, log: EventLog<StorageEvent>, now: number, options: ListOptions): ListResult {
   const { prefix, startAfter, limit, revision = now } = options
-  const found =
-    revision < now
-      ? lookBack(entries.range(prefix, startAfter), log.after(revision), options)
-      : entries.range(prefix, startAfter)
+  const current = entries.range(prefix, startAfter)
+  const found = revision < now ? rewind(current, log.after(revision).map(previousEntry), options) : current
   const selected = limit === undefined ? found : found.slice(0, limit)
   return { entries: selected, revision: Math.min(revision, now), remaining: found.length - selected.length }
 }
 
-/** What `entries` were before `events` happened. */
-function lookBack(entries: Entry[], events: StorageEvent[], { prefix, startAfter }: ListOptions): Entry[] {
-  const before = new Map<string, Entry | undefined>()
-  for (const { key, previous } of events) {
-    if (!key.startsWith(prefix) || before.has(key) || (startAfter !== undefined && key <= startAfter)) continue
-    before.set(key, previous && { key, ...previous })
-  }
-  if (before.size === 0) return entries
-  const kept = entries.filter(({ key }) => !before.has(key))
-  for (const entry of before.values()) if (entry) kept.push(entry)
-  return kept.sort((a, b) => (a.key < b.key ? -1 : 1))
-}
+const previousEntry = ({ key, previous }: StorageEvent): Before<Entry> => ({
+  key,
+  previous: previous && { key, ...previous },
+})

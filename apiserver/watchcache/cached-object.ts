@@ -1,0 +1,69 @@
+import type { KubeObject } from '../../shared/api/types.ts'
+import type { ResourceDefinition } from '../registry/resource-definition.ts'
+
+/** What selectors look at. */
+interface Attributes {
+  readonly labels: Readonly<Record<string, string>> | undefined
+  /** One value per selectable field, in the definition's order. */
+  readonly fields: readonly string[]
+}
+
+/**
+ * One version of an object: its JSON as stored, and what selectors need of it.
+ * Immutable, and shared by the cache, its history and every list and watch under way.
+ */
+export class CachedObject {
+  readonly key: string
+  readonly namespace: string
+  readonly name: string
+  readonly value: string
+  readonly revision: number
+  readonly #definition: ResourceDefinition
+  #attributes: Attributes | undefined
+
+  /** `object`: what `value` says, when somebody has it at hand; it is read here and not kept. */
+  constructor(
+    definition: ResourceDefinition,
+    { key, value, revision }: { key: string; value: string; revision: number },
+    object?: KubeObject,
+  ) {
+    this.key = key
+    this.value = value
+    this.revision = revision
+    const end = key.lastIndexOf('/')
+    this.name = key.slice(end + 1)
+    this.namespace = definition.namespaced ? key.slice(key.lastIndexOf('/', end - 1) + 1, end) : ''
+    this.#definition = definition
+    if (object) this.#attributes = attributesOf(definition, object)
+  }
+
+  get labels(): Readonly<Record<string, string>> | undefined {
+    return this.#known().labels
+  }
+
+  field(field: string): string {
+    if (field === 'metadata.name') return this.name
+    if (field === 'metadata.namespace') return this.namespace
+    return this.#known().fields[fieldNames(this.#definition).indexOf(field)] ?? ''
+  }
+
+  #known(): Attributes {
+    this.#attributes ??= attributesOf(this.#definition, JSON.parse(this.value) as KubeObject)
+    return this.#attributes
+  }
+}
+
+const namesByDefinition = new WeakMap<ResourceDefinition, string[]>()
+
+function fieldNames(definition: ResourceDefinition): string[] {
+  let names = namesByDefinition.get(definition)
+  if (!names) namesByDefinition.set(definition, (names = Object.keys(definition.selectableFields ?? {})))
+  return names
+}
+
+const noFields: readonly string[] = []
+
+function attributesOf({ selectableFields }: ResourceDefinition, object: KubeObject): Attributes {
+  const fields = selectableFields ? Object.values(selectableFields).map((select) => select(object)) : noFields
+  return { labels: object.metadata.labels, fields }
+}

@@ -1,0 +1,24 @@
+import { type FieldSelector, matchesFields } from '../../shared/api/field-selector.ts'
+import { type LabelSelector, matchesLabels } from '../../shared/api/label-selector.ts'
+import type { CachedObject } from './cached-object.ts'
+
+/** Which objects of a resource a list or a watch wants. */
+export interface Selection {
+  /** Beginning of the keys: the resource's, or one namespace of it. */
+  prefix: string
+  labels: LabelSelector
+  fields: FieldSelector
+}
+
+export function isSelected({ prefix, labels, fields }: Selection, object: CachedObject): boolean {
+  return (
+    object.key.startsWith(prefix) &&
+    (fields.length === 0 || matchesFields(fields, (field) => object.field(field))) &&
+    (labels.length === 0 || matchesLabels(labels, object.labels))
+  )
+}
+
+export const selectsAll = ({ labels, fields }: Selection): boolean => labels.length === 0 && fields.length === 0
+
+/** Equal for selections that choose the same, so that watches can share. */
+export const selectionKey = (selection: Selection): string => JSON.stringify(selection)

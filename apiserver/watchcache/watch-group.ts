@@ -1,0 +1,102 @@
+import type { Selection } from './selection.ts'
+import { type CacheEvent, recordOf, type WatchRecord } from './watch-record.ts'
+import type { WatchEncoder, WatchSink } from './watch-sink.ts'
+
+/** Bytes a watcher may leave unread before it is cut off. */
+export const maxBufferedBytes = 1024 * 1024
+/** Watchers written to before the event loop gets its turn. */
+const sliceSize = 500
+
+interface Delivery<Chunk> {
+  readonly chunk: Chunk
+  readonly sinks: readonly WatchSink<Chunk>[]
+  next: number
+}
+
+/**
+ * Watchers that see the same: what happens in one turn of the event loop is encoded once, and the same chunk goes to all of them,
+ * in slices so that thousands of watchers do not stall everybody else.
+ */
+export class WatchGroup<Chunk> {
+  readonly selection: Selection
+  readonly bookmarks: boolean
+  readonly #encoder: WatchEncoder<Chunk>
+  #sinks: readonly WatchSink<Chunk>[] = []
+  #pending: WatchRecord[] = []
+  #deliveries: Delivery<Chunk>[] = []
+  #scheduled = false
+
+  constructor(selection: Selection, bookmarks: boolean, encoder: WatchEncoder<Chunk>) {
+    this.selection = selection
+    this.bookmarks = bookmarks
+    this.#encoder = encoder
+  }
+
+  get size(): number {
+    return this.#sinks.length
+  }
+
+  /** Sees what is pushed from now on. */
+  add(sink: WatchSink<Chunk>): void {
+    this.#seal()
+    this.#sinks = [...this.#sinks, sink]
+  }
+
+  delete(sink: WatchSink<Chunk>): void {
+    this.#sinks = this.#sinks.filter((other) => other !== sink)
+  }
+
+  push(event: CacheEvent): void {
+    const record = recordOf(event, this.selection)
+    if (record) this.pushRecord(record)
+  }
+
+  pushRecord(record: WatchRecord): void {
+    this.#pending.push(record)
+    this.#schedule()
+  }
+
+  end(): void {
+    for (const sink of this.#sinks) sink.end()
+    this.#sinks = []
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    setImmediate(() => this.#deliver())
+  }
+
+  /** What is pending belongs to those who are here now. */
+  #seal(): void {
+    if (this.#pending.length === 0) return
+    if (this.#sinks.length > 0) {
+      this.#deliveries.push({ chunk: this.#encoder.encode(this.#pending), sinks: this.#sinks, next: 0 })
+    }
+    this.#pending = []
+  }
+
+  #deliver(): void {
+    this.#scheduled = false
+    this.#seal()
+    let budget = sliceSize
+    for (let delivery = this.#deliveries[0]; delivery; delivery = this.#deliveries[0]) {
+      const { chunk, sinks } = delivery
+      for (; delivery.next < sinks.length && budget > 0; budget--) this.#write(sinks[delivery.next++]!, chunk)
+      if (delivery.next < sinks.length) {
+        this.#schedule()
+        return
+      }
+      this.#deliveries.shift()
+    }
+  }
+
+  #write(sink: WatchSink<Chunk>, chunk: Chunk): void {
+    if (sink.buffered() > maxBufferedBytes) {
+      this.delete(sink)
+      sink.abort()
+    } else {
+      sink.write(chunk)
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import type { CachedObject } from './cached-object.ts'
+import { isSelected, type Selection } from './selection.ts'
+
+/** A change of a resource, before anybody's selection. */
+export interface CacheEvent {
+  readonly key: string
+  readonly revision: number
+  readonly current: CachedObject | undefined
+  readonly previous: CachedObject | undefined
+}
+
+/** One event as a watcher sees it. */
+export type WatchRecord =
+  | {
+      readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
+      readonly object: CachedObject
+      /** Differs from the object's own for DELETED, which shows the last state. */
+      readonly revision: number
+    }
+  | { readonly type: 'BOOKMARK'; readonly revision: number; readonly initialEventsEnd?: boolean }
+
+/** What a change is to one who sees only the selected objects: leaving the selection is being deleted. */
+export function recordOf({ revision, current, previous }: CacheEvent, selection: Selection): WatchRecord | undefined {
+  const is = current !== undefined && isSelected(selection, current)
+  const was = previous !== undefined && isSelected(selection, previous)
+  if (is) return { type: was ? 'MODIFIED' : 'ADDED', object: current, revision }
+  return was ? { type: 'DELETED', object: previous, revision } : undefined
+}
