@@ -27,13 +27,15 @@ export function startScheduler(
   const placed = new Map<string, string>()
   const pending = new SchedulingQueue()
 
-  /** Each key stands for one pod that may be tried; which one, the queue decides when its turn comes. */
-  const attempts = createWorkQueue<string>({
+  /** Each entry is one attempt; with which pod, the queue decides when its turn comes. */
+  const attempts = createWorkQueue<number>({
     clock,
     concurrency: BINDINGS_AT_ONCE,
     work: attempt,
-    onError: (error, uid) => log.warn({ err: error, uid }, 'scheduling will be tried again'),
+    onError: (error) => log.warn({ err: error }, 'scheduling will be tried again'),
   })
+  let attemptNumber = 0
+  const tryOne = (): void => attempts.add(++attemptNumber)
 
   async function attempt(): Promise<void> {
     const taken = pending.take()
@@ -45,7 +47,7 @@ export function startScheduler(
     } else {
       await reject(pod, decision.message)
     }
-    if (park()) attempts.add(pod.metadata.uid ?? '')
+    if (park()) tryOne()
   }
 
   /** True when the pod is where it should be, or is no longer ours to place. */
@@ -146,7 +148,7 @@ export function startScheduler(
       pending.remove(uid)
       if (placed.get(uid) !== pod.spec.nodeName) place(pod, pod.spec.nodeName)
     } else if (isOurs(pod) && !placed.has(uid)) {
-      if (pending.put(pod)) attempts.add(uid)
+      if (pending.put(pod)) tryOne()
     } else if (!placed.has(uid)) {
       pending.remove(uid)
     }
@@ -170,7 +172,7 @@ export function startScheduler(
   }
 
   function retryAll(): void {
-    for (const uid of pending.wake()) attempts.add(uid)
+    for (let woken = pending.wake(); woken > 0; woken--) tryOne()
   }
 
   const stopping = new AbortController()

@@ -54,13 +54,12 @@ export class SchedulingQueue {
     return { pod, park }
   }
 
-  /** The cluster has changed: all that are parked may be tried again. Returns their UIDs, oldest first. */
-  wake(): string[] {
+  /** The cluster has changed: all that are parked may be tried again. Oldest first; returns how many. */
+  wake(): number {
     this.#changes += 1
     const parked = [...this.#waiting].filter(([, { state }]) => state === 'parked')
-    const uids = parked.sort(([, a], [, b]) => a.number - b.number).map(([uid]) => uid)
-    for (const uid of uids) this.#activate(uid)
-    return uids
+    for (const [uid] of parked.sort(([, a], [, b]) => a.number - b.number)) this.#activate(uid)
+    return parked.length
   }
 
   remove(uid: string): void {

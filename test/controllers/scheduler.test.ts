@@ -1,0 +1,241 @@
+import t from 'tap'
+import { podRequests } from '../../controllers/scheduler/amounts.ts'
+import { decide } from '../../controllers/scheduler/decide.ts'
+import { NodeInfo, podInfo } from '../../controllers/scheduler/node-info.ts'
+import { SchedulingQueue } from '../../controllers/scheduler/scheduling-queue.ts'
+import type { Container, Node, Pod, PodSpec } from '../../shared/api/types.ts'
+
+type Changes = {
+  name?: string
+  labels?: Record<string, string>
+  spec?: Node['spec']
+  ready?: string
+  allocatable?: Record<string, string>
+}
+
+function node({ name = 'n1', labels, spec, ready = 'True', allocatable }: Changes = {}): NodeInfo {
+  const info = new NodeInfo()
+  info.setNode({
+    metadata: { name, labels },
+    spec,
+    status: {
+      allocatable: { cpu: '2', memory: '4Gi', pods: '110', ...allocatable },
+      conditions: ready ? [{ type: 'Ready', status: ready }] : [],
+    },
+  })
+  return info
+}
+
+let uids = 0
+const pod = (spec: Partial<PodSpec> = {}): Pod => ({
+  metadata: { name: 'p', namespace: 'ns', uid: `uid-${++uids}`, generation: 1 },
+  spec: { containers: [{ name: 'c' }], ...spec },
+})
+const container = (requests: Record<string, string>, more: Partial<Container> = {}): Container => ({
+  name: 'c',
+  resources: { requests },
+  ...more,
+})
+const choose = (p: Pod, ...nodes: NodeInfo[]) => decide(podInfo(p), nodes, () => 0)
+const because = (reasons: string, preemption: string, total = 1) => ({
+  message: `0/${total} nodes are available: ${reasons}. no new claims to deallocate, preemption: 0/${total} nodes are available: ${preemption}.`,
+})
+const HOPELESS = '1 Preemption is not helpful for scheduling'
+const NO_VICTIMS = '1 No preemption victims found for incoming pod'
+
+t.test('each filter lets pass what it should, and says in upstream words why not', async (t) => {
+  const taints = [{ key: 'k', value: 'v', effect: 'NoSchedule' }]
+  const affinity = (matchExpressions: object[], matchFields?: object[]) =>
+    ({
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions, matchFields }] },
+      },
+    }) as PodSpec['affinity']
+  const unschedulable = '1 node(s) were unschedulable'
+  const tainted = '1 node(s) had untolerated taint(s)'
+  const elsewhere = "1 node(s) didn't match Pod's node affinity/selector"
+  const cases: [string, Partial<PodSpec>, Changes, { reasons: string; preemption?: string } | 'fits'][] = [
+    ['nothing asked', {}, {}, 'fits'],
+    ['cordoned', {}, { spec: { unschedulable: true } }, { reasons: unschedulable }],
+    ['cordoned, tolerated', { tolerations: [{ operator: 'Exists' }] }, { spec: { unschedulable: true } }, 'fits'],
+    ['tainted', {}, { spec: { taints } }, { reasons: tainted }],
+    [
+      'tainted, another value tolerated',
+      { tolerations: [{ key: 'k', value: 'w' }] },
+      { spec: { taints } },
+      { reasons: tainted },
+    ],
+    [
+      'tainted, tolerated',
+      { tolerations: [{ key: 'k', value: 'v', effect: 'NoSchedule' }] },
+      { spec: { taints } },
+      'fits',
+    ],
+    ['taint that only prefers', {}, { spec: { taints: [{ key: 'k', effect: 'PreferNoSchedule' }] } }, 'fits'],
+    ['not ready', {}, { ready: 'False' }, { reasons: tainted }],
+    ['never heard of', {}, { ready: '' }, { reasons: tainted }],
+    [
+      'not ready, tolerated',
+      { tolerations: [{ key: 'node.kubernetes.io/not-ready', operator: 'Exists' }] },
+      { ready: 'False' },
+      'fits',
+    ],
+    ['selector', { nodeSelector: { disk: 'ssd' } }, { labels: { disk: 'hdd' } }, { reasons: elsewhere }],
+    ['selector matches', { nodeSelector: { disk: 'ssd' } }, { labels: { disk: 'ssd' } }, 'fits'],
+    [
+      'affinity In',
+      { affinity: affinity([{ key: 'a', operator: 'In', values: ['x', 'y'] }]) },
+      { labels: { a: 'y' } },
+      'fits',
+    ],
+    [
+      'affinity NotIn',
+      { affinity: affinity([{ key: 'a', operator: 'NotIn', values: ['y'] }]) },
+      { labels: { a: 'y' } },
+      { reasons: elsewhere },
+    ],
+    [
+      'affinity Gt',
+      { affinity: affinity([{ key: 'a', operator: 'Gt', values: ['5'] }]) },
+      { labels: { a: '6' } },
+      'fits',
+    ],
+    [
+      'affinity Lt',
+      { affinity: affinity([{ key: 'a', operator: 'Lt', values: ['5'] }]) },
+      { labels: { a: 'six' } },
+      { reasons: elsewhere },
+    ],
+    [
+      'affinity by name',
+      { affinity: affinity([], [{ key: 'metadata.name', operator: 'In', values: ['n1'] }]) },
+      {},
+      'fits',
+    ],
+    ['empty term', { affinity: affinity([]) }, {}, { reasons: elsewhere }],
+    ['too much cpu for any node', { containers: [container({ cpu: '3' })] }, {}, { reasons: '1 Insufficient cpu' }],
+    ['all of it', { containers: [container({ cpu: '2', memory: '4Gi' })] }, {}, 'fits'],
+    [
+      'two things missing',
+      { containers: [container({ cpu: '3', memory: '5Gi' })] },
+      {},
+      { reasons: '1 Insufficient cpu, 1 Insufficient memory' },
+    ],
+    [
+      'a resource nobody has',
+      { containers: [container({ 'example.com/gpu': '1' })] },
+      {},
+      { reasons: '1 Insufficient example.com/gpu' },
+    ],
+    ['full', {}, { allocatable: { pods: '0' } }, { reasons: '1 Too many pods', preemption: NO_VICTIMS }],
+  ]
+  for (const [name, spec, changes, expected] of cases) {
+    const wanted = expected === 'fits' ? { nodeName: 'n1' } : because(expected.reasons, expected.preemption ?? HOPELESS)
+    t.same(choose(pod(spec), node(changes)), wanted, name)
+  }
+})
+
+t.test('what is on a node counts', async (t) => {
+  const busy = node()
+  busy.addPod(
+    podInfo(
+      pod({
+        containers: [
+          container({ cpu: '1500m' }, { ports: [{ containerPort: 80, hostPort: 80, hostIP: '127.0.0.1' }] }),
+        ],
+      }),
+    ),
+  )
+  const small = pod({ containers: [container({ cpu: '500m' })] })
+  const large = pod({ containers: [container({ cpu: '501m' })] })
+  t.same(choose(small, busy), { nodeName: 'n1' })
+  t.same(choose(large, busy), because('1 Insufficient cpu', NO_VICTIMS))
+  t.same(choose({ ...large, spec: { ...large.spec, preemptionPolicy: 'Never' } }, busy), {
+    message:
+      '0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never.',
+  })
+  const port = (hostPort: number, hostIP?: string, protocol?: string) =>
+    pod({ containers: [container({}, { ports: [{ containerPort: 80, hostPort, hostIP, protocol }] })] })
+  const taken = because("1 node(s) didn't have free ports for the requested pod ports", NO_VICTIMS)
+  t.same(choose(port(80), busy), taken)
+  t.same(choose(port(80, '127.0.0.2'), busy), { nodeName: 'n1' })
+  t.same(choose(port(80, '127.0.0.1', 'UDP'), busy), { nodeName: 'n1' })
+  const [uid = ''] = busy.pods.keys()
+  t.ok(busy.removePod(uid))
+  t.same(choose(large, busy), { nodeName: 'n1' })
+  t.same(busy.requested.get('cpu'), 0)
+})
+
+t.test('several nodes: reasons are counted, the emptier one is taken, preferences weigh more', async (t) => {
+  const cordoned = () => node({ spec: { unschedulable: true } })
+  const full = node({ name: 'n2', allocatable: { pods: '0' } })
+  t.same(
+    choose(pod(), cordoned(), full, cordoned()),
+    because(
+      '1 Too many pods, 2 node(s) were unschedulable',
+      `${NO_VICTIMS}, 2 Preemption is not helpful for scheduling`,
+      3,
+    ),
+  )
+  t.same(choose(pod()), { message: 'no nodes available to schedule pods' })
+  const [a, b] = [node({ name: 'a' }), node({ name: 'b', labels: { zone: 'z' } })]
+  a.addPod(podInfo(pod()))
+  t.same(choose(pod(), a, b), { nodeName: 'b' })
+  b.addPod(podInfo(pod({ containers: [container({ cpu: '1' })] })))
+  t.same(choose(pod(), a, b), { nodeName: 'a' })
+  const preferring = pod({
+    affinity: {
+      nodeAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [
+          { weight: 1, preference: { matchExpressions: [{ key: 'zone', operator: 'Exists' }] } },
+        ],
+      },
+    },
+  })
+  t.same(choose(preferring, a, b), { nodeName: 'b' })
+  b.node!.spec = { taints: [{ key: 'k', effect: 'PreferNoSchedule' }] }
+  t.same(choose(preferring, a, b), { nodeName: 'a' })
+})
+
+t.test('a pod asks for its containers, or its greediest initialisation, and its overhead', async (t) => {
+  const asked = (spec: Partial<PodSpec>) => Object.fromEntries(podRequests(pod(spec)))
+  const containers = [container({ cpu: '100m' }), container({ cpu: '200m', memory: '1Ki' })]
+  t.same(asked({ containers }), { cpu: 300, memory: 1_024_000 })
+  t.same(asked({ containers, initContainers: [container({ cpu: '1' }), container({ cpu: '50m' })] }), {
+    cpu: 1000,
+    memory: 1_024_000,
+  })
+  const sidecar = container({ cpu: '10m' }, { restartPolicy: 'Always' })
+  t.same(asked({ containers, initContainers: [sidecar, container({ cpu: '1' })] }), { cpu: 1010, memory: 1_024_000 })
+  t.same(asked({ containers, initContainers: [container({ cpu: '305m' }), sidecar] }), { cpu: 310, memory: 1_024_000 })
+  t.same(asked({ containers, overhead: { cpu: '1m' } }), { cpu: 301, memory: 1_024_000 })
+})
+
+t.test('the queue: importance, then arrival; what was in vain waits for a change', async (t) => {
+  const queue = new SchedulingQueue()
+  const [first, second, urgent] = [pod(), pod(), pod({ priority: 10 })]
+  t.same(
+    [first, second, urgent].map((p) => queue.put(p)),
+    [true, true, true],
+  )
+  const takes = [queue.take(), queue.take(), queue.take()]
+  t.same(
+    takes.map((taken) => taken?.pod),
+    [urgent, first, second],
+  )
+  t.equal(queue.take(), undefined, 'what is being tried is not given out twice')
+  t.equal(queue.wake(), 0, 'nor woken')
+  t.ok(takes[0]?.park(), 'but the change was after its decision: it is tried again')
+  t.equal(queue.take()?.park(), false)
+  t.equal(queue.take(), undefined)
+  t.equal(queue.wake(), 1)
+  queue.remove(urgent.metadata.uid ?? '')
+  t.equal(queue.take(), undefined)
+
+  const retried = pod()
+  queue.put(retried)
+  queue.take()?.park()
+  t.equal(queue.put({ ...retried, status: {} }), false, 'a new status is no reason to try again')
+  t.equal(queue.put({ ...retried, metadata: { ...retried.metadata, generation: 2 } }), true, 'a new spec is')
+  t.equal(queue.take()?.pod.metadata.generation, 2)
+})

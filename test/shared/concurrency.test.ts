@@ -1,0 +1,88 @@
+import t from 'tap'
+import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
+import { createBackoff } from '../../shared/concurrency/backoff.ts'
+import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+
+const ms = 1
+
+t.test('a back-off doubles to its limit, starts anew, and spreads by chance', async (t) => {
+  const plain = createBackoff({ initialMs: 100, maxMs: 500 })
+  t.same([plain.next(), plain.next(), plain.next(), plain.next(), plain.next()], [100, 200, 400, 500, 500])
+  plain.reset()
+  t.equal(plain.next(), 100)
+  const spread = createBackoff({ initialMs: 100, maxMs: 500, jitter: 1, random: () => 0.5 })
+  t.same([spread.next(), spread.next()], [150, 300])
+})
+
+t.test('a key waits once, runs alone, and runs again when it was added meanwhile', async (t) => {
+  const clock = createVirtualClock()
+  const log: string[] = []
+  const queue = createWorkQueue<string>({
+    clock,
+    concurrency: 2,
+    onError: () => t.fail('nothing fails here'),
+    async work(key) {
+      log.push(`${key} begins`)
+      await clock.sleep(10 * ms)
+      log.push(`${key} ends`)
+    },
+  })
+  for (const key of ['a', 'b', 'a', 'c']) queue.add(key)
+  await clock.advance(5 * ms)
+  queue.add('a')
+  queue.add('a')
+  await clock.advance(30 * ms)
+  t.same(log, ['a begins', 'b begins', 'a ends', 'c begins', 'b ends', 'a begins', 'c ends', 'a ends'])
+})
+
+t.test('work that fails comes back later and later; success forgets', async (t) => {
+  const clock = createVirtualClock()
+  const attempts: number[] = []
+  const failures: unknown[] = []
+  const queue = createWorkQueue<string>({
+    clock,
+    retry: { initialMs: 10, maxMs: 40 },
+    onError: (error) => failures.push(error),
+    async work() {
+      attempts.push(clock.monotonic())
+      if (attempts.length !== 6) throw new Error('no')
+    },
+  })
+  queue.add('a')
+  await clock.advance(1000)
+  t.same(attempts, [0, 10, 30, 70, 110, 150])
+  t.equal(failures.length, 5)
+  queue.add('a')
+  await clock.advance(15)
+  t.same(attempts.slice(6), [1000, 1010])
+})
+
+t.test('of several delays the earliest wins; closing waits for what runs and lets nothing begin', async (t) => {
+  const clock = createVirtualClock()
+  const log: string[] = []
+  const queue = createWorkQueue<string>({
+    clock,
+    onError: () => {},
+    async work(key) {
+      log.push(`${key} ${clock.monotonic()}`)
+      await clock.sleep(50)
+      log.push(`${key} ends`)
+    },
+  })
+  queue.addAfter('a', 30)
+  queue.addAfter('a', 10)
+  queue.addAfter('a', 20)
+  await clock.advance(15)
+  t.same(log, ['a 10'])
+  queue.add('b')
+  queue.addAfter('c', 5)
+  let closed = false
+  void queue.close().then(() => (closed = true))
+  await clock.advance(10)
+  t.equal(closed, false)
+  await clock.advance(100)
+  t.equal(closed, true)
+  queue.add('d')
+  await clock.advance(100)
+  t.same(log, ['a 10', 'a ends'])
+})
