@@ -1,0 +1,51 @@
+import { nearest } from './nearest.ts'
+import { ConfigError, flagOf, type Options } from './option.ts'
+
+export interface CommandLine {
+  /** What the flags say, by option name. */
+  values: Record<string, unknown>
+  /** Arguments that are no flags. */
+  positionals: string[]
+  /** `--help` or `-h` was given. */
+  help: boolean
+}
+
+/** `--flag value`, `--flag=value`, a switch alone or with `=true|false`, `--no-switch`. `--` ends the flags. */
+export function parseCommandLine(args: readonly string[], options: Options): CommandLine {
+  const names = new Map(Object.keys(options).map((name) => [flagOf(name), name]))
+  const line: CommandLine = { values: {}, positionals: [], help: false }
+  const rest = [...args]
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    if (arg === '--') return { ...line, positionals: [...line.positionals, ...rest] }
+    if (arg === '--help' || arg === '-h') line.help = true
+    else if (arg.startsWith('-') && arg !== '-') readFlag(arg, rest)
+    else line.positionals.push(arg)
+  }
+  return line
+
+  function readFlag(arg: string, following: string[]): void {
+    const equals = arg.indexOf('=')
+    const given = equals < 0 ? arg : arg.slice(0, equals)
+    const switchedOff = names.get(given.replace(/^--no-/, '--'))
+    const negated = given.startsWith('--no-') && switchedOff !== undefined && isSwitch(switchedOff)
+    const name = negated ? switchedOff : names.get(given)
+    if (name === undefined) throw unknownFlag(given, [...names.keys()])
+    const inline = equals < 0 ? undefined : arg.slice(equals + 1)
+    const text = negated ? 'false' : (inline ?? (isSwitch(name) ? 'true' : following.shift()))
+    if (text === undefined) throw new ConfigError(`${given} needs a value: ${given} ${options[name]?.type.placeholder}`)
+    try {
+      line.values[name] = options[name]?.type.fromText(text, line.values[name])
+    } catch (error) {
+      throw new ConfigError(`${given} ${(error as Error).message}`)
+    }
+  }
+
+  function isSwitch(name: string): boolean {
+    return options[name]?.type.placeholder === ''
+  }
+}
+
+function unknownFlag(given: string, known: string[]): ConfigError {
+  const near = nearest(given, known)
+  return new ConfigError(`unknown flag ${given}${near ? `; did you mean ${near}?` : ''} (--help lists all)`)
+}

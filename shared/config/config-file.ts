@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs'
+import { load } from 'js-yaml'
+import { nearest } from './nearest.ts'
+import { ConfigError, type Options } from './option.ts'
+import { record } from './option-types.ts'
+
+/** What a YAML (or JSON) file says, by option name. A mistake is told with file and line. */
+export function readConfigFile(file: string, options: Options): Record<string, unknown> {
+  const source = read(file)
+  const content = parse(file, source)
+  const values: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(content)) {
+    const at = `${file}:${lineOf(source, key)}`
+    const known = options[key]
+    if (!known) throw unknownKey(at, key, Object.keys(options))
+    try {
+      values[key] = known.type.fromFile(value)
+    } catch (error) {
+      throw new ConfigError(`${at}: ${key} ${(error as Error).message}`)
+    }
+  }
+  return values
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new ConfigError(
+      code === 'ENOENT' ? `${file}: no such file; --config names the config file` : `${file}: cannot be read (${code})`,
+    )
+  }
+}
+
+function parse(file: string, source: string): Record<string, unknown> {
+  let content: unknown
+  try {
+    content = load(source) ?? {}
+  } catch (error) {
+    const { reason, mark } = error as { reason?: string; mark?: { line: number } }
+    throw new ConfigError(`${file}:${(mark?.line ?? 0) + 1}: ${reason ?? 'not valid YAML'}`)
+  }
+  try {
+    return record(content)
+  } catch (error) {
+    throw new ConfigError(`${file}:1: the file ${(error as Error).message}`)
+  }
+}
+
+function unknownKey(at: string, key: string, known: string[]): ConfigError {
+  const near = nearest(key, known)
+  return new ConfigError(
+    `${at}: unknown key "${key}"; ${near ? `did you mean "${near}"?` : `known are ${known.join(', ')}`}`,
+  )
+}
+
+/** 1-based; top-level keys stand at the beginning of a line (or anywhere, in JSON). */
+function lineOf(source: string, key: string): number {
+  const lines = source.split('\n')
+  const pattern = new RegExp(`^[\\s{]*["']?${RegExp.escape(key)}["']?\\s*:`)
+  return (
+    Math.max(
+      0,
+      lines.findIndex((line) => pattern.test(line)),
+    ) + 1
+  )
+}

@@ -1,0 +1,31 @@
+import { flagOf, type Options } from './option.ts'
+
+export interface Program {
+  /** As typed, e.g. `kubestage up`. */
+  name: string
+  /** One sentence. */
+  purpose: string
+  options: Options
+  /** Lines below the flags. */
+  notes?: readonly string[]
+}
+
+/** What `--help` prints. */
+export function helpText({ name, purpose, options, notes = [] }: Program): string {
+  const rows = Object.entries(options).map(([key, { type, default: value, help }]) => ({
+    flag: [flagOf(key), type.placeholder].join(' ').trim(),
+    help: help + shownDefault(type.show?.(value)),
+  }))
+  const width = Math.max(0, ...rows.map(({ flag }) => flag.length))
+  return [
+    `${purpose}\n`,
+    `Usage: ${name}${rows.length ? ' [flags]' : ''}\n`,
+    ...(rows.length ? ['Flags:', ...rows.map(({ flag, help }) => `  ${flag.padEnd(width)}  ${help}`), ''] : []),
+    ...notes,
+    '',
+  ].join('\n')
+}
+
+function shownDefault(text: string | undefined): string {
+  return text === undefined ? '' : ` (default ${text})`
+}

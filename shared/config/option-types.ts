@@ -1,0 +1,121 @@
+import { nearest } from './nearest.ts'
+import type { OptionType } from './option.ts'
+
+export const text: OptionType<string> = {
+  placeholder: 'TEXT',
+  fromText: (value) => value,
+  fromFile(value) {
+    if (typeof value === 'string') return value
+    throw mustBe('text', value)
+  },
+  show: (value) => value || undefined,
+}
+
+export const path: OptionType<string> = { ...text, placeholder: 'PATH' }
+
+export const flag: OptionType<boolean> = {
+  placeholder: '',
+  fromText(value) {
+    if (value === 'true' || value === 'false') return value === 'true'
+    throw mustBe('true or false', value)
+  },
+  fromFile(value) {
+    if (typeof value === 'boolean') return value
+    throw mustBe('true or false', value)
+  },
+  show: String,
+}
+
+export function wholeNumber({
+  min,
+  max,
+  placeholder,
+}: {
+  min: number
+  max: number
+  placeholder: string
+}): OptionType<number> {
+  const check = (value: unknown): number => {
+    if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return value as number
+    throw mustBe(`a whole number from ${min} to ${max}`, value)
+  }
+  return {
+    placeholder,
+    fromText: (value) => check(/^\d+$/.test(value) ? Number(value) : value),
+    fromFile: check,
+    show: String,
+  }
+}
+
+export const port = wholeNumber({ min: 0, max: 65_535, placeholder: 'PORT' })
+
+export function oneOf<const Choice extends string>(...choices: Choice[]): OptionType<Choice> {
+  const check = (value: unknown): Choice => {
+    const found = choices.find((choice) => choice === value)
+    if (found) return found
+    throw mustBe(`one of ${choices.join(', ')}`, value)
+  }
+  return { placeholder: choices.join('|'), fromText: check, fromFile: check, show: String }
+}
+
+const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
+
+/** Written `500ms`, `30s`, `1m30s`; milliseconds for the program. */
+export const duration: OptionType<number> = {
+  placeholder: 'DURATION',
+  fromText: durationMs,
+  fromFile: durationMs,
+  show(value) {
+    const unit = (['h', 'm', 's', 'ms'] as const).find((candidate) => value % unitMs[candidate] === 0) ?? 'ms'
+    return `${value / unitMs[unit]}${unit}`
+  },
+}
+
+function durationMs(value: unknown): number {
+  if (typeof value !== 'string' || !/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(value)) {
+    throw mustBe('a duration such as 500ms, 30s or 1m30s', value)
+  }
+  let total = 0
+  for (const [, amount, unit] of value.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) {
+    total += Number(amount) * unitMs[unit as keyof typeof unitMs]
+  }
+  return total
+}
+
+/** `Name=true,Other=false` on the command line, a map in the file; only known names. */
+export function featureGates<Gates extends Record<string, boolean>>(known: Gates): OptionType<Gates> {
+  const set = (gates: Gates, name: string, value: boolean): Gates => {
+    if (name in known) return { ...gates, [name]: value }
+    throw new Error(`has no gate "${name}"; ${suggestion(name, Object.keys(known))}`)
+  }
+  return {
+    placeholder: 'NAME=true|false,…',
+    fromText(text, soFar = known) {
+      return text.split(',').reduce((gates, pair) => {
+        const [name = '', value = ''] = pair.split('=').map((part) => part.trim())
+        return set(gates, name, flag.fromText(value))
+      }, soFar)
+    },
+    fromFile(value) {
+      return Object.entries(record(value)).reduce((gates, [name, on]) => set(gates, name, flag.fromFile(on)), known)
+    },
+    show: (gates) =>
+      Object.entries(gates)
+        .map((pair) => pair.join('='))
+        .join(','),
+  }
+}
+
+export function record(value: unknown): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  throw mustBe('a map', value)
+}
+
+export function mustBe(expected: string, value: unknown): Error {
+  return new Error(`must be ${expected}, not ${JSON.stringify(value)}`)
+}
+
+export function suggestion(name: string, known: readonly string[]): string {
+  const near = nearest(name, known)
+  return near ? `did you mean ${near}?` : `there are ${known.join(', ')}`
+}

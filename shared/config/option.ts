@@ -1,0 +1,38 @@
+/** What a value may be: read from a flag or variable, or from a config file. Both throw an Error that says what is expected (`must be …`). */
+export interface OptionType<Value> {
+  /** Shown in `--help`, e.g. `PORT`. Empty for a switch, whose flag needs no value. */
+  placeholder: string
+  /** `soFar`: the value of the same flag before this one, for flags that can be given several times. */
+  fromText(text: string, soFar?: Value): Value
+  fromFile(value: unknown): Value
+  /** How a default is shown; absent or undefined: not at all. */
+  show?(value: Value): string | undefined
+}
+
+export interface Option<Value> {
+  type: OptionType<Value>
+  default: Value
+  /** One line, without a full stop. */
+  help: string
+}
+
+/** By camelCase name, which is the key in the config file; the flag is its kebab-case, the variable `KUBESTAGE_` and its upper snake case. */
+export type Options = Readonly<Record<string, Option<unknown>>>
+
+export type Values<Table extends Options> = {
+  [Name in keyof Table]: Table[Name] extends Option<infer Value> ? Value : never
+}
+
+export function option<Value>(type: OptionType<Value>, settings: Omit<Option<Value>, 'type'>): Option<Value> {
+  return { type, ...settings }
+}
+
+export const flagOf = (name: string): string => `--${kebab(name)}`
+export const variableOf = (name: string): string => `KUBESTAGE_${kebab(name).replaceAll('-', '_').toUpperCase()}`
+
+const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+
+/** A mistake of the user's: its message says where, what, and how to put it right, and is all that is shown. */
+export class ConfigError extends Error {
+  override name = 'ConfigError'
+}

@@ -1,0 +1,61 @@
+import { existsSync } from 'node:fs'
+import { parseCommandLine } from './command-line.ts'
+import { ConfigError, type Options, option, type Values, variableOf } from './option.ts'
+import { path } from './option-types.ts'
+
+export interface Sources {
+  args: readonly string[]
+  env: Readonly<Record<string, string | undefined>>
+  /** Read when it exists and `--config` names no other. */
+  defaultFile?: string
+}
+
+export interface Resolved<Table extends Options> {
+  values: Values<Table>
+  positionals: string[]
+  help: boolean
+}
+
+/** Which file to read; part of every program's options. */
+export const configOption = option(path, { default: '', help: 'Config file (YAML); flags and variables win over it' })
+
+/** Flags win over variables, variables over the config file, the file over defaults. */
+export async function resolveOptions<const Table extends Options>(
+  table: Table,
+  sources: Sources,
+): Promise<Resolved<Table>> {
+  const line = parseCommandLine(sources.args, table)
+  const variables = fromVariables(table, sources.env)
+  const file = (line.values.config ?? variables.config ?? defaultFile(sources)) as string | undefined
+  const values = {
+    ...Object.fromEntries(Object.entries(table).map(([name, { default: value }]) => [name, value])),
+    ...(file && !line.help ? await fromFile(file, table) : {}),
+    ...variables,
+    ...line.values,
+  }
+  return { ...line, values: values as Values<Table> }
+}
+
+/** Most starts have no file, and then need no YAML parser. */
+async function fromFile(file: string, table: Options): Promise<Record<string, unknown>> {
+  const { readConfigFile } = await import('./config-file.ts')
+  return readConfigFile(file, table)
+}
+
+function defaultFile({ defaultFile }: Sources): string | undefined {
+  return defaultFile && existsSync(defaultFile) ? defaultFile : undefined
+}
+
+function fromVariables(table: Options, env: Sources['env']): Record<string, unknown> {
+  const values: Record<string, unknown> = {}
+  for (const [name, { type }] of Object.entries(table)) {
+    const text = env[variableOf(name)]
+    if (text === undefined) continue
+    try {
+      values[name] = type.fromText(text)
+    } catch (error) {
+      throw new ConfigError(`${variableOf(name)} ${(error as Error).message}`)
+    }
+  }
+  return values
+}
