@@ -1,11 +1,11 @@
-import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
+import type { DeleteOptions, KubeObject, ObjectMeta } from '../../shared/api/types.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 
 /**
  * A kind as data: all that the registry, discovery, OpenAPI and kubectl need to know about it.
  * One file per kind in `resources/` exports one of these; a CRD becomes the same at run time.
  */
-export interface ResourceDefinition {
+export interface ResourceDefinition<T extends Stored = KubeObject> {
   group: string
   version: string
   kind: string
@@ -21,17 +21,26 @@ export interface ResourceDefinition {
   /** Columns after those of a Table; without it Name and Created At. */
   columns?: Column[]
   /** One cell per column. `nowMs` is the clock's, for ages. */
-  cells?(object: KubeObject, nowMs: number): unknown[]
+  cells?(object: T, nowMs: number): unknown[]
   /** Field selectors besides metadata.name and metadata.namespace; a value is always a string. */
-  selectableFields?: Record<string, (object: KubeObject) => string>
+  selectableFields?: Record<string, (object: T) => string>
   /** `status: true`: has a status subresource, so that main writes keep the old status, and status writes the old spec. */
   subresources?: { status?: boolean; scale?: boolean }
   /** Subresources served by their own handlers (binding, log, eviction …), for discovery. */
   extraSubresources?: SubresourceEntry[]
-  strategy: Strategy
+  strategy: Strategy<T>
   /** A complete, valid manifest: the data-driven tests create, patch and delete it. */
-  example: KubeObject
+  example: T
 }
+
+/** The least that a kind's type must have. */
+export interface Stored {
+  metadata: ObjectMeta
+}
+
+/** A definition written in terms of its own type, as the registry takes it: what is decoded by `schema` is of that type. */
+export const resource = <T extends Stored>(definition: ResourceDefinition<T>): ResourceDefinition =>
+  definition as unknown as ResourceDefinition
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch'
 
@@ -66,18 +75,18 @@ export interface FeatureGates {
 }
 
 /** Upstream's rest.*Strategy: optional, synchronous. Objects are the request's own and may be changed in place; `old` may not. */
-export interface Strategy {
+export interface Strategy<T extends Stored = KubeObject> {
   /** Fills in what the client left out; runs on every decoded body and patch result, before validation. */
-  applyDefaults?(object: KubeObject, context: StrategyContext): void
+  applyDefaults?(object: T, context: StrategyContext): void
   /** Before validation of a create: clears or sets what the server owns (e.g. status). */
-  prepareForCreate?(object: KubeObject, context: StrategyContext): void
-  prepareForUpdate?(object: KubeObject, old: KubeObject, context: StrategyContext): void
-  validate?(object: KubeObject, errors: FieldErrors, context: StrategyContext): void
-  validateUpdate?(object: KubeObject, old: KubeObject, errors: FieldErrors, context: StrategyContext): void
+  prepareForCreate?(object: T, context: StrategyContext): void
+  prepareForUpdate?(object: T, old: T, context: StrategyContext): void
+  validate?(object: T, errors: FieldErrors, context: StrategyContext): void
+  validateUpdate?(object: T, old: T, errors: FieldErrors, context: StrategyContext): void
   /** Texts of Warning headers. */
-  warnings?(object: KubeObject, old: KubeObject | undefined, context: StrategyContext): string[]
+  warnings?(object: T, old: T | undefined, context: StrategyContext): string[]
   /** How many seconds a delete lets the object live on; undefined: gone at once (upstream's CheckGracefulDelete). */
-  checkGracefulDelete?(object: KubeObject, options: DeleteOptions): number | undefined
+  checkGracefulDelete?(object: T, options: DeleteOptions): number | undefined
   /** Name rule for create; default: DNS-1123 subdomain. Returns messages. */
   validateName?(name: string, options: { prefix: boolean }): string[]
   /** Default true: an update without resourceVersion overwrites. */
@@ -85,7 +94,7 @@ export interface Strategy {
   /** Default false: PUT of an absent name creates it. */
   allowCreateOnUpdate?: boolean
   /** Whether metadata.generation is kept; `changed` tells if it rises by one. */
-  generation?: { changed(object: KubeObject, old: KubeObject): boolean }
+  generation?: { changed(object: T, old: T): boolean }
   /** Default false: a finished delete answers with a Status; true: with the object. */
   returnsDeletedObject?: boolean
 }

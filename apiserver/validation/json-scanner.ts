@@ -43,15 +43,13 @@ class Scanner {
 
   #value(path: string, context: string): void {
     const character = this.#text[this.#at]
-    if (character === '{') return this.#object(path)
-    if (character === '[') return this.#array(path)
-    if (character === '"') {
-      this.#string()
-      return
-    }
-    if (character === '-' || isDigit(character)) return this.#number()
-    for (const literal of ['true', 'false', 'null']) if (character === literal[0]) return this.#literal(literal)
-    this.#fail(context)
+    const literal = ['true', 'false', 'null'].find((word) => word[0] === character)
+    if (character === '{') this.#object(path)
+    else if (character === '[') this.#array(path)
+    else if (character === '"') this.#string()
+    else if (character === '-' || isDigit(character)) this.#number()
+    else if (literal) this.#literal(literal)
+    else this.#fail(context)
   }
 
   #object(path: string): void {

@@ -1,0 +1,129 @@
+import type { KubeObject } from '../../shared/api/types.ts'
+import {
+  type CustomResourceDefinition,
+  isConditionTrue,
+  storageVersionOf,
+} from '../apiextensions/custom-resource-definition.ts'
+import { deepEqual } from '../apiextensions/schema/deep-equal.ts'
+import { unrecognizedFormats } from '../apiextensions/unrecognized-formats.ts'
+import {
+  dns1123SubdomainErrors,
+  validateDefinition,
+  validateDefinitionUpdate,
+} from '../apiextensions/validity/spec-rules.ts'
+import type { ResourceDefinition, StrategyContext } from '../registry/resource-definition.ts'
+
+export const customResourceDefinitions: ResourceDefinition = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  singular: 'customresourcedefinition',
+  namespaced: false,
+  shortNames: ['crd', 'crds'],
+  categories: ['api-extensions'],
+  schema: 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition',
+  subresources: { status: true },
+  strategy: {
+    applyDefaults: (object) => applyDefaults(object as CustomResourceDefinition),
+    prepareForCreate: (object) => {
+      const crd = object as CustomResourceDefinition
+      crd.status = { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: null }
+      rememberStorageVersion(crd)
+    },
+    prepareForUpdate: (object, old, context) => {
+      const crd = object as CustomResourceDefinition
+      if (context.subresource === undefined) {
+        crd.status = structuredClone((old as CustomResourceDefinition).status)
+        rememberStorageVersion(crd)
+      }
+    },
+    validate: (object, errors) =>
+      errors.push(...validateName(object), ...validateDefinition(object as CustomResourceDefinition)),
+    validateUpdate: (object, old, errors, context) => {
+      if (context.subresource === 'status') return
+      const before = old as CustomResourceDefinition
+      const crd = object as CustomResourceDefinition
+      errors.push(
+        ...validateDefinition(crd),
+        ...validateDefinitionUpdate(crd, before, { established: isConditionTrue(before, 'Established') }),
+      )
+    },
+    warnings: (object, old, context) => warnings(object as CustomResourceDefinition, old, context),
+    validateName: dns1123SubdomainErrors,
+    allowUnconditionalUpdate: false,
+    generation: { changed: (object, old) => !deepEqual(object.spec, old.spec) },
+  },
+  example: {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'crontabs.stable.example.com' },
+    spec: {
+      group: 'stable.example.com',
+      scope: 'Namespaced',
+      names: { plural: 'crontabs', singular: 'crontab', kind: 'CronTab', shortNames: ['ct'] },
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          schema: {
+            openAPIV3Schema: {
+              type: 'object',
+              properties: {
+                spec: {
+                  type: 'object',
+                  properties: { cronSpec: { type: 'string' }, replicas: { type: 'integer', minimum: 0 } },
+                },
+              },
+            },
+          },
+        },
+      ],
+    },
+  },
+}
+
+function applyDefaults(crd: CustomResourceDefinition): void {
+  const { spec } = crd
+  if (!spec.names.singular && spec.names.kind) spec.names.singular = spec.names.kind.toLowerCase()
+  if (!spec.names.listKind && spec.names.kind) spec.names.listKind = `${spec.names.kind}List`
+  spec.conversion ??= { strategy: 'None' }
+  const service = spec.conversion.webhook?.clientConfig?.service
+  if (service !== undefined) service.port ??= 443
+  const storage = storageVersionOf(crd)
+  if (crd.status?.storedVersions?.length === 0 && storage !== undefined) crd.status.storedVersions = [storage.name]
+}
+
+/** status.storedVersions names every version that objects may still be stored in. */
+function rememberStorageVersion(crd: CustomResourceDefinition): void {
+  const storage = storageVersionOf(crd)
+  if (crd.status === undefined || storage === undefined || crd.status.storedVersions?.includes(storage.name)) return
+  crd.status.storedVersions = [...(crd.status.storedVersions ?? []), storage.name]
+}
+
+function validateName(
+  object: KubeObject,
+): { type: 'FieldValueInvalid'; field: string; value: string; detail: string }[] {
+  const { spec, metadata } = object as CustomResourceDefinition
+  if (metadata.name === `${spec.names.plural}.${spec.group}`) return []
+  return [
+    {
+      type: 'FieldValueInvalid',
+      field: 'metadata.name',
+      value: metadata.name ?? '',
+      detail: 'must be spec.names.plural+"."+spec.group',
+    },
+  ]
+}
+
+function warnings(crd: CustomResourceDefinition, old: KubeObject | undefined, context: StrategyContext): string[] {
+  if (context.subresource !== undefined || (old !== undefined && deepEqual(crd.spec, old.spec))) return []
+  const formats = (crd.spec.versions ?? []).flatMap((version) => unrecognizedFormats(version.schema?.openAPIV3Schema))
+  return [
+    ...[...new Set(formats)].map((format) => `unrecognized format ${JSON.stringify(format)}`),
+    ...(crd.spec.conversion?.strategy === 'Webhook'
+      ? ['spec.conversion.strategy: Webhook is stored but not enforced: objects are converted as with strategy None']
+      : []),
+  ]
+}

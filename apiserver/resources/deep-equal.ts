@@ -1,0 +1,18 @@
+/** Whether two JSON values say the same: the order of keys and absent against undefined make no difference. */
+export function deepEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (Array.isArray(a) || Array.isArray(b)) {
+    return (
+      Array.isArray(a) &&
+      Array.isArray(b) &&
+      a.length === b.length &&
+      a.every((item, index) => deepEqual(item, b[index]))
+    )
+  }
+  const left = a as Record<string, unknown>
+  const right = b as Record<string, unknown>
+  for (const key in left) if (!deepEqual(left[key], right[key])) return false
+  for (const key in right) if (right[key] !== undefined && left[key] === undefined) return false
+  return true
+}

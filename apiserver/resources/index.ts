@@ -1,0 +1,11 @@
+/** Every built-in kind, in the order of discovery. Adding a kind: one file, one line here. */
+import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import { configmap } from './configmap.ts'
+import { event } from './event.ts'
+import { lease } from './lease.ts'
+import { namespace } from './namespace.ts'
+import { node } from './node.ts'
+import { secret } from './secret.ts'
+import { serviceaccount } from './serviceaccount.ts'
+
+export const resources: ResourceDefinition[] = [configmap, event, namespace, node, secret, serviceaccount, lease]

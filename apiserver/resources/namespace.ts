@@ -1,0 +1,65 @@
+import type { Namespace } from '../../shared/api/types.ts'
+import { resource } from '../registry/resource-definition.ts'
+import { invalid } from '../validation/field-error.ts'
+import type { FieldErrors } from '../validation/field-errors.ts'
+import { dns1123Label, finalizerName, maskTrailingDash } from '../validation/names.ts'
+import { age, ageColumn, column, nameColumn } from './cells.ts'
+
+const NAME_LABEL = 'kubernetes.io/metadata.name'
+
+export const namespace = resource<Namespace>({
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  singular: 'namespace',
+  namespaced: false,
+  shortNames: ['ns'],
+  verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
+  schema: 'io.k8s.api.core.v1.Namespace',
+  columns: [nameColumn, column('Status', 'Whether the namespace is active or terminating.'), ageColumn],
+  cells: ({ metadata, status }, nowMs) => [metadata.name, status?.phase ?? '', age(metadata.creationTimestamp, nowMs)],
+  selectableFields: { 'status.phase': ({ status }) => status?.phase ?? '' },
+  subresources: { status: true },
+  extraSubresources: [{ name: 'finalize', kind: 'Namespace', verbs: ['update'] }],
+  strategy: {
+    applyDefaults({ metadata }) {
+      if (metadata.name) metadata.labels = { ...metadata.labels, [NAME_LABEL]: metadata.name }
+    },
+    prepareForCreate(object) {
+      object.status = { phase: 'Active' }
+      const finalizers = object.spec?.finalizers ?? []
+      object.spec = { finalizers: finalizers.includes('kubernetes') ? finalizers : [...finalizers, 'kubernetes'] }
+    },
+    prepareForUpdate(object, old, { subresource }) {
+      if (subresource === 'finalize') object.status = old.status
+      else if (old.spec !== undefined) object.spec = { ...object.spec, finalizers: old.spec.finalizers }
+      if (object.spec && object.spec.finalizers === undefined) object.spec = {}
+    },
+    validate,
+    validateUpdate(object, _old, errors, { subresource }) {
+      if (subresource === 'status') validatePhase(object, errors)
+      else validate(object, errors)
+    },
+    validateName: (name, { prefix }) => dns1123Label(prefix ? maskTrailingDash(name) : name),
+    returnsDeletedObject: true,
+  },
+  example: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team-a' } },
+})
+
+function validate({ spec }: Namespace, errors: FieldErrors): void {
+  for (const finalizer of spec?.finalizers ?? []) {
+    for (const message of finalizerName(finalizer)) errors.push(invalid('spec.finalizers', finalizer, message))
+  }
+}
+
+function validatePhase({ metadata, status }: Namespace, errors: FieldErrors): void {
+  const phase = status?.phase ?? ''
+  if (metadata.deletionTimestamp === undefined) {
+    if (phase !== 'Active') {
+      errors.push(invalid('status.Phase', phase, "may only be 'Active' if `deletionTimestamp` is empty"))
+    }
+  } else if (phase !== 'Terminating') {
+    errors.push(invalid('status.Phase', phase, "may only be 'Terminating' if `deletionTimestamp` is not empty"))
+  }
+}

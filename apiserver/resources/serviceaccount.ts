@@ -1,0 +1,18 @@
+import type { ServiceAccount } from '../../shared/api/types.ts'
+import { resource } from '../registry/resource-definition.ts'
+import { age, ageColumn, nameColumn } from './cells.ts'
+
+export const serviceaccount = resource<ServiceAccount>({
+  group: '',
+  version: 'v1',
+  kind: 'ServiceAccount',
+  plural: 'serviceaccounts',
+  singular: 'serviceaccount',
+  namespaced: true,
+  shortNames: ['sa'],
+  schema: 'io.k8s.api.core.v1.ServiceAccount',
+  columns: [nameColumn, ageColumn],
+  cells: ({ metadata }, nowMs) => [metadata.name, age(metadata.creationTimestamp, nowMs)],
+  strategy: { returnsDeletedObject: true },
+  example: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'builder' } },
+})

@@ -1,0 +1,96 @@
+/** Upstream's constructors of field errors, and how a list of them becomes a 422. */
+import type { StatusError } from '../../shared/api/status-error.ts'
+import { type GroupKind, invalid as invalidStatus } from '../../shared/api/status-errors.ts'
+import type { FieldError, FieldErrors, FieldErrorType } from './field-errors.ts'
+
+export const required = (field: string, detail = ''): FieldError => ({ type: 'FieldValueRequired', field, detail })
+export const invalid = (field: string, value: unknown, detail: string): FieldError => ({
+  type: 'FieldValueInvalid',
+  field,
+  value,
+  detail,
+})
+export const notSupported = (field: string, value: unknown, supported: readonly string[]): FieldError => ({
+  type: 'FieldValueNotSupported',
+  field,
+  value,
+  detail: `supported values: ${supported.map((name) => JSON.stringify(name)).join(', ')}`,
+})
+export const forbidden = (field: string, detail: string): FieldError => ({ type: 'FieldValueForbidden', field, detail })
+export const duplicate = (field: string, value: unknown): FieldError => ({
+  type: 'FieldValueDuplicate',
+  field,
+  value,
+  detail: '',
+})
+export const notFound = (field: string, value: unknown, detail = ''): FieldError => ({
+  type: 'FieldValueNotFound',
+  field,
+  value,
+  detail,
+})
+export const tooLong = (field: string, maxBytes: number): FieldError => ({
+  type: 'FieldValueTooLong',
+  field,
+  detail: `may not be more than ${maxBytes} bytes`,
+})
+export const tooMany = (field: string, actual: number, max: number): FieldError => ({
+  type: 'FieldValueTooMany',
+  field,
+  value: actual,
+  detail: `must have at most ${max} items`,
+})
+
+const titles: Record<FieldErrorType, string> = {
+  FieldValueRequired: 'Required value',
+  FieldValueInvalid: 'Invalid value',
+  FieldValueNotSupported: 'Unsupported value',
+  FieldValueForbidden: 'Forbidden',
+  FieldValueDuplicate: 'Duplicate value',
+  FieldValueNotFound: 'Not found',
+  FieldValueTooLong: 'Too long',
+  FieldValueTooMany: 'Too many',
+  FieldValueTypeInvalid: 'Invalid value',
+  InternalError: 'Internal error',
+}
+const withoutValue = new Set<FieldErrorType>([
+  'FieldValueRequired',
+  'FieldValueForbidden',
+  'FieldValueTooLong',
+  'InternalError',
+])
+
+/** `Invalid value: -1: must be …`: the error without its field. */
+export function errorBody({ type, value, detail }: FieldError): string {
+  const parts = [titles[type]]
+  if (!withoutValue.has(type)) parts.push(printValue(value))
+  if (detail !== '') parts.push(detail)
+  return parts.join(': ')
+}
+
+/** A value that prints itself otherwise than as JSON, e.g. a quantity inside a message. */
+export class Printed {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+const printValue = (value: unknown): string => {
+  if (value instanceof Printed) return value.text
+  return value === undefined ? 'null' : goJson(value)
+}
+/** JSON as Go's encoder writes it: angle brackets and ampersands escaped in structures, plain in strings of their own. */
+const goJson = (value: unknown): string => JSON.stringify(value)
+
+/** A 422 that names every mistake, each once. */
+export function invalidObject(subject: GroupKind, name: string, errors: FieldErrors): StatusError {
+  const messages: string[] = []
+  const causes = errors.map((error) => {
+    const body = errorBody(error)
+    const message = `${error.field}: ${body}`
+    if (!messages.includes(message)) messages.push(message)
+    return { reason: error.type, message: body, field: error.field }
+  })
+  const message = messages.length === 1 ? messages.join('') : `[${messages.join(', ')}]`
+  return invalidStatus(subject, name, message, causes)
+}

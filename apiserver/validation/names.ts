@@ -1,0 +1,174 @@
+/** Upstream's rules for names, labels and keys. Each answers with messages, none when the text is good. */
+
+const regexHint = (examples: string[], pattern: string): string => {
+  const [first, ...others] = examples.map((example) => `'${example}'`)
+  const example = `e.g. ${[first, ...others.map((other) => ` or ${other}`)].join(', ')}`
+  return ` (${example}, regex used for validation is '${pattern}')`
+}
+
+const LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
+const SUBDOMAIN = `${LABEL}(\\.${LABEL})*`
+const DNS_1035 = '[a-z]([-a-z0-9]*[a-z0-9])?'
+const UNDERSCORE_LABEL = '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?'
+const UNDERSCORE_SUBDOMAIN = `${UNDERSCORE_LABEL}(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*`
+const QUALIFIED = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'
+const CONFIG_KEY = '[-._a-zA-Z0-9]+'
+const ENV_NAME = '[-._a-zA-Z][-._a-zA-Z0-9]*'
+const C_IDENTIFIER = '[A-Za-z_][A-Za-z0-9_]*'
+const HTTP_HEADER = '[-A-Za-z0-9]+'
+
+const compiled = (pattern: string) => new RegExp(`^(?:${pattern})$`)
+const label = compiled(LABEL)
+const subdomain = compiled(SUBDOMAIN)
+const dns1035 = compiled(DNS_1035)
+const underscoreSubdomain = compiled(UNDERSCORE_SUBDOMAIN)
+const qualified = compiled(QUALIFIED)
+const labelValue = compiled(`(${QUALIFIED})?`)
+const configKey = compiled(CONFIG_KEY)
+const envName = compiled(ENV_NAME)
+const cIdentifier = compiled(C_IDENTIFIER)
+const httpHeader = compiled(HTTP_HEADER)
+
+const maxLength = (max: number) => `must be no more than ${max} characters`
+const maxBytes = (max: number) => `must be no more than ${max} bytes`
+
+const LABEL_MESSAGE = `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character${regexHint(['my-name', '123-abc'], LABEL)}`
+const SUBDOMAIN_MESSAGE = `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character${regexHint(['example.com'], SUBDOMAIN)}`
+
+export const dns1123Label = (text: string): string[] => [
+  ...(text.length > 63 ? [maxLength(63)] : []),
+  ...(label.test(text) ? [] : subdomain.test(text) ? ['must not contain dots'] : [LABEL_MESSAGE]),
+]
+
+export const dns1123Subdomain = (text: string): string[] => [
+  ...(text.length > 253 ? [maxLength(253)] : []),
+  ...(subdomain.test(text) ? [] : [SUBDOMAIN_MESSAGE]),
+]
+
+export const dns1123SubdomainWithUnderscore = (text: string): string[] => [
+  ...(text.length > 253 ? [maxLength(253)] : []),
+  ...(underscoreSubdomain.test(text)
+    ? []
+    : [
+        `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character${regexHint(['example.com'], UNDERSCORE_SUBDOMAIN)}`,
+      ]),
+]
+
+export const dns1035Label = (text: string): string[] => [
+  ...(text.length > 63 ? [maxLength(63)] : []),
+  ...(dns1035.test(text)
+    ? []
+    : [
+        `a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character${regexHint(['my-name', 'abc-123'], DNS_1035)}`,
+      ]),
+]
+
+const NAME_PART = `must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character${regexHint(['MyName', 'my.name', '123-abc'], QUALIFIED)}`
+
+/** Label keys, annotation keys, finalizers: `[prefix/]name`. */
+export function qualifiedName(text: string): string[] {
+  const parts = text.split('/')
+  if (parts.length > 2) {
+    return [`a valid label key ${NAME_PART} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`]
+  }
+  const name = parts.at(-1) ?? ''
+  const messages: string[] = []
+  if (parts.length === 2) {
+    const prefix = parts[0] ?? ''
+    if (prefix === '') messages.push('prefix part must be non-empty')
+    else messages.push(...dns1123Subdomain(prefix).map((message) => `prefix part ${message}`))
+  }
+  if (name === '') messages.push('name part must be non-empty')
+  else if (name.length > 63) messages.push(`name part ${maxBytes(63)}`)
+  if (!qualified.test(name)) messages.push(`name part ${NAME_PART}`)
+  return messages
+}
+
+export const labelValueMessages = (text: string): string[] => [
+  ...(text.length > 63 ? [maxBytes(63)] : []),
+  ...(labelValue.test(text)
+    ? []
+    : [
+        `a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character${regexHint(['MyValue', 'my_value', '12345'], `(${QUALIFIED})?`)}`,
+      ]),
+]
+
+/** Names that become one segment of a path. */
+export const pathSegmentName = (text: string): string[] => {
+  if (text === '.' || text === '..') return [`may not be '${text}'`]
+  return ['/', '%'].filter((character) => text.includes(character)).map((character) => `may not contain '${character}'`)
+}
+
+export const configMapKey = (text: string): string[] => [
+  ...(text.length > 253 ? [maxLength(253)] : []),
+  ...(configKey.test(text)
+    ? []
+    : [
+        `a valid config key must consist of alphanumeric characters, '-', '_' or '.'${regexHint(['key.name', 'KEY_NAME', 'key-name'], CONFIG_KEY)}`,
+      ]),
+  ...dotPath(text),
+]
+
+const dotPath = (text: string): string[] => {
+  if (text === '.') return ["must not be '.'"]
+  if (text === '..') return ["must not be '..'"]
+  return text.startsWith('..') ? ["must not start with '..'"] : []
+}
+
+/** Any printable ASCII but `=`. */
+export const relaxedEnvVarName = (text: string): string[] =>
+  text.length > 0 && /^[\x20-\x3c\x3e-\x7e]+$/.test(text)
+    ? []
+    : ["a valid environment variable name must consist only of printable ASCII characters other than '='"]
+
+export const envVarName = (text: string): string[] => [
+  ...(envName.test(text)
+    ? []
+    : [
+        `a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit${regexHint(['my.env-name', 'MY_ENV.NAME', 'MyEnvName1'], ENV_NAME)}`,
+      ]),
+  ...dotPath(text),
+]
+
+export const cIdentifierMessages = (text: string): string[] =>
+  cIdentifier.test(text)
+    ? []
+    : [
+        `a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'${regexHint(['my_name', 'MY_NAME', 'MyName'], C_IDENTIFIER)}`,
+      ]
+
+export const httpHeaderName = (text: string): string[] =>
+  httpHeader.test(text)
+    ? []
+    : [`a valid HTTP header must consist of alphanumeric characters or '-'${regexHint(['X-Header-Name'], HTTP_HEADER)}`]
+
+export const portNumber = (port: number): string[] =>
+  port >= 1 && port <= 65535 ? [] : ['must be between 1 and 65535, inclusive']
+
+/** IANA service names. */
+export function portName(text: string): string[] {
+  const messages: string[] = []
+  if (text.length > 15) messages.push(maxLength(15))
+  if (!/^[-a-z0-9]+$/.test(text))
+    messages.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)')
+  if (!/[a-z]/.test(text)) messages.push('must contain at least one letter (a-z)')
+  if (text.includes('--')) messages.push('must not contain consecutive hyphens')
+  if (text.startsWith('-') || text.endsWith('-')) messages.push('must not begin or end with a hyphen')
+  return messages
+}
+
+/** Finalizers of core objects: a standard name, or a qualified one. */
+const standardFinalizers = new Set(['kubernetes', 'orphan', 'foregroundDeletion'])
+export const finalizerName = (text: string): string[] => {
+  const messages = qualifiedName(text)
+  if (messages.length > 0) return messages
+  return text.includes('/') || standardFinalizers.has(text)
+    ? []
+    : ['name is neither a standard finalizer name nor is it fully qualified']
+}
+
+/** For a generated name the part that is still to come may end the text properly. */
+export const maskTrailingDash = (prefix: string): string => {
+  if (!prefix.endsWith('-')) return prefix
+  return `${prefix.slice(0, -2)}a`
+}

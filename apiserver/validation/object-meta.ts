@@ -1,0 +1,143 @@
+/** Rules for metadata that hold for every kind. */
+import type { ObjectMeta } from '../../shared/api/types.ts'
+import { forbidden, invalid, required, tooLong } from './field-error.ts'
+import type { FieldErrors } from './field-errors.ts'
+import { labelValueMessages, qualifiedName } from './names.ts'
+
+export type NameRule = (name: string, options: { prefix: boolean }) => string[]
+
+const MAX_ANNOTATION_BYTES = 262_144
+
+/** Labels wherever they stand; the field is named without the key. */
+export function validateLabels(labels: Record<string, string> | undefined, field: string, errors: FieldErrors): void {
+  for (const [key, value] of Object.entries(labels ?? {}).sort(byKey)) {
+    for (const message of qualifiedName(key)) errors.push(invalid(field, key, message))
+    for (const message of labelValueMessages(value)) errors.push(invalid(field, value, message))
+  }
+}
+
+export function validateAnnotations(
+  annotations: Record<string, string> | undefined,
+  field: string,
+  errors: FieldErrors,
+): void {
+  let bytes = 0
+  for (const [key, value] of Object.entries(annotations ?? {}).sort(byKey)) {
+    for (const message of qualifiedName(key.toLowerCase())) errors.push(invalid(field, key, message))
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(value)
+  }
+  if (bytes > MAX_ANNOTATION_BYTES) errors.push(tooLong(field, MAX_ANNOTATION_BYTES))
+}
+
+const byKey = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : a > b ? 1 : 0)
+
+export function validateObjectMeta(
+  meta: ObjectMeta,
+  options: { namespaced: boolean; validateName: NameRule },
+  errors: FieldErrors,
+  path = 'metadata',
+): void {
+  const field = (name: string) => `${path}.${name}`
+  if (meta.generateName) {
+    for (const message of options.validateName(meta.generateName, { prefix: true })) {
+      errors.push(invalid(field('generateName'), meta.generateName, message))
+    }
+  }
+  if (!meta.name) errors.push(required(field('name'), 'name or generateName is required'))
+  else {
+    for (const message of options.validateName(meta.name, { prefix: false })) {
+      errors.push(invalid(field('name'), meta.name, message))
+    }
+  }
+  if (options.namespaced && !meta.namespace) errors.push(required(field('namespace')))
+  if (!options.namespaced && meta.namespace) {
+    errors.push(forbidden(field('namespace'), 'not allowed on this type'))
+  }
+  if (meta.generation !== undefined && meta.generation < 0) {
+    errors.push(invalid(field('generation'), meta.generation, 'must be greater than or equal to 0'))
+  }
+  validateLabels(meta.labels, field('labels'), errors)
+  validateAnnotations(meta.annotations, field('annotations'), errors)
+  validateOwnerReferences(meta, field('ownerReferences'), errors)
+  validateFinalizers(meta.finalizers, field('finalizers'), errors)
+}
+
+/** Kinds that come and go too fast to own anything. */
+const bannedOwners = new Set(['/v1, Kind=Event'])
+
+function validateOwnerReferences(meta: ObjectMeta, field: string, errors: FieldErrors): void {
+  let controller: string | undefined
+  for (const owner of meta.ownerReferences ?? []) {
+    const [version = '', group = ''] = owner.apiVersion.split('/').reverse()
+    const parses = owner.apiVersion.split('/').length <= 2
+    if (version === '' || !parses) {
+      errors.push(invalid(`${field}.apiVersion`, owner.apiVersion, 'version must not be empty'))
+    }
+    for (const name of ['kind', 'name', 'uid'] as const) {
+      if (owner[name] === '') errors.push(invalid(`${field}.${name}`, '', 'must not be empty'))
+    }
+    const ownerKind = `${group}/${version}, Kind=${owner.kind}`
+    if (bannedOwners.has(ownerKind)) {
+      errors.push(invalid(field, owner, `${ownerKind} is disallowed from being an owner`))
+    }
+    if (owner.controller) {
+      if (controller !== undefined) {
+        errors.push(
+          invalid(
+            field,
+            meta.ownerReferences,
+            `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${owner.name}`,
+          ),
+        )
+      } else controller = owner.name
+    }
+  }
+}
+
+function validateFinalizers(finalizers: string[] | undefined, field: string, errors: FieldErrors): void {
+  for (const finalizer of finalizers ?? []) {
+    for (const message of qualifiedName(finalizer)) errors.push(invalid(field, finalizer, message))
+  }
+  if (finalizers?.includes('orphan') && finalizers.includes('foregroundDeletion')) {
+    errors.push(invalid(field, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set'))
+  }
+}
+
+/** Rules between an object's old and new metadata; the registry has kept what the server owns. */
+export function validateObjectMetaUpdate(
+  meta: ObjectMeta,
+  old: ObjectMeta,
+  errors: FieldErrors,
+  path = 'metadata',
+): void {
+  if (old.deletionTimestamp !== undefined) {
+    const added = (meta.finalizers ?? []).filter((finalizer) => !old.finalizers?.includes(finalizer))
+    if (added.length > 0) {
+      errors.push(
+        forbidden(
+          `${path}.finalizers`,
+          `no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((name) => JSON.stringify(name)).join(', ')}}`,
+        ),
+      )
+    }
+  }
+  if (!meta.resourceVersion) {
+    errors.push(invalid(`${path}.resourceVersion`, meta.resourceVersion ?? '', 'must be specified for an update'))
+  }
+  if ((meta.generation ?? 0) < (old.generation ?? 0)) {
+    errors.push(invalid(`${path}.generation`, meta.generation ?? 0, 'must not be decremented'))
+  }
+  for (const name of [
+    'name',
+    'namespace',
+    'uid',
+    'creationTimestamp',
+    'deletionTimestamp',
+    'deletionGracePeriodSeconds',
+  ] as const) {
+    if (meta[name] !== old[name]) errors.push(invalid(`${path}.${name}`, meta[name] ?? null, 'field is immutable'))
+  }
+  validateLabels(meta.labels, `${path}.labels`, errors)
+  validateAnnotations(meta.annotations, `${path}.annotations`, errors)
+  validateOwnerReferences(meta, `${path}.ownerReferences`, errors)
+}
