@@ -10,6 +10,7 @@ export const ANNOTATIONS = {
   ports: 'io.kubernetes.container.ports',
   terminationMessagePath: 'io.kubernetes.container.terminationMessagePath',
   terminationMessagePolicy: 'io.kubernetes.container.terminationMessagePolicy',
+  messageFile: 'kubestage.dev/terminationMessageFile',
   grace: 'io.kubernetes.pod.terminationGracePeriod',
 } as const
 
@@ -28,6 +29,7 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
   const env = { ...image.env, ...input.env }
   const words = (list: string[] = []) => list.map((word) => expand(word, (name) => env[name]))
   const command = container.command?.length ? words(container.command) : image.entrypoint
+  const terminationMessagePath = messageFile(input.rootDir, pod, container.name)
   const args = container.args?.length ? words(container.args) : container.command?.length ? [] : image.cmd
   return {
     sandboxId: input.sandboxId,
@@ -42,8 +44,8 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
     logPath: logPath(input.rootDir, pod, container.name, attempt),
     stdin: container.stdin ?? false,
     tty: container.tty ?? false,
-    terminationMessagePath: messageFile(input.rootDir, pod, container.name),
-    annotations: annotationsOf(pod, container),
+    terminationMessagePath,
+    annotations: { ...annotationsOf(pod, container), [ANNOTATIONS.messageFile]: terminationMessagePath },
   }
 }
 

@@ -1,3 +1,4 @@
+import { parseQuantity } from '../../shared/api/quantity.ts'
 import type { Container, Pod } from '../../shared/api/types.ts'
 
 export type NodeAllocatable = Record<string, string>
@@ -54,29 +55,7 @@ export function resourceFieldValue(
       ? (limits?.[resource] ?? allocatable[resource] ?? '0')
       : (requests?.[resource] ?? limits?.[resource] ?? '0')
   const divisor = ref.divisor && ref.divisor !== '0' ? ref.divisor : '1'
-  return String(Math.ceil(toNumber(text) / toNumber(divisor)))
-}
-
-const SUFFIXES: Record<string, number> = {
-  n: 1e-9,
-  u: 1e-6,
-  m: 1e-3,
-  '': 1,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  T: 1e12,
-  P: 1e15,
-  E: 1e18,
-  Ki: 2 ** 10,
-  Mi: 2 ** 20,
-  Gi: 2 ** 30,
-  Ti: 2 ** 40,
-  Pi: 2 ** 50,
-  Ei: 2 ** 60,
-}
-/** Good enough for dividing: the API has made sure that it is a quantity. */
-function toNumber(quantity: string): number {
-  const [, number = '0', suffix = ''] = /^([+-]?[\d.]+(?:[eE][+-]?\d+)?)([a-zA-Z]*)$/.exec(quantity) ?? []
-  return Number(number) * (SUFFIXES[suffix] ?? 1)
+  const value = parseQuantity(text).nano
+  const unit = parseQuantity(divisor).nano
+  return String((value + unit - 1n) / unit)
 }

@@ -9,7 +9,7 @@ export interface RuntimeCache {
 }
 
 /** Completes a record with what the runtime does not know, e.g. the termination message. */
-export type CompleteRecord = (record: ContainerRecord) => Promise<ContainerRecord>
+export type CompleteRecord = (record: ContainerRecord) => ContainerRecord
 
 /** One listing serves all that ask while the one before is under way. */
 export function createRuntimeCache(runtime: ContainerRuntime, complete: CompleteRecord): RuntimeCache {
@@ -32,7 +32,7 @@ export function createRuntimeCache(runtime: ContainerRuntime, complete: Complete
     async pod(podUid) {
       const found = (await pods()).get(podUid)
       if (!found) return emptyRuntimePod
-      return { ...found, containers: await Promise.all(found.containers.map(complete)) }
+      return { ...found, containers: found.containers.map(complete) }
     },
   }
 }

@@ -182,8 +182,8 @@ class SimulatedRuntime implements ContainerRuntime {
   }
 
   #endAfter(process: Process, afterMs: number, exitCode: number): void {
-    if (afterMs <= 0) return this.#end(process, exitCode)
-    process.timers.push(this.#options.clock.setTimer(afterMs, () => this.#end(process, exitCode)))
+    if (afterMs <= 0) this.#end(process, exitCode)
+    else process.timers.push(this.#options.clock.setTimer(afterMs, () => this.#end(process, exitCode)))
   }
 
   #end(process: Process, exitCode: number, why: { reason?: string; message?: string } = {}): void {

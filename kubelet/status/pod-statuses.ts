@@ -28,17 +28,12 @@ export interface PodStatusesOptions {
   manager: StatusManager
   reasons: ReasonCache
   probes(pod: Pod): ProbeResults
+  onTold?(pod: Pod, status: PodStatus): void
   hostIP: string
 }
 
-export function createPodStatuses({
-  clock,
-  events,
-  manager,
-  reasons,
-  probes,
-  hostIP,
-}: PodStatusesOptions): PodStatuses {
+export function createPodStatuses(options: PodStatusesOptions): PodStatuses {
+  const { clock, events, manager, reasons, probes, hostIP } = options
   const previousOf = (pod: Pod): PodStatus => manager.get(pod.metadata.uid ?? '') ?? pod.status ?? {}
   return {
     write(pod, runtime, { podIsTerminal = false, changes = [] } = {}) {
@@ -51,6 +46,7 @@ export function createPodStatuses({
         events.podEvent(pod, undefined, 'Normal', 'DeadlineExceeded', status.message ?? '')
       }
       manager.set(pod, status)
+      options.onTold?.(pod, status)
       return status
     },
     sandboxReady(pod) {

@@ -40,6 +40,7 @@ interface Entry {
   status: PodStatus
   /** Statuses not written yet, oldest first. */
   queue: PodStatus[]
+  busy: boolean
   writing?: Promise<void>
   /** What the API answered to our last write: newer than the watch, for a moment. */
   written?: Pod
@@ -56,14 +57,13 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
   function push(entry: Entry, status: PodStatus): void {
     entry.queue.push(status)
     if (entry.queue.length > MAX_QUEUE) entry.queue.splice(0, entry.queue.length - 1)
-    entry.writing ??= drain(entry).finally(() => {
-      entry.writing = undefined
-    })
+    if (!entry.busy) entry.writing = drain(entry)
   }
 
   async function drain(entry: Entry): Promise<void> {
+    entry.busy = true
     for (let status = entry.queue[0]; status; status = entry.queue[0]) {
-      if (entries.get(uidOf(entry.pod)) !== entry) return
+      if (entries.get(uidOf(entry.pod)) !== entry) break
       try {
         await write(entry, status)
         entry.queue.splice(entry.queue.indexOf(status), 1)
@@ -76,6 +76,7 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
         }
       }
     }
+    entry.busy = false
   }
 
   async function write(entry: Entry, status: PodStatus): Promise<void> {
@@ -110,7 +111,7 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
     }
     cutMessages(pod, status)
     if (known && isDeepStrictEqual(known.status, status) && !always) return
-    const entry = known ?? { pod, status, queue: [] }
+    const entry = known ?? { pod, status, queue: [], busy: false }
     entry.pod = pod
     entry.status = status
     entries.set(uid, entry)

@@ -1,0 +1,131 @@
+import type { Container, ContainerStatus, Pod, PodStatus, Probe } from '../../shared/api/types.ts'
+import type { Clock, Timer } from '../../shared/clock/clock.ts'
+import { parseTime } from '../../shared/clock/timestamp.ts'
+import { restartsAfter } from '../pods/restart-policy.ts'
+import { isTerminalPhase } from '../status/status-merge.ts'
+import { INITIAL, type ProbeResult, type ProbeType } from './probe-types.ts'
+
+export interface ProbeWorkerOptions {
+  pod: Pod
+  container: Container
+  type: ProbeType
+  probe: Probe
+  clock: Clock
+  /** What the kubelet says of the pod. */
+  status(): PodStatus | undefined
+  /** What holds for a container that ran before this kubelet did. */
+  adopted(containerId: string): ProbeResult | undefined
+  result(containerId: string): ProbeResult | undefined
+  /** Called for each result that holds, also when it is the same as before. */
+  onResult(containerId: string, result: ProbeResult): void
+  /** Runs the action once. Undefined: it could not be told. */
+  run(containerId: string): Promise<ProbeResult | undefined>
+  /** The worker has nothing to do any more. */
+  onEnd(): void
+}
+
+/**
+ * Probes one container of one pod in one way, from before it exists until it is gone for good.
+ * Ticks count from the worker's beginning, not from the container's start.
+ */
+export class ProbeWorker {
+  readonly #options: ProbeWorkerOptions
+  readonly #periodMs: number
+  #tickedFromMs: number
+  #containerId = ''
+  #onHold = false
+  #lastRun: ProbeResult | undefined
+  #runLength = 0
+  #stopped = false
+  #triggered = false
+  #wake: (() => void) | undefined
+  #timer: Timer | undefined
+
+  constructor(options: ProbeWorkerOptions) {
+    this.#options = options
+    this.#periodMs = (options.probe.periodSeconds ?? 10) * 1000
+    this.#tickedFromMs = options.clock.monotonic()
+    void this.#loop()
+  }
+
+  /** Run now, and count ticks from now on. */
+  trigger(): void {
+    this.#triggered = true
+    this.#wake?.()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#wake?.()
+  }
+
+  async #loop(): Promise<void> {
+    while (!this.#stopped && (await this.#probe())) await this.#nextTick()
+    this.#timer?.cancel()
+    this.#options.onEnd()
+  }
+
+  async #nextTick(): Promise<void> {
+    const { clock } = this.#options
+    if (!this.#triggered && !this.#stopped) {
+      const sinceMs = clock.monotonic() - this.#tickedFromMs
+      const waitMs = this.#periodMs - (sinceMs % this.#periodMs)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+        this.#timer = clock.setTimer(waitMs, resolve, { background: true })
+      })
+      this.#timer?.cancel()
+      this.#wake = undefined
+    }
+    if (this.#triggered) this.#tickedFromMs = clock.monotonic()
+    this.#triggered = false
+  }
+
+  /** False: never again. */
+  async #probe(): Promise<boolean> {
+    const { type, probe, container, pod, clock } = this.#options
+    const status = this.#options.status()
+    if (isTerminalPhase(status?.phase)) return false
+    const entry = entryOf(status, container.name)
+    const id = entry?.containerID?.replace(/^.*:\/\//, '')
+    if (!entry || !id) return true
+    if (id !== this.#containerId) this.#meet(id)
+    if (this.#onHold) return true
+    const { running, terminated } = entry.state ?? {}
+    if (!running) {
+      this.#options.onResult(id, 'failure')
+      return !terminated || restartsAfter(pod.spec, container, terminated.exitCode)
+    }
+    const runsForMs = clock.now() - parseTime(running.startedAt ?? '')
+    if (Math.floor(runsForMs / 1000) < (probe.initialDelaySeconds ?? 0)) return true
+    if ((type === 'startup') === Boolean(entry.started)) return true
+    const result = await this.#options.run(id)
+    if (result !== undefined && !this.#stopped) this.#count(id, result)
+    return true
+  }
+
+  #meet(id: string): void {
+    const { type, adopted, onResult } = this.#options
+    this.#containerId = id
+    this.#onHold = false
+    this.#lastRun = undefined
+    onResult(id, adopted(id) ?? INITIAL[type])
+  }
+
+  #count(id: string, result: ProbeResult): void {
+    const { type, probe } = this.#options
+    this.#runLength = result === this.#lastRun ? this.#runLength + 1 : 1
+    this.#lastRun = result
+    const threshold = result === 'failure' ? (probe.failureThreshold ?? 3) : (probe.successThreshold ?? 1)
+    if (this.#runLength < threshold) return
+    this.#options.onResult(id, result)
+    // It is about to be restarted, or has started: either way there is nothing to ask of this instance.
+    if ((type === 'liveness' && result === 'failure') || type === 'startup') {
+      this.#onHold = true
+      this.#lastRun = undefined
+    }
+  }
+}
+
+const entryOf = (status: PodStatus | undefined, name: string): ContainerStatus | undefined =>
+  [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].find((entry) => entry.name === name)

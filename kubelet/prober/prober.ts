@@ -1,0 +1,132 @@
+import type { Container, Pod, PodStatus } from '../../shared/api/types.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { ActionHandler } from '../actions/action.ts'
+import type { EventRecorder } from '../events/event-recorder.ts'
+import { allContainers, findContainer, isSidecar } from '../pods/container-kinds.ts'
+import type { ProbeVerdicts } from '../pods/pod-actions.ts'
+import type { ContainerRuntime } from '../runtime/container-runtime.ts'
+import type { ProbeResults } from '../status/container-statuses.ts'
+import { PROBE_TYPES, type ProbeResult, type ProbeType, probeOf } from './probe-types.ts'
+import { ProbeWorker } from './probe-worker.ts'
+import { createRunProbe } from './run-probe.ts'
+
+/** All probes of all pods on the node. */
+export interface Prober {
+  /** Idempotent; called before the containers exist. */
+  add(pod: Pod): void
+  /** A deleted pod is not restarted: only readiness still counts, and all probes of sidecars. */
+  stopKilling(pod: Pod): void
+  remove(podUid: string): void
+  results(pod: Pod): ProbeResults
+  readonly verdicts: ProbeVerdicts
+  /** A status was told: whoever started but is not ready is asked at once. */
+  statusTold(pod: Pod, status: PodStatus): void
+  close(): void
+}
+
+export interface ProberOptions {
+  runtime: ContainerRuntime
+  clock: Clock
+  events: EventRecorder
+  actions: ActionHandler
+  status(podUid: string): PodStatus | undefined
+  isEnding(podUid: string): boolean
+  /** A result that holds has changed. */
+  onChange(pod: Pod, type: ProbeType, result: ProbeResult): void
+}
+
+export function createProber(options: ProberOptions): Prober {
+  const { clock, status } = options
+  const workers = new Map<string, Map<string, ProbeWorker>>()
+  const results: Record<ProbeType, Map<string, ProbeResult>> = {
+    liveness: new Map(),
+    readiness: new Map(),
+    startup: new Map(),
+  }
+  const runProbe = createRunProbe(options)
+
+  function start(pod: Pod, container: Container, type: ProbeType): void {
+    const probe = probeOf(container, type)
+    const ofPod = workers.get(uidOf(pod)) ?? new Map<string, ProbeWorker>()
+    const key = `${container.name}/${type}`
+    if (!probe || ofPod.has(key)) return
+    workers.set(uidOf(pod), ofPod)
+    const known = results[type]
+    const seen = new Set<string>()
+    const worker = new ProbeWorker({
+      pod,
+      container,
+      type,
+      probe,
+      clock,
+      status: () => status(uidOf(pod)),
+      adopted: (id) => (type !== 'liveness' && saidBefore(pod, container.name, id, type) ? 'success' : undefined),
+      result: (id) => known.get(id),
+      onResult(id, result) {
+        seen.add(id)
+        if (known.get(id) === result) return
+        known.set(id, result)
+        options.onChange(pod, type, result)
+      },
+      run: (id) => runProbe({ pod, container, type, probe, containerId: id }),
+      onEnd() {
+        for (const id of seen) known.delete(id)
+        if (ofPod.get(key) === worker) ofPod.delete(key)
+      },
+    })
+    ofPod.set(key, worker)
+  }
+
+  /** What this kubelet, or the one before it, told of a container holds until a probe says otherwise. */
+  const saidBefore = (pod: Pod, name: string, id: string, type: 'readiness' | 'startup'): boolean =>
+    said(status(uidOf(pod)) ?? pod.status, name, id, type)
+
+  const outcome = (pod: Pod, name: string, id: string, type: 'readiness' | 'startup'): boolean => {
+    const container = findContainer(pod.spec, name)
+    if (!container || !probeOf(container, type)) return true
+    const result = results[type].get(id)
+    return result === undefined ? saidBefore(pod, name, id, type) : result === 'success'
+  }
+
+  return {
+    add(pod) {
+      for (const container of allContainers(pod.spec)) for (const type of PROBE_TYPES) start(pod, container, type)
+    },
+    stopKilling(pod) {
+      for (const container of pod.spec.containers) {
+        for (const type of ['liveness', 'startup']) workers.get(uidOf(pod))?.get(`${container.name}/${type}`)?.stop()
+      }
+    },
+    remove(podUid) {
+      for (const worker of workers.get(podUid)?.values() ?? []) worker.stop()
+      workers.delete(podUid)
+    },
+    results: (pod) => ({
+      started: (name, id) => outcome(pod, name, id, 'startup'),
+      ready: (name, id) => outcome(pod, name, id, 'readiness'),
+    }),
+    verdicts: {
+      livenessFailed: (id) => results.liveness.get(id) === 'failure',
+      startup: (id) => results.startup.get(id) ?? 'unknown',
+    },
+    statusTold(pod, { containerStatuses = [], initContainerStatuses = [] }) {
+      const probed = new Set(
+        [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter(isSidecar)].map(({ name }) => name),
+      )
+      for (const { name, started, ready } of [...containerStatuses, ...initContainerStatuses]) {
+        if (probed.has(name) && started && !ready) workers.get(uidOf(pod))?.get(`${name}/readiness`)?.trigger()
+      }
+    },
+    close() {
+      for (const ofPod of workers.values()) for (const worker of ofPod.values()) worker.stop()
+    },
+  }
+}
+
+const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ''
+
+function said(status: PodStatus | undefined, name: string, id: string, type: 'readiness' | 'startup'): boolean {
+  const entries = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
+  const entry = entries.find((candidate) => candidate.name === name && candidate.containerID?.endsWith(id))
+  return (type === 'readiness' ? entry?.ready : entry?.started) ?? false
+}

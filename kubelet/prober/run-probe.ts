@@ -1,0 +1,62 @@
+import type { Container, Pod, Probe } from '../../shared/api/types.ts'
+import type { ActionResult } from '../actions/action.ts'
+import { expand } from '../pods/expansion.ts'
+import { type ProbeResult, type ProbeType, titleOf } from './probe-types.ts'
+import type { ProberOptions } from './prober.ts'
+
+export interface ProbeRun {
+  pod: Pod
+  container: Container
+  type: ProbeType
+  probe: Probe
+  containerId: string
+}
+const PROBE_USER_AGENT = 'kube-probe/1.36'
+const TRIES = 3
+
+/** One run of a probe, told by an event when it fails. An action that could not be carried out is tried again, and then has no result. */
+export function createRunProbe(options: ProberOptions): (run: ProbeRun) => Promise<ProbeResult | undefined> {
+  const { actions, runtime, events } = options
+
+  async function once({ pod, container, probe, containerId }: ProbeRun): Promise<ActionResult> {
+    const podIP = options.status(pod.metadata.uid ?? '')?.podIP ?? ''
+    // Upstream runs commands on a context that ends with the pod's deletion.
+    if (probe.exec && options.isEnding(pod.metadata.uid ?? '')) {
+      return { outcome: 'error', output: '', message: 'rpc error: code = Canceled desc = context canceled' }
+    }
+    return actions.run(
+      withExpandedCommand(container, probe),
+      { runtime, containerId, podIP, ports: container.ports ?? [] },
+      { timeoutMs: (probe.timeoutSeconds ?? 1) * 1000, userAgent: PROBE_USER_AGENT, purpose: 'probe' },
+    )
+  }
+
+  return async (run) => {
+    let result = await once(run)
+    for (let tries = 1; result.outcome === 'error' && tries < TRIES; tries++) result = await once(run)
+    if (result.outcome === 'success') return 'success'
+    const unknown = result.outcome === 'error'
+    const what = unknown ? 'probe errored and resulted in unknown state' : 'probe failed'
+    events.podEvent(
+      run.pod,
+      run.container.name,
+      'Warning',
+      'Unhealthy',
+      `${titleOf(run.type)} ${what}: ${result.message}`,
+    )
+    return unknown ? undefined : 'failure'
+  }
+}
+
+/** Only variables written out in the spec are known here; one with `valueFrom` counts as empty. */
+function withExpandedCommand(container: Container, probe: Probe): Probe {
+  const command = probe.exec?.command
+  if (!command?.some((word) => word.includes('$'))) return probe
+  const env = new Map<string, string>()
+  for (const { name, value } of container.env ?? [])
+    env.set(
+      name,
+      expand(value ?? '', (key) => env.get(key)),
+    )
+  return { ...probe, exec: { command: command.map((word) => expand(word, (key) => env.get(key))) } }
+}

@@ -1,0 +1,139 @@
+/**
+ * Plays a transcript: a pod, what its programs do, and what a user does when; and writes down, in the API's words and with the
+ * seconds of the virtual clock, everything that the kubelet tells and does.
+ */
+
+import type { ActionHandler } from '../../kubelet/actions/action.ts'
+import { startKubelet } from '../../kubelet/kubelet.ts'
+import { type Behaviour, createSimulatedRuntime, type SimulatedExec } from '../../kubelet/runtime/simulated.ts'
+import type { Pod } from '../../shared/api/types.ts'
+import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
+import { createMemoryApi, type Write } from './memory-api.ts'
+
+export interface Scenario {
+  pod: { metadata?: Partial<Pod['metadata']>; spec: Pod['spec'] }
+  /** By container name. */
+  programs?: Record<string, Behaviour>
+  /** By the first word of the command. */
+  commands?: Record<string, SimulatedExec>
+  /** `at` seconds after the pod's creation: `{ at: 2, delete: { reason: 'Update' } }`. */
+  user: { at: number; delete?: object }[]
+  untilSeconds: number
+}
+
+export async function play(scenario: Scenario, rootDir: string): Promise<string[]> {
+  const clock = createVirtualClock()
+  const api = createMemoryApi(clock)
+  const lines: string[] = []
+  let beginMs = 0
+  const say = (text: string) => lines.push(`${((clock.monotonic() - beginMs) / 1000).toFixed(1).padStart(6)} ${text}`)
+  const runtime = createSimulatedRuntime({
+    clock,
+    behaviour: ({ name }) => scenario.programs?.[name] ?? {},
+    exec(container, command, env) {
+      const variables = Object.entries(env).map(([name, value]) => `${name}=${value} `)
+      say(`${container.name}: exec ${variables.join('')}${command.join(' ')}`)
+      return scenario.commands?.[command[0] ?? ''] ?? {}
+    },
+    onSignal: (container, signal) => say(`${container.name}: ${signal}`),
+  })
+  runtime.onEvent(({ type, containerId }) => {
+    void runtime.list().then(({ containers }) => {
+      const record = containers.find(({ id }) => id === containerId)
+      if (record) say(`${record.name}: ${type}${type === 'exited' ? ` ${record.exitCode}` : ''}`)
+    })
+  })
+  api.onWrite((write) => {
+    const text = describe(write)
+    if (text) say(text)
+  })
+  const kubelet = await startKubelet({
+    client: api.client,
+    clock,
+    runtime,
+    rootDir,
+    actions: simulatedActions(clock, say),
+    log: {
+      info() {},
+      warn: (fields, message) => say(`log: ${message} ${String((fields as { err?: unknown }).err ?? '')}`),
+      error() {},
+    },
+    nodeName: 'n1',
+    nodeIP: '127.0.0.1',
+    port: 10250,
+  })
+  await clock.advanceUntil(() => api.object('nodes', 'n1') !== undefined)
+  await kubelet.ready
+  beginMs = clock.monotonic()
+  await api.client.create(
+    { group: '', version: 'v1', plural: 'pods' },
+    {
+      metadata: { name: 'p', ...scenario.pod.metadata },
+      spec: { nodeName: 'n1', terminationGracePeriodSeconds: 30, restartPolicy: 'Always', ...scenario.pod.spec },
+      status: { phase: 'Pending', qosClass: 'BestEffort' },
+    },
+    { namespace: 'default' },
+  )
+  for (const { at, delete: options } of scenario.user) {
+    await clock.advance(at * 1000 - (clock.monotonic() - beginMs))
+    say(`user: delete ${JSON.stringify(options ?? {})}`)
+    api.deletePod('p', options)
+  }
+  await clock.advance(scenario.untilSeconds * 1000 - (clock.monotonic() - beginMs))
+  await kubelet.close()
+  return lines
+}
+
+function describe({ verb, plural, object, body }: Write): string | undefined {
+  if (plural === 'events') {
+    const event = object as unknown as { type: string; reason: string; message: string; count: number }
+    return `event: ${event.type} ${event.reason}: ${event.message}${event.count > 1 ? ` (x${event.count})` : ''}`
+  }
+  if (plural !== 'pods' || (verb === 'create' && plural === 'pods')) return undefined
+  if (verb === 'delete') return `pod: DELETE ${JSON.stringify(body)}`.replace(/"uid":"[^"]*"/, '"uid":"…"')
+  return `status: ${statusLine(object as unknown as Pod)}`
+}
+
+function statusLine({ status = {}, metadata }: Pod): string {
+  const containers = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].map(
+    ({ name, state = {}, ready, restartCount }) => {
+      const text = state.running
+        ? 'running'
+        : state.terminated
+          ? `terminated(${state.terminated.reason} ${state.terminated.exitCode})`
+          : `waiting(${state.waiting?.reason})`
+      return `${name}=${text}${ready ? ' ready' : ''}${restartCount ? ` restarts ${restartCount}` : ''}`
+    },
+  )
+  const conditions = (status.conditions ?? [])
+    .filter(({ status }) => status === 'True')
+    .map(({ type }) => type)
+    .filter((type) => type !== 'PodScheduled')
+  return `${[status.phase, status.reason].filter(Boolean).join(' ')} · ${containers.join(', ')} · ${conditions.join(' ') || '-'} · observed ${status.observedGeneration}/${metadata.generation}`
+}
+
+/** Commands run in the simulated container; requests answer at once. */
+const simulatedActions = (
+  clock: ReturnType<typeof createVirtualClock>,
+  say: (text: string) => void,
+): ActionHandler => ({
+  async run(action, { runtime, containerId }, { env, headers, timeoutMs, signal }) {
+    if (action.sleep) {
+      await clock.sleep(action.sleep.seconds * 1000, { signal })
+      return { outcome: 'success', output: '', message: '' }
+    }
+    if (action.httpGet) {
+      say(`GET ${action.httpGet.path} ${JSON.stringify(headers ?? {})}`)
+      return { outcome: 'success', output: '', message: '' }
+    }
+    const result = await runtime.execSync(containerId, { command: action.exec?.command ?? [], env, timeoutMs, signal })
+    if (result.outcome !== 'exited') return { outcome: 'error', output: result.output, message: result.outcome }
+    const message = `command exited with ${result.exitCode}`
+    return {
+      outcome: result.exitCode === 0 ? 'success' : 'failure',
+      output: result.output,
+      exitCode: result.exitCode,
+      message,
+    }
+  },
+})
