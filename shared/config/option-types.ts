@@ -106,6 +106,47 @@ export function featureGates<Gates extends Record<string, boolean>>(known: Gates
   }
 }
 
+/** `PATTERN=TEXT`, may be given several times; a map in the file. */
+export const textMap: OptionType<Record<string, string>> = {
+  placeholder: 'PATTERN=TEXT',
+  fromText(value, soFar = {}) {
+    const [key, entry] = pair(value)
+    return { ...soFar, [key]: entry }
+  },
+  fromFile: (value) => mapValues(record(value), text.fromFile),
+}
+
+/** `PATTERN=COMMAND ARGS…`, split at blanks; in the file a list, too, where an argument has blanks. */
+export const commandMap: OptionType<Record<string, string[]>> = {
+  placeholder: 'PATTERN=COMMAND',
+  fromText(value, soFar = {}) {
+    const [key, entry] = pair(value)
+    return { ...soFar, [key]: words(entry) }
+  },
+  fromFile: (value) => mapValues(record(value), commandFrom),
+}
+
+function commandFrom(value: unknown): string[] {
+  if (typeof value === 'string') return words(value)
+  if (Array.isArray(value) && value.length && value.every((word) => typeof word === 'string')) return value
+  throw mustBe('a command (text, or a list of texts)', value)
+}
+
+/** An image has no `=`, so the first one divides. */
+function pair(value: string): [string, string] {
+  const equals = value.indexOf('=')
+  if (equals > 0 && equals < value.length - 1) return [value.slice(0, equals), value.slice(equals + 1)]
+  throw mustBe("of the form 'PATTERN=VALUE', as in 'nginx:*=/usr/sbin/nginx'", value)
+}
+
+function words(value: string): string[] {
+  return value.split(/\s+/).filter(Boolean)
+}
+
+function mapValues<Value>(entries: Record<string, unknown>, read: (value: unknown) => Value): Record<string, Value> {
+  return Object.fromEntries(Object.entries(entries).map(([key, value]) => [key, read(value)]))
+}
+
 export function record(value: unknown): Record<string, unknown> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   throw mustBe('a map', value)

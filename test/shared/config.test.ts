@@ -2,7 +2,16 @@ import { join } from 'node:path'
 import t from 'tap'
 import { helpText, type Program } from '../../shared/config/help.ts'
 import { ConfigError, option } from '../../shared/config/option.ts'
-import { duration, featureGates, flag, oneOf, port, text } from '../../shared/config/option-types.ts'
+import {
+  commandMap,
+  duration,
+  featureGates,
+  flag,
+  oneOf,
+  port,
+  text,
+  textMap,
+} from '../../shared/config/option-types.ts'
 import { configOption, resolveOptions, type Sources } from '../../shared/config/resolve.ts'
 
 const gates = { PodTerminationReason: true, ProbeTerminationGracePeriod: true }
@@ -13,6 +22,8 @@ const options = {
   kubelet: option(flag, { default: true, help: 'Run a kubelet' }),
   shutdownGracePeriod: option(duration, { default: 10_000, help: 'Time for pods to end' }),
   logLevel: option(oneOf('info', 'debug'), { default: 'info', help: 'How much to log' }),
+  image: option(commandMap, { default: {}, help: 'Program of an image' }),
+  imagePath: option(textMap, { default: {}, help: 'Folder of an image' }),
   featureGates: option(featureGates(gates), { default: gates, help: 'Features on or off' }),
 }
 const resolve = async (sources: Partial<Sources>) =>
@@ -29,6 +40,11 @@ t.test('flags, in every form', async (t) => {
   t.same((await resolve({ args: ['--feature-gates=PodTerminationReason=false'] })).featureGates, {
     PodTerminationReason: false,
     ProbeTerminationGracePeriod: true,
+  })
+  const images = ['--image=nginx:*=/usr/sbin/nginx -g x', '--image', 'a@sha256:*=/a', '--image-path=busybox:*=/opt/bin']
+  t.match(await resolve({ args: images }), {
+    image: { 'nginx:*': ['/usr/sbin/nginx', '-g', 'x'], 'a@sha256:*': ['/a'] },
+    imagePath: { 'busybox:*': '/opt/bin' },
   })
   const line = await resolveOptions(options, { args: ['pod.yaml', '--port', '1', '--', '--port'], env: {} })
   t.same(line.positionals, ['pod.yaml', '--port'])
