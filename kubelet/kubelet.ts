@@ -7,6 +7,7 @@ import type { ActionHandler } from './actions/action.ts'
 import { createEventRecorder } from './events/event-recorder.ts'
 import { createHookRunner } from './lifecycle/hook-runner.ts'
 import { createKillContainer } from './lifecycle/kill-container.ts'
+import { withinLimit } from './lifecycle/termination-order.ts'
 import { startLease } from './node/lease.ts'
 import { machineFacts } from './node/machine.ts'
 import { nodeReference, startNodeRegistration } from './node/node-registration.ts'
@@ -58,6 +59,9 @@ export interface Kubelet {
   /** Stops looking after the node; what runs goes on and is found again by the next kubelet. */
   close(): Promise<void>
 }
+
+/** For the last statuses, when the kubelet stops. */
+const FLUSH_MS = 2_000
 
 /** Puts the parts together: the API's pods in, processes and statuses out. */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
@@ -263,8 +267,9 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       stopLease()
       node.close()
       prober.close()
-      await Promise.all([source.close(), sources.close(), workers.close()])
-      await manager.flush()
+      workers.close()
+      await Promise.all([source.close(), sources.close()])
+      await withinLimit(manager.flush(), FLUSH_MS, clock)
     },
   }
 }

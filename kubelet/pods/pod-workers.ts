@@ -16,8 +16,8 @@ export interface PodWorkers {
   mayHaveRunningContainers(podUid: string): boolean
   isTerminating(podUid: string): boolean
   isFinished(podUid: string): boolean
-  /** Stops looking after pods; what runs goes on. */
-  close(): Promise<void>
+  /** Stops looking after pods; what runs goes on, also a kill that has begun. */
+  close(): void
 }
 
 export interface SyncOutcome {
@@ -59,7 +59,6 @@ const SPREAD = 0.5
 export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
   const { clock, random = Math.random } = options
   const workers = new Map<string, Worker>()
-  const running = new Set<Promise<void>>()
   let closed = false
 
   function apply(pod: Pod, event: WorkEvent): Worker {
@@ -86,13 +85,11 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     worker.pending = true
     if (worker.busy || closed) return
     worker.busy = true
-    const run = work(worker).finally(() => {
+    void work(worker).finally(() => {
       worker.busy = false
-      running.delete(run)
       // A wake-up that came in the last step.
       if (worker.pending) wake(worker)
     })
-    running.add(run)
   }
 
   async function work(worker: Worker): Promise<void> {
@@ -170,10 +167,9 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     },
     isTerminating: (podUid) => phaseOf(podUid) === 'terminating',
     isFinished: (podUid) => phaseOf(podUid) === 'finished',
-    async close() {
+    close() {
       closed = true
       for (const worker of workers.values()) worker.timer?.cancel()
-      await Promise.all(running)
     },
   }
 }

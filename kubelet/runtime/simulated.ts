@@ -136,13 +136,13 @@ class SimulatedRuntime implements ContainerRuntime {
       this.#options.onSignal?.(process.record, name.replace('SIG', ''))
     }
     tell(signal)
-    const { onTerm = { afterMs: 0, exitCode: EXIT_TERM } } = process.behaviour
-    if (onTerm !== 'ignore') this.#endAfter(process, onTerm.afterMs, onTerm.exitCode)
     const kill = this.#options.clock.setTimer(gracePeriodMs, () => {
       tell('SIGKILL')
       this.#end(process, EXIT_KILL)
     })
     process.timers.push(kill)
+    const { onTerm = { afterMs: 0, exitCode: EXIT_TERM } } = process.behaviour
+    if (onTerm !== 'ignore') this.#endAfter(process, onTerm.afterMs, onTerm.exitCode)
     await process.ended.promise
   }
 

@@ -59,8 +59,7 @@ export function createMemoryApi(clock: Clock): MemoryApi {
     publish(type, resource.plural, object)
     return structuredClone(object)
   }
-  function remove(resource: Resource, ref: ObjectRef): void {
-    const object = find(resource, ref)
+  function remove(resource: Resource, ref: ObjectRef, object = find(resource, ref)): void {
     objects.delete(keyOf(resource, ref))
     publish('DELETED', resource.plural, object)
   }
@@ -73,7 +72,9 @@ export function createMemoryApi(clock: Clock): MemoryApi {
     const { deletionGracePeriodSeconds: stored } = pod.metadata
     if (options.reason) pod.metadata.reason = options.reason
     if (wanted === 0 || stored === 0) {
-      remove(PODS, ref)
+      pod.metadata.deletionGracePeriodSeconds = 0
+      pod.metadata.deletionTimestamp ??= toTime(clock.now())
+      remove(PODS, ref, store(PODS, pod as unknown as KubeObject, 'MODIFIED'))
       return undefined
     }
     if (stored !== undefined && wanted >= stored) return pod

@@ -1,0 +1,26 @@
+/**
+ * Transcripts: each file of test/scenarios holds a pod, its programs and a user's deeds, and below the line what happens then.
+ * `node test/kubelet/scenarios.test.ts --rewrite` writes what happens now; only a difference that can be explained may be committed.
+ */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { load } from 'js-yaml'
+import t from 'tap'
+import { play, type Scenario } from './transcript.ts'
+
+const folder = path.join(import.meta.dirname, '..', 'scenarios')
+const rewrite = process.argv.includes('--rewrite')
+const LINE = '\n---\n'
+
+for (const file of readdirSync(folder).filter((name) => name.endsWith('.txt'))) {
+  t.test(file.replace('.txt', ''), async (t) => {
+    const rootDir = mkdtempSync(path.join(tmpdir(), 'kubestage-scenario-'))
+    t.teardown(() => rmSync(rootDir, { recursive: true, force: true }))
+    const text = readFileSync(path.join(folder, file), 'utf8')
+    const [given = '', expected = ''] = text.split(LINE)
+    const happened = `${(await play(load(given) as Scenario, rootDir)).join('\n')}\n`
+    if (rewrite) writeFileSync(path.join(folder, file), given + LINE + happened)
+    else t.equal(happened, expected)
+  })
+}
