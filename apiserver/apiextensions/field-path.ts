@@ -1,0 +1,12 @@
+/** Steps of a path in dot notation: `.spec.replicas`, `.spec['a.b']`; undefined when it is none. */
+export function parseFieldPath(path: string): string[] | undefined {
+  const steps: string[] = []
+  let rest = path
+  while (rest !== '') {
+    const match = /^\.([A-Za-z_$@/-][\w$@/-]*)|^\['((?:[^'\\]|\\.)*)'\]/.exec(rest)
+    if (match === null) return undefined
+    steps.push(match[1] ?? (match[2] ?? '').replaceAll("\\'", "'"))
+    rest = rest.slice(match[0].length)
+  }
+  return steps.length > 0 ? steps : undefined
+}

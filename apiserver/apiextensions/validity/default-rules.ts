@@ -1,0 +1,30 @@
+import type { FieldError } from '../../validation/field-errors.ts'
+import { invalid } from '../field-error.ts'
+import { deepEqual } from '../schema/deep-equal.ts'
+import { applyDefaults } from '../schema/defaulting.ts'
+import { additionalOf, itemsOf, type JSONSchemaProps } from '../schema/json-schema.ts'
+import { prune } from '../schema/pruning.ts'
+import { validateValue } from '../schema/value-validator.ts'
+
+/** Every default is itself a value that its schema specifies and allows. */
+export function validateDefaults(schema: JSONSchemaProps, path: string): FieldError[] {
+  const items = itemsOf(schema)
+  const additional = additionalOf(schema)
+  return [
+    ...(schema.default === undefined ? [] : validateDefault(schema, `${path}.default`)),
+    ...(items === undefined ? [] : validateDefaults(items, `${path}.items`)),
+    ...Object.entries(schema.properties ?? {}).flatMap(([key, child]) =>
+      validateDefaults(child, `${path}.properties[${key}]`),
+    ),
+    ...(additional === undefined ? [] : validateDefaults(additional, `${path}.additionalProperties`)),
+  ]
+}
+
+function validateDefault(schema: JSONSchemaProps, path: string): FieldError[] {
+  const pruned = structuredClone(schema.default)
+  prune(pruned, schema, { root: schema['x-kubernetes-embedded-resource'] === true })
+  if (!deepEqual(pruned, schema.default)) return [invalid(path, schema.default, 'must not have unknown fields')]
+  const value = structuredClone(schema.default)
+  applyDefaults(value, schema)
+  return validateValue(value, schema, { path })
+}

@@ -1,0 +1,34 @@
+import type { FieldError } from '../../validation/field-errors.ts'
+import type { CustomResourceDefinitionNames } from '../custom-resource-definition.ts'
+import { dns1035LabelErrors } from '../dns.ts'
+import { invalid, required } from '../field-error.ts'
+
+/** Rules of spec.names and status.acceptedNames; what is absent is looked at by {@link requireNames}. */
+export function validateNames(names: CustomResourceDefinitionNames, path: string): FieldError[] {
+  const label = (field: string, value: string | undefined): FieldError[] => {
+    const messages = value ? dns1035LabelErrors(value) : []
+    return messages.length > 0 ? [invalid(`${path}.${field}`, value, messages.join(','))] : []
+  }
+  const mixedCase = (field: string, value: string | undefined): FieldError[] => {
+    const messages = value ? dns1035LabelErrors(value.toLowerCase()) : []
+    return messages.length > 0
+      ? [invalid(`${path}.${field}`, value, `may have mixed case, but should otherwise match: ${messages.join(',')}`)]
+      : []
+  }
+  return [
+    ...label('plural', names.plural),
+    ...label('singular', names.singular),
+    ...mixedCase('kind', names.kind),
+    ...mixedCase('listKind', names.listKind),
+    ...(names.shortNames ?? []).flatMap((name, index) => label(`shortNames[${index}]`, name)),
+    ...(names.kind && names.kind === names.listKind
+      ? [invalid(`${path}.listKind`, names.listKind, 'kind and listKind may not be the same')]
+      : []),
+    ...(names.categories ?? []).flatMap((name, index) => label(`categories[${index}]`, name)),
+  ]
+}
+
+export const requireNames = (names: CustomResourceDefinitionNames, path: string): FieldError[] =>
+  (['plural', 'singular', 'kind', 'listKind'] as const)
+    .filter((field) => !names[field])
+    .map((field) => required(`${path}.${field}`))

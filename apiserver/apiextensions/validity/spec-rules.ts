@@ -1,0 +1,180 @@
+import type { FieldError } from '../../validation/field-errors.ts'
+import type { CustomResourceDefinition, CustomResourceDefinitionSpec } from '../custom-resource-definition.ts'
+import { dns1035LabelErrors } from '../dns.ts'
+import { invalid, notSupported, required } from '../field-error.ts'
+import { validateConversion } from './conversion-rules.ts'
+import { internalForm, printVersions } from './internal-form.ts'
+import { requireNames, validateNames } from './names-rules.ts'
+import {
+  validateColumn,
+  validateDeprecation,
+  validateSchema,
+  validateSelectableFields,
+  validateSubresources,
+} from './version-rules.ts'
+
+const SUBDOMAIN_PATTERN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
+const SUBDOMAIN_TEXT =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+const MAX_SUBDOMAIN = 253
+export const dns1123SubdomainErrors = (name: string): string[] => [
+  ...(name.length > MAX_SUBDOMAIN ? [`must be no more than ${MAX_SUBDOMAIN} characters`] : []),
+  ...(SUBDOMAIN_PATTERN.test(name) ? [] : [SUBDOMAIN_TEXT]),
+]
+
+/** All rules of a CustomResourceDefinition's spec and status, for create and update alike. */
+export function validateDefinition(crd: CustomResourceDefinition): FieldError[] {
+  const versions = crd.spec.versions ?? []
+  return [
+    ...validateSpec(crd.spec, 'spec'),
+    ...validateNames(crd.status?.acceptedNames ?? { plural: '', kind: '' }, 'status.acceptedNames'),
+    ...validateStoredVersions(
+      crd.status?.storedVersions ?? null,
+      versions.map(({ name }) => name),
+    ),
+    ...validateApproval(crd),
+    ...(crd.spec.preserveUnknownFields === true
+      ? [
+          invalid(
+            'spec.preserveUnknownFields',
+            true,
+            'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead',
+          ),
+        ]
+      : []),
+  ]
+}
+
+function validateSpec(spec: CustomResourceDefinitionSpec, path: string): FieldError[] {
+  const internal = internalForm(spec)
+  const versions = spec.versions ?? []
+  const names = versions.map(({ name }) => name)
+  const statusEnabled = versions.some((version) => version.subresources?.status !== undefined)
+  return [
+    ...validateGroup(spec.group, `${path}.group`),
+    ...validateScope(spec.scope, `${path}.scope`),
+    ...(internal.schema === undefined
+      ? versions.flatMap((version, index) =>
+          version.schema?.openAPIV3Schema === undefined
+            ? [required(`${path}.versions[${index}].schema.openAPIV3Schema`)]
+            : [],
+        )
+      : []),
+    ...internal.versions.flatMap((version, index) => {
+      const at = `${path}.versions[${index}]`
+      const schema = version.schema?.openAPIV3Schema ?? internal.schema
+      const nameErrors = dns1035LabelErrors(version.name)
+      return [
+        ...(nameErrors.length > 0 ? [invalid(`${at}.name`, version.name, nameErrors.join(','))] : []),
+        ...validateDeprecation(version, at),
+        ...validateSchema(version.schema?.openAPIV3Schema, `${at}.schema`, {
+          statusEnabled: versions[index]?.subresources?.status !== undefined,
+        }),
+        ...validateSubresources(version.subresources, `${at}.subresources`),
+        ...(version.additionalPrinterColumns ?? []).flatMap((column, nth) =>
+          validateColumn(column, `${at}.additionalPrinterColumns[${nth}]`),
+        ),
+        ...validateSelectableFields(version.selectableFields, schema, `${at}.selectableFields`),
+      ]
+    }),
+    ...(new Set(names).size < names.length
+      ? [invalid(`${path}.versions`, printVersions(internal.versions), 'must contain unique version names')]
+      : []),
+    ...(versions.filter((version) => version.storage).length === 1
+      ? []
+      : [
+          invalid(
+            `${path}.versions`,
+            printVersions(internal.versions),
+            'must have exactly one version marked as storage version',
+          ),
+        ]),
+    ...requireNames(spec.names, `${path}.names`),
+    ...validateNames(spec.names, `${path}.names`),
+    ...validateSchema(internal.schema, `${path}.validation`, { statusEnabled }),
+    ...validateSubresources(internal.subresources, `${path}.subresources`),
+    ...(internal.additionalPrinterColumns ?? []).flatMap((column, index) =>
+      validateColumn(column, `${path}.additionalPrinterColumns[${index}]`),
+    ),
+    ...validateSelectableFields(internal.selectableFields, internal.schema, `${path}.selectableFields`),
+    ...validateConversion(spec.conversion, `${path}.conversion`),
+  ]
+}
+
+function validateGroup(group: string, path: string): FieldError[] {
+  if (!group) return [required(path)]
+  const errors = dns1123SubdomainErrors(group)
+  if (errors.length > 0) return [invalid(path, group, errors.join(','))]
+  return group.includes('.') ? [] : [invalid(path, group, 'should be a domain with at least one dot')]
+}
+
+const SCOPES = ['Cluster', 'Namespaced']
+function validateScope(scope: string, path: string): FieldError[] {
+  if (!scope) return [required(path)]
+  return SCOPES.includes(scope) ? [] : [notSupported(path, scope, SCOPES)]
+}
+
+function validateStoredVersions(stored: string[] | null, versions: string[]): FieldError[] {
+  const path = 'status.storedVersions'
+  if (stored === null || stored.length === 0) return [invalid(path, stored, 'must have at least one stored version')]
+  return stored.flatMap((version, index) =>
+    versions.includes(version)
+      ? []
+      : [
+          invalid(
+            `${path}[${index}]`,
+            version,
+            `missing from spec.versions; ${version} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${version} and removes ${version} from status.storedVersions`,
+          ),
+        ],
+  )
+}
+
+export const APPROVAL_ANNOTATION = 'api-approved.kubernetes.io'
+const PROTECTED_GROUP = /(^|\.)(k8s|kubernetes)\.io$/
+/** Groups of the community itself need a word about who approved them. */
+function validateApproval(crd: CustomResourceDefinition): FieldError[] {
+  const state = approvalOf(crd)
+  const path = `metadata.annotations[${APPROVAL_ANNOTATION}]`
+  const see = 'see https://github.com/kubernetes/enhancements/pull/1111'
+  if (state === 'missing')
+    return [required(path, `protected groups must have approval annotation "${APPROVAL_ANNOTATION}", ${see}`)]
+  if (state === 'invalid')
+    return [
+      invalid(
+        path,
+        crd.metadata.annotations?.[APPROVAL_ANNOTATION],
+        `protected groups must have approval annotation "${APPROVAL_ANNOTATION}" with either a URL or a reason starting with "unapproved", ${see}`,
+      ),
+    ]
+  return []
+}
+
+export type Approval = 'not needed' | 'missing' | 'invalid' | 'unapproved' | 'approved'
+export function approvalOf(crd: CustomResourceDefinition): Approval {
+  if (!PROTECTED_GROUP.test(crd.spec.group)) return 'not needed'
+  const annotation = crd.metadata.annotations?.[APPROVAL_ANNOTATION] ?? ''
+  if (annotation === '') return 'missing'
+  if (annotation.startsWith('unapproved')) return 'unapproved'
+  return URL.canParse(annotation) && new URL(annotation).host !== '' ? 'approved' : 'invalid'
+}
+
+/** What may not change: the group and plural never, scope and kind not once the names are taken. */
+export function validateDefinitionUpdate(
+  crd: CustomResourceDefinition,
+  old: CustomResourceDefinition,
+  options: { established: boolean },
+): FieldError[] {
+  const fixed = (path: string, value: unknown, before: unknown): FieldError[] =>
+    value === before ? [] : [invalid(path, value, 'field is immutable')]
+  return [
+    ...(options.established
+      ? [
+          ...fixed('spec.scope', crd.spec.scope, old.spec.scope),
+          ...fixed('spec.names.kind', crd.spec.names.kind, old.spec.names.kind),
+        ]
+      : []),
+    ...fixed('spec.group', crd.spec.group, old.spec.group),
+    ...fixed('spec.names.plural', crd.spec.names.plural, old.spec.names.plural),
+  ]
+}

@@ -1,0 +1,217 @@
+import type { FieldError } from '../../validation/field-errors.ts'
+import type {
+  CustomResourceColumnDefinition,
+  CustomResourceDefinitionVersion,
+  CustomResourceSubresources,
+  SelectableField,
+} from '../custom-resource-definition.ts'
+import { forbidden, invalid, required } from '../field-error.ts'
+import { parseFieldPath } from '../field-path.ts'
+import { type JSONSchemaProps, ownProperty } from '../schema/json-schema.ts'
+import { validateRules } from './cel-rules.ts'
+import { validateDefaults } from './default-rules.ts'
+import { fieldsSet, printSchema } from './internal-form.ts'
+import { validateOpenAPISchema } from './openapi-rules.ts'
+import { validateStructural } from './structural-rules.ts'
+
+const MAX_DEPRECATION_WARNING = 256
+const COLUMN_TYPES = ['boolean', 'date', 'integer', 'number', 'string']
+const COLUMN_FORMATS = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password']
+/** Go names: with a status subresource, the schema of status is cut out of the root, which may say no more than this. */
+const ALLOWED_AT_ROOT = [
+  'Description',
+  'Type',
+  'Format',
+  'Title',
+  'Maximum',
+  'ExclusiveMaximum',
+  'Minimum',
+  'ExclusiveMinimum',
+  'MaxLength',
+  'MinLength',
+  'Pattern',
+  'MaxItems',
+  'MinItems',
+  'UniqueItems',
+  'MultipleOf',
+  'Required',
+  'Items',
+  'Properties',
+  'ExternalDocs',
+  'Example',
+  'XPreserveUnknownFields',
+  'XValidations',
+]
+
+/** Rules for a version's schema; `path` ends before openAPIV3Schema. */
+export function validateSchema(
+  schema: JSONSchemaProps | undefined,
+  path: string,
+  options: { statusEnabled: boolean },
+): FieldError[] {
+  if (schema === undefined) return []
+  const at = `${path}.openAPIV3Schema`
+  const errors = [
+    ...(options.statusEnabled ? validateRootForStatus(schema, at) : []),
+    ...(schema.nullable === true ? [forbidden(`${at}.nullable`, 'nullable cannot be true at the root')] : []),
+    ...validateOpenAPISchema(schema, at),
+    ...validateRules(schema, at),
+  ]
+  const dollarSchema = mentionsDollarSchema(schema)
+  if (dollarSchema || errors.some((error) => STRUCTURE_BREAKERS.some((field) => error.field.endsWith(`.${field}`)))) {
+    return errors.length > 0 ? errors : [invalid(at, '', "OpenAPIV3Schema 'schema' is not supported")]
+  }
+  const structural = validateStructural(schema, at)
+  return [...errors, ...(structural.length > 0 ? structural : validateDefaults(schema, at))]
+}
+
+/** With one of these there is no structural form to look at. */
+const STRUCTURE_BREAKERS = [
+  'id',
+  '$ref',
+  'additionalItems',
+  'patternProperties',
+  'definitions',
+  'dependencies',
+  'items',
+]
+function mentionsDollarSchema(schema: JSONSchemaProps): boolean {
+  if (schema.$schema) return true
+  const children = [
+    schema.items,
+    schema.additionalProperties,
+    schema.not,
+    schema.allOf,
+    schema.anyOf,
+    schema.oneOf,
+    Object.values(schema.properties ?? {}),
+  ]
+  return children
+    .flat()
+    .some((child) => child !== undefined && typeof child !== 'boolean' && mentionsDollarSchema(child))
+}
+
+function validateRootForStatus(schema: JSONSchemaProps, path: string): FieldError[] {
+  for (const field of fieldsSet(schema)) {
+    if (field === 'Type') {
+      if (schema.type !== 'object')
+        return [
+          invalid(
+            `${path}.type`,
+            schema.type,
+            'only "object" is allowed as the type at the root of the schema if the status subresource is enabled',
+          ),
+        ]
+    } else if (!ALLOWED_AT_ROOT.includes(field))
+      return [
+        invalid(
+          path,
+          printSchema(schema),
+          `only [${ALLOWED_AT_ROOT.join(' ')}] fields are allowed at the root of the schema if the status subresource is enabled`,
+        ),
+      ]
+  }
+  return []
+}
+
+export function validateDeprecation(version: CustomResourceDefinitionVersion, path: string): FieldError[] {
+  const warning = version.deprecationWarning
+  if (warning === undefined) return []
+  const problems: string[] = []
+  if (version.deprecated !== true) problems.push('can only be set for deprecated versions')
+  if (warning === '') problems.push('must be non-empty')
+  if (warning.length > MAX_DEPRECATION_WARNING) problems.push(`must be <= ${MAX_DEPRECATION_WARNING} characters long`)
+  const unprintable = warning.search(/[\p{C}\u2028\u2029]/u)
+  if (unprintable >= 0)
+    problems.push(`must only contain printable UTF-8 characters; non-printable character found at index ${unprintable}`)
+  return problems.map((problem) => invalid(`${path}.deprecationWarning`, warning, problem))
+}
+
+export function validateSubresources(subresources: CustomResourceSubresources | undefined, path: string): FieldError[] {
+  const scale = subresources?.scale
+  if (scale === undefined) return []
+  const under = (field: string, value: string, prefixes: string[], detail: string): FieldError[] => {
+    const at = `${path}.scale.${field}`
+    const errors = validateSimplePath(value, at)
+    return errors.length > 0 || prefixes.some((prefix) => value.startsWith(prefix))
+      ? errors
+      : [invalid(at, value, detail)]
+  }
+  return [
+    ...(scale.specReplicasPath
+      ? under('specReplicasPath', scale.specReplicasPath, ['.spec.'], 'should be a json path under .spec')
+      : [required(`${path}.scale.specReplicasPath`)]),
+    ...(scale.statusReplicasPath
+      ? under('statusReplicasPath', scale.statusReplicasPath, ['.status.'], 'should be a json path under .status')
+      : [required(`${path}.scale.statusReplicasPath`)]),
+    ...(scale.labelSelectorPath
+      ? under(
+          'labelSelectorPath',
+          scale.labelSelectorPath,
+          ['.spec.', '.status.'],
+          'should be a json path under either .spec or .status',
+        )
+      : []),
+  ]
+}
+
+export function validateColumn(column: CustomResourceColumnDefinition, path: string): FieldError[] {
+  const types = `must be one of ${COLUMN_TYPES.join(',')}`
+  return [
+    ...(column.name ? [] : [required(`${path}.name`)]),
+    ...(column.type ? [] : [required(`${path}.type`, types)]),
+    ...(column.type && !COLUMN_TYPES.includes(column.type) ? [invalid(`${path}.type`, column.type, types)] : []),
+    ...(column.format && !COLUMN_FORMATS.includes(column.format)
+      ? [invalid(`${path}.format`, column.format, `must be one of ${COLUMN_FORMATS.join(',')}`)]
+      : []),
+    ...(column.jsonPath ? validateSimplePath(column.jsonPath, `${path}.JSONPath`) : [required(`${path}.JSONPath`)]),
+  ]
+}
+
+const validateSimplePath = (value: string, path: string): FieldError[] =>
+  value.startsWith('.') ? [] : [invalid(path, value, 'must be a simple json path starting with .')]
+
+const MAX_SELECTABLE_FIELDS = 8
+const SELECTABLE_TYPES = ['boolean', 'integer', 'string']
+export function validateSelectableFields(
+  fields: SelectableField[] | undefined,
+  schema: JSONSchemaProps | undefined,
+  path: string,
+): FieldError[] {
+  if (fields === undefined) return []
+  const errors: FieldError[] = []
+  const seen = new Set<string>()
+  fields.forEach(({ jsonPath }, index) => {
+    const at = `${path}[${index}].jsonPath`
+    if (!jsonPath) errors.push(required(at))
+    else errors.push(...validateSelectableField(jsonPath, schema, at))
+    if (seen.has(jsonPath)) errors.push({ type: 'FieldValueDuplicate', field: at, value: jsonPath, detail: '' })
+    seen.add(jsonPath)
+  })
+  if (fields.length > MAX_SELECTABLE_FIELDS)
+    errors.push({
+      type: 'FieldValueTooMany',
+      field: path,
+      value: fields.length,
+      detail: `must have at most ${MAX_SELECTABLE_FIELDS} items`,
+    })
+  return errors
+}
+
+function validateSelectableField(jsonPath: string, schema: JSONSchemaProps | undefined, path: string): FieldError[] {
+  const steps = parseFieldPath(jsonPath)
+  const target = steps?.reduce<JSONSchemaProps | undefined>(
+    (parent, step) => (parent === undefined ? undefined : ownProperty(parent.properties, step)),
+    schema,
+  )
+  if (steps === undefined || target === undefined) return [invalid(path, jsonPath, 'is an invalid path')]
+  if (steps[0] === 'metadata') return [invalid(path, jsonPath, 'must not point to fields in metadata')]
+  if (SELECTABLE_TYPES.includes(target.type ?? '')) return []
+  return [
+    invalid(
+      path,
+      jsonPath,
+      'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.',
+    ),
+  ]
+}

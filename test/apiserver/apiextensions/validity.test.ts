@@ -1,0 +1,69 @@
+/** Every CustomResourceDefinition that a real server refused or took, held against our rules without a server. */
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import type { CustomResourceDefinition } from '../../../apiserver/apiextensions/custom-resource-definition.ts'
+import { customResourceDefinitions } from '../../../apiserver/resources/customresourcedefinition.ts'
+import type { FieldError } from '../../../apiserver/validation/field-errors.ts'
+
+interface Step {
+  method?: string
+  body?: CustomResourceDefinition
+  answer?: { status: number; body?: { details?: { causes?: { reason: string; field: string; message: string }[] } } }
+}
+interface Scenario {
+  name: string
+  steps: Step[]
+}
+const recordings = (file: string): Scenario[] =>
+  JSON.parse(
+    readFileSync(new URL(`../../golden/api/${file}`, import.meta.url), 'utf8').replaceAll('{{ns}}', 'ns'),
+  ) as Scenario[]
+
+const context = { nowMs: 0, featureGates: { enabled: () => true } }
+function refusals(body: CustomResourceDefinition): string[] {
+  const crd = structuredClone(body)
+  crd.spec.names ??= { plural: '', kind: '' }
+  const { strategy } = customResourceDefinitions
+  strategy.applyDefaults?.(crd, context)
+  strategy.prepareForCreate?.(crd, context)
+  const errors: FieldError[] = []
+  const messages = strategy.validateName?.(crd.metadata.name ?? '', { prefix: false }) ?? []
+  errors.push(
+    ...messages.map(
+      (detail): FieldError => ({ type: 'FieldValueInvalid', field: 'metadata.name', value: crd.metadata.name, detail }),
+    ),
+  )
+  strategy.validate?.(crd, errors, context)
+  return errors.map((error) => `${error.field} ${error.type} ${error.detail}`.trim())
+}
+/** Reason, field and text of a cause, without the value that stands between. */
+const said = (cause: { reason: string; field: string; message: string }) => ({
+  prefix: `${cause.field} ${cause.reason} `,
+  message: cause.message,
+})
+
+for (const scenario of [...recordings('crd.json'), ...recordings('kind-validation.json')]) {
+  const creates = scenario.steps.filter(
+    (step) => step.method === 'POST' && step.body?.kind === 'CustomResourceDefinition' && step.answer !== undefined,
+  )
+  if (creates.length === 0) continue
+  if (scenario.name.includes('CEL')) continue
+  t.test(scenario.name, async (t) => {
+    for (const step of creates) {
+      const found = refusals(step.body as CustomResourceDefinition)
+      const causes = step.answer?.body?.details?.causes ?? []
+      t.equal(
+        found.length,
+        causes.length,
+        `as many causes: ${JSON.stringify(found)} for ${JSON.stringify(causes.map((cause) => cause.field))}`,
+      )
+      for (const cause of causes) {
+        const { prefix, message } = said(cause)
+        t.ok(
+          found.some((text) => `${text} `.startsWith(prefix) && message.endsWith(text.slice(prefix.length))),
+          `${cause.field}: ${message.slice(-80)} among ${JSON.stringify(found)}`,
+        )
+      }
+    }
+  })
+}
