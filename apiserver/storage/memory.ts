@@ -33,11 +33,11 @@ export function createMemoryStorage({ history = defaultHistory }: MemoryStorageO
       publish({ type: 'put', key, value, revision, previous: current })
       return { ok: true, revision }
     },
-    async delete({ key, expect }) {
+    async delete({ key, expect, lastValue }) {
       const current = entries.get(key)
       if (!current || (expect !== undefined && current.revision !== expect)) return { ok: false, current }
       entries.delete(key)
-      publish({ type: 'delete', key, revision: ++revision, previous: current })
+      publish({ type: 'delete', key, revision: ++revision, previous: current, lastValue })
       return { ok: true, revision }
     },
     watch(options): StorageWatch {

@@ -55,6 +55,8 @@ export interface PutOptions {
 export interface DeleteEntryOptions {
   key: string
   expect?: number
+  /** What the event shows as the end of it, when that is more than what was stored. An engine may have to write it first. */
+  lastValue?: string
 }
 export type WriteResult = { ok: true; revision: number } | { ok: false; current: Entry | undefined }
 
@@ -76,6 +78,8 @@ export interface StorageEvent {
   value?: string
   /** What the key held before, with its revision. */
   previous?: { value: string; revision: number }
+  /** Of a delete: `lastValue` as it was given. */
+  lastValue?: string
 }
 
 export class CompactedError extends Error {

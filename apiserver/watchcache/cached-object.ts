@@ -56,8 +56,10 @@ export class CachedObject {
 const namesByDefinition = new WeakMap<ResourceDefinition, string[]>()
 
 function fieldNames(definition: ResourceDefinition): string[] {
-  let names = namesByDefinition.get(definition)
-  if (!names) namesByDefinition.set(definition, (names = Object.keys(definition.selectableFields ?? {})))
+  const known = namesByDefinition.get(definition)
+  if (known) return known
+  const names = Object.keys(definition.selectableFields ?? {})
+  namesByDefinition.set(definition, names)
   return names
 }
 

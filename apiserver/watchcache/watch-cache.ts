@@ -122,7 +122,7 @@ export class WatchCache {
     this.#endAll()
   }
 
-  #apply({ type, key, value, revision }: StorageEvent): void {
+  #apply({ type, key, value, revision, lastValue }: StorageEvent): void {
     const previous = this.#objects.get(key)
     let current: CachedObject | undefined
     if (type === 'put') {
@@ -133,7 +133,9 @@ export class WatchCache {
       this.#objects.delete(key)
     }
     this.#written = undefined
-    const event: CacheEvent = { key, revision, current, previous }
+    const last =
+      lastValue === undefined ? undefined : new CachedObject(this.definition, { key, value: lastValue, revision })
+    const event: CacheEvent = { key, revision, current, previous, last }
     this.#history.append(event)
     for (const group of this.#groups.values()) group.push(event)
   }

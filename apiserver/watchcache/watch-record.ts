@@ -7,6 +7,8 @@ export interface CacheEvent {
   readonly revision: number
   readonly current: CachedObject | undefined
   readonly previous: CachedObject | undefined
+  /** How a deleted object ended, when that was never stored. */
+  readonly last?: CachedObject
 }
 
 /** One event as a watcher sees it. */
@@ -20,9 +22,12 @@ export type WatchRecord =
   | { readonly type: 'BOOKMARK'; readonly revision: number; readonly initialEventsEnd?: boolean }
 
 /** What a change is to one who sees only the selected objects: leaving the selection is being deleted. */
-export function recordOf({ revision, current, previous }: CacheEvent, selection: Selection): WatchRecord | undefined {
+export function recordOf(
+  { revision, current, previous, last }: CacheEvent,
+  selection: Selection,
+): WatchRecord | undefined {
   const is = current !== undefined && isSelected(selection, current)
   const was = previous !== undefined && isSelected(selection, previous)
   if (is) return { type: was ? 'MODIFIED' : 'ADDED', object: current, revision }
-  return was ? { type: 'DELETED', object: previous, revision } : undefined
+  return was ? { type: 'DELETED', object: last ?? previous, revision } : undefined
 }

@@ -19,6 +19,14 @@ export function labelKeyMessages(key: string): string[] {
   return [...(parts.length === 2 ? prefixMessages(parts[0]!) : []), ...nameMessages(name)]
 }
 
+/** The rule for most names of objects. */
+export function subdomainMessages(name: string): string[] {
+  const messages: string[] = []
+  if (name.length > 253) messages.push('must be no more than 253 characters')
+  if (!subdomainPattern.test(name)) messages.push(subdomain)
+  return messages
+}
+
 function prefixMessages(prefix: string): string[] {
   if (prefix === '') return ['prefix part must be non-empty']
   const messages: string[] = []

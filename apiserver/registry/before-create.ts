@@ -1,0 +1,32 @@
+import { badRequest, plainError } from '../../shared/api/status-errors.ts'
+import type { KubeObject } from '../../shared/api/types.ts'
+import type { RequestScope } from './write-context.ts'
+
+/** Refuses what no object to be created may say about itself. */
+export function checkNewObject({ definition, namespace }: RequestScope, { metadata }: KubeObject): void {
+  if (definition.namespaced && metadata.namespace && metadata.namespace !== namespace) throw otherNamespace()
+  if (/^[0-9]+$/.test(metadata.resourceVersion ?? '') && BigInt(metadata.resourceVersion!) !== 0n) {
+    throw plainError('resourceVersion should not be set on objects to be created')
+  }
+}
+
+export const otherNamespace = () =>
+  badRequest('the namespace of the provided object does not match the namespace sent on the request')
+
+/** Wipes what only the server may set, and sets it. */
+export function fillSystemFields(
+  { definition, namespace }: RequestScope,
+  object: KubeObject,
+  { uid, now }: { uid: string; now: string },
+): void {
+  const { metadata } = object
+  metadata.namespace = definition.namespaced ? namespace : undefined
+  metadata.uid = uid
+  metadata.creationTimestamp = now
+  metadata.resourceVersion = undefined
+  metadata.generation = definition.strategy.generation ? 1 : undefined
+  metadata.deletionTimestamp = undefined
+  metadata.deletionGracePeriodSeconds = undefined
+  metadata.selfLink = undefined
+  metadata.reason = undefined
+}

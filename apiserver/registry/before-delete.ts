@@ -1,0 +1,78 @@
+import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
+import { toTime } from '../../shared/clock/timestamp.ts'
+import { finalizersFor } from './finalizers.ts'
+import type { ResourceDefinition } from './resource-definition.ts'
+
+/** What a DELETE does to an object. */
+export type DeleteDecision =
+  /** Gone at once. `object`: its last state; `written`: watchers see it first, as upstream shows the end of a pod. */
+  | { outcome: 'remove'; object: KubeObject; written: boolean }
+  /** It lives on, marked. */
+  | { outcome: 'mark'; object: KubeObject }
+  /** It was marked before, and this DELETE adds nothing. */
+  | { outcome: 'pending'; object: KubeObject }
+
+export interface DeleteRequest {
+  options: DeleteOptions
+  /** Validated; undefined when none was given or the feature is off. */
+  reason: string | undefined
+  nowMs: number
+}
+
+/** Upstream's BeforeDelete and the decision after it, with the reason in the same write. `current` is not changed. */
+export function decideDelete(
+  definition: ResourceDefinition,
+  current: KubeObject,
+  { options, reason, nowMs }: DeleteRequest,
+): DeleteDecision {
+  const object: KubeObject = { ...current, metadata: { ...current.metadata } }
+  const { metadata } = object
+  const gracePeriodSeconds = clampGrace(definition.strategy.checkGracefulDelete?.(current, options))
+  const graceful = gracePeriodSeconds !== undefined
+  const first = metadata.deletionTimestamp === undefined
+  if (reason !== undefined) metadata.reason = reason
+  metadata.finalizers = finalizersFor(definition, current, options)
+
+  if (graceful && first) {
+    mark(object, nowMs + gracePeriodSeconds * 1000, gracePeriodSeconds)
+    return gracePeriodSeconds === 0 && !metadata.finalizers
+      ? { outcome: 'remove', object, written: true }
+      : { outcome: 'mark', object }
+  }
+  if (graceful && (current.metadata.deletionGracePeriodSeconds ?? 0) !== 0)
+    return shorten(object, options, nowMs, current)
+  if (!metadata.finalizers) return { outcome: 'remove', object, written: false }
+  if (first) mark(object, nowMs, 0)
+  else metadata.deletionGracePeriodSeconds = 0
+  return changed(object, current) ? { outcome: 'mark', object } : { outcome: 'pending', object: current }
+}
+
+/** A later DELETE may only shorten what is left. */
+function shorten(object: KubeObject, options: DeleteOptions, nowMs: number, current: KubeObject): DeleteDecision {
+  const { metadata } = object
+  const granted = clampGrace(metadata.deletionGracePeriodSeconds) ?? 0
+  let asked = clampGrace(options.gracePeriodSeconds)
+  if (asked !== undefined && asked < granted) {
+    const deadlineMs = Date.parse(metadata.deletionTimestamp!) + (asked - granted) * 1000
+    if (deadlineMs < nowMs && asked !== 0) asked = 1
+    metadata.deletionTimestamp = toTime(Math.max(deadlineMs, nowMs))
+    metadata.deletionGracePeriodSeconds = asked
+    if (asked === 0 && !metadata.finalizers) return { outcome: 'remove', object, written: true }
+  }
+  return changed(object, current) ? { outcome: 'mark', object } : { outcome: 'pending', object: current }
+}
+
+function mark({ metadata }: KubeObject, deadlineMs: number, gracePeriodSeconds: number): void {
+  metadata.deletionTimestamp = toTime(deadlineMs)
+  metadata.deletionGracePeriodSeconds = gracePeriodSeconds
+  if (metadata.generation) metadata.generation += 1
+}
+
+const clampGrace = (seconds: number | undefined): number | undefined =>
+  seconds !== undefined && seconds < 0 ? 1 : seconds
+
+const watched = ['deletionTimestamp', 'deletionGracePeriodSeconds', 'reason'] as const
+
+const changed = ({ metadata }: KubeObject, { metadata: before }: KubeObject): boolean =>
+  watched.some((field) => metadata[field] !== before[field]) ||
+  (metadata.finalizers ?? []).join() !== (before.finalizers ?? []).join()

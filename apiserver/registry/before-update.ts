@@ -1,0 +1,73 @@
+import { conflict, invalid, modified, plainError } from '../../shared/api/status-errors.ts'
+import type { KubeObject } from '../../shared/api/types.ts'
+import { otherNamespace } from './before-create.ts'
+import { upstreamKey } from './keys.ts'
+import type { ObjectScope } from './write-context.ts'
+
+/** What an update asks of the object it replaces. */
+export interface UpdatePreconditions {
+  /** The resourceVersion of the body; undefined for none. */
+  resourceVersion?: bigint
+}
+
+/** Reads the body's resourceVersion; text that is no number fails as it does in a real server. */
+export function bodyResourceVersion({ metadata }: KubeObject): bigint | undefined {
+  const text = metadata.resourceVersion
+  if (!text) return undefined
+  if (!/^[0-9]+$/.test(text)) throw plainError(`strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`)
+  return BigInt(text) || undefined
+}
+
+/** The uid in a body is a precondition; an object that is not there has none. */
+export function checkUid(scope: ObjectScope, asked: string | undefined, found: string | undefined): void {
+  if (!asked || asked === found) return
+  const { definition, namespace, name } = scope
+  throw conflict(
+    definition,
+    name,
+    `StorageError: invalid object, Code: 4, Key: ${upstreamKey(definition, namespace, name)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${asked}, UID in object meta: ${found ?? ''}`,
+  )
+}
+
+/** The object must still be what the writer has seen. */
+export function checkResourceVersion(
+  { definition, name }: ObjectScope,
+  asked: bigint | undefined,
+  currentRevision: number,
+): void {
+  if (asked === undefined) {
+    if (definition.strategy.allowUnconditionalUpdate !== false) return
+    const message = 'Invalid value: 0: must be specified for an update'
+    throw invalid({ group: definition.group, kind: definition.plural }, name, `metadata.resourceVersion: ${message}`, [
+      { reason: 'FieldValueInvalid', message, field: 'metadata.resourceVersion' },
+    ])
+  }
+  if (asked !== BigInt(currentRevision)) throw modified(definition, name)
+}
+
+/** What the server keeps, whatever the body says. */
+export function keepSystemFields({ definition, namespace }: ObjectScope, object: KubeObject, old: KubeObject): void {
+  const { metadata } = object
+  if (definition.namespaced && metadata.namespace && metadata.namespace !== namespace) throw otherNamespace()
+  metadata.namespace = old.metadata.namespace
+  metadata.uid ??= old.metadata.uid
+  metadata.creationTimestamp = old.metadata.creationTimestamp
+  metadata.deletionTimestamp ??= old.metadata.deletionTimestamp
+  metadata.deletionGracePeriodSeconds ??= old.metadata.deletionGracePeriodSeconds
+  metadata.generation = old.metadata.generation
+  metadata.resourceVersion = old.metadata.resourceVersion
+  metadata.selfLink = undefined
+  metadata.reason = old.metadata.reason
+}
+
+/** A write of the object keeps the status, a write of the status keeps the rest. */
+export function keepOtherHalf({ definition, subresource }: ObjectScope, object: KubeObject, old: KubeObject): void {
+  if (!definition.subresources?.status) return
+  if (subresource === 'status') {
+    for (const field of new Set([...Object.keys(object), ...Object.keys(old)])) {
+      if (field !== 'metadata' && field !== 'status') object[field] = old[field]
+    }
+  } else {
+    object.status = old.status
+  }
+}

@@ -1,0 +1,51 @@
+import type { ResourceDefinition } from './resource-definition.ts'
+
+/** All resources that the server knows at the moment; custom ones come and go. */
+export class Catalog {
+  readonly #byPath = new Map<string, ResourceDefinition>()
+  readonly #listeners = new Set<() => void>()
+  /** Rises with each change: what is derived from the catalog (discovery, OpenAPI) may be cached until then. */
+  generation = 1
+
+  constructor(definitions: readonly ResourceDefinition[]) {
+    for (const definition of definitions) this.#byPath.set(pathOf(definition), definition)
+  }
+
+  find(group: string, version: string, plural: string): ResourceDefinition | undefined {
+    return this.#byPath.get(pathOf({ group, version, plural }))
+  }
+
+  hasGroup(group: string): boolean {
+    return this.definitions().some((definition) => definition.group === group)
+  }
+
+  hasVersion(group: string, version: string): boolean {
+    return this.definitions().some((definition) => definition.group === group && definition.version === version)
+  }
+
+  definitions(): ResourceDefinition[] {
+    return [...this.#byPath.values()]
+  }
+
+  /** Adds a resource, or replaces the one of the same group, version and plural. */
+  add(definition: ResourceDefinition): void {
+    this.#byPath.set(pathOf(definition), definition)
+    this.#changed()
+  }
+
+  delete(definition: ResourceDefinition): void {
+    if (this.#byPath.delete(pathOf(definition))) this.#changed()
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener)
+  }
+
+  #changed(): void {
+    this.generation++
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+const pathOf = ({ group, version, plural }: Pick<ResourceDefinition, 'group' | 'version' | 'plural'>): string =>
+  `${group}/${version}/${plural}`

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto'
+import { alreadyExists, generatedNameTaken } from '../../shared/api/status-errors.ts'
+import type { KubeObject } from '../../shared/api/types.ts'
+import { toTime } from '../../shared/clock/timestamp.ts'
+import type { AdmissionAttributes } from '../admission/admission-plugin.ts'
+import { invalidObject } from '../validation/field-error.ts'
+import type { FieldErrors } from '../validation/field-errors.ts'
+import { dns1123Subdomain } from '../validation/names.ts'
+import { validateObjectMeta } from '../validation/object-meta.ts'
+import { checkNewObject, fillSystemFields } from './before-create.ts'
+import { generateName } from './generate-name.ts'
+import { objectKey } from './keys.ts'
+import type { Registry } from './registry.ts'
+import { encodeObject, type StoredObject } from './stored-object.ts'
+import type { RequestScope, WriteOptions } from './write-context.ts'
+
+/** Tries before a generated name counts as impossible. */
+const maxGeneratedNames = 8
+
+/** Upstream's Create. `object` is decoded and defaulted, and may be changed. */
+export async function createObject(
+  registry: Registry,
+  scope: RequestScope,
+  object: KubeObject,
+  options: WriteOptions,
+): Promise<StoredObject> {
+  const { definition, namespace, subresource, user } = scope
+  const { metadata } = object
+  checkNewObject(scope, object)
+  fillSystemFields(scope, object, { uid: randomUUID(), now: toTime(registry.clock.now()) })
+  const { dryRun, warn } = options
+  const attributes: AdmissionAttributes = {
+    operation: 'CREATE',
+    definition,
+    subresource,
+    namespace,
+    name: metadata.name ?? '',
+    object,
+    user,
+    dryRun,
+    warn,
+  }
+  await registry.admit(attributes)
+  const context = registry.strategyContext(scope)
+  definition.strategy.prepareForCreate?.(object, context)
+
+  const generated = !metadata.name && metadata.generateName !== undefined && metadata.generateName !== ''
+  for (let attempt = 1; ; attempt++) {
+    if (generated) metadata.name = generateName(metadata.generateName!, registry.random)
+    if (attempt === 1) {
+      validate(scope, object, context)
+      for (const text of definition.strategy.warnings?.(object, undefined, context) ?? []) warn(text)
+      await registry.validateAdmission(attributes)
+    }
+    const stored = await put(registry, scope, object, dryRun)
+    if (stored) return stored
+    if (generated && attempt < maxGeneratedNames) continue
+    throw generated ? generatedNameTaken(definition, metadata.name!) : taken(registry, scope, metadata.name!)
+  }
+}
+
+function validate(
+  { definition }: RequestScope,
+  object: KubeObject,
+  context: ReturnType<Registry['strategyContext']>,
+): void {
+  const errors: FieldErrors = []
+  const { strategy, namespaced, group, kind } = definition
+  validateObjectMeta(object.metadata, { namespaced, validateName: strategy.validateName ?? dns1123Subdomain }, errors)
+  strategy.validate?.(object, errors, context)
+  if (errors.length > 0) throw invalidObject({ group, kind }, object.metadata.name ?? '', errors)
+}
+
+/** Undefined when the name is taken. */
+async function put(
+  registry: Registry,
+  { definition, namespace }: RequestScope,
+  object: KubeObject,
+  dryRun: boolean,
+): Promise<StoredObject | undefined> {
+  const key = objectKey(definition, namespace, object.metadata.name!)
+  const cache = registry.cacheOf(definition)
+  const value = encodeObject(object)
+  if (dryRun) return cache.get(key) ? undefined : { value, revision: undefined }
+  cache.expect(value, object)
+  const result = await registry.storage.put({ key, value, expect: 'absent' })
+  return result.ok ? { value, revision: result.revision } : undefined
+}
+
+function taken(registry: Registry, { definition, namespace }: RequestScope, name: string) {
+  const deleting = registry.lookup(definition, namespace, name)?.metadata.deletionTimestamp !== undefined
+  return alreadyExists(definition, name, deleting ? 'object is being deleted: ' : '')
+}

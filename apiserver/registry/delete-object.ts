@@ -1,0 +1,92 @@
+import { conflict, modified, notFound } from '../../shared/api/status-errors.ts'
+import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
+import type { CachedObject } from '../watchcache/cached-object.ts'
+import { type DeleteDecision, decideDelete } from './before-delete.ts'
+import { objectKey } from './keys.ts'
+import type { Registry } from './registry.ts'
+import { decodeStored, encodeObject, type StoredObject } from './stored-object.ts'
+import { terminationReason } from './termination-reason.ts'
+import type { ObjectScope, WriteOptions } from './write-context.ts'
+
+export interface DeleteResult {
+  stored: StoredObject
+  /** False while grace or finalizers keep it. */
+  removed: boolean
+}
+
+const maxAttempts = 5
+
+/** Upstream's Delete: decides what the request does to the object, and writes that, once. */
+export async function deleteObject(
+  registry: Registry,
+  scope: ObjectScope,
+  deleteOptions: DeleteOptions,
+  options: WriteOptions,
+): Promise<DeleteResult> {
+  const { definition, namespace, name, user } = scope
+  const cache = registry.cacheOf(definition)
+  const key = objectKey(definition, namespace, name)
+  for (let attempt = 1; ; attempt++) {
+    const current = cache.get(key)
+    if (!current) throw notFound(definition, name)
+    const old = decodeStored(current)
+    const { dryRun, warn } = options
+    const attributes = { operation: 'DELETE', definition, namespace, name, old, user, dryRun, warn } as const
+    await registry.admit(attributes)
+    await registry.validateAdmission(attributes)
+    checkPreconditions(scope, deleteOptions, old)
+    const decision = decideDelete(definition, old, {
+      options: deleteOptions,
+      reason: terminationReason(registry.featureGates, deleteOptions, old),
+      nowMs: registry.clock.now(),
+    })
+    const result = await apply(registry, scope, { decision, current, key }, dryRun)
+    if (result) return result
+    if (attempt >= maxAttempts) throw modified(definition, name)
+  }
+}
+
+/** Undefined when somebody else was quicker. */
+async function apply(
+  registry: Registry,
+  { definition }: ObjectScope,
+  { decision, current, key }: { decision: DeleteDecision; current: CachedObject; key: string },
+  dryRun: boolean,
+): Promise<DeleteResult | undefined> {
+  if (decision.outcome === 'pending') return { stored: current, removed: false }
+  const removed = decision.outcome === 'remove'
+  const value = encodeObject(decision.object)
+  if (dryRun) return { stored: { value, revision: current.revision }, removed }
+  let revision = current.revision
+  if (!removed || decision.written) {
+    registry.cacheOf(definition).expect(value, decision.object)
+    const result = await registry.storage.put({ key, value, expect: revision })
+    if (!result.ok) return undefined
+    revision = result.revision
+  }
+  if (removed) {
+    const lastValue = value === current.value || decision.written ? undefined : value
+    const result = await registry.storage.delete({ key, expect: revision, lastValue })
+    if (!result.ok) return undefined
+  }
+  return { stored: { value, revision }, removed }
+}
+
+function checkPreconditions(
+  { definition, name }: ObjectScope,
+  { preconditions }: DeleteOptions,
+  { metadata }: KubeObject,
+): void {
+  const refused = (why: string) => conflict({ group: definition.group, plural: definition.kind }, name, why)
+  if (typeof preconditions?.uid === 'string' && preconditions.uid !== metadata.uid) {
+    throw refused(
+      `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`,
+    )
+  }
+  const { resourceVersion } = preconditions ?? {}
+  if (typeof resourceVersion === 'string' && resourceVersion !== metadata.resourceVersion) {
+    throw refused(
+      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`,
+    )
+  }
+}

@@ -1,0 +1,124 @@
+import { notFound } from '../../shared/api/status-errors.ts'
+import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { AdmissionAttributes, AdmissionPlugin, Lookup } from '../admission/admission-plugin.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { CachedObject } from '../watchcache/cached-object.ts'
+import { WatchCache } from '../watchcache/watch-cache.ts'
+import type { Catalog } from './catalog.ts'
+import { createObject } from './create-object.ts'
+import { type DeleteResult, deleteObject } from './delete-object.ts'
+import { keyPrefix, objectKey } from './keys.ts'
+import type { FeatureGates, ResourceDefinition, StrategyContext } from './resource-definition.ts'
+import { decodeStored, type StoredObject } from './stored-object.ts'
+import { type UpdateRequest, type UpdateResult, updateObject } from './update-object.ts'
+import type { ObjectScope, RequestScope, WriteOptions } from './write-context.ts'
+
+export interface RegistryOptions {
+  catalog: Catalog
+  storage: Storage
+  clock: Clock
+  featureGates: FeatureGates
+  /** From 0 up to 1, for generated names. */
+  random: () => number
+}
+
+/** The only engine that creates, changes and deletes objects, for every kind alike. */
+export class Registry {
+  readonly catalog: Catalog
+  readonly storage: Storage
+  readonly clock: Clock
+  readonly featureGates: FeatureGates
+  readonly random: () => number
+  /** In the order in which they are asked; the composition root fills it. */
+  readonly admission: AdmissionPlugin[] = []
+  readonly #caches = new Map<string, WatchCache>()
+  readonly #decoded = new WeakMap<CachedObject, KubeObject>()
+
+  constructor({ catalog, storage, clock, featureGates, random }: RegistryOptions) {
+    this.catalog = catalog
+    this.storage = storage
+    this.clock = clock
+    this.featureGates = featureGates
+    this.random = random
+    for (const definition of catalog.definitions()) this.cacheOf(definition)
+  }
+
+  /** Takes in what the store already holds. */
+  async load(): Promise<void> {
+    for (const cache of this.#caches.values()) await cache.load()
+  }
+
+  /** Versions of a resource share one cache, as they share one set of keys. */
+  cacheOf(definition: ResourceDefinition): WatchCache {
+    const prefix = keyPrefix(definition)
+    const known = this.#caches.get(prefix)
+    if (known) return known
+    const cache = new WatchCache(definition, prefix, this.storage)
+    this.#caches.set(prefix, cache)
+    return cache
+  }
+
+  /** Forgets the cache of a resource that is no longer served; its watches end. */
+  dropCache(definition: ResourceDefinition): void {
+    const prefix = keyPrefix(definition)
+    this.#caches.get(prefix)?.close()
+    this.#caches.delete(prefix)
+  }
+
+  get({ definition, namespace, name }: ObjectScope): CachedObject {
+    const found = this.cacheOf(definition).get(objectKey(definition, namespace, name))
+    if (!found) throw notFound(definition, name)
+    return found
+  }
+
+  /** For those who look and never change. */
+  readonly lookup: Lookup = (resource, namespace, name) => {
+    const found = this.#caches.get(keyPrefix(resource))?.get(objectKey(resource, namespace, name))
+    if (!found) return undefined
+    let object = this.#decoded.get(found)
+    if (!object) {
+      object = decodeStored(found)
+      this.#decoded.set(found, object)
+    }
+    return object
+  }
+
+  create(scope: RequestScope, object: KubeObject, options: WriteOptions): Promise<StoredObject> {
+    return createObject(this, scope, object, options)
+  }
+
+  update(scope: ObjectScope, request: UpdateRequest, options: WriteOptions): Promise<UpdateResult> {
+    return updateObject(this, scope, request, options)
+  }
+
+  delete(scope: ObjectScope, deleteOptions: DeleteOptions, options: WriteOptions): Promise<DeleteResult> {
+    return deleteObject(this, scope, deleteOptions, options)
+  }
+
+  strategyContext({ namespace, subresource }: RequestScope): StrategyContext {
+    return { nowMs: this.clock.now(), featureGates: this.featureGates, namespace, subresource }
+  }
+
+  async admit(attributes: AdmissionAttributes): Promise<void> {
+    for (const plugin of this.admission) {
+      const waiting = plugin.admit?.(attributes)
+      if (waiting) await waiting
+    }
+  }
+
+  async validateAdmission(attributes: AdmissionAttributes): Promise<void> {
+    for (const plugin of this.admission) {
+      const waiting = plugin.validate?.(attributes)
+      if (waiting) await waiting
+    }
+  }
+
+  sendBookmarks(): void {
+    for (const cache of this.#caches.values()) cache.sendBookmarks()
+  }
+
+  close(): void {
+    for (const cache of this.#caches.values()) cache.close()
+  }
+}

@@ -1,0 +1,44 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { KubeObject } from '../../shared/api/types.ts'
+
+/** An object as the store has it: JSON without kind, apiVersion and resourceVersion, beginning with `{"metadata":{"name":`. */
+export interface StoredObject {
+  readonly value: string
+  /** Of its last write; undefined for what a dry run would have created. */
+  readonly revision: number | undefined
+}
+
+const beginning = '{"metadata":{'
+
+/** The one encoding of a write. Everything that is ever sent of the object is cut from this string. */
+export function encodeObject(object: KubeObject): string {
+  const { metadata, ...rest } = object
+  rest.kind = undefined
+  rest.apiVersion = undefined
+  const { name, ...others } = metadata
+  others.resourceVersion = undefined
+  return JSON.stringify({ metadata: { name, ...others }, ...rest })
+}
+
+/** The object of a stored value, with its resourceVersion, ready to be changed. */
+export function decodeStored({ value, revision }: StoredObject): KubeObject {
+  const object = JSON.parse(value) as KubeObject
+  if (revision !== undefined) object.metadata.resourceVersion = String(revision)
+  return object
+}
+
+/** The JSON that clients see: `head` is what precedes the metadata, e.g. `{"kind":"Pod","apiVersion":"v1",`. */
+export function spliceHead(head: string, value: string, revision: number | undefined): string {
+  const metadata = revision === undefined ? '"metadata":{' : `"metadata":{"resourceVersion":"${revision}",`
+  return head + metadata + value.slice(beginning.length)
+}
+
+/** What precedes the metadata of an object that says what it is. */
+export const typeHead = ({ group, version, kind }: { group: string; version: string; kind: string }): string =>
+  `{"kind":${JSON.stringify(kind)},"apiVersion":"${group ? `${group}/` : ''}${version}",`
+
+/** Whether a write would change nothing; the order of keys does not count. */
+export function sameValue(value: string, current: string): boolean {
+  if (value === current) return true
+  return value.length === current.length && isDeepStrictEqual(JSON.parse(value), JSON.parse(current))
+}

@@ -1,0 +1,133 @@
+import { modified, notFound } from '../../shared/api/status-errors.ts'
+import type { KubeObject } from '../../shared/api/types.ts'
+import type { AdmissionAttributes } from '../admission/admission-plugin.ts'
+import { invalidObject } from '../validation/field-error.ts'
+import type { FieldErrors } from '../validation/field-errors.ts'
+import { validateObjectMetaUpdate } from '../validation/object-meta.ts'
+import type { CachedObject } from '../watchcache/cached-object.ts'
+import {
+  bodyResourceVersion,
+  checkResourceVersion,
+  checkUid,
+  keepOtherHalf,
+  keepSystemFields,
+} from './before-update.ts'
+import { objectKey } from './keys.ts'
+import type { Registry } from './registry.ts'
+import { decodeStored, encodeObject, type StoredObject, sameValue } from './stored-object.ts'
+import type { ObjectScope, WriteOptions } from './write-context.ts'
+
+export interface UpdateRequest {
+  /**
+   * The new object, decoded and defaulted, made from the current one (absent when there is none). Called again when
+   * somebody else was quicker. The argument is a copy of its own.
+   */
+  transform(current: KubeObject | undefined): KubeObject | Promise<KubeObject>
+  /** A uid in the body must be that of the object, or the write conflicts; otherwise it may not change. */
+  uidIsPrecondition: boolean
+  /** Whether an absent object is created: by the kind's rule, or always (apply). */
+  createAbsent: 'if the kind allows it' | 'always' | 'never'
+}
+
+export interface UpdateResult {
+  stored: StoredObject
+  created: boolean
+}
+
+/** Tries of a write that names no resourceVersion and so may be repeated. */
+const maxAttempts = 5
+
+/** Upstream's GuaranteedUpdate: read, change, write if nobody else wrote in between. */
+export async function updateObject(
+  registry: Registry,
+  scope: ObjectScope,
+  request: UpdateRequest,
+  options: WriteOptions,
+): Promise<UpdateResult> {
+  const { definition, namespace, name } = scope
+  const cache = registry.cacheOf(definition)
+  const key = objectKey(definition, namespace, name)
+  for (let attempt = 1; ; attempt++) {
+    const current = cache.get(key)
+    if (!current) return createAbsent(registry, scope, request, options)
+    const object = await request.transform(decodeStored(current))
+    const resourceVersion = bodyResourceVersion(object)
+    if (request.uidIsPrecondition) checkUid(scope, object.metadata.uid, decodeStored(current).metadata.uid)
+    checkResourceVersion(scope, resourceVersion, current.revision)
+    const stored = await replace(registry, scope, { object, current, key }, options)
+    if (stored) return { stored, created: false }
+    if (attempt >= maxAttempts) throw modified(definition, name)
+  }
+}
+
+async function createAbsent(
+  registry: Registry,
+  scope: ObjectScope,
+  request: UpdateRequest,
+  options: WriteOptions,
+): Promise<UpdateResult> {
+  const { definition, name } = scope
+  const allowed =
+    !scope.subresource &&
+    (request.createAbsent === 'always' ||
+      (request.createAbsent === 'if the kind allows it' && definition.strategy.allowCreateOnUpdate === true))
+  if (!allowed && request.createAbsent !== 'if the kind allows it') throw notFound(definition, name)
+  // A PUT's body is read before anybody looks whether the object is there.
+  const object = await request.transform(undefined)
+  if (!allowed) throw notFound(definition, name)
+  if (request.uidIsPrecondition) checkUid(scope, object.metadata.uid, undefined)
+  object.metadata.resourceVersion = undefined
+  return { stored: await registry.create(scope, object, options), created: true }
+}
+
+/** Undefined when somebody else was quicker. */
+async function replace(
+  registry: Registry,
+  scope: ObjectScope,
+  { object, current, key }: { object: KubeObject; current: CachedObject; key: string },
+  options: WriteOptions,
+): Promise<StoredObject | undefined> {
+  const { definition, name } = scope
+  const { strategy } = definition
+  const old = decodeStored(current)
+  const context = registry.strategyContext(scope)
+  keepSystemFields(scope, object, old)
+  keepOtherHalf(scope, object, old)
+  const attributes = attributesOf(scope, { object, old }, options)
+  await registry.admit(attributes)
+  strategy.prepareForUpdate?.(object, old, context)
+  if (strategy.generation?.changed(object, old)) object.metadata.generation = (old.metadata.generation ?? 0) + 1
+
+  const errors: FieldErrors = []
+  validateObjectMetaUpdate(object.metadata, old.metadata, errors)
+  if (strategy.validateUpdate) strategy.validateUpdate(object, old, errors, context)
+  else strategy.validate?.(object, errors, context)
+  if (errors.length > 0) throw invalidObject({ group: definition.group, kind: definition.kind }, name, errors)
+  for (const text of strategy.warnings?.(object, old, context) ?? []) options.warn(text)
+  await registry.validateAdmission(attributes)
+
+  const value = encodeObject(object)
+  if (sameValue(value, current.value)) return current
+  if (options.dryRun) return { value, revision: current.revision }
+  if (isFinished(object)) {
+    const removed = await registry.storage.delete({ key, expect: current.revision })
+    return removed.ok ? { value, revision: current.revision } : undefined
+  }
+  registry.cacheOf(definition).expect(value, object)
+  const result = await registry.storage.put({ key, value, expect: current.revision })
+  return result.ok ? { value, revision: result.revision } : undefined
+}
+
+/** Only its finalizers had kept it. */
+const isFinished = ({ metadata }: KubeObject): boolean =>
+  metadata.deletionTimestamp !== undefined &&
+  !metadata.deletionGracePeriodSeconds &&
+  (metadata.finalizers ?? []).length === 0
+
+function attributesOf(
+  { definition, namespace, name, subresource, user }: ObjectScope,
+  { object, old }: { object: KubeObject; old: KubeObject },
+  { dryRun, warn }: WriteOptions,
+): AdmissionAttributes {
+  return { operation: 'UPDATE', definition, namespace, name, subresource, object, old, user, dryRun, warn }
+}

@@ -1,0 +1,24 @@
+import type { User } from '../auth/types.ts'
+import type { ResourceDefinition } from './resource-definition.ts'
+
+/** What a request is about. */
+export interface RequestScope {
+  definition: ResourceDefinition
+  /** Set for each request on a namespaced resource but lists and watches of all namespaces. */
+  namespace?: string
+  subresource?: string
+  user: User
+}
+
+/** The same, for one object. */
+export interface ObjectScope extends RequestScope {
+  name: string
+}
+
+export interface WriteOptions {
+  dryRun: boolean
+  /** Who is to own the fields written. */
+  fieldManager: string
+  /** Text of a Warning header. */
+  warn(text: string): void
+}
