@@ -1,0 +1,98 @@
+import { realClock } from '../shared/clock/real-clock.ts'
+import { Http2Connection, type Request, type Target } from './http2-connection.ts'
+
+export interface Rate {
+  perSecond: number
+  p50Ms: number
+  p99Ms: number
+}
+
+/** `connections` workers, each with its own connection and one request at a time, until `count` requests are answered. */
+export async function load(
+  target: Target,
+  options: { count: number; connections: number; request(i: number): Request },
+): Promise<Rate> {
+  const { count, request } = options
+  const connections = await openAll(target, options.connections)
+  const latencies: number[] = []
+  let next = 0
+  async function worker(connection: Http2Connection): Promise<void> {
+    while (next < count) {
+      const one = request(next++)
+      const sentMs = realClock.monotonic()
+      await connection.request(one)
+      latencies.push(realClock.monotonic() - sentMs)
+    }
+  }
+  const startedMs = realClock.monotonic()
+  await Promise.all(connections.map(worker))
+  const elapsedMs = realClock.monotonic() - startedMs
+  for (const connection of connections) connection.close()
+  latencies.sort((a, b) => a - b)
+  return {
+    perSecond: (count / elapsedMs) * 1000,
+    p50Ms: quantile(latencies, 0.5),
+    p99Ms: quantile(latencies, 0.99),
+  }
+}
+
+export interface FanOut {
+  deliveriesPerSecond: number
+  writesPerSecond: number
+}
+
+const WATCHERS_PER_CONNECTION = 10
+
+/** `watchers` open streams; then `count` writes, each of which every one of them must see as a line. */
+export async function fanOut(
+  target: Target,
+  options: { watchers: number; count: number; watchPath: string; write(i: number): Request },
+): Promise<FanOut> {
+  const { watchers, count, watchPath, write } = options
+  const connections = await openAll(target, Math.ceil(watchers / WATCHERS_PER_CONNECTION))
+  const done = Promise.withResolvers<void>()
+  const wanted = watchers * count
+  let delivered = 0
+  const onData = (payload: Buffer): void => {
+    for (let at = payload.indexOf(10); at !== -1; at = payload.indexOf(10, at + 1)) delivered += 1
+    if (delivered === wanted) done.resolve()
+  }
+  const opened = Array.from({ length: watchers }, (_, i) =>
+    connections[Math.floor(i / WATCHERS_PER_CONNECTION)]!.stream(watchPath, onData),
+  )
+  await Promise.all(opened)
+  const startedMs = realClock.monotonic()
+  const writes = await load(target, { count, connections: 32, request: write })
+  const timeout = realClock.setTimer(60_000, () => done.reject(new Error(`${delivered} of ${wanted} deliveries`)))
+  await done.promise
+  timeout.cancel()
+  const elapsedMs = realClock.monotonic() - startedMs
+  for (const connection of connections) connection.close()
+  return { deliveriesPerSecond: (wanted / elapsedMs) * 1000, writesPerSecond: writes.perSecond }
+}
+
+export interface Transfer {
+  ms: number
+  megabytes: number
+}
+
+export async function transfer(target: Target, path: string): Promise<Transfer> {
+  const connection = await Http2Connection.open(target)
+  const startedMs = realClock.monotonic()
+  const { bytes } = await connection.request({ method: 'GET', path })
+  const ms = realClock.monotonic() - startedMs
+  connection.close()
+  return { ms, megabytes: bytes / 1e6 }
+}
+
+const openAll = (target: Target, count: number): Promise<Http2Connection[]> =>
+  Promise.all(Array.from({ length: count }, () => Http2Connection.open(target)))
+
+export const quantile = (sorted: readonly number[], p: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(p * sorted.length))] ?? Number.NaN
+
+export const median = (values: readonly number[]): number =>
+  quantile(
+    [...values].sort((a, b) => a - b),
+    0.5,
+  )

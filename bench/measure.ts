@@ -1,0 +1,173 @@
+import type { Pod } from '../shared/api/types.ts'
+import { realClock } from '../shared/clock/real-clock.ts'
+import type { Request } from './http2-connection.ts'
+import { Http2Connection, type Target } from './http2-connection.ts'
+import { fanOut, load, median, transfer } from './load.ts'
+import type { Server } from './processes.ts'
+import type { Row } from './report.ts'
+import { samplePod } from './sample-pod.ts'
+
+/** The server under test and its ceiling: every figure is taken of both, in turns, so that the machine's mood hits both alike. */
+export interface Pair {
+  ours: Server
+  bare: Server
+  rounds: number
+}
+
+export const NAMESPACE = 'bench'
+const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`
+const CONNECTIONS = 32
+export const STORED = 10_000
+
+const create = (name: string): Request => ({
+  method: 'POST',
+  path: PODS,
+  contentType: 'application/json',
+  body: Buffer.from(JSON.stringify(samplePod(name))),
+})
+const get = (i: number): Request => ({ method: 'GET', path: `${PODS}/stored-${i % 1_000}` })
+const patch = (i: number, mark: string): Request => ({
+  method: 'PATCH',
+  path: `${PODS}/stored-${i % 1_000}`,
+  contentType: 'application/merge-patch+json',
+  body: Buffer.from(JSON.stringify({ metadata: { annotations: { mark: `${mark}-${i}` } } })),
+})
+
+/** A namespace in which pods can be created. */
+export async function prepare(target: Target): Promise<void> {
+  const connection = await Http2Connection.open(target)
+  const body = Buffer.from(JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }))
+  await connection.request({ method: 'POST', path: '/api/v1/namespaces', contentType: 'application/json', body })
+  for (const deadlineMs = realClock.monotonic() + 5_000; ; await realClock.sleep(5)) {
+    try {
+      await connection.request({ method: 'GET', path: `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/default` })
+      break
+    } catch (error) {
+      if (realClock.monotonic() > deadlineMs) throw error
+    }
+  }
+  connection.close()
+}
+
+/** The objects that reads, patches and watches are about. */
+export async function fill({ ours, bare }: Pair): Promise<void> {
+  for (const { target } of [ours, bare]) {
+    await load(target, { count: STORED, connections: CONNECTIONS, request: (i) => create(`stored-${i}`) })
+  }
+}
+
+export async function measureRequests(pair: Pair): Promise<Row[]> {
+  const mark = () => String(realClock.monotonic())
+  const rate = (count: number, request: (i: number, round: string) => Request) =>
+    inTurns(pair, async ({ target }) => {
+      const round = mark()
+      return (await load(target, { count, connections: CONNECTIONS, request: (i) => request(i, round) })).perSecond
+    })
+  const one = await inTurns(pair, async ({ target }) => {
+    const round = mark()
+    return (await load(target, { count: 500, connections: 1, request: (i) => create(`one-${round}-${i}`) })).p50Ms
+  })
+  const creates = await rate(3_000, (i, round) => create(`new-${round}-${i}`))
+  return [
+    { what: 'create, 32 connections', unit: '/s', ...creates, goal: 0.5, real: 850 },
+    { what: 'create, 1 connection, p50', unit: 'ms', ...one, goal: 2, smallerIsBetter: true, real: 1.6 },
+    { what: 'get, 32 connections', unit: '/s', ...(await rate(10_000, get)), goal: 0.65, real: 2_650 },
+    { what: 'merge patch, 32 connections', unit: '/s', ...(await rate(3_000, patch)), goal: 0.5, real: 620 },
+  ]
+}
+
+export async function measureList(pair: Pair): Promise<Row[]> {
+  const ms = await inTurns(pair, async ({ target }) => (await transfer(target, PODS)).ms)
+  const rate = await inTurns(pair, async ({ target }) => {
+    const { megabytes, ms } = await transfer(target, PODS)
+    return (megabytes / ms) * 1000
+  })
+  return [
+    { what: 'list of 10,000 and what the runs added', unit: 'ms', ...ms, goal: 2, smallerIsBetter: true },
+    { what: 'the same list', unit: 'MB/s', ...rate, real: 85 },
+  ]
+}
+
+const FAN_OUTS = [
+  { watchers: 1, count: 2_000 },
+  { watchers: 100, count: 300, real: 30_500 },
+  { watchers: 1_000, count: 40, real: 52_750 },
+]
+
+export async function measureWatches(pair: Pair): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const { watchers, count, real } of FAN_OUTS) {
+    const deliveries = await inTurns(pair, async ({ target }) => {
+      const mark = String(realClock.monotonic())
+      const watchPath = `${PODS}?watch=1&resourceVersion=${await currentVersion(target)}`
+      const write = (i: number) => patch(i, mark)
+      return (await fanOut(target, { watchers, count, watchPath, write })).deliveriesPerSecond
+    })
+    rows.push({
+      what: `watch, ${watchers.toLocaleString('en')} watchers`,
+      unit: 'deliveries/s',
+      ...deliveries,
+      goal: 0.75,
+      real,
+    })
+  }
+  return rows
+}
+
+async function currentVersion(target: Target): Promise<string> {
+  const connection = await Http2Connection.open(target)
+  const { beginning } = await connection.request({ method: 'GET', path: `${PODS}?limit=1` })
+  connection.close()
+  return /"resourceVersion":"(\d+)"/.exec(beginning)?.[1] ?? '0'
+}
+
+/** Creates pods and follows them until all run; then deletes them and follows them until all are gone. */
+export async function measurePods(
+  { target }: Server,
+  count: number,
+): Promise<{ runningPerSecond: number; gonePerSecond: number }> {
+  const watcher = await Http2Connection.open(target)
+  const running = new Set<string>()
+  const gone = new Set<string>()
+  const allRunning = Promise.withResolvers<void>()
+  const allGone = Promise.withResolvers<void>()
+  const onEvent = (line: string): void => {
+    const { type, object } = JSON.parse(line) as { type: string; object: Pod }
+    const name = object.metadata.name ?? ''
+    if (object.status?.phase === 'Running' && running.add(name).size === count) allRunning.resolve()
+    if (type === 'DELETED' && gone.add(name).size === count) allGone.resolve()
+  }
+  let rest = ''
+  await watcher.stream(`${PODS}?watch=1&resourceVersion=${await currentVersion(target)}`, (payload) => {
+    const lines = (rest + payload).split('\n')
+    rest = lines.pop() ?? ''
+    lines.forEach(onEvent)
+  })
+  const timed = async (work: Promise<unknown>[], what: () => string): Promise<number> => {
+    const startedMs = realClock.monotonic()
+    const expired = Promise.withResolvers<never>()
+    const timeout = realClock.setTimer(60_000, () => expired.reject(new Error(what())))
+    await Promise.race([Promise.all(work), expired.promise])
+    timeout.cancel()
+    return (count / (realClock.monotonic() - startedMs)) * 1000
+  }
+  const all = (request: (i: number) => Request) => load(target, { count, connections: CONNECTIONS, request })
+  const creating = all((i) => create(`running-${i}`))
+  const runningPerSecond = await timed([creating, allRunning.promise], () => `${running.size} of ${count} pods run`)
+  const deleting = all((i) => ({ method: 'DELETE', path: `${PODS}/running-${i}` }))
+  const gonePerSecond = await timed([deleting, allGone.promise], () => `${gone.size} of ${count} pods are gone`)
+  watcher.close()
+  return { runningPerSecond, gonePerSecond }
+}
+
+async function inTurns(
+  { ours, bare, rounds }: Pair,
+  measure: (server: Server) => Promise<number>,
+): Promise<{ ours: number; ceiling: number }> {
+  const figures: { ours: number[]; ceiling: number[] } = { ours: [], ceiling: [] }
+  for (let round = 0; round < rounds; round++) {
+    figures.ours.push(await measure(ours))
+    figures.ceiling.push(await measure(bare))
+  }
+  return { ours: median(figures.ours), ceiling: median(figures.ceiling) }
+}

@@ -1,0 +1,105 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { loadKubeconfig } from '../shared/client/kubeconfig.ts'
+import { realClock } from '../shared/clock/real-clock.ts'
+import { Http2Connection, type Target } from './http2-connection.ts'
+
+/** A server under load. */
+export interface Server {
+  target: Target
+  /** From the start of its process until it answered. */
+  readyMs: number
+  rssMegabytes(): number
+  stop(): Promise<void>
+}
+
+const repository = join(import.meta.dirname, '..')
+const START_TIMEOUT_MS = 15_000
+
+/** `kubestage up` as a user starts it, in its own state directory. */
+export async function startKubestage(options: {
+  stateDir: string
+  flags: string[]
+  profileDir?: string
+}): Promise<Server> {
+  const { stateDir, flags, profileDir } = options
+  const startedMs = realClock.monotonic()
+  const profiling = profileDir ? ['--cpu-prof', '--cpu-prof-dir', profileDir] : []
+  const command = [
+    ...profiling,
+    join(repository, 'bin/kubestage.mjs'),
+    'up',
+    '--port',
+    '0',
+    '--state-dir',
+    stateDir,
+    ...flags,
+  ]
+  const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'inherit'] })
+  let printed = ''
+  child.stdout.on('data', (chunk) => (printed += chunk))
+  const exited = once(child, 'exit').then(() => Promise.reject(new Error(`kubestage did not start:\n${printed}`)))
+  exited.catch(() => {})
+  const target = await Promise.race([firstAnswer(join(stateDir, 'kubeconfig')), exited])
+  return { target, readyMs: realClock.monotonic() - startedMs, ...handle(child, 'SIGINT') }
+}
+
+async function firstAnswer(kubeconfig: string): Promise<Target> {
+  const deadlineMs = realClock.monotonic() + START_TIMEOUT_MS
+  for (;;) {
+    try {
+      if (existsSync(kubeconfig)) return await ready(await targetOf(kubeconfig))
+    } catch (error) {
+      if (realClock.monotonic() > deadlineMs) throw error
+    }
+    await realClock.sleep(2)
+  }
+}
+
+async function targetOf(kubeconfig: string): Promise<Target> {
+  const { server, ca = '', cert = '', key = '' } = await loadKubeconfig(kubeconfig)
+  const { hostname, port } = new URL(server)
+  return { host: hostname, port: Number(port), ca, cert, key }
+}
+
+async function ready(target: Target): Promise<Target> {
+  const connection = await Http2Connection.open(target)
+  const { beginning } = await connection.request({ method: 'GET', path: '/readyz' }).finally(() => connection.close())
+  if (beginning !== 'ok') throw new Error(`not ready: ${beginning}`)
+  return target
+}
+
+/** The bare server that sets the ceiling, with the certificates of the server it is compared with. */
+export async function startBareServer(pkiDir: string, like: Target): Promise<Server> {
+  const startedMs = realClock.monotonic()
+  const files = ['apiserver.crt', 'apiserver.key', 'ca.crt'].map((file) => join(pkiDir, file))
+  const child = fork(join(import.meta.dirname, 'bare-server.ts'), files)
+  const [{ port }] = (await once(child, 'message')) as [{ port: number }]
+  return { target: { ...like, port }, readyMs: realClock.monotonic() - startedMs, ...handle(child, 'SIGTERM') }
+}
+
+/** Processes per second that a bare Node process starts. */
+export async function bareSpawn(count: number): Promise<number> {
+  const child = fork(join(import.meta.dirname, 'bare-spawn.ts'), [String(count)])
+  const [{ perSecond }] = (await once(child, 'message')) as [{ perSecond: number }]
+  return perSecond
+}
+
+function handle(child: ChildProcess, signal: NodeJS.Signals): Pick<Server, 'rssMegabytes' | 'stop'> {
+  return {
+    rssMegabytes: () => rssMegabytes(child.pid ?? 0),
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const exited = once(child, 'exit')
+      child.kill(signal)
+      await exited
+    },
+  }
+}
+
+function rssMegabytes(pid: number): number {
+  const [, kilobytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kilobytes) / 1000
+}
