@@ -1,0 +1,56 @@
+import type { ManagedKind } from './managed-kind.ts'
+import { ownableType } from './managed-kind.ts'
+import { compare } from './structured-merge/compare.ts'
+import { fieldSet } from './structured-merge/field-set.ts'
+import { difference, type FieldsV1 } from './structured-merge/fields.ts'
+import { goJson } from './structured-merge/path-element.ts'
+import { schemaErrors } from './structured-merge/validate.ts'
+import { copy, isMap, type JsonMap } from './structured-merge/values.ts'
+
+const annotation = 'kubectl.kubernetes.io/last-applied-configuration'
+
+type WithMeta = JsonMap & { metadata?: JsonMap }
+
+const lastApplied = (object: WithMeta): string | undefined => {
+  const text = isMap(object.metadata?.annotations) ? object.metadata.annotations[annotation] : undefined
+  return typeof text === 'string' && text !== '' ? text : undefined
+}
+
+/** What kubectl's client-side apply says it set, as far as the object still has it: free for `kubectl` to take over. */
+export function lastAppliedFields(kind: ManagedKind, live: WithMeta): FieldsV1 | undefined {
+  const text = lastApplied(live)
+  if (text === undefined) return undefined
+  const config = parse(text)
+  if (!config || config.apiVersion !== kind.apiVersion || schemaErrors(kind.type, config).length > 0) return undefined
+  const type = ownableType(kind.type)
+  const { added, modified, removed } = compare(type, config, live)
+  return difference(difference(difference(fieldSet(type, config), modified), added), removed)
+}
+
+function parse(text: string): JsonMap | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isMap(value) ? value : undefined
+  } catch {
+    return undefined // not what kubectl wrote: nothing to take over
+  }
+}
+
+/** An object that still carries kubectl's annotation gets it brought up to date. */
+export function withLastApplied(object: WithMeta, config: WithMeta): WithMeta {
+  if (lastApplied(object) === undefined) return object
+  const applied: WithMeta = copy(config)
+  if (isMap(applied.metadata?.annotations)) delete applied.metadata.annotations[annotation]
+  const annotations = { ...(object.metadata?.annotations as JsonMap), [annotation]: `${goJson(sortKeys(applied))}\n` }
+  return { ...object, metadata: { ...object.metadata, annotations } }
+}
+
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys)
+  if (!isMap(value)) return value
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, sortKeys(value[key])]),
+  )
+}

@@ -1,0 +1,248 @@
+import { StatusError } from '../../shared/api/status-error.ts'
+import { applyConflict, type Conflict } from './apply-conflict.ts'
+import { lastAppliedFields, withLastApplied } from './apply-last-applied.ts'
+import { prune } from './apply-prune.ts'
+import {
+  capUpdateManagers,
+  decodeEntries,
+  encodeEntries,
+  fieldsOf,
+  isReset,
+  isSameManager,
+  type ManagedFieldsEntry,
+  makeEntry,
+} from './managed-fields.ts'
+import { convertObject, type ManagedKind, ownableType, typeIn } from './managed-kind.ts'
+import { compare } from './structured-merge/compare.ts'
+import { fieldSet } from './structured-merge/field-set.ts'
+import {
+  difference,
+  exclude,
+  type FieldsV1,
+  fieldPaths,
+  intersection,
+  isEmpty,
+  noFields,
+  union,
+} from './structured-merge/fields.ts'
+import { merge } from './structured-merge/merge.ts'
+import { schemaErrors } from './structured-merge/validate.ts'
+import { copy, equals, type JsonMap } from './structured-merge/values.ts'
+
+/** Who writes, where and when. */
+export interface FieldWrite {
+  /** From the parameter `fieldManager`, else from the User-Agent. */
+  manager: string
+  subresource?: string
+  /** RFC 3339, whole seconds. */
+  time: string
+}
+
+type WithMeta = JsonMap & { metadata?: JsonMap }
+
+/**
+ * Sets `managedFields` of an object that is about to be stored by create, update or a patch other than apply.
+ * `live` is what is stored now; undefined for a create. Both are in the version of `kind`, with defaults.
+ */
+export function updateManagedFields(
+  kind: ManagedKind,
+  live: WithMeta | undefined,
+  object: WithMeta,
+  write: FieldWrite,
+): void {
+  const entries = updatedEntries(kind, live, object, currentEntries(live, object, write), write)
+  setEntries(object, entries)
+}
+
+function setEntries(object: WithMeta, entries: ManagedFieldsEntry[]): void {
+  object.metadata ??= {}
+  const { metadata } = object
+  const encoded = encodeEntries(entries)
+  if (encoded) metadata.managedFields = encoded
+  else delete metadata.managedFields
+}
+
+/** The client's entries if it sent any that make sense, else the stored ones; a subresource never takes the client's. */
+function currentEntries(live: WithMeta | undefined, object: WithMeta, write: FieldWrite): ManagedFieldsEntry[] {
+  const stored = () => decodeEntries(live?.metadata?.managedFields) ?? []
+  if (write.subresource) return stored()
+  const sent = object.metadata?.managedFields
+  if (isReset(sent)) return []
+  const entries = decodeEntries(sent)
+  return entries && entries.length > 0 ? entries : stored()
+}
+
+/** Entries after an update by `write.manager`: what it changed is its own now, and nobody else's. */
+function updatedEntries(
+  kind: ManagedKind,
+  live: WithMeta | undefined,
+  object: WithMeta,
+  entries: ManagedFieldsEntry[],
+  write: FieldWrite,
+): ManagedFieldsEntry[] {
+  if (entries.length === 0 && live) return entries // not tracked: the first apply begins it
+  const changesIn = changesByVersion(kind, live ?? {}, object, write)
+  const { taken } = changesIn(kind.apiVersion)!
+  let rest = withoutChanged(entries, changesIn)
+  if (!isEmpty(taken)) {
+    const own = {
+      manager: write.manager,
+      operation: 'Update',
+      apiVersion: kind.apiVersion,
+      subresource: write.subresource,
+    }
+    const previous = rest.find((entry) => isSameManager(entry, own))
+    const fields = previous ? union(taken, fieldsOf(previous)) : taken
+    rest = [...rest.filter((entry) => entry !== previous), makeEntry({ ...own, time: write.time }, fields)]
+  }
+  return capUpdateManagers(rest)
+}
+
+/** What a write did to fields, in one version of the kind. */
+interface Changes {
+  /** Set or changed: the writer's from now on. */
+  taken: FieldsV1
+  removed: FieldsV1
+}
+type ChangesIn = (apiVersion: string) => Changes | undefined
+
+/** Compares in the version of the kind, and in those that entries were written in when they are asked for. */
+function changesByVersion(kind: ManagedKind, live: JsonMap, object: JsonMap, write: FieldWrite): ChangesIn {
+  const reset = kind.resetFields(write.subresource)
+  const known = new Map<string, Changes | undefined>()
+  const changesIn: ChangesIn = (apiVersion) => {
+    const type = typeIn(kind, apiVersion)
+    if (!type) return undefined
+    const versioned = (value: JsonMap) => convertObject(kind, value, kind.apiVersion, apiVersion)
+    const { added, modified, removed } = compare(ownableType(type), versioned(live), versioned(object))
+    return { taken: exclude(union(added, modified), reset), removed: exclude(removed, reset) }
+  }
+  return (apiVersion) => {
+    if (!known.has(apiVersion)) known.set(apiVersion, changesIn(apiVersion))
+    return known.get(apiVersion)
+  }
+}
+
+/** What managers still own: nothing that changed or went; entries of versions that are no more vanish. */
+function withoutChanged(entries: ManagedFieldsEntry[], changesIn: ChangesIn): ManagedFieldsEntry[] {
+  return entries.flatMap((entry) => {
+    const changes = changesIn(entry.apiVersion ?? '')
+    if (!changes) return []
+    const fields = fieldsOf(entry)
+    const lost = union(changes.taken, changes.removed)
+    if (isEmpty(intersection(fields, lost))) return isEmpty(fields) ? [] : [entry]
+    const kept = difference(fields, lost)
+    return isEmpty(kept) ? [] : [makeEntry(entry, kept)]
+  })
+}
+
+export interface ApplyRequest extends FieldWrite {
+  force: boolean
+}
+/**
+ * Server-side apply: the live object (undefined: none yet) with the configuration laid over it, without what the
+ * manager applied before and speaks of no more, and with the managers' fields brought up to date.
+ * Throws the 409 that names every field of others it would change, unless `force`.
+ */
+export function apply(
+  kind: ManagedKind,
+  live: WithMeta | undefined,
+  config: WithMeta,
+  request: ApplyRequest,
+): WithMeta {
+  checkConfig(kind, config)
+  const { apiVersion: _, kind: __, ...fields } = config
+  const stored = live ? withoutManagedFields(live) : undefined
+  const entries = decodeEntries(live?.metadata?.managedFields)
+  if (!entries) throw new StatusError({ code: 500, message: 'failed to decode managed fields' })
+  const owned = entries.length === 0 && stored ? beforeFirstApply(kind, stored, request) : entries
+
+  let outcome = applyTo(kind, stored ?? {}, fields, owned, request)
+  if (outcome.conflicts.length > 0 && request.manager === 'kubectl' && stored) {
+    const handedOver = lastAppliedFields(kind, stored)
+    if (handedOver && outcome.conflicts.every(({ fields: lost }) => isEmpty(difference(lost, handedOver)))) {
+      outcome = applyTo(kind, stored, fields, owned, { ...request, force: true })
+    } else if (handedOver) {
+      outcome.conflicts = outcome.conflicts.flatMap(({ entry, fields: lost }) => {
+        const refused = difference(lost, handedOver)
+        return isEmpty(refused) ? [] : [{ entry, fields: refused }]
+      })
+    }
+  }
+  if (outcome.conflicts.length > 0) throw applyConflict(outcome.conflicts)
+
+  const object = request.manager === 'kubectl' ? withLastApplied(outcome.object, config) : outcome.object
+  setEntries(object, outcome.entries)
+  return object
+}
+
+function checkConfig(kind: ManagedKind, config: WithMeta): void {
+  if (config.metadata?.managedFields !== undefined && config.metadata.managedFields !== null) {
+    throw new StatusError({ code: 400, reason: 'BadRequest', message: 'metadata.managedFields must be nil' })
+  }
+  const errors = schemaErrors(kind.type, config)
+  if (errors.length === 0) return
+  const text = errors.length === 1 ? errors[0] : `errors:\n${errors.map((error) => `  ${error}`).join('\n')}`
+  throw new StatusError({
+    code: 500,
+    message: `failed to create typed patch object (${describe(kind, config)}): ${text}`,
+  })
+}
+
+/** An object in Go's words: `ns/name; apps/v1, Kind=Deployment`. */
+function describe(kind: ManagedKind, { metadata }: WithMeta): string {
+  const version = kind.apiVersion.includes('/') ? kind.apiVersion : `/${kind.apiVersion}`
+  return `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}; ${version}, Kind=${kind.kind}`
+}
+
+function withoutManagedFields(object: WithMeta): WithMeta {
+  const { managedFields: _, ...metadata } = object.metadata ?? {}
+  return { ...object, metadata }
+}
+
+/** An object that nobody's fields were kept of: all of it belongs to those before. */
+const beforeFirstApply = (kind: ManagedKind, stored: JsonMap, write: FieldWrite): ManagedFieldsEntry[] =>
+  updatedEntries(kind, undefined, stored, [], { ...write, manager: 'before-first-apply' })
+
+/** What an empty `metadata` would be owned as. */
+const metadataItself = fieldPaths('metadata')
+
+interface Outcome {
+  object: WithMeta
+  entries: ManagedFieldsEntry[]
+  conflicts: Conflict[]
+}
+
+function applyTo(
+  kind: ManagedKind,
+  live: JsonMap,
+  config: JsonMap,
+  entries: ManagedFieldsEntry[],
+  request: ApplyRequest,
+): Outcome {
+  const own = {
+    manager: request.manager,
+    operation: 'Apply',
+    apiVersion: kind.apiVersion,
+    subresource: request.subresource,
+  }
+  const previous = entries.find((entry) => isSameManager(entry, own))
+  const others = entries.filter((entry) => entry !== previous)
+  const type = ownableType(kind.type)
+  const set = difference(exclude(fieldSet(type, config), kind.resetFields(request.subresource)), metadataItself)
+  const merged = merge(kind.type, live, config)
+  const object = previous ? prune(kind, merged, previous, fieldSet(kind.type, config), others) : merged
+  const changesIn = changesByVersion(kind, live, object, request)
+  const conflicts = request.force ? [] : conflictsWith(others, changesIn)
+  const unchanged = equals(live, object)
+  const rest = conflicts.length > 0 ? others : withoutChanged(others, changesIn)
+  if (!isEmpty(set)) rest.push(makeEntry({ ...own, time: unchanged ? previous?.time : request.time }, set))
+  return { object: (unchanged ? copy(live) : object) as WithMeta, entries: rest, conflicts }
+}
+
+function conflictsWith(entries: ManagedFieldsEntry[], changesIn: ChangesIn): Conflict[] {
+  return entries.flatMap((entry) => {
+    const fields = intersection(fieldsOf(entry), changesIn(entry.apiVersion ?? '')?.taken ?? noFields)
+    return isEmpty(fields) ? [] : [{ entry, fields }]
+  })
+}

@@ -1,0 +1,107 @@
+import { type FieldsV1, isEmpty, noFields, sorted, union } from './structured-merge/fields.ts'
+
+/** One entry of `metadata.managedFields`: which fields a manager owns, through which operation. */
+export interface ManagedFieldsEntry {
+  manager?: string
+  operation?: string
+  apiVersion?: string
+  time?: string
+  fieldsType?: string
+  fieldsV1?: FieldsV1
+  subresource?: string
+}
+
+/** More entries of Update operations than this, and the oldest are merged. */
+const maxUpdateManagers = 10
+const ancientChanges = 'ancient-changes'
+
+/** The entries of an object; undefined when they are not what a server would have written. */
+export function decodeEntries(managedFields: unknown): ManagedFieldsEntry[] | undefined {
+  if (managedFields === undefined || managedFields === null) return []
+  if (!Array.isArray(managedFields)) return undefined
+  const entries = managedFields as ManagedFieldsEntry[]
+  const valid = entries.every(
+    (entry) =>
+      (entry.operation === 'Apply' || entry.operation === 'Update') &&
+      entry.apiVersion &&
+      entry.fieldsType === 'FieldsV1',
+  )
+  return valid ? entries : undefined
+}
+
+/** A client's way to say that nobody shall own anything: `[]` or `[{}]`. */
+export function isReset(managedFields: unknown): boolean {
+  if (!Array.isArray(managedFields)) return false
+  return managedFields.length === 0 || (managedFields.length === 1 && isEmpty(managedFields[0] as FieldsV1))
+}
+
+export const fieldsOf = (entry: ManagedFieldsEntry): FieldsV1 => entry.fieldsV1 ?? noFields
+
+/** Same manager, operation and subresource, and for an Update the same version: one entry. */
+export const isSameManager = (a: ManagedFieldsEntry, b: ManagedFieldsEntry): boolean =>
+  (a.manager ?? '') === (b.manager ?? '') &&
+  a.operation === b.operation &&
+  (a.subresource ?? '') === (b.subresource ?? '') &&
+  (a.operation === 'Apply' || a.apiVersion === b.apiVersion)
+
+/** The entries as they are stored: capped and in order; undefined for none. */
+export function encodeEntries(entries: ManagedFieldsEntry[]): ManagedFieldsEntry[] | undefined {
+  return entries.length === 0 ? undefined : entries.sort(compareEntries)
+}
+
+/** Apply before Update, then by time, then by name. */
+const compareEntries = (a: ManagedFieldsEntry, b: ManagedFieldsEntry): number =>
+  order(a.operation, b.operation) ||
+  order(a.time, b.time) ||
+  order(a.manager, b.manager) ||
+  order(a.apiVersion, b.apiVersion) ||
+  order(a.subresource, b.subresource)
+const order = (a = '', b = ''): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/** An entry with its keys in the order the API shows them. */
+export function makeEntry(
+  entry: Pick<ManagedFieldsEntry, 'manager' | 'operation' | 'apiVersion' | 'time' | 'subresource'>,
+  fields: FieldsV1,
+): ManagedFieldsEntry {
+  const { manager, operation, apiVersion, time, subresource } = entry
+  const out: ManagedFieldsEntry = { manager: manager ?? '', operation: operation ?? '', apiVersion: apiVersion ?? '' }
+  if (time) out.time = time
+  out.fieldsType = 'FieldsV1'
+  out.fieldsV1 = sorted(fields)
+  if (subresource) out.subresource = subresource
+  return out
+}
+
+/** Too many updaters: the oldest of each version become one entry. */
+export function capUpdateManagers(entries: ManagedFieldsEntry[]): ManagedFieldsEntry[] {
+  const updaters = entries.filter((entry) => entry.operation === 'Update')
+  let excess = updaters.length - maxUpdateManagers
+  if (excess <= 0) return entries
+  updaters.sort((a, b) => order(a.time, b.time) || order(identifier(a), identifier(b)))
+  const buckets = new Map<string, ManagedFieldsEntry[]>()
+  for (const entry of updaters) {
+    if (excess <= 0) break
+    const version = entry.apiVersion ?? ''
+    const bucket = buckets.get(version)
+    if (!bucket) buckets.set(version, [entry])
+    else {
+      bucket.push(entry)
+      excess--
+    }
+  }
+  const merged = [...buckets.values()].filter((bucket) => bucket.length > 1)
+  const gone = new Set(merged.flat())
+  return [...entries.filter((entry) => !gone.has(entry)), ...merged.map(mergeBucket)]
+}
+
+function mergeBucket(bucket: ManagedFieldsEntry[]): ManagedFieldsEntry {
+  const { apiVersion, time } = bucket.at(-1)!
+  const fields = bucket.map(fieldsOf).reduce(union)
+  return makeEntry({ manager: ancientChanges, operation: 'Update', apiVersion, time }, fields)
+}
+
+/** By which entries of one second are ordered, and managers in messages: the entry's identity as JSON. */
+export function identifier({ manager, operation, apiVersion, subresource }: ManagedFieldsEntry): string {
+  const version = operation === 'Apply' ? {} : { apiVersion }
+  return JSON.stringify({ manager, operation, ...version, ...(subresource && { subresource }) })
+}

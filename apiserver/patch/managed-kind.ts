@@ -1,0 +1,70 @@
+import { type FieldsV1, fieldPaths, noFields } from './structured-merge/fields.ts'
+import type { Type } from './structured-merge/schema.ts'
+import type { JsonMap } from './structured-merge/values.ts'
+
+/** A kind in one version, as field management sees it. */
+export interface ManagedKind {
+  /** `apps/v1`. */
+  apiVersion: string
+  kind: string
+  type: Type
+  /** Fields that writes through an endpoint ignore, so that nobody comes to own them there. */
+  resetFields(subresource: string | undefined): FieldsV1
+  /** For entries written through other versions of the kind; without it there is only this one. */
+  versions?: KindVersions
+}
+export interface KindVersions {
+  /** Undefined when the kind has no such version. */
+  type(apiVersion: string): Type | undefined
+  convert(object: JsonMap, from: string, to: string): JsonMap
+}
+
+/** The type in a version of the kind; undefined when there is no such version. */
+export const typeIn = (kind: ManagedKind, apiVersion: string): Type | undefined =>
+  apiVersion === kind.apiVersion ? kind.type : kind.versions?.type(apiVersion)
+
+export const convertObject = (kind: ManagedKind, object: JsonMap, from: string, to: string): JsonMap =>
+  from === to || !kind.versions ? object : kind.versions.convert(object, from, to)
+
+/** Never owned by anybody. */
+const unowned = new Set([
+  'name',
+  'namespace',
+  'creationTimestamp',
+  'selfLink',
+  'uid',
+  'clusterName',
+  'generation',
+  'managedFields',
+  'resourceVersion',
+  'reason',
+])
+
+const ownable = new WeakMap<Type, Type>()
+/** The type of whole objects without what the server alone keeps. */
+export function ownableType(type: Type): Type {
+  let out = ownable.get(type)
+  if (!out) {
+    const { apiVersion: _, kind: __, metadata, ...fields } = Object.fromEntries(type.map!.fields)
+    const map = { ...type.map!, fields: new Map(Object.entries(fields)) }
+    if (metadata) {
+      const kept = [...metadata.type.map!.fields].filter(([name]) => !unowned.has(name))
+      map.fields.set('metadata', {
+        ...metadata,
+        type: { map: { ...metadata.type.map!, fields: new Map(kept) } },
+        zero: {},
+      })
+    }
+    out = { map }
+    ownable.set(type, out)
+  }
+  return out
+}
+
+const status = fieldPaths('status')
+const spec = fieldPaths('spec')
+/** Upstream's reset fields where a kind says nothing else: the endpoints of spec and status keep to themselves. */
+export function defaultResetFields(hasStatus: boolean, subresource: string | undefined): FieldsV1 {
+  if (subresource === 'status') return spec
+  return hasStatus ? status : noFields
+}

@@ -1,0 +1,14 @@
+import { openApiSchema } from '../../../openapi/schemas.ts'
+import { hasStructType, structType, zeroValue } from '../../../openapi/types.ts'
+import { type Type, TypeCompiler } from './schema.ts'
+
+const compiler = new TypeCompiler({
+  schema: openApiSchema,
+  zeroValue(type, name) {
+    const field = hasStructType(type) ? structType(type).byName.get(name) : undefined
+    return field?.always ? zeroValue(field.type) : undefined
+  },
+})
+
+/** The type of a built-in kind, by its OpenAPI name. */
+export const builtInType = (schema: string): Type => compiler.named(schema)

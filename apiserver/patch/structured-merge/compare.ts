@@ -1,0 +1,148 @@
+import { type FieldsV1, leaf, noFields } from './fields.ts'
+import { itemElement } from './path-element.ts'
+import type { ListType, MapType, Type } from './schema.ts'
+import { equals, formOf, isBare, isMap, type JsonMap, own } from './values.ts'
+
+/** What became of an object's fields. */
+export interface Comparison {
+  added: FieldsV1
+  modified: FieldsV1
+  removed: FieldsV1
+}
+type Change = keyof Comparison
+type Node = { [change in Change]?: Record<string, FieldsV1> | undefined }
+
+/** Two objects of one type, field by field. */
+export function compare(type: Type, before: JsonMap, after: JsonMap): Comparison {
+  const node: Node = {}
+  compareMaps(type.map!, before, after, node)
+  return { added: node.added ?? noFields, modified: node.modified ?? noFields, removed: node.removed ?? noFields }
+}
+
+/** Everything of a value that only one side has, members and parents alike. */
+function whole(type: Type, value: unknown): FieldsV1 {
+  const form = formOf(type, value)
+  if (form === 'scalar' || isBare(value)) return leaf
+  if (form === 'map') {
+    const map = type.map!
+    if (map.atomic || !isMap(value)) return leaf
+    const out: Record<string, FieldsV1> = { '.': leaf }
+    for (const key in value) {
+      const field = map.fields.get(key)
+      const childType = field?.type ?? map.element
+      if (childType) out[field?.element ?? `f:${key}`] = whole(childType, value[key])
+    }
+    return out
+  }
+  const list = type.list!
+  if (list.atomic || !Array.isArray(value)) return leaf
+  const out: Record<string, FieldsV1> = { '.': leaf }
+  for (const [element, items] of itemsByElement(list, value)) {
+    out[element] = items.length === 1 ? whole(list.element, items[0]) : leaf
+  }
+  return out
+}
+
+/** What changed below and at a value both sides have. */
+function compareValues(type: Type, before: unknown, after: unknown): Node | undefined {
+  if (before === after) return undefined
+  const node: Node = {}
+  const form = formOf(type, after, before)
+  if (form !== formOf(type, before, after)) {
+    // A value of unknown shape took another form: what was below is gone, what is below is new.
+    if (!isBare(before) && typeof before === 'object') assign(node, 'removed', childrenOf(whole(type, before)))
+    if (!isBare(after) && typeof after === 'object') assign(node, 'added', childrenOf(whole(type, after)))
+    assign(node, 'modified', { '.': leaf })
+    return node
+  }
+  const atomic = form === 'scalar' || (form === 'list' ? type.list!.atomic : type.map!.atomic)
+  if (atomic || (isBare(before) && isBare(after))) {
+    return equals(before, after) ? undefined : { modified: { '.': leaf } }
+  }
+  if (form === 'list') {
+    compareLists(type.list!, Array.isArray(before) ? before : [], Array.isArray(after) ? after : [], node)
+  } else {
+    compareMaps(type.map!, isMap(before) ? before : {}, isMap(after) ? after : {}, node)
+  }
+  return node
+}
+
+function compareMaps(type: MapType, before: JsonMap, after: JsonMap, node: Node): void {
+  for (const key in after) {
+    const field = type.fields.get(key)
+    const childType = field?.type ?? type.element
+    if (!childType) continue
+    const had = own(before, key)
+    compareChild(node, field?.element ?? `f:${key}`, childType, had === undefined ? field?.zero : had, after[key])
+  }
+  for (const key in before) {
+    if (Object.hasOwn(after, key)) continue
+    const field = type.fields.get(key)
+    const childType = field?.type ?? type.element
+    if (childType) compareChild(node, field?.element ?? `f:${key}`, childType, before[key], field?.zero)
+  }
+}
+
+function compareChild(node: Node, element: string, type: Type, before: unknown, after: unknown): void {
+  if (before === undefined) {
+    if (after !== undefined) set(node, 'added', element, whole(type, after))
+  } else if (after === undefined) {
+    set(node, 'removed', element, whole(type, before))
+  } else {
+    const below = compareValues(type, before, after)
+    if (!below) return
+    if (below.added) set(node, 'added', element, below.added)
+    if (below.modified) set(node, 'modified', element, onlyItself(below.modified) ? leaf : below.modified)
+    if (below.removed) set(node, 'removed', element, below.removed)
+  }
+}
+
+function compareLists(type: ListType, before: unknown[], after: unknown[], node: Node): void {
+  const had = itemsByElement(type, before)
+  const has = itemsByElement(type, after)
+  for (const [element, items] of has) compareItems(type, element, had.get(element) ?? [], items, node)
+  for (const [element, items] of had) if (!has.has(element)) compareItems(type, element, items, [], node)
+}
+
+/** Items with one key: normally one on each side; duplicates count as one atomic value. */
+function compareItems(type: ListType, element: string, before: unknown[], after: unknown[], node: Node): void {
+  if (before.length <= 1 && after.length <= 1) {
+    compareChild(node, element, type.element, before[0], after[0])
+  } else if (before.length >= 2 && after.length >= 2) {
+    if (!equals(before, after)) set(node, 'modified', element, leaf)
+  } else if (before.length >= 2) {
+    if (after.length > 0) set(node, 'added', element, whole(type.element, after[0]))
+    set(node, 'removed', element, leaf)
+  } else {
+    if (before.length > 0) set(node, 'removed', element, whole(type.element, before[0]))
+    set(node, 'added', element, leaf)
+  }
+}
+
+export function itemsByElement(type: ListType, items: unknown[]): Map<string, unknown[]> {
+  const out = new Map<string, unknown[]>()
+  for (const item of items) {
+    const element = itemElement(type, item)
+    const same = out.get(element)
+    if (same) same.push(item)
+    else out.set(element, [item])
+  }
+  return out
+}
+
+function set(node: Node, change: Change, element: string, below: FieldsV1): void {
+  const fields = node[change]
+  if (fields) fields[element] = below
+  else node[change] = { [element]: below }
+}
+function assign(node: Node, change: Change, fields: Record<string, FieldsV1>): void {
+  if (!isBare(fields)) node[change] = fields
+}
+function childrenOf(fields: FieldsV1): Record<string, FieldsV1> {
+  const { '.': _, ...rest } = fields
+  return rest
+}
+function onlyItself(fields: FieldsV1): boolean {
+  for (const element in fields) if (element !== '.') return false
+  return true
+}

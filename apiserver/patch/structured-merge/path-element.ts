@@ -1,0 +1,62 @@
+import type { ListType, MapType } from './schema.ts'
+
+/** One step of a field path, as `fieldsV1` writes it: `f:name`, `k:{"name":"a"}`, `v:"x"`. */
+export type PathElement = string
+
+/** Why a list item has no place in a set of fields. */
+export class ItemError extends Error {}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** What identifies an item of an associative list: its keys (absent ones by their default), or its value. */
+export function itemElement(list: ListType, item: unknown): PathElement {
+  if (list.keys.length === 0) return setElement(item)
+  if (item === null) throw new ItemError('associative list with keys may not have a null element')
+  if (!isObject(item)) throw new ItemError('associative list with keys may not have non-map elements')
+  let out = ''
+  for (const key of list.keys) {
+    const value = key in item ? item[key] : keyDefault(list.element.map, key)
+    if (value !== undefined) out += `${out === '' ? 'k:{' : ','}"${key}":${goJson(value)}`
+  }
+  if (out === '') {
+    const keys = list.keys.map((key) => JSON.stringify(key)).join(' ')
+    throw new ItemError(
+      `associative list with keys has an element that omits all key fields [${keys}] (and doesn't have default values for any key fields)`,
+    )
+  }
+  return `${out}}`
+}
+
+function setElement(item: unknown): PathElement {
+  if (item === null) throw new ItemError("associative list without keys has an element that's an explicit null")
+  if (Array.isArray(item)) throw new ItemError('not supported: associative list with lists as elements')
+  if (typeof item === 'object') throw new ItemError("associative list without keys has an element that's a map type")
+  return `v:${goJson(item)}`
+}
+
+const keyDefault = (map: MapType | undefined, key: string): unknown => map?.fields.get(key)?.default
+
+const unsafe = /[<>&\u2028\u2029]/
+const unsafeAll = /[<>&\u2028\u2029]/g
+/** JSON as Go's encoder writes it, which keeps text safe inside HTML. */
+export function goJson(value: unknown): string {
+  const text = JSON.stringify(value)
+  return unsafe.test(text)
+    ? text.replace(unsafeAll, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    : text
+}
+
+/** As messages show an element: `.name`, `[name="a",port=80]`, `[="x"]`. */
+export function printElement(element: PathElement): string {
+  const text = element.slice(2)
+  if (element.startsWith('f:')) return `.${text}`
+  if (element.startsWith('v:')) return `[=${text}]`
+  if (element.startsWith('i:')) return `[${text}]`
+  const keys = JSON.parse(text) as Record<string, unknown>
+  return `[${Object.keys(keys)
+    .sort()
+    .map((key) => `${key}=${JSON.stringify(keys[key])}`)
+    .join(',')}]`
+}
+export const printPath = (path: PathElement[]): string => path.map(printElement).join('')

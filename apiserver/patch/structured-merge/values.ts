@@ -1,0 +1,64 @@
+import type { Type } from './schema.ts'
+
+export type JsonMap = Record<string, unknown>
+
+export const isMap = (value: unknown): value is JsonMap =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A key of a map that clients name: `constructor` is a key like any other. */
+export const own = (map: JsonMap, key: string): unknown => (Object.hasOwn(map, key) ? map[key] : undefined)
+/** `__proto__` stays a key. */
+export function put(map: JsonMap, key: string, value: unknown): void {
+  if (key !== '__proto__') map[key] = value
+  else Object.defineProperty(map, key, { value, enumerable: true, configurable: true, writable: true })
+}
+
+export function isEmptyMap(value: JsonMap): boolean {
+  for (const _ in value) return false
+  return true
+}
+/** Absent, null, {} or []: what has nothing below it. */
+export const isBare = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  (Array.isArray(value) ? value.length === 0 : isMap(value) && isEmptyMap(value))
+
+export type Form = 'scalar' | 'list' | 'map'
+/** Which of the type's forms a value has; null and absent take the form of what they are compared with, else the type's first. */
+export function formOf(type: Type, value: unknown, other?: unknown): Form {
+  const decisive = value ?? other
+  if (decisive !== undefined && decisive !== null) {
+    if (Array.isArray(decisive)) {
+      if (type.list) return 'list'
+    } else if (typeof decisive === 'object') {
+      if (type.map) return 'map'
+    } else if (type.scalar) return 'scalar'
+  }
+  return type.map ? 'map' : type.scalar ? 'scalar' : 'list'
+}
+
+export function equals(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => equals(item, b[index]))
+  }
+  if (Array.isArray(b)) return false
+  const left = a as JsonMap
+  const right = b as JsonMap
+  let size = 0
+  for (const key in left) {
+    if (!Object.hasOwn(right, key) || !equals(left[key], right[key])) return false
+    size++
+  }
+  for (const _ in right) size--
+  return size === 0
+}
+
+export function copy<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(copy) as T
+  const out: JsonMap = {}
+  for (const key in value) put(out, key, copy(value[key]))
+  return out as T
+}

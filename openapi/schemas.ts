@@ -1,0 +1,39 @@
+/** The generated component schemas, with patch and list markers: parsed at the first question. */
+import { readFileSync } from 'node:fs'
+
+/** As much of an OpenAPI 3 schema as merging and explaining need. */
+export interface OpenApiSchema {
+  type?: string
+  format?: string
+  default?: unknown
+  properties?: Record<string, OpenApiSchema>
+  additionalProperties?: OpenApiSchema | boolean
+  items?: OpenApiSchema
+  allOf?: { $ref?: string }[]
+  oneOf?: unknown[]
+  $ref?: string
+  'x-kubernetes-list-type'?: string
+  'x-kubernetes-list-map-keys'?: string[]
+  'x-kubernetes-map-type'?: string
+  'x-kubernetes-patch-strategy'?: string
+  'x-kubernetes-patch-merge-key'?: string
+  'x-kubernetes-int-or-string'?: boolean
+  'x-kubernetes-preserve-unknown-fields'?: boolean
+}
+
+let schemas: Record<string, OpenApiSchema> | undefined
+
+/** By OpenAPI name, e.g. `io.k8s.api.core.v1.Pod`. */
+export function openApiSchema(name: string): OpenApiSchema | undefined {
+  schemas ??= JSON.parse(readFileSync(new URL('data/schemas.json', import.meta.url), 'utf8')) as Record<
+    string,
+    OpenApiSchema
+  >
+  return schemas[name]
+}
+
+/** Name of the schema a property refers to. */
+export function referredSchema(schema: OpenApiSchema): string | undefined {
+  const reference = schema.$ref ?? schema.allOf?.[0]?.$ref
+  return reference?.slice(reference.lastIndexOf('/') + 1)
+}
