@@ -22,6 +22,8 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
   columns?: Column[]
   /** One cell per column. `nowMs` is the clock's, for ages. */
   cells?(object: T, nowMs: number): unknown[]
+  /** Conditions of a Table's row, e.g. that a pod has completed. */
+  rowConditions?(object: T): RowCondition[]
   /** Field selectors besides metadata.name and metadata.namespace; a value is always a string. */
   selectableFields?: Record<string, (object: T) => string>
   /** `status: true`: has a status subresource, so that main writes keep the old status, and status writes the old spec. */
@@ -31,6 +33,13 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
   strategy: Strategy<T>
   /** A complete, valid manifest: the data-driven tests create, patch and delete it. */
   example: T
+}
+
+export interface RowCondition {
+  type: string
+  status: string
+  reason: string
+  message: string
 }
 
 /** The least that a kind's type must have. */
@@ -78,6 +87,11 @@ export interface FeatureGates {
 export interface Strategy<T extends Stored = KubeObject> {
   /** Fills in what the client left out; runs on every decoded body and patch result, before validation. */
   applyDefaults?(object: T, context: StrategyContext): void
+  /**
+   * Takes what is scarce (addresses, ports) for a create (`old` undefined) or update, before anything is prepared or validated.
+   * Errors end the request at once.
+   */
+  begin?(object: T, old: T | undefined, errors: FieldErrors, context: StrategyContext): void
   /** Before validation of a create: clears or sets what the server owns (e.g. status). */
   prepareForCreate?(object: T, context: StrategyContext): void
   prepareForUpdate?(object: T, old: T, context: StrategyContext): void

@@ -5,7 +5,8 @@ import { event } from './event.ts'
 import { lease } from './lease.ts'
 import { namespace } from './namespace.ts'
 import { node } from './node.ts'
+import { pod } from './pod.ts'
 import { secret } from './secret.ts'
 import { serviceaccount } from './serviceaccount.ts'
 
-export const resources: ResourceDefinition[] = [configmap, event, namespace, node, secret, serviceaccount, lease]
+export const resources: ResourceDefinition[] = [configmap, event, namespace, node, pod, secret, serviceaccount, lease]

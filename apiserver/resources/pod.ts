@@ -1,0 +1,84 @@
+import type { Pod } from '../../shared/api/types.ts'
+import { resource } from '../registry/resource-definition.ts'
+import { deepEqual } from './deep-equal.ts'
+import { podCells, podColumns, podRowConditions } from './pod/cells.ts'
+import { defaultPodOnly, defaultPodSpec } from './pod/defaults.ts'
+import { dropDisabledFields } from './pod/gated-fields.ts'
+import { gracePeriodSeconds } from './pod/graceful-delete.ts'
+import { qosClass } from './pod/qos.ts'
+
+export const pod = resource<Pod>({
+  group: '',
+  version: 'v1',
+  kind: 'Pod',
+  plural: 'pods',
+  singular: 'pod',
+  namespaced: true,
+  shortNames: ['po'],
+  categories: ['all'],
+  schema: 'io.k8s.api.core.v1.Pod',
+  columns: podColumns,
+  cells: podCells,
+  rowConditions: podRowConditions,
+  selectableFields: {
+    'spec.nodeName': ({ spec }) => spec.nodeName ?? '',
+    'spec.host': ({ spec }) => spec.nodeName ?? '',
+    'spec.restartPolicy': ({ spec }) => spec.restartPolicy ?? '',
+    'spec.schedulerName': ({ spec }) => spec.schedulerName ?? '',
+    'spec.serviceAccountName': ({ spec }) => spec.serviceAccountName ?? '',
+    'spec.hostNetwork': ({ spec }) => String(spec.hostNetwork ?? false),
+    'status.phase': ({ status }) => status?.phase ?? '',
+    'status.podIP': ({ status }) => status?.podIP ?? status?.podIPs?.[0]?.ip ?? '',
+    'status.podIPs': ({ status }) => status?.podIPs?.map(({ ip }) => ip).join(',') ?? status?.podIP ?? '',
+    'status.nominatedNodeName': ({ status }) => status?.nominatedNodeName ?? '',
+  },
+  subresources: { status: true },
+  extraSubresources: [
+    { name: 'attach', kind: 'PodAttachOptions', verbs: ['create', 'get'] },
+    { name: 'binding', kind: 'Binding', verbs: ['create'] },
+    { name: 'ephemeralcontainers', kind: 'Pod', verbs: ['get', 'patch', 'update'] },
+    { name: 'eviction', group: 'policy', version: 'v1', kind: 'Eviction', verbs: ['create'] },
+    { name: 'exec', kind: 'PodExecOptions', verbs: ['create', 'get'] },
+    { name: 'log', kind: 'Pod', verbs: ['get'] },
+    { name: 'portforward', kind: 'PodPortForwardOptions', verbs: ['create', 'get'] },
+    { name: 'proxy', kind: 'PodProxyOptions', verbs: ['create', 'delete', 'get', 'patch', 'update'] },
+    { name: 'resize', kind: 'Pod', verbs: ['get', 'patch', 'update'] },
+  ],
+  strategy: {
+    applyDefaults({ spec }) {
+      defaultPodSpec(spec)
+      defaultPodOnly(spec)
+    },
+    prepareForCreate(object, { featureGates }) {
+      dropDisabledFields(object.spec, undefined, featureGates)
+      object.status = { phase: 'Pending', qosClass: qosClass(object.spec) }
+      if (object.spec.schedulingGates?.length) {
+        object.status.conditions = [
+          {
+            type: 'PodScheduled',
+            status: 'False',
+            reason: 'SchedulingGated',
+            message: 'Scheduling is blocked due to non-empty scheduling gates',
+            observedGeneration: 1,
+          },
+        ]
+      }
+    },
+    prepareForUpdate(object, old, { subresource, featureGates }) {
+      dropDisabledFields(object.spec, old.spec, featureGates)
+      if (subresource === 'status') {
+        object.metadata.ownerReferences = old.metadata.ownerReferences
+        object.metadata.deletionTimestamp = old.metadata.deletionTimestamp
+      }
+    },
+    checkGracefulDelete: gracePeriodSeconds,
+    generation: { changed: (object, old) => !deepEqual(object.spec, old.spec) },
+    returnsDeletedObject: true,
+  },
+  example: {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web' },
+    spec: { containers: [{ name: 'web', image: 'busybox:1.37', command: ['sleep', '3600'] }] },
+  },
+})

@@ -1,0 +1,108 @@
+/** Defaults of a pod's spec; those of containers and volumes hold in templates of workloads too. */
+import type { Container, HTTPGetAction, PodSpec, Probe } from '../../../shared/api/types.ts'
+
+export function defaultPodSpec(spec: PodSpec): void {
+  spec.restartPolicy ||= 'Always'
+  spec.terminationGracePeriodSeconds ??= 30
+  spec.dnsPolicy ||= 'ClusterFirst'
+  spec.schedulerName ||= 'default-scheduler'
+  spec.securityContext ??= {}
+  for (const container of allContainers(spec)) defaultContainer(container)
+  for (const volume of spec.volumes ?? []) defaultVolume(volume)
+}
+
+/** What only a pod gets, not the template of a workload. */
+export function defaultPodOnly(spec: PodSpec): void {
+  spec.enableServiceLinks ??= true
+  for (const { resources } of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
+    if (!resources?.limits) continue
+    const requests = { ...resources.requests }
+    for (const [name, limit] of Object.entries(resources.limits)) requests[name] ??= limit
+    if (Object.keys(requests).length > 0) resources.requests = requests
+  }
+  if (!spec.hostNetwork) return
+  for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
+    for (const port of container.ports ?? []) port.hostPort ||= port.containerPort
+  }
+}
+
+export const allContainers = (spec: PodSpec): Container[] => [
+  ...(spec.initContainers ?? []),
+  ...(spec.containers ?? []),
+  ...((spec.ephemeralContainers ?? []) as unknown as Container[]),
+]
+
+function defaultContainer(container: Container): void {
+  container.imagePullPolicy ||= pullPolicy(container.image ?? '')
+  container.terminationMessagePath ||= '/dev/termination-log'
+  container.terminationMessagePolicy ||= 'File'
+  for (const port of container.ports ?? []) port.protocol ||= 'TCP'
+  for (const { valueFrom } of container.env ?? []) {
+    if (valueFrom?.fieldRef) valueFrom.fieldRef.apiVersion ||= 'v1'
+    if (valueFrom?.fileKeyRef) valueFrom.fileKeyRef.optional ??= false
+  }
+  for (const probe of [container.livenessProbe, container.readinessProbe, container.startupProbe]) {
+    if (probe) defaultProbe(probe)
+  }
+  for (const handler of [container.lifecycle?.postStart, container.lifecycle?.preStop]) {
+    if (handler?.httpGet) defaultHttpGet(handler.httpGet)
+  }
+}
+
+function defaultProbe(probe: Probe): void {
+  probe.timeoutSeconds ||= 1
+  probe.periodSeconds ||= 10
+  probe.successThreshold ||= 1
+  probe.failureThreshold ||= 3
+  if (probe.httpGet) defaultHttpGet(probe.httpGet)
+  if (probe.grpc) probe.grpc.service ??= ''
+}
+
+function defaultHttpGet(action: HTTPGetAction): void {
+  action.path ||= '/'
+  action.scheme ||= 'HTTP'
+}
+
+/** `latest` or no tag at all: look each time. */
+export function pullPolicy(image: string): string {
+  const [beforeDigest = '', digest] = image.split('@')
+  if (digest !== undefined) return 'IfNotPresent'
+  const tag = /:([^/:]+)$/.exec(beforeDigest)?.[1]
+  return tag === undefined || tag === 'latest' ? 'Always' : 'IfNotPresent'
+}
+
+type Volume = NonNullable<PodSpec['volumes']>[number]
+/** 0644. */
+const DEFAULT_MODE = 420
+
+function defaultVolume(volume: Volume): void {
+  if (Object.keys(volume).every((member) => member === 'name')) volume.emptyDir = {}
+  for (const source of [volume.secret, volume.configMap, volume.downwardAPI, volume.projected]) {
+    if (source) source.defaultMode ??= DEFAULT_MODE
+  }
+  for (const item of volume.downwardAPI?.items ?? []) if (item.fieldRef) item.fieldRef.apiVersion ||= 'v1'
+  for (const source of volume.projected?.sources ?? []) {
+    if (source.serviceAccountToken) source.serviceAccountToken.expirationSeconds ??= 3600
+    for (const item of source.downwardAPI?.items ?? []) if (item.fieldRef) item.fieldRef.apiVersion ||= 'v1'
+  }
+  if (volume.hostPath) volume.hostPath.type ??= ''
+  if (volume.image) volume.image.pullPolicy ||= pullPolicy(volume.image.reference ?? '')
+  const template = volume.ephemeral?.volumeClaimTemplate?.spec
+  if (template) template.volumeMode ??= 'Filesystem'
+  if (volume.iscsi) volume.iscsi.iscsiInterface ||= 'default'
+  if (volume.rbd) {
+    volume.rbd.pool ||= 'rbd'
+    volume.rbd.user ||= 'admin'
+    volume.rbd.keyring ||= '/etc/ceph/keyring'
+  }
+  if (volume.scaleIO) {
+    volume.scaleIO.storageMode ||= 'ThinProvisioned'
+    volume.scaleIO.fsType ||= 'xfs'
+  }
+  if (volume.azureDisk) {
+    volume.azureDisk.cachingMode ??= 'ReadWrite'
+    volume.azureDisk.kind ??= 'Shared'
+    volume.azureDisk.fsType ??= 'ext4'
+    volume.azureDisk.readOnly ??= false
+  }
+}

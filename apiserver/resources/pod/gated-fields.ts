@@ -1,0 +1,50 @@
+/** Fields behind a feature gate that is off vanish on write, unless the stored object uses them already. */
+import type { Container, PodSpec } from '../../../shared/api/types.ts'
+import type { FeatureGates } from '../../registry/resource-definition.ts'
+import { allContainers } from './defaults.ts'
+
+interface GatedField {
+  gate: string
+  inUse(spec: PodSpec): boolean
+  drop(spec: PodSpec): void
+}
+
+const probes = ({ livenessProbe, readinessProbe, startupProbe }: Container) =>
+  [livenessProbe, readinessProbe, startupProbe].filter((probe) => probe !== undefined)
+
+const gatedFields: GatedField[] = [
+  {
+    gate: 'PodTerminationReason',
+    inUse: (spec) => allContainers(spec).some(({ lifecycle }) => lifecycle?.preStop?.reasonDelivery !== undefined),
+    drop(spec) {
+      for (const { lifecycle } of allContainers(spec)) delete lifecycle?.preStop?.reasonDelivery
+    },
+  },
+  {
+    gate: 'ProbeTerminationGracePeriod',
+    inUse: (spec) =>
+      allContainers(spec).some((container) =>
+        probes(container).some(({ terminationGracePeriodSeconds }) => terminationGracePeriodSeconds !== undefined),
+      ),
+    drop(spec) {
+      for (const container of allContainers(spec)) {
+        for (const probe of probes(container)) delete probe.terminationGracePeriodSeconds
+      }
+    },
+  },
+  {
+    gate: 'ContainerStopSignals',
+    inUse: (spec) => allContainers(spec).some(({ lifecycle }) => lifecycle?.stopSignal !== undefined),
+    drop(spec) {
+      for (const { lifecycle } of allContainers(spec)) delete lifecycle?.stopSignal
+    },
+  },
+]
+
+export function dropDisabledFields(spec: PodSpec, old: PodSpec | undefined, featureGates: FeatureGates): void {
+  for (const { gate, inUse, drop } of gatedFields) {
+    if (featureGates.enabled(gate)) continue
+    if (old && inUse(old)) continue
+    drop(spec)
+  }
+}
