@@ -30,6 +30,8 @@ import { createProber } from './prober/prober.ts'
 import type { ContainerRuntime } from './runtime/container-runtime.ts'
 import { createPodStatuses } from './status/pod-statuses.ts'
 import { createStatusManager, type StatusManager } from './status/status-manager.ts'
+import { createVolumeManager } from './volumes/volume-manager.ts'
+import { createVolumeSources } from './volumes/volume-sources.ts'
 
 export interface KubeletOptions {
   client: Client
@@ -121,6 +123,12 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     onTold: prober.statusTold,
     hostIP: nodeIP,
   })
+  const volumes = createVolumeManager({
+    clock,
+    events,
+    sources: createVolumeSources({ client, environment: sources, podIP: (pod) => pod.status?.podIP ?? '' }),
+    podDir: (podUid) => podDir(rootDir, podUid),
+  })
   const hooks = createHookRunner(runtime, actions)
   const killContainer = createKillContainer({
     runtime,
@@ -159,8 +167,9 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       killPod,
       killContainer,
       startContainer,
-      mountVolumes: async (pod) => {
+      mountVolumes(pod, signal) {
         mkdirSync(podDir(rootDir, pod.metadata.uid ?? ''), { recursive: true })
+        return volumes.mount(pod, signal)
       },
       addProbes: prober.add,
     }),
@@ -183,6 +192,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     const uid = pod.metadata.uid ?? ''
     manager.forget(uid)
     reasons.forget(uid)
+    volumes.forget(uid)
     backoff.forget(`${uid}_`)
     for (const { id } of (await cache.pod(uid)).sandboxes) await runtime.removeSandbox(id)
     await rm(podDir(rootDir, uid), { recursive: true, force: true })

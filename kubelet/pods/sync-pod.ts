@@ -86,7 +86,12 @@ export function createSyncPod(options: SyncPodOptions) {
     const before = await options.cache.pod(uidOf(pod))
     const status = statuses.write(pod, before)
     if (isTerminalPhase(status.phase)) return { ended: true }
-    await options.mountVolumes(pod, signal)
+    try {
+      await options.mountVolumes(pod, signal)
+    } catch (error) {
+      if (signal.aborted) return { ended: false }
+      throw error
+    }
     options.addProbes(pod)
 
     const actions = computePodActions(pod, before, options.verdicts)

@@ -1,0 +1,110 @@
+import { chmodSync, mkdirSync } from 'node:fs'
+import path from 'node:path'
+import type { Pod } from '../../shared/api/types.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { toTime } from '../../shared/clock/timestamp.ts'
+import type { EventRecorder } from '../events/event-recorder.ts'
+import { allContainers } from '../pods/container-kinds.ts'
+import { writeAtomically } from './atomic-writer.ts'
+import { checkHostPath } from './host-path.ts'
+import { type Volume, type VolumeSources, volumePayload } from './volume-payload.ts'
+
+/** The directories behind a pod's volumes. */
+export interface VolumeManager {
+  /** Resolves when all volumes that a container mounts stand. Tries again by itself; rejects when `signal` aborts, or after two minutes. */
+  mount(pod: Pod, signal: AbortSignal): Promise<void>
+  /** Where a volume is on this machine. */
+  path(pod: Pod, volume: Volume): string
+  forget(podUid: string): void
+}
+export interface VolumeManagerOptions {
+  clock: Clock
+  events: EventRecorder
+  sources: VolumeSources
+  podDir(podUid: string): string
+}
+
+const FIRST_RETRY_MS = 500
+const MAX_RETRY_MS = 122_000
+const GIVE_UP_MS = 123_000
+/** Contents that stand are read again not more often than this. */
+const REFRESH_MS = 60_000
+
+export function createVolumeManager(options: VolumeManagerOptions): VolumeManager {
+  const { clock, events, sources } = options
+  const standing = new Map<string, number>()
+
+  function volumePath(pod: Pod, volume: Volume): string {
+    if (volume.hostPath) return volume.hostPath.path
+    const plugin = PLUGINS.find(({ field }) => volume[field] !== undefined)?.dir ?? 'empty-dir'
+    return path.join(options.podDir(pod.metadata.uid ?? ''), 'volumes', `kubernetes.io~${plugin}`, volume.name)
+  }
+
+  async function setUp(pod: Pod, volume: Volume): Promise<void> {
+    if (volume.hostPath) {
+      checkHostPath(volume.hostPath.path, volume.hostPath.type)
+      return
+    }
+    const dir = volumePath(pod, volume)
+    const payload = await volumePayload(pod, volume, sources)
+    if (payload) writeAtomically(dir, payload, toTime(clock.now()).replace(/\W/g, '_'))
+    else {
+      mkdirSync(dir, { recursive: true })
+      if (volume.emptyDir) chmodSync(dir, 0o777)
+    }
+  }
+
+  async function untilSetUp(pod: Pod, volume: Volume, signal: AbortSignal): Promise<void> {
+    const key = `${pod.metadata.uid}/${volume.name}`
+    const stoodAtMs = standing.get(key)
+    if (stoodAtMs !== undefined && clock.monotonic() - stoodAtMs < REFRESH_MS) return
+    const startedMs = clock.monotonic()
+    for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(MAX_RETRY_MS, waitMs * 2)) {
+      try {
+        await setUp(pod, volume)
+        standing.set(key, clock.monotonic())
+        return
+      } catch (error) {
+        const why = error instanceof Error ? error.message : String(error)
+        const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${why}`
+        events.podEvent(pod, undefined, 'Warning', 'FailedMount', message)
+        // What stood once goes on standing, with what it had.
+        if (stoodAtMs !== undefined) return
+        if (clock.monotonic() - startedMs > GIVE_UP_MS) throw error
+        await clock.sleep(waitMs, { signal })
+      }
+    }
+  }
+
+  return {
+    path: volumePath,
+    async mount(pod, signal) {
+      const mounted = new Set(
+        allContainers(pod.spec).flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)),
+      )
+      const volumes = (pod.spec.volumes ?? []).filter(({ name }) => mounted.has(name))
+      try {
+        await Promise.all(volumes.map((volume) => untilSetUp(pod, volume, signal)))
+      } catch (error) {
+        if (!signal.aborted) {
+          const open = volumes
+            .filter(({ name }) => !standing.has(`${pod.metadata.uid}/${name}`))
+            .map(({ name }) => name)
+          const message = `Unable to attach or mount volumes: unmounted volumes=[${open.join(' ')}], unattached volumes=[], failed to process volumes=[]: context deadline exceeded`
+          events.podEvent(pod, undefined, 'Warning', 'FailedMount', message)
+        }
+        throw error
+      }
+    },
+    forget(podUid) {
+      for (const key of standing.keys()) if (key.startsWith(`${podUid}/`)) standing.delete(key)
+    },
+  }
+}
+
+const PLUGINS = [
+  { field: 'configMap', dir: 'configmap' },
+  { field: 'secret', dir: 'secret' },
+  { field: 'projected', dir: 'projected' },
+  { field: 'downwardAPI', dir: 'downward-api' },
+] as const

@@ -1,0 +1,95 @@
+import type { Container, Pod, PodSpec } from '../../shared/api/types.ts'
+import { fieldValue, type NodeAllocatable, type ResourceFieldRef, resourceFieldValue } from '../pods/field-values.ts'
+import type { Payload } from './atomic-writer.ts'
+
+export type Volume = NonNullable<PodSpec['volumes']>[number]
+type Projection = NonNullable<NonNullable<Volume['projected']>['sources']>[number]
+type Item = { key: string; path: string; mode?: number }
+interface DownwardItem {
+  path: string
+  mode?: number
+  fieldRef?: { fieldPath: string }
+  resourceFieldRef?: ResourceFieldRef
+}
+
+/** Where the contents of volumes come from. */
+export interface VolumeSources {
+  configMap(namespace: string, name: string): Promise<ConfigData | undefined>
+  secret(namespace: string, name: string): Promise<ConfigData | undefined>
+  /** Undefined where the API server gives out no tokens. */
+  token(pod: Pod, request: { audience?: string; expirationSeconds?: number }): Promise<string | undefined>
+  allocatable(): NodeAllocatable
+  addresses(pod: Pod): { podIP: string; hostIP: string }
+}
+export type ConfigData = Map<string, Buffer>
+/** A volume that cannot be set up now; the message is told by an event. */
+export class VolumeError extends Error {}
+
+const DEFAULT_MODE = 0o644
+
+/** The files of a configMap, secret, downwardAPI or projected volume; undefined for other kinds. */
+export async function volumePayload(pod: Pod, volume: Volume, sources: VolumeSources): Promise<Payload | undefined> {
+  const { configMap, secret, downwardAPI, projected } = volume
+  const payload: Payload = new Map()
+  const modeOf = (source: { defaultMode?: number }) => source.defaultMode ?? DEFAULT_MODE
+  if (configMap) await addConfig(pod, 'configmap', configMap, { payload, mode: modeOf(configMap), sources })
+  else if (secret) {
+    const named = { ...secret, name: secret.secretName }
+    await addConfig(pod, 'secret', named, { payload, mode: modeOf(secret), sources })
+  } else if (downwardAPI) addDownward(pod, downwardAPI.items, { payload, mode: modeOf(downwardAPI), sources })
+  else if (projected) {
+    const target = { payload, mode: modeOf(projected), sources }
+    for (const source of projected.sources ?? []) await addProjection(pod, source, target)
+  } else return undefined
+  return payload
+}
+
+interface Target {
+  payload: Payload
+  mode: number
+  sources: VolumeSources
+}
+
+async function addProjection(pod: Pod, source: Projection, target: Target): Promise<void> {
+  if (source.configMap) await addConfig(pod, 'configmap', source.configMap, target)
+  if (source.secret) await addConfig(pod, 'secret', source.secret, target)
+  if (source.downwardAPI) addDownward(pod, source.downwardAPI.items, target)
+  if (source.serviceAccountToken) {
+    const { path, ...request } = source.serviceAccountToken
+    const token = await target.sources.token(pod, request)
+    if (token !== undefined) target.payload.set(path, { data: Buffer.from(token), mode: target.mode })
+  }
+}
+
+async function addConfig(
+  pod: Pod,
+  kind: 'configmap' | 'secret',
+  source: { name?: string; items?: Item[]; optional?: boolean },
+  { payload, mode, sources }: Target,
+): Promise<void> {
+  const { namespace = '' } = pod.metadata
+  const { name = '', items, optional } = source
+  const data = await (kind === 'configmap' ? sources.configMap(namespace, name) : sources.secret(namespace, name))
+  if (!data) {
+    if (optional) return
+    throw new VolumeError(`${kind} "${name}" not found`)
+  }
+  if (!items) for (const [key, value] of data) payload.set(key, { data: value, mode })
+  for (const item of items ?? []) {
+    const value = data.get(item.key)
+    if (value) payload.set(item.path, { data: value, mode: item.mode ?? mode })
+    else if (!optional)
+      throw new VolumeError(`references non-existent ${kind === 'configmap' ? 'config' : 'secret'} key: ${item.key}`)
+  }
+}
+
+function addDownward(pod: Pod, items: DownwardItem[] = [], { payload, mode, sources }: Target): void {
+  for (const item of items) {
+    const text = item.fieldRef
+      ? fieldValue(pod, item.fieldRef.fieldPath, sources.addresses(pod))
+      : item.resourceFieldRef
+        ? resourceFieldValue(pod, pod.spec.containers[0] as Container, item.resourceFieldRef, sources.allocatable())
+        : ''
+    payload.set(item.path, { data: Buffer.from(text), mode: item.mode ?? mode })
+  }
+}
