@@ -23,7 +23,7 @@ export type Values<Table extends Options> = {
   [Name in keyof Table]: Table[Name] extends Option<infer Value> ? Value : never
 }
 
-export function option<Value>(type: OptionType<Value>, settings: Omit<Option<Value>, 'type'>): Option<Value> {
+export function option<Value>(type: OptionType<Value>, settings: NoInfer<Omit<Option<Value>, 'type'>>): Option<Value> {
   return { type, ...settings }
 }
 

@@ -1,0 +1,85 @@
+import { startControllers } from '../controllers/index.ts'
+import type { Client } from '../shared/client/client.ts'
+import type { Clock } from '../shared/clock/clock.ts'
+import type { Logger } from '../shared/log/log.ts'
+import type { ClusterPki } from '../shared/pki/cluster-pki.ts'
+import type { User } from './auth/types.ts'
+import { resources } from './resources/index.ts'
+import { startApiServer } from './server.ts'
+
+export interface ControlPlaneOptions {
+  host: string
+  /** 0 takes a free one. */
+  port: number
+  serviceCidr: string
+  featureGates: Record<string, boolean>
+  scheduler: boolean
+  pki: ClusterPki
+  clock: Clock
+  log: Logger
+}
+
+export interface ControlPlane {
+  url: string
+  port: number
+  /** As an administrator, without the network. */
+  client: Client
+  close(): Promise<void>
+}
+
+const controllerManager: User = {
+  name: 'system:kube-controller-manager',
+  groups: ['system:masters', 'system:authenticated'],
+}
+const admin: User = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] }
+
+/** An API server with its controllers in one process; the controllers know nothing of it but a client. */
+export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const { host, pki, clock, log } = options
+  const server = await startApiServer({
+    host,
+    port: options.port,
+    tls: { cert: pki.apiServer.cert, key: pki.apiServer.key, clientCa: pki.ca.cert },
+    kubeletClient: { ...pki.apiServerKubeletClient, ca: pki.ca.cert },
+    serviceCidr: options.serviceCidr,
+    featureGates: options.featureGates,
+    clock,
+    log,
+  })
+  try {
+    const controllers = await startControllers({
+      client: server.client(controllerManager),
+      clock,
+      log,
+      resources,
+      scheduler: options.scheduler,
+      caCert: pki.ca.cert,
+      securePort: server.port,
+      kubernetesServiceIP: firstAddress(options.serviceCidr),
+    })
+    return {
+      url: `https://${urlHost(host)}:${server.port}`,
+      port: server.port,
+      client: server.client(admin),
+      async close() {
+        await controllers.close()
+        await server.close()
+      },
+    }
+  } catch (error) {
+    await server.close()
+    throw error
+  }
+}
+
+/** `10.96.0.0/16` → `10.96.0.1`, the address of the `kubernetes` Service. */
+export function firstAddress(cidr: string): string {
+  const [network = ''] = cidr.split('/')
+  return network.replace(/\d+$/, (last) => String(Number(last) + 1))
+}
+
+/** A client on this machine cannot speak to "all addresses". */
+function urlHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
+  return host.includes(':') ? `[${host}]` : host
+}

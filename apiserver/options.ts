@@ -1,0 +1,13 @@
+import { knownFeatureGates } from '../shared/config/feature-gates.ts'
+import { option } from '../shared/config/option.ts'
+import { featureGates, oneOf, port, text } from '../shared/config/option-types.ts'
+import { levels } from '../shared/log/levels.ts'
+
+/** Shared by everything that starts an API server. */
+export const apiServerOptions = {
+  host: option(text, { default: '127.0.0.1', help: 'Address to listen on' }),
+  port: option(port, { default: 6443, help: 'Port to listen on; 0 takes a free one' }),
+  serviceCidr: option(text, { default: '10.96.0.0/16', help: 'Range of cluster IPs' }),
+  featureGates: option(featureGates(knownFeatureGates), { default: knownFeatureGates, help: 'Features on or off' }),
+  logLevel: option(oneOf(...levels), { default: 'info', help: 'How much to log' }),
+}

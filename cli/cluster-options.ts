@@ -1,0 +1,25 @@
+import { apiServerOptions } from '../apiserver/options.ts'
+import { option } from '../shared/config/option.ts'
+import { commandMap, duration, flag, port, text, textMap } from '../shared/config/option-types.ts'
+import { configOption } from '../shared/config/resolve.ts'
+import { stateDirOption } from './state-directory.ts'
+
+/** What `kubestage up` can be told. */
+export const clusterOptions = {
+  config: configOption,
+  stateDir: stateDirOption,
+  ...apiServerOptions,
+  scheduler: option(flag, { default: true, help: 'Run the scheduler; without it pods stay Pending' }),
+  kubelet: option(flag, { default: true, help: 'Run a kubelet; without it the cluster has no node' }),
+  nodeName: option(text, { default: 'node-1', help: 'Name of the node' }),
+  kubeletPort: option(port, { default: 0, help: "Port of the kubelet's own API; 0 takes a free one" }),
+  image: option(commandMap, {
+    default: {},
+    help: "Program an image stands for: 'nginx:*=/usr/sbin/nginx'; repeatable",
+  }),
+  imagePath: option(textMap, {
+    default: {},
+    help: "Folder that comes first on an image's PATH: 'busybox:*=/opt/busybox/bin'; repeatable",
+  }),
+  shutdownGracePeriod: option(duration, { default: 10_000, help: 'How long pods may take to end when we stop' }),
+}

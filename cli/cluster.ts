@@ -1,0 +1,69 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { firstAddress, startControlPlane } from '../apiserver/control-plane.ts'
+import type { Client } from '../shared/client/client.ts'
+import type { Clock } from '../shared/clock/clock.ts'
+import type { Values } from '../shared/config/option.ts'
+import { createLog } from '../shared/log/log.ts'
+import { ensureClusterPki } from '../shared/pki/cluster-pki.ts'
+import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
+import type { clusterOptions } from './cluster-options.ts'
+import { explainListening } from './explain-listening.ts'
+import { openStateDirectory, type StateDirectory } from './state-directory.ts'
+import { startNode } from './supervisor/node.ts'
+
+export type ClusterSettings = Omit<Values<typeof clusterOptions>, 'config'>
+
+export interface Cluster {
+  url: string
+  state: StateDirectory
+  /** As an administrator, without the network. */
+  client: Client
+  /** Of the kubelet that runs now; undefined without one. */
+  kubeletPid(): number | undefined
+  /** In order: pods end with their grace, then the node, the controllers, the server. */
+  stop(): Promise<void>
+  /** At once; resolves when no process of ours is left but this one. */
+  kill(): Promise<void>
+}
+
+export interface ClusterOptions {
+  settings: ClusterSettings
+  clock: Clock
+  /** One line about something that should not have happened, and what is done about it. */
+  onTrouble(line: string): void
+}
+
+/** Everything that `kubestage up` runs; resolves when the node is ready. Rejects with nothing left running. */
+export async function startCluster({ settings, clock, onTrouble }: ClusterOptions): Promise<Cluster> {
+  await using starting = new AsyncDisposableStack()
+  const state = openStateDirectory(settings.stateDir)
+  starting.defer(state.release)
+  mkdirSync(state.logs, { recursive: true, mode: 0o700 })
+  const pki = ensureClusterPki({
+    directory: state.pki,
+    nowMs: clock.now(),
+    host: settings.host,
+    serviceAddress: firstAddress(settings.serviceCidr),
+    nodeName: settings.nodeName,
+  })
+  const log = createLog({ file: join(state.logs, 'apiserver.log'), level: settings.logLevel, component: 'apiserver' })
+  const controlPlane = await startControlPlane({ ...settings, pki, clock, log }).catch(explainListening(settings))
+  starting.defer(controlPlane.close)
+  const { url, client } = controlPlane
+  await writeKubeconfig(state.kubeconfig, { name: 'kubestage', server: url, ca: pki.ca.cert, user: pki.admin })
+  const node = settings.kubelet ? await startNode({ settings, state, pki, url, clock, onTrouble }, client) : undefined
+  if (node) starting.defer(node.stop)
+  const running = starting.move()
+  return {
+    url,
+    state,
+    client,
+    kubeletPid: () => node?.kubeletPid(),
+    stop: () => running.disposeAsync(),
+    async kill() {
+      await node?.kill()
+      state.release()
+    },
+  }
+}

@@ -1,0 +1,17 @@
+import type { Options } from '../shared/config/option.ts'
+import type { Resolved } from '../shared/config/resolve.ts'
+
+/** One word after `kubestage`. Modules of commands import little: what is heavy is loaded by `run`. */
+export interface Command<Table extends Options = Options> {
+  /** One sentence, for `--help`. */
+  purpose: string
+  options: Table
+  notes?: readonly string[]
+  /** Resolves to the exit code. */
+  run(resolved: Resolved<Table>): Promise<number>
+}
+
+/** Keeps the types of the options for `run`. */
+export function command<const Table extends Options>(definition: Command<Table>): Command {
+  return definition
+}

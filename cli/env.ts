@@ -1,0 +1,23 @@
+import { existsSync } from 'node:fs'
+import { ConfigError } from '../shared/config/option.ts'
+import { configOption } from '../shared/config/resolve.ts'
+import { command } from './command.ts'
+import { stateDirectory, stateDirOption } from './state-directory.ts'
+
+export default command({
+  purpose: 'Prints the exports that point kubectl at the cluster: eval "$(kubestage env)".',
+  options: { config: configOption, stateDir: stateDirOption },
+  async run({ values: { stateDir } }) {
+    const { kubeconfig } = stateDirectory(stateDir)
+    if (!existsSync(kubeconfig))
+      throw new ConfigError(
+        `no cluster in ${stateDir}: start one with kubestage up, or name its folder with --state-dir`,
+      )
+    process.stdout.write(`export KUBECONFIG=${shellWord(kubeconfig)}\n`)
+    return 0
+  },
+})
+
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,65 @@
+import { linkSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+
+/** Who holds the lock: the start time tells a process from a later one with the same number. */
+interface Holder {
+  pid: number
+  startTime?: string
+}
+
+/** A lock file that outlives no process: one left by a process that is gone is taken over. */
+export function takeLock(file: string): { taken: true; release(): void } | { taken: false; pid: number } {
+  const draft = `${file}.${process.pid}`
+  writeFileSync(draft, JSON.stringify(holderFor(process.pid)), { mode: 0o600 })
+  try {
+    for (;;) {
+      if (linked(draft, file)) return { taken: true, release: () => rmSync(file, { force: true }) }
+      const holder = readHolder(file)
+      if (holder && isAlive(holder)) return { taken: false, pid: holder.pid }
+      rmSync(file, { force: true })
+    }
+  } finally {
+    unlinkSync(draft)
+  }
+}
+
+/** Linking, unlike writing, never shows half a file to another process. */
+function linked(draft: string, file: string): boolean {
+  try {
+    linkSync(draft, file)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+function readHolder(file: string): Holder | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Holder
+  } catch {
+    return undefined // gone meanwhile, or not ours: either way nobody's
+  }
+}
+
+function isAlive(holder: Holder): boolean {
+  try {
+    process.kill(holder.pid, 0)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
+  }
+  return holderFor(holder.pid).startTime === holder.startTime
+}
+
+function holderFor(pid: number): Holder {
+  return { pid, startTime: startTimeOf(pid) }
+}
+
+/** Field 22 of /proc/<pid>/stat, counted after the name, which may hold anything; `undefined` where there is no /proc. */
+function startTimeOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+  } catch {
+    return undefined
+  }
+}

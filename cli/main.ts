@@ -1,0 +1,75 @@
+import { Socket } from 'node:net'
+import { helpText } from '../shared/config/help.ts'
+import { nearest } from '../shared/config/nearest.ts'
+import { ConfigError } from '../shared/config/option.ts'
+import { resolveOptions } from '../shared/config/resolve.ts'
+import type { Command } from './command.ts'
+import { version } from './version.ts'
+
+interface Entry {
+  summary: string
+  load(): Promise<{ default: Command }>
+}
+
+const commands: Record<string, Entry> = {
+  up: { summary: 'start a cluster: API server, controllers and a kubelet', load: () => import('./up.ts') },
+  env: { summary: 'print the exports that point kubectl at it', load: () => import('./env.ts') },
+  demo: { summary: 'watch a pod die for a reason, in ten seconds', load: () => import('./demo.ts') },
+}
+
+/** The `kubestage` command. Ends the process. */
+export async function main(): Promise<void> {
+  endWithLauncher()
+  try {
+    process.exitCode = await run(process.argv.slice(2))
+  } catch (error) {
+    process.stderr.write(`kubestage: ${error instanceof ConfigError ? error.message : (error as Error).stack}\n`)
+    process.exitCode = 1
+  }
+  process.exit()
+}
+
+async function run([name = 'help', ...args]: string[]): Promise<number> {
+  if (name === 'help' || name === '--help' || name === '-h') return print(overview())
+  if (name === 'version' || name === '--version') return print(`kubestage ${version}\n`)
+  const entry = commands[name]
+  if (!entry) throw unknownCommand(name)
+  const { default: command } = await entry.load()
+  const resolved = await resolveOptions(command.options, { args, env: process.env, defaultFile: 'kubestage.yaml' })
+  if (resolved.help) return print(helpText({ name: `kubestage ${name}`, ...command }))
+  if (resolved.positionals.length)
+    throw new ConfigError(`${name} takes no argument "${resolved.positionals[0]}"; see kubestage ${name} --help`)
+  return await command.run(resolved)
+}
+
+function overview(): string {
+  const rows = { ...commands, version: { summary: 'print the version' }, help: { summary: 'print this' } }
+  return [
+    'The stand-in Kubernetes: an API server and a kubelet that runs pods as real processes.\n',
+    'Usage: kubestage COMMAND [flags]\n',
+    ...Object.entries(rows).map(([name, { summary }]) => `  ${name.padEnd(8)} ${summary}`),
+    '\nkubestage COMMAND --help lists the flags.\n',
+  ].join('\n')
+}
+
+function unknownCommand(name: string): ConfigError {
+  const near = nearest(name, [...Object.keys(commands), 'version', 'help'])
+  return new ConfigError(`unknown command ${name}${near ? `; did you mean ${near}?` : ''} (kubestage help lists all)`)
+}
+
+function print(text: string): number {
+  process.stdout.write(text)
+  return 0
+}
+
+/** An older Node started us (bin/kubestage.mjs) and holds the other end of this pipe: when it is killed, so are we. */
+function endWithLauncher(): void {
+  const { KUBESTAGE_LAUNCHER_FD: fd } = process.env
+  if (fd === undefined) return
+  delete process.env.KUBESTAGE_LAUNCHER_FD
+  new Socket({ fd: Number(fd), readable: true, writable: false })
+    .on('close', () => process.exit(137))
+    .on('error', () => process.exit(137))
+    .resume()
+    .unref()
+}

@@ -1,0 +1,22 @@
+import { realClock } from '../shared/clock/real-clock.ts'
+
+/** One Ctrl-C can arrive twice: from the terminal and through npm, which passes on what it gets. */
+const oneKeyPressMs = 300
+
+/**
+ * Resolves at the first SIGINT, SIGTERM or SIGHUP, to a promise of the second.
+ * (In an object, since a promise of a promise would wait for both.)
+ */
+export function untilStopped(): Promise<{ again: Promise<void> }> {
+  const first = Promise.withResolvers<{ again: Promise<void> }>()
+  const second = Promise.withResolvers<void>()
+  let firstMs: number | undefined
+  const receive = (): void => {
+    const nowMs = realClock.monotonic()
+    firstMs ??= nowMs
+    first.resolve({ again: second.promise })
+    if (nowMs - firstMs > oneKeyPressMs) second.resolve()
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, receive)
+  return first.promise
+}

@@ -1,0 +1,73 @@
+import type { Clock, Timer } from '../../shared/clock/clock.ts'
+import { Child, type ChildSpec, type Ending } from './child.ts'
+
+export interface KubeletProcessOptions {
+  spec: ChildSpec
+  clock: Clock
+  /** Told when it ended although nobody asked it to, before it is started again. */
+  onCrash(ending: Ending, restartInMs: number): void
+}
+
+const firstDelayMs = 500
+const longestDelayMs = 30_000
+/** Having lived so long, the next crash counts as the first again. */
+const steadyAfterMs = 60_000
+
+/** A kubelet that is started again, ever more slowly, whenever it ends by itself. Its containers live on meanwhile. */
+export class KubeletProcess {
+  /** Resolves when it ended by itself for the first time. */
+  readonly firstCrash: Promise<Ending>
+  readonly #options: KubeletProcessOptions
+  #child: Child
+  #delayMs = firstDelayMs
+  #restart: Timer | undefined
+  #isStopping = false
+  readonly #tellCrash: (ending: Ending) => void
+
+  constructor(options: KubeletProcessOptions) {
+    this.#options = options
+    const { promise, resolve } = Promise.withResolvers<Ending>()
+    this.firstCrash = promise
+    this.#tellCrash = resolve
+    this.#child = this.#start()
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
+  /** Lets it end its pods; by SIGKILL after `timeoutMs`. */
+  async stop(timeoutMs: number): Promise<void> {
+    this.#isStopping = true
+    this.#restart?.cancel()
+    this.#child.signal('SIGTERM')
+    await this.#child.endWithin(this.#options.clock, timeoutMs)
+  }
+
+  kill(): void {
+    this.#isStopping = true
+    this.#restart?.cancel()
+    this.#child.signal('SIGKILL')
+  }
+
+  #start(): Child {
+    const { spec, clock } = this.#options
+    const startedMs = clock.monotonic()
+    const child = new Child(spec)
+    child.ended.then((ending) => {
+      if (!this.#isStopping) this.#startAgain(ending, clock.monotonic() - startedMs)
+    })
+    return child
+  }
+
+  #startAgain(ending: Ending, livedMs: number): void {
+    const { clock, onCrash } = this.#options
+    if (livedMs > steadyAfterMs) this.#delayMs = firstDelayMs
+    this.#tellCrash(ending)
+    onCrash(ending, this.#delayMs)
+    this.#restart = clock.setTimer(this.#delayMs, () => {
+      this.#child = this.#start()
+    })
+    this.#delayMs = Math.min(this.#delayMs * 2, longestDelayMs)
+  }
+}

@@ -1,0 +1,76 @@
+import { join } from 'node:path'
+import type { Client } from '../../shared/client/client.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { ConfigError } from '../../shared/config/option.ts'
+import type { ClusterPki } from '../../shared/pki/cluster-pki.ts'
+import type { ClusterOptions, ClusterSettings } from '../cluster.ts'
+import type { StateDirectory } from '../state-directory.ts'
+import { Child } from './child.ts'
+import { kubeletSpec, shimSpec } from './child-specs.ts'
+import { writeKubeletFiles } from './kubelet-files.ts'
+import { KubeletProcess } from './kubelet-process.ts'
+import { nodeIsReady } from './node-ready.ts'
+
+const readyTimeoutMs = 30_000
+/** What the kubelet may need beyond the pods' own time. */
+const stopMarginMs = 3_000
+const shimTimeoutMs = 3_000
+
+export interface NodeOptions {
+  settings: ClusterSettings
+  state: StateDirectory
+  pki: ClusterPki
+  url: string
+  clock: Clock
+  onTrouble: ClusterOptions['onTrouble']
+}
+
+export interface RunningNode {
+  kubeletPid(): number | undefined
+  stop(): Promise<void>
+  kill(): Promise<void>
+}
+
+/**
+ * The two processes of a node: the kubelet, which is started again when it ends, and the shim, which holds the containers meanwhile.
+ * Resolves when the API says that the node is ready; rejects with neither left running.
+ */
+export async function startNode(options: NodeOptions, client: Client): Promise<RunningNode> {
+  const { settings, state, clock, onTrouble } = options
+  const config = await writeKubeletFiles(options)
+  const logFile = join(state.logs, 'kubelet.log')
+  const shim = new Child(shimSpec(state.kubelet, logFile))
+  const kubelet = new KubeletProcess({
+    spec: kubeletSpec(config, logFile),
+    clock,
+    onCrash: (ending, restartInMs) =>
+      onTrouble(`the kubelet ended (${ending}) and starts again in ${restartInMs / 1000} s; its containers run on`),
+  })
+  const endShim = async (): Promise<void> => {
+    shim.release()
+    await shim.endWithin(clock, shimTimeoutMs)
+  }
+  const kill = async (): Promise<void> => {
+    kubelet.kill()
+    await endShim()
+  }
+  try {
+    await Promise.race([
+      nodeIsReady({ client, clock, nodeName: settings.nodeName, timeoutMs: readyTimeoutMs }),
+      kubelet.firstCrash.then((ending) => {
+        throw new ConfigError(`the kubelet ended before its node was ready (${ending}); ${logFile} tells why`)
+      }),
+    ])
+  } catch (error) {
+    await kill()
+    throw error
+  }
+  return {
+    kubeletPid: () => kubelet.pid,
+    async stop() {
+      await kubelet.stop(settings.shutdownGracePeriod + stopMarginMs)
+      await endShim()
+    },
+    kill,
+  }
+}
