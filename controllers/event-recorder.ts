@@ -1,21 +1,22 @@
-import type { Event, Pod } from '../shared/api/types.ts'
+import type { Event, ObjectMeta } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
 import { events } from '../shared/client/resources.ts'
 import type { Clock } from '../shared/clock/clock.ts'
-import { toMicroTime } from '../shared/clock/timestamp.ts'
+import { toMicroTime, toTime } from '../shared/clock/timestamp.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Log } from './controller.ts'
 
 export interface RecordedEvent {
-  regarding: Pod
+  kind: 'Pod' | 'Node'
+  regarding: { metadata: ObjectMeta }
   type: 'Normal' | 'Warning'
   reason: string
-  /** What was being done: `Binding`, `Scheduling`. */
-  action: string
   message: string
+  /** What was being done, e.g. `Binding`: makes an event of the newer kind (eventTime, reporting controller), as the scheduler writes them. */
+  action?: string
 }
 
-/** Writes events of the newer kind (eventTime, reporting controller). Never in the way: beyond a bound they are dropped, as upstream does. */
+/** Writes events in the background. Never in the way: beyond a bound they are dropped, as upstream does. */
 export interface EventRecorder {
   record(event: RecordedEvent): void
   close(): Promise<void>
@@ -28,9 +29,9 @@ export function createEventRecorder(options: {
   client: Client
   clock: Clock
   log: Log
-  controller: string
+  component: string
 }): EventRecorder {
-  const { client, clock, log, controller } = options
+  const { client, clock, log, component } = options
   const waiting = new Map<number, Event>()
   let count = 0
 
@@ -47,20 +48,21 @@ export function createEventRecorder(options: {
     onError: (error) => log.debug({ err: error }, 'an event was lost'),
   })
 
-  function build({ regarding, type, reason, action, message }: RecordedEvent): Event {
+  function build({ kind, regarding, type, reason, action, message }: RecordedEvent): Event {
     const { name, namespace, uid, resourceVersion } = regarding.metadata
     const nowMs = clock.now()
     const nanos = BigInt(Math.floor(nowMs)) * 1_000_000n + BigInt(count % 1_000_000)
+    const when = action
+      ? { action, eventTime: toMicroTime(nowMs), reportingInstance: `${component}-kubestage` }
+      : { source: { component }, count: 1, firstTimestamp: toTime(nowMs), lastTimestamp: toTime(nowMs) }
     return {
-      metadata: { name: `${name}.${nanos.toString(16)}`, namespace },
-      involvedObject: { kind: 'Pod', apiVersion: 'v1', namespace, name, uid, resourceVersion },
+      metadata: { name: `${name}.${nanos.toString(16)}`, namespace: namespace ?? 'default' },
+      involvedObject: { kind, apiVersion: 'v1', namespace, name, uid, resourceVersion },
       type,
       reason,
-      action,
       message: message.slice(0, MAX_MESSAGE_CHARACTERS),
-      eventTime: toMicroTime(nowMs),
-      reportingComponent: controller,
-      reportingInstance: `${controller}-kubestage`,
+      reportingComponent: component,
+      ...when,
     }
   }
 

@@ -5,9 +5,12 @@ import type { ApiResource, Controller, ControllerContext, Log } from './controll
 import { startGarbageCollector } from './garbage-collector/garbage-collector.ts'
 import { createInformers } from './informers.ts'
 import { startNamespaceController } from './namespace/namespace-controller.ts'
+import { startNodeLifecycle } from './node-lifecycle/node-lifecycle.ts'
+import { startPodGarbageCollector } from './pod-gc.ts'
 import { startRootCaCertPublisher } from './root-ca-cert-publisher.ts'
 import { startScheduler } from './scheduler/scheduler.ts'
 import { startServiceAccountController } from './service-account.ts'
+import { startTaintEviction } from './taint-eviction.ts'
 
 export type { ApiResource, Log } from './controller.ts'
 
@@ -36,6 +39,9 @@ export async function startControllers(options: ControllersOptions): Promise<Con
     startRootCaCertPublisher(context, options.caCert),
     startNamespaceController(context, resources),
     startGarbageCollector(context, resources),
+    startNodeLifecycle(context),
+    startTaintEviction(context),
+    startPodGarbageCollector(context),
     ...(options.scheduler ? [startScheduler(context)] : []),
   ]
   await informers.synced()

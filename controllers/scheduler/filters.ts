@@ -60,11 +60,11 @@ function checkResources({ requests }: PodInfo, { allocatable, requested, pods }:
   return reasons.length > 0 ? { reasons, resolvable } : undefined
 }
 
-/** A node that is not Ready counts as tainted from the moment it says so, not from when someone has written the taint. */
+/** A node that says it is not Ready counts as tainted from that moment, not from when the node controller has written the taint. */
 function effectiveTaints({ spec, status }: Node): Taint[] {
   const taints = spec?.taints ?? []
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status
-  if (ready === 'True') return taints
+  if (ready === undefined || ready === 'True') return taints
   const key = ready === 'Unknown' ? 'node.kubernetes.io/unreachable' : 'node.kubernetes.io/not-ready'
   return [...taints, { key, effect: 'NoSchedule' }]
 }

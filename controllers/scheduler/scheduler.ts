@@ -1,10 +1,10 @@
 import { isStatus } from '../../shared/api/status-error.ts'
-import type { Binding, Node, Pod, PodCondition } from '../../shared/api/types.ts'
+import type { Binding, Node, Pod } from '../../shared/api/types.ts'
 import { pods as podsResource } from '../../shared/client/resources.ts'
-import { toTime } from '../../shared/clock/timestamp.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
+import { setPodCondition } from '../pod-conditions.ts'
 import { decide } from './decide.ts'
 import { NodeInfo, podInfo } from './node-info.ts'
 import { SchedulingQueue } from './scheduling-queue.ts'
@@ -21,7 +21,7 @@ export function startScheduler(
   { random = Math.random }: { random?: () => number } = {},
 ): Controller {
   const { client, informers, clock, log } = context
-  const recorder = createEventRecorder({ client, clock, log, controller: NAME })
+  const recorder = createEventRecorder({ client, clock, log, component: NAME })
   const nodes = new Map<string, NodeInfo>()
   /** Where a pod is, or is about to be: UID → node name. */
   const placed = new Map<string, string>()
@@ -80,6 +80,7 @@ export function startScheduler(
       { namespace, name, subresource: 'binding' },
     )
     recorder.record({
+      kind: 'Pod',
       regarding: pod,
       type: 'Normal',
       reason: 'Scheduled',
@@ -89,30 +90,18 @@ export function startScheduler(
   }
 
   async function reject(pod: Pod, message: string): Promise<void> {
-    const conditions = pod.status?.conditions ?? []
-    const old = conditions.find(({ type }) => type === 'PodScheduled')
+    const old = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled')
     if (old?.status === 'False' && old.message === message) return
-    recorder.record({ regarding: pod, type: 'Warning', reason: 'FailedScheduling', action: 'Scheduling', message })
-    const { namespace, name = '', generation } = pod.metadata
-    const condition: PodCondition = {
-      type: 'PodScheduled',
-      status: 'False',
-      observedGeneration: generation,
-      lastTransitionTime: old?.status === 'False' ? old.lastTransitionTime : toTime(clock.now()),
-      reason: 'Unschedulable',
+    recorder.record({
+      kind: 'Pod',
+      regarding: pod,
+      type: 'Warning',
+      reason: 'FailedScheduling',
+      action: 'Scheduling',
       message,
-    }
-    const others = conditions.filter(({ type }) => type !== 'PodScheduled')
-    try {
-      await client.patch(
-        podsResource,
-        { namespace, name },
-        { status: { conditions: [...others, condition] } },
-        { subresource: 'status' },
-      )
-    } catch (error) {
-      if (!isStatus(error, 'NotFound')) log.warn({ err: error, pod: name }, 'cannot say why the pod is not scheduled')
-    }
+    })
+    const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }
+    await setPodCondition(client, pod, { condition }, clock.now())
   }
 
   function place(pod: Pod, nodeName: string): void {

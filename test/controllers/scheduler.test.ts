@@ -73,7 +73,7 @@ t.test('each filter lets pass what it should, and says in upstream words why not
     ],
     ['taint that only prefers', {}, { spec: { taints: [{ key: 'k', effect: 'PreferNoSchedule' }] } }, 'fits'],
     ['not ready', {}, { ready: 'False' }, { reasons: tainted }],
-    ['never heard of', {}, { ready: '' }, { reasons: tainted }],
+    ['silent', {}, { ready: 'Unknown' }, { reasons: tainted }],
     [
       'not ready, tolerated',
       { tolerations: [{ key: 'node.kubernetes.io/not-ready', operator: 'Exists' }] },

@@ -1,0 +1,142 @@
+import { isStatus } from '../../shared/api/status-error.ts'
+import type { Lease, Node, Pod } from '../../shared/api/types.ts'
+import { leases as leasesResource, nodes as nodesResource } from '../../shared/client/resources.ts'
+import { parseTime, toTime } from '../../shared/clock/timestamp.ts'
+import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { Controller, ControllerContext } from '../controller.ts'
+import { createEventRecorder } from '../event-recorder.ts'
+import { setPodCondition } from '../pod-conditions.ts'
+import { conditionTaints } from './condition-taints.ts'
+
+const COMPONENT = 'node-controller'
+const MONITOR_PERIOD_MS = 5_000
+const MONITOR_GRACE_MS = 50_000
+/** For a node whose kubelet has never reported. */
+const STARTUP_GRACE_MS = 60_000
+const KUBELET_CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure']
+
+type NodeCondition = NonNullable<NonNullable<Node['status']>['conditions']>[number]
+interface Heartbeat {
+  /** What we saw last, and since when, by our own clock: nodes' clocks are not believed. */
+  seen: string
+  sinceMs: number
+}
+
+/** Watches whether kubelets still report; says so on nodes that fell silent and their pods; keeps taints equal to conditions. */
+export function startNodeLifecycle(context: ControllerContext): Controller {
+  const { client, informers, clock, log } = context
+  const recorder = createEventRecorder({ client, clock, log, component: COMPONENT })
+  const nodes = informers.nodes()
+  const pods = informers.pods()
+  const leases = informers.selected<Lease>(leasesResource, { selection: { namespace: 'kube-node-lease' } })
+  const heartbeats = new Map<string, Heartbeat>()
+
+  async function sync(name: string): Promise<void> {
+    const node = nodes.get({ name })
+    if (!node) return void heartbeats.delete(name)
+    try {
+      if (isSilent(node)) await declareUnknown(node)
+      else await syncTaints(node)
+      if (readyOf(node)?.status !== 'True') await markPodsNotReady(name)
+    } catch (error) {
+      if (!isStatus(error, 'NotFound')) throw error
+    }
+  }
+
+  function isSilent(node: Node): boolean {
+    const name = node.metadata.name ?? ''
+    const lease = leases.get({ namespace: 'kube-node-lease', name })
+    const seen = JSON.stringify([lease?.spec?.renewTime, node.status?.conditions?.map((one) => one.lastHeartbeatTime)])
+    const heartbeat = heartbeats.get(name)
+    if (heartbeat?.seen !== seen) heartbeats.set(name, { seen, sinceMs: clock.monotonic() })
+    if (heartbeat?.seen !== seen || readyOf(node)?.status === 'Unknown') return false
+    const silentMs = clock.monotonic() - heartbeat.sinceMs
+    if (readyOf(node)) return silentMs > MONITOR_GRACE_MS
+    return clock.now() - parseTime(node.metadata.creationTimestamp ?? '') > STARTUP_GRACE_MS
+  }
+
+  async function declareUnknown(node: Node): Promise<void> {
+    const name = node.metadata.name ?? ''
+    const conditions = node.status?.conditions ?? []
+    const unknown = KUBELET_CONDITIONS.map((type) =>
+      silentCondition(
+        type,
+        conditions.find((one) => one.type === type),
+      ),
+    )
+    const others = conditions.filter(({ type }) => !KUBELET_CONDITIONS.includes(type))
+    await client.patch(
+      nodesResource,
+      { name },
+      { metadata: { resourceVersion: node.metadata.resourceVersion }, status: { conditions: [...unknown, ...others] } },
+      { subresource: 'status' },
+    )
+    recorder.record({
+      kind: 'Node',
+      regarding: node,
+      type: 'Normal',
+      reason: 'NodeNotReady',
+      message: `Node ${name} status is now: NodeNotReady`,
+    })
+  }
+
+  function silentCondition(type: string, old: NodeCondition | undefined): NodeCondition {
+    const words = old
+      ? { reason: 'NodeStatusUnknown', message: 'Kubelet stopped posting node status.' }
+      : { reason: 'NodeStatusNeverUpdated', message: 'Kubelet never posted node status.' }
+    const now = toTime(clock.now())
+    return {
+      type,
+      status: 'Unknown',
+      lastHeartbeatTime: old?.lastHeartbeatTime ?? now,
+      lastTransitionTime: now,
+      ...words,
+    }
+  }
+
+  async function syncTaints(node: Node): Promise<void> {
+    const { name = '', resourceVersion } = node.metadata
+    const evict = [...nodes.list()].some((other) => readyOf(other)?.status === 'True')
+    const taints = conditionTaints(node, { evict, nowMs: clock.now() })
+    if (taints) await client.patch(nodesResource, { name }, { metadata: { resourceVersion }, spec: { taints } })
+  }
+
+  async function markPodsNotReady(nodeName: string): Promise<void> {
+    for (const pod of pods.list()) {
+      const ready = pod.status?.conditions?.find(({ type }) => type === 'Ready')
+      if (pod.spec.nodeName !== nodeName || ready?.status !== 'True') continue
+      await setPodCondition(client, pod, { condition: { ...ready, status: 'False' } }, clock.now())
+      recordOnPod(pod)
+    }
+  }
+
+  const recordOnPod = (regarding: Pod): void =>
+    recorder.record({ kind: 'Pod', regarding, type: 'Warning', reason: 'NodeNotReady', message: 'Node is not ready' })
+
+  const queue = createWorkQueue<string>({
+    clock,
+    work: sync,
+    onError: (error, node) => log.debug({ err: error, node }, 'node lifecycle will be tried again'),
+  })
+  const monitor = createWorkQueue<'all'>({
+    clock,
+    async work() {
+      for (const { metadata } of nodes.list()) queue.add(metadata.name ?? '')
+      monitor.addAfter('all', MONITOR_PERIOD_MS)
+    },
+    onError: (error) => log.warn({ err: error }, 'node monitor'),
+  })
+  monitor.addAfter('all', MONITOR_PERIOD_MS)
+  const consider = ({ metadata }: Node): void => queue.add(metadata.name ?? '')
+  nodes.addHandler({ onAdd: consider, onUpdate: consider, onDelete: consider })
+  return {
+    async close() {
+      await monitor.close()
+      await queue.close()
+      await recorder.close()
+    },
+  }
+}
+
+const readyOf = ({ status }: Node): NodeCondition | undefined =>
+  status?.conditions?.find(({ type }) => type === 'Ready')

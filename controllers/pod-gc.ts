@@ -1,0 +1,97 @@
+import { isStatus } from '../shared/api/status-error.ts'
+import type { Pod } from '../shared/api/types.ts'
+import { nodes as nodesResource, pods as podsResource } from '../shared/client/resources.ts'
+import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
+import type { Controller, ControllerContext } from './controller.ts'
+import { setPodCondition } from './pod-conditions.ts'
+
+const PERIOD_MS = 20_000
+/** A node must be missing for so long before its pods are given up. */
+const QUARANTINE_MS = 40_000
+const MAX_TERMINATED = 12_500
+const ORPHANED = {
+  type: 'DisruptionTarget',
+  status: 'True',
+  reason: 'DeletionByPodGC',
+  message: 'PodGC: node no longer exists',
+}
+
+/** Removes the pods that no kubelet will ever finish, and the oldest of too many that are over. */
+export function startPodGarbageCollector(context: ControllerContext): Controller {
+  const { client, informers, clock, log } = context
+  const pods = informers.pods()
+  const nodes = informers.nodes()
+  const missingSince = new Map<string, number>()
+
+  async function sweep(): Promise<void> {
+    const all = [...pods.list()]
+    for (const pod of tooManyTerminated(all)) await remove(pod)
+    for (const pod of all.filter(isTerminatingWithoutNode)) await fail(pod)
+    const gone = await goneNodes(all)
+    for (const pod of all) if (gone.has(pod.spec.nodeName ?? '')) await fail(pod, ORPHANED)
+  }
+
+  async function goneNodes(all: readonly Pod[]): Promise<Set<string>> {
+    const used = new Set(all.flatMap(({ spec }) => spec.nodeName ?? []))
+    for (const name of missingSince.keys()) {
+      if (!used.has(name) || nodes.get({ name })) missingSince.delete(name)
+    }
+    const gone = new Set<string>()
+    for (const name of used) {
+      if (nodes.get({ name })) continue
+      const since = missingSince.get(name) ?? clock.monotonic()
+      missingSince.set(name, since)
+      if (clock.monotonic() - since >= QUARANTINE_MS && !(await exists(name))) gone.add(name)
+    }
+    return gone
+  }
+
+  async function exists(name: string): Promise<boolean> {
+    try {
+      await client.get(nodesResource, { name })
+      return true
+    } catch (error) {
+      if (isStatus(error, 'NotFound')) return false
+      throw error
+    }
+  }
+
+  async function fail(pod: Pod, condition?: typeof ORPHANED): Promise<void> {
+    if (!isTerminated(pod)) {
+      const scheduled = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled')
+      const said = condition ?? scheduled
+      if (said) await setPodCondition(client, pod, { condition: said, phase: 'Failed' }, clock.now())
+    }
+    await remove(pod)
+  }
+
+  async function remove({ metadata: { namespace, name = '', uid } }: Pod): Promise<void> {
+    try {
+      await client.delete(podsResource, { namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } })
+    } catch (error) {
+      if (!isStatus(error, 'NotFound') && !isStatus(error, 'Conflict')) throw error
+    }
+  }
+
+  const queue = createWorkQueue<'sweep'>({
+    clock,
+    async work() {
+      await sweep()
+      queue.addAfter('sweep', PERIOD_MS)
+    },
+    onError: (error) => log.warn({ err: error }, 'pod garbage collection will be tried again'),
+  })
+  queue.addAfter('sweep', PERIOD_MS)
+  return { close: () => queue.close() }
+}
+
+const isTerminated = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
+const isTerminatingWithoutNode = ({ metadata, spec }: Pod): boolean =>
+  metadata.deletionTimestamp !== undefined && !spec.nodeName
+
+function tooManyTerminated(pods: readonly Pod[]): Pod[] {
+  const terminated = pods.filter(isTerminated)
+  const created = ({ metadata }: Pod): string => metadata.creationTimestamp ?? ''
+  terminated.sort((a, b) => (created(a) < created(b) ? -1 : 1))
+  return terminated.slice(0, Math.max(0, terminated.length - MAX_TERMINATED))
+}

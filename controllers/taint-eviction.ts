@@ -1,0 +1,100 @@
+import { isStatus } from '../shared/api/status-error.ts'
+import { type Taint, type Toleration, tolerates, untolerated } from '../shared/api/taints.ts'
+import type { Node, Pod } from '../shared/api/types.ts'
+import { pods as podsResource } from '../shared/client/resources.ts'
+import type { Timer } from '../shared/clock/clock.ts'
+import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
+import type { Controller, ControllerContext } from './controller.ts'
+import { createEventRecorder } from './event-recorder.ts'
+import { setPodCondition } from './pod-conditions.ts'
+
+const COMPONENT = 'taint-eviction-controller'
+const DISRUPTION = {
+  type: 'DisruptionTarget',
+  status: 'True',
+  reason: 'DeletionByTaintManager',
+  message: 'Taint manager: deleting due to NoExecute taint',
+}
+
+/** Deletes pods from nodes whose NoExecute taints they do not tolerate, or no longer. */
+export function startTaintEviction(context: ControllerContext): Controller {
+  const { client, informers, clock, log } = context
+  const recorder = createEventRecorder({ client, clock, log, component: COMPONENT })
+  const pods = informers.pods()
+  const nodes = informers.nodes()
+  /** Pods whose time on their node is limited, by UID. */
+  const scheduled = new Map<string, Timer>()
+
+  function consider(pod: Pod): void {
+    const uid = pod.metadata.uid ?? ''
+    const node = nodes.get({ name: pod.spec.nodeName ?? '' })
+    const taints = (node?.spec?.taints ?? []).filter(({ effect }) => effect === 'NoExecute')
+    if (pod.metadata.deletionTimestamp || isOver(pod)) return void cancel(uid)
+    const seconds = secondsAllowed(taints, pod.spec.tolerations ?? [])
+    if (seconds === Number.POSITIVE_INFINITY) {
+      if (cancel(uid)) record(pod, `Cancelling deletion of Pod ${nameOf(pod)}`)
+    } else if (!scheduled.has(uid)) {
+      // The time runs from now on, whatever else happens to the pod or the taint.
+      scheduled.set(
+        uid,
+        clock.setTimer(seconds * 1000, () => evictions.add(uid), { background: true }),
+      )
+    }
+  }
+
+  async function evict(uid: string): Promise<void> {
+    const [pod] = [...pods.list()].filter(({ metadata }) => metadata.uid === uid)
+    if (!pod || !scheduled.has(uid)) return
+    record(pod, `Marking for deletion Pod ${nameOf(pod)}`)
+    await setPodCondition(client, pod, { condition: DISRUPTION }, clock.now())
+    const { namespace, name = '' } = pod.metadata
+    try {
+      await client.delete(podsResource, { namespace, name }, { preconditions: { uid }, reason: 'IntolerableTaint' })
+    } catch (error) {
+      if (!isStatus(error, 'NotFound') && !isStatus(error, 'Conflict')) throw error
+    }
+    scheduled.delete(uid)
+  }
+
+  function cancel(uid: string): boolean {
+    scheduled.get(uid)?.cancel()
+    return scheduled.delete(uid)
+  }
+
+  const record = (regarding: Pod, message: string): void =>
+    recorder.record({ kind: 'Pod', regarding, type: 'Normal', reason: 'TaintManagerEviction', message })
+
+  const evictions = createWorkQueue<string>({
+    clock,
+    concurrency: 8,
+    work: evict,
+    onError: (error, uid) => log.warn({ err: error, uid }, 'taint eviction will be tried again'),
+  })
+  const considerNode = (node: Node, old?: Node): void => {
+    if (JSON.stringify(node.spec?.taints) === JSON.stringify(old?.spec?.taints)) return
+    for (const pod of pods.list()) if (pod.spec.nodeName === node.metadata.name) consider(pod)
+  }
+  nodes.addHandler({ onAdd: (node) => considerNode(node), onUpdate: considerNode })
+  pods.addHandler({
+    onAdd: consider,
+    onUpdate: consider,
+    onDelete: ({ metadata: { uid = '' } }) => cancel(uid),
+  })
+  return {
+    async close() {
+      for (const uid of [...scheduled.keys()]) cancel(uid)
+      await evictions.close()
+      await recorder.close()
+    },
+  }
+}
+
+/** Zero when a taint is not tolerated; the shortest toleration otherwise. */
+function secondsAllowed(taints: readonly Taint[], tolerations: readonly Toleration[]): number {
+  if (untolerated(taints, tolerations, ['NoExecute']).length > 0) return 0
+  const used = tolerations.filter((toleration) => taints.some((taint) => tolerates(toleration, taint)))
+  return Math.max(0, Math.min(...used.map(({ tolerationSeconds = Number.POSITIVE_INFINITY }) => tolerationSeconds)))
+}
+
+const isOver = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
+const nameOf = ({ metadata }: Pod): string => `${metadata.namespace}/${metadata.name}`
