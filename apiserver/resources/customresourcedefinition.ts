@@ -1,19 +1,16 @@
-import type { KubeObject } from '../../shared/api/types.ts'
 import {
   type CustomResourceDefinition,
   isConditionTrue,
   storageVersionOf,
 } from '../apiextensions/custom-resource-definition.ts'
-import { deepEqual } from '../apiextensions/schema/deep-equal.ts'
 import { unrecognizedFormats } from '../apiextensions/unrecognized-formats.ts'
-import {
-  dns1123SubdomainErrors,
-  validateDefinition,
-  validateDefinitionUpdate,
-} from '../apiextensions/validity/spec-rules.ts'
-import type { ResourceDefinition, StrategyContext } from '../registry/resource-definition.ts'
+import { validateDefinition, validateDefinitionUpdate } from '../apiextensions/validity/spec-rules.ts'
+import { resource, type StrategyContext } from '../registry/resource-definition.ts'
+import { invalid } from '../validation/field-error.ts'
+import type { FieldErrors } from '../validation/field-errors.ts'
+import { deepEqual } from './deep-equal.ts'
 
-export const customResourceDefinitions: ResourceDefinition = {
+export const customresourcedefinition = resource<CustomResourceDefinition>({
   group: 'apiextensions.k8s.io',
   version: 'v1',
   kind: 'CustomResourceDefinition',
@@ -25,32 +22,28 @@ export const customResourceDefinitions: ResourceDefinition = {
   schema: 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition',
   subresources: { status: true },
   strategy: {
-    applyDefaults: (object) => applyDefaults(object as CustomResourceDefinition),
-    prepareForCreate: (object) => {
-      const crd = object as CustomResourceDefinition
+    applyDefaults,
+    prepareForCreate: (crd) => {
       crd.status = { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: null }
       rememberStorageVersion(crd)
     },
-    prepareForUpdate: (object, old, context) => {
-      const crd = object as CustomResourceDefinition
-      if (context.subresource === undefined) {
-        crd.status = structuredClone((old as CustomResourceDefinition).status)
-        rememberStorageVersion(crd)
-      }
+    prepareForUpdate: (crd, old, context) => {
+      if (context.subresource !== undefined) return
+      crd.status = structuredClone(old.status)
+      rememberStorageVersion(crd)
     },
-    validate: (object, errors) =>
-      errors.push(...validateName(object), ...validateDefinition(object as CustomResourceDefinition)),
-    validateUpdate: (object, old, errors, context) => {
+    validate: (crd, errors) => {
+      validateName(crd, errors)
+      errors.push(...validateDefinition(crd))
+    },
+    validateUpdate: (crd, old, errors, context) => {
       if (context.subresource === 'status') return
-      const before = old as CustomResourceDefinition
-      const crd = object as CustomResourceDefinition
       errors.push(
         ...validateDefinition(crd),
-        ...validateDefinitionUpdate(crd, before, { established: isConditionTrue(before, 'Established') }),
+        ...validateDefinitionUpdate(crd, old, { established: isConditionTrue(old, 'Established') }),
       )
     },
-    warnings: (object, old, context) => warnings(object as CustomResourceDefinition, old, context),
-    validateName: dns1123SubdomainErrors,
+    warnings,
     allowUnconditionalUpdate: false,
     generation: { changed: (object, old) => !deepEqual(object.spec, old.spec) },
   },
@@ -82,7 +75,7 @@ export const customResourceDefinitions: ResourceDefinition = {
       ],
     },
   },
-}
+})
 
 function applyDefaults(crd: CustomResourceDefinition): void {
   const { spec } = crd
@@ -102,22 +95,16 @@ function rememberStorageVersion(crd: CustomResourceDefinition): void {
   crd.status.storedVersions = [...(crd.status.storedVersions ?? []), storage.name]
 }
 
-function validateName(
-  object: KubeObject,
-): { type: 'FieldValueInvalid'; field: string; value: string; detail: string }[] {
-  const { spec, metadata } = object as CustomResourceDefinition
-  if (metadata.name === `${spec.names.plural}.${spec.group}`) return []
-  return [
-    {
-      type: 'FieldValueInvalid',
-      field: 'metadata.name',
-      value: metadata.name ?? '',
-      detail: 'must be spec.names.plural+"."+spec.group',
-    },
-  ]
+function validateName({ spec, metadata }: CustomResourceDefinition, errors: FieldErrors): void {
+  if (metadata.name === `${spec.names.plural}.${spec.group}`) return
+  errors.push(invalid('metadata.name', metadata.name ?? '', 'must be spec.names.plural+"."+spec.group'))
 }
 
-function warnings(crd: CustomResourceDefinition, old: KubeObject | undefined, context: StrategyContext): string[] {
+function warnings(
+  crd: CustomResourceDefinition,
+  old: CustomResourceDefinition | undefined,
+  context: StrategyContext,
+): string[] {
   if (context.subresource !== undefined || (old !== undefined && deepEqual(crd.spec, old.spec))) return []
   const formats = (crd.spec.versions ?? []).flatMap((version) => unrecognizedFormats(version.schema?.openAPIV3Schema))
   return [

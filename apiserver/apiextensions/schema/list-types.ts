@@ -1,5 +1,5 @@
+import { duplicate } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
-import { duplicate } from '../field-error.ts'
 import { additionalOf, isObject, itemsOf, type JSONSchemaProps, ownProperty } from './json-schema.ts'
 
 /** Lists of type set hold each value once; those of type map hold each combination of their keys once. */

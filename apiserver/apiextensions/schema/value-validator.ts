@@ -1,6 +1,7 @@
+import { deepEqual } from '../../resources/deep-equal.ts'
+import { invalid, notSupported, required, tooLong, tooMany } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
-import { invalid, notSupported, required, tooLong, tooMany, typeInvalid } from '../field-error.ts'
-import { deepEqual } from './deep-equal.ts'
+import { NO_FIELD, typeInvalid } from '../field-error.ts'
 import { isKnownFormat, matchesFormat } from './formats.ts'
 import { additionalOf, isObject, itemsOf, type JSONSchemaProps, type JsonObject, ownProperty } from './json-schema.ts'
 import { checkNumber } from './number-rules.ts'
@@ -59,7 +60,7 @@ class ValueCheck {
       for (const problem of checkNumber(value, schema, name))
         addError(
           outcome,
-          problem.plain ? invalid('', '', problem.text) : invalid(this.#field(name), value, problem.text),
+          problem.plain ? invalid(NO_FIELD, '', problem.text) : invalid(this.#field(name), value, problem.text),
         )
       outcome.matches++
     }
@@ -72,8 +73,8 @@ class ValueCheck {
   /** Where a field of the value is in its object. */
   #field(name: string): string {
     const relative = name.startsWith('.') ? name.slice(1) : name
-    if (this.#path === '' || relative === '') return this.#path === '' ? relative : this.#path
-    return `${this.#path}.${relative}`
+    if (relative === '') return this.#path || NO_FIELD
+    return this.#path === '' ? relative : `${this.#path}.${relative}`
   }
 
   #type(value: unknown, schema: JSONSchemaProps, name: string, outcome: Outcome): void {
@@ -189,7 +190,7 @@ class ValueCheck {
   #combinations(value: unknown, schema: JSONSchemaProps, name: string, old: unknown, outcome: Outcome): void {
     outcome.matches++
     const run = (branch: JSONSchemaProps): Outcome => this.run(value, branch, name, old)
-    const plain = (text: string): void => addError(outcome, invalid('', '', `${JSON.stringify(name)} ${text}`))
+    const plain = (text: string): void => addError(outcome, invalid(NO_FIELD, '', `${JSON.stringify(name)} ${text}`))
     if (schema.anyOf !== undefined && schema.anyOf.length > 0) {
       const branches = schema.anyOf.map(run)
       if (branches.every(hasErrors)) {

@@ -1,5 +1,5 @@
+import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
-import { forbidden, invalid, notSupported, required } from '../field-error.ts'
 import { parseFieldPath } from '../field-path.ts'
 import { additionalOf, itemsOf, type JSONSchemaProps, ownProperty, type ValidationRule } from '../schema/json-schema.ts'
 

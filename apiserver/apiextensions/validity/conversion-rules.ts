@@ -1,7 +1,7 @@
+import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
+import { dns1035Label } from '../../validation/names.ts'
 import type { CustomResourceConversion } from '../custom-resource-definition.ts'
-import { dns1035LabelErrors } from '../dns.ts'
-import { forbidden, invalid, notSupported, required } from '../field-error.ts'
 
 const REVIEW_VERSIONS = ['v1', 'v1beta1']
 const URL_FORM = '; desired format: https://host[/path]'
@@ -73,7 +73,7 @@ function validateReviewVersions(versions: string[], path: string): FieldError[] 
   const errors = versions.flatMap((version, index) =>
     versions.indexOf(version) < index
       ? [invalid(`${path}[${index}]`, version, 'duplicate version')]
-      : dns1035LabelErrors(version).map((message) => invalid(`${path}[${index}]`, version, message)),
+      : dns1035Label(version).map((message) => invalid(`${path}[${index}]`, version, message)),
   )
   if (!versions.some((version) => REVIEW_VERSIONS.includes(version)))
     errors.push(invalid(path, versions, `must include at least one of ${REVIEW_VERSIONS.join(', ')}`))

@@ -1,6 +1,6 @@
+import { deepEqual } from '../../resources/deep-equal.ts'
+import { invalid } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
-import { invalid } from '../field-error.ts'
-import { deepEqual } from '../schema/deep-equal.ts'
 import { applyDefaults } from '../schema/defaulting.ts'
 import { additionalOf, itemsOf, type JSONSchemaProps } from '../schema/json-schema.ts'
 import { prune } from '../schema/pruning.ts'

@@ -1,3 +1,4 @@
+import { deepEqual } from '../../resources/deep-equal.ts'
 import type {
   CustomResourceColumnDefinition,
   CustomResourceDefinitionSpec,
@@ -5,7 +6,6 @@ import type {
   CustomResourceSubresources,
   SelectableField,
 } from '../custom-resource-definition.ts'
-import { deepEqual } from '../schema/deep-equal.ts'
 import type { JSONSchemaProps, ValidationRule } from '../schema/json-schema.ts'
 
 /**

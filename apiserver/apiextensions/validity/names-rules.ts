@@ -1,16 +1,16 @@
+import { invalid, required } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
+import { dns1035Label } from '../../validation/names.ts'
 import type { CustomResourceDefinitionNames } from '../custom-resource-definition.ts'
-import { dns1035LabelErrors } from '../dns.ts'
-import { invalid, required } from '../field-error.ts'
 
 /** Rules of spec.names and status.acceptedNames; what is absent is looked at by {@link requireNames}. */
 export function validateNames(names: CustomResourceDefinitionNames, path: string): FieldError[] {
   const label = (field: string, value: string | undefined): FieldError[] => {
-    const messages = value ? dns1035LabelErrors(value) : []
+    const messages = value ? dns1035Label(value) : []
     return messages.length > 0 ? [invalid(`${path}.${field}`, value, messages.join(','))] : []
   }
   const mixedCase = (field: string, value: string | undefined): FieldError[] => {
-    const messages = value ? dns1035LabelErrors(value.toLowerCase()) : []
+    const messages = value ? dns1035Label(value.toLowerCase()) : []
     return messages.length > 0
       ? [invalid(`${path}.${field}`, value, `may have mixed case, but should otherwise match: ${messages.join(',')}`)]
       : []

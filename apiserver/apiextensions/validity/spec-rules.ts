@@ -1,7 +1,7 @@
+import { invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
+import { dns1035Label, dns1123Subdomain } from '../../validation/names.ts'
 import type { CustomResourceDefinition, CustomResourceDefinitionSpec } from '../custom-resource-definition.ts'
-import { dns1035LabelErrors } from '../dns.ts'
-import { invalid, notSupported, required } from '../field-error.ts'
 import { validateConversion } from './conversion-rules.ts'
 import { internalForm, printVersions } from './internal-form.ts'
 import { requireNames, validateNames } from './names-rules.ts'
@@ -12,15 +12,6 @@ import {
   validateSelectableFields,
   validateSubresources,
 } from './version-rules.ts'
-
-const SUBDOMAIN_PATTERN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
-const SUBDOMAIN_TEXT =
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
-const MAX_SUBDOMAIN = 253
-export const dns1123SubdomainErrors = (name: string): string[] => [
-  ...(name.length > MAX_SUBDOMAIN ? [`must be no more than ${MAX_SUBDOMAIN} characters`] : []),
-  ...(SUBDOMAIN_PATTERN.test(name) ? [] : [SUBDOMAIN_TEXT]),
-]
 
 /** All rules of a CustomResourceDefinition's spec and status, for create and update alike. */
 export function validateDefinition(crd: CustomResourceDefinition): FieldError[] {
@@ -63,7 +54,7 @@ function validateSpec(spec: CustomResourceDefinitionSpec, path: string): FieldEr
     ...internal.versions.flatMap((version, index) => {
       const at = `${path}.versions[${index}]`
       const schema = version.schema?.openAPIV3Schema ?? internal.schema
-      const nameErrors = dns1035LabelErrors(version.name)
+      const nameErrors = dns1035Label(version.name)
       return [
         ...(nameErrors.length > 0 ? [invalid(`${at}.name`, version.name, nameErrors.join(','))] : []),
         ...validateDeprecation(version, at),
@@ -103,7 +94,7 @@ function validateSpec(spec: CustomResourceDefinitionSpec, path: string): FieldEr
 
 function validateGroup(group: string, path: string): FieldError[] {
   if (!group) return [required(path)]
-  const errors = dns1123SubdomainErrors(group)
+  const errors = dns1123Subdomain(group)
   if (errors.length > 0) return [invalid(path, group, errors.join(','))]
   return group.includes('.') ? [] : [invalid(path, group, 'should be a domain with at least one dot')]
 }

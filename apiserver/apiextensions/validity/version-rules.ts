@@ -1,3 +1,4 @@
+import { forbidden, invalid, required } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
 import type {
   CustomResourceColumnDefinition,
@@ -5,7 +6,6 @@ import type {
   CustomResourceSubresources,
   SelectableField,
 } from '../custom-resource-definition.ts'
-import { forbidden, invalid, required } from '../field-error.ts'
 import { parseFieldPath } from '../field-path.ts'
 import { type JSONSchemaProps, ownProperty } from '../schema/json-schema.ts'
 import { validateRules } from './cel-rules.ts'

@@ -2,8 +2,9 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { CustomResourceDefinition } from '../../../apiserver/apiextensions/custom-resource-definition.ts'
-import { customResourceDefinitions } from '../../../apiserver/resources/customresourcedefinition.ts'
+import { customresourcedefinition } from '../../../apiserver/resources/customresourcedefinition.ts'
 import type { FieldError } from '../../../apiserver/validation/field-errors.ts'
+import { dns1123Subdomain } from '../../../apiserver/validation/names.ts'
 
 interface Step {
   method?: string
@@ -23,11 +24,11 @@ const context = { nowMs: 0, featureGates: { enabled: () => true } }
 function refusals(body: CustomResourceDefinition): string[] {
   const crd = structuredClone(body)
   crd.spec.names ??= { plural: '', kind: '' }
-  const { strategy } = customResourceDefinitions
+  const { strategy } = customresourcedefinition
   strategy.applyDefaults?.(crd, context)
   strategy.prepareForCreate?.(crd, context)
   const errors: FieldError[] = []
-  const messages = strategy.validateName?.(crd.metadata.name ?? '', { prefix: false }) ?? []
+  const messages = dns1123Subdomain(crd.metadata.name ?? '')
   errors.push(
     ...messages.map(
       (detail): FieldError => ({ type: 'FieldValueInvalid', field: 'metadata.name', value: crd.metadata.name, detail }),

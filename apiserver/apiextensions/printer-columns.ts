@@ -1,0 +1,67 @@
+import type { KubeObject } from '../../shared/api/types.ts'
+import type { Column } from '../registry/resource-definition.ts'
+import { humanDuration, nameColumn } from '../resources/cells.ts'
+import type { CustomResourceColumnDefinition } from './custom-resource-definition.ts'
+import { findAll, type JSONPath, parseJSONPath } from './json-path.ts'
+import { sortedJson } from './schema/list-types.ts'
+
+/** What a version shows when its author asks for nothing. */
+const AGE: CustomResourceColumnDefinition = {
+  name: 'Age',
+  type: 'date',
+  description: 'CreationTimestamp is a timestamp representing the server time when this object was created.',
+  jsonPath: '.metadata.creationTimestamp',
+}
+
+/** Columns and cells of a custom resource's table; with a path that cannot be read there is only the name. */
+export function printerColumns(definitions: CustomResourceColumnDefinition[] | undefined): {
+  columns: Column[]
+  cells(object: KubeObject, nowMs: number): unknown[]
+} {
+  const wanted = definitions !== undefined && definitions.length > 0 ? definitions : [AGE]
+  const readable = wanted.map((definition) => ({ definition, path: parseJSONPath(definition.jsonPath) }))
+  const printed = readable.every(
+    (column): column is { definition: CustomResourceColumnDefinition; path: JSONPath } => column.path !== undefined,
+  )
+    ? readable
+    : []
+  return {
+    columns: [nameColumn, ...printed.map(({ definition }) => columnOf(definition))],
+    cells: (object, nowMs) => [
+      object.metadata.name,
+      ...printed.map(({ definition, path }) => cellOf(definition, findAll(path ?? [], object)[0], nowMs)),
+    ],
+  }
+}
+
+const columnOf = (definition: CustomResourceColumnDefinition): Column => ({
+  name: definition.name,
+  type: definition.type as Column['type'],
+  format: definition.format ?? '',
+  description:
+    definition.description || `Custom resource definition column (in JSONPath format): ${definition.jsonPath}`,
+  priority: definition.priority ?? 0,
+})
+
+function cellOf(definition: CustomResourceColumnDefinition, value: unknown, nowMs: number): unknown {
+  if (value === undefined || value === null) return null
+  switch (definition.type) {
+    case 'string':
+      return typeof value === 'object' ? sortedJson(value) : String(value)
+    case 'integer':
+      return typeof value === 'number' ? Math.trunc(value) : null
+    case 'number':
+      return typeof value === 'number' ? value : null
+    case 'boolean':
+      return typeof value === 'boolean' ? value : null
+    case 'date':
+      return typeof value === 'string' ? dateCell(value, nowMs) : null
+    default:
+      return null
+  }
+}
+
+function dateCell(text: string, nowMs: number): string {
+  const ms = /^\d{4}-\d\d-\d\d[Tt]/.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(ms) ? '<invalid>' : humanDuration(nowMs - ms)
+}

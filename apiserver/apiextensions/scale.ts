@@ -1,0 +1,50 @@
+import type { KubeObject } from '../../shared/api/types.ts'
+import type { CustomResourceSubresourceScale } from './custom-resource-definition.ts'
+import { parseFieldPath } from './field-path.ts'
+import { isObject, type JsonObject } from './schema/json-schema.ts'
+
+/** Numbers and selector of a custom resource, read and written by the paths that its definition names. */
+export interface ScaleAccess {
+  specReplicas(object: KubeObject): number | undefined
+  statusReplicas(object: KubeObject): number
+  selector(object: KubeObject): string
+  setSpecReplicas(object: KubeObject, replicas: number): void
+  /** Dotted as messages name it: `.spec.replicas`. */
+  specReplicasPath: string
+}
+
+export function scaleAccess(scale: CustomResourceSubresourceScale): ScaleAccess {
+  const spec = parseFieldPath(scale.specReplicasPath) ?? []
+  const status = parseFieldPath(scale.statusReplicasPath) ?? []
+  const selector = scale.labelSelectorPath ? (parseFieldPath(scale.labelSelectorPath) ?? []) : []
+  return {
+    specReplicasPath: scale.specReplicasPath,
+    specReplicas: (object) => numberAt(object, spec),
+    statusReplicas: (object) => numberAt(object, status) ?? 0,
+    selector: (object) => {
+      const value = selector.length > 0 ? valueAt(object, selector) : undefined
+      return typeof value === 'string' ? value : ''
+    },
+    setSpecReplicas: (object, replicas) => setAt(object, spec, replicas),
+  }
+}
+
+export const valueAt = (object: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>(
+    (value, step) => (isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined),
+    object,
+  )
+const numberAt = (object: unknown, path: readonly string[]): number | undefined => {
+  const value = valueAt(object, path)
+  return typeof value === 'number' ? value : undefined
+}
+
+function setAt(object: KubeObject, path: readonly string[], value: unknown): void {
+  let at: JsonObject = object
+  for (const step of path.slice(0, -1)) {
+    if (!isObject(at[step])) at[step] = {}
+    at = at[step] as JsonObject
+  }
+  const last = path.at(-1)
+  if (last !== undefined) at[last] = value
+}
