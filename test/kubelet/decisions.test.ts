@@ -1,0 +1,234 @@
+/** The pure core: what a pod needs, how long it gets, what its status says. */
+import t from 'tap'
+import { deliverReason, terminationReason } from '../../kubelet/lifecycle/termination-reason.ts'
+import { expand } from '../../kubelet/pods/expansion.ts'
+import { goDuration } from '../../kubelet/pods/go-duration.ts'
+import { containerGraceSeconds, effectiveGraceSeconds } from '../../kubelet/pods/grace-period.ts'
+import { computePodActions } from '../../kubelet/pods/pod-actions.ts'
+import { nextWork, type PodWork } from '../../kubelet/pods/pod-state-machine.ts'
+import { createRestartBackoff } from '../../kubelet/pods/restart-backoff.ts'
+import { restartsAfter } from '../../kubelet/pods/restart-policy.ts'
+import type { RuntimePod } from '../../kubelet/pods/runtime-pod.ts'
+import type { ContainerRecord } from '../../kubelet/runtime/container-runtime.ts'
+import { qualifiedImage } from '../../kubelet/status/container-statuses.ts'
+import { isLegalTransition, mergeStatus, statusPatch } from '../../kubelet/status/status-merge.ts'
+import type { Container, Pod, PodSpec, PodStatus } from '../../shared/api/types.ts'
+
+const pod = (spec: Partial<PodSpec>, metadata: Pod['metadata'] = {}): Pod => ({
+  metadata: { name: 'p', namespace: 'ns', uid: 'u', ...metadata },
+  spec: { containers: [{ name: 'c', image: 'img' }], restartPolicy: 'Always', ...spec },
+})
+const record = (name: string, more: Partial<ContainerRecord> = {}): ContainerRecord => ({
+  id: `${name}-id`,
+  sandboxId: 's',
+  podUid: 'u',
+  name,
+  attempt: 0,
+  image: 'img',
+  imageId: '',
+  logPath: '',
+  state: 'running',
+  pid: 1,
+  createdAtMs: 0,
+  startedAtMs: 0,
+  annotations: {},
+  ...more,
+})
+const exited = (name: string, exitCode: number): ContainerRecord => record(name, { state: 'exited', exitCode })
+const runtime = (...containers: ContainerRecord[]): RuntimePod => ({
+  sandboxes: [
+    {
+      id: 's',
+      podUid: 'u',
+      namespace: 'ns',
+      name: 'p',
+      hostNetwork: false,
+      hostname: 'p',
+      shareProcessNamespace: false,
+      annotations: {},
+      ip: '127.64.0.1',
+      state: 'ready',
+      createdAtMs: 0,
+    },
+  ],
+  containers,
+})
+const noProbes = { livenessFailed: () => false, startup: () => 'unknown' as const }
+const names = (containers: Container[]) => containers.map(({ name }) => name)
+
+t.test('grace of a terminating pod', async (t) => {
+  const cases: [Parameters<typeof effectiveGraceSeconds>[0], number, string][] = [
+    [{ stored: 0, deletionGracePeriodSeconds: 30, terminationGracePeriodSeconds: 30 }, 30, 'plain delete'],
+    [{ stored: 0, deletionGracePeriodSeconds: 5, terminationGracePeriodSeconds: 30 }, 5, 'shorter delete'],
+    [{ stored: 0, deletionGracePeriodSeconds: 0, terminationGracePeriodSeconds: 30 }, 1, 'force delete'],
+    [{ stored: 0, override: 1, terminationGracePeriodSeconds: 30 }, 1, 'hard eviction'],
+    [{ stored: 0, override: 0, terminationGracePeriodSeconds: 30 }, 1, 'soft eviction without a limit'],
+    [{ stored: 0, terminationGracePeriodSeconds: 30 }, 30, 'ended by itself'],
+    [{ stored: 0 }, 1, 'no grace in the spec'],
+    [{ stored: 20, deletionGracePeriodSeconds: 30, terminationGracePeriodSeconds: 30 }, 20, 'never grows'],
+    [{ stored: 20, deletionGracePeriodSeconds: 3, terminationGracePeriodSeconds: 30 }, 3, 'shrinks'],
+  ]
+  for (const [input, expected, name] of cases) t.equal(effectiveGraceSeconds(input), expected, name)
+})
+
+t.test("a probe's own grace", async (t) => {
+  const container: Container = { name: 'c', livenessProbe: { terminationGracePeriodSeconds: 60 }, startupProbe: {} }
+  const living = pod({ terminationGracePeriodSeconds: 30 })
+  t.equal(containerGraceSeconds(living, container, 'LivenessProbe'), 60, 'may be longer than the pod has')
+  t.equal(containerGraceSeconds(living, container, 'StartupProbe'), 30, 'none of its own: the pod')
+  t.equal(containerGraceSeconds(living, container, 'Unknown'), 30, 'not for other kills')
+  const dying = pod({ terminationGracePeriodSeconds: 30 }, { deletionGracePeriodSeconds: 7 })
+  t.equal(containerGraceSeconds(dying, container, 'LivenessProbe'), 7, 'a deletion beats it')
+  t.equal(containerGraceSeconds(pod({}), container, 'Unknown'), 2, 'nothing set')
+})
+
+t.test('restart policy', async (t) => {
+  const rules = [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }]
+  const container: Container = { name: 'c', restartPolicy: 'Never', restartPolicyRules: rules }
+  t.equal(restartsAfter(pod({}).spec, container, 42), true, 'a rule beats the policy')
+  t.equal(restartsAfter(pod({}).spec, container, 1), false, "the container's own policy beats the pod's")
+  t.equal(restartsAfter(pod({ restartPolicy: 'OnFailure' }).spec, { name: 'c' }, 0), false)
+  t.equal(restartsAfter(pod({ restartPolicy: 'OnFailure' }).spec, { name: 'c' }, 3), true)
+})
+
+t.test('restart back-off: at once, then 10 s doubling to 300 s', async (t) => {
+  const backoff = createRestartBackoff()
+  let now = 0
+  const waits: number[] = []
+  for (let crash = 0; crash < 8; crash++) {
+    const until = backoff.waitUntil('k', now) ?? now
+    waits.push((until - now) / 1000)
+    now = until
+    backoff.next('k', now, now)
+  }
+  t.same(waits, [0, 10, 20, 40, 80, 160, 300, 300])
+  t.equal(backoff.waitUntil('k', now + 600_001), undefined, 'forgotten after ten quiet minutes')
+})
+
+t.test('what a pod needs', async (t) => {
+  const fresh = computePodActions(pod({}), { sandboxes: [], containers: [] }, noProbes)
+  t.match({ ...fresh, start: names(fresh.containersToStart) }, { createSandbox: true, start: ['c'] })
+
+  const withInit = pod({ initContainers: [{ name: 'i1' }, { name: 'i2' }] })
+  const init = (...records: ContainerRecord[]) => computePodActions(withInit, runtime(...records), noProbes)
+  t.same(names(init().initContainersToStart), ['i1'])
+  t.same(names(init(record('i1')).initContainersToStart), [], 'wait for it')
+  t.same(names(init(exited('i1', 0)).initContainersToStart), ['i2'])
+  t.same(names(init(exited('i1', 1)).initContainersToStart), ['i1'], 'tried again')
+  t.same(names(init(exited('i2', 0), exited('i1', 0)).containersToStart), ['c'])
+  const never = { ...withInit, spec: { ...withInit.spec, restartPolicy: 'Never' } }
+  t.equal(computePodActions(never, runtime(exited('i1', 1)), noProbes).killPod, true, 'failed for good')
+
+  const done = pod({ restartPolicy: 'Never', initContainers: [{ name: 's', image: 'img', restartPolicy: 'Always' }] })
+  const over = computePodActions(done, runtime(exited('c', 0), record('s')), noProbes)
+  t.match(over, { killPod: true, createSandbox: false }, 'a sidecar does not keep a pod alive')
+
+  const failed = { ...noProbes, livenessFailed: () => true }
+  const sick = computePodActions(pod({}), runtime(record('c')), failed)
+  t.equal(sick.containersToKill[0]?.message, 'Container c failed liveness probe, will be restarted')
+  t.same(names(sick.containersToStart), ['c'])
+  const lone = computePodActions(pod({ restartPolicy: 'Never' }), runtime(record('c')), failed)
+  t.match(lone, { killPod: true, containersToKill: [] }, 'nothing to keep: the whole pod goes')
+})
+
+t.test('sidecars hold back what comes after them until they have started', async (t) => {
+  const sidecar: Container = { name: 's', image: 'img', restartPolicy: 'Always', startupProbe: {} }
+  const subject = pod({ initContainers: [sidecar] })
+  const act = (startup: 'success' | 'failure' | 'unknown') =>
+    computePodActions(subject, runtime(record('s')), { livenessFailed: () => false, startup: () => startup })
+  t.same(names(act('unknown').containersToStart), [])
+  t.same(names(act('success').containersToStart), ['c'])
+  t.equal(act('failure').containersToKill[0]?.message, 'Init container s failed startup probe')
+})
+
+t.test("a pod's way is one way", async (t) => {
+  const living = pod({ terminationGracePeriodSeconds: 30 })
+  const dying = pod({ terminationGracePeriodSeconds: 30 }, { deletionTimestamp: 'x', deletionGracePeriodSeconds: 20 })
+  const begin = nextWork(undefined, { type: 'config', pod: living, running: false })
+  t.equal(begin.phase, 'sync')
+  const ending = nextWork(begin, { type: 'config', pod: dying, running: true })
+  t.match(ending, { phase: 'terminating', graceSeconds: 20 })
+  const back: PodWork = nextWork(ending, { type: 'config', pod: living, running: true })
+  t.match(back, { phase: 'terminating', graceSeconds: 20 }, 'never back, never longer')
+  const killed = nextWork(begin, { type: 'kill', pod: living, options: { graceSeconds: 5, cause: 'Eviction' } })
+  t.match(killed, { phase: 'terminating', graceSeconds: 5, cause: 'Eviction' })
+  const finished = nextWork(nextWork(ending, { type: 'stopped' }), { type: 'cleaned' })
+  t.equal(nextWork(finished, { type: 'config', pod: dying, running: false }).phase, 'finished')
+  const completed = { ...living, status: { phase: 'Succeeded' } }
+  t.equal(nextWork(undefined, { type: 'config', pod: completed, running: false }).phase, 'terminated', 'found finished')
+  t.equal(nextWork(undefined, { type: 'config', pod: completed, running: true }).phase, 'terminating')
+})
+
+t.test('termination reason', async (t) => {
+  t.equal(terminationReason(pod({}, { reason: 'Update' }), 'Eviction'), 'Update', 'what is written wins')
+  t.equal(terminationReason(pod({}), 'Eviction'), 'Eviction')
+  const exec = { exec: { command: ['x'] } }
+  const get = { httpGet: { port: 80 } }
+  t.same(deliverReason(exec, undefined), { env: {}, headers: {} }, 'absent, not empty')
+  t.same(deliverReason(exec, 'a').env, { KUBE_POD_TERM_REASON: 'a' })
+  t.same(deliverReason({ ...exec, reasonDelivery: { env: 'WHY' } }, 'a').env, { WHY: 'a' })
+  t.same(deliverReason(get, 'a').headers, { 'KUBE-POD-TERM-REASON': 'a' })
+  t.same(deliverReason({ ...get, reasonDelivery: { header: 'X-Why' } }, 'a').headers, { 'X-Why': 'a' })
+  for (const reasonDelivery of [{}, { header: 'X' }, { env: 'A', header: 'B' }]) {
+    const { env, problem } = deliverReason({ ...exec, reasonDelivery }, 'a')
+    t.match({ env, problem }, { env: { KUBE_POD_TERM_REASON: 'a' }, problem: /must set exactly "env"/ })
+  }
+})
+
+t.test('status on its way to the API', async (t) => {
+  const condition = (type: string, status: string) => ({ type, status })
+  const own: PodStatus = {
+    phase: 'Failed',
+    reason: 'Evicted',
+    conditions: [condition('Ready', 'False'), condition('DisruptionTarget', 'True')],
+  }
+  const api: PodStatus = {
+    phase: 'Running',
+    conditions: [condition('example.com/gate', 'True'), condition('Ready', 'True')],
+  }
+  const withheld = mergeStatus(api, own, true)
+  t.match(withheld, { phase: 'Running', reason: undefined })
+  t.same(
+    withheld.conditions?.map(({ type }) => type),
+    ['example.com/gate', 'Ready'],
+    'others kept, DisruptionTarget not yet',
+  )
+  const told = mergeStatus(api, own, false)
+  t.match(told, { phase: 'Failed', reason: 'Evicted' })
+  t.same(
+    told.conditions?.map(({ type }) => type),
+    ['example.com/gate', 'DisruptionTarget', 'Ready'],
+  )
+  t.equal(statusPatch(told, told), undefined, 'nothing to write')
+  t.same(statusPatch({ phase: 'Failed', reason: 'x', nominatedNodeName: 'n' }, { phase: 'Failed' }), { reason: null })
+
+  const ended: PodStatus = {
+    containerStatuses: [
+      { name: 'c', image: '', imageID: '', ready: false, restartCount: 0, state: { terminated: { exitCode: 0 } } },
+    ],
+  }
+  const running: PodStatus = {
+    containerStatuses: [{ name: 'c', image: '', imageID: '', ready: false, restartCount: 0, state: { running: {} } }],
+  }
+  t.equal(isLegalTransition(pod({ restartPolicy: 'Never' }), ended, running), false)
+  t.equal(isLegalTransition(pod({}), ended, running), true)
+})
+
+t.test('texts', async (t) => {
+  const env: Record<string, string> = { A: '1' }
+  t.equal(
+    expand('$(A) $(B) $$(A) $A', (name) => env[name]),
+    '1 $(B) $(A) $A',
+  )
+  t.same([0, 350, 10_000, 80_000, 300_000, 3_600_000].map(goDuration), [
+    '0s',
+    '350ms',
+    '10s',
+    '1m20s',
+    '5m0s',
+    '1h0m0s',
+  ])
+  t.equal(qualifiedImage('busybox:1.37'), 'docker.io/library/busybox:1.37')
+  t.equal(qualifiedImage('127.0.0.1:17490/nope:1'), '127.0.0.1:17490/nope:1')
+  t.equal(qualifiedImage('bitnami/redis'), 'docker.io/bitnami/redis:latest')
+})
