@@ -33,6 +33,13 @@ export function decideDelete(
   if (reason !== undefined) metadata.reason = reason
   metadata.finalizers = finalizersFor(definition, current, options)
 
+  const { deletion } = definition.strategy
+  if (deletion && first) {
+    metadata.deletionTimestamp = toTime(nowMs)
+    deletion.begin(object)
+    return { outcome: 'mark', object }
+  }
+  if (deletion?.isHeld(current)) return { outcome: 'pending', object: current }
   if (graceful && first) {
     mark(object, nowMs + gracePeriodSeconds * 1000, gracePeriodSeconds)
     return gracePeriodSeconds === 0 && !metadata.finalizers

@@ -42,6 +42,9 @@ export async function createObject(
   }
   await registry.admit(attributes)
   const context = registry.strategyContext(scope)
+  const errors: FieldErrors = []
+  definition.strategy.begin?.(object, undefined, errors, context)
+  refuseIfWrong(scope, object, errors)
   definition.strategy.prepareForCreate?.(object, context)
 
   const generated = !metadata.name && metadata.generateName !== undefined && metadata.generateName !== ''
@@ -59,16 +62,20 @@ export async function createObject(
   }
 }
 
-function validate(
-  { definition }: RequestScope,
-  object: KubeObject,
-  context: ReturnType<Registry['strategyContext']>,
-): void {
+function validate(scope: RequestScope, object: KubeObject, context: ReturnType<Registry['strategyContext']>): void {
   const errors: FieldErrors = []
-  const { strategy, namespaced, group, kind } = definition
+  const { strategy, namespaced } = scope.definition
   validateObjectMeta(object.metadata, { namespaced, validateName: strategy.validateName ?? dns1123Subdomain }, errors)
   strategy.validate?.(object, errors, context)
-  if (errors.length > 0) throw invalidObject({ group, kind }, object.metadata.name ?? '', errors)
+  refuseIfWrong(scope, object, errors)
+}
+
+function refuseIfWrong(
+  { definition: { group, kind } }: RequestScope,
+  { metadata }: KubeObject,
+  errors: FieldErrors,
+): void {
+  if (errors.length > 0) throw invalidObject({ group, kind }, metadata.name ?? '', errors)
 }
 
 /** Undefined when the name is taken. */

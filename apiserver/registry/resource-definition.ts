@@ -1,4 +1,7 @@
 import type { DeleteOptions, KubeObject, ObjectMeta } from '../../shared/api/types.ts'
+import type { ScaleAccess } from '../apiextensions/scale.ts'
+import type { JSONSchemaProps } from '../apiextensions/schema/json-schema.ts'
+import type { Decoded } from '../validation/decoder.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 
 /**
@@ -11,6 +14,8 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
   kind: string
   plural: string
   singular: string
+  /** Kind of its lists; default: the kind with `List` behind it. */
+  listKind?: string
   namespaced: boolean
   shortNames?: string[]
   categories?: string[]
@@ -30,9 +35,27 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
   subresources?: { status?: boolean; scale?: boolean }
   /** Subresources served by their own handlers (binding, log, eviction …), for discovery. */
   extraSubresources?: SubresourceEntry[]
+  /** A Warning header of each request on this version. */
+  deprecationWarning?: string
   strategy: Strategy<T>
+  /** Set for custom resources, whose type is a schema that came at run time. */
+  custom?: CustomTraits
   /** A complete, valid manifest: the data-driven tests create, patch and delete it. */
   example: T
+}
+
+/** What custom resources do their own way. */
+export interface CustomTraits {
+  /** Of this version. */
+  schema: JSONSchemaProps
+  /** Reads a body, as the decoder does for built-in types. Throws DecodeError. */
+  decode(body: Record<string, unknown>): Decoded
+  /** A stored value as this version shows it now; mostly the very same string. */
+  present(stored: { value: string; revision: number }): string
+  /** Brings an object of this version, in place, into the form in which it is stored. */
+  toStorage(object: KubeObject): void
+  /** Present with the scale subresource. */
+  scale?: ScaleAccess
 }
 
 export interface RowCondition {
@@ -101,6 +124,13 @@ export interface Strategy<T extends Stored = KubeObject> {
   warnings?(object: T, old: T | undefined, context: StrategyContext): string[]
   /** How many seconds a delete lets the object live on; undefined: gone at once (upstream's CheckGracefulDelete). */
   checkGracefulDelete?(object: T, options: DeleteOptions): number | undefined
+  /** A kind that a DELETE only marks, until what it contains is gone (namespaces). */
+  deletion?: {
+    /** What the first DELETE changes besides deletionTimestamp. */
+    begin(object: T): void
+    /** While it holds, nothing removes the object. */
+    isHeld(object: T): boolean
+  }
   /** Name rule for create; default: DNS-1123 subdomain. Returns messages. */
   validateName?(name: string, options: { prefix: boolean }): string[]
   /** Default true: an update without resourceVersion overwrites. */

@@ -94,22 +94,27 @@ async function replace(
   keepSystemFields(scope, object, old)
   keepOtherHalf(scope, object, old)
   const attributes = attributesOf(scope, { object, old }, options)
+  const errors: FieldErrors = []
+  const refuseIfWrong = (): void => {
+    if (errors.length > 0) throw invalidObject({ group: definition.group, kind: definition.kind }, name, errors)
+  }
   await registry.admit(attributes)
+  strategy.begin?.(object, old, errors, context)
+  refuseIfWrong()
   strategy.prepareForUpdate?.(object, old, context)
   if (strategy.generation?.changed(object, old)) object.metadata.generation = (old.metadata.generation ?? 0) + 1
 
-  const errors: FieldErrors = []
   validateObjectMetaUpdate(object.metadata, old.metadata, errors)
   if (strategy.validateUpdate) strategy.validateUpdate(object, old, errors, context)
   else strategy.validate?.(object, errors, context)
-  if (errors.length > 0) throw invalidObject({ group: definition.group, kind: definition.kind }, name, errors)
+  refuseIfWrong()
   for (const text of strategy.warnings?.(object, old, context) ?? []) options.warn(text)
   await registry.validateAdmission(attributes)
 
   const value = encodeObject(object)
   if (sameValue(value, current.value)) return current
   if (options.dryRun) return { value, revision: current.revision }
-  if (isFinished(object)) {
+  if (isFinished(object) && !strategy.deletion?.isHeld(object)) {
     const removed = await registry.storage.delete({ key, expect: current.revision })
     return removed.ok ? { value, revision: current.revision } : undefined
   }

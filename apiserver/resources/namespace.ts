@@ -42,6 +42,12 @@ export const namespace = resource<Namespace>({
       else validate(object, errors)
     },
     validateName: (name, { prefix }) => dns1123Label(prefix ? maskTrailingDash(name) : name),
+    deletion: {
+      begin: (object) => {
+        object.status = { ...object.status, phase: 'Terminating' }
+      },
+      isHeld: ({ spec }) => (spec?.finalizers ?? []).length > 0,
+    },
     returnsDeletedObject: true,
   },
   example: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team-a' } },

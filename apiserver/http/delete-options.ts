@@ -1,0 +1,83 @@
+import { badRequest } from '../../shared/api/status-errors.ts'
+import type { DeleteOptions } from '../../shared/api/types.ts'
+import type { FeatureGates } from '../registry/resource-definition.ts'
+import { gate, validateReason } from '../registry/termination-reason.ts'
+import { DecodeError, decodeStruct } from '../validation/decoder.ts'
+import { invalid, invalidObject, notSupported } from '../validation/field-error.ts'
+import type { FieldErrors } from '../validation/field-errors.ts'
+import { scanJson } from '../validation/json-scanner.ts'
+import { integer } from './list-options.ts'
+import { booleanParameter, type Query } from './request-info.ts'
+import { validateDryRun } from './write-options.ts'
+
+const schema = 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions'
+const typeMeta =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+
+/**
+ * DeleteOptions from the body, or when there is none from the query. Only the reason is read from the query in any case,
+ * for clients that send a body of their own making; that in the body wins.
+ */
+export function parseDeleteOptions(body: unknown, query: Query, featureGates: FeatureGates): DeleteOptions {
+  const options = body === undefined ? fromQuery(query) : fromBody(body)
+  options.reason ??= query.get('reason') ?? undefined
+  if (!featureGates.enabled(gate)) options.reason = undefined
+  const errors: FieldErrors = []
+  const { propagationPolicy, orphanDependents, dryRun = [] } = options
+  if (propagationPolicy !== undefined && orphanDependents !== undefined) {
+    const detail = 'orphanDependents and deletionPropagation cannot be both set'
+    errors.push(invalid('propagationPolicy', propagationPolicy, detail))
+  } else if (propagationPolicy !== undefined && !policies.includes(propagationPolicy)) {
+    errors.push(notSupported('propagationPolicy', propagationPolicy, [...policies, 'nil']))
+  }
+  validateDryRun(dryRun, errors)
+  validateReason(options.reason, errors)
+  if (errors.length > 0) throw invalidObject({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', errors)
+  return options
+}
+
+const policies = ['Foreground', 'Background', 'Orphan']
+
+function fromQuery(query: Query): DeleteOptions {
+  const dryRun = query.getAll('dryRun')
+  return {
+    gracePeriodSeconds: integer(query, 'gracePeriodSeconds'),
+    propagationPolicy: query.get('propagationPolicy') ?? undefined,
+    orphanDependents: query.has('orphanDependents') ? booleanParameter(query, 'orphanDependents') : undefined,
+    ...(dryRun.length > 0 && { dryRun }),
+  }
+}
+
+/** `body` is what a parser of JSON or YAML made of it. */
+function fromBody(body: unknown): DeleteOptions {
+  if (body === null) return {}
+  if (typeof body !== 'object' || Array.isArray(body)) {
+    const word = Array.isArray(body) ? 'array' : typeof body === 'boolean' ? 'bool' : typeof body
+    throw badRequest(
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${word} into Go value of type ${typeMeta}`,
+    )
+  }
+  const { kind = 'DeleteOptions', apiVersion = 'v1' } = body as DeleteOptions
+  if (kind !== 'DeleteOptions' && kind !== '') {
+    throw badRequest(
+      `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`,
+    )
+  }
+  try {
+    return decodeStruct<DeleteOptions>(schema, body).value
+  } catch (error) {
+    if (error instanceof DecodeError) throw badRequest(error.message)
+    throw error
+  }
+}
+
+/** Undefined for an empty body. */
+export function parseDeleteBody(text: string): unknown {
+  if (text === '') return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    const why = scanJson(text).error ?? 'unexpected end of JSON input'
+    throw badRequest(`couldn't get version/kind; json parse error: ${why}`)
+  }
+}

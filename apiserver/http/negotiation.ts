@@ -1,0 +1,82 @@
+import { notAcceptable } from '../../shared/api/status-errors.ts'
+
+/** How the client wants its answer. */
+export interface Negotiated {
+  encoding: 'json' | 'yaml'
+  /** What objects are turned into; absent: nothing. */
+  transform?: Transform
+}
+export interface Transform {
+  kind: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList'
+  version: 'v1' | 'v1beta1'
+}
+
+export interface MediaRange {
+  type: string
+  quality: number
+  parameters: Record<string, string>
+}
+
+const json = 'application/json'
+const yaml = 'application/yaml'
+/** Understood in bodies; an answer to one who takes nothing else is JSON. */
+const protobuf = 'application/vnd.kubernetes.protobuf'
+const media = [json, yaml, protobuf]
+const watchMedia = [...media, `${json};stream=watch`, `${protobuf};stream=watch`]
+const acceptable = new Set(['*/*', ...media])
+
+const plain: Negotiated = { encoding: 'json' }
+const known = new Map<string, Negotiated>()
+const maxKnown = 1000
+
+/** Reads the Accept header of a request on a resource; `list`: the 406 of a collection names the watch types too. */
+export function negotiate(accept: string | undefined, list: boolean): Negotiated {
+  if (accept === undefined || accept === '' || accept === json || accept === '*/*') return plain
+  const found = known.get(accept)
+  if (found) return found
+  const negotiated = choose(parseAccept(accept), list)
+  if (known.size >= maxKnown) known.clear()
+  known.set(accept, negotiated)
+  return negotiated
+}
+
+/** Best first; of equals, the order of the header. */
+export function parseAccept(accept: string): MediaRange[] {
+  const ranges = accept.split(',').map((part): MediaRange => {
+    const [type = '', ...pairs] = part.split(';').map((piece) => piece.trim())
+    const parameters = Object.fromEntries(
+      pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
+    )
+    const quality = Number(parameters.q ?? 1)
+    return { type: type.toLowerCase(), quality: Number.isNaN(quality) ? 1 : quality, parameters }
+  })
+  return ranges.sort((a, b) => b.quality - a.quality)
+}
+
+/** Refuses, as the router does, who takes none of our types; parameters do not count. */
+export function assertAcceptable(ranges: readonly MediaRange[], list: boolean): void {
+  if (ranges.some(({ type }) => acceptable.has(type))) return
+  throw notAcceptable(`406: Not Acceptable\n\nAvailable representations: ${(list ? watchMedia : media).join(', ')}`)
+}
+
+function choose(ranges: readonly MediaRange[], list: boolean): Negotiated {
+  assertAcceptable(ranges, list)
+  const candidates = ranges.flatMap((range) => {
+    const negotiated = acceptable.has(range.type) ? read(range) : undefined
+    return negotiated ? [{ negotiated, type: range.type }] : []
+  })
+  const best = candidates.find(({ type }) => type !== protobuf) ?? candidates[0]
+  if (!best) throw notAcceptable(`only the following media types are accepted: ${media.join(', ')}`)
+  return best.negotiated
+}
+
+const kinds = new Set(['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'])
+
+/** Undefined for a transformation that we do not know. */
+function read({ type, parameters }: MediaRange): Negotiated | undefined {
+  const encoding = type === yaml ? 'yaml' : 'json'
+  const { as, g, v } = parameters
+  if (as === undefined) return { encoding }
+  if (!kinds.has(as) || g !== 'meta.k8s.io' || (v !== 'v1' && v !== 'v1beta1')) return undefined
+  return { encoding, transform: { kind: as as Transform['kind'], version: v } }
+}

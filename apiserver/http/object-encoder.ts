@@ -1,0 +1,48 @@
+import { notAcceptable } from '../../shared/api/status-errors.ts'
+import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import { decodeStored, type StoredObject, spliceHead, typeHead } from '../registry/stored-object.ts'
+import type { Negotiated } from './negotiation.ts'
+import { partialObjectMetadata } from './partial-object-metadata.ts'
+import type { Query } from './request-info.ts'
+import { includeObject, tableOf } from './table.ts'
+
+/** The JSON of one object as the client wants it. */
+export function encodeForClient(
+  definition: ResourceDefinition,
+  stored: StoredObject,
+  { negotiated: { transform }, query, nowMs }: { negotiated: Negotiated; query: Query; nowMs: number },
+): string {
+  if (!transform) return spliceHead(headOf(definition), stored.value, stored.revision)
+  switch (transform.kind) {
+    case 'Table':
+      return JSON.stringify(
+        tableOf(definition, [decodeStored(stored)], {
+          version: transform.version,
+          include: includeObject(query),
+          metadata: { resourceVersion: stored.revision === undefined ? undefined : String(stored.revision) },
+          nowMs,
+        }),
+      )
+    case 'PartialObjectMetadata':
+      return JSON.stringify(partialObjectMetadata(decodeStored(stored), transform.version))
+    case 'PartialObjectMetadataList':
+      throw notAcceptable(
+        `you requested PartialObjectMetadataList, but the requested object is not a list (*${goType(definition)})`,
+      )
+  }
+}
+
+const heads = new WeakMap<ResourceDefinition, string>()
+
+export function headOf(definition: ResourceDefinition): string {
+  let head = heads.get(definition)
+  if (head === undefined) {
+    head = typeHead(definition)
+    heads.set(definition, head)
+  }
+  return head
+}
+
+/** As Go prints the internal type in messages. */
+export const goType = ({ group, kind }: ResourceDefinition): string =>
+  `${group === '' ? 'core' : group.split('.')[0]}.${kind}`

@@ -1,0 +1,77 @@
+/** What a URL means in Kubernetes' grammar (upstream's RequestInfo). */
+export interface RequestInfo {
+  method: string
+  /** Without the query, as sent. */
+  path: string
+  query: Query
+  /** Absent for paths that are no resource, e.g. /healthz and discovery. */
+  target?: ResourceTarget
+}
+
+export interface ResourceTarget {
+  group: string
+  version: string
+  /** Plural, as in the URL. */
+  resource: string
+  namespace?: string
+  name?: string
+  subresource?: string
+  /** What follows the subresource, for proxies. */
+  rest: string[]
+  /** By the deprecated /watch/ prefix. */
+  watchPrefix: boolean
+}
+
+/** Query parameters, parsed only where somebody asks. */
+export type Query = Pick<URLSearchParams, 'get' | 'getAll' | 'has'>
+
+const emptyQuery: Query = new URLSearchParams()
+
+export function parseRequestInfo(method: string, url: string): RequestInfo {
+  const mark = url.indexOf('?')
+  const path = mark === -1 ? url : url.slice(0, mark)
+  const query = mark === -1 ? emptyQuery : new URLSearchParams(url.slice(mark + 1))
+  return { method, path, query, target: parseTarget(path) }
+}
+
+function parseTarget(path: string): ResourceTarget | undefined {
+  const parts = split(path)
+  if (parts[0] === 'api' && parts.length > 2) return locate('', parts[1]!, parts.slice(2))
+  if (parts[0] === 'apis' && parts.length > 3) return locate(parts[1]!, parts[2]!, parts.slice(3))
+  return undefined
+}
+
+/** `/a/b/` → a, b; an empty segment in the middle stays. A name with an encoded slash is no name, and stays encoded. */
+export function split(path: string): string[] {
+  const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length
+  const parts = path.slice(1, end).split('/')
+  return path.includes('%') ? parts.map(decodeSegment) : parts
+}
+
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
+const namespaceSubresources = new Set(['status', 'finalize'])
+
+function locate(group: string, version: string, parts: string[]): ResourceTarget {
+  const watchPrefix = parts[0] === 'watch'
+  if (watchPrefix) parts = parts.slice(1)
+  let namespace: string | undefined
+  if (parts[0] === 'namespaces' && parts.length > 2 && !(parts.length === 3 && namespaceSubresources.has(parts[2]!))) {
+    namespace = parts[1] || undefined
+    parts = parts.slice(2)
+  }
+  const [resource = '', name, subresource, ...rest] = parts
+  return { group, version, resource, namespace, name, subresource, rest, watchPrefix }
+}
+
+/** Upstream's way to read booleans in queries: whatever is not plainly false is true. */
+export function booleanParameter(query: Query, name: string): boolean {
+  const value = query.get(name)
+  return value !== null && value !== '0' && value.toLowerCase() !== 'false'
+}

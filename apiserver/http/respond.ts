@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { constants, createGzip } from 'node:zlib'
+import { dump } from 'js-yaml'
+import type { StatusError } from '../../shared/api/status-error.ts'
+import type { Negotiated } from './negotiation.ts'
+import type { Warnings } from './warnings.ts'
+
+/** Answers from here on are compressed for those who ask. */
+export const gzipThreshold = 128 * 1024
+
+export interface Answer {
+  status: number
+  /** JSON text without a newline at the end. */
+  json: string
+  headers?: OutgoingHttpHeaders
+}
+
+export function baseHeaders(): OutgoingHttpHeaders {
+  return { 'audit-id': randomUUID(), 'cache-control': 'no-cache, private' }
+}
+
+/** Sends JSON, or what the client wants instead of it. */
+export function sendJson(
+  { request, response, warnings }: { request: IncomingMessage; response: ServerResponse; warnings?: Warnings },
+  { status, json, headers }: Answer,
+  { encoding }: Negotiated = { encoding: 'json' },
+): void {
+  const text = encoding === 'yaml' ? dump(JSON.parse(json), { lineWidth: -1 }) : present(request, json)
+  const all = baseHeaders()
+  all['content-type'] = encoding === 'yaml' ? 'application/yaml' : 'application/json'
+  if (headers) Object.assign(all, headers)
+  const warning = warnings?.header()
+  if (warning) all.warning = warning
+  if (text.length >= gzipThreshold && acceptsGzip(request)) {
+    sendCompressed(response, { status, text, headers: all })
+    return
+  }
+  all['content-length'] = Buffer.byteLength(text)
+  response.writeHead(status, all)
+  response.end(request.method === 'HEAD' ? undefined : text)
+}
+
+export const acceptsGzip = ({ headers }: IncomingMessage): boolean =>
+  headers['accept-encoding'] !== undefined && /\bgzip\b/.test(String(headers['accept-encoding']))
+
+export const gzipOptions = { level: constants.Z_BEST_SPEED }
+
+function sendCompressed(
+  response: ServerResponse,
+  { status, text, headers }: { status: number; text: string; headers: OutgoingHttpHeaders },
+): void {
+  response.writeHead(status, { ...headers, 'content-encoding': 'gzip', vary: 'Accept-Encoding' })
+  const gzip = createGzip(gzipOptions)
+  gzip.pipe(response)
+  gzip.end(text)
+}
+
+const prettyAgents = /^(curl|Wget|Mozilla\/5\.0)/
+
+export function wantsPretty({ url = '', headers }: IncomingMessage): boolean {
+  const asked = url.includes('pretty=') ? new URL(url, 'http://x').searchParams.get('pretty') : null
+  if (asked !== null) return asked !== '0' && asked !== 'false'
+  const agent = headers['user-agent']
+  return agent !== undefined && prettyAgents.test(agent)
+}
+
+/** Compact with a newline for programs, indented for people. */
+function present(request: IncomingMessage, json: string): string {
+  return wantsPretty(request) ? JSON.stringify(JSON.parse(json), null, 2) : `${json}\n`
+}
+
+export function sendText(
+  { request, response }: { request: IncomingMessage; response: ServerResponse },
+  status: number,
+  text: string,
+  headers: OutgoingHttpHeaders = {},
+): void {
+  response.writeHead(status, {
+    ...baseHeaders(),
+    'content-type': 'text/plain; charset=utf-8',
+    'x-content-type-options': 'nosniff',
+    'content-length': Buffer.byteLength(text),
+    ...headers,
+  })
+  response.end(request.method === 'HEAD' ? undefined : text)
+}
+
+export function sendStatusError(
+  exchange: { request: IncomingMessage; response: ServerResponse; warnings?: Warnings },
+  { status, headers, code }: StatusError,
+  negotiated?: Negotiated,
+): void {
+  sendJson(exchange, { status: code, json: JSON.stringify(status), headers }, negotiated)
+}
