@@ -1,0 +1,58 @@
+import { listOfLists, mergeError, noMergeKey, unknownDirective } from './strategic-merge-error.ts'
+import { arrange, identity } from './strategic-merge-order.ts'
+import type { PatchField, PatchType } from './strategic-merge-type.ts'
+import { printType, printValue } from './structured-merge/go-print.ts'
+import { isMap, type JsonMap } from './structured-merge/values.ts'
+
+type MergeMaps = (original: JsonMap, patch: JsonMap, type: PatchType) => JsonMap
+
+/** A list and its patch, by the strategy of the field; `mergeMaps` merges items that both have. */
+export function mergeList(original: unknown[], patch: unknown[], field: PatchField, mergeMaps: MergeMaps): unknown[] {
+  if (!field.strategies.includes('merge')) return patch
+  if (original.length === 0 && patch.length === 0) return original
+  if (!ofMaps(original, patch)) return arrange([...new Set([...original, ...patch])], patch, original, '')
+  const { mergeKey, type } = field
+  if (mergeKey === '') throw mergeError(`cannot merge lists without merge key for ${type.name}`)
+  const { live, items } = applyDirectives(original as JsonMap[], patch as JsonMap[], mergeKey)
+  const merged: JsonMap[] = [...live]
+  for (const item of items) {
+    const key = identity(item, mergeKey)
+    const index = merged.findIndex((other) => other[mergeKey] === key)
+    if (index < 0) merged.push(item)
+    else merged[index] = mergeMaps(merged[index]!, item, type)
+  }
+  return arrange(merged, items, live, mergeKey)
+}
+
+/** Items with `$patch`: deletions leave the live list, a replacement leaves nothing of it. */
+function applyDirectives(original: JsonMap[], patch: JsonMap[], mergeKey: string) {
+  let live = original
+  let replace = false
+  const items: JsonMap[] = []
+  for (const item of patch) {
+    if (!Object.hasOwn(item, '$patch')) {
+      items.push(item)
+    } else if (item.$patch === 'delete') {
+      if (!Object.hasOwn(item, mergeKey)) throw noMergeKey(item, mergeKey)
+      live = live.filter((other) => other[mergeKey] !== item[mergeKey])
+    } else if (item.$patch === 'replace') {
+      replace = true
+    } else if (item.$patch === 'merge') {
+      throw mergeError('merging lists cannot yet be specified in the patch')
+    } else {
+      throw unknownDirective(item.$patch, item)
+    }
+  }
+  return replace ? { live: items, items: [] } : { live, items }
+}
+
+/** Whether the items are maps; all must be of one type, and none a list. */
+export function ofMaps(original: unknown[], patch: unknown[]): boolean {
+  const all = [...original, ...patch]
+  if (all.length === 0) throw mergeError('no elements in any of the given slices')
+  if (all.some(Array.isArray)) throw listOfLists()
+  if (new Set(all.map(printType)).size > 1) {
+    throw mergeError(`list element types are not identical: ${printValue([original, patch])}`)
+  }
+  return isMap(all[0])
+}

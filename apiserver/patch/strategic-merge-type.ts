@@ -1,0 +1,62 @@
+import { type OpenApiSchema, openApiSchema, referredSchema } from '../../openapi/schemas.ts'
+import { mergeError } from './strategic-merge-error.ts'
+
+/** What a strategic merge patch must know of a type. */
+export interface PatchType {
+  /** Name of the struct, for messages. */
+  name: string
+  /** By JSON name. Throws for a field the type does not have. */
+  field(key: string): PatchField
+}
+export interface PatchField {
+  strategies: readonly string[]
+  mergeKey: string
+  /** Of the value, or of a list's items. */
+  type: PatchType
+}
+
+const types = new Map<string, PatchType>()
+
+/** By OpenAPI name. */
+export function patchType(name: string): PatchType {
+  let type = types.get(name)
+  if (!type) {
+    type = compile(openApiSchema(name) ?? {}, name.slice(name.lastIndexOf('.') + 1))
+    types.set(name, type)
+  }
+  return type
+}
+
+function compile(schema: OpenApiSchema, name: string): PatchType {
+  const fields = new Map<string, PatchField>()
+  return {
+    name,
+    field(key) {
+      let field = fields.get(key)
+      if (!field) {
+        const property = schema.properties?.[key] ?? elementOf(schema)
+        if (!property)
+          throw mergeError(`unable to find api field in struct ${name} for the json field ${JSON.stringify(key)}`)
+        field = compileField(property, name)
+        fields.set(key, field)
+      }
+      return field
+    },
+  }
+}
+
+/** Any key fits a map, and a value of unknown shape. */
+function elementOf({ properties, additionalProperties }: OpenApiSchema): OpenApiSchema | undefined {
+  if (typeof additionalProperties === 'object') return additionalProperties
+  return properties ? undefined : {}
+}
+
+function compileField(property: OpenApiSchema, parent: string): PatchField {
+  const value = property.type === 'array' ? (property.items ?? {}) : property
+  const name = referredSchema(value)
+  return {
+    strategies: property['x-kubernetes-patch-strategy']?.split(',') ?? [],
+    mergeKey: property['x-kubernetes-patch-merge-key'] ?? '',
+    type: name ? patchType(name) : compile(value, parent),
+  }
+}
