@@ -1,0 +1,146 @@
+import { forbidden } from '../../shared/api/status-errors.ts'
+import type { KubeObject } from '../../shared/api/types.ts'
+import type { ResourceDefinition, Strategy } from '../registry/resource-definition.ts'
+import { encodeObject } from '../registry/stored-object.ts'
+import { deepEqual } from '../resources/deep-equal.ts'
+import {
+  type CustomResourceDefinition,
+  type CustomResourceDefinitionVersion,
+  isConditionTrue,
+  type SelectableField,
+  storageVersionOf,
+} from './custom-resource-definition.ts'
+import { decodeCustomResource } from './decode-custom-resource.ts'
+import { parseFieldPath } from './field-path.ts'
+import { printerColumns } from './printer-columns.ts'
+import { scaleAccess, valueAt } from './scale.ts'
+import { applyDefaults } from './schema/defaulting.ts'
+import type { JSONSchemaProps } from './schema/json-schema.ts'
+import { prune } from './schema/pruning.ts'
+import {
+  type ValidationRules,
+  validateCustomResource,
+  validateCustomResourceStatus,
+} from './validate-custom-resource.ts'
+
+/** A schema that says nothing keeps everything. */
+const ANYTHING: JSONSchemaProps = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
+const schemaOf = (version: CustomResourceDefinitionVersion | undefined): JSONSchemaProps =>
+  version?.schema?.openAPIV3Schema ?? ANYTHING
+
+export interface CustomResourceOptions {
+  /** Objects written after this revision already follow the definition's present schema. */
+  writtenUnderSchemaSince: number
+  /** How a schema's x-kubernetes-validations are checked; undefined when it has none. */
+  rulesOf?(schema: JSONSchemaProps): ValidationRules['rules']
+}
+
+/** One served version of a custom resource as a kind like any other. */
+export function customResource(
+  crd: CustomResourceDefinition,
+  version: CustomResourceDefinitionVersion,
+  { writtenUnderSchemaSince, rulesOf }: CustomResourceOptions,
+): ResourceDefinition {
+  const { group, scope } = crd.spec
+  const names = crd.status?.acceptedNames ?? crd.spec.names
+  const schema = schemaOf(version)
+  const stored = storageVersionOf(crd)
+  const storedSchema = schemaOf(stored)
+  const isStorage = stored?.name === version.name
+  const scale = version.subresources?.scale && scaleAccess(version.subresources.scale)
+  const apiVersion = `${group}/${version.name}`
+  const rules: ValidationRules = { apiVersion, kind: names.kind, schema, scale, rules: rulesOf?.(schema) }
+  return {
+    group,
+    version: version.name,
+    kind: names.kind,
+    plural: names.plural,
+    singular: names.singular ?? '',
+    listKind: names.listKind,
+    namespaced: scope === 'Namespaced',
+    shortNames: names.shortNames,
+    categories: names.categories,
+    verbs: ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'],
+    schema: '',
+    ...printerColumns(version.additionalPrinterColumns),
+    selectableFields: selectableFields(version.selectableFields),
+    subresources: { status: version.subresources?.status !== undefined, scale: scale !== undefined },
+    deprecationWarning: deprecationWarning(version, `${apiVersion} ${names.kind}`),
+    strategy: strategyOf(crd, version, rules),
+    custom: {
+      schema,
+      decode: (body) => decodeCustomResource(body, schema),
+      present: ({ value, revision }) => {
+        if (isStorage && revision > writtenUnderSchemaSince) return value
+        const object = JSON.parse(value) as KubeObject
+        normalise(object, storedSchema)
+        if (!isStorage) prune(object, schema, { root: true })
+        return encodeObject(object)
+      },
+      toStorage: (object) => {
+        if (!isStorage) prune(object, storedSchema, { root: true })
+      },
+      scale,
+    },
+    example: { apiVersion, kind: names.kind, metadata: { name: 'example' } },
+  }
+}
+
+/** An old value as the schema of the version it is stored in would have it now. */
+function normalise(object: KubeObject, schema: JSONSchemaProps): void {
+  prune(object, schema, { root: true })
+  applyDefaults(object, schema)
+}
+
+function strategyOf(
+  crd: CustomResourceDefinition,
+  version: CustomResourceDefinitionVersion,
+  rules: ValidationRules,
+): Strategy {
+  const hasStatus = version.subresources?.status !== undefined
+  const terminating = isConditionTrue(crd, 'Terminating')
+  return {
+    prepareForCreate: (object) => {
+      if (terminating)
+        throw forbidden(
+          { group: crd.spec.group, plural: crd.spec.names.plural },
+          object.metadata.name ?? '',
+          'create not allowed while custom resource definition is terminating',
+        )
+      if (hasStatus) delete object.status
+    },
+    prepareForUpdate: (object, old, { subresource }) => {
+      if (subresource === 'status') object.metadata = { ...old.metadata, managedFields: object.metadata.managedFields }
+    },
+    validate: (object, errors) => {
+      errors.push(...validateCustomResource(object, undefined, rules))
+    },
+    validateUpdate: (object, old, errors, { subresource }) => {
+      const validate = subresource === 'status' ? validateCustomResourceStatus : validateCustomResource
+      errors.push(...validate(object, old, rules))
+    },
+    allowUnconditionalUpdate: false,
+    generation: { changed: (object, old) => !deepEqual(desired(object, hasStatus), desired(old, hasStatus)) },
+  }
+}
+
+/** What the user wants of an object: all but metadata, and status where that is written apart. */
+function desired(object: KubeObject, hasStatus: boolean): Record<string, unknown> {
+  const { metadata: _metadata, status, ...rest } = object
+  return hasStatus || status === undefined ? rest : { ...rest, status }
+}
+
+function selectableFields(fields: SelectableField[] | undefined): ResourceDefinition['selectableFields'] {
+  if (fields === undefined) return undefined
+  return Object.fromEntries(
+    fields.map(({ jsonPath }) => {
+      const path = parseFieldPath(jsonPath) ?? []
+      return [jsonPath.slice(1), (object: KubeObject) => String(valueAt(object, path) ?? '')]
+    }),
+  )
+}
+
+function deprecationWarning(version: CustomResourceDefinitionVersion, what: string): string | undefined {
+  if (version.deprecated !== true) return undefined
+  return version.deprecationWarning ?? `${what} is deprecated`
+}

@@ -1,0 +1,24 @@
+import type { KubeObject } from '../../shared/api/types.ts'
+import type { Decoded } from '../validation/decoder.ts'
+import { decodeEmbedded, decodeMetadata } from './object-meta.ts'
+import { applyDefaults } from './schema/defaulting.ts'
+import type { JSONSchemaProps, JsonObject } from './schema/json-schema.ts'
+import { prune } from './schema/pruning.ts'
+
+/** A parsed body as an object of the version: pruned, defaulted, metadata typed. May change the body. Throws DecodeError. */
+export function decodeCustomResource(body: JsonObject, schema: JSONSchemaProps): Decoded {
+  const { kind: _kind, apiVersion: _apiVersion, metadata: source, ...fields } = body
+  const { metadata, strictErrors } = decodeMetadata(source, 'metadata')
+  const unknown = prune(fields, schema, { root: true }).map((path) => `unknown field ${JSON.stringify(path)}`)
+  const embedded = decodeEmbedded(fields, schema)
+  applyDefaults(fields, withoutMeta(schema))
+  const object: KubeObject = { metadata, ...fields }
+  return { object, strictErrors: [...strictErrors, ...unknown, ...embedded] }
+}
+
+/** The schema of everything but what each object has anyway: no default is made for those. */
+const withoutMeta = (schema: JSONSchemaProps): JSONSchemaProps => {
+  if (schema.properties === undefined) return schema
+  const { apiVersion: _apiVersion, kind: _kind, metadata: _metadata, ...properties } = schema.properties
+  return { ...schema, properties }
+}

@@ -1,0 +1,99 @@
+import type { KubeObject } from '../../shared/api/types.ts'
+import { invalid } from '../validation/field-error.ts'
+import type { FieldError } from '../validation/field-errors.ts'
+import { NO_FIELD } from './field-error.ts'
+import { validateEmbedded } from './object-meta.ts'
+import type { ScaleAccess } from './scale.ts'
+import { type JSONSchemaProps, ownProperty } from './schema/json-schema.ts'
+import { validateListTypes } from './schema/list-types.ts'
+import { validateValue } from './schema/value-validator.ts'
+
+/** What an object of a version is held against. */
+export interface ValidationRules {
+  apiVersion: string
+  kind: string
+  schema: JSONSchemaProps
+  scale?: ScaleAccess
+  /** The schema's x-kubernetes-validations; absent when it has none. */
+  rules?: RuleCheck
+}
+/** Holds `value` against the rules in `schema` and below it. */
+export type RuleCheck = (value: unknown, old: unknown, schema: JSONSchemaProps, path: string) => FieldError[]
+
+/** All of an object, for create and update; `old` as it was, so that what it got wrong before is let be. */
+export function validateCustomResource(
+  object: KubeObject,
+  old: KubeObject | undefined,
+  version: ValidationRules,
+): FieldError[] {
+  const { schema, scale } = version
+  const value = whole(object, version)
+  const before = old && whole(old, version)
+  const errors = [
+    ...validateValue(value, schema, { old: before }),
+    ...(scale === undefined ? [] : validateReplicas(object, scale)),
+    ...validateEmbedded(object, schema),
+    ...validateListTypes(object, schema),
+  ]
+  return [...errors, ...checkRules(value, before, { version, schema, path: '', errors })]
+}
+
+/** A write of the status subresource answers for the status alone. */
+export function validateCustomResourceStatus(
+  object: KubeObject,
+  old: KubeObject,
+  version: ValidationRules,
+): FieldError[] {
+  const schema = ownProperty(version.schema.properties, 'status')
+  if (schema === undefined) return []
+  const errors = [
+    ...validateValue(object.status ?? null, schema, { path: 'status', old: old.status }),
+    ...validateListTypes(object.status, schema, 'status'),
+  ]
+  return [...errors, ...checkRules(object.status, old.status, { version, schema, path: 'status', errors })]
+}
+
+/** Objects are stored without saying what they are; schemas may still speak of it. */
+const whole = (object: KubeObject, { apiVersion, kind }: ValidationRules): KubeObject => ({
+  apiVersion,
+  kind,
+  ...object,
+})
+
+const MAX_REPLICAS = 2 ** 31 - 1
+function validateReplicas(object: KubeObject, scale: ScaleAccess): FieldError[] {
+  const replicas = scale.specReplicas(object)
+  const path = scale.specReplicasPath.slice(1)
+  if (replicas === undefined) return []
+  if (replicas < 0) return [invalid(path, replicas, 'should be a non-negative integer')]
+  return replicas > MAX_REPLICAS ? [invalid(path, replicas, `should be less than or equal to ${MAX_REPLICAS}`)] : []
+}
+
+/** Errors after which rules could meet what they do not expect. */
+const BLOCKING = new Set<string>([
+  'FieldValueRequired',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueTypeInvalid',
+])
+function checkRules(
+  value: unknown,
+  old: unknown,
+  {
+    version,
+    schema,
+    path,
+    errors,
+  }: { version: ValidationRules; schema: JSONSchemaProps; path: string; errors: FieldError[] },
+): FieldError[] {
+  if (version.rules === undefined) return []
+  if (errors.some((error) => BLOCKING.has(error.type)))
+    return [
+      invalid(
+        NO_FIELD,
+        null,
+        'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+      ),
+    ]
+  return version.rules(value, old, schema, path)
+}
