@@ -4,7 +4,7 @@ import { nearest } from '../shared/config/nearest.ts'
 import { ConfigError } from '../shared/config/option.ts'
 import { resolveOptions } from '../shared/config/resolve.ts'
 import type { Command } from './command.ts'
-import { version } from './version.ts'
+import { version } from './package.ts'
 
 interface Entry {
   summary: string

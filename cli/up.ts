@@ -4,8 +4,8 @@ import { realClock } from '../shared/clock/real-clock.ts'
 import { type Cluster, type ClusterSettings, startCluster } from './cluster.ts'
 import { clusterOptions } from './cluster-options.ts'
 import { command } from './command.ts'
+import { version } from './package.ts'
 import { untilStopped } from './signals.ts'
-import { version } from './version.ts'
 
 export default command({
   purpose: 'Starts a cluster: API server and controllers in this process, a kubelet in a second one.',
