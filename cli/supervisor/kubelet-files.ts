@@ -1,14 +1,14 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { writePrivately } from '../../shared/pki/files.ts'
-import { writeKubeconfig } from '../../shared/pki/kubeconfig-file.ts'
+import { kubeconfig } from '../../shared/pki/kubeconfig-file.ts'
 import type { NodeOptions } from './node.ts'
 
-/** Writes what the kubelet reads at its start, and returns the name of its config file. */
-export async function writeKubeletFiles({ settings, state, pki, url }: NodeOptions): Promise<string> {
-  const kubeconfig = join(state.kubelet, 'kubeconfig')
-  await writeKubeconfig(kubeconfig, { name: 'kubestage', server: url, ca: pki.ca.cert, user: pki.kubeletClient })
-  const config = {
-    kubeconfig,
+/** Writes what the kubelet reads at its start, and returns the name of its config file. As JSON, which needs no YAML parser. */
+export function writeKubeletFiles({ settings, state, pki, url }: NodeOptions): string {
+  const access = kubeconfig({ name: 'kubestage', server: url, ca: pki.ca.cert, user: pki.kubeletClient })
+  const kubeconfigFile = writeJson(join(state.kubelet, 'kubeconfig'), access)
+  return writeJson(join(state.kubelet, 'config.json'), {
+    kubeconfig: kubeconfigFile,
     rootDir: state.kubelet,
     nodeName: settings.nodeName,
     port: settings.kubeletPort,
@@ -16,12 +16,14 @@ export async function writeKubeletFiles({ settings, state, pki, url }: NodeOptio
     tlsPrivateKeyFile: join(state.pki, 'kubelet.key'),
     clientCaFile: join(state.pki, 'ca.crt'),
     image: settings.image,
-    imagePath: settings.imagePath,
+    imagePath: { 'node:*': dirname(process.execPath), ...settings.imagePath },
     featureGates: settings.featureGates,
     shutdownGracePeriod: `${settings.shutdownGracePeriod}ms`,
     logLevel: settings.logLevel,
-  }
-  const file = join(state.kubelet, 'config.json')
-  writePrivately(file, `${JSON.stringify(config, undefined, 2)}\n`)
+  })
+}
+
+function writeJson(file: string, content: object): string {
+  writePrivately(file, `${JSON.stringify(content, undefined, 2)}\n`)
   return file
 }

@@ -37,7 +37,7 @@ export interface RunningNode {
  */
 export async function startNode(options: NodeOptions, client: Client): Promise<RunningNode> {
   const { settings, state, clock, onTrouble } = options
-  const config = await writeKubeletFiles(options)
+  const config = writeKubeletFiles(options)
   const logFile = join(state.logs, 'kubelet.log')
   const shim = new Child(shimSpec(state.kubelet, logFile))
   const kubelet = new KubeletProcess({

@@ -10,74 +10,60 @@ export interface KubeconfigOptions {
   user: KeyPair
 }
 
-interface Kubeconfig {
-  'current-context'?: string
-  clusters?: Named[]
-  users?: Named[]
-  contexts?: Named[]
+export interface Kubeconfig {
+  'current-context': string
+  clusters: Named[]
+  users: Named[]
+  contexts: Named[]
   [other: string]: unknown
 }
 type Named = { name: string; context?: object; [entry: string]: unknown }
 
+export function kubeconfig({ name, server, ca, user }: KubeconfigOptions): Kubeconfig {
+  const cluster = { server, 'certificate-authority-data': base64(ca) }
+  const credentials = { 'client-certificate-data': base64(user.cert), 'client-key-data': base64(user.key) }
+  return {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': name,
+    clusters: [{ name, cluster }],
+    users: [{ name, user: credentials }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+  }
+}
+
 /** Writes our cluster, user and context; whatever else stands in the file (a chosen namespace, other clusters) stays. */
 export async function writeKubeconfig(file: string, options: KubeconfigOptions): Promise<void> {
-  const ours = kubeconfigText(options)
-  const present = readIfExists(file)
-  if (present === ours) return
-  writePrivately(file, present === undefined ? ours : await merged(present, ours))
-}
-
-const base64 = (text: string): string => Buffer.from(text).toString('base64')
-
-function kubeconfigText({ name, server, ca, user }: KubeconfigOptions): string {
-  return `apiVersion: v1
-kind: Config
-current-context: ${name}
-clusters:
-- name: ${name}
-  cluster:
-    server: ${server}
-    certificate-authority-data: ${base64(ca)}
-users:
-- name: ${name}
-  user:
-    client-certificate-data: ${base64(user.cert)}
-    client-key-data: ${base64(user.key)}
-contexts:
-- name: ${name}
-  context:
-    cluster: ${name}
-    user: ${name}
-`
-}
-
-async function merged(present: string, ours: string): Promise<string> {
   const { dump, load } = await import('js-yaml')
-  const kept = parsed(() => load(present))
-  if (!kept) return ours
-  const fresh = load(ours) as Required<Kubeconfig>
-  const theirContext = kept.contexts?.find(({ name }) => name === fresh.contexts[0]?.name)?.context
-  const context = { ...fresh.contexts[0]!, context: { ...theirContext, ...fresh.contexts[0]?.context } }
-  return dump({
-    ...fresh,
-    ...kept,
-    clusters: upsert(kept.clusters, fresh.clusters[0]!),
-    users: upsert(kept.users, fresh.users[0]!),
-    contexts: upsert(kept.contexts, context),
-  })
+  const ours = kubeconfig(options)
+  const present = parsed(() => load(readIfExists(file) ?? ''))
+  writePrivately(file, dump(present ? merged(present, ours) : ours, { lineWidth: -1 }))
+}
+
+function merged(theirs: Partial<Kubeconfig>, ours: Kubeconfig): Kubeconfig {
+  const [cluster, user, context] = [ours.clusters[0]!, ours.users[0]!, ours.contexts[0]!]
+  const known = theirs.contexts?.find(({ name }) => name === context.name)
+  return {
+    ...ours,
+    ...theirs,
+    clusters: upsert(theirs.clusters, cluster),
+    users: upsert(theirs.users, user),
+    contexts: upsert(theirs.contexts, { ...context, context: { ...known?.context, ...context.context } }),
+  }
 }
 
 /** `undefined` for what is no kubeconfig: there is nothing in it to keep. */
-function parsed(load: () => unknown): Kubeconfig | undefined {
+function parsed(load: () => unknown): Partial<Kubeconfig> | undefined {
   try {
     const value = load()
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Kubeconfig) : undefined
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
   } catch {
     return undefined
   }
 }
 
 function upsert(entries: Named[] | undefined, entry: Named): Named[] {
-  const others = (entries ?? []).filter(({ name }) => name !== entry.name)
-  return [...others, entry]
+  return [...(entries ?? []).filter(({ name }) => name !== entry.name), entry]
 }
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64')
