@@ -1,9 +1,21 @@
 import os from 'node:os'
-import { knownFeatureGates } from '../shared/config/feature-gates.ts'
 import { type Options, option, type Values } from '../shared/config/option.ts'
-import { commandMap, duration, featureGates, oneOf, path, port, text, textMap } from '../shared/config/option-types.ts'
+import {
+  commandMap,
+  duration,
+  featureGates,
+  flag,
+  oneOf,
+  path,
+  port,
+  text,
+  textMap,
+} from '../shared/config/option-types.ts'
 import { configOption, type Resolved, resolveOptions } from '../shared/config/resolve.ts'
 import { levels } from '../shared/log/levels.ts'
+
+/** The second is enforced by the API server alone; it is known here so that both can read the same file. */
+export const kubeletFeatureGates = { PodTerminationReason: true, ProbeTerminationGracePeriod: true }
 
 /** What the kubelet can be told, by flag, variable or config file. */
 export const kubeletOptions = {
@@ -14,13 +26,19 @@ export const kubeletOptions = {
   nodeLabels: option(textMap, { default: {}, help: 'Labels to register the node with' }),
   rootDir: option(path, { default: '.kubestage/kubelet', help: "The kubelet's own files: pods, logs, containers" }),
   port: option(port, { default: 0, help: "Port of the kubelet's own HTTPS API; 0 takes a free one" }),
+  tlsCertFile: option(path, { default: '', help: "Certificate of the kubelet's own API; without it there is none" }),
+  tlsPrivateKeyFile: option(path, { default: '', help: 'Its private key' }),
+  clientCaFile: option(path, { default: '', help: 'Who may speak to it: holders of certificates of this CA' }),
   runtime: option(oneOf('process', 'simulated'), { default: 'process', help: 'Real processes, or none at all' }),
-  image: option(commandMap, { default: {}, help: "What an image runs, as in 'nginx:*=/usr/sbin/nginx'" }),
-  imagePath: option(textMap, { default: {}, help: "Directory of an image's programs, put first on PATH" }),
-  featureGates: option(featureGates(knownFeatureGates), { default: knownFeatureGates, help: 'Features on or off' }),
+  image: option(commandMap, {
+    default: {},
+    help: "Program an image stands for: 'nginx:*=/usr/sbin/nginx'; repeatable",
+  }),
+  imagePath: option(textMap, { default: {}, help: "Folder that comes first on an image's PATH; repeatable" }),
+  featureGates: option(featureGates(kubeletFeatureGates), { default: kubeletFeatureGates, help: 'Features on or off' }),
   shutdownGracePeriod: option(duration, { default: 10_000, help: 'What pods get at most when the kubelet is stopped' }),
-  logFile: option(path, { default: '', help: 'Where to log; by default standard error' }),
-  logLevel: option(oneOf(...levels), { default: 'info', help: 'What to log' }),
+  supervised: option(flag, { default: false, help: 'End when standard input does, as a supervisor wants it' }),
+  logLevel: option(oneOf(...levels), { default: 'info', help: 'What to log, as JSON lines on standard output' }),
 } satisfies Options
 
 export type KubeletConfig = Values<typeof kubeletOptions>

@@ -1,5 +1,4 @@
 import { mkdirSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import type { Pod } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
@@ -11,10 +10,11 @@ import { withinLimit } from './lifecycle/termination-order.ts'
 import { startLease } from './node/lease.ts'
 import { machineFacts } from './node/machine.ts'
 import { nodeReference, startNodeRegistration } from './node/node-registration.ts'
-import { podDir, podLogDir } from './pods/container-config.ts'
+import { podDir } from './pods/container-config.ts'
 import { containerEnvironment } from './pods/environment.ts'
 import { createEnvironmentSources } from './pods/environment-sources.ts'
 import { createImagePuller } from './pods/image-puller.ts'
+import { createPodCleanup } from './pods/pod-cleanup.ts'
 import { createKillPod } from './pods/pod-killer.ts'
 import { startPodSource } from './pods/pod-source.ts'
 import { createPodWorkers, type PodWorkers } from './pods/pod-workers.ts'
@@ -46,6 +46,8 @@ export interface KubeletOptions {
   /** Own files: pods, logs. */
   rootDir: string
   nodeLabels?: Record<string, string>
+  /** Tell preStop hooks why; on by default. */
+  terminationReasons?: boolean
 }
 export interface KubeletLog {
   info(fields: object, message: string): void
@@ -177,6 +179,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       cache,
       statuses,
       killPod,
+      terminationReasons: options.terminationReasons ?? true,
       stopKillingProbes: prober.stopKilling,
       removeProbes,
     }),
@@ -188,15 +191,14 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     onError: (error, pod) => warn(error, 'a pod could not be synced', pod),
   })
 
+  const cleanup = createPodCleanup(runtime, cache, rootDir)
   async function forget(pod: Pod): Promise<void> {
     const uid = pod.metadata.uid ?? ''
     manager.forget(uid)
     reasons.forget(uid)
     volumes.forget(uid)
     backoff.forget(`${uid}_`)
-    for (const { id } of (await cache.pod(uid)).sandboxes) await runtime.removeSandbox(id)
-    await rm(podDir(rootDir, uid), { recursive: true, force: true })
-    await rm(podLogDir(rootDir, pod), { recursive: true, force: true })
+    await cleanup.remove(pod)
   }
 
   const found = await cache.pods()
@@ -234,26 +236,15 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     },
   })
 
-  /** What runs of pods that were deleted while no kubelet was there. */
-  async function endOrphans(): Promise<void> {
-    const known = new Set([...source.list()].map(({ metadata }) => metadata.uid))
-    for (const [uid, { sandboxes }] of found) {
-      if (known.has(uid)) continue
-      for (const { id } of sandboxes) {
-        await runtime.stopSandbox(id)
-        await runtime.removeSandbox(id)
-      }
-      await rm(podDir(rootDir, uid), { recursive: true, force: true })
-    }
-  }
-
   const stopLease = startLease({
     client,
     clock,
     nodeName,
     onError: (error) => warn(error, 'the lease could not be renewed'),
   })
-  const ready = Promise.all([node.registered, source.synced(), sources.synced()]).then(endOrphans)
+  const ready = Promise.all([node.registered, source.synced(), sources.synced()]).then(() =>
+    cleanup.endOrphans(found, new Set([...source.list()].map(({ metadata }) => metadata.uid ?? ''))),
+  )
   ready.catch((error) => warn(error, 'the kubelet did not get ready'))
 
   return {

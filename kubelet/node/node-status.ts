@@ -90,6 +90,9 @@ export function nodeStatus(input: NodeInput): NonNullable<Node['status']> {
 
 type Condition = NonNullable<NonNullable<Node['status']>['conditions']>[number]
 
+const OWN_CONDITIONS = new Set(['MemoryPressure', 'DiskPressure', 'PIDPressure', 'Ready'])
+
+/** Ours first; those of others stay. */
 function conditions(input: NodeInput): Condition[] {
   const { pressure, problems } = input
   const ready =
@@ -105,6 +108,7 @@ function conditions(input: NodeInput): Condition[] {
     timed(input, 'DiskPressure', pressured(pressure.disk, 'Disk', 'disk pressure', 'KubeletHasNoDiskPressure')),
     timed(input, 'PIDPressure', pressured(pressure.pid, 'PID', 'PID available', 'KubeletHasSufficientPID')),
     timed(input, 'Ready', ready),
+    ...(input.previous?.status?.conditions ?? []).filter(({ type }) => !OWN_CONDITIONS.has(type)),
   ]
 }
 

@@ -10,6 +10,8 @@ export interface SyncTerminatingPodOptions {
   cache: RuntimeCache
   statuses: PodStatuses
   killPod: KillPod
+  /** The feature gate PodTerminationReason. */
+  terminationReasons: boolean
   /** Liveness and startup have no say any more; readiness is still told. */
   stopKillingProbes(pod: Pod): void
   removeProbes(pod: Pod): void
@@ -22,7 +24,7 @@ export function createSyncTerminatingPod(options: SyncTerminatingPodOptions) {
     const before = await options.cache.pod(uid)
     options.statuses.write(pod, before, { changes: work.statusChanges })
     options.stopKillingProbes(pod)
-    const reason = terminationReason(pod, work.cause)
+    const reason = options.terminationReasons ? terminationReason(pod, work.cause) : undefined
     await options.killPod(pod, before, { graceSeconds: work.graceSeconds, reason })
     options.removeProbes(pod)
     const left = runningContainers(await options.cache.pod(uid))
