@@ -1,0 +1,11 @@
+// Makes dist/, which is what a published package ships: the sources as plain JavaScript, and the data beside them.
+import { execFileSync } from 'node:child_process'
+import { cpSync, rmSync } from 'node:fs'
+import { glob } from 'node:fs/promises'
+import { join } from 'node:path'
+
+const data = ['openapi/data/**/*.json', 'kubelet/runtime/process/*.sh']
+
+rmSync('dist', { recursive: true, force: true })
+execFileSync('tsc', ['-p', 'tsconfig.build.json'], { stdio: 'inherit' })
+for await (const file of glob(data)) cpSync(file, join('dist', file))

@@ -1,0 +1,95 @@
+// Holds the source against scripts/import-rules.ts and finds import cycles. Prints every violation; exit code 1 if there is one.
+import { readFileSync } from 'node:fs'
+import { glob } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type ImportRule, importRules, wordRules } from './import-rules.ts'
+
+interface Import {
+  /** A path relative to the repository, or a package. */
+  target: string
+  typesOnly: boolean
+  line: number
+}
+interface Source {
+  file: string
+  imports: Import[]
+  lines: string[]
+}
+
+const product = ['apiserver/', 'controllers/', 'kubelet/', 'shared/', 'openapi/', 'cli/', 'bin/']
+const sources = (await Array.fromAsync(glob(product.map((folder) => `${folder}**/*.{ts,mjs}`)))).sort().map(parse)
+const violations = [...sources.flatMap(brokenImports), ...sources.flatMap(forbiddenWords), ...cycles()]
+
+for (const violation of violations) console.log(violation)
+console.log(`${sources.length} files, ${violations.length} violations of the import table`)
+process.exitCode = violations.length ? 1 : 0
+
+function parse(file: string): Source {
+  const text = readFileSync(file, 'utf8')
+  const statement = /(?:^|\n)\s*(?:import|export)\s+(type\s)?[^'"`;]*?from\s+['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)import\s+['"]([^'"]+)['"]/g
+  const imports = [...text.matchAll(statement)].map((match) => ({
+    target: resolveTarget(file, match[2] ?? match[3] ?? match[4] ?? ''),
+    typesOnly: match[1] !== undefined,
+    line: text.slice(0, match.index + match[0].length).split('\n').length,
+  }))
+  return { file, imports, lines: withoutComments(text).split('\n') }
+}
+
+function resolveTarget(file: string, target: string): string {
+  return target.startsWith('.') ? join(dirname(file), target) : target
+}
+
+/** Keeps the line numbers. */
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, '')).replace(/(^|\s)\/\/.*$/gm, '$1')
+}
+
+function brokenImports({ file, imports }: Source): string[] {
+  return imports.flatMap((imported) =>
+    importRules
+      .filter((rule) => forbids(rule, file, imported))
+      .map(({ instead }) => `${file}:${imported.line}: imports ${imported.target}; instead: ${instead}`),
+  )
+}
+
+function forbids(rule: ImportRule, file: string, { target, typesOnly }: Import): boolean {
+  if (rule.files && !isIn(file, rule.files)) return false
+  if (rule.except && isIn(file, rule.except)) return false
+  if (rule.typesAllowed && typesOnly) return false
+  return rule.imports.some((forbidden) => (forbidden.endsWith('/') ? target.startsWith(forbidden) : target === forbidden))
+}
+
+function forbiddenWords({ file, lines }: Source): string[] {
+  return wordRules
+    .filter(({ except }) => !isIn(file, except))
+    .flatMap(({ word, instead }) =>
+      lines.flatMap((line, index) => {
+        const found = word.exec(line)
+        return found ? [`${file}:${index + 1}: says ${found[0]}; instead: ${instead}`] : []
+      }),
+    )
+}
+
+function isIn(file: string, places: readonly string[]): boolean {
+  return places.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place))
+}
+
+/** Of imports that exist at run time; each cycle once. */
+function cycles(): string[] {
+  const byFile = new Map(sources.map((source) => [source.file, source]))
+  const finished = new Set<string>()
+  const found: string[] = []
+  const visit = (file: string, trail: string[]): void => {
+    const start = trail.indexOf(file)
+    if (start >= 0) {
+      found.push(`cycle: ${[...trail.slice(start), file].join(' → ')}; instead: move what both need into a third file`)
+      return
+    }
+    if (finished.has(file)) return
+    const next = byFile.get(file)?.imports.filter(({ typesOnly }) => !typesOnly) ?? []
+    for (const { target } of next) visit(target, [...trail, file])
+    finished.add(file)
+  }
+  for (const { file } of sources) visit(file, [])
+  return found
+}

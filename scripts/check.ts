@@ -1,0 +1,20 @@
+// The one door: every check, every failure, one verdict.
+import { spawnSync } from 'node:child_process'
+
+const unitTests = ['test/apiserver', 'test/controllers', 'test/kubelet', 'test/openapi', 'test/shared']
+const checks: Record<string, string[]> = {
+  types: ['tsc', '--noEmit'],
+  lint: ['biome', 'check', '.'],
+  imports: ['node', 'scripts/check-imports.ts'],
+  generated: ['node', 'openapi/check.ts'],
+  unit: ['npm', 'test', '--', ...unitTests],
+}
+
+const failed = Object.entries(checks).filter(([name, [command = '', ...args]]) => {
+  const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' })
+  console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${name}`)
+  if (status !== 0) console.log(`${stdout}${stderr}`)
+  return status !== 0
+})
+console.log(failed.length ? `\nfailed: ${failed.map(([name]) => name).join(', ')}` : '\neverything is fine')
+process.exitCode = failed.length ? 1 : 0
