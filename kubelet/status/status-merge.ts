@@ -51,10 +51,22 @@ export function statusPatch(api: PodStatus, wanted: PodStatus): Record<string, u
   const patch: Record<string, unknown> = {}
   const before = api as Record<string, unknown>
   for (const [key, value] of Object.entries(wanted)) {
-    if (value !== undefined && !isDeepStrictEqual(before[key], value)) patch[key] = value
+    if (value !== undefined && !sameValue(before[key], value)) patch[key] = value
   }
   for (const key of REMOVABLE) if (before[key] !== undefined && wanted[key] === undefined) patch[key] = null
   return Object.keys(patch).length > 0 ? patch : undefined
+}
+
+/** Nothing, null and an empty object are one to the API: a server may store either. */
+const sameValue = (a: unknown, b: unknown): boolean => isDeepStrictEqual(withoutNothing(a), withoutNothing(b))
+
+function withoutNothing(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNothing)
+  if (typeof value !== 'object' || value === null) return value ?? undefined
+  const kept = Object.entries(value)
+    .map(([key, entry]) => [key, withoutNothing(entry)] as const)
+    .filter(([, entry]) => entry !== undefined)
+  return kept.length > 0 ? Object.fromEntries(kept) : undefined
 }
 
 /** A container that ended for good cannot come back: such a status is a mistake and must not be written. */

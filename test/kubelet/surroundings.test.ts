@@ -1,0 +1,215 @@
+/** What a container finds around it: variables, volumes; and what is told of it: events. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import { createEventFilter } from '../../kubelet/events/event-filter.ts'
+import { containerConfig } from '../../kubelet/pods/container-config.ts'
+import { containerEnvironment, EnvironmentError, type EnvironmentSources } from '../../kubelet/pods/environment.ts'
+import { writeAtomically } from '../../kubelet/volumes/atomic-writer.ts'
+import { checkHostPath } from '../../kubelet/volumes/host-path.ts'
+import { type VolumeSources, volumePayload } from '../../kubelet/volumes/volume-payload.ts'
+import type { Container, Pod, Service } from '../../shared/api/types.ts'
+
+const pod: Pod = {
+  metadata: { name: 'p', namespace: 'ns', uid: 'u', labels: { app: 'web', tier: 'x' } },
+  spec: { nodeName: 'n1', serviceAccountName: 'default', containers: [] },
+}
+const service = (namespace: string, name: string, clusterIP: string, ports: object[]): Service => ({
+  metadata: { name, namespace },
+  spec: { clusterIP, ports: ports as NonNullable<Service['spec']>['ports'] },
+})
+const services = [
+  service('default', 'kubernetes', '10.96.0.1', [{ name: 'https', port: 443, protocol: 'TCP' }]),
+  service('ns', 'my-db', '10.96.0.7', [{ port: 5432, protocol: 'TCP' }]),
+  service('ns', 'headless', 'None', [{ port: 1 }]),
+]
+const sources: EnvironmentSources = {
+  configMap: async (_, name) => (name === 'cm' ? { metadata: {}, data: { a: '1', b: '$(X)' } } : undefined),
+  secret: async (_, name) =>
+    name === 's' ? { metadata: {}, data: { pw: Buffer.from('geheim').toString('base64') } } : undefined,
+  services: (namespace) => services.filter(({ metadata }) => metadata.namespace === namespace),
+  allocatable: () => ({ cpu: '4', memory: '1073741824' }),
+  hostIP: '127.0.0.1',
+}
+const envOf = (container: Partial<Container>, subject = pod) =>
+  containerEnvironment(subject, { name: 'c', ...container }, '127.64.0.5', sources)
+
+t.test('variables', async (t) => {
+  const env = await envOf({
+    resources: { limits: { memory: '64Mi', cpu: '1500m' } },
+    envFrom: [{ prefix: 'CM_', configMapRef: { name: 'cm' } }, { configMapRef: { name: 'none', optional: true } }],
+    env: [
+      { name: 'X', value: 'x' },
+      { name: 'Y', value: '$(X)-$(CM_a)-$(LATER)-$$(X)-$(MY_DB_SERVICE_PORT)' },
+      { name: 'LATER', value: 'l' },
+      { name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+      { name: 'APP', valueFrom: { fieldRef: { fieldPath: "metadata.labels['app']" } } },
+      { name: 'PW', valueFrom: { secretKeyRef: { name: 's', key: 'pw' } } },
+      { name: 'MIB', valueFrom: { resourceFieldRef: { resource: 'limits.memory', divisor: '1Mi' } } },
+      { name: 'CPU', valueFrom: { resourceFieldRef: { resource: 'limits.cpu' } } },
+      { name: 'NODE_CPU', valueFrom: { resourceFieldRef: { containerName: 'c', resource: 'requests.cpu' } } },
+    ],
+  })
+  t.match(env, {
+    CM_a: '1',
+    CM_b: '$(X)',
+    Y: 'x-1-$(LATER)-$(X)-5432',
+    IP: '127.64.0.5',
+    APP: 'web',
+    PW: 'geheim',
+    MIB: '64',
+    CPU: '2',
+    NODE_CPU: '2',
+    KUBERNETES_SERVICE_HOST: '10.96.0.1',
+    KUBERNETES_SERVICE_PORT_HTTPS: '443',
+    MY_DB_PORT: 'tcp://10.96.0.7:5432',
+    MY_DB_PORT_5432_TCP_ADDR: '10.96.0.7',
+  })
+  t.notOk('HEADLESS_SERVICE_HOST' in env)
+  const unlinked = await envOf({}, { ...pod, spec: { ...pod.spec, enableServiceLinks: false } })
+  t.same(
+    Object.keys(unlinked).filter((name) => !name.startsWith('KUBERNETES_')),
+    [],
+    'no links but to the API itself',
+  )
+})
+
+t.test('variables that cannot be had', async (t) => {
+  const missing = (valueFrom: object) => envOf({ env: [{ name: 'A', valueFrom }] })
+  await t.rejects(
+    missing({ configMapKeyRef: { name: 'none', key: 'k' } }),
+    new EnvironmentError('configmap "none" not found'),
+  )
+  await t.rejects(missing({ configMapKeyRef: { name: 'cm', key: 'k' } }), {
+    message: "couldn't find key k in ConfigMap ns/cm",
+  })
+  await t.rejects(missing({ secretKeyRef: { name: 's', key: 'k' } }), { message: "couldn't find key k in Secret ns/s" })
+  t.notOk('A' in (await missing({ secretKeyRef: { name: 'none', key: 'k', optional: true } })))
+})
+
+t.test('command and arguments', async (t) => {
+  const image = {
+    id: 'i',
+    entrypoint: ['/bin/app'],
+    cmd: ['serve'],
+    env: { LANG: 'C', A: 'image' },
+    path: [],
+    present: true,
+  }
+  const commandOf = (container: Partial<Container>) =>
+    containerConfig({
+      pod,
+      container: { name: 'c', ...container },
+      sandboxId: 's',
+      attempt: 3,
+      image,
+      env: { A: '1' },
+      rootDir: '/r',
+    })
+  t.same(commandOf({}).command, ['/bin/app', 'serve'])
+  t.same(commandOf({ args: ['x', '$(A)'] }).command, ['/bin/app', 'x', '1'])
+  t.same(
+    commandOf({ command: ['sh', '-c', 'echo $A'] }).command,
+    ['sh', '-c', 'echo $A'],
+    "the image's arguments go with its command",
+  )
+  t.same(commandOf({}).env, { LANG: 'C', A: '1' })
+  t.equal(commandOf({}).logPath, '/r/logs/ns_p_u/c/3.log')
+})
+
+function folder(t: Test): string {
+  const dir = mkdtempSync(path.join(tmpdir(), 'kubestage-volume-'))
+  t.teardown(() => rmSync(dir, { recursive: true, force: true }))
+  return dir
+}
+const file = (text: string, mode = 0o644) => ({ data: Buffer.from(text), mode })
+
+t.test('contents of a volume change all at once', async (t) => {
+  const dir = folder(t)
+  const read = (name: string) => readFileSync(path.join(dir, name), 'utf8')
+  writeAtomically(
+    dir,
+    new Map([
+      ['a', file('1')],
+      ['sub/b', file('2', 0o400)],
+    ]),
+    't1',
+  )
+  t.equal(read('a') + read('sub/b'), '12')
+  t.equal(statSync(path.join(dir, 'sub/b')).mode & 0o777, 0o400)
+  const first = readlinkSync(path.join(dir, '..data'))
+  writeAtomically(
+    dir,
+    new Map([
+      ['a', file('1')],
+      ['sub/b', file('2', 0o400)],
+    ]),
+    't2',
+  )
+  t.equal(readlinkSync(path.join(dir, '..data')), first, 'nothing new, nothing touched')
+  writeAtomically(dir, new Map([['a', file('3')]]), 't3')
+  t.equal(read('a'), '3')
+  t.notOk(existsSync(path.join(dir, 'sub')))
+  t.equal(readdirSync(dir).filter((name) => name.startsWith('..t')).length, 1, 'old versions are gone')
+})
+
+t.test('where contents come from', async (t) => {
+  const from: VolumeSources = {
+    configMap: async (_, name) => (name === 'cm' ? new Map([['k', Buffer.from('v')]]) : undefined),
+    secret: async () => new Map([['pw', Buffer.from('x')]]),
+    token: async () => 'token',
+    allocatable: () => ({}),
+    addresses: () => ({ podIP: '127.64.0.5', hostIP: '127.0.0.1' }),
+  }
+  const contents = async (volume: object) => {
+    const payload = await volumePayload(pod, { name: 'v', ...volume }, from)
+    return (
+      payload && Object.fromEntries([...payload].map(([name, { data, mode }]) => [name, `${data} ${mode.toString(8)}`]))
+    )
+  }
+  t.same(await contents({ configMap: { name: 'cm', defaultMode: 0o600 } }), { k: 'v 600' })
+  t.same(await contents({ secret: { secretName: 's', items: [{ key: 'pw', path: 'd/p', mode: 0o400 }] } }), {
+    'd/p': 'x 400',
+  })
+  t.equal(await contents({ emptyDir: {} }), undefined)
+  t.same(
+    await contents({
+      projected: {
+        sources: [
+          { serviceAccountToken: { path: 'token' } },
+          { downwardAPI: { items: [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }] } },
+        ],
+      },
+    }),
+    { token: 'token 644', labels: 'app="web"\ntier="x" 644' },
+  )
+  await t.rejects(contents({ configMap: { name: 'none' } }), { message: 'configmap "none" not found' })
+  t.same(await contents({ configMap: { name: 'none', optional: true } }), {})
+})
+
+t.test('hostPath types', async (t) => {
+  const dir = folder(t)
+  t.throws(() => checkHostPath('/etc/passwd', 'Directory'), {
+    message: 'hostPath type check failed: /etc/passwd is not a directory',
+  })
+  checkHostPath(path.join(dir, 'new/dir'), 'DirectoryOrCreate')
+  t.ok(statSync(path.join(dir, 'new/dir')).isDirectory())
+  checkHostPath('/no/such/thing', '')
+})
+
+t.test('events are counted, combined and limited', async (t) => {
+  const object = { kind: 'Pod', apiVersion: 'v1', name: 'p', uid: 'u', namespace: 'ns' }
+  const filter = createEventFilter()
+  const admit = (message: string, nowMs = 0, reason = 'R') =>
+    filter.admit({ object, type: 'Normal', reason, message }, nowMs)
+  const first = admit('a')
+  t.equal(admit('a')?.known, first?.known, 'the same event again')
+  for (const n of Array(8).keys()) admit(`m${n}`)
+  const combined = admit('one more')
+  t.equal(combined?.message, '(combined from similar events): one more')
+  t.equal(admit('and another')?.known, combined?.known)
+  for (const n of Array(20).keys()) admit('x', 0, `other${n}`)
+  t.equal(admit('x', 0, 'last'), undefined, 'the budget of 25 is spent')
+  t.ok(admit('x', 300_000, 'later'), 'one more every five minutes')
+})
