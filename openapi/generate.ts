@@ -3,11 +3,13 @@
  *   types.json         what the decoder needs of each type: fields in Go's order, shapes, omitempty
  *   schemas.json       component schemas with patch and list markers, for the OpenAPI documents
  *   descriptions.json  per type and field, from the client library's models
+ *   protobuf.json      field numbers and JSON forms of messages
  *   discovery.json     short names, categories, verbs and subresources of every built-in resource
  * `node openapi/generate.ts` writes; `openapi/check.ts` compares.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddedField, additions, replacements } from './additions.ts'
+import { type ProtobufFacts, protobufTable } from './protobuf-table.ts'
 import { readDescriptions } from './read-descriptions.ts'
 
 /** [JSON name or '' when embedded, Go name, shape, Go type, omit] */
@@ -56,6 +58,7 @@ export interface Generated {
   'types.json': string
   'schemas.json': string
   'descriptions.json': string
+  'protobuf.json': string
   'discovery.json': string
 }
 
@@ -107,8 +110,17 @@ export function generate(): Generated {
     'types.json': perLine(types),
     'schemas.json': perLine(schemas),
     'descriptions.json': perLine(descriptions),
+    'protobuf.json': protobufText(schemas),
     'discovery.json': perLine(read('discovery.json')),
   }
+}
+
+function protobufText(schemas: Record<string, Schema>): string {
+  type Kinds = { group: string; version: string }[] | undefined
+  const kinds = Object.values(schemas).flatMap((schema) => (schema['x-kubernetes-group-version-kind'] as Kinds) ?? [])
+  const served = new Set(kinds.map(({ group, version }) => (group ? `${group}/${version}` : version)))
+  const { roots, types } = protobufTable(read<ProtobufFacts>('protobuf.json'), served)
+  return perLine({ ...types, '': roots })
 }
 
 /** One entry a line, sorted: diffs stay readable. */

@@ -19,18 +19,23 @@ export interface OpenApiSchema {
   'x-kubernetes-patch-merge-key'?: string
   'x-kubernetes-int-or-string'?: boolean
   'x-kubernetes-preserve-unknown-fields'?: boolean
+  'x-kubernetes-group-version-kind'?: { group: string; version: string; kind: string }[]
 }
 
 let schemas: Record<string, OpenApiSchema> | undefined
 
-/** By OpenAPI name, e.g. `io.k8s.api.core.v1.Pod`. */
-export function openApiSchema(name: string): OpenApiSchema | undefined {
+function load(): Record<string, OpenApiSchema> {
   schemas ??= JSON.parse(readFileSync(new URL('data/schemas.json', import.meta.url), 'utf8')) as Record<
     string,
     OpenApiSchema
   >
-  return schemas[name]
+  return schemas
 }
+
+/** By OpenAPI name, e.g. `io.k8s.api.core.v1.Pod`. */
+export const openApiSchema = (name: string): OpenApiSchema | undefined => load()[name]
+/** All of them, by name. */
+export const openApiSchemas = (): [name: string, schema: OpenApiSchema][] => Object.entries(load())
 
 /** Name of the schema a property refers to. */
 export function referredSchema(schema: OpenApiSchema): string | undefined {

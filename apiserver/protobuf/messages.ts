@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs'
+
+/** A field's form in JSON. */
+export type Form =
+  | 'string'
+  | 'bool'
+  | 'int32'
+  | 'int64'
+  | 'uint'
+  | 'double'
+  | 'bytes'
+  | 'Time'
+  | 'MicroTime'
+  | 'Quantity'
+  | 'IntOrString'
+  | 'raw'
+  | 'schemaOrArray'
+  | 'schemaOrBool'
+  | 'schemaOrStrings'
+  | 'message'
+  | 'list'
+  | 'map'
+  | 'wrapped'
+
+export interface FieldType {
+  form: Form
+  /** Name of the message, for `message`. */
+  message?: string
+  /** Of a list's items, a map's values, or what a wrapper holds. */
+  element?: FieldType
+}
+export interface MessageField {
+  /** JSON name; '' when the message's fields appear in the parent. */
+  name: string
+  type: FieldType
+}
+/** Fields by number. */
+export type Message = Map<number, MessageField>
+
+type Row = [number: number, name: string, form: string]
+let table: (Record<string, Row[]> & { '': Record<string, string> }) | undefined
+const messages = new Map<string, Message>()
+
+function load() {
+  table ??= JSON.parse(
+    readFileSync(new URL('../../openapi/data/protobuf.json', import.meta.url), 'utf8'),
+  ) as NonNullable<typeof table>
+  return table
+}
+
+/** The message of a kind, e.g. `apps/v1` and `Deployment`; undefined when it has no protobuf form. */
+export const messageOfKind = (apiVersion: string, kind: string): string | undefined =>
+  load()[''][`${apiVersion} ${kind}`]
+
+export function message(name: string): Message {
+  let found = messages.get(name)
+  if (!found) {
+    found = new Map((load()[name] ?? []).map(([number, json, form]) => [number, { name: json, type: parse(form) }]))
+    messages.set(name, found)
+  }
+  return found
+}
+
+function parse(form: string): FieldType {
+  if (form.startsWith('@')) return { form: 'message', message: form.slice(1) }
+  if (form.startsWith('[]')) return { form: 'list', element: parse(form.slice(2)) }
+  if (form.startsWith('{}')) return { form: 'map', element: parse(form.slice(2)) }
+  if (form.startsWith('=')) return { form: 'wrapped', element: parse(form.slice(1)) }
+  return { form: form as Form }
+}
