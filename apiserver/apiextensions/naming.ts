@@ -1,4 +1,5 @@
 import { deepEqual } from '../resources/deep-equal.ts'
+import { APPROVAL_ANNOTATION, approvalOf } from './approval.ts'
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionCondition,
@@ -118,4 +119,25 @@ export function setCondition(crd: CustomResourceDefinition, condition: NewCondit
   if (old !== undefined && deepEqual(old, next)) return false
   status.conditions = old === undefined ? [...conditions, next] : conditions.with(index, next)
   return true
+}
+
+/** Definitions in groups of the community say who approved them. */
+export function approvalCondition(crd: CustomResourceDefinition): NewCondition | undefined {
+  const type = 'KubernetesAPIApprovalPolicyConformant'
+  const annotation = crd.metadata.annotations?.[APPROVAL_ANNOTATION] ?? ''
+  switch (approvalOf(crd)) {
+    case 'approved':
+      return { type, status: 'True', reason: 'ApprovedAnnotation', message: `approved in ${annotation}` }
+    case 'unapproved':
+      return {
+        type,
+        status: 'False',
+        reason: 'UnapprovedAnnotation',
+        message: `not approved: ${JSON.stringify(annotation)}`,
+      }
+    case 'missing':
+    case 'invalid':
+    case 'not needed':
+      return undefined
+  }
 }

@@ -11,7 +11,7 @@ import { checkNewObject, fillSystemFields } from './before-create.ts'
 import { generateName } from './generate-name.ts'
 import { objectKey } from './keys.ts'
 import type { Registry } from './registry.ts'
-import { encodeObject, type StoredObject } from './stored-object.ts'
+import { asShown, encodeForStorage, type StoredObject } from './stored-object.ts'
 import type { RequestScope, WriteOptions } from './write-context.ts'
 
 /** Tries before a generated name counts as impossible. */
@@ -87,11 +87,11 @@ async function put(
 ): Promise<StoredObject | undefined> {
   const key = objectKey(definition, namespace, object.metadata.name!)
   const cache = registry.cacheOf(definition)
-  const value = encodeObject(object)
-  if (dryRun) return cache.get(key) ? undefined : { value, revision: undefined }
+  const value = encodeForStorage(definition, object)
+  if (dryRun) return cache.get(key) ? undefined : asShown(definition, { value, revision: undefined })
   cache.expect(value, object)
   const result = await registry.storage.put({ key, value, expect: 'absent' })
-  return result.ok ? { value, revision: result.revision } : undefined
+  return result.ok ? asShown(definition, { value, revision: result.revision }) : undefined
 }
 
 function taken(registry: Registry, { definition, namespace }: RequestScope, name: string) {

@@ -4,7 +4,7 @@ import type { CachedObject } from '../watchcache/cached-object.ts'
 import { type DeleteDecision, decideDelete } from './before-delete.ts'
 import { objectKey } from './keys.ts'
 import type { Registry } from './registry.ts'
-import { decodeStored, encodeObject, type StoredObject } from './stored-object.ts'
+import { asShown, decodeStored, encodeForStorage, type StoredObject } from './stored-object.ts'
 import { terminationReason } from './termination-reason.ts'
 import type { ObjectScope, WriteOptions } from './write-context.ts'
 
@@ -55,8 +55,8 @@ async function apply(
 ): Promise<DeleteResult | undefined> {
   if (decision.outcome === 'pending') return { stored: current, removed: false }
   const removed = decision.outcome === 'remove'
-  const value = encodeObject(decision.object)
-  if (dryRun) return { stored: { value, revision: current.revision }, removed }
+  const value = encodeForStorage(definition, decision.object)
+  if (dryRun) return { stored: asShown(definition, { value, revision: current.revision }), removed }
   let revision = current.revision
   if (!removed || decision.written) {
     registry.cacheOf(definition).expect(value, decision.object)
@@ -69,7 +69,7 @@ async function apply(
     const result = await registry.storage.delete({ key, expect: revision, lastValue })
     if (!result.ok) return undefined
   }
-  return { stored: { value, revision }, removed }
+  return { stored: asShown(definition, { value, revision }), removed }
 }
 
 function checkPreconditions(

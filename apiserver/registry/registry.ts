@@ -49,21 +49,32 @@ export class Registry {
     for (const cache of this.#caches.values()) await cache.load()
   }
 
-  /** Versions of a resource share one cache, as they share one set of keys. */
+  /** Versions of a resource share one cache, as they share one set of keys; those of custom resources each have one. */
   cacheOf(definition: ResourceDefinition): WatchCache {
-    const prefix = keyPrefix(definition)
-    const known = this.#caches.get(prefix)
+    const id = cacheId(definition)
+    const known = this.#caches.get(id)
     if (known) return known
-    const cache = new WatchCache(definition, prefix, this.storage)
-    this.#caches.set(prefix, cache)
+    const cache = new WatchCache(definition, keyPrefix(definition), this.storage)
+    this.#caches.set(id, cache)
     return cache
   }
 
-  /** Forgets the cache of a resource that is no longer served; its watches end. */
-  dropCache(definition: ResourceDefinition): void {
-    const prefix = keyPrefix(definition)
-    this.#caches.get(prefix)?.close()
-    this.#caches.delete(prefix)
+  /** Serves a resource from now on, instead of what had its group, version and plural before: watches of that end. */
+  async install(definition: ResourceDefinition): Promise<void> {
+    const cache = new WatchCache(definition, keyPrefix(definition), this.storage)
+    await cache.load()
+    const id = cacheId(definition)
+    this.#caches.get(id)?.close()
+    this.#caches.set(id, cache)
+    this.catalog.add(definition)
+  }
+
+  /** Serves it no longer; its watches end, what is stored stays. */
+  uninstall(definition: ResourceDefinition): void {
+    this.catalog.delete(definition)
+    const id = cacheId(definition)
+    this.#caches.get(id)?.close()
+    this.#caches.delete(id)
   }
 
   get({ definition, namespace, name }: ObjectScope): CachedObject {
@@ -74,7 +85,7 @@ export class Registry {
 
   /** For those who look and never change. */
   readonly lookup: Lookup = (resource, namespace, name) => {
-    const found = this.#caches.get(keyPrefix(resource))?.get(objectKey(resource, namespace, name))
+    const found = this.#caches.get(cacheId(resource))?.get(objectKey(resource, namespace, name))
     if (!found) return undefined
     let object = this.#decoded.get(found)
     if (!object) {
@@ -122,3 +133,6 @@ export class Registry {
     for (const cache of this.#caches.values()) cache.close()
   }
 }
+
+const cacheId = (resource: Pick<ResourceDefinition, 'group' | 'plural'> & Partial<ResourceDefinition>): string =>
+  resource.custom ? `${keyPrefix(resource)}@${resource.version}` : keyPrefix(resource)

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { KubeObject } from '../../shared/api/types.ts'
+import type { ResourceDefinition } from './resource-definition.ts'
 
 /** An object as the store has it: JSON without kind, apiVersion and resourceVersion, beginning with `{"metadata":{"name":`. */
 export interface StoredObject {
@@ -19,6 +20,21 @@ export function encodeObject(object: KubeObject): string {
   others.resourceVersion = undefined
   return JSON.stringify({ metadata: { name, ...others }, ...rest })
 }
+
+/** The encoding of a write: a custom resource is stored in the form of its storage version, whatever version it came through. */
+export function encodeForStorage({ custom }: ResourceDefinition, object: KubeObject): string {
+  custom?.toStorage(object)
+  return encodeObject(object)
+}
+
+/** What was written, as the version it came through shows it. */
+export const asShown = ({ custom }: ResourceDefinition, stored: StoredObject): StoredObject =>
+  custom
+    ? {
+        ...stored,
+        value: custom.present({ value: stored.value, revision: stored.revision ?? Number.POSITIVE_INFINITY }),
+      }
+    : stored
 
 /** The object of a stored value, with its resourceVersion, ready to be changed. */
 export function decodeStored({ value, revision }: StoredObject): KubeObject {

@@ -14,7 +14,7 @@ import {
 } from './before-update.ts'
 import { objectKey } from './keys.ts'
 import type { Registry } from './registry.ts'
-import { decodeStored, encodeObject, type StoredObject, sameValue } from './stored-object.ts'
+import { asShown, decodeStored, encodeForStorage, type StoredObject, sameValue } from './stored-object.ts'
 import type { ObjectScope, WriteOptions } from './write-context.ts'
 
 export interface UpdateRequest {
@@ -111,16 +111,16 @@ async function replace(
   for (const text of strategy.warnings?.(object, old, context) ?? []) options.warn(text)
   await registry.validateAdmission(attributes)
 
-  const value = encodeObject(object)
+  const value = encodeForStorage(definition, object)
   if (sameValue(value, current.value)) return current
-  if (options.dryRun) return { value, revision: current.revision }
+  if (options.dryRun) return asShown(definition, { value, revision: current.revision })
   if (isFinished(object) && !strategy.deletion?.isHeld(object)) {
     const removed = await registry.storage.delete({ key, expect: current.revision })
-    return removed.ok ? { value, revision: current.revision } : undefined
+    return removed.ok ? asShown(definition, { value, revision: current.revision }) : undefined
   }
   registry.cacheOf(definition).expect(value, object)
   const result = await registry.storage.put({ key, value, expect: current.revision })
-  return result.ok ? { value, revision: result.revision } : undefined
+  return result.ok ? asShown(definition, { value, revision: result.revision }) : undefined
 }
 
 /** Only its finalizers had kept it. */

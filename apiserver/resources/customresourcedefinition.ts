@@ -1,3 +1,4 @@
+import { beginDeletion } from '../apiextensions/cleanup.ts'
 import {
   type CustomResourceDefinition,
   isConditionTrue,
@@ -44,6 +45,7 @@ export const customresourcedefinition = resource<CustomResourceDefinition>({
       )
     },
     warnings,
+    deletion: { begin: beginDeletion, isHeld: () => false },
     allowUnconditionalUpdate: false,
     generation: { changed: (object, old) => !deepEqual(object.spec, old.spec) },
   },

@@ -3,7 +3,7 @@ import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { EventLog, type EventLogLimits } from '../storage/event-log.ts'
 import { rewind } from '../storage/rewind.ts'
 import { SortedMap } from '../storage/sorted-map.ts'
-import type { Storage, StorageEvent, StorageWatch } from '../storage/storage.ts'
+import type { Entry, Storage, StorageEvent, StorageWatch } from '../storage/storage.ts'
 import { CachedObject } from './cached-object.ts'
 import { isSelected, type Selection, selectionKey, selectsAll } from './selection.ts'
 import { WatchGroup } from './watch-group.ts'
@@ -51,7 +51,7 @@ export class WatchCache {
   async load(): Promise<void> {
     const { entries } = await this.#storage.list({ prefix: this.prefix })
     for (const entry of entries) {
-      if (!this.#objects.get(entry.key)) this.#objects.set(new CachedObject(this.definition, entry))
+      if (!this.#objects.get(entry.key)) this.#objects.set(this.#cached(entry))
     }
   }
 
@@ -127,17 +127,21 @@ export class WatchCache {
     let current: CachedObject | undefined
     if (type === 'put') {
       const written = this.#written?.value === value ? this.#written?.object : undefined
-      current = new CachedObject(this.definition, { key, value: value!, revision }, written)
+      current = this.#cached({ key, value: value!, revision }, written)
       this.#objects.set(current)
     } else {
       this.#objects.delete(key)
     }
     this.#written = undefined
-    const last =
-      lastValue === undefined ? undefined : new CachedObject(this.definition, { key, value: lastValue, revision })
+    const last = lastValue === undefined ? undefined : this.#cached({ key, value: lastValue, revision })
     const event: CacheEvent = { key, revision, current, previous, last }
     this.#history.append(event)
     for (const group of this.#groups.values()) group.push(event)
+  }
+
+  #cached(entry: Entry, object?: KubeObject): CachedObject {
+    const value = this.definition.custom?.present(entry) ?? entry.value
+    return new CachedObject(this.definition, { ...entry, value }, value === entry.value ? object : undefined)
   }
 
   #endAll(): void {

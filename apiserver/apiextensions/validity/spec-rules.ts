@@ -1,6 +1,7 @@
 import { invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
 import { dns1035Label, dns1123Subdomain } from '../../validation/names.ts'
+import { APPROVAL_ANNOTATION, approvalOf } from '../approval.ts'
 import type { CustomResourceDefinition, CustomResourceDefinitionSpec } from '../custom-resource-definition.ts'
 import { validateConversion } from './conversion-rules.ts'
 import { internalForm, printVersions } from './internal-form.ts'
@@ -121,8 +122,6 @@ function validateStoredVersions(stored: string[] | null, versions: string[]): Fi
   )
 }
 
-export const APPROVAL_ANNOTATION = 'api-approved.kubernetes.io'
-const PROTECTED_GROUP = /(^|\.)(k8s|kubernetes)\.io$/
 /** Groups of the community itself need a word about who approved them. */
 function validateApproval(crd: CustomResourceDefinition): FieldError[] {
   const state = approvalOf(crd)
@@ -139,15 +138,6 @@ function validateApproval(crd: CustomResourceDefinition): FieldError[] {
       ),
     ]
   return []
-}
-
-export type Approval = 'not needed' | 'missing' | 'invalid' | 'unapproved' | 'approved'
-export function approvalOf(crd: CustomResourceDefinition): Approval {
-  if (!PROTECTED_GROUP.test(crd.spec.group)) return 'not needed'
-  const annotation = crd.metadata.annotations?.[APPROVAL_ANNOTATION] ?? ''
-  if (annotation === '') return 'missing'
-  if (annotation.startsWith('unapproved')) return 'unapproved'
-  return URL.canParse(annotation) && new URL(annotation).host !== '' ? 'approved' : 'invalid'
 }
 
 /** What may not change: the group and plural never, scope and kind not once the names are taken. */

@@ -1,0 +1,15 @@
+import type { CustomResourceDefinition } from './custom-resource-definition.ts'
+
+export const APPROVAL_ANNOTATION = 'api-approved.kubernetes.io'
+const PROTECTED_GROUP = /(^|\.)(k8s|kubernetes)\.io$/
+
+/** Groups of the community itself need a word about who approved them. */
+export type Approval = 'not needed' | 'missing' | 'invalid' | 'unapproved' | 'approved'
+
+export function approvalOf(crd: CustomResourceDefinition): Approval {
+  if (!PROTECTED_GROUP.test(crd.spec.group)) return 'not needed'
+  const annotation = crd.metadata.annotations?.[APPROVAL_ANNOTATION] ?? ''
+  if (annotation === '') return 'missing'
+  if (annotation.startsWith('unapproved')) return 'unapproved'
+  return URL.canParse(annotation) && new URL(annotation).host !== '' ? 'approved' : 'invalid'
+}

@@ -1,0 +1,251 @@
+import type { KubeObject } from '../../shared/api/types.ts'
+import { toTime } from '../../shared/clock/timestamp.ts'
+import type { Logger } from '../../shared/log/log.ts'
+import type { User } from '../auth/types.ts'
+import { keyPrefix } from '../registry/keys.ts'
+import type { Registry } from '../registry/registry.ts'
+import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import { customresourcedefinition } from '../resources/customresourcedefinition.ts'
+import { deepEqual } from '../resources/deep-equal.ts'
+import type { StorageWatch } from '../storage/storage.ts'
+import { CLEANUP_FINALIZER, DELETION_COMPLETED, DELETION_IN_PROGRESS } from './cleanup.ts'
+import { type CustomResourceOptions, customResource } from './custom-resource.ts'
+import {
+  type CustomResourceDefinition,
+  conditionOf,
+  isConditionTrue,
+  storageVersionOf,
+} from './custom-resource-definition.ts'
+import { approvalCondition, decideNames, ESTABLISHED, type NewCondition, setCondition } from './naming.ts'
+
+/** Upstream's loops for definitions run inside the API server, under its own name. */
+const self: User = { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] }
+const RETRY_MS = 1000
+
+export interface CustomResourcesOptions {
+  registry: Registry
+  log: Logger
+  rulesOf?: CustomResourceOptions['rulesOf']
+}
+
+/** What is served of a definition. */
+interface Served {
+  /** Equal as long as nothing that matters for serving has changed. */
+  fingerprint: string
+  definitions: ResourceDefinition[]
+  instances: StorageWatch
+}
+
+/**
+ * Follows CustomResourceDefinitions: settles their names, serves what is established, and when one is deleted, deletes its objects first.
+ * One definition at a time, in the order of their changes, so that of two that want a name the first has it.
+ */
+export class CustomResources {
+  readonly #registry: Registry
+  readonly #log: Logger
+  readonly #rulesOf: CustomResourceOptions['rulesOf']
+  readonly #served = new Map<string, Served>()
+  readonly #pending = new Set<string>()
+  #watch: StorageWatch | undefined
+  #running: Promise<void> | undefined
+  #closed = false
+
+  constructor({ registry, log, rulesOf }: CustomResourcesOptions) {
+    this.#registry = registry
+    this.#log = log
+    this.#rulesOf = rulesOf
+  }
+
+  /** Resolves when everything that the store knows of is served. */
+  async start(): Promise<void> {
+    this.#watch = this.#registry.storage.watch({
+      prefix: keyPrefix(customresourcedefinition),
+      onEvents: (events) => {
+        for (const { key } of events) this.#enqueue(nameOf(key))
+      },
+    })
+    for (const crd of this.#all()) this.#enqueue(crd.metadata.name ?? '')
+    await this.#running
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#watch?.close()
+    for (const { instances } of this.#served.values()) instances.close()
+    await this.#running
+  }
+
+  #enqueue(name: string): void {
+    if (this.#closed) return
+    this.#pending.add(name)
+    this.#running ??= this.#run()
+  }
+
+  async #run(): Promise<void> {
+    // The write that woke us is still being made.
+    await Promise.resolve()
+    for (const name of this.#pending) {
+      this.#pending.delete(name)
+      try {
+        await this.#sync(name)
+      } catch (error) {
+        if (this.#closed) break
+        this.#log.warn({ error, definition: name }, 'custom resource definition: will try again')
+        this.#registry.clock.setTimer(RETRY_MS, () => this.#enqueue(name), { background: true })
+      }
+    }
+    this.#running = undefined
+  }
+
+  async #sync(name: string): Promise<void> {
+    const crd = this.#find(name)
+    if (crd === undefined) this.#forget(name)
+    else if (crd.metadata.deletionTimestamp !== undefined) await this.#cleanUp(crd)
+    else await this.#establish(crd)
+  }
+
+  async #establish(crd: CustomResourceDefinition): Promise<void> {
+    const decision = decideNames(crd, this.#all())
+    const accepted = decision.namesAccepted.status === 'True' || decision.established.status === 'True'
+    const conditions = [
+      decision.namesAccepted,
+      accepted && decision.established.status !== 'True' ? ESTABLISHED : decision.established,
+    ]
+    const approval = approvalCondition(crd)
+    if (approval !== undefined) conditions.push(approval)
+    const settled = structuredClone(crd)
+    const changed = this.#settle(settled, conditions, decision.acceptedNames)
+    if (accepted) await this.#serve(settled)
+    if (changed) {
+      await this.#updateStatus(crd.metadata.name ?? '', (object) =>
+        this.#settle(object, conditions, decision.acceptedNames),
+      )
+    }
+  }
+
+  /** Writes the decision into the object; says whether anything changed. */
+  #settle(
+    crd: CustomResourceDefinition,
+    conditions: NewCondition[],
+    acceptedNames: CustomResourceDefinition['spec']['names'],
+  ): boolean {
+    const now = toTime(this.#registry.clock.now())
+    const changes = conditions.map((condition) => setCondition(crd, condition, now))
+    if (crd.status === undefined || deepEqual(crd.status.acceptedNames, acceptedNames)) return changes.includes(true)
+    crd.status.acceptedNames = acceptedNames
+    return true
+  }
+
+  /** Makes the catalog say what the definition says. */
+  async #serve(crd: CustomResourceDefinition): Promise<void> {
+    const name = crd.metadata.name ?? ''
+    const fingerprint = JSON.stringify([crd.spec, crd.status?.acceptedNames, isConditionTrue(crd, 'Terminating')])
+    const before = this.#served.get(name)
+    if (before?.fingerprint === fingerprint) return
+    const options = { writtenUnderSchemaSince: this.#registry.storage.revision(), rulesOf: this.#rulesOf }
+    const definitions = (crd.spec.versions ?? [])
+      .filter((version) => version.served)
+      .map((version) => customResource(crd, version, options))
+    for (const definition of definitions) await this.#registry.install(definition)
+    for (const gone of before?.definitions ?? []) {
+      if (!definitions.some((definition) => definition.version === gone.version)) this.#registry.uninstall(gone)
+    }
+    this.#served.set(name, {
+      fingerprint,
+      definitions,
+      instances: before?.instances ?? this.#watchInstances(crd, name),
+    })
+  }
+
+  /** While the definition is being deleted, each object that goes may be the last. */
+  #watchInstances({ spec }: CustomResourceDefinition, name: string): StorageWatch {
+    return this.#registry.storage.watch({
+      prefix: keyPrefix({ group: spec.group, plural: spec.names.plural }),
+      onEvents: (events) => {
+        if (events.some(({ type }) => type === 'delete') && this.#find(name)?.metadata.deletionTimestamp !== undefined)
+          this.#enqueue(name)
+      },
+    })
+  }
+
+  async #cleanUp(crd: CustomResourceDefinition): Promise<void> {
+    const name = crd.metadata.name ?? ''
+    if (!crd.metadata.finalizers?.includes(CLEANUP_FINALIZER)) return
+    if (isConditionTrue(crd, 'Established')) {
+      await this.#serve(crd)
+      if (conditionOf(crd, 'Terminating')?.reason !== DELETION_IN_PROGRESS.reason)
+        await this.#report(name, DELETION_IN_PROGRESS)
+      if ((await this.#deleteInstances(crd)) > 0) return
+    }
+    await this.#report(name, DELETION_COMPLETED)
+    await this.#update(name, undefined, ({ metadata }) => {
+      metadata.finalizers = metadata.finalizers?.filter((finalizer) => finalizer !== CLEANUP_FINALIZER)
+    })
+  }
+
+  /** Deletes what is not being deleted yet. Returns how many objects are left. */
+  async #deleteInstances(crd: CustomResourceDefinition): Promise<number> {
+    const definitions = this.#served.get(crd.metadata.name ?? '')?.definitions ?? []
+    const definition = definitions.find(({ version }) => version === storageVersionOf(crd)?.name) ?? definitions[0]
+    if (definition === undefined) return 0
+    const cache = this.#registry.cacheOf(definition)
+    const everything = { prefix: keyPrefix(definition), labels: [], fields: [] }
+    for (const { name, namespace, value } of cache.list(everything).items) {
+      if ((JSON.parse(value) as KubeObject).metadata.deletionTimestamp !== undefined) continue
+      const scope = { definition, namespace: definition.namespaced ? namespace : undefined, name, user: self }
+      await this.#registry.delete(
+        scope,
+        { ...(crd.metadata.reason !== undefined && { reason: crd.metadata.reason }) },
+        quietly,
+      )
+    }
+    return cache.list(everything).items.length
+  }
+
+  #forget(name: string): void {
+    const served = this.#served.get(name)
+    this.#served.delete(name)
+    served?.instances.close()
+    for (const definition of served?.definitions ?? []) this.#registry.uninstall(definition)
+    // Its names are free now.
+    for (const crd of this.#all()) if (!isConditionTrue(crd, 'NamesAccepted')) this.#enqueue(crd.metadata.name ?? '')
+  }
+
+  #report(name: string, condition: NewCondition): Promise<void> {
+    const now = toTime(this.#registry.clock.now())
+    return this.#updateStatus(name, (crd) => setCondition(crd, condition, now))
+  }
+
+  #updateStatus(name: string, change: (crd: CustomResourceDefinition) => void): Promise<void> {
+    return this.#update(name, 'status', change)
+  }
+
+  async #update(
+    name: string,
+    subresource: 'status' | undefined,
+    change: (crd: CustomResourceDefinition) => void,
+  ): Promise<void> {
+    const transform = (current: KubeObject | undefined): KubeObject => {
+      const crd = current as CustomResourceDefinition
+      change(crd)
+      return crd
+    }
+    const scope = { definition: customresourcedefinition, name, subresource, user: self }
+    await this.#registry.update(scope, { transform, uidIsPrecondition: false, createAbsent: 'never' }, quietly)
+  }
+
+  #find(name: string): CustomResourceDefinition | undefined {
+    return this.#registry.lookup(customresourcedefinition, undefined, name) as CustomResourceDefinition | undefined
+  }
+
+  #all(): CustomResourceDefinition[] {
+    const everything = { prefix: keyPrefix(customresourcedefinition), labels: [], fields: [] }
+    return this.#registry
+      .cacheOf(customresourcedefinition)
+      .list(everything)
+      .items.flatMap(({ name }) => this.#find(name) ?? [])
+  }
+}
+
+const quietly = { dryRun: false, fieldManager: 'kube-apiserver', warn: () => undefined }
+const nameOf = (key: string): string => key.slice(key.lastIndexOf('/') + 1)
