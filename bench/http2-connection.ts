@@ -37,6 +37,12 @@ interface Stream {
   reject(error: Error): void
 }
 
+interface Unsent {
+  frames: Buffer
+  /** What the server's window counts: the body alone. */
+  size: number
+}
+
 /**
  * Just enough HTTP/2 to load a server from the other core without being the slower of the two: a request costs a tenth of
  * what node:http2 spends on one. No header compression either way, unlimited receive windows, answers looked at but not kept.
@@ -47,7 +53,7 @@ export class Http2Connection {
   readonly #streams = new Map<number, Stream>()
   #nextStream = 1
   #sendWindow = DEFAULT_WINDOW
-  #unsent: Buffer[] = []
+  #unsent: Unsent[] = []
   #received = 0
   readonly #header = Buffer.alloc(HEADER_BYTES)
   #headerFilled = 0
@@ -108,18 +114,19 @@ export class Http2Connection {
     return new Promise<Answer>((resolve, reject) => {
       this.#streams.set(id, { bytes: 0, beginning: undefined, resolve, reject, ...callbacks })
       if (!body) this.#socket.write(headers)
-      else this.#send(Buffer.concat([headers, frame(FRAME.data, FLAG.endStream, id, body)]))
+      else
+        this.#send({ frames: Buffer.concat([headers, frame(FRAME.data, FLAG.endStream, id, body)]), size: body.length })
     })
   }
 
   /** Keeps requests with a body back while the server's window for us is too small. */
-  #send(frames: Buffer): void {
-    if (this.#unsent.length > 0 || frames.length > this.#sendWindow) {
-      this.#unsent.push(frames)
+  #send(unsent: Unsent): void {
+    if (this.#unsent.length > 0 || unsent.size > this.#sendWindow) {
+      this.#unsent.push(unsent)
       return
     }
-    this.#sendWindow -= frames.length
-    this.#socket.write(frames)
+    this.#sendWindow -= unsent.size
+    this.#socket.write(unsent.frames)
   }
 
   #read(chunk: Buffer): void {
@@ -199,7 +206,7 @@ export class Http2Connection {
     this.#sendWindow += by
     const waiting = this.#unsent
     this.#unsent = []
-    for (const frames of waiting) this.#send(frames)
+    for (const unsent of waiting) this.#send(unsent)
   }
 
   #fail(error: Error): void {

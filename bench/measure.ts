@@ -104,7 +104,7 @@ export async function measureWatches(pair: Pair): Promise<Row[]> {
       return (await fanOut(target, { watchers, count, watchPath, write })).deliveriesPerSecond
     })
     rows.push({
-      what: `watch, ${watchers.toLocaleString('en')} watchers`,
+      what: `watch, ${watchers === 1 ? '1 watcher' : `${watchers.toLocaleString('en')} watchers`}`,
       unit: 'deliveries/s',
       ...deliveries,
       goal: 0.75,

@@ -1,0 +1,363 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import t from 'tap'
+import { startControlPlane } from '../../apiserver/control-plane.ts'
+import { isStatus } from '../../shared/api/status-error.ts'
+import type {
+  ConfigMap,
+  Event,
+  KubeObject,
+  Lease,
+  Namespace,
+  Node,
+  ObjectMeta,
+  Pod,
+  Secret,
+} from '../../shared/api/types.ts'
+import type { ObjectRef, Resource } from '../../shared/client/client.ts'
+import {
+  configMaps,
+  events,
+  leases,
+  namespaces,
+  nodes,
+  pods,
+  secrets,
+  serviceAccounts,
+  services,
+} from '../../shared/client/resources.ts'
+import { realClock } from '../../shared/clock/real-clock.ts'
+import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'kubestage-controllers-'))
+const pki = ensureClusterPki({
+  directory,
+  nowMs: Date.now(),
+  host: '127.0.0.1',
+  serviceAddress: '10.96.0.1',
+  nodeName: 'n1',
+})
+const plane = await startControlPlane({
+  host: '127.0.0.1',
+  port: 0,
+  serviceCidr: '10.96.0.0/16',
+  featureGates: { PodTerminationReason: true, ProbeTerminationGracePeriod: true },
+  scheduler: true,
+  pki,
+  clock: realClock,
+  log: pino({ level: 'silent' }),
+})
+const { client } = plane
+t.teardown(async () => {
+  await plane.close()
+  rmSync(directory, { recursive: true })
+})
+
+/** The value that `look` gives once it satisfies `until`. */
+async function eventually<T>(look: () => Promise<T>, until: (value: T) => boolean): Promise<T> {
+  for (const deadlineMs = realClock.monotonic() + 5_000; ; await realClock.sleep(5)) {
+    const value = await look()
+    if (until(value) || realClock.monotonic() > deadlineMs) return value
+  }
+}
+async function find<T extends object>(resource: Resource, ref: ObjectRef): Promise<T | undefined> {
+  try {
+    return await client.get<T>(resource, ref)
+  } catch (error) {
+    if (isStatus(error, 'NotFound')) return undefined
+    throw error
+  }
+}
+const appears = <T extends object>(resource: Resource, ref: ObjectRef) =>
+  eventually(
+    () => find<T>(resource, ref),
+    (object) => object !== undefined,
+  )
+const disappears = (resource: Resource, ref: ObjectRef) =>
+  eventually(
+    () => find(resource, ref),
+    (object) => object === undefined,
+  )
+
+let count = 0
+async function newNamespace(): Promise<string> {
+  const name = `ns-${++count}`
+  await client.create<Namespace>(namespaces, { metadata: { name } })
+  await appears(serviceAccounts, { namespace: name, name: 'default' })
+  return name
+}
+const podOf = (namespace: string, name: string, spec: Partial<Pod['spec']> = {}): Pod => ({
+  metadata: { namespace, name },
+  spec: {
+    automountServiceAccountToken: false,
+    terminationGracePeriodSeconds: 7,
+    containers: [{ name: 'c', image: 'busybox' }],
+    ...spec,
+  },
+})
+async function addNode(name: string, spec: Node['spec'] = {}): Promise<void> {
+  await client.create<Node>(nodes, { metadata: { name }, spec })
+  const now = new Date(realClock.now()).toISOString().replace(/\.\d+Z/, 'Z')
+  const ready = {
+    type: 'Ready',
+    status: 'True',
+    lastHeartbeatTime: now,
+    lastTransitionTime: now,
+    reason: 'KubeletReady',
+    message: '',
+  }
+  const capacity = { cpu: '2', memory: '4Gi', pods: '3' }
+  await client.patch(
+    nodes,
+    { name },
+    { status: { capacity, allocatable: capacity, conditions: [ready] } },
+    { subresource: 'status' },
+  )
+}
+
+t.test('a cluster has its system namespaces, its Service, and in each namespace an account and the CA', async (t) => {
+  const { items } = await client.list<Namespace>(namespaces)
+  t.same(items.map(({ metadata }) => metadata.name).sort(), [
+    'default',
+    'kube-node-lease',
+    'kube-public',
+    'kube-system',
+  ])
+  const service = await client.get<KubeObject>(services, { namespace: 'default', name: 'kubernetes' })
+  t.match(service, { spec: { clusterIP: '10.96.0.1', ports: [{ name: 'https', port: 443, targetPort: plane.port }] } })
+  const namespace = await newNamespace()
+  const rootCa = { namespace, name: 'kube-root-ca.crt' }
+  t.equal((await appears<ConfigMap>(configMaps, rootCa))?.data?.['ca.crt'], pki.ca.cert)
+  const account = { namespace, name: 'default' }
+  const before = await client.get<KubeObject>(serviceAccounts, account)
+  await client.delete(serviceAccounts, account)
+  const uid = before.metadata.uid
+  await eventually(
+    () => find<KubeObject>(serviceAccounts, account),
+    (after) => after !== undefined && after.metadata.uid !== uid,
+  )
+  await client.patch(configMaps, rootCa, { data: { 'ca.crt': 'bent', more: 'x' } })
+  const mended = await eventually(
+    () => client.get<ConfigMap>(configMaps, rootCa),
+    ({ data }) => data?.['ca.crt'] !== 'bent',
+  )
+  t.same(mended.data, { 'ca.crt': pki.ca.cert })
+})
+
+t.test('a namespace takes its content along, with the reason, and waits for what is held', async (t) => {
+  const namespace = await newNamespace()
+  await client.create<ConfigMap>(configMaps, { metadata: { namespace, name: 'a' } })
+  await client.create<Secret>(secrets, { metadata: { namespace, name: 'held', finalizers: ['example.com/f'] } })
+  await client.delete(namespaces, { name: namespace }, { reason: 'Update' })
+  await disappears(configMaps, { namespace, name: 'a' })
+  const held = await eventually(
+    () => client.get<KubeObject>(secrets, { namespace, name: 'held' }),
+    ({ metadata }) => metadata.deletionTimestamp !== undefined,
+  )
+  t.equal(held.metadata.reason, 'Update')
+  const said = await eventually(
+    () => client.get<Namespace>(namespaces, { name: namespace }),
+    ({ status }) => status?.conditions !== undefined,
+  )
+  const conditions = Object.fromEntries(
+    (said.status?.conditions ?? []).map((one) => [one.type, `${one.status} ${one.reason} ${one.message}`]),
+  )
+  t.same(conditions, {
+    NamespaceDeletionDiscoveryFailure: 'False ResourcesDiscovered All resources successfully discovered',
+    NamespaceDeletionGroupVersionParsingFailure: 'False ParsedGroupVersions All legacy kube types successfully parsed',
+    NamespaceDeletionContentFailure:
+      'False ContentDeleted All content successfully deleted, may be waiting on finalization',
+    NamespaceContentRemaining:
+      'True SomeResourcesRemain Some resources are remaining: secrets. has 1 resource instances',
+    NamespaceFinalizersRemaining:
+      'True SomeFinalizersRemain Some content in the namespace has finalizers remaining: example.com/f in 1 resource instances',
+  })
+  await client.patch(secrets, { namespace, name: 'held' }, { metadata: { finalizers: null } })
+  t.equal(await disappears(namespaces, { name: namespace }), undefined)
+})
+
+t.test('owners and dependents: background, foreground, orphan, and why', async (t) => {
+  const namespace = await newNamespace()
+  const keep = ['example.com/keep']
+  async function family(owner: string, reference: object = {}): Promise<ObjectRef> {
+    const { metadata } = await client.create<Secret>(secrets, { metadata: { namespace, name: owner } })
+    const { uid = '' } = metadata
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'Secret', name: owner, uid, ...reference }]
+    const name = `${owner}-child`
+    await client.create<Lease>(leases, { metadata: { namespace, name, finalizers: keep, ownerReferences } })
+    return { namespace, name }
+  }
+  const terminating = (ref: ObjectRef) =>
+    eventually(
+      () => client.get<Lease>(leases, ref),
+      ({ metadata }) => metadata.deletionTimestamp !== undefined,
+    )
+  const release = (ref: ObjectRef) => client.patch(leases, ref, { metadata: { finalizers: null } })
+
+  const background = await family('background')
+  await client.delete(
+    secrets,
+    { namespace, name: 'background' },
+    { propagationPolicy: 'Background', reason: 'Decommissioned' },
+  )
+  t.equal((await terminating(background)).metadata.reason, 'Decommissioned')
+
+  const foreground = await family('foreground', { blockOwnerDeletion: true })
+  await client.delete(secrets, { namespace, name: 'foreground' }, { propagationPolicy: 'Foreground', reason: 'Update' })
+  t.equal((await terminating(foreground)).metadata.reason, 'Update')
+  t.ok(await find(secrets, { namespace, name: 'foreground' }), 'the owner waits for its blocking dependent')
+  await release(foreground)
+  t.equal(await disappears(secrets, { namespace, name: 'foreground' }), undefined)
+
+  const orphan = await family('orphan')
+  await client.delete(secrets, { namespace, name: 'orphan' }, { propagationPolicy: 'Orphan' })
+  t.equal(await disappears(secrets, { namespace, name: 'orphan' }), undefined)
+  const { metadata } = await client.get<Lease>(leases, orphan)
+  t.same([metadata.ownerReferences, metadata.deletionTimestamp], [undefined, undefined])
+
+  const late: ObjectMeta = { namespace, name: 'late', finalizers: keep }
+  const nobody = { apiVersion: 'v1', kind: 'Secret', name: 'nobody', uid: 'no-such-uid' }
+  await client.create<Lease>(leases, { metadata: { ...late, ownerReferences: [nobody] } })
+  t.ok(
+    (await terminating({ namespace, name: 'late' })).metadata.deletionTimestamp,
+    'a dependent of nobody is collected',
+  )
+
+  const { metadata: alive } = await client.create<Secret>(secrets, { metadata: { namespace, name: 'alive' } })
+  const living = { apiVersion: 'v1', kind: 'Secret', name: 'alive', uid: alive.uid ?? '' }
+  await client.create<Lease>(leases, { metadata: { namespace, name: 'half', ownerReferences: [nobody, living] } })
+  const half = await eventually(
+    () => client.get<Lease>(leases, { namespace, name: 'half' }),
+    ({ metadata }) => metadata.ownerReferences?.length === 1,
+  )
+  t.same(half.metadata.ownerReferences, [living], 'with one owner alive only the reference to the other goes')
+  for (const ref of [background, orphan, { namespace, name: 'late' }]) await release(ref)
+})
+
+t.test('pods are bound, or told why not, and tried again when the cluster changes', async (t) => {
+  const namespace = await newNamespace()
+  const get = (name: string) => client.get<Pod>(pods, { namespace, name })
+  const scheduled = (pod: Pod) => pod.status?.conditions?.find(({ type }) => type === 'PodScheduled')
+  const eventsOf = async (name: string) => {
+    const fieldSelector = `involvedObject.name=${name}`
+    const { items } = await client.list<Event>(events, { namespace, fieldSelector })
+    return items.map(
+      ({ reason, message, action, reportingComponent }) => `${reportingComponent} ${action} ${reason}: ${message}`,
+    )
+  }
+  await client.create<Pod>(pods, podOf(namespace, 'early'))
+  const early = await eventually(
+    () => get('early'),
+    (pod) => scheduled(pod) !== undefined,
+  )
+  t.match(scheduled(early), {
+    status: 'False',
+    reason: 'Unschedulable',
+    message: 'no nodes available to schedule pods',
+    observedGeneration: 1,
+  })
+
+  await addNode('n1', { taints: [{ key: 'k', effect: 'NoSchedule' }] })
+  const message =
+    '0/1 nodes are available: 1 node(s) had untolerated taint(s). no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.'
+  await eventually(
+    () => get('early'),
+    (pod) => scheduled(pod)?.message === message,
+  )
+  await client.patch(nodes, { name: 'n1' }, { spec: { taints: null } })
+  const bound = await eventually(
+    () => get('early'),
+    ({ spec }) => spec.nodeName !== undefined,
+  )
+  t.equal(bound.spec.nodeName, 'n1')
+  t.equal(scheduled(bound)?.status, 'True')
+  t.same(
+    await eventually(
+      () => eventsOf('early'),
+      (all) => all.length === 3,
+    ),
+    [
+      'default-scheduler Scheduling FailedScheduling: no nodes available to schedule pods',
+      `default-scheduler Scheduling FailedScheduling: ${message}`,
+      `default-scheduler Binding Scheduled: Successfully assigned ${namespace}/early to n1`,
+    ],
+  )
+
+  for (const name of ['second', 'third', 'fourth']) {
+    await client.create<Pod>(pods, podOf(namespace, name))
+    await eventually(
+      () => get(name),
+      (pod) => scheduled(pod) !== undefined,
+    )
+  }
+  t.match(scheduled(await get('fourth')), { message: /^0\/1 nodes are available: 1 Too many pods\./ })
+  await client.delete(pods, { namespace, name: 'second' }, { gracePeriodSeconds: 0 })
+  t.equal(
+    (
+      await eventually(
+        () => get('fourth'),
+        ({ spec }) => spec.nodeName !== undefined,
+      )
+    ).spec.nodeName,
+    'n1',
+  )
+
+  const other = await client.create<Pod>(pods, podOf(namespace, 'other', { schedulerName: 'someone-else' }))
+  t.equal(scheduled(other), undefined)
+  for (const name of ['early', 'third', 'fourth', 'other'])
+    await client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0 })
+})
+
+t.test('a NoExecute taint drives pods away, for that reason', async (t) => {
+  const namespace = await newNamespace()
+  const tolerations = (tolerationSeconds?: number) => [
+    { key: 'k', operator: 'Exists', effect: 'NoExecute', tolerationSeconds },
+  ]
+  await client.create<Pod>(pods, podOf(namespace, 'leaves', { nodeName: 'n1' }))
+  await client.create<Pod>(pods, podOf(namespace, 'leaves-soon', { nodeName: 'n1', tolerations: tolerations(1) }))
+  await client.create<Pod>(pods, podOf(namespace, 'stays', { nodeName: 'n1', tolerations: tolerations() }))
+  await client.patch(nodes, { name: 'n1' }, { spec: { taints: [{ key: 'k', effect: 'NoExecute' }] } })
+  const terminating = (name: string) =>
+    eventually(
+      () => client.get<Pod>(pods, { namespace, name }),
+      ({ metadata }) => metadata.deletionTimestamp !== undefined,
+    )
+  for (const name of ['leaves', 'leaves-soon']) {
+    const { metadata, status } = await terminating(name)
+    t.equal(metadata.reason, 'IntolerableTaint')
+    t.equal(metadata.deletionGracePeriodSeconds, 7)
+    t.match(
+      status?.conditions?.find(({ type }) => type === 'DisruptionTarget'),
+      { status: 'True', reason: 'DeletionByTaintManager' },
+    )
+  }
+  t.equal((await client.get<Pod>(pods, { namespace, name: 'stays' })).metadata.deletionTimestamp, undefined)
+})
+
+t.test('taints follow conditions', async (t) => {
+  await addNode('n2')
+  const setReady = (status: string) =>
+    client.patch(
+      nodes,
+      { name: 'n2' },
+      { status: { conditions: [{ type: 'Ready', status }] } },
+      { subresource: 'status' },
+    )
+  const taints = (until: (keys: string[]) => boolean) =>
+    eventually(
+      async () =>
+        ((await client.get<Node>(nodes, { name: 'n2' })).spec?.taints ?? [])
+          .map(({ key, effect }) => `${key}:${effect}`)
+          .sort(),
+      until,
+    )
+  await setReady('False')
+  const ill = ['node.kubernetes.io/not-ready:NoExecute', 'node.kubernetes.io/not-ready:NoSchedule']
+  t.same(await taints((keys) => keys.length === 2), ill)
+  await setReady('True')
+  t.same(await taints((keys) => keys.length === 0), [])
+  await client.patch(nodes, { name: 'n2' }, { spec: { unschedulable: true } })
+  t.same(await taints((keys) => keys.length === 1), ['node.kubernetes.io/unschedulable:NoSchedule'])
+})
