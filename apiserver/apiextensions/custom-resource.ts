@@ -1,7 +1,7 @@
 import { forbidden } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { ResourceDefinition, Strategy } from '../registry/resource-definition.ts'
-import { encodeObject } from '../registry/stored-object.ts'
+import { encodeObject, typeHead } from '../registry/stored-object.ts'
 import { deepEqual } from '../resources/deep-equal.ts'
 import {
   type CustomResourceDefinition,
@@ -57,6 +57,7 @@ export function customResource(
     plural: names.plural,
     singular: names.singular ?? '',
     listKind: names.listKind,
+    itemHead: typeHead({ group, version: version.name, kind: names.kind }),
     namespaced: scope === 'Namespaced',
     shortNames: names.shortNames,
     categories: names.categories,

@@ -16,6 +16,8 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
   singular: string
   /** Kind of its lists; default: the kind with `List` behind it. */
   listKind?: string
+  /** What precedes the metadata of an item in its lists; default: nothing but the brace. */
+  itemHead?: string
   namespaced: boolean
   shortNames?: string[]
   categories?: string[]

@@ -3,6 +3,7 @@ import { hasStructType } from '../../openapi/types.ts'
 import type { StatusError } from '../../shared/api/status-error.ts'
 import { badRequest } from '../../shared/api/status-errors.ts'
 import { type Decoded, DecodeError, decodeObject } from './decoder.ts'
+import { invalid, invalidObject } from './field-error.ts'
 import { scanJson } from './json-scanner.ts'
 
 /** The resource that the endpoint takes. */
@@ -11,6 +12,8 @@ export interface Expected {
   version: string
   kind: string
   schema: string
+  /** A custom resource reads its bodies itself. */
+  custom?: { decode(body: Record<string, unknown>): Decoded }
 }
 
 /** Strict, Warn and Ignore as in the fieldValidation query parameter. */
@@ -76,7 +79,8 @@ export function decodeBody(
   const [version = '', group = ''] = apiVersion.split('/').reverse()
   const refuse = (why: string) =>
     badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${expected.kind}: ${why}`)
-  if (kind !== expected.kind || group !== expected.group)
+  if (expected.custom) checkCustomType(expected, body, options.text)
+  else if (kind !== expected.kind || group !== expected.group)
     throw refuse(otherKind({ group, version, kind }, expected, body))
   if (version !== expected.version) {
     throw badRequest(
@@ -88,7 +92,7 @@ export function decodeBody(
     fieldValidation === 'Ignore' || options.text === undefined ? [] : duplicateFields(options.text, body)
   let decoded: Decoded
   try {
-    decoded = decodeObject(expected, body)
+    decoded = expected.custom ? expected.custom.decode(body) : decodeObject(expected, body)
   } catch (error) {
     if (error instanceof DecodeError) throw refuse(error.message)
     throw error
@@ -104,6 +108,26 @@ export function decodeBody(
 const apiVersionOf = ({ group, version }: { group: string; version: string }) =>
   group ? `${group}/${version}` : version
 const packageOf = (group: string) => (group === '' ? 'core' : group.split('.')[0])
+
+/** A custom resource's body must say itself what it is, and exactly. */
+function checkCustomType(expected: Expected, body: Record<string, unknown>, source: string | undefined): void {
+  const text = source ?? JSON.stringify(body)
+  if (!body.kind) {
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${expected.kind}): Object 'Kind' is missing in '${text}' (${summary(text)})`,
+    )
+  }
+  if (body.apiVersion !== apiVersionOf(expected)) {
+    throw badRequest(
+      `the API version in the data (${body.apiVersion ?? ''}) does not match the expected API version (${apiVersionOf(expected)})`,
+    )
+  }
+  if (body.kind === expected.kind) return
+  const { name = '' } = (body.metadata ?? {}) as { name?: string }
+  throw invalidObject({ group: expected.group, kind: String(body.kind) }, name, [
+    invalid('kind', body.kind, `must be ${expected.kind}`),
+  ])
+}
 
 /** A body of another kind is read as its own kind first, then refused. */
 function otherKind(found: { group: string; version: string; kind: string }, expected: Expected, body: object): string {
