@@ -1,0 +1,81 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { load } from 'js-yaml'
+import type { Test } from 'tap'
+import type { Client } from '../../shared/client/client.ts'
+import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
+import { type ClusterAccess, createRestClient } from '../../shared/client/rest-client.ts'
+import { realClock } from '../../shared/clock/real-clock.ts'
+import { until } from './until.ts'
+
+export const repository = join(import.meta.dirname, '..', '..')
+export const cli = join(repository, 'bin', 'kubestage.mjs')
+
+/** A cluster as a user starts it: the real command, its own state folder, a free port. */
+export interface TestCluster {
+  stateDir: string
+  kubeconfig: string
+  /** The same as JSON, which the recordings' tools read. */
+  kubeconfigJson: string
+  access: ClusterAccess
+  /** As an administrator, over the network. */
+  client: Client
+  process: CommandRun
+}
+
+export async function startTestCluster(t: Test, ...flags: string[]): Promise<TestCluster> {
+  const stateDir = t.testdir()
+  const command = startCommand(t, ['up', '--port=0', `--state-dir=${stateDir}`, ...flags])
+  await command.printed('is ready')
+  const kubeconfig = join(stateDir, 'kubeconfig')
+  const kubeconfigJson = join(stateDir, 'kubeconfig.json')
+  writeFileSync(kubeconfigJson, JSON.stringify(load(readFileSync(kubeconfig, 'utf8'))))
+  const access = await loadKubeconfig(kubeconfig)
+  const client = createRestClient({ ...access, clock: realClock })
+  t.teardown(() => client.close())
+  return { stateDir, kubeconfig, kubeconfigJson, access, client, process: command }
+}
+
+export interface CommandRun {
+  child: ChildProcess
+  output(): string
+  /** Resolves when the output holds the text; rejects with the output when the command ends before. */
+  printed(text: string, timeoutMs?: number): Promise<void>
+  /** Resolves to the exit code, or the signal's name. */
+  ended: Promise<number | NodeJS.Signals>
+}
+
+/** Runs `kubestage …`; a test that ends takes it along. */
+export function startCommand(t: Test, args: string[], { node = process.execPath, cwd = repository } = {}): CommandRun {
+  const child = spawn(node, [cli, ...args], {
+    cwd,
+    env: { ...process.env, NO_COLOR: '1' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+    })
+  }
+  let isOver = false
+  const ended = once(child, 'close').then(([code, signal]) => {
+    isOver = true
+    return code ?? signal
+  })
+  t.teardown(async () => {
+    if (!isOver) child.kill('SIGTERM')
+    await ended
+  })
+  return {
+    child,
+    output: () => text,
+    ended,
+    async printed(wanted, timeoutMs) {
+      await until(() => text.includes(wanted) || isOver, { what: `"${wanted}" in:\n${text}`, timeoutMs })
+      if (!text.includes(wanted)) throw new Error(`ended without printing "${wanted}":\n${text}`)
+    },
+  }
+}

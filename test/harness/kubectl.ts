@@ -1,0 +1,77 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, realpathSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Test } from 'tap'
+
+export interface Kubectl {
+  file: string
+  /** `1.33` */
+  version: string
+}
+
+export interface Answer {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** Folders in which an SDK keeps several versions side by side, beside those on PATH. */
+const knownFolders = ['/usr/lib/google-cloud-sdk/bin', '/usr/local/lib/kubectl']
+
+/** Each version of kubectl on this machine once, oldest first. */
+export function findKubectls(): Kubectl[] {
+  const folders = [...(process.env.PATH ?? '').split(':'), ...knownFolders].filter((folder) => existsSync(folder))
+  const files = folders.flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => /^kubectl(\.\d+\.\d+)?$/.test(name))
+      .map((name) => realpathSync(join(folder, name))),
+  )
+  // A dispatcher beside numbered versions only picks one of them.
+  const isDispatcher = (file: string): boolean =>
+    file.endsWith('/kubectl') && files.some((other) => /\d$/.test(other) && dirname(other) === dirname(file))
+  const found = new Map<string, Kubectl>()
+  for (const file of new Set(files)) {
+    if (isDispatcher(file)) continue
+    const version = versionOf(file)
+    if (version) found.set(version, { file, version })
+  }
+  return [...found.values()].sort((a, b) => Number(a.version.split('.')[1]) - Number(b.version.split('.')[1]))
+}
+
+function versionOf(file: string): string | undefined {
+  const numbered = /\.(\d+\.\d+)$/.exec(file)?.[1]
+  if (numbered) return numbered
+  try {
+    const text = execFileSync(file, ['version', '--client', '--output=json'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    return /^v(\d+\.\d+)/.exec(JSON.parse(text).clientVersion.gitVersion)?.[1]
+  } catch {
+    return undefined // not one we can run
+  }
+}
+
+/** Runs a kubectl; its cache of discovery is the test's own. */
+export function kubectl(
+  t: Test,
+  { file }: Kubectl,
+  kubeconfig: string,
+  args: string[],
+  input?: string,
+): Promise<Answer> {
+  return new Promise((resolve) => {
+    const env = {
+      ...process.env,
+      KUBECONFIG: kubeconfig,
+      HOME: dirname(kubeconfig),
+      KUBECACHEDIR: join(dirname(kubeconfig), 'cache'),
+    }
+    const child = execFile(file, args, { env, timeout: 60_000, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
+      const code = error ? Number((error as { code?: number | string }).code ?? 1) : 0
+      if (code) t.comment(`kubectl ${args.join(' ')}: ${code}\n${stderr}`)
+      resolve({ code, stdout, stderr })
+    })
+    child.stdin?.end(input)
+  })
+}

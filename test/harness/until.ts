@@ -1,0 +1,23 @@
+import { realClock } from '../../shared/clock/real-clock.ts'
+
+export interface UntilOptions {
+  /** What is waited for, for the message when it does not come. */
+  what: string
+  timeoutMs?: number
+}
+
+const betweenMs = 20
+
+/** Resolves to the first truthy value of `condition`. */
+export async function until<Value>(
+  condition: () => Value | Promise<Value>,
+  { what, timeoutMs = 20_000 }: UntilOptions,
+): Promise<NonNullable<Value>> {
+  const deadline = realClock.monotonic() + timeoutMs
+  for (;;) {
+    const value = await condition()
+    if (value) return value
+    if (realClock.monotonic() > deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`)
+    await realClock.sleep(betweenMs)
+  }
+}
