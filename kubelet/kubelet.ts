@@ -21,6 +21,7 @@ import { createPodWorkers, type PodWorkers } from './pods/pod-workers.ts'
 import { createReasonCache } from './pods/reason-cache.ts'
 import { createRestartBackoff } from './pods/restart-backoff.ts'
 import { createRuntimeCache } from './pods/runtime-cache.ts'
+import { type RuntimePod, readySandbox, runningContainers } from './pods/runtime-pod.ts'
 import { createStartContainer } from './pods/start-container.ts'
 import { createSyncPod } from './pods/sync-pod.ts'
 import { createSyncTerminatedPod } from './pods/sync-terminated-pod.ts'
@@ -226,7 +227,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     nodeName,
     onError: (error) => warn(error, 'pods could not be watched'),
     handler: {
-      onAdd: (pod) => workers.update(pod, { running: found.has(pod.metadata.uid ?? '') }),
+      onAdd: (pod) => workers.update(pod, { running: runs(found.get(pod.metadata.uid ?? '')) }),
       onUpdate: (pod) => workers.update(pod),
       onReconcile(pod) {
         manager.reconcile(pod)
@@ -274,3 +275,6 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     },
   }
 }
+
+const runs = (found: RuntimePod | undefined): boolean =>
+  found !== undefined && (readySandbox(found) !== undefined || runningContainers(found).length > 0)

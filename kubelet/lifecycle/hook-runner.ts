@@ -26,7 +26,7 @@ export const HOOK_USER_AGENT = 'kube-lifecycle/1.36'
 export function createHookRunner(runtime: ContainerRuntime, actions: ActionHandler): HookRunner {
   return {
     async run(request) {
-      const { record, container, podIP } = request
+      const { record, container, podIP, pod } = request
       const handler = await withExpandedCommand(request)
       if (!handler.exec && !handler.httpGet && !handler.sleep) {
         return {
@@ -34,6 +34,10 @@ export function createHookRunner(runtime: ContainerRuntime, actions: ActionHandl
           output: '',
           message: `Cannot run handler: invalid handler: ${JSON.stringify(handler)}`,
         }
+      }
+      // The runtime knows no address of such a pod, and upstream does not put the node's in its place.
+      if (handler.httpGet && !handler.httpGet.host && pod.spec.hostNetwork) {
+        return { outcome: 'error', output: '', message: `failed to find networking container: ${fullName(pod)}` }
       }
       // A command in the container cannot outlive it. A request and a pause are the kubelet's own, and go on.
       const life = handler.exec ? lifeOf(runtime, record.id) : undefined

@@ -1,6 +1,7 @@
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
+import { stopSignalOf } from '../pods/container-config.ts'
 import { containerGraceSeconds, type KillCause, MINIMUM_GRACE_SECONDS } from '../pods/grace-period.ts'
 import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
 import type { HookRunner } from './hook-runner.ts'
@@ -75,7 +76,7 @@ export function createKillContainer(options: KillContainerOptions): KillContaine
     }
     if (order) grace = await charged(grace, (limitMs) => order.turn(name, limitMs))
     const gracePeriodMs = Math.max(MINIMUM_GRACE_SECONDS, grace) * 1000
-    await runtime.stopContainer(record.id, { signal: container.lifecycle?.stopSignal ?? 'SIGTERM', gracePeriodMs })
+    await runtime.stopContainer(record.id, { signal: stopSignalOf(container, record), gracePeriodMs })
     order?.ended(name)
   }
 }

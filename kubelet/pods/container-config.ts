@@ -11,6 +11,7 @@ export const ANNOTATIONS = {
   terminationMessagePath: 'io.kubernetes.container.terminationMessagePath',
   terminationMessagePolicy: 'io.kubernetes.container.terminationMessagePolicy',
   messageFile: 'kubestage.dev/terminationMessageFile',
+  stopSignal: 'kubestage.dev/stopSignal',
   grace: 'io.kubernetes.pod.terminationGracePeriod',
 } as const
 
@@ -45,7 +46,11 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
     stdin: container.stdin ?? false,
     tty: container.tty ?? false,
     terminationMessagePath,
-    annotations: { ...annotationsOf(pod, container), [ANNOTATIONS.messageFile]: terminationMessagePath },
+    annotations: {
+      ...annotationsOf(pod, container),
+      [ANNOTATIONS.messageFile]: terminationMessagePath,
+      ...(image.stopSignal && { [ANNOTATIONS.stopSignal]: image.stopSignal }),
+    },
   }
 }
 
@@ -59,6 +64,10 @@ function annotationsOf(pod: Pod, container: Container): Record<string, string> {
     [ANNOTATIONS.grace]: String(pod.spec.terminationGracePeriodSeconds ?? 30),
   }
 }
+
+/** What asks a container to end: its own wish, else its image's. */
+export const stopSignalOf = (container: Container, { annotations }: ContainerRecord): string =>
+  container.lifecycle?.stopSignal ?? annotations[ANNOTATIONS.stopSignal] ?? 'SIGTERM'
 
 /** The container as far as its record tells, for one whose pod is unknown. */
 export const containerFromRecord = ({ name, image, annotations }: ContainerRecord): Container => ({

@@ -38,7 +38,7 @@ export function createImagePuller({ runtime, clock, events, backoff }: ImagePull
     const startedMs = clock.monotonic()
     if (policy === 'Always') tell('Normal', 'Pulling', `Pulling image "${image}"`)
     try {
-      const resolved = await runtime.resolveImage(image, { policy })
+      const resolved = await runtime.resolveImage(image, { policy, hasCommand: (container.command?.length ?? 0) > 0 })
       if (policy !== 'Always' && resolved.present) {
         tell('Normal', 'Pulled', `Container image "${image}" already present on machine and can be accessed by the pod`)
       } else {

@@ -118,6 +118,22 @@ t.test('exited while no kubelet was there: restarted, and counted', async (t) =>
   await second.close()
 })
 
+t.test('a pod that was over is left as it is', async (t) => {
+  const { clock, api, start, create } = machine(t)
+  const first = await start()
+  await create()
+  await clock.advance(2_000)
+  const ended = first.shutdown(10)
+  await clock.advance(10_000)
+  await ended
+  await first.close()
+  const before = api.object<Pod>('pods', 'p')
+  const second = await start()
+  await clock.advance(30_000)
+  t.same(api.object('pods', 'p'), before)
+  await second.close()
+})
+
 t.test('shutdown ends all pods, and tells why', async (t) => {
   const { clock, api, start, create } = machine(t)
   const kubelet = await start()
