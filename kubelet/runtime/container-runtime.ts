@@ -6,8 +6,11 @@ export interface ContainerRuntime {
   /** Name and version, shown in the node's status (`containerRuntimeVersion`). */
   readonly version: string
   capabilities(): RuntimeCapabilities
-  /** What an image is on this machine. Throws {@link ImageError} when it cannot be had. `onPulling` is called if there is something to wait for. */
-  resolveImage(image: string, options: { policy: string; signal?: AbortSignal }): Promise<ResolvedImage>
+  /** What an image is on this machine; with a command of its own (`hasCommand`) a container may do without one. Throws {@link ImageError} when it cannot be had. `onPulling` is called if there is something to wait for. */
+  resolveImage(
+    image: string,
+    options: { policy: string; hasCommand?: boolean; signal?: AbortSignal },
+  ): Promise<ResolvedImage>
   startSandbox(sandbox: SandboxConfig): Promise<Sandbox>
   /** Ends what is left of the pod's processes and frees its address. Idempotent. */
   stopSandbox(sandboxId: string): Promise<void>
@@ -19,7 +22,10 @@ export interface ContainerRuntime {
    * Idempotent: already exited → resolves. Sends `signal` once to the main process, waits up to `gracePeriodMs`, then SIGKILL to all of it; resolves when reaped.
    * `onSignal` is told each signal as it is sent, for the termination record.
    */
-  stopContainer(containerId: string, options: { signal: string; gracePeriodMs: number; onSignal?: (signal: string) => void }): Promise<void>
+  stopContainer(
+    containerId: string,
+    options: { signal: string; gracePeriodMs: number; onSignal?: (signal: string) => void },
+  ): Promise<void>
   /** Removes an exited container's record (and, with `logs`, its log file). Idempotent. */
   removeContainer(containerId: string, options?: { logs?: boolean }): Promise<void>
   /** Runs a command beside the container's process, as a hook or exec probe does. Never throws for a command that fails: see `outcome`. */

@@ -1,0 +1,86 @@
+import { closeSync, existsSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import path from 'node:path'
+import type { Clock } from '../../../shared/clock/clock.ts'
+import { toMicroTime } from '../../../shared/clock/timestamp.ts'
+
+const newline = 0x0a
+/** containerd's: a longer line is written in parts. */
+const longestPart = 16 * 1024
+/** The kubelet's containerLogMaxSize and containerLogMaxFiles. */
+const largestFile = 10 * 1024 * 1024
+const mostFiles = 5
+
+/**
+ * Frames output as CRI does: `<time> stdout F <line>`, P for a part of a line that goes on. One stream for both outputs,
+ * in the order in which they were written. Written at once and synchronously, so that who sees an exit sees all lines.
+ */
+export class ContainerLog {
+  readonly #file: string
+  readonly #clock: Clock
+  #fd: number
+  #size: number
+  #rest: Buffer = Buffer.alloc(0)
+
+  constructor(file: string, clock: Clock) {
+    this.#file = file
+    this.#clock = clock
+    mkdirSync(path.dirname(file), { recursive: true, mode: 0o755 })
+    this.#fd = openSync(file, 'a', 0o640)
+    this.#size = fstatSync(this.#fd).size
+  }
+
+  write(data: Buffer): void {
+    const parts: string[] = []
+    const stamp = this.#stamp()
+    const all = this.#rest.length > 0 ? Buffer.concat([this.#rest, data]) : data
+    let from = 0
+    for (;;) {
+      const end = all.indexOf(newline, from)
+      const line = all.subarray(from, end === -1 ? undefined : end)
+      if (end === -1 && line.length < longestPart) break
+      const isPart = line.length > longestPart || end === -1
+      const text = isPart ? line.subarray(0, longestPart) : line
+      parts.push(`${stamp} stdout ${isPart ? 'P' : 'F'} ${text.toString('latin1')}\n`)
+      from += text.length + (isPart ? 0 : 1)
+    }
+    this.#rest = Buffer.from(all.subarray(from))
+    if (parts.length > 0) this.#append(parts.join(''))
+  }
+
+  /** The writer has ended: a last line without its newline is a line, too. */
+  flush(): void {
+    if (this.#rest.length === 0) return
+    this.#append(`${this.#stamp()} stdout F ${this.#rest.toString('latin1')}\n`)
+    this.#rest = Buffer.alloc(0)
+  }
+
+  close(): void {
+    this.flush()
+    closeSync(this.#fd)
+  }
+
+  #append(text: string): void {
+    const bytes = Buffer.from(text, 'latin1')
+    try {
+      writeSync(this.#fd, bytes)
+    } catch {
+      return // A full disk costs the line, not the kubelet.
+    }
+    this.#size += bytes.length
+    if (this.#size > largestFile) this.#rotate()
+  }
+
+  #rotate(): void {
+    const older = (n: number) => `${this.#file}.${n}`
+    rmSync(older(mostFiles - 1), { force: true })
+    for (let n = mostFiles - 2; n > 0; n--) if (existsSync(older(n))) renameSync(older(n), older(n + 1))
+    renameSync(this.#file, older(1))
+    closeSync(this.#fd)
+    this.#fd = openSync(this.#file, 'a', 0o640)
+    this.#size = 0
+  }
+
+  #stamp(): string {
+    return toMicroTime(this.#clock.now()).replace('Z', '000Z')
+  }
+}

@@ -1,0 +1,65 @@
+import { accessSync, closeSync, constants, mkdirSync, openSync, readSync, statSync } from 'node:fs'
+import path from 'node:path'
+
+const elf = Buffer.from([0x7f, 0x45, 0x4c, 0x46])
+
+/**
+ * Why a command could not be executed, in the words of a container runtime; undefined if it can be.
+ * Asked before the start, because a shell would say it in other words, and would take any text file for a script of its own.
+ */
+export function whyNotExecutable(
+  command: string[],
+  options: { searchPath: string; workingDir: string },
+): string | undefined {
+  const [name = ''] = command
+  if (name === '') return 'exec: "": executable file not found in $PATH'
+  if (name.includes('/')) {
+    const problem = whyNotRunnable(path.resolve(options.workingDir, name), name)
+    return problem && `exec: "${name}": ${problem}`
+  }
+  let denied = false
+  for (const directory of options.searchPath.split(':')) {
+    const file = path.join(directory || options.workingDir, name)
+    const problem = whyNotRunnable(file, file)
+    if (problem === undefined) return undefined
+    if (problem.endsWith('exec format error')) return problem
+    if (problem.endsWith('permission denied')) denied = true
+  }
+  return `exec: "${name}": ${denied ? 'permission denied' : 'executable file not found in $PATH'}`
+}
+
+/** A missing working directory is made, as container runtimes do. */
+export function whyNoWorkingDir(directory: string): string | undefined {
+  try {
+    if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) mkdirSync(directory, { recursive: true })
+    return undefined
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code === 'EACCES' ? 'permission denied' : 'not a directory'
+    return `error during container init: mkdir ${directory}: ${why}`
+  }
+}
+
+function whyNotRunnable(file: string, shown: string): string | undefined {
+  const stat = statSync(file, { throwIfNoEntry: false })
+  if (!stat) return `stat ${shown}: no such file or directory`
+  if (stat.isDirectory()) return 'is a directory'
+  try {
+    accessSync(file, constants.X_OK)
+  } catch {
+    return 'permission denied'
+  }
+  return isProgram(file) ? undefined : 'exec format error'
+}
+
+/** Linux executes what begins so; elsewhere we let the system judge. */
+function isProgram(file: string): boolean {
+  if (process.platform !== 'linux') return true
+  const head = Buffer.alloc(4)
+  const fd = openSync(file, 'r')
+  try {
+    readSync(fd, head, 0, head.length, 0)
+  } finally {
+    closeSync(fd)
+  }
+  return head.equals(elf) || head.subarray(0, 2).toString() === '#!'
+}

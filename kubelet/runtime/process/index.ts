@@ -1,0 +1,2 @@
+export { createProcessRuntime, type ProcessRuntimeOptions } from './process-runtime.ts'
+export { startShim } from './shim.ts'

@@ -1,0 +1,46 @@
+import { quote } from './shell.ts'
+
+/** How a process is started beside or instead of a plain exec. */
+export type Namespaces =
+  | { kind: 'none' }
+  /** A PID namespace of its own, in which it is process 1, and its own `/proc`. */
+  | { kind: 'new' }
+  /** Those of a running process. */
+  | { kind: 'enter'; pid: number }
+
+export interface Launch {
+  command: string[]
+  /** All of it: nothing of ours is added. */
+  env: Record<string, string>
+  workingDir: string
+  /** Takes stdout and stderr, in the order in which they were written. */
+  output: string
+  namespaces: Namespaces
+}
+
+/** The text that the shim sources in the process to be: it ends in exec. */
+export function launchScript({ command, env, workingDir, output, namespaces }: Launch): string {
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
+  const words = [...prefix(namespaces, workingDir), '/usr/bin/env', ...separator(variables), ...command]
+  return [
+    `cd -- ${quote(workingDir)} || exit 126`,
+    'umask 022',
+    `exec </dev/null >${quote(output)} 2>&1`,
+    `exec -c -- ${words.map(quote).join(' ')}`,
+    '',
+  ].join('\n')
+}
+
+/** `env` takes a leading word with `=` for a variable and one with a dash for an option. */
+const separator = (variables: string[]): string[] => ['-i', ...variables]
+
+function prefix(namespaces: Namespaces, workingDir: string): string[] {
+  switch (namespaces.kind) {
+    case 'none':
+      return []
+    case 'new':
+      return ['/usr/bin/unshare', '--pid', '--mount', '--fork', '--kill-child', '--mount-proc', '--']
+    case 'enter':
+      return ['/usr/bin/nsenter', `--target=${namespaces.pid}`, '--pid', '--mount', `--wd=${workingDir}`, '--']
+  }
+}

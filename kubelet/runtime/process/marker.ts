@@ -1,0 +1,34 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** Set in the environment of every process we start, so that its descendants are found wherever they went. */
+export const markerVariable = 'KUBESTAGE_CONTAINER'
+export const marker = (runtimeRoot: string, containerId: string): string => `${runtimeRoot}:${containerId}`
+
+/** Whose process it is: the marker in its environment as it was when it was executed. */
+export function markerOf(pid: number | string): string | undefined {
+  try {
+    const environment = readFileSync(`/proc/${pid}/environ`, 'latin1')
+    const start = environment.startsWith(`${markerVariable}=`) ? 0 : environment.indexOf(`\0${markerVariable}=`) + 1
+    if (start === 0 && !environment.startsWith(markerVariable)) return undefined
+    const from = start + markerVariable.length + 1
+    const end = environment.indexOf('\0', from)
+    return environment.slice(from, end === -1 ? undefined : end)
+  } catch {
+    return undefined // gone meanwhile, or not ours to read
+  }
+}
+
+/** Process ids by marker. One walk through /proc, whoever asks meanwhile. */
+export function markedProcesses(): Map<string, number[]> {
+  const found = new Map<string, number[]>()
+  for (const entry of readdirSync('/proc')) {
+    const pid = Number(entry)
+    if (!Number.isInteger(pid) || pid === process.pid) continue
+    const mark = markerOf(pid)
+    if (mark === undefined) continue
+    const pids = found.get(mark)
+    if (pids) pids.push(pid)
+    else found.set(mark, [pid])
+  }
+  return found
+}

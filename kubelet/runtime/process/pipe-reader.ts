@@ -1,0 +1,27 @@
+import { Socket } from 'node:net'
+import { drain, openPipe } from './pipe-pool.ts'
+
+/** Reads a named pipe as it fills. */
+export interface PipeReader {
+  /** Delivers what is in the pipe now; to be called when the writer has ended, whose last words are then there. */
+  drain(): void
+  close(): void
+}
+
+export function readPipe(pipe: string, onData: (data: Buffer) => void): PipeReader {
+  const fd = openPipe(pipe)
+  const socket = new Socket({ fd, readable: true, writable: false })
+  socket.on('data', onData)
+  socket.on('error', () => {})
+  let open = true
+  return {
+    drain() {
+      if (open) drain(fd, onData)
+    },
+    close() {
+      if (!open) return
+      open = false
+      socket.destroy()
+    },
+  }
+}

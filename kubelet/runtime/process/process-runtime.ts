@@ -1,0 +1,552 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, rmSync, unlinkSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import type { Clock } from '../../../shared/clock/clock.ts'
+import {
+  type ContainerConfig,
+  type ContainerRecord,
+  type ContainerRuntime,
+  type ExecOptions,
+  type ExecResult,
+  ImageError,
+  type ResolvedImage,
+  type RuntimeCapabilities,
+  type RuntimeEvent,
+  type Sandbox,
+  type SandboxConfig,
+  StartError,
+} from '../container-runtime.ts'
+import type { Images } from '../images/images.ts'
+import { PodAddresses } from './addresses.ts'
+import { ContainerLog } from './container-log.ts'
+import { whyNotExecutable, whyNoWorkingDir } from './executable.ts'
+import { launchScript, type Namespaces } from './launch-script.ts'
+import { markedProcesses, marker, markerOf, markerVariable } from './marker.ts'
+import { OutputWindow } from './output-window.ts'
+import { createPipePool, type PipePool } from './pipe-pool.ts'
+import { type PipeReader, readPipe } from './pipe-reader.ts'
+import { RecordStore, type StoredContainer } from './record-store.ts'
+import { connectShim, defaultPath, runtimeDir, type ShimRequests, startShimAlone } from './shim.ts'
+import { watchShimEvents } from './shim-events.ts'
+import { sendSignal } from './signals.ts'
+
+export interface ProcessRuntimeOptions {
+  rootDir: string
+  clock: Clock
+  images: Images
+  nodeIP: string
+  /** The shim is our supervisor's child; otherwise we start one if none is there. */
+  supervised: boolean
+  isolation: RuntimeCapabilities['isolation']
+  warn(message: string, fields: object): void
+}
+
+interface Container {
+  readonly stored: StoredContainer
+  record: ContainerRecord
+  /** While its output may still grow. */
+  output?: { reader: PipeReader; log: ContainerLog }
+  readonly started: PromiseWithResolvers<void>
+  readonly exited: PromiseWithResolvers<void>
+}
+interface Exec {
+  pid: number
+  ended: PromiseWithResolvers<number>
+}
+
+const exitStart = 128
+const exitLost = 255
+const startTimeoutMs = 10_000
+/** How long the dead may take to be reaped: the kubelet's runtime request timeout. */
+const reapTimeoutMs = 120_000
+const defaultExecOutputBytes = 10 * 1024
+
+/** Containers as processes of this machine, started by the shim. */
+export async function createProcessRuntime(options: ProcessRuntimeOptions): Promise<ContainerRuntime> {
+  const { rootDir, clock, supervised } = options
+  const store = new RecordStore(runtimeDir(rootDir))
+  if (!supervised && !existsSync(path.join(store.root, 'shim.pid'))) startShimAlone({ rootDir })
+  const requests = await connectShim(rootDir, clock)
+  const runtime = new ProcessRuntime(options, store, requests)
+  await runtime.adopt()
+  return runtime
+}
+
+class ProcessRuntime implements ContainerRuntime {
+  readonly version = 'kubestage://0.1.0'
+  readonly #options: ProcessRuntimeOptions
+  readonly #store: RecordStore
+  readonly #requests: ShimRequests
+  readonly #addresses: PodAddresses
+  readonly #sandboxes = new Map<string, Sandbox>()
+  readonly #containers = new Map<string, Container>()
+  readonly #execs = new Map<string, Exec>()
+  readonly #listeners = new Set<(event: RuntimeEvent) => void>()
+  readonly #batches = new Map<string, () => void>()
+  readonly #pipes: PipePool
+  readonly #events: { close(): void }
+  #scan: Promise<Map<string, number[]>> | undefined
+
+  constructor(options: ProcessRuntimeOptions, store: RecordStore, requests: ShimRequests) {
+    this.#options = options
+    this.#store = store
+    this.#requests = requests
+    this.#addresses = new PodAddresses(options.rootDir)
+    const used = new Set(store.containers().map(({ pipe }) => pipe))
+    this.#pipes = createPipePool({
+      root: store.root,
+      free: store.pipes().filter((pipe) => !used.has(pipe)),
+      makeBatch: (name, count) => this.#makePipes(name, count),
+    })
+    this.#events = watchShimEvents(store.root, (id, kind) => this.#onShimEvent(id, kind))
+  }
+
+  /** Finds what an earlier kubelet left, and ends the commands that it was waiting for. */
+  async adopt(): Promise<void> {
+    for (const sandbox of this.#store.sandboxes().sort(byCreation)) {
+      this.#sandboxes.set(sandbox.id, sandbox)
+      if (!sandbox.hostNetwork) this.#addresses.keep(sandbox.ip)
+    }
+    for (const stored of this.#store.containers().sort(byCreation)) this.#adoptContainer(stored)
+    for (const id of this.#store.execs()) {
+      const started = this.#store.started(id)
+      if (started && !this.#store.exited(id)) sendSignal(-started.pid, 'SIGKILL')
+      this.#store.removeExec(id)
+    }
+  }
+
+  capabilities(): RuntimeCapabilities {
+    return { isolation: this.#options.isolation }
+  }
+
+  async resolveImage(image: string, options: { policy: string; hasCommand?: boolean }): Promise<ResolvedImage> {
+    try {
+      return this.#options.images.resolve(image, options)
+    } catch (error) {
+      if (!(error instanceof ImageError) || error.reason !== 'ErrImagePull' || options.policy !== 'Never') throw error
+      throw new ImageError('ErrImageNeverPull', `Container image "${image}" is not present with pull policy of Never`)
+    }
+  }
+
+  async startSandbox(config: SandboxConfig): Promise<Sandbox> {
+    const ownAddress = !config.hostNetwork && process.platform === 'linux'
+    const sandbox: Sandbox = {
+      ...config,
+      id: newId(),
+      ip: ownAddress ? this.#addresses.take() : this.#options.nodeIP,
+      state: 'ready',
+      createdAtMs: this.#options.clock.now(),
+    }
+    this.#store.saveSandbox(sandbox)
+    this.#sandboxes.set(sandbox.id, sandbox)
+    return sandbox
+  }
+
+  async stopSandbox(sandboxId: string): Promise<void> {
+    const sandbox = this.#sandboxes.get(sandboxId)
+    if (!sandbox || sandbox.state === 'notReady') return
+    const containers = this.#of(sandboxId)
+    await this.#killLeftovers(containers)
+    for (const container of containers) this.#closeOutput(container)
+    const stopped: Sandbox = { ...sandbox, state: 'notReady' }
+    this.#sandboxes.set(sandboxId, stopped)
+    this.#store.saveSandbox(stopped)
+    if (!sandbox.hostNetwork) this.#addresses.give(sandbox.ip)
+  }
+
+  async removeSandbox(sandboxId: string): Promise<void> {
+    await this.stopSandbox(sandboxId)
+    for (const { stored } of this.#of(sandboxId)) await this.removeContainer(stored.id, { logs: true })
+    this.#sandboxes.delete(sandboxId)
+    this.#store.removeSandbox(sandboxId)
+  }
+
+  async startContainer(config: ContainerConfig): Promise<ContainerRecord> {
+    const sandbox = this.#sandboxes.get(config.sandboxId)
+    if (!sandbox) throw new StartError(`sandbox "${config.sandboxId}" not found`)
+    const id = newId()
+    const env = this.#environment(config, sandbox, id)
+    const workingDir = config.workingDir || '/'
+    const startError =
+      whyNoWorkingDir(workingDir) ?? whyNotExecutable(config.command, { searchPath: env.PATH ?? '', workingDir })
+    const stored: StoredContainer = {
+      ...config,
+      id,
+      podUid: sandbox.podUid,
+      createdAtMs: this.#options.clock.now(),
+      pipe: startError ? '' : await this.#pipes.take(),
+      ...(startError && { startError: startFailure(startError) }),
+    }
+    this.#store.saveContainer(stored)
+    if (stored.startError) {
+      this.#containers.set(id, settled(stored, failedRecord(stored, stored.startError)))
+      throw new StartError(stored.startError)
+    }
+    const launch = { command: config.command, env, workingDir, output: stored.pipe, namespaces: this.#newNamespaces() }
+    this.#store.saveLaunch('containers', id, launchScript(launch))
+    const container = this.#follow(stored)
+    this.#requests.run('containers', id)
+    const late = this.#options.clock.setTimer(startTimeoutMs, () =>
+      container.started.reject(new StartError('the shim did not start the process within 10 s')),
+    )
+    await container.started.promise.finally(() => late.cancel())
+    return container.record
+  }
+
+  async stopContainer(
+    containerId: string,
+    { signal, gracePeriodMs, onSignal = () => {} }: Parameters<ContainerRuntime['stopContainer']>[1],
+  ): Promise<void> {
+    const container = this.#containers.get(containerId)
+    if (!container || container.record.state === 'exited') return
+    const { clock } = this.#options
+    if (gracePeriodMs > 0) {
+      if (this.#store.stopSignal(containerId) === undefined) {
+        this.#store.saveStopSignal(containerId, signal)
+        sendSignal(this.#mainProcess(container), signal)
+        onSignal(signal)
+      }
+      if (await this.#endsWithin(container, gracePeriodMs)) return
+    }
+    sendSignal(-container.record.pid, 'SIGKILL')
+    sendSignal(this.#mainProcess(container), 'SIGKILL')
+    onSignal('SIGKILL')
+    if (await this.#endsWithin(container, reapTimeoutMs)) return
+    throw new Error(`container ${containerId} (process ${container.record.pid}) does not end, ${clock.now()}`)
+  }
+
+  async removeContainer(containerId: string, { logs = false }: { logs?: boolean } = {}): Promise<void> {
+    const container = this.#containers.get(containerId)
+    if (!container) return
+    if (container.record.state === 'running') throw new Error(`container ${containerId} is running`)
+    await this.#killLeftovers([container])
+    this.#closeOutput(container)
+    this.#containers.delete(containerId)
+    this.#store.removeContainer(containerId)
+    if (container.stored.pipe) this.#pipes.give(container.stored.pipe)
+    if (logs) removeLog(container.stored.logPath)
+  }
+
+  async execSync(containerId: string, options: ExecOptions): Promise<ExecResult> {
+    const container = this.#containers.get(containerId)
+    const sandbox = container && this.#sandboxes.get(container.stored.sandboxId)
+    if (!container || !sandbox || container.record.state === 'exited') {
+      return { outcome: 'failed', output: '', message: `container "${containerId}" is not running` }
+    }
+    options.signal?.throwIfAborted()
+    const { stored } = container
+    const workingDir = stored.workingDir || '/'
+    const env = { ...this.#environment(stored, sandbox, stored.id), ...options.env }
+    const problem = whyNotExecutable(options.command, { searchPath: env.PATH ?? '', workingDir })
+    if (problem) {
+      const message = `failed to exec in container: failed to start exec: OCI runtime exec failed: exec failed: unable to start container process: ${problem}: unknown`
+      return { outcome: 'failed', output: '', message }
+    }
+    const output = new OutputWindow(options.maxOutputBytes ?? defaultExecOutputBytes)
+    const pipe = await this.#pipes.take()
+    const reader = readPipe(pipe, (data) => output.add(data))
+    const id = newId()
+    const namespaces = this.#entered(container)
+    const launch = { command: options.command, env, workingDir, output: pipe, namespaces }
+    this.#store.saveLaunch('execs', id, launchScript(launch))
+    const exec: Exec = { pid: 0, ended: Promise.withResolvers<number>() }
+    this.#execs.set(id, exec)
+    this.#requests.run('execs', id)
+    try {
+      const exitCode = await this.#execEnds(exec, id, options)
+      reader.drain()
+      return exitCode === 'timeout'
+        ? { outcome: 'timeout', output: output.toString() }
+        : { outcome: 'exited', exitCode, output: output.toString() }
+    } finally {
+      reader.close()
+      this.#execs.delete(id)
+      this.#store.removeExec(id)
+      this.#pipes.give(pipe)
+    }
+  }
+
+  async list(): Promise<{ sandboxes: Sandbox[]; containers: ContainerRecord[] }> {
+    return {
+      sandboxes: [...this.#sandboxes.values()],
+      containers: [...this.#containers.values()].map(({ record }) => record),
+    }
+  }
+
+  onEvent(listener: (event: RuntimeEvent) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  async close(): Promise<void> {
+    this.#events.close()
+    for (const container of this.#containers.values()) this.#closeOutput(container)
+    if (!this.#options.supervised && this.#containers.size === 0) this.#requests.end()
+    this.#requests.close()
+  }
+
+  #adoptContainer(stored: StoredContainer): void {
+    if (stored.startError) {
+      this.#containers.set(stored.id, settled(stored, failedRecord(stored, stored.startError)))
+      return
+    }
+    const started = this.#store.started(stored.id)
+    const exited = this.#store.exited(stored.id)
+    const alive = started && !exited && this.#isOurs(started.pid, stored.id)
+    if (!started || !(exited || alive)) {
+      const lost: ContainerRecord = {
+        ...baseRecord(stored, started?.pid ?? 0),
+        startedAtMs: started?.atMs ?? stored.createdAtMs,
+        state: 'exited',
+        exitCode: exitLost,
+        reason: 'Unknown',
+        finishedAtMs: this.#options.clock.now(),
+      }
+      this.#containers.set(stored.id, settled(stored, lost))
+      return
+    }
+    if (exited && !existsSync(stored.pipe)) {
+      const record = { ...baseRecord(stored, started.pid), startedAtMs: started.atMs }
+      this.#containers.set(stored.id, settled(stored, ended(record, exited)))
+      return
+    }
+    const container = this.#follow(stored)
+    this.#noteStart(container)
+    this.#noteExit(container)
+  }
+
+  /** Its own mark, or that of the process that started its namespaces; a number that the kernel gave away again has neither. */
+  #isOurs(pid: number, id: string): boolean {
+    if (process.platform !== 'linux') return true
+    const mark = marker(this.#store.root, id)
+    return [pid, childOf(pid)].some((candidate) => candidate !== undefined && markerOf(candidate) === mark)
+  }
+
+  #follow(stored: StoredContainer): Container {
+    const log = new ContainerLog(stored.logPath, this.#options.clock)
+    const reader = readPipe(stored.pipe, (data) => log.write(data))
+    const container: Container = {
+      stored,
+      record: { ...baseRecord(stored, 0), startedAtMs: stored.createdAtMs },
+      output: { reader, log },
+      started: Promise.withResolvers<void>(),
+      exited: Promise.withResolvers<void>(),
+    }
+    container.started.promise.catch(() => {})
+    this.#containers.set(stored.id, container)
+    return container
+  }
+
+  #onShimEvent(id: string, kind: string): void {
+    if (kind === 'pipes') {
+      this.#batches.get(id)?.()
+      return
+    }
+    const container = this.#containers.get(id)
+    if (container) {
+      this.#noteStart(container)
+      this.#noteExit(container)
+      return
+    }
+    const exec = this.#execs.get(id)
+    if (!exec) return
+    exec.pid ||= this.#store.started(id)?.pid ?? 0
+    const exited = this.#store.exited(id)
+    if (exited) exec.ended.resolve(exited.code)
+  }
+
+  #noteStart(container: Container): void {
+    if (container.record.pid !== 0) return
+    const started = this.#store.started(container.stored.id)
+    if (!started) return
+    container.record = { ...container.record, pid: started.pid, startedAtMs: started.atMs }
+    container.started.resolve()
+    this.#tell('started', container)
+  }
+
+  #noteExit(container: Container): void {
+    if (container.record.state === 'exited' || container.record.pid === 0) return
+    const exited = this.#store.exited(container.stored.id)
+    if (!exited) return
+    container.output?.reader.drain()
+    container.output?.log.flush()
+    container.record = ended(container.record, exited)
+    container.exited.resolve()
+    this.#tell('exited', container)
+  }
+
+  #tell(type: RuntimeEvent['type'], { record }: Container): void {
+    for (const listener of this.#listeners) listener({ type, podUid: record.podUid, containerId: record.id })
+  }
+
+  #of(sandboxId: string): Container[] {
+    return [...this.#containers.values()].filter(({ stored }) => stored.sandboxId === sandboxId)
+  }
+
+  #environment(config: ContainerConfig, sandbox: Sandbox, containerId: string): Record<string, string> {
+    const searchPath = [...config.path, config.env.PATH || defaultPath].join(':')
+    return {
+      HOSTNAME: sandbox.hostname,
+      HOME: os.homedir(),
+      ...config.env,
+      PATH: searchPath,
+      [markerVariable]: marker(this.#store.root, containerId),
+    }
+  }
+
+  #newNamespaces(): Namespaces {
+    return this.#options.isolation === 'pod' ? { kind: 'new' } : { kind: 'none' }
+  }
+  #entered(container: Container): Namespaces {
+    return this.#options.isolation === 'pod' ? { kind: 'enter', pid: this.#mainProcess(container) } : { kind: 'none' }
+  }
+  /** In namespaces of its own the container's process is the only child of the one that made them. */
+  #mainProcess({ record }: Container): number {
+    return this.#options.isolation === 'pod' ? (childOf(record.pid) ?? record.pid) : record.pid
+  }
+
+  async #endsWithin(container: Container, timeoutMs: number): Promise<boolean> {
+    const late = Promise.withResolvers<'late'>()
+    const timer = this.#options.clock.setTimer(timeoutMs, () => late.resolve('late'))
+    const first = await Promise.race([container.exited.promise, late.promise])
+    timer.cancel()
+    return first !== 'late'
+  }
+
+  async #execEnds(exec: Exec, id: string, { timeoutMs, signal }: ExecOptions): Promise<number | 'timeout'> {
+    let timedOut = false
+    const kill = () => {
+      exec.pid ||= this.#store.started(id)?.pid ?? 0
+      if (exec.pid) sendSignal(-exec.pid, 'SIGKILL')
+    }
+    const timer =
+      timeoutMs === undefined
+        ? undefined
+        : this.#options.clock.setTimer(timeoutMs, () => {
+            timedOut = true
+            kill()
+          })
+    signal?.addEventListener('abort', kill, { once: true })
+    try {
+      const code = await exec.ended.promise
+      return timedOut ? 'timeout' : code
+    } finally {
+      timer?.cancel()
+      signal?.removeEventListener('abort', kill)
+    }
+  }
+
+  /** Whatever a container started and left, wherever it went: found by its mark. */
+  async #killLeftovers(containers: Container[]): Promise<void> {
+    if (process.platform !== 'linux') return
+    const started = containers.filter(({ record }) => record.pid !== 0)
+    if (started.length === 0) return
+    const marked = await this.#scanProcesses()
+    for (const { stored } of started) {
+      for (const pid of marked.get(marker(this.#store.root, stored.id)) ?? []) sendSignal(pid, 'SIGKILL')
+    }
+  }
+
+  /** One walk for all who ask in the same turn of the loop. */
+  #scanProcesses(): Promise<Map<string, number[]>> {
+    this.#scan ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#scan = undefined
+        resolve(markedProcesses())
+      })
+    })
+    return this.#scan
+  }
+
+  #closeOutput(container: Container): void {
+    if (!container.output) return
+    container.output.reader.drain()
+    container.output.reader.close()
+    container.output.log.close()
+    container.output = undefined
+  }
+
+  async #makePipes(name: string, count: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#batches.set(name, resolve)
+    this.#requests.pipes(name, count)
+    await promise.finally(() => this.#batches.delete(name))
+  }
+}
+
+const newId = (): string => randomBytes(32).toString('hex')
+const byCreation = (a: { createdAtMs: number }, b: { createdAtMs: number }): number => a.createdAtMs - b.createdAtMs
+
+/** In the words of containerd and runc. */
+const startFailure = (problem: string): string =>
+  `failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: ${problem}`
+
+function baseRecord(stored: StoredContainer, pid: number): Omit<ContainerRecord, 'startedAtMs'> {
+  const { id, sandboxId, podUid, name, attempt, image, imageId, logPath, createdAtMs, annotations } = stored
+  return {
+    id,
+    sandboxId,
+    podUid,
+    name,
+    attempt,
+    image,
+    imageId,
+    logPath,
+    createdAtMs,
+    annotations,
+    state: 'running',
+    pid,
+  }
+}
+
+function failedRecord(stored: StoredContainer, message: string): ContainerRecord {
+  return {
+    ...baseRecord(stored, 0),
+    startedAtMs: 0,
+    state: 'exited',
+    finishedAtMs: stored.createdAtMs,
+    exitCode: exitStart,
+    reason: 'StartError',
+    message,
+  }
+}
+
+const ended = (record: ContainerRecord, { code, atMs }: { code: number; atMs: number }): ContainerRecord => ({
+  ...record,
+  state: 'exited',
+  exitCode: code,
+  finishedAtMs: atMs,
+})
+
+function settled(stored: StoredContainer, record: ContainerRecord): Container {
+  const container: Container = {
+    stored,
+    record,
+    started: Promise.withResolvers<void>(),
+    exited: Promise.withResolvers<void>(),
+  }
+  container.started.resolve()
+  container.exited.resolve()
+  return container
+}
+
+/** The first child, as the kernel lists them. */
+function childOf(pid: number): number | undefined {
+  try {
+    const [first] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ')
+    return first ? Number(first) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** With its rotated predecessors. */
+function removeLog(file: string): void {
+  const directory = path.dirname(file)
+  if (!existsSync(directory)) return
+  const name = path.basename(file)
+  for (const entry of readdirSync(directory))
+    if (entry === name || entry.startsWith(`${name}.`)) unlinkSync(path.join(directory, entry))
+  if (readdirSync(directory).length === 0) rmSync(directory, { recursive: true, force: true })
+}

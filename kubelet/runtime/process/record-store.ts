@@ -1,0 +1,114 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import type { ContainerConfig, Sandbox } from '../container-runtime.ts'
+
+/** What is written when a container is made; pid, exit and their times are the shim's files, `stopSignal` says that we have sent one. */
+export interface StoredContainer extends ContainerConfig {
+  id: string
+  podUid: string
+  createdAtMs: number
+  pipe: string
+  /** It never ran, for this reason. */
+  startError?: string
+}
+export interface Started {
+  pid: number
+  atMs: number
+}
+export interface Exited {
+  code: number
+  atMs: number
+}
+
+/** The runtime's files: all that a kubelet knows after it was killed. */
+export class RecordStore {
+  readonly root: string
+
+  constructor(root: string) {
+    this.root = root
+    for (const dir of ['containers', 'sandboxes', 'execs', 'events', 'pipes'])
+      mkdirSync(path.join(root, dir), { recursive: true, mode: 0o700 })
+  }
+
+  containers(): StoredContainer[] {
+    return this.#readAll<StoredContainer>('containers', (id) => path.join('containers', id, 'record.json'))
+  }
+  sandboxes(): Sandbox[] {
+    return this.#readAll<Sandbox>('sandboxes', (file) => path.join('sandboxes', file))
+  }
+  execs(): string[] {
+    return readdirSync(path.join(this.root, 'execs'))
+  }
+  pipes(): string[] {
+    return readdirSync(path.join(this.root, 'pipes')).map((name) => path.join(this.root, 'pipes', name))
+  }
+
+  saveContainer(container: StoredContainer): void {
+    mkdirSync(path.join(this.root, 'containers', container.id), { recursive: true, mode: 0o700 })
+    this.#write(path.join('containers', container.id, 'record.json'), JSON.stringify(container))
+  }
+  saveSandbox(sandbox: Sandbox): void {
+    this.#write(path.join('sandboxes', `${sandbox.id}.json`), JSON.stringify(sandbox))
+  }
+  saveLaunch(dir: 'containers' | 'execs', id: string, script: string): void {
+    mkdirSync(path.join(this.root, dir, id), { recursive: true, mode: 0o700 })
+    writeFileSync(path.join(this.root, dir, id, 'launch'), script, { mode: 0o600 })
+  }
+  /** Which signal a container was sent, if any. */
+  stopSignal(id: string): string | undefined {
+    const file = path.join(this.root, 'containers', id, 'stopSignal')
+    return existsSync(file) ? readFileSync(file, 'utf8') : undefined
+  }
+  saveStopSignal(id: string, signal: string): void {
+    writeFileSync(path.join(this.root, 'containers', id, 'stopSignal'), signal)
+  }
+
+  started(id: string): Started | undefined {
+    const event = this.#event(`${id}.pid`)
+    return event && { pid: event.value, atMs: event.atMs }
+  }
+  exited(id: string): Exited | undefined {
+    const event = this.#event(`${id}.exit`)
+    return event && { code: event.value, atMs: event.atMs }
+  }
+
+  removeContainer(id: string): void {
+    this.#removeEvents(id)
+    rmSync(path.join(this.root, 'containers', id), { recursive: true, force: true })
+  }
+  removeExec(id: string): void {
+    this.#removeEvents(id)
+    rmSync(path.join(this.root, 'execs', id), { recursive: true, force: true })
+  }
+  removeSandbox(id: string): void {
+    rmSync(path.join(this.root, 'sandboxes', `${id}.json`), { force: true })
+  }
+
+  /** The shim's word, once it is written whole. Its time is the file's. */
+  #event(name: string): { value: number; atMs: number } | undefined {
+    const file = path.join(this.root, 'events', name)
+    try {
+      const text = readFileSync(file, 'latin1')
+      return text.endsWith('\n') ? { value: Number(text), atMs: statSync(file).mtimeMs } : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  #removeEvents(id: string): void {
+    for (const kind of ['pid', 'exit']) rmSync(path.join(this.root, 'events', `${id}.${kind}`), { force: true })
+  }
+
+  #write(file: string, text: string): void {
+    const target = path.join(this.root, file)
+    writeFileSync(`${target}.tmp`, text, { mode: 0o600 })
+    renameSync(`${target}.tmp`, target)
+  }
+
+  /** What was being written when the kubelet died is not there, and was never promised to anybody. */
+  #readAll<T>(dir: string, file: (entry: string) => string): T[] {
+    return readdirSync(path.join(this.root, dir))
+      .filter((entry) => !entry.endsWith('.tmp') && existsSync(path.join(this.root, file(entry))))
+      .map((entry) => JSON.parse(readFileSync(path.join(this.root, file(entry)), 'utf8')) as T)
+  }
+}

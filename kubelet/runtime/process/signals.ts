@@ -1,0 +1,24 @@
+import { constants } from 'node:os'
+
+/** Sends a signal (a name, with or without SIG, also SIGRTMIN+n, or a number) to a process, or with a negative id to its group. False: it is gone. */
+export function sendSignal(pid: number, signal: string): boolean {
+  try {
+    process.kill(pid, signalNumber(signal))
+    return true
+  } catch {
+    return false
+  }
+}
+
+const firstRealTime = 34
+
+export function signalNumber(signal: string): number {
+  if (/^\d+$/.test(signal)) return Number(signal)
+  const name = signal.toUpperCase().replace(/^(?!SIG)/, 'SIG')
+  const realTime = /^SIGRTM(IN|AX)(?:([+-])(\d+))?$/.exec(name)
+  if (realTime) {
+    const [, edge, sign, count = '0'] = realTime
+    return (edge === 'IN' ? firstRealTime : 64) + (sign === '-' ? -Number(count) : Number(count))
+  }
+  return (constants.signals as Record<string, number>)[name] ?? constants.signals.SIGTERM
+}
