@@ -12,6 +12,7 @@ import {
 } from './custom-resource-definition.ts'
 import { decodeCustomResource } from './decode-custom-resource.ts'
 import { parseFieldPath } from './field-path.ts'
+import { customManagedKind } from './managed-kind.ts'
 import { printerColumns } from './printer-columns.ts'
 import { scaleAccess, valueAt } from './scale.ts'
 import { applyDefaults } from './schema/defaulting.ts'
@@ -80,6 +81,13 @@ export function customResource(
       },
       toStorage: (object) => {
         if (!isStorage) prune(object, storedSchema, { root: true })
+      },
+      get managedKind() {
+        const versions = new Map((crd.spec.versions ?? []).map((other) => [`${group}/${other.name}`, schemaOf(other)]))
+        return customManagedKind(
+          { apiVersion, kind: names.kind, hasStatus: version.subresources?.status !== undefined },
+          versions,
+        )
       },
       scale,
     },

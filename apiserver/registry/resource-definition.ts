@@ -1,6 +1,7 @@
 import type { DeleteOptions, KubeObject, ObjectMeta } from '../../shared/api/types.ts'
 import type { ScaleAccess } from '../apiextensions/scale.ts'
 import type { JSONSchemaProps } from '../apiextensions/schema/json-schema.ts'
+import type { ManagedKind } from '../patch/managed-kind.ts'
 import type { Decoded } from '../validation/decoder.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 
@@ -56,6 +57,8 @@ export interface CustomTraits {
   present(stored: { value: string; revision: number }): string
   /** Brings an object of this version, in place, into the form in which it is stored. */
   toStorage(object: KubeObject): void
+  /** How field management sees this version. */
+  managedKind: ManagedKind
   /** Present with the scale subresource. */
   scale?: ScaleAccess
 }

@@ -1,0 +1,33 @@
+import { defaultResetFields, type ManagedKind } from '../patch/managed-kind.ts'
+import { compileType } from '../patch/structured-merge/built-in.ts'
+import type { Type } from '../patch/structured-merge/schema.ts'
+import { publishedSchema } from './published-schema.ts'
+import type { JSONSchemaProps } from './schema/json-schema.ts'
+
+const types = new WeakMap<JSONSchemaProps, Type>()
+function typeOf(schema: JSONSchemaProps): Type {
+  let type = types.get(schema)
+  if (type === undefined) {
+    type = compileType(publishedSchema(schema))
+    types.set(schema, type)
+  }
+  return type
+}
+
+/** A version of a custom resource as field management sees it. `versions`: the schemas of all, by apiVersion. */
+export function customManagedKind(
+  { apiVersion, kind, hasStatus }: { apiVersion: string; kind: string; hasStatus: boolean },
+  versions: ReadonlyMap<string, JSONSchemaProps>,
+): ManagedKind {
+  const typeIn = (version: string): Type | undefined => {
+    const schema = versions.get(version)
+    return schema && typeOf(schema)
+  }
+  return {
+    apiVersion,
+    kind,
+    type: typeIn(apiVersion) ?? typeOf({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }),
+    resetFields: (subresource) => defaultResetFields(hasStatus, subresource),
+    versions: { type: typeIn, convert: (object, _from, to) => ({ ...object, apiVersion: to }) },
+  }
+}
