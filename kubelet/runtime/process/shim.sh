@@ -46,7 +46,8 @@ kill_all() {
     [ ! -e "${file%.pid}.exit" ] && read -r pid <"$file" && kill -KILL -- "-$pid"
   done
   for _ in 1 2 3 4 5 6 7 8; do
-    marked=$(grep -lzs "^KUBESTAGE_CONTAINER=$root:" /proc/[0-9]*/environ) || break
+    marked=$(grep -lzs "^KUBESTAGE_CONTAINER=$root:" /proc/[0-9]*/environ)
+    [ -n "$marked" ] || break
     for file in $marked; do file=${file#/proc/} && kill -KILL "${file%/environ}"; done
   done
   for file in events/*.pipes; do read -r pid <"$file" && kill -KILL "$pid"; done
