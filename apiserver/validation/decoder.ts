@@ -20,8 +20,18 @@ export interface Decoded<T = KubeObject> {
   strictErrors: string[]
 }
 
+/** What can be decoded: a type by its name in the schemas, or a custom resource, which reads itself. */
+export interface Decodable {
+  schema: string
+  custom?: { decode(body: Record<string, unknown>): Decoded }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+
 /** Decodes an object of a resource: any top-level type with metadata. Throws {@link DecodeError}. */
-export function decodeObject(definition: { schema: string }, body: unknown): Decoded {
+export function decodeObject(definition: Decodable, body: unknown): Decoded {
+  if (definition.custom && isRecord(body)) return definition.custom.decode(body)
   const struct = structType(definition.schema)
   if (body === null || typeof body !== 'object' || Array.isArray(body)) {
     throw new DecodeError(`json: cannot unmarshal ${wordFor(body)} into Go value of type ${goValue(struct)}`)

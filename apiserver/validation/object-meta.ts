@@ -2,7 +2,7 @@
 import type { ObjectMeta } from '../../shared/api/types.ts'
 import { forbidden, invalid, required, tooLong } from './field-error.ts'
 import type { FieldErrors } from './field-errors.ts'
-import { labelValueMessages, qualifiedName } from './names.ts'
+import { finalizerName, labelValueMessages, maskTrailingDash, qualifiedName } from './names.ts'
 
 export type NameRule = (name: string, options: { prefix: boolean }) => string[]
 
@@ -39,7 +39,7 @@ export function validateObjectMeta(
 ): void {
   const field = (name: string) => `${path}.${name}`
   if (meta.generateName) {
-    for (const message of options.validateName(meta.generateName, { prefix: true })) {
+    for (const message of options.validateName(maskTrailingDash(meta.generateName), { prefix: true })) {
       errors.push(invalid(field('generateName'), meta.generateName, message))
     }
   }
@@ -97,6 +97,10 @@ function validateOwnerReferences(meta: ObjectMeta, field: string, errors: FieldE
 function validateFinalizers(finalizers: string[] | undefined, field: string, errors: FieldErrors): void {
   for (const finalizer of finalizers ?? []) {
     for (const message of qualifiedName(finalizer)) errors.push(invalid(field, finalizer, message))
+  }
+  for (const [index, finalizer] of (finalizers ?? []).entries()) {
+    if (qualifiedName(finalizer).length > 0) continue
+    for (const message of finalizerName(finalizer)) errors.push(invalid(`${field}[${index}]`, finalizer, message))
   }
   if (finalizers?.includes('orphan') && finalizers.includes('foregroundDeletion')) {
     errors.push(invalid(field, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set'))

@@ -2,18 +2,15 @@
 import { hasStructType } from '../../openapi/types.ts'
 import type { StatusError } from '../../shared/api/status-error.ts'
 import { badRequest } from '../../shared/api/status-errors.ts'
-import { type Decoded, DecodeError, decodeObject } from './decoder.ts'
+import { type Decodable, type Decoded, DecodeError, decodeObject } from './decoder.ts'
 import { invalid, invalidObject } from './field-error.ts'
 import { scanJson } from './json-scanner.ts'
 
 /** The resource that the endpoint takes. */
-export interface Expected {
+export interface Expected extends Decodable {
   group: string
   version: string
   kind: string
-  schema: string
-  /** A custom resource reads its bodies itself. */
-  custom?: { decode(body: Record<string, unknown>): Decoded }
 }
 
 /** Strict, Warn and Ignore as in the fieldValidation query parameter. */
@@ -92,7 +89,7 @@ export function decodeBody(
     fieldValidation === 'Ignore' || options.text === undefined ? [] : duplicateFields(options.text, body)
   let decoded: Decoded
   try {
-    decoded = expected.custom ? expected.custom.decode(body) : decodeObject(expected, body)
+    decoded = decodeObject(expected, body)
   } catch (error) {
     if (error instanceof DecodeError) throw refuse(error.message)
     throw error
