@@ -130,7 +130,7 @@ function withoutChanged(entries: ManagedFieldsEntry[], changesIn: ChangesIn): Ma
     if (!changes) return []
     const fields = fieldsOf(entry)
     const lost = union(changes.taken, changes.removed)
-    if (isEmpty(intersection(fields, lost))) return isEmpty(fields) ? [] : [entry]
+    if (isEmpty(intersection(lost, fields))) return isEmpty(fields) ? [] : [entry]
     const kept = difference(fields, lost)
     return isEmpty(kept) ? [] : [makeEntry(entry, kept)]
   })
@@ -242,7 +242,7 @@ function applyTo(
 
 function conflictsWith(entries: ManagedFieldsEntry[], changesIn: ChangesIn): Conflict[] {
   return entries.flatMap((entry) => {
-    const fields = intersection(fieldsOf(entry), changesIn(entry.apiVersion ?? '')?.taken ?? noFields)
+    const fields = intersection(changesIn(entry.apiVersion ?? '')?.taken ?? noFields, fieldsOf(entry))
     return isEmpty(fields) ? [] : [{ entry, fields }]
   })
 }

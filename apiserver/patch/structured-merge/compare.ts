@@ -1,3 +1,4 @@
+import { everything } from './everything.ts'
 import { type FieldsV1, leaf, noFields } from './fields.ts'
 import { itemElement } from './path-element.ts'
 import type { ListType, MapType, Type } from './schema.ts'
@@ -19,45 +20,21 @@ export function compare(type: Type, before: JsonMap, after: JsonMap): Comparison
   return { added: node.added ?? noFields, modified: node.modified ?? noFields, removed: node.removed ?? noFields }
 }
 
-/** Everything of a value that only one side has, members and parents alike. */
-function whole(type: Type, value: unknown): FieldsV1 {
-  const form = formOf(type, value)
-  if (form === 'scalar' || isBare(value)) return leaf
-  if (form === 'map') {
-    const map = type.map!
-    if (map.atomic || !isMap(value)) return leaf
-    const out: Record<string, FieldsV1> = { '.': leaf }
-    for (const key in value) {
-      const field = map.fields.get(key)
-      const childType = field?.type ?? map.element
-      if (childType) out[field?.element ?? `f:${key}`] = whole(childType, value[key])
-    }
-    return out
-  }
-  const list = type.list!
-  if (list.atomic || !Array.isArray(value)) return leaf
-  const out: Record<string, FieldsV1> = { '.': leaf }
-  for (const [element, items] of itemsByElement(list, value)) {
-    out[element] = items.length === 1 ? whole(list.element, items[0]) : leaf
-  }
-  return out
-}
-
 /** What changed below and at a value both sides have. */
 function compareValues(type: Type, before: unknown, after: unknown): Node | undefined {
-  if (before === after) return undefined
+  if (equals(before, after)) return undefined
   const node: Node = {}
   const form = formOf(type, after, before)
   if (form !== formOf(type, before, after)) {
     // A value of unknown shape took another form: what was below is gone, what is below is new.
-    if (!isBare(before) && typeof before === 'object') assign(node, 'removed', childrenOf(whole(type, before)))
-    if (!isBare(after) && typeof after === 'object') assign(node, 'added', childrenOf(whole(type, after)))
+    if (!isBare(before) && typeof before === 'object') assign(node, 'removed', childrenOf(everything(type, before)))
+    if (!isBare(after) && typeof after === 'object') assign(node, 'added', childrenOf(everything(type, after)))
     assign(node, 'modified', { '.': leaf })
     return node
   }
   const atomic = form === 'scalar' || (form === 'list' ? type.list!.atomic : type.map!.atomic)
   if (atomic || (isBare(before) && isBare(after))) {
-    return equals(before, after) ? undefined : { modified: { '.': leaf } }
+    return { modified: { '.': leaf } }
   }
   if (form === 'list') {
     compareLists(type.list!, Array.isArray(before) ? before : [], Array.isArray(after) ? after : [], node)
@@ -85,9 +62,9 @@ function compareMaps(type: MapType, before: JsonMap, after: JsonMap, node: Node)
 
 function compareChild(node: Node, element: string, type: Type, before: unknown, after: unknown): void {
   if (before === undefined) {
-    if (after !== undefined) set(node, 'added', element, whole(type, after))
+    if (after !== undefined) set(node, 'added', element, everything(type, after))
   } else if (after === undefined) {
-    set(node, 'removed', element, whole(type, before))
+    set(node, 'removed', element, everything(type, before))
   } else {
     const below = compareValues(type, before, after)
     if (!below) return
@@ -111,10 +88,10 @@ function compareItems(type: ListType, element: string, before: unknown[], after:
   } else if (before.length >= 2 && after.length >= 2) {
     if (!equals(before, after)) set(node, 'modified', element, leaf)
   } else if (before.length >= 2) {
-    if (after.length > 0) set(node, 'added', element, whole(type.element, after[0]))
+    if (after.length > 0) set(node, 'added', element, everything(type.element, after[0]))
     set(node, 'removed', element, leaf)
   } else {
-    if (before.length > 0) set(node, 'removed', element, whole(type.element, before[0]))
+    if (before.length > 0) set(node, 'removed', element, everything(type.element, before[0]))
     set(node, 'added', element, leaf)
   }
 }

@@ -40,54 +40,48 @@ function unionChild(a: FieldsV1, b: FieldsV1): FieldsV1 {
 }
 
 /** Members of `a` that are not in `b`. */
-export function difference(a: FieldsV1, b: FieldsV1): FieldsV1 {
-  if (isEmpty(a) || isEmpty(b)) return a
-  return children(a, (element, node) => {
-    const other = b[element]
-    return other === undefined ? node : subtract(node, other)
-  })
-}
-function subtract(a: FieldsV1, b: FieldsV1): FieldsV1 | undefined {
-  const member = isMember(a) && !isMember(b)
-  return node(member, isEmpty(a) ? leaf : difference(a, b))
-}
+export const difference = (a: FieldsV1, b: FieldsV1): FieldsV1 =>
+  isEmpty(b) ? a : (rebuild(a, false, (element, node) => subtract(node, b[element])) ?? noFields)
+
+const subtract = (a: FieldsV1, b: FieldsV1 | undefined): FieldsV1 | undefined =>
+  b === undefined ? a : rebuild(a, isMember(a) && !isMember(b), (element, node) => subtract(node, b[element]))
 
 /** Members of both. */
-export function intersection(a: FieldsV1, b: FieldsV1): FieldsV1 {
-  if (isEmpty(a) || isEmpty(b)) return noFields
-  return children(a, (element, mine) => {
-    const other = b[element]
-    return other && node(isMember(mine) && isMember(other), intersection(mine, other))
-  })
-}
+export const intersection = (a: FieldsV1, b: FieldsV1): FieldsV1 =>
+  isEmpty(a) ? noFields : (rebuild(a, false, (element, node) => common(node, b[element])) ?? noFields)
+
+const common = (a: FieldsV1, b: FieldsV1 | undefined): FieldsV1 | undefined =>
+  b && rebuild(a, isMember(a) && isMember(b), (element, node) => common(node, b[element]))
 
 /** `a` without the members of `b` and everything below them. */
-export function exclude(a: FieldsV1, b: FieldsV1): FieldsV1 {
-  if (isEmpty(a) || isEmpty(b)) return a
-  return children(a, (element, mine) => {
-    const other = b[element]
-    if (other === undefined) return mine
-    return isMember(other) ? undefined : node(isMember(mine), exclude(mine, other))
-  })
+export const exclude = (a: FieldsV1, b: FieldsV1): FieldsV1 =>
+  isEmpty(b) ? a : (rebuild(a, false, (element, node) => cut(node, b[element])) ?? noFields)
+
+function cut(a: FieldsV1, b: FieldsV1 | undefined): FieldsV1 | undefined {
+  if (b === undefined) return a
+  return isMember(b) ? undefined : rebuild(a, isMember(a), (element, node) => cut(node, b[element]))
 }
 
-function children(
-  of: FieldsV1,
+/** The node as a member or not, with its children mapped; itself when nothing changes, undefined when nothing is left. */
+function rebuild(
+  a: FieldsV1,
+  member: boolean,
   map: (element: string, node: FieldsV1) => FieldsV1 | undefined,
-): Record<string, FieldsV1> {
+): FieldsV1 | undefined {
   const out: Record<string, FieldsV1> = {}
-  for (const element in of) {
+  let left = 0
+  let same = true
+  for (const element in a) {
     if (element === '.') continue
-    const kept = map(element, of[element]!)
-    if (kept) out[element] = kept
+    const kept = map(element, a[element]!)
+    if (kept !== a[element]) same = false
+    if (kept === undefined) continue
+    if (left++ === 0 && member) out['.'] = leaf
+    out[element] = kept
   }
-  return out
-}
-/** A node of these children, undefined when there is nothing in it; "." of the children themselves is ignored. */
-function node(member: boolean, below: FieldsV1): FieldsV1 | undefined {
-  const { '.': _, ...elements } = below
-  if (isEmpty(elements)) return member ? leaf : undefined
-  return member ? { '.': leaf, ...elements } : elements
+  if (left === 0) return member ? leaf : undefined
+  if (same && member === '.' in a) return a
+  return sortedNodes.has(a) ? markSorted(out) : out
 }
 
 /** Every member as its path of elements: members of a level before what is below it, each sorted. */
@@ -99,14 +93,23 @@ export function* paths(fields: FieldsV1, prefix: string[] = []): Generator<strin
   for (const element of elements) yield* paths(fields[element]!, [...prefix, element])
 }
 
+/** Nodes that are known to be in order, with all below them. */
+const sortedNodes = new WeakSet<FieldsV1>()
+/** For makers of nodes that put their keys in order, over children in order. */
+export function markSorted(node: FieldsV1): FieldsV1 {
+  sortedNodes.add(node)
+  return node
+}
+
 /** Keys in the order a real server writes them: "." first, then by element. */
 export function sorted(fields: FieldsV1): FieldsV1 {
+  if (fields === leaf || sortedNodes.has(fields)) return fields
   const elements = Object.keys(fields)
   if (elements.length === 0) return leaf
   elements.sort()
   const out: Record<string, FieldsV1> = {}
   for (const element of elements) out[element] = sorted(fields[element]!)
-  return out
+  return markSorted(out)
 }
 
 /** A set of plain field paths, such as `spec` or `metadata.labels`. */

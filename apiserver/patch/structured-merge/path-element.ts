@@ -14,6 +14,8 @@ export function itemElement(list: ListType, item: unknown): PathElement {
   if (list.keys.length === 0) return setElement(item)
   if (item === null) throw new ItemError('associative list with keys may not have a null element')
   if (!isObject(item)) throw new ItemError('associative list with keys may not have non-map elements')
+  const [only, ...more] = list.keys
+  if (more.length === 0 && typeof item[only!] === 'string') return textElement(only!, item[only!] as string)
   let out = ''
   for (const key of list.keys) {
     const value = key in item ? item[key] : keyDefault(list.element.map, key)
@@ -26,6 +28,23 @@ export function itemElement(list: ListType, item: unknown): PathElement {
     )
   }
   return `${out}}`
+}
+
+/** Names of containers, variables and mounts come again and again. */
+const textElements = new Map<string, Map<string, PathElement>>()
+const maxTextElements = 5000
+function textElement(key: string, value: string): PathElement {
+  let known = textElements.get(key)
+  if (!known || known.size >= maxTextElements) {
+    known = new Map()
+    textElements.set(key, known)
+  }
+  let element = known.get(value)
+  if (element === undefined) {
+    element = `k:{"${key}":${goJson(value)}}`
+    known.set(value, element)
+  }
+  return element
 }
 
 function setElement(item: unknown): PathElement {

@@ -48,10 +48,10 @@ export function equals(a: unknown, b: unknown): boolean {
   const right = b as JsonMap
   let size = 0
   for (const key in left) {
-    if (!Object.hasOwn(right, key) || !equals(left[key], right[key])) return false
+    if (!equals(left[key], right[key])) return false
     size++
   }
-  for (const _ in right) size--
+  for (const _ in right) size-- // a key that only `right` has, or that `left` found in a prototype
   return size === 0
 }
 
