@@ -34,7 +34,13 @@ export function createRunProbe(options: ProberOptions): (run: ProbeRun) => Promi
   return async (run) => {
     let result = await once(run)
     for (let tries = 1; result.outcome === 'error' && tries < TRIES; tries++) result = await once(run)
-    if (result.outcome === 'success') return 'success'
+    if (result.outcome === 'success') {
+      if (result.warning) {
+        const warning = `${titleOf(run.type)} probe warning: ${result.warning}`
+        events.podEvent(run.pod, run.container.name, 'Warning', 'ProbeWarning', warning)
+      }
+      return 'success'
+    }
     const unknown = result.outcome === 'error'
     const what = unknown ? 'probe errored and resulted in unknown state' : 'probe failed'
     events.podEvent(

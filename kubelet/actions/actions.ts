@@ -1,0 +1,26 @@
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { ActionHandler, ActionResult } from './action.ts'
+import { runExec } from './exec.ts'
+import { runGrpc } from './grpc.ts'
+import { runHttpGet } from './http-get.ts'
+import { runSleep } from './sleep.ts'
+import { runTcpSocket } from './tcp-socket.ts'
+
+/** All that probes and hooks can do; which of it is allowed where, its callers know. */
+export function createActions(clock: Clock): ActionHandler {
+  return {
+    async run(action, target, given): Promise<ActionResult> {
+      const options = { ...given, clock }
+      try {
+        if (action.exec) return await runExec(action.exec, target, options)
+        if (action.httpGet) return await runHttpGet(action.httpGet, target, options)
+        if (action.tcpSocket) return await runTcpSocket(action.tcpSocket, target, options)
+        if (action.grpc) return await runGrpc(action.grpc, target, options)
+        if (action.sleep) return await runSleep(action.sleep, options)
+        return { outcome: 'error', output: '', message: 'no action is given' }
+      } catch (error) {
+        return { outcome: 'error', output: '', message: error instanceof Error ? error.message : String(error) }
+      }
+    },
+  }
+}

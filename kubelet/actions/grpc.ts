@@ -1,0 +1,84 @@
+import { connect, constants } from 'node:http2'
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { ActionOptions, ActionResult, ActionTarget } from './action.ts'
+import { hostPort } from './network-errors.ts'
+
+const serving = 1
+const statusNames = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN']
+const unimplemented = 12
+
+/**
+ * grpc.health.v1.Health/Check in plaintext: one message of one field each way, so that HTTP/2 and a few bytes are all it takes.
+ * Upstream: pkg/probe/grpc.
+ */
+export async function runGrpc(
+  { port, service = '' }: { port: number; service?: string },
+  target: ActionTarget,
+  { clock, timeoutMs = 1_000 }: ActionOptions & { clock: Clock },
+): Promise<ActionResult> {
+  const address = hostPort(target.podIP, port)
+  const { promise, resolve } = Promise.withResolvers<ActionResult>()
+  const fail = (message: string) => resolve({ outcome: 'failure', output: '', message })
+  let connected = false
+  const timer = clock.setTimer(timeoutMs, () =>
+    connected
+      ? fail(`timeout: health rpc did not complete within ${timeoutMs / 1000}s`)
+      : fail(`timeout: failed to connect service "${address}" within ${timeoutMs / 1000}s: context deadline exceeded`),
+  )
+  const session = connect(`http://${address}`)
+  // A refused connection is tried again until the time is over, as gRPC does: the timer speaks for it.
+  session.on('error', () => {})
+  session.on('connect', () => {
+    connected = true
+    const stream = session.request({
+      [constants.HTTP2_HEADER_METHOD]: 'POST',
+      [constants.HTTP2_HEADER_PATH]: '/grpc.health.v1.Health/Check',
+      'content-type': 'application/grpc',
+      te: 'trailers',
+    })
+    const chunks: Buffer[] = []
+    let code: string | undefined
+    let text = ''
+    const note = (headers: Record<string, unknown>) => {
+      if (headers['grpc-status'] === undefined) return
+      code = String(headers['grpc-status'])
+      text = decodeURIComponent(String(headers['grpc-message'] ?? ''))
+    }
+    stream.on('response', note)
+    stream.on('trailers', note)
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+    stream.on('error', (error) => fail(`error: health rpc probe failed: ${error.message}`))
+    stream.on('end', () => resolve(judge(code, text, Buffer.concat(chunks))))
+    stream.end(frame(service))
+  })
+  const result = await promise
+  timer.cancel()
+  session.destroy()
+  return result
+}
+
+/** HealthCheckRequest{service = 1}, behind gRPC's five bytes. */
+function frame(service: string): Buffer {
+  const name = Buffer.from(service)
+  const message = name.length === 0 ? name : Buffer.concat([Buffer.from([0x0a, ...varint(name.length)]), name])
+  const head = Buffer.alloc(5)
+  head.writeUInt32BE(message.length, 1)
+  return Buffer.concat([head, message])
+}
+
+function varint(value: number): number[] {
+  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)]
+}
+
+function judge(code: string | undefined, text: string, body: Buffer): ActionResult {
+  const failure = (message: string): ActionResult => ({ outcome: 'failure', output: '', message })
+  if (code === String(unimplemented)) {
+    return failure(`error: this server does not implement the grpc health protocol (grpc.health.v1.Health): ${text}`)
+  }
+  if (code !== '0')
+    return failure(`error: health rpc probe failed: rpc error: code = ${code ?? 'Unavailable'} desc = ${text}`)
+  // HealthCheckResponse{status = 1}: the tag 0x08 and one byte; nothing at all is zero.
+  const status = body[5] === 0x08 ? (body[6] ?? 0) : 0
+  if (status === serving) return { outcome: 'success', output: '', message: 'service healthy' }
+  return failure(`service unhealthy (responded with "${statusNames[status] ?? status}")`)
+}

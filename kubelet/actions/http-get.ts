@@ -1,0 +1,149 @@
+import http from 'node:http'
+import https from 'node:https'
+import type { HTTPGetAction } from '../../shared/api/types.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { ActionOptions, ActionResult, ActionTarget } from './action.ts'
+import { type HttpRequest, httpRequest, urlOf } from './http-request.ts'
+import { dialError } from './network-errors.ts'
+
+const maxBodyBytes = 10 * 1024
+const maxRedirects = 10
+/** What OpenSSL says of an answer in plain HTTP. */
+const notTls = new Set([
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
+  'ERR_SSL_HTTP_REQUEST',
+  'EPROTO',
+])
+
+interface Answer {
+  status: number
+  body: string
+  location?: string
+}
+class PlainHttpError extends Error {}
+class TimeoutError extends Error {}
+
+/**
+ * A GET to the pod: any answer is success to a hook, 200 to 399 to a probe. Redirects are followed on the same host only.
+ * Upstream: pkg/probe/http/http.go, pkg/kubelet/lifecycle/handlers.go.
+ */
+export async function runHttpGet(
+  action: HTTPGetAction,
+  target: ActionTarget,
+  options: ActionOptions & { clock: Clock },
+): Promise<ActionResult> {
+  const first = httpRequest(action, target, options)
+  const deadline = new AbortController()
+  const timer =
+    options.timeoutMs === undefined
+      ? undefined
+      : options.clock.setTimer(options.timeoutMs, () => deadline.abort(new TimeoutError()))
+  const signal = options.signal ? AbortSignal.any([options.signal, deadline.signal]) : deadline.signal
+  try {
+    return judge(await getWithFallback(first, signal, options), options)
+  } catch (error) {
+    const outcome = error instanceof TimeoutError ? 'timeout' : 'failure'
+    return { outcome, output: '', message: `Get "${urlOf(first)}": ${textOf(error as Error, first)}` }
+  } finally {
+    timer?.cancel()
+  }
+}
+
+/** A hook's server that turns out to speak plain HTTP is asked so, without the credentials that were meant for TLS. */
+async function getWithFallback(request: HttpRequest, signal: AbortSignal, { purpose }: ActionOptions): Promise<Answer> {
+  try {
+    return await follow(request, signal)
+  } catch (error) {
+    if (!(error instanceof PlainHttpError) || purpose !== 'hook') throw error
+    const headers = request.headers.filter(([name]) => name !== 'Authorization')
+    return follow({ ...request, scheme: 'http', headers }, signal)
+  }
+}
+
+async function follow(request: HttpRequest, signal: AbortSignal): Promise<Answer> {
+  let current = request
+  for (let redirects = 0; ; redirects++) {
+    const answer = await get(current, signal)
+    if (answer.location === undefined) return answer
+    const next = new URL(answer.location, urlOf(current))
+    if (next.hostname !== new URL(urlOf(request)).hostname) return answer
+    if (redirects === maxRedirects) throw new Error(`stopped after ${maxRedirects} redirects`)
+    current = redirected(current, next)
+  }
+}
+
+function redirected(from: HttpRequest, { protocol, port, pathname, search }: URL): HttpRequest {
+  const scheme = protocol === 'https:' ? 'https' : 'http'
+  const target = {
+    ...from,
+    scheme,
+    port: Number(port) || (scheme === 'https' ? 443 : 80),
+    path: pathname + search,
+  } as const
+  const headers = from.headers.map(([name, value]): [string, string] =>
+    name === 'Host' ? [name, new URL(urlOf(target)).host] : [name, value],
+  )
+  return { ...target, headers }
+}
+
+function get(request: HttpRequest, signal: AbortSignal): Promise<Answer> {
+  const { scheme, host, port, path } = request
+  return new Promise((resolve, reject) => {
+    const module = scheme === 'https' ? https : http
+    const outgoing = module.request({
+      host,
+      port,
+      path,
+      signal,
+      agent: false,
+      setHost: false,
+      setDefaultHeaders: false,
+      rejectUnauthorized: false,
+    })
+    for (const [name, value] of request.headers) outgoing.appendHeader(name, value)
+    outgoing.on('error', (error) => reject(requestError(error, signal, request)))
+    outgoing.on('response', (response) => {
+      const chunks: Buffer[] = []
+      let size = 0
+      const done = () => {
+        outgoing.destroy()
+        const { statusCode: status = 0, headers } = response
+        const location = status >= 300 && status < 400 && status !== 304 ? headers.location : undefined
+        resolve({ status, location, body: Buffer.concat(chunks).subarray(0, maxBodyBytes).toString() })
+      }
+      response.on('data', (chunk: Buffer) => {
+        chunks.push(chunk)
+        size += chunk.length
+        if (size >= maxBodyBytes) done()
+      })
+      response.on('end', done)
+      response.on('error', (error) => reject(requestError(error, signal, request)))
+    })
+    outgoing.end()
+  })
+}
+
+function requestError(error: NodeJS.ErrnoException, signal: AbortSignal, { scheme }: HttpRequest): Error {
+  if (signal.aborted) return signal.reason instanceof Error ? signal.reason : new Error('context canceled')
+  if (scheme === 'https' && notTls.has(error.code ?? '')) return new PlainHttpError()
+  return error
+}
+
+function textOf(error: Error, { host, port }: HttpRequest): string {
+  if (error instanceof TimeoutError) return 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
+  if (error instanceof PlainHttpError) return 'http: server gave HTTP response to HTTPS client'
+  if (error.name === 'AbortError') return 'context canceled'
+  if (error.message === 'socket hang up') return 'EOF'
+  return dialError(error, host, port)
+}
+
+function judge({ status, body, location }: Answer, { purpose }: ActionOptions): ActionResult {
+  const result = { httpStatus: status, output: body, message: '' }
+  if (purpose === 'hook') return { ...result, outcome: 'success' }
+  if (status < 200 || status >= 400) {
+    return { ...result, outcome: 'failure', message: `HTTP probe failed with statuscode: ${status}` }
+  }
+  const warning = location === undefined ? undefined : `Probe terminated redirects, Response body: ${body}`
+  return { ...result, outcome: 'success', ...(warning && { warning }) }
+}

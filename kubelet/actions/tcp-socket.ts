@@ -1,0 +1,30 @@
+import { connect } from 'node:net'
+import type { TCPSocketAction } from '../../shared/api/types.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { ActionOptions, ActionResult, ActionTarget } from './action.ts'
+import { dialError, hostPort } from './network-errors.ts'
+import { resolvePort } from './port.ts'
+
+/** Does somebody listen? The connection is closed at once. Upstream: pkg/probe/tcp. */
+export async function runTcpSocket(
+  action: TCPSocketAction,
+  target: ActionTarget,
+  options: ActionOptions & { clock: Clock },
+): Promise<ActionResult> {
+  const host = action.host || target.podIP
+  const port = resolvePort(action.port, target)
+  const { promise, resolve } = Promise.withResolvers<ActionResult>()
+  const socket = connect({ host, port })
+  socket.once('connect', () => resolve({ outcome: 'success', output: '', message: '' }))
+  socket.once('error', (error) => resolve({ outcome: 'failure', output: '', message: dialError(error, host, port) }))
+  const timer =
+    options.timeoutMs === undefined
+      ? undefined
+      : options.clock.setTimer(options.timeoutMs, () =>
+          resolve({ outcome: 'timeout', output: '', message: `dial tcp ${hostPort(host, port)}: i/o timeout` }),
+        )
+  const result = await promise
+  timer?.cancel()
+  socket.destroy()
+  return result
+}
