@@ -2,7 +2,7 @@ import type { Namespace } from '../../shared/api/types.ts'
 import { resource } from '../registry/resource-definition.ts'
 import { invalid } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
-import { dns1123Label, finalizerName, maskTrailingDash } from '../validation/names.ts'
+import { dns1123Label, finalizerName } from '../validation/names.ts'
 import { age, ageColumn, column, nameColumn } from './cells.ts'
 
 const NAME_LABEL = 'kubernetes.io/metadata.name'
@@ -41,7 +41,7 @@ export const namespace = resource<Namespace>({
       if (subresource === 'status') validatePhase(object, errors)
       else validate(object, errors)
     },
-    validateName: (name, { prefix }) => dns1123Label(prefix ? maskTrailingDash(name) : name),
+    validateName: (name) => dns1123Label(name),
     deletion: {
       begin: (object) => {
         object.status = { ...object.status, phase: 'Terminating' }

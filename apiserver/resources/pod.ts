@@ -1,11 +1,21 @@
 import type { Pod } from '../../shared/api/types.ts'
 import { resource } from '../registry/resource-definition.ts'
+import { forbidden } from '../validation/field-error.ts'
 import { deepEqual } from './deep-equal.ts'
 import { podCells, podColumns, podRowConditions } from './pod/cells.ts'
 import { defaultPodOnly, defaultPodSpec } from './pod/defaults.ts'
 import { dropDisabledFields } from './pod/gated-fields.ts'
 import { gracePeriodSeconds } from './pod/graceful-delete.ts'
 import { qosClass } from './pod/qos.ts'
+import {
+  podNameRule,
+  validateEphemeralUpdate,
+  validateResize,
+  validateStatusUpdate,
+  validateUpdate,
+  validateWhole,
+} from './pod/validate-update.ts'
+import { podWarnings } from './pod/warnings.ts'
 
 export const pod = resource<Pod>({
   group: '',
@@ -71,6 +81,22 @@ export const pod = resource<Pod>({
         object.metadata.deletionTimestamp = old.metadata.deletionTimestamp
       }
     },
+    validate(object, errors) {
+      validateWhole(object, errors)
+      if (object.spec.ephemeralContainers?.length) {
+        errors.push(forbidden('spec.ephemeralContainers', 'cannot be set on create'))
+      }
+      if (object.spec.nodeName && object.spec.schedulingGates?.length) {
+        errors.push(forbidden('spec.nodeName', 'cannot be set until all schedulingGates have been cleared'))
+      }
+    },
+    validateUpdate(object, old, errors, { subresource = '' }) {
+      const validate = updateRules[subresource] ?? validateUpdate
+      validate(object, old, errors)
+    },
+    warnings: ({ metadata, spec }, _old, { subresource }) =>
+      subresource === 'status' ? [] : podWarnings(metadata, spec),
+    validateName: podNameRule,
     checkGracefulDelete: gracePeriodSeconds,
     generation: { changed: (object, old) => !deepEqual(object.spec, old.spec) },
     returnsDeletedObject: true,
@@ -82,3 +108,9 @@ export const pod = resource<Pod>({
     spec: { containers: [{ name: 'web', image: 'busybox:1.37', command: ['sleep', '3600'] }] },
   },
 })
+
+const updateRules: Record<string, typeof validateUpdate> = {
+  status: validateStatusUpdate,
+  ephemeralcontainers: validateEphemeralUpdate,
+  resize: validateResize,
+}

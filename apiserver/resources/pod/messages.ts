@@ -1,0 +1,41 @@
+/** Small sayings that the pod's rules share. */
+import { invalid } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
+import { BAD_IP, isAddress } from '../../validation/ip.ts'
+import { portName, portNumber } from '../../validation/names.ts'
+
+export const between = (low: number, high: number): string => `must be between ${low} and ${high}, inclusive`
+export const NOT_NEGATIVE = 'must be greater than or equal to 0'
+export const MAX_INT32 = 2_147_483_647
+
+/** One Invalid per message. */
+export function reject(errors: FieldErrors, field: string, value: unknown, messages: string[]): void {
+  for (const message of messages) errors.push(invalid(field, value, message))
+}
+
+export function validatePortNumOrName(port: number | string, field: string, errors: FieldErrors): void {
+  reject(errors, field, port, typeof port === 'number' ? portNumber(port) : portName(port))
+}
+
+export function validateAddress(text: string, field: string, errors: FieldErrors): void {
+  if (!isAddress(text)) errors.push(invalid(field, text, BAD_IP))
+}
+
+export function validateNotNegative(value: number | undefined, field: string, errors: FieldErrors): void {
+  if (value !== undefined && value < 0) errors.push(invalid(field, value, NOT_NEGATIVE))
+}
+
+const hasBackstep = (path: string) => path.split('/').includes('..')
+export function validateNoBacksteps(path: string, field: string, errors: FieldErrors): void {
+  if (hasBackstep(path)) errors.push(invalid(field, path, "must not contain '..'"))
+}
+/** A path inside a volume. */
+export function validateLocalPath(path: string, field: string, errors: FieldErrors): void {
+  if (path.startsWith('/')) errors.push(invalid(field, path, 'must be a relative path'))
+  validateNoBacksteps(path, field, errors)
+}
+/** A path inside a volume that is written by the kubelet, so not one of its own names. */
+export function validateLocalNonReservedPath(path: string, field: string, errors: FieldErrors): void {
+  validateLocalPath(path, field, errors)
+  if (path.startsWith('..') && !path.startsWith('../')) errors.push(invalid(field, path, "must not start with '..'"))
+}

@@ -1,0 +1,129 @@
+/** Probes and lifecycle hooks: what they may do, and how a preStop hook is told the reason. */
+import type { Container, HTTPGetAction, LifecycleHandler, PreStopHandler, Probe } from '../../../shared/api/types.ts'
+import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
+import { envVarName, httpHeaderName, portNumber } from '../../validation/names.ts'
+import { reject, validateNotNegative, validatePortNumOrName } from './messages.ts'
+
+interface Handler extends LifecycleHandler {
+  grpc?: { port: number }
+}
+type Member = 'exec' | 'httpGet' | 'tcpSocket' | 'grpc' | 'sleep'
+
+function validateHandler(
+  handler: Handler,
+  members: Member[],
+  gracePeriodSeconds: number | undefined,
+  path: string,
+  errors: FieldErrors,
+): void {
+  const given = members.filter((member) => handler[member] !== undefined)
+  for (const [index, member] of given.entries()) {
+    const field = `${path}.${member}`
+    if (index > 0) {
+      errors.push(forbidden(field, 'may not specify more than 1 handler type'))
+      continue
+    }
+    if (member === 'exec' && !handler.exec?.command?.length) errors.push(required(`${field}.command`))
+    if (member === 'httpGet' && handler.httpGet) validateHttpGet(handler.httpGet, field, errors)
+    if (member === 'tcpSocket' && handler.tcpSocket)
+      validatePortNumOrName(handler.tcpSocket.port, `${field}.port`, errors)
+    if (member === 'grpc' && handler.grpc)
+      reject(errors, `${field}.port`, handler.grpc.port, portNumber(handler.grpc.port))
+    if (member === 'sleep') validateSleep(handler.sleep?.seconds ?? 0, gracePeriodSeconds, field, errors)
+  }
+  if (given.length === 0) errors.push(required(path, 'must specify a handler type'))
+}
+
+function validateHttpGet(action: HTTPGetAction, path: string, errors: FieldErrors): void {
+  if (!action.path) errors.push(required(`${path}.path`))
+  validatePortNumOrName(action.port, `${path}.port`, errors)
+  const schemes = ['HTTP', 'HTTPS']
+  if (!schemes.includes(action.scheme ?? '')) errors.push(notSupported(`${path}.scheme`, action.scheme, schemes))
+  for (const { name } of action.httpHeaders ?? []) reject(errors, `${path}.httpHeaders`, name, httpHeaderName(name))
+}
+
+function validateSleep(seconds: number, graceSeconds: number | undefined, path: string, errors: FieldErrors): void {
+  if (graceSeconds === undefined || (seconds >= 0 && seconds <= graceSeconds)) return
+  const detail = `must be non-negative and less than terminationGracePeriodSeconds (${graceSeconds})`
+  errors.push(invalid(path, seconds, detail))
+}
+
+const probeMembers: Member[] = ['exec', 'httpGet', 'tcpSocket', 'grpc']
+const hookMembers: Member[] = ['exec', 'httpGet', 'tcpSocket', 'sleep']
+
+function validateProbe(probe: Probe, path: string, errors: FieldErrors): void {
+  validateHandler(probe as Handler, probeMembers, undefined, path, errors)
+  for (const name of [
+    'initialDelaySeconds',
+    'timeoutSeconds',
+    'periodSeconds',
+    'successThreshold',
+    'failureThreshold',
+  ] as const) {
+    validateNotNegative(probe[name], `${path}.${name}`, errors)
+  }
+  const grace = probe.terminationGracePeriodSeconds
+  if (grace !== undefined && grace <= 0) {
+    errors.push(invalid(`${path}.terminationGracePeriodSeconds`, grace, 'must be greater than 0'))
+  }
+}
+
+function validateKillingProbe(probe: Probe | undefined, path: string, errors: FieldErrors): void {
+  if (!probe) return
+  validateProbe(probe, path, errors)
+  if (probe.successThreshold !== 1) {
+    errors.push(invalid(`${path}.successThreshold`, probe.successThreshold ?? 0, 'must be 1'))
+  }
+}
+
+function validateReadinessProbe(probe: Probe | undefined, path: string, errors: FieldErrors): void {
+  if (!probe) return
+  validateProbe(probe, path, errors)
+  const grace = probe.terminationGracePeriodSeconds
+  if (grace !== undefined) {
+    errors.push(invalid(`${path}.terminationGracePeriodSeconds`, grace, 'must not be set for readinessProbes'))
+  }
+}
+
+/** Hooks and probes of a container that may have them, in upstream's order. */
+export function validateLifecycleAndProbes(
+  container: Container,
+  gracePeriodSeconds: number | undefined,
+  path: string,
+  errors: FieldErrors,
+): void {
+  const { lifecycle } = container
+  if (lifecycle?.postStart) {
+    validateHandler(lifecycle.postStart, hookMembers, gracePeriodSeconds, `${path}.lifecycle.postStart`, errors)
+  }
+  if (lifecycle?.preStop) {
+    validateHandler(lifecycle.preStop, hookMembers, gracePeriodSeconds, `${path}.lifecycle.preStop`, errors)
+    validateReasonDelivery(lifecycle.preStop, `${path}.lifecycle.preStop.reasonDelivery`, errors)
+  }
+  validateKillingProbe(container.livenessProbe, `${path}.livenessProbe`, errors)
+  validateReadinessProbe(container.readinessProbe, `${path}.readinessProbe`, errors)
+  validateKillingProbe(container.startupProbe, `${path}.startupProbe`, errors)
+}
+
+const headerToken = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+function validateReasonDelivery(hook: PreStopHandler, path: string, errors: FieldErrors): void {
+  const delivery = hook.reasonDelivery
+  if (!delivery) return
+  const { env, header } = delivery
+  for (const handler of ['tcpSocket', 'sleep'] as const) {
+    if (hook[handler]) errors.push(forbidden(path, `may not be set for ${handler} handlers`))
+  }
+  if (hook.exec && header !== undefined) errors.push(forbidden(`${path}.header`, 'may not be set for exec handlers'))
+  if (hook.httpGet && env !== undefined) errors.push(forbidden(`${path}.env`, 'may not be set for httpGet handlers'))
+  if (env !== undefined && header !== undefined) {
+    errors.push(invalid(path, delivery, 'exactly one of `env` and `header` may be set'))
+  }
+  if (env !== undefined) reject(errors, `${path}.env`, env, envVarName(env))
+  if (header !== undefined && !headerToken.test(header)) {
+    errors.push(
+      invalid(`${path}.header`, header, 'must be an HTTP header name: one or more token characters of RFC 9110'),
+    )
+  }
+}

@@ -1,0 +1,216 @@
+/** Requests and limits of containers and pods. */
+import {
+  addQuantities,
+  compareQuantities,
+  isNegativeQuantity,
+  isWholeQuantity,
+  isZeroQuantity,
+  parseQuantity,
+} from '../../../shared/api/quantity.ts'
+import type { Container, PodSpec } from '../../../shared/api/types.ts'
+import { duplicate, forbidden, invalid, notFound, notSupported, required } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
+import { qualifiedName } from '../../validation/names.ts'
+import { NOT_NEGATIVE, reject } from './messages.ts'
+
+type Resources = NonNullable<Container['resources']>
+type Amounts = Record<string, string>
+
+const standard = new Set(['cpu', 'memory', 'ephemeral-storage'])
+const standardAnywhere = new Set([
+  ...standard,
+  'storage',
+  'pods',
+  'services',
+  'replicationcontrollers',
+  'resourcequotas',
+  'secrets',
+  'configmaps',
+  'persistentvolumeclaims',
+  'requests.cpu',
+  'requests.memory',
+  'requests.storage',
+  'requests.ephemeral-storage',
+  'limits.cpu',
+  'limits.memory',
+  'limits.ephemeral-storage',
+])
+const integers = new Set([
+  'pods',
+  'services',
+  'replicationcontrollers',
+  'resourcequotas',
+  'secrets',
+  'configmaps',
+  'persistentvolumeclaims',
+  'services.nodeports',
+  'services.loadbalancers',
+])
+const HUGE_PAGES = 'hugepages-'
+
+const isHugePage = (name: string) => name.startsWith(HUGE_PAGES)
+const isNative = (name: string) => !name.includes('/') || name.includes('kubernetes.io/')
+const isExtended = (name: string) =>
+  !isNative(name) && !name.startsWith('requests.') && qualifiedName(`requests.${name}`).length === 0
+const canOvercommit = (name: string) => isNative(name) && !isHugePage(name)
+
+function validateContainerResourceName(name: string, field: string, errors: FieldErrors): void {
+  reject(errors, field, name, qualifiedName(name))
+  if (qualifiedName(name).length > 0) return
+  if (!name.includes('/')) {
+    if (!standardAnywhere.has(name) && !isHugePage(name)) {
+      errors.push(invalid(field, name, 'must be a standard resource type or fully qualified'))
+    }
+    if (!standard.has(name) && !isHugePage(name)) {
+      errors.push(invalid(field, name, 'must be a standard resource for containers'))
+    }
+  } else if (!isNative(name) && !isExtended(name)) {
+    errors.push(invalid(field, name, "doesn't follow extended resource name standard"))
+  }
+}
+
+function validateQuantity(name: string, quantity: string, field: string, errors: FieldErrors): void {
+  if (isNegativeQuantity(quantity)) errors.push(invalid(field, quantity, NOT_NEGATIVE))
+  if ((integers.has(name) || isExtended(name)) && !isWholeQuantity(quantity)) {
+    errors.push(invalid(field, quantity, 'must be an integer'))
+  }
+}
+
+/** `hugepages-2Mi` takes a whole number of 2 Mi pages. */
+function validateHugePages(name: string, quantity: string, field: string, errors: FieldErrors): void {
+  if (!isHugePage(name)) return
+  const pageSize = name.slice(HUGE_PAGES.length)
+  try {
+    const size = parseQuantity(pageSize).nano
+    if (size > 0n && parseQuantity(quantity).nano % size === 0n) return
+  } catch {
+    // A size that is no quantity is never met.
+  }
+  errors.push(invalid(field, quantity, `${quantity} is not positive integer multiple of ${name}`))
+}
+
+export function validateContainerResources(
+  resources: Resources,
+  podClaims: ReadonlySet<string>,
+  path: string,
+  errors: FieldErrors,
+): void {
+  const limits: Amounts = resources.limits ?? {}
+  const requests: Amounts = resources.requests ?? {}
+  for (const [name, quantity] of Object.entries(limits)) {
+    const field = `${path}.limits[${name}]`
+    validateContainerResourceName(name, field, errors)
+    validateQuantity(name, quantity, field, errors)
+    validateHugePages(name, quantity, field, errors)
+  }
+  for (const [name, quantity] of Object.entries(requests)) {
+    const field = `${path}.requests[${name}]`
+    validateContainerResourceName(name, field, errors)
+    validateQuantity(name, quantity, field, errors)
+    validateAgainstLimit(name, quantity, limits, `${path}.requests`, errors)
+    validateHugePages(name, quantity, field, errors)
+  }
+  validateHugePagesNeedOthers({ ...limits, ...requests }, path, errors)
+  validateClaims(resources, podClaims, `${path}.claims`, errors)
+}
+
+function validateAgainstLimit(
+  name: string,
+  request: string,
+  limits: Amounts,
+  field: string,
+  errors: FieldErrors,
+): void {
+  const limit = limits[name]
+  if (limit !== undefined) {
+    const order = compareQuantities(request, limit)
+    if (order !== 0 && !canOvercommit(name)) {
+      errors.push(invalid(field, request, `must be equal to ${name} limit of ${limit}`))
+    } else if (order > 0) {
+      errors.push(invalid(field, request, `must be less than or equal to ${name} limit of ${limit}`))
+    }
+  } else if (!canOvercommit(name)) {
+    errors.push(
+      required(`${field.replace(/\.requests$/, '')}.limits`, 'Limit must be set for non overcommitable resources'),
+    )
+  }
+}
+
+function validateHugePagesNeedOthers(all: Amounts, path: string, errors: FieldErrors): void {
+  const names = Object.keys(all)
+  if (names.some(isHugePage) && !names.includes('cpu') && !names.includes('memory')) {
+    errors.push(forbidden(path, 'HugePages require cpu or memory'))
+  }
+}
+
+function validateClaims(resources: Resources, podClaims: ReadonlySet<string>, path: string, errors: FieldErrors): void {
+  const seen = new Set<string>()
+  for (const [index, claim] of (resources.claims ?? []).entries()) {
+    const field = `${path}[${index}]`
+    if (!claim.name) {
+      errors.push(required(`${field}.name`))
+      continue
+    }
+    const key = `${claim.name}/${claim.request ?? ''}`
+    if (seen.has(key)) errors.push(duplicate(field, claim.request ? key : claim.name))
+    seen.add(key)
+    if (podClaims.has(claim.name)) continue
+    const known = [...podClaims].sort().map((name) => JSON.stringify(name))
+    const detail =
+      known.length === 0
+        ? 'must be one of the names in pod.spec.resourceClaims which is empty'
+        : `must be one of the names in pod.spec.resourceClaims: ${known.join(', ')}`
+    errors.push(notFound(field, claim.name, detail))
+  }
+}
+
+const podLevel = ['cpu', 'hugepages-', 'memory']
+
+export function validatePodLevelResources(spec: PodSpec, path: string, errors: FieldErrors): void {
+  const { resources } = spec
+  if (!resources) return
+  if (resources.claims) errors.push(forbidden(`${path}.claims`, 'claims cannot be set for Resources at pod-level'))
+  for (const list of ['limits', 'requests'] as const) {
+    for (const [name, quantity] of Object.entries(resources[list] ?? {})) {
+      const field = `${path}.${list}[${name}]`
+      if (!podLevel.includes(name) && !isHugePage(name)) {
+        errors.push(notSupported(field, name, podLevel))
+        continue
+      }
+      validateQuantity(name, quantity, field, errors)
+      if (list === 'requests') validateAgainstLimit(name, quantity, resources.limits ?? {}, `${path}.requests`, errors)
+      validateHugePages(name, quantity, field, errors)
+    }
+  }
+  validatePodLevelConsistency(spec, path, errors)
+}
+
+function validatePodLevelConsistency(spec: PodSpec, path: string, errors: FieldErrors): void {
+  const totals = new Map<string, string>()
+  for (const { resources } of spec.containers) {
+    for (const [name, quantity] of Object.entries(resources?.requests ?? {})) {
+      totals.set(name, addQuantities(totals.get(name) ?? '0', quantity))
+    }
+  }
+  for (const [name, total] of totals) {
+    const own = spec.resources?.requests?.[name] ?? '0'
+    if (compareQuantities(total, own) > 0 && !isZeroQuantity(total)) {
+      const detail = `must be greater than or equal to aggregate container requests of ${total}`
+      errors.push(invalid(`${path}.requests[${name}]`, own, detail))
+    }
+  }
+  for (const [index, { resources }] of spec.containers.entries()) {
+    for (const [name, limit] of Object.entries(resources?.limits ?? {})) {
+      const own = spec.resources?.limits?.[name]
+      if (own !== undefined && compareQuantities(limit, own) > 0) {
+        errors.push(
+          invalid(
+            `${path}.containers[${index}][${name}].limits`,
+            limit,
+            `must be less than or equal to pod limits of ${own}`,
+          ),
+        )
+      }
+    }
+  }
+}

@@ -1,0 +1,309 @@
+/** Volumes: one source each, and what each source needs. */
+import { isNegativeQuantity } from '../../../shared/api/quantity.ts'
+import type { ObjectMeta, PodSpec } from '../../../shared/api/types.ts'
+import { duplicate, forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
+import { validateLabelSelector } from '../../validation/label-selector.ts'
+import { dns1123Label, dns1123Subdomain } from '../../validation/names.ts'
+import { between, reject, validateLocalNonReservedPath, validateLocalPath, validateNoBacksteps } from './messages.ts'
+import { validateFieldRef, validateResourceRef, volumeFieldPaths } from './validate-env.ts'
+
+export type Volume = NonNullable<PodSpec['volumes']>[number]
+type Sources = Omit<Volume, 'name'>
+type SourceName = keyof Sources
+type Rule<Name extends SourceName> = (source: NonNullable<Sources[Name]>, path: string, errors: FieldErrors) => void
+/** Checks of a source's members, in upstream's order of sources. */
+type Rules = { [Name in SourceName]-?: Rule<Name> }
+
+const needs =
+  (...names: string[]) =>
+  (source: object, path: string, errors: FieldErrors): void => {
+    for (const name of names) if (!(source as Record<string, unknown>)[name]) errors.push(required(`${path}.${name}`))
+  }
+
+const FILE_MODE = 'must be a number between 0 and 0777 (octal), both inclusive'
+const validateMode = (mode: number | undefined, field: string, errors: FieldErrors): void => {
+  if (mode !== undefined && (mode < 0 || mode > 0o777)) errors.push(invalid(field, mode, FILE_MODE))
+}
+
+interface KeyToPath {
+  key: string
+  path: string
+  mode?: number
+}
+function validateItems(items: KeyToPath[] | undefined, path: string, errors: FieldErrors): void {
+  for (const [index, item] of (items ?? []).entries()) {
+    const at = `${path}[${index}]`
+    if (!item.key) errors.push(required(`${at}.key`))
+    if (!item.path) errors.push(required(`${at}.path`))
+    validateLocalNonReservedPath(item.path ?? '', `${at}.path`, errors)
+    validateMode(item.mode, `${at}.mode`, errors)
+  }
+}
+
+const hostPathTypes = [
+  '',
+  'BlockDevice',
+  'CharDevice',
+  'Directory',
+  'DirectoryOrCreate',
+  'File',
+  'FileOrCreate',
+  'Socket',
+]
+const pullPolicies = ['Always', 'IfNotPresent', 'Never']
+
+const rules: Rules = {
+  emptyDir(source, path, errors) {
+    if (source.sizeLimit !== undefined && isNegativeQuantity(source.sizeLimit)) {
+      errors.push(forbidden(`${path}.sizeLimit`, 'SizeLimit field must be a valid resource quantity'))
+    }
+  },
+  hostPath(source, path, errors) {
+    if (!source.path) {
+      errors.push(required(`${path}.path`))
+      return
+    }
+    validateNoBacksteps(source.path, `${path}.path`, errors)
+    if (source.type !== undefined && !hostPathTypes.includes(source.type)) {
+      errors.push(notSupported(`${path}.type`, source.type, hostPathTypes))
+    }
+  },
+  gitRepo(source, path, errors) {
+    needs('repository')(source, path, errors)
+    validateLocalPath(source.directory ?? '', `${path}.directory`, errors)
+  },
+  gcePersistentDisk: needs('pdName'),
+  awsElasticBlockStore: needs('volumeID'),
+  secret(source, path, errors) {
+    needs('secretName')(source, path, errors)
+    validateMode(source.defaultMode, `${path}.defaultMode`, errors)
+    validateItems(source.items, `${path}.items`, errors)
+  },
+  nfs(source, path, errors) {
+    needs('server', 'path')(source, path, errors)
+    if (!source.path?.startsWith('/')) errors.push(invalid(`${path}.path`, source.path, 'must be an absolute path'))
+  },
+  iscsi(source, path, errors) {
+    needs('targetPortal')(source, path, errors)
+    if (!source.iqn) errors.push(required(`${path}.iqn`))
+    else if (!/^(?:iqn|eui|naa)/.test(source.iqn)) {
+      errors.push(invalid(`${path}.iqn`, source.iqn, 'must be valid format starting with iqn, eui, or naa'))
+    }
+    if (source.lun < 0 || source.lun > 255) errors.push(invalid(`${path}.lun`, source.lun, between(0, 255)))
+    if ((source.chapAuthDiscovery || source.chapAuthSession) && !source.secretRef)
+      errors.push(required(`${path}.secretRef`))
+  },
+  glusterfs: needs('endpoints', 'path'),
+  flocker(source, path, errors) {
+    if (!source.datasetName && !source.datasetUUID) {
+      errors.push(required(path, 'one of datasetName and datasetUUID is required'))
+    }
+    if (source.datasetName && source.datasetUUID) {
+      errors.push(invalid(path, 'resource', 'datasetName and datasetUUID can not be specified simultaneously'))
+    }
+    if (source.datasetName?.includes('/')) {
+      errors.push(invalid(`${path}.datasetName`, source.datasetName, "must not contain '/'"))
+    }
+  },
+  persistentVolumeClaim: needs('claimName'),
+  rbd: needs('monitors', 'image'),
+  cinder: needs('volumeID'),
+  cephfs: needs('monitors'),
+  quobyte: needs('registry', 'volume'),
+  downwardAPI(source, path, errors) {
+    validateMode(source.defaultMode, `${path}.defaultMode`, errors)
+    for (const item of source.items ?? []) validateDownwardFile(item, path, errors)
+  },
+  fc(source, path, errors) {
+    const [names, ids] = [source.targetWWNs ?? [], source.wwids ?? []]
+    if (names.length === 0 && ids.length === 0) {
+      errors.push(required(`${path}.targetWWNs`, 'must specify either targetWWNs or wwids, but not both'))
+    }
+    if (names.length > 0 && ids.length > 0) {
+      errors.push(invalid(`${path}.targetWWNs`, names, 'targetWWNs and wwids can not be specified simultaneously'))
+    }
+    if (names.length > 0 && source.lun === undefined) {
+      errors.push(required(`${path}.lun`, 'lun is required if targetWWNs is specified'))
+    }
+  },
+  flexVolume: needs('driver'),
+  configMap(source, path, errors) {
+    needs('name')(source, path, errors)
+    validateMode(source.defaultMode, `${path}.defaultMode`, errors)
+    validateItems(source.items, `${path}.items`, errors)
+  },
+  azureFile: needs('secretName', 'shareName'),
+  vsphereVolume: needs('volumePath'),
+  photonPersistentDisk: needs('pdID'),
+  portworxVolume: needs('volumeID'),
+  azureDisk: needs('diskName', 'diskURI'),
+  storageos: needs('volumeName'),
+  projected: validateProjected,
+  scaleIO: needs('gateway', 'system', 'volumeName'),
+  csi(source, path, errors) {
+    if (!source.driver) errors.push(required(`${path}.driver`))
+    else reject(errors, `${path}.driver`, source.driver, dns1123Subdomain(source.driver.toLowerCase()))
+    if (source.nodePublishSecretRef && !source.nodePublishSecretRef.name) {
+      errors.push(required(`${path}.nodePublishSecretRef.name`))
+    }
+  },
+  ephemeral(source, path, errors) {
+    if (!source.volumeClaimTemplate) {
+      errors.push(required(`${path}.volumeClaimTemplate`))
+      return
+    }
+    const { spec } = source.volumeClaimTemplate
+    const field = `${path}.volumeClaimTemplate.spec`
+    if (!spec?.accessModes?.length) errors.push(required(`${field}.accessModes`, 'at least 1 access mode is required'))
+    if (spec?.resources?.requests?.storage === undefined) errors.push(required(`${field}.resources[storage]`))
+  },
+  image(source, path, errors) {
+    if (!source.reference) errors.push(required(`${path}.reference`))
+    if (!pullPolicies.includes(source.pullPolicy ?? '')) {
+      errors.push(notSupported(`${path}.pullPolicy`, source.pullPolicy, pullPolicies))
+    }
+  },
+}
+
+/** Where upstream's path of a second source differs from the source's name. */
+const oddNames: Partial<Record<SourceName, string>> = { cephfs: 'cephFS', downwardAPI: 'downwarAPI' }
+
+type DownwardFile = NonNullable<NonNullable<Sources['downwardAPI']>['items']>[number]
+
+function validateDownwardFile(file: DownwardFile, path: string, errors: FieldErrors): void {
+  if (!file.path) errors.push(required(`${path}.path`))
+  validateLocalNonReservedPath(file.path ?? '', `${path}.path`, errors)
+  if (file.fieldRef) {
+    validateFieldRef(file.fieldRef, volumeFieldPaths, `${path}.fieldRef`, errors)
+    if (file.resourceFieldRef) {
+      errors.push(invalid(path, 'resource', 'fieldRef and resourceFieldRef can not be specified simultaneously'))
+    }
+  } else if (file.resourceFieldRef) validateResourceRef(file.resourceFieldRef, true, `${path}.resourceFieldRef`, errors)
+  else errors.push(required(path, 'one of fieldRef and resourceFieldRef is required'))
+  validateMode(file.mode, `${path}.mode`, errors)
+}
+
+type Projected = NonNullable<Sources['projected']>
+type Projection = NonNullable<Projected['sources']>[number]
+
+const MORE_THAN_ONE = 'may not specify more than 1 volume type per source'
+const TEN_MINUTES = 600
+const MAX_TOKEN_SECONDS = 2 ** 32
+
+function validateProjected(projected: Projected, path: string, errors: FieldErrors): void {
+  validateMode(projected.defaultMode, `${path}.defaultMode`, errors)
+  const paths = new Set<string>()
+  const claim = (file: string | undefined) => {
+    if (!file) return
+    if (paths.has(file)) errors.push(invalid(path, file, 'conflicting duplicate paths'))
+    paths.add(file)
+  }
+  for (const [index, source] of (projected.sources ?? []).entries()) {
+    validateProjection(source, `${path}.sources[${index}]`, claim, errors)
+  }
+}
+
+function validateProjection(
+  source: Projection,
+  at: string,
+  claim: (path: string | undefined) => void,
+  errors: FieldErrors,
+): void {
+  let given = 0
+  /** Only the first source of an entry is looked into. */
+  const isFirst = (): boolean => {
+    given++
+    if (given > 1) errors.push(forbidden(at, MORE_THAN_ONE))
+    return given === 1
+  }
+  for (const name of ['secret', 'configMap'] as const) {
+    const projection = source[name]
+    if (!projection || !isFirst()) continue
+    if (!projection.name) errors.push(required(`${at}.${name}.name`))
+    validateItems(projection.items, `${at}.${name}.items`, errors)
+    for (const item of projection.items ?? []) claim(item.path)
+  }
+  if (source.downwardAPI && isFirst()) {
+    for (const item of source.downwardAPI.items ?? []) {
+      validateDownwardFile(item, `${at}.downwardAPI`, errors)
+      claim(item.path)
+    }
+  }
+  if (source.serviceAccountToken && isFirst()) {
+    const { expirationSeconds: seconds = 0, path } = source.serviceAccountToken
+    const field = `${at}.serviceAccountToken`
+    if (seconds < TEN_MINUTES) {
+      errors.push(invalid(`${field}.expirationSeconds`, seconds, 'may not specify a duration less than 10 minutes'))
+    }
+    if (seconds > MAX_TOKEN_SECONDS) {
+      errors.push(invalid(`${field}.expirationSeconds`, seconds, 'may not specify a duration larger than 2^32 seconds'))
+    }
+    if (!path) errors.push(required(`${field}.path`))
+    else validateLocalNonReservedPath(path, `${field}.path`, errors)
+    claim(path)
+  }
+  if (source.clusterTrustBundle && isFirst()) {
+    const { labelSelector, path } = source.clusterTrustBundle
+    validateLabelSelector(labelSelector, `${at}.clusterTrustBundle.labelSelector`, errors)
+    if (!path) errors.push(required(`${at}.clusterTrustBundle.path`))
+    claim(path)
+  }
+  if (source.podCertificate && isFirst()) {
+    for (const name of ['credentialBundlePath', 'keyPath', 'certificateChainPath'] as const) {
+      claim(source.podCertificate[name])
+    }
+  }
+}
+
+/** Answers the volumes by name, for the mounts. */
+export function validateVolumes(
+  volumes: Volume[],
+  meta: ObjectMeta | undefined,
+  path: string,
+  errors: FieldErrors,
+): Map<string, Volume> {
+  const byName = new Map<string, Volume>()
+  const claims = new Set<string>()
+  for (const [index, volume] of volumes.entries()) {
+    const at = `${path}[${index}]`
+    if (volume.persistentVolumeClaim?.claimName) claims.add(volume.persistentVolumeClaim.claimName)
+    const before = errors.length
+    validateSources(volume, meta, at, errors)
+    const sourcesAreGood = errors.length === before
+    if (!volume.name) errors.push(required(`${at}.name`))
+    else {
+      const messages = dns1123Label(volume.name)
+      reject(errors, `${at}.name`, volume.name, messages)
+      if (messages.length === 0 && byName.has(volume.name)) errors.push(duplicate(`${at}.name`, volume.name))
+    }
+    if (sourcesAreGood || volume.name) byName.set(volume.name, volume)
+  }
+  for (const [index, { name, ephemeral }] of volumes.entries()) {
+    const claim = `${meta?.name}-${name}`
+    if (ephemeral && claims.has(claim)) {
+      const detail = `conflicting names of persistent volume claim ${JSON.stringify(claim)}`
+      errors.push(invalid(`${path}[${index}].name`, name, detail))
+    }
+  }
+  return byName
+}
+
+function validateSources(volume: Volume, meta: ObjectMeta | undefined, path: string, errors: FieldErrors): void {
+  let given = 0
+  for (const name of Object.keys(rules) as SourceName[]) {
+    const source = volume[name]
+    if (source === undefined) continue
+    given++
+    if (given > 1)
+      errors.push(forbidden(`${path}.${oddNames[name] ?? name}`, 'may not specify more than 1 volume type'))
+    else (rules[name] as Rule<SourceName>)(source as never, `${path}.${name}`, errors)
+  }
+  if (volume.ephemeral && meta?.name && volume.name) {
+    const claim = `${meta.name}-${volume.name}`
+    for (const message of dns1123Subdomain(claim)) {
+      errors.push(invalid(`${path}.name`, volume.name, `PVC name ${JSON.stringify(claim)}: ${message}`))
+    }
+  }
+  if (given === 0) errors.push(required(path, 'must specify a volume type'))
+}

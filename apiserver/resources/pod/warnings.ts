@@ -1,0 +1,233 @@
+/** What is accepted although it looks wrong: texts for Warning headers. */
+import { isWholeQuantity } from '../../../shared/api/quantity.ts'
+import type { Container, ObjectMeta, PodSpec } from '../../../shared/api/types.ts'
+import { dns1123Label } from '../../validation/names.ts'
+import { APP_ARMOR_PREFIX, SECCOMP_POD, SECCOMP_PREFIX } from './validate-annotations.ts'
+
+const deprecatedNodeLabels: Record<string, string> = {
+  'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
+  'beta.kubernetes.io/os': 'deprecated since v1.14; use "kubernetes.io/os" instead',
+  'failure-domain.beta.kubernetes.io/region': 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
+  'failure-domain.beta.kubernetes.io/zone': 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
+  'beta.kubernetes.io/instance-type': 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+}
+const deprecatedAnnotations: Record<string, string> = {
+  'scheduler.alpha.kubernetes.io/critical-pod': 'non-functional in v1.16+; use the "priorityClassName" field instead',
+  'security.alpha.kubernetes.io/sysctls': 'non-functional in v1.11+; use the "sysctls" field instead',
+  'security.alpha.kubernetes.io/unsafe-sysctls': 'non-functional in v1.11+; use the "sysctls" field instead',
+}
+const deprecatedVolumes: Record<string, string> = {
+  photonPersistentDisk: 'deprecated in v1.11, non-functional in v1.16+',
+  gitRepo: 'deprecated in v1.11, and disabled by default in v1.33+',
+  scaleIO: 'deprecated in v1.16, non-functional in v1.22+',
+  flocker: 'deprecated in v1.22, non-functional in v1.25+',
+  storageos: 'deprecated in v1.22, non-functional in v1.25+',
+  quobyte: 'deprecated in v1.22, non-functional in v1.25+',
+  glusterfs: 'deprecated in v1.25, non-functional in v1.26+',
+  cephfs: 'deprecated in v1.28, non-functional in v1.31+',
+  rbd: 'deprecated in v1.28, non-functional in v1.31+',
+}
+const NO_SELECTOR = 'a null labelSelector results in matching no pod'
+
+export function podWarnings(meta: ObjectMeta, spec: PodSpec): string[] {
+  const label = dns1123Label(meta.name ?? '')
+  return [
+    ...(label.length > 0 && meta.name
+      ? [
+          `metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${label.join(' ')}]`,
+        ]
+      : []),
+    ...specWarnings(meta, spec, ''),
+  ]
+}
+
+/** `prefix` is the path of the template with its dot, or nothing for a pod. */
+export function specWarnings(meta: ObjectMeta, spec: PodSpec, prefix: string): string[] {
+  const path = `${prefix}spec`
+  return [
+    ...placementWarnings(spec, path),
+    ...annotationWarnings(meta, spec, `${prefix}metadata.annotations`),
+    ...volumeWarnings(spec, path),
+    ...duplicates(spec, path),
+    ...containersWithPath(spec, path).flatMap(([container, at]) => containerWarnings(container, at)),
+    ...portWarnings(spec, path),
+    ...graceWarning(spec, path),
+  ]
+}
+
+const containersWithPath = (spec: PodSpec, path: string): [Container, string][] =>
+  (['initContainers', 'containers', 'ephemeralContainers'] as const).flatMap((list) =>
+    ((spec[list] ?? []) as Container[]).map((container, index): [Container, string] => [
+      container,
+      `${path}.${list}[${index}]`,
+    ]),
+  )
+
+function placementWarnings(spec: PodSpec, path: string): string[] {
+  const warnings: string[] = []
+  for (const key of Object.keys(spec.nodeSelector ?? {})) {
+    const message = deprecatedNodeLabels[key]
+    if (message) warnings.push(`${path}.nodeSelector[${key}]: ${message}`)
+  }
+  const node = spec.affinity?.nodeAffinity
+  const nodePath = `${path}.affinity.nodeAffinity`
+  const required = node?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
+  const preferred = node?.preferredDuringSchedulingIgnoredDuringExecution ?? []
+  const terms = [
+    ...required.map((term, index): [typeof term, string] => [
+      term,
+      `${nodePath}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[${index}]`,
+    ]),
+    ...preferred.map(({ preference }, index): [typeof preference, string] => [
+      preference,
+      `${nodePath}.preferredDuringSchedulingIgnoredDuringExecution[${index}].preference`,
+    ]),
+  ]
+  for (const [term, at] of terms) {
+    for (const [index, { key }] of (term.matchExpressions ?? []).entries()) {
+      const message = deprecatedNodeLabels[key]
+      if (message) warnings.push(`${at}.matchExpressions[${index}].key: ${key} is ${message}`)
+    }
+  }
+  for (const [index, { topologyKey, labelSelector }] of (spec.topologySpreadConstraints ?? []).entries()) {
+    const at = `${path}.topologySpreadConstraints[${index}]`
+    const message = deprecatedNodeLabels[topologyKey]
+    if (message) warnings.push(`${at}.topologyKey: ${topologyKey} is ${message}`)
+    if (!labelSelector) warnings.push(`${at}.labelSelector: ${NO_SELECTOR}`)
+  }
+  for (const name of ['podAffinity', 'podAntiAffinity'] as const) {
+    const rules = spec.affinity?.[name]
+    for (const [index, term] of (rules?.requiredDuringSchedulingIgnoredDuringExecution ?? []).entries()) {
+      const at = `${path}.affinity.${name}.requiredDuringSchedulingIgnoredDuringExecution[${index}]`
+      if (!term.labelSelector) warnings.push(`${at}.labelSelector: ${NO_SELECTOR}`)
+    }
+    for (const [index, term] of (rules?.preferredDuringSchedulingIgnoredDuringExecution ?? []).entries()) {
+      const at = `${path}.affinity.${name}.preferredDuringSchedulingIgnoredDuringExecution[${index}]`
+      if (!term.podAffinityTerm.labelSelector) warnings.push(`${at}.podAffinityTerm.labelSelector: ${NO_SELECTOR}`)
+    }
+  }
+  return warnings
+}
+
+function annotationWarnings({ annotations = {} }: ObjectMeta, spec: PodSpec, path: string): string[] {
+  const warnings: string[] = []
+  for (const [key, message] of Object.entries(deprecatedAnnotations)) {
+    if (annotations[key] !== undefined) warnings.push(`${path}[${key}]: ${message}`)
+  }
+  const seccomp = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+  const appArmor = 'deprecated since v1.30; use the "appArmorProfile" field instead'
+  if (!spec.securityContext?.seccompProfile && annotations[SECCOMP_POD] !== undefined) {
+    warnings.push(`${path}[${SECCOMP_POD}]: ${seccomp}`)
+  }
+  for (const [{ name, securityContext }] of containersWithPath(spec, '')) {
+    if (!securityContext?.seccompProfile && annotations[SECCOMP_PREFIX + name] !== undefined) {
+      warnings.push(`${path}[${SECCOMP_PREFIX}${name}]: ${seccomp}`)
+    }
+    const hasField = spec.securityContext?.appArmorProfile ?? securityContext?.appArmorProfile
+    if (!hasField && annotations[APP_ARMOR_PREFIX + name] !== undefined) {
+      warnings.push(`${path}[${APP_ARMOR_PREFIX}${name}]: ${appArmor}`)
+    }
+  }
+  return warnings
+}
+
+function volumeWarnings(spec: PodSpec, path: string): string[] {
+  const warnings: string[] = []
+  for (const [index, volume] of (spec.volumes ?? []).entries()) {
+    for (const [source, message] of Object.entries(deprecatedVolumes)) {
+      if ((volume as unknown as Record<string, unknown>)[source] !== undefined) {
+        warnings.push(`${path}.volumes[${index}].${source}: ${message}`)
+      }
+    }
+    for (const source of volume.projected?.sources ?? []) {
+      if (Object.keys(source).length === 0) {
+        warnings.push(`volume ${JSON.stringify(volume.name)} (Projected) has no sources provided`)
+      }
+    }
+  }
+  return warnings
+}
+
+function duplicates(spec: PodSpec, path: string): string[] {
+  const warnings: string[] = []
+  const addresses = new Set<string>()
+  for (const [index, { ip = '' }] of (spec.hostAliases ?? []).entries()) {
+    if (addresses.has(ip)) warnings.push(`${path}.hostAliases[${index}].ip: duplicate ip ${JSON.stringify(ip)}`)
+    addresses.add(ip)
+  }
+  const secrets = new Set<string>()
+  for (const [index, { name = '' }] of (spec.imagePullSecrets ?? []).entries()) {
+    const at = `${path}.imagePullSecrets[${index}].name`
+    if (secrets.has(name)) warnings.push(`${at}: duplicate name ${JSON.stringify(name)}`)
+    secrets.add(name)
+    if (name === '') warnings.push(`${at}: invalid empty name ""`)
+  }
+  return [...warnings, ...fractions(spec.overhead, `${path}.overhead`)]
+}
+
+const fractions = (amounts: Record<string, string> | undefined, path: string): string[] =>
+  ['memory', 'ephemeral-storage'].flatMap((name) => {
+    const quantity = amounts?.[name]
+    if (quantity === undefined || isWholeQuantity(quantity)) return []
+    return [`${path}[${name}]: fractional byte value ${JSON.stringify(quantity)} is invalid, must be an integer`]
+  })
+
+function containerWarnings({ resources, env = [] }: Container, path: string): string[] {
+  const warnings = [
+    ...fractions(resources?.limits, `${path}.resources.limits`),
+    ...fractions(resources?.requests, `${path}.resources.requests`),
+  ]
+  const names = new Set<string>()
+  for (const [index, { name, value = '', valueFrom }] of env.entries()) {
+    // A value that builds on the one before hides nothing.
+    const reference = `$(${name})`
+    const hides = valueFrom !== undefined || value === reference || !value.includes(reference)
+    if (names.has(name) && hides) {
+      warnings.push(
+        `${path}.env[${index}]: hides previous definition of ${JSON.stringify(name)}, which may be dropped when using apply`,
+      )
+    }
+    names.add(name)
+  }
+  return warnings
+}
+
+type Port = NonNullable<Container['ports']>[number]
+
+function portWarnings(spec: PodSpec, path: string): string[] {
+  const warnings: string[] = []
+  const seen: { port: Port; at: string }[] = []
+  const named = new Map<string, string>()
+  for (const [{ ports = [] }, container] of containersWithPath(spec, path)) {
+    for (const [index, port] of ports.entries()) {
+      const at = `${container}.ports[${index}]`
+      for (const other of seen) {
+        if (other.port.containerPort !== port.containerPort || other.port.protocol !== port.protocol) continue
+        const sameHost = other.port.hostIP === port.hostIP && other.port.hostPort === port.hostPort
+        if (sameHost) warnings.push(`${at}: duplicate port definition with ${other.at}`)
+        else if (!port.hostPort || !other.port.hostPort) {
+          warnings.push(`${at}: overlapping port definition with ${other.at}`)
+        }
+      }
+      seen.push({ port, at })
+    }
+  }
+  for (const [{ ports = [] }, container] of containersWithPath(spec, path)) {
+    for (const [index, { name }] of ports.entries()) {
+      if (!name) continue
+      const at = `${container}.ports[${index}]`
+      const first = named.get(name)
+      if (first !== undefined) {
+        warnings.push(
+          `${at}: duplicate port name ${JSON.stringify(name)} with ${first}, services and probes that select ports by name will use ${first}`,
+        )
+      } else named.set(name, at)
+    }
+  }
+  return warnings
+}
+
+const graceWarning = ({ terminationGracePeriodSeconds: seconds }: PodSpec, path: string): string[] =>
+  seconds !== undefined && seconds < 0
+    ? [`${path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`]
+    : []

@@ -1,0 +1,89 @@
+/**
+ * Structs as upstream prints them inside messages: JSON of its Go types, with Go's field names and every field present.
+ * Upstream dumps its internal types, which mostly have the fields of v1; where they do not, `layouts` says how.
+ */
+import { type Field, structType, type ValueType, zeroValue } from '../../openapi/types.ts'
+
+/** Go field name → where the value is found in the v1 object, and of which type it is; given for types whose layout differs. */
+interface LayoutField {
+  go: string
+  read(source: Record<string, unknown>): unknown
+  type: ValueType
+}
+const layouts = new Map<string, LayoutField[]>()
+
+export function dump(schema: string, value: unknown): unknown {
+  return dumpStruct(schema, (value ?? {}) as Record<string, unknown>)
+}
+
+function dumpStruct(schema: string, source: Record<string, unknown>): Record<string, unknown> {
+  const result: Record<string, unknown> = {}
+  for (const { go, read, type } of layoutOf(schema)) result[go] = dumpValue(type, read(source))
+  return result
+}
+
+function dumpValue(type: ValueType, value: unknown): unknown {
+  if (value === undefined || value === null) {
+    if (type.pointer || type.kind === 'list' || type.kind === 'map') return null
+    return type.kind === 'object' ? dumpStruct(type.ref ?? '', {}) : zeroValue(type)
+  }
+  if (type.kind === 'object') return dumpStruct(type.ref ?? '', value as Record<string, unknown>)
+  if (type.kind === 'list') return (value as unknown[]).map((item) => dumpValue(type.item as ValueType, item))
+  if (type.kind === 'map') {
+    const entries = Object.entries(value as object).sort(([a], [b]) => (a < b ? -1 : 1))
+    return Object.fromEntries(entries.map(([key, item]) => [key, dumpValue(type.item as ValueType, item)]))
+  }
+  return value
+}
+
+function layoutOf(schema: string): LayoutField[] {
+  let layout = layouts.get(schema)
+  if (!layout) {
+    layout = structType(schema).fields.map(plain)
+    const change = changes[schema]
+    if (change) layout = change(layout)
+    layouts.set(schema, layout)
+  }
+  return layout
+}
+
+const plain = (field: Field): LayoutField => ({
+  go: field.goName,
+  read: (source) => source[field.name],
+  type: field.type,
+})
+
+const core = 'io.k8s.api.core.v1'
+const scalar = (kind: 'bool', pointer: boolean): ValueType => ({ kind, pointer, goType: kind })
+const hostField = (go: string, name: string, pointer = false): LayoutField => ({
+  go,
+  read: (source) => (source.spec as Record<string, unknown> | undefined)?.[name],
+  type: scalar('bool', pointer),
+})
+
+const changes: Record<string, (layout: LayoutField[]) => LayoutField[]> = {
+  /** Internally the host namespaces are part of the security context. */
+  [`${core}.PodSpec`]: (layout) =>
+    layout
+      .filter(({ go }) => !movedToSecurityContext.has(go) && go !== 'DeprecatedServiceAccount')
+      .map((field) =>
+        field.go === 'SecurityContext'
+          ? {
+              ...field,
+              read: (source: Record<string, unknown>) => ({
+                ...(source.securityContext as object | undefined),
+                spec: source,
+              }),
+            }
+          : field,
+      ),
+  [`${core}.PodSecurityContext`]: (layout) => [
+    hostField('HostNetwork', 'hostNetwork'),
+    hostField('HostPID', 'hostPID'),
+    hostField('HostIPC', 'hostIPC'),
+    hostField('ShareProcessNamespace', 'shareProcessNamespace', true),
+    hostField('HostUsers', 'hostUsers', true),
+    ...layout,
+  ],
+}
+const movedToSecurityContext = new Set(['HostNetwork', 'HostPID', 'HostIPC', 'ShareProcessNamespace', 'HostUsers'])
