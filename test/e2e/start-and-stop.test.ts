@@ -1,0 +1,208 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { Node, Pod } from '../../shared/api/types.ts'
+import { nodes, pods } from '../../shared/client/resources.ts'
+import { startCommand, startTestCluster } from '../harness/cluster.ts'
+import { deafScript, followPod, podOf, politeScript } from '../harness/pods.ts'
+import { processesWith } from '../harness/processes.ts'
+import { skipOrFail } from '../harness/skip.ts'
+import { until } from '../harness/until.ts'
+
+const namespace = 'default'
+
+/** Ends with exit code 1 after one line. */
+async function refusal(t: Test, args: string[], options?: { cwd?: string }): Promise<string> {
+  const command = startCommand(t, args, options)
+  t.equal(await command.ended, 1, args.join(' '))
+  const output = command.output()
+  t.match(output, /^kubestage: [^\n]+\n$/, 'one sentence')
+  return output
+}
+
+t.test('what it prints, and that it is true', async (t) => {
+  const cluster = await startTestCluster(t)
+  const printed = cluster.process.output()
+  t.match(printed, cluster.access.server)
+  t.match(printed, `export KUBECONFIG=${cluster.kubeconfig}`)
+  const node = await cluster.client.get<Node>(nodes, { name: 'node-1' })
+  t.match(
+    node.status?.conditions?.find(({ type }) => type === 'Ready'),
+    { status: 'True', reason: 'KubeletReady' },
+  )
+  t.equal(node.status?.nodeInfo?.kubeletVersion, 'v1.36.3')
+
+  const env = startCommand(t, ['env', `--state-dir=${cluster.stateDir}`])
+  t.equal(await env.ended, 0)
+  t.equal(env.output(), `export KUBECONFIG=${cluster.kubeconfig}\n`)
+})
+
+t.test('a second start beside the first', async (t) => {
+  const { stateDir, process: first } = await startTestCluster(t, '--kubelet=false')
+  const message = await refusal(t, ['up', '--port=0', `--state-dir=${stateDir}`])
+  t.match(message, `already running with state folder ${stateDir} (process ${first.child.pid})`)
+})
+
+t.test('a lock left behind by a process that is gone is taken over', async (t) => {
+  const stateDir = t.testdir({ lock: JSON.stringify({ pid: process.pid, startTime: '1' }) })
+  const command = startCommand(t, ['up', '--port=0', '--kubelet=false', `--state-dir=${stateDir}`])
+  await command.printed('is ready')
+  command.child.kill('SIGINT')
+  t.equal(await command.ended, 0)
+  t.notOk(existsSync(join(stateDir, 'lock')), 'and given back at the end')
+})
+
+t.test('what cannot be is told in one sentence', async (t) => {
+  const occupied = createServer().listen(0, '127.0.0.1')
+  await once(occupied, 'listening')
+  const { port } = occupied.address() as AddressInfo
+  t.match(
+    await refusal(t, ['up', `--port=${port}`, `--state-dir=${t.testdir()}`]),
+    `port ${port} on 127.0.0.1 is in use`,
+  )
+  occupied.close()
+
+  const folder = t.testdir({ file: '', 'kubestage.yaml': 'port: 0\nkubelett: false\n' })
+  t.match(
+    await refusal(t, ['up', `--state-dir=${folder}/file/state`]),
+    /cannot write to state folder .*; choose another folder with --state-dir/,
+  )
+  t.match(await refusal(t, ['up', '--prot=1']), 'unknown flag --prot; did you mean --port?')
+  t.match(await refusal(t, ['upp']), 'unknown command upp; did you mean up?')
+  t.match(
+    await refusal(t, ['up', '--host=192.0.2.1', `--state-dir=${t.testdir()}`]),
+    'this machine has no address 192.0.2.1',
+  )
+  const here = t.testdir({ 'kubestage.yaml': 'port: 0\nkubelett: false\n' })
+  t.match(await refusal(t, ['up'], { cwd: here }), 'kubestage.yaml:2: unknown key "kubelett"; did you mean "kubelet"?')
+  t.match(await refusal(t, ['env', `--state-dir=${t.testdir()}`]), 'start one with kubestage up')
+})
+
+t.test('Ctrl-C ends pods in order', async (t) => {
+  const cluster = await startTestCluster(t)
+  const out = join(cluster.stateDir, 'said')
+  const script = `trap 'echo bye > ${out}; exit 0' TERM; while :; do sleep 0.05; done`
+  await cluster.client.create(pods, podOf({ name: 'p', command: ['sh', '-c', script] }), { namespace })
+  await running(cluster.client, 'p')
+  cluster.process.child.kill('SIGINT')
+  t.equal(await cluster.process.ended, 0)
+  t.equal(readFileSync(out, 'utf8'), 'bye\n')
+  t.same(processesWith(cluster.stateDir), [])
+})
+
+t.test('a second Ctrl-C ends everything at once', async (t) => {
+  const cluster = await startTestCluster(t)
+  await cluster.client.create(pods, podOf({ name: 'p', command: ['sh', '-c', deafScript] }), { namespace })
+  await running(cluster.client, 'p')
+  const { child, printed, ended } = cluster.process
+  child.kill('SIGINT')
+  await printed('Ctrl-C again')
+  const again = setInterval(() => child.kill('SIGINT'), 200)
+  t.equal(await ended, 130)
+  clearInterval(again)
+  await until(() => processesWith(cluster.stateDir).length === 0, { what: 'all processes to end', timeoutMs: 2_000 })
+})
+
+t.test('kill -9 leaves no process behind', async (t) => {
+  const cluster = await startTestCluster(t)
+  // One that ignores TERM, and one that runs away from its process group.
+  const runaway = `setsid sh -c '${deafScript}' & ${deafScript}`
+  for (const [name, script] of Object.entries({ deaf: deafScript, runaway })) {
+    await cluster.client.create(
+      pods,
+      podOf({ name, command: ['sh', '-c', script], env: [{ name: 'MARK', value: cluster.stateDir }] }),
+      { namespace },
+    )
+    await running(cluster.client, name)
+  }
+  t.ok(processesWith(cluster.stateDir).length >= 5)
+  cluster.process.child.kill('SIGKILL')
+  await until(() => processesWith(cluster.stateDir).length === 0, { what: 'all processes to end', timeoutMs: 5_000 })
+  t.pass('nothing is left')
+})
+
+t.test('kill -9 of the kubelet: it is started again, and finds its pods', async (t) => {
+  const cluster = await startTestCluster(t)
+  const { client } = cluster
+  const slowHook = { exec: { command: ['sh', '-c', 'sleep 2'] } }
+  await client.create(
+    pods,
+    podOf({ name: 'lives', command: ['sh', '-c', `: lives-${process.pid}; ${politeScript}`] }),
+    { namespace },
+  )
+  await client.create(pods, podOf({ name: 'ends', command: ['sh', '-c', politeScript], preStop: slowHook }), {
+    namespace,
+  })
+  const before = await running(client, 'lives')
+  await running(client, 'ends')
+  const [pid] = processesWith(`lives-${process.pid}`)
+
+  const ending = await followPod(client, { namespace, name: 'ends' })
+  await client.delete(pods, { namespace, name: 'ends' }, { gracePeriodSeconds: 10 })
+  const [kubelet] = processesWith(join('kubelet', 'main.ts')).filter((candidate) =>
+    isChildOf(candidate, cluster.process.child.pid),
+  )
+  process.kill(kubelet!, 'SIGKILL')
+  await cluster.process.printed('the kubelet ended (SIGKILL) and starts again')
+
+  const events = await ending.untilDeleted()
+  const terminated = events.findLast(({ type }) => type === 'MODIFIED')?.object.status?.containerStatuses?.[0]?.state
+    ?.terminated
+  t.equal(terminated?.exitCode, 0, 'the termination began again and had its full grace')
+  const after = await client.get<Pod>(pods, { namespace, name: 'lives' })
+  t.equal(after.status?.phase, 'Running')
+  t.same(container(after), container(before), 'same container, same restart count')
+  t.same(processesWith(`lives-${process.pid}`), [pid], 'same process')
+})
+
+t.test('under an old Node it finds the right one, and dies with it', async (t) => {
+  const old = oldNode()
+  if (!old) return skipOrFail(t, 'no old Node on this machine')
+  const stateDir = t.testdir()
+  const command = startCommand(t, ['up', '--port=0', `--state-dir=${stateDir}`], { node: old })
+  await command.printed('is ready')
+  command.child.kill('SIGKILL')
+  await until(() => processesWith(stateDir).length === 0, { what: 'all processes to end', timeoutMs: 5_000 })
+
+  const again = startCommand(t, ['up', '--port=0', `--state-dir=${stateDir}`], { node: old })
+  await again.printed('is ready')
+  again.child.kill('SIGTERM')
+  t.equal(await again.ended, 0)
+})
+
+t.test('the demo', async (t) => {
+  const demo = startCommand(t, ['demo'])
+  t.equal(await demo.ended, 0)
+  t.match(demo.output(), /worker +KUBE_POD_TERM_REASON=Update/)
+  t.match(demo.output(), /server +preStop: KUBE-POD-TERM-REASON: Update/)
+})
+
+async function running(client: Parameters<typeof followPod>[0], name: string): Promise<Pod> {
+  const pod = await followPod(client, { namespace, name })
+  return await pod.until(({ status }) => status?.phase === 'Running', 'to run')
+}
+
+function container({ status }: Pod): object {
+  const [first] = status?.containerStatuses ?? []
+  return { id: first?.containerID, restarts: first?.restartCount }
+}
+
+function isChildOf(pid: number, parent: number | undefined): boolean {
+  return new RegExp(`^PPid:\\t${parent}$`, 'm').test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+}
+
+/** One on this machine that cannot run the sources itself. */
+function oldNode(): string | undefined {
+  const candidates = (process.env.PATH ?? '')
+    .split(':')
+    .map((folder) => join(folder, 'node'))
+    .filter(existsSync)
+  return candidates.find((file) => {
+    const major = Number(/^v(\d+)/.exec(execFileSync(file, ['--version'], { encoding: 'utf8' }))?.[1])
+    return major < 26 && major >= 20
+  })
+}

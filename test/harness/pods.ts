@@ -1,0 +1,78 @@
+import { get } from 'node:https'
+import { text } from 'node:stream/consumers'
+import type { EnvVar, Pod, PodSpec, PreStopHandler, Probe, WatchEvent } from '../../shared/api/types.ts'
+import type { Client, ObjectRef } from '../../shared/client/client.ts'
+import { pods } from '../../shared/client/resources.ts'
+import type { TestCluster } from './cluster.ts'
+import { until } from './until.ts'
+
+export interface PodOptions {
+  name: string
+  command: string[]
+  image?: string
+  env?: EnvVar[]
+  preStop?: PreStopHandler
+  readinessProbe?: Probe
+  spec?: Partial<PodSpec>
+}
+
+/** A pod of one container, `main`. */
+export function podOf({ name, command, image = 'busybox:1.37', env, preStop, readinessProbe, spec }: PodOptions): Pod {
+  const lifecycle = preStop && { preStop }
+  return {
+    metadata: { name },
+    spec: { containers: [{ name: 'main', image, command, env, lifecycle, readinessProbe }], ...spec },
+  }
+}
+
+/** Runs until told to stop, then ends with 0. */
+export const politeScript = 'trap "exit 0" TERM; while :; do sleep 0.05; done'
+/** Ends only by SIGKILL. */
+export const deafScript = 'trap "" TERM; while :; do sleep 0.05; done'
+
+export interface FollowedPod {
+  /** All events so far. */
+  events: WatchEvent<Pod>[]
+  until(condition: (pod: Pod) => boolean, what: string): Promise<Pod>
+  /** Resolves to all events when the last of them is DELETED. */
+  untilDeleted(): Promise<WatchEvent<Pod>[]>
+}
+
+/** Watches an existing pod; resolves when the watch has shown it. */
+export async function followPod(client: Client, { namespace, name }: Required<ObjectRef>): Promise<FollowedPod> {
+  const events: WatchEvent<Pod>[] = []
+  const last = (): WatchEvent<Pod> | undefined => events.at(-1)
+  void collect()
+  await until(last, { what: `the first event of pod ${name}` })
+  return {
+    events,
+    async until(condition, what) {
+      const event = await until(() => events.find(({ object }) => condition(object)), { what: `pod ${name} ${what}` })
+      return event.object
+    },
+    async untilDeleted() {
+      await until(() => last()?.type === 'DELETED', { what: `pod ${name} to be deleted`, timeoutMs: 60_000 })
+      return events
+    },
+  }
+
+  async function collect(): Promise<void> {
+    const fieldSelector = `metadata.name=${name}`
+    for await (const event of client.watch<Pod>(pods, { namespace, fieldSelector })) {
+      events.push(event)
+      if (event.type === 'DELETED') return
+    }
+  }
+}
+
+export function isReady({ status }: Pod): boolean {
+  return status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false
+}
+
+/** `/api/v1/namespaces/default/pods/web/log?…` and the like: the answer's text. */
+export function getText({ access }: Pick<TestCluster, 'access'>, path: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const { server, ca, cert, key } = access
+    get(server + path, { ca, cert, key }, (response) => text(response).then(resolve, reject)).on('error', reject)
+  })
+}
