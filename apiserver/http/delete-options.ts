@@ -8,7 +8,9 @@ import type { FieldErrors } from '../validation/field-errors.ts'
 import { scanJson } from '../validation/json-scanner.ts'
 import { integer } from './list-options.ts'
 import { booleanParameter, type Query } from './request-info.ts'
+import { mediaType, unknownMediaType } from './request-object.ts'
 import { validateDryRun } from './write-options.ts'
+import { parseYaml } from './yaml-body.ts'
 
 const schema = 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions'
 const typeMeta =
@@ -71,9 +73,22 @@ function fromBody(body: unknown): DeleteOptions {
   }
 }
 
-/** Undefined for an empty body. */
-export function parseDeleteBody(text: string): unknown {
-  if (text === '') return undefined
+/** What a parser made of the body; undefined for an empty one. */
+export async function parseDeleteBody(bytes: Buffer, contentType: string | undefined): Promise<unknown> {
+  if (bytes.length === 0) return undefined
+  switch (mediaType(contentType)) {
+    case 'application/json':
+      return parseJson(bytes.toString('utf8'))
+    case 'application/yaml':
+      return (await parseYaml(bytes.toString('utf8'))).value
+    case 'application/vnd.kubernetes.protobuf':
+      return (await import('../protobuf/decode.ts')).decodeProtobuf(bytes)
+    default:
+      throw unknownMediaType()
+  }
+}
+
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

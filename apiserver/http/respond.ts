@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { constants, createGzip } from 'node:zlib'
-import { dump } from 'js-yaml'
 import type { StatusError } from '../../shared/api/status-error.ts'
 import type { Negotiated } from './negotiation.ts'
 import type { Warnings } from './warnings.ts'
@@ -26,18 +25,34 @@ export function sendJson(
   { status, json, headers }: Answer,
   { encoding }: Negotiated = { encoding: 'json' },
 ): void {
-  const text = encoding === 'yaml' ? dump(JSON.parse(json), { lineWidth: -1 }) : present(request, json)
   const all = baseHeaders()
   all['content-type'] = encoding === 'yaml' ? 'application/yaml' : 'application/json'
   if (headers) Object.assign(all, headers)
   const warning = warnings?.header()
-  if (warning) all.warning = warning
+  if (warning) Object.assign(all, { warning })
+  if (encoding === 'yaml') {
+    void toYaml(json).then((text) => send({ request, response }, { status, text, headers: all }))
+  } else {
+    send({ request, response }, { status, text: present(request, json), headers: all })
+  }
+}
+
+interface Text {
+  status: number
+  text: string
+  headers: OutgoingHttpHeaders
+}
+
+function send(
+  { request, response }: { request: IncomingMessage; response: ServerResponse },
+  { status, text, headers }: Text,
+): void {
   if (text.length >= gzipThreshold && acceptsGzip(request)) {
-    sendCompressed(response, { status, text, headers: all })
+    sendCompressed(response, { status, text, headers })
     return
   }
-  all['content-length'] = Buffer.byteLength(text)
-  response.writeHead(status, all)
+  headers['content-length'] = Buffer.byteLength(text)
+  response.writeHead(status, headers)
   response.end(request.method === 'HEAD' ? undefined : text)
 }
 
@@ -46,14 +61,17 @@ export const acceptsGzip = ({ headers }: IncomingMessage): boolean =>
 
 export const gzipOptions = { level: constants.Z_BEST_SPEED }
 
-function sendCompressed(
-  response: ServerResponse,
-  { status, text, headers }: { status: number; text: string; headers: OutgoingHttpHeaders },
-): void {
+function sendCompressed(response: ServerResponse, { status, text, headers }: Text): void {
   response.writeHead(status, { ...headers, 'content-encoding': 'gzip', vary: 'Accept-Encoding' })
   const gzip = createGzip(gzipOptions)
   gzip.pipe(response)
   gzip.end(text)
+}
+
+/** The parser is loaded by the few who want YAML. */
+async function toYaml(json: string): Promise<string> {
+  const { dump } = await import('js-yaml')
+  return dump(JSON.parse(json), { lineWidth: -1 })
 }
 
 const prettyAgents = /^(curl|Wget|Mozilla\/5\.0)/

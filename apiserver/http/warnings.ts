@@ -16,12 +16,12 @@ export class Warnings {
   /** Undefined when there is none. */
   header(): string[] | undefined {
     if (this.#texts.length === 0) return undefined
-    return this.#texts.map((text) => `299 - "${escape(text)}"`)
+    return this.#texts.map((text) => `299 - "${quote(text)}"`)
   }
 }
 
 /** As Go's http header quoting: printable ASCII stays, the rest must not break the header. */
-const escape = (text: string): string =>
+const quote = (text: string): string =>
   text
     .replace(/[\\"]/g, '\\$&')
     .replace(/[\r\n\t]/g, ' ')

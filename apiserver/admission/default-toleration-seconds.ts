@@ -1,0 +1,26 @@
+import type { Pod } from '../../shared/api/types.ts'
+import type { AdmissionPlugin } from './admission-plugin.ts'
+
+const keys = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']
+const tolerationSeconds = 300
+
+/** A pod outlives five minutes of trouble with its node, unless it says otherwise. */
+export const defaultTolerationSeconds: AdmissionPlugin = {
+  admit({ operation, definition, subresource, object }) {
+    if (operation === 'DELETE' || definition.group !== '' || definition.plural !== 'pods' || subresource) return
+    const { spec } = object as unknown as Pod
+    const tolerations = spec.tolerations ?? []
+    const missing = keys.filter(
+      (key) =>
+        !tolerations.some(
+          (toleration) =>
+            (toleration.key === key || !toleration.key) && (toleration.effect === 'NoExecute' || !toleration.effect),
+        ),
+    )
+    if (missing.length === 0) return
+    spec.tolerations = [
+      ...tolerations,
+      ...missing.map((key) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds })),
+    ]
+  },
+}

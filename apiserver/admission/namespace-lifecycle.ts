@@ -1,0 +1,34 @@
+import { forbidden, notFound } from '../../shared/api/status-errors.ts'
+import type { AdmissionPlugin, Lookup } from './admission-plugin.ts'
+
+const namespaces = { group: '', plural: 'namespaces' }
+const immortal = new Set(['default', 'kube-system', 'kube-public'])
+
+/** Nothing is created where there is no namespace, or none for long; some namespaces stay. */
+export function namespaceLifecycle(lookup: Lookup): AdmissionPlugin {
+  return {
+    admit({ operation, definition, namespace, name, object }) {
+      if (operation === 'DELETE' && definition.group === '' && definition.plural === 'namespaces') {
+        if (immortal.has(name)) throw forbidden(namespaces, name, 'this namespace may not be deleted')
+      }
+      if (operation !== 'CREATE' || namespace === undefined) return
+      const found = lookup(namespaces, undefined, namespace)
+      if (!found) throw notFound(namespaces, namespace)
+      if (!found.metadata.deletionTimestamp) return
+      throw forbidden(
+        definition,
+        object?.metadata.name ?? '',
+        `unable to create new content in namespace ${namespace} because it is being terminated`,
+        {
+          causes: [
+            {
+              reason: 'NamespaceTerminating',
+              message: `namespace ${namespace} is being terminated`,
+              field: 'metadata.namespace',
+            },
+          ],
+        },
+      )
+    },
+  }
+}

@@ -1,0 +1,62 @@
+import { forbidden } from '../../shared/api/status-errors.ts'
+import type { Pod, PodSpec, ServiceAccount } from '../../shared/api/types.ts'
+import { generateName } from '../registry/generate-name.ts'
+import type { AdmissionPlugin, Lookup } from './admission-plugin.ts'
+
+const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount'
+const mirrorAnnotation = 'kubernetes.io/config.mirror'
+
+/** Every pod runs under an account of its namespace, with a token to prove it. */
+export function serviceAccount(lookup: Lookup, random: () => number): AdmissionPlugin {
+  return {
+    admit({ operation, definition, subresource, namespace, object }) {
+      if (operation !== 'CREATE' || definition.group !== '' || definition.plural !== 'pods' || subresource) return
+      const { metadata, spec } = object as unknown as Pod
+      if (metadata.annotations?.[mirrorAnnotation] !== undefined) return
+      spec.serviceAccountName ||= 'default'
+      spec.serviceAccount = spec.serviceAccountName
+      const accounts = { group: '', plural: 'serviceaccounts' }
+      const account = lookup(accounts, namespace, spec.serviceAccountName) as unknown as ServiceAccount | undefined
+      if (!account) {
+        throw forbidden(
+          definition,
+          metadata.name ?? '',
+          `error looking up service account ${namespace}/${spec.serviceAccountName}: serviceaccount ${JSON.stringify(spec.serviceAccountName)} not found`,
+        )
+      }
+      if ((spec.imagePullSecrets ?? []).length === 0 && account.imagePullSecrets) {
+        spec.imagePullSecrets = account.imagePullSecrets.map((secret) => ({ ...secret }))
+      }
+      if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true) mountToken(spec, random)
+    },
+  }
+}
+
+function mountToken(spec: PodSpec, random: () => number): void {
+  const containers = [...(spec.initContainers ?? []), ...spec.containers].filter(
+    ({ volumeMounts }) => !volumeMounts?.some((mount) => mount.mountPath === mountPath),
+  )
+  if (containers.length === 0) return
+  const known = spec.volumes?.find(({ name }) => name.startsWith('kube-api-access-'))
+  const name = known?.name ?? generateName('kube-api-access-', random)
+  for (const container of containers) {
+    container.volumeMounts = [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath }]
+  }
+  if (!known) spec.volumes = [...(spec.volumes ?? []), tokenVolume(name)]
+}
+
+const tokenVolume = (name: string): NonNullable<PodSpec['volumes']>[number] => ({
+  name,
+  projected: {
+    sources: [
+      { serviceAccountToken: { expirationSeconds: 3607, path: 'token' } },
+      { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+      {
+        downwardAPI: {
+          items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
+        },
+      },
+    ],
+    defaultMode: 420,
+  },
+})

@@ -1,0 +1,27 @@
+import type { Clock } from '../shared/clock/clock.ts'
+import type { Logger } from '../shared/log/log.ts'
+import type { KubeletCredentials } from './http/kubelet-proxy.ts'
+
+/** Everything a server is told; plain data but for the clock and the log. */
+export interface ApiServerConfig {
+  host: string
+  /** 0 takes a free one. */
+  port: number
+  tls: TlsConfig
+  /** What the server shows to kubelets, and whom it believes to be one. */
+  kubeletClient: KubeletCredentials
+  /** Range of cluster IPs, e.g. 10.96.0.0/16. */
+  serviceCidr: string
+  featureGates: Readonly<Record<string, boolean>>
+  clock: Clock
+  log: Logger
+  /** How long a client may take to send its request. Default: one minute. */
+  requestTimeoutMs?: number
+}
+
+export interface TlsConfig {
+  cert: string
+  key: string
+  /** Who signs client certificates. */
+  clientCa: string
+}

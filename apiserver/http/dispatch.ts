@@ -1,0 +1,93 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerHttp2Stream } from 'node:http2'
+import type { Socket } from 'node:net'
+import { StatusError } from '../../shared/api/status-error.ts'
+import { internalError } from '../../shared/api/status-errors.ts'
+import { authenticate, authorize } from '../auth/chain.ts'
+import type { Attributes, Authenticator, Authorizer, User } from '../auth/types.ts'
+import type { ApiContext } from './api-context.ts'
+import { Exchange } from './exchange.ts'
+import type { PathRoutes } from './path-routes.ts'
+import { booleanParameter, parseRequestInfo, type RequestInfo } from './request-info.ts'
+import { serveResource } from './resource-routes.ts'
+import { sendStatusError } from './respond.ts'
+
+export interface DispatchOptions {
+  api: ApiContext
+  authenticators: readonly Authenticator[]
+  authorizers: readonly Authorizer[]
+  /** What is no resource. */
+  paths: PathRoutes
+}
+
+export type Dispatch = (request: IncomingMessage, response: ServerResponse, url: string) => void
+
+/** From a request to its handler: who asks, may they, what for. Nothing thrown on the way gets past it. */
+export function createDispatch({ api, authenticators, authorizers, paths }: DispatchOptions): Dispatch {
+  const serve = async (request: IncomingMessage, response: ServerResponse, url: string): Promise<void> => {
+    const info = parseRequestInfo(request.method ?? 'GET', url)
+    const user = authenticate(authenticators, { headers: request.headers, socket: socketOf(request) })
+    const refused = authorize(authorizers, attributesOf(info, user))
+    if (refused) await refused
+    const exchange = new Exchange(request, response, info, user)
+    try {
+      await (info.target ? serveResource(api, exchange, info.target) : paths.serve(exchange))
+    } catch (error) {
+      // Warnings belong to a refusal as well.
+      if (error instanceof StatusError && !response.headersSent) sendStatusError(exchange, error)
+      else throw error
+    }
+  }
+  return (request, response, url) => {
+    request.on('error', ignore)
+    response.on('error', ignore)
+    serve(request, response, url).catch((error: unknown) => fail({ api, request, response }, error))
+  }
+}
+
+/** A connection that breaks is the client's affair; whoever waits for it hears of it by `close`. */
+const ignore = (): void => {}
+
+function fail(
+  { api, request, response }: { api: ApiContext; request: IncomingMessage; response: ServerResponse },
+  error: unknown,
+): void {
+  const known = error instanceof StatusError
+  if (!known) api.log.error({ err: error, method: request.method, url: request.url }, 'request failed')
+  if (response.headersSent) response.destroy()
+  else sendStatusError({ request, response }, known ? error : internalError((error as Error).message))
+}
+
+/** Of HTTP/2, the session's socket: the same object for all its streams. */
+function socketOf(request: IncomingMessage): Socket {
+  const { stream } = request as unknown as { stream?: ServerHttp2Stream }
+  return stream?.session?.socket ?? request.socket
+}
+
+const verbs: Record<string, string> = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' }
+
+function attributesOf({ method, path, query, target }: RequestInfo, user: User): Attributes {
+  if (!target) return { user, verb: method.toLowerCase(), path }
+  const { group, resource, subresource, namespace, name } = target
+  const fieldSelector = query.get('fieldSelector') ?? undefined
+  return {
+    user,
+    path,
+    verb: verbOf({ method, query, target }),
+    resource: { group, resource, subresource, namespace, name, fieldSelector },
+  }
+}
+
+function verbOf({
+  method,
+  query,
+  target,
+}: Pick<RequestInfo, 'method' | 'query'> & { target: NonNullable<RequestInfo['target']> }): string {
+  if (method === 'GET' || method === 'HEAD') {
+    if (target.watchPrefix) return 'watch'
+    if (target.name !== undefined) return 'get'
+    return booleanParameter(query, 'watch') ? 'watch' : 'list'
+  }
+  if (method === 'DELETE' && target.name === undefined) return 'deletecollection'
+  return verbs[method] ?? method.toLowerCase()
+}

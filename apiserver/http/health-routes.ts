@@ -1,0 +1,44 @@
+import type { PathRoute } from './path-routes.ts'
+import { sendText } from './respond.ts'
+
+/** Undefined while all is well, else why not. */
+export type HealthCheck = () => string | undefined
+
+export type HealthChecks = Readonly<Record<string, HealthCheck>>
+
+/** /healthz, /livez or /readyz, each check under a path of its own. */
+export function healthRoute(name: 'healthz' | 'livez' | 'readyz', checks: HealthChecks): PathRoute {
+  return {
+    first: name,
+    handle(exchange, parts) {
+      const check = parts.slice(1).join('/')
+      if (check !== '') {
+        const single = Object.hasOwn(checks, check) ? checks[check] : undefined
+        if (!single) return false
+        const failed = single() !== undefined
+        sendText(exchange, failed ? 500 : 200, failed ? `internal server error: ${single()}\n` : 'ok')
+        return true
+      }
+      const { query } = exchange.info
+      const excluded = new Set(query.getAll('exclude'))
+      const lines: string[] = []
+      let failed = false
+      for (const [title, run] of Object.entries(checks)) {
+        if (excluded.delete(title)) lines.push(`[+]${title} excluded: ok`)
+        else if (run() === undefined) lines.push(`[+]${title} ok`)
+        else {
+          failed = true
+          lines.push(`[-]${title} failed: reason withheld`)
+        }
+      }
+      if (excluded.size > 0) {
+        const shown = [...excluded].map((title) => JSON.stringify(title)).join(',')
+        lines.push(`warn: some health checks cannot be excluded: no matches for ${shown}`)
+      }
+      const text = `${lines.join('\n')}\n${name} check ${failed ? 'failed' : 'passed'}\n`
+      if (failed) sendText(exchange, 500, text)
+      else sendText(exchange, 200, query.has('verbose') ? text : 'ok')
+      return true
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http'
+import type { Http2Session, SecureServerOptions } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import fastify from 'fastify'
+import type { ApiServerConfig } from '../config.ts'
+import type { Dispatch } from './dispatch.ts'
+
+export interface Listener {
+  port: number
+  /** Resolves when no connection is left. */
+  close(): Promise<void>
+}
+
+const requestTimeoutMs = 60_000
+
+/** Many watches share one connection, and many of them come and go at once: neither is an attack here. */
+const http2Options: SecureServerOptions = {
+  maxSessionMemory: 1000,
+  streamResetBurst: 100_000,
+  streamResetRate: 10_000,
+  settings: { maxConcurrentStreams: 100_000 },
+}
+
+/** HTTP/2 and HTTP/1.1 over TLS on one port. Kubernetes' URLs have a grammar of their own, so there is but one route. */
+export async function listen(config: ApiServerConfig, dispatch: Dispatch): Promise<Listener> {
+  const { host, port, tls, requestTimeoutMs: requestTimeout = requestTimeoutMs } = config
+  const app = fastify({
+    http2: true,
+    https: {
+      ...http2Options,
+      allowHTTP1: true,
+      cert: tls.cert,
+      key: tls.key,
+      ca: tls.clientCa,
+      requestCert: true,
+      // Strangers learn with a 401 that they are strangers.
+      rejectUnauthorized: false,
+    },
+    requestTimeout,
+    rewriteUrl: () => '/',
+    exposeHeadRoutes: false,
+  })
+  // Bodies are read by those who want them.
+  for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
+  app.route({
+    method: METHODS,
+    url: '/',
+    handler(request, reply) {
+      reply.hijack()
+      dispatch(request.raw as unknown as IncomingMessage, reply.raw as unknown as ServerResponse, request.originalUrl)
+    },
+  })
+  const sessions = new Set<Http2Session>()
+  app.server.on('session', (session) => {
+    sessions.add(session)
+    session.on('error', () => session.destroy())
+    session.on('close', () => sessions.delete(session))
+  })
+  await app.listen({ host, port })
+  return {
+    port: (app.server.address() as AddressInfo).port,
+    async close() {
+      const closed = app.close()
+      for (const session of sessions) session.destroy()
+      await closed
+    },
+  }
+}

@@ -1,0 +1,96 @@
+import { badRequest, unsupportedMediaType } from '../../shared/api/status-errors.ts'
+import type { KubeObject } from '../../shared/api/types.ts'
+import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import { assertObjectBody, decodeBody, type FieldValidation, parseJsonBody } from '../validation/request-body.ts'
+import { parseYaml, YamlError } from './yaml-body.ts'
+
+/** A body that has arrived, before anybody looked into it. */
+export interface RawBody {
+  bytes: Buffer
+  contentType: string | undefined
+}
+
+const accepted = 'application/json, application/yaml, application/vnd.kubernetes.protobuf'
+
+export const unknownMediaType = () =>
+  unsupportedMediaType(`the body of the request was in an unknown format - accepted media types include: ${accepted}`)
+
+/** `application/json; charset=utf-8` → `application/json`. */
+export function mediaType(contentType: string | undefined): string {
+  if (contentType === undefined || contentType === '' || contentType === 'application/json') return 'application/json'
+  const end = contentType.indexOf(';')
+  return (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase()
+}
+
+/** Reads the object of a create or update; what Warn tells goes to `warn`. */
+export async function readObject(
+  definition: ResourceDefinition,
+  { bytes, contentType }: RawBody,
+  { fieldValidation, warn }: { fieldValidation: FieldValidation; warn(text: string): void },
+): Promise<KubeObject> {
+  const { body, text, strictErrors } = await readBodyAs(
+    { bytes, contentType },
+    { kind: definition.kind, fieldValidation },
+  )
+  const decoded = decodeBody(definition, body, { fieldValidation, text, strictErrors })
+  for (const error of decoded.strictErrors) warn(error)
+  return decoded.object
+}
+
+export interface ParsedBody {
+  body: Record<string, unknown>
+  /** The JSON text, in which duplicate fields can be found. */
+  text?: string
+  strictErrors?: string[]
+}
+
+/** The body as plain data; `kind` is what error messages call it. */
+export async function readBodyAs(
+  { bytes, contentType }: RawBody,
+  { kind, fieldValidation }: { kind: string; fieldValidation: FieldValidation },
+): Promise<ParsedBody> {
+  switch (mediaType(contentType)) {
+    case 'application/json': {
+      const text = bytes.toString('utf8')
+      return { body: assertObjectBody(parseJsonBody(text, kind), text, kind), text }
+    }
+    case 'application/yaml': {
+      const text = bytes.toString('utf8')
+      const { value, duplicates } = await readYaml(text, kind)
+      const strictErrors = fieldValidation === 'Ignore' ? [] : duplicates
+      return { body: assertObjectBody(value, text, kind), strictErrors }
+    }
+    case 'application/vnd.kubernetes.protobuf':
+      return { body: await readProtobuf(bytes, kind) }
+    default:
+      throw unknownMediaType()
+  }
+}
+
+async function readYaml(text: string, kind: string): Promise<{ value: unknown; duplicates: string[] }> {
+  try {
+    return await parseYaml(text)
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error
+    throw unrecognized(kind, error.message, Buffer.from(text))
+  }
+}
+
+async function readProtobuf(bytes: Buffer, kind: string): Promise<Record<string, unknown>> {
+  const { decodeProtobuf, ProtobufError } = await import('../protobuf/decode.ts')
+  try {
+    return decodeProtobuf(bytes) as Record<string, unknown>
+  } catch (error) {
+    if (!(error instanceof ProtobufError)) throw error
+    throw unrecognized(kind, error.message, bytes)
+  }
+}
+
+const shownBytes = 30
+
+function unrecognized(kind: string, why: string, bytes: Buffer) {
+  const beginning = bytes.subarray(0, shownBytes)
+  const text = beginning.toString(beginning[0] === 0x7b ? 'utf8' : 'hex')
+  const shown = `${text === '' ? '<empty>' : text}${bytes.length > shownBytes ? ' ...' : ''}`
+  return badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${shown})`)
+}

@@ -1,0 +1,66 @@
+import { methodNotAllowed, resourceNotFound } from '../../shared/api/status-errors.ts'
+import type { ResourceDefinition, Verb } from '../registry/resource-definition.ts'
+import type { ApiContext } from './api-context.ts'
+import type { Exchange, ResourceExchange } from './exchange.ts'
+import { booleanParameter, type ResourceTarget } from './request-info.ts'
+import { sendText } from './respond.ts'
+import { findSubresource } from './subresource-routes.ts'
+import { create } from './verbs/create.ts'
+import { deleteVerb } from './verbs/delete.ts'
+import { deletecollection } from './verbs/deletecollection.ts'
+import { get } from './verbs/get.ts'
+import { list } from './verbs/list.ts'
+import { patch } from './verbs/patch.ts'
+import { update } from './verbs/update.ts'
+import { watch } from './verbs/watch.ts'
+
+export type Handler = (api: ApiContext, exchange: ResourceExchange) => void | Promise<void>
+
+const handlers: Record<Verb, Handler> = {
+  create,
+  delete: deleteVerb,
+  deletecollection,
+  get,
+  list,
+  patch,
+  update,
+  watch,
+}
+
+const objectVerbs: Record<string, Verb> = { GET: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete' }
+const collectionVerbs: Record<string, Verb> = { GET: 'list', POST: 'create', DELETE: 'deletecollection' }
+
+/** Finds the handler of a request on a resource, or refuses as a real server's router does. */
+export async function serveResource(api: ApiContext, exchange: Exchange, target: ResourceTarget): Promise<void> {
+  const definition = api.catalog.find(target.group, target.version, target.resource)
+  if (!definition) {
+    if (target.group !== '' && !api.catalog.hasGroup(target.group)) {
+      return sendText(exchange, 404, '404 page not found\n')
+    }
+    throw resourceNotFound()
+  }
+  checkShape(definition, target)
+  const handler = target.subresource
+    ? findSubresource(definition, target, exchange.info.method)
+    : handlers[verbOf(definition, exchange, target)]
+  await handler(api, { exchange, definition, target })
+}
+
+function checkShape({ namespaced }: ResourceDefinition, { namespace, name, rest, watchPrefix }: ResourceTarget): void {
+  const wrongScope = namespaced
+    ? name !== undefined && namespace === undefined && !watchPrefix
+    : namespace !== undefined
+  if (wrongScope || name?.includes('/') || rest.length > 0) throw resourceNotFound()
+}
+
+function verbOf(definition: ResourceDefinition, { info }: Exchange, target: ResourceTarget): Verb {
+  const { method, query } = info
+  const single = target.name !== undefined && !target.watchPrefix
+  let verb = (single ? objectVerbs : collectionVerbs)[method]
+  if (verb === 'list' && (target.watchPrefix || booleanParameter(query, 'watch'))) verb = 'watch'
+  const served = verb !== undefined && (definition.verbs?.includes(verb) ?? true)
+  // The collection of all namespaces can only be read.
+  const everywhere = definition.namespaced && target.namespace === undefined && method !== 'GET'
+  if (!served || everywhere) throw methodNotAllowed()
+  return verb!
+}

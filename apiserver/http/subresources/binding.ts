@@ -1,0 +1,88 @@
+import { badRequest, conflict, plainError } from '../../../shared/api/status-errors.ts'
+import type { Binding, Pod, PodCondition } from '../../../shared/api/types.ts'
+import { toTime } from '../../../shared/clock/timestamp.ts'
+import type { Registry } from '../../registry/registry.ts'
+import type { ResourceDefinition } from '../../registry/resource-definition.ts'
+import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
+import { decodeBody } from '../../validation/request-body.ts'
+import type { ApiContext } from '../api-context.ts'
+import { readBody } from '../body.ts'
+import type { ResourceExchange } from '../exchange.ts'
+import { negotiate } from '../negotiation.ts'
+import { readBodyAs } from '../request-object.ts'
+import { sendJson } from '../respond.ts'
+import { parseWriteOptions } from '../write-options.ts'
+
+const binding = { group: '', version: 'v1', kind: 'Binding', schema: 'io.k8s.api.core.v1.Binding' }
+
+export async function bindPod(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
+  const { request, user } = exchange
+  const { encoding } = negotiate(request.headers.accept, false)
+  const options = parseWriteOptions(exchange, 'CreateOptions')
+  const raw = { bytes: await readBody(request), contentType: request.headers['content-type'] }
+  const { body, text, strictErrors } = await readBodyAs(raw, { kind: binding.kind, ...options })
+  const { object } = decodeBody(binding, body, { fieldValidation: options.fieldValidation, text, strictErrors })
+  const { namespace, name = '' } = target
+  const scope = { definition, namespace, name, user }
+  await bind(api.registry, scope, object as unknown as Binding, options)
+  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
+  sendJson(exchange, { status: 201, json: JSON.stringify(status) }, { encoding })
+}
+
+/** Assigns a pod to a node: nodeName and the PodScheduled condition in one write. */
+export async function bind(
+  registry: Registry,
+  scope: ObjectScope,
+  { metadata, target }: Binding,
+  options: WriteOptions,
+): Promise<void> {
+  checkTarget(scope, { metadata, target })
+  await registry.update(
+    { ...scope, subresource: 'binding' },
+    {
+      uidIsPrecondition: false,
+      createAbsent: 'never',
+      transform(current) {
+        const pod = current as unknown as Pod
+        checkPod(scope.definition, pod, metadata.uid)
+        pod.spec.nodeName = target.name
+        if (metadata.annotations) pod.metadata.annotations = { ...pod.metadata.annotations, ...metadata.annotations }
+        if (metadata.labels) pod.metadata.labels = { ...pod.metadata.labels, ...metadata.labels }
+        setScheduled(pod, toTime(registry.clock.now()))
+        return current!
+      },
+    },
+    options,
+  )
+}
+
+function checkTarget({ namespace, name }: ObjectScope, { metadata, target }: Binding): void {
+  if (metadata.name && metadata.name !== name) throw badRequest('name in URL does not match name in Binding object')
+  if (metadata.namespace && metadata.namespace !== namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
+  }
+  // A real server answers these two mistakes with a plain 500.
+  if (target.kind && target.kind !== 'Node') {
+    throw plainError(
+      `target.kind: Unsupported value: ${JSON.stringify(target.kind)}: supported values: "Node", "<empty>"`,
+    )
+  }
+  if (!target.name) throw plainError('target.name: Required value')
+}
+
+function checkPod(definition: ResourceDefinition, { metadata, spec }: Pod, uid: string | undefined): void {
+  const name = metadata.name ?? ''
+  const refused = (why: string) => conflict({ group: '', plural: `${definition.plural}/binding` }, name, why)
+  if (uid && uid !== metadata.uid) {
+    throw refused(`Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`)
+  }
+  if (metadata.deletionTimestamp) throw refused(`pod ${name} is being deleted, cannot be assigned to a host`)
+  if (spec.nodeName) throw refused(`pod ${name} is already assigned to node ${JSON.stringify(spec.nodeName)}`)
+  if ((spec.schedulingGates ?? []).length > 0) throw refused(`pod ${name} has non-empty .spec.schedulingGates`)
+}
+
+function setScheduled(pod: Pod, now: string): void {
+  const scheduled = { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: now }
+  const conditions = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'PodScheduled')
+  pod.status = { ...pod.status, conditions: [...conditions, scheduled as unknown as PodCondition] }
+}

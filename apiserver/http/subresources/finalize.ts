@@ -1,0 +1,5 @@
+import type { Handler } from '../resource-routes.ts'
+import { update } from '../verbs/update.ts'
+
+/** Replaces spec.finalizers; the kind's strategy knows what that means. */
+export const finalizeNamespace: Handler = update

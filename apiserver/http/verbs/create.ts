@@ -1,0 +1,21 @@
+import type { ApiContext } from '../api-context.ts'
+import { readBody } from '../body.ts'
+import type { ResourceExchange } from '../exchange.ts'
+import { negotiate } from '../negotiation.ts'
+import { encodeForClient } from '../object-encoder.ts'
+import { readObject } from '../request-object.ts'
+import { sendJson } from '../respond.ts'
+import { parseWriteOptions } from '../write-options.ts'
+
+export async function create(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
+  const { request, info, user } = exchange
+  const negotiated = negotiate(request.headers.accept, false)
+  const options = parseWriteOptions(exchange, 'CreateOptions')
+  const bytes = await readBody(request)
+  const object = await readObject(definition, { bytes, contentType: request.headers['content-type'] }, options)
+  const scope = { definition, namespace: target.namespace, user }
+  definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
+  const stored = await api.registry.create(scope, object, options)
+  const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
+  sendJson(exchange, { status: 201, json }, negotiated)
+}

@@ -1,0 +1,40 @@
+import type { DeleteOptions } from '../../../shared/api/types.ts'
+import type { WriteOptions } from '../../registry/write-context.ts'
+import type { ApiContext } from '../api-context.ts'
+import { readBody } from '../body.ts'
+import { parseDeleteBody, parseDeleteOptions } from '../delete-options.ts'
+import type { Exchange, ResourceExchange } from '../exchange.ts'
+import { negotiate } from '../negotiation.ts'
+import { encodeForClient } from '../object-encoder.ts'
+import { sendJson } from '../respond.ts'
+
+export async function deleteVerb(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
+  const { request, info, user } = exchange
+  const negotiated = negotiate(request.headers.accept, false)
+  const { deleteOptions, options } = await readDeleteOptions(api, exchange)
+  const { namespace, name = '' } = target
+  const { stored, removed } = await api.registry.delete({ definition, namespace, name, user }, deleteOptions, options)
+  if (removed && !definition.strategy.returnsDeletedObject) {
+    const { uid } = (JSON.parse(stored.value) as { metadata: { uid: string } }).metadata
+    const details = { name, ...(definition.group && { group: definition.group }), kind: definition.plural, uid }
+    const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details }
+    return sendJson(exchange, { status: 200, json: JSON.stringify(status) }, { encoding: negotiated.encoding })
+  }
+  const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
+  const accepted = !removed && deleteOptions.orphanDependents === false
+  sendJson(exchange, { status: accepted ? 202 : 200, json }, negotiated)
+}
+
+export async function readDeleteOptions(
+  api: ApiContext,
+  exchange: Exchange,
+): Promise<{ deleteOptions: DeleteOptions; options: WriteOptions }> {
+  const { request, info, warnings } = exchange
+  const bytes = await readBody(request)
+  const body = await parseDeleteBody(bytes, request.headers['content-type'])
+  const deleteOptions = parseDeleteOptions(body, info.query, api.registry.featureGates)
+  return {
+    deleteOptions,
+    options: { dryRun: (deleteOptions.dryRun ?? []).length > 0, fieldManager: '', warn: warnings.add },
+  }
+}

@@ -1,0 +1,33 @@
+import { isStatus } from '../../../shared/api/status-error.ts'
+import { keyPrefix } from '../../registry/keys.ts'
+import type { ApiContext } from '../api-context.ts'
+import type { ResourceExchange } from '../exchange.ts'
+import { parseListOptions } from '../list-options.ts'
+import { sendList } from '../list-stream.ts'
+import { negotiate } from '../negotiation.ts'
+import { readDeleteOptions } from './delete.ts'
+import { readPage } from './list.ts'
+
+/** Each object as if it were deleted alone; those that go meanwhile are no mistake. Answers what was selected. */
+export async function deletecollection(
+  api: ApiContext,
+  { exchange, definition, target }: ResourceExchange,
+): Promise<void> {
+  const { request, info, user } = exchange
+  const negotiated = negotiate(request.headers.accept, true)
+  const listOptions = parseListOptions(info.query, definition, false)
+  const { deleteOptions, options } = await readDeleteOptions(api, exchange)
+  const { namespace } = target
+  const page = await readPage(api, api.registry.cacheOf(definition), {
+    options: listOptions,
+    selection: { prefix: keyPrefix(definition, namespace), labels: listOptions.labels, fields: listOptions.fields },
+  })
+  for (const { namespace, name } of page.items) {
+    try {
+      await api.registry.delete({ definition, namespace: namespace || undefined, name, user }, deleteOptions, options)
+    } catch (error) {
+      if (!isStatus(error, 'NotFound')) throw error
+    }
+  }
+  return sendList(exchange, { definition, ...page, negotiated: { encoding: negotiated.encoding } })
+}

@@ -1,0 +1,110 @@
+import { badRequest, expired, notAcceptable } from '../../../shared/api/status-errors.ts'
+import { keyPrefix } from '../../registry/keys.ts'
+import { decodeStored } from '../../registry/stored-object.ts'
+import { CompactedError } from '../../storage/storage.ts'
+import type { CachedObject } from '../../watchcache/cached-object.ts'
+import { type Selection, selectsAll } from '../../watchcache/selection.ts'
+import type { CachedList, WatchCache } from '../../watchcache/watch-cache.ts'
+import type { ApiContext } from '../api-context.ts'
+import { decodeContinue, encodeContinue } from '../continue-token.ts'
+import type { ResourceExchange } from '../exchange.ts'
+import { type ListOptions, parseListOptions } from '../list-options.ts'
+import { type ListMetadata, sendList } from '../list-stream.ts'
+import { negotiate } from '../negotiation.ts'
+import { goType } from '../object-encoder.ts'
+import { partialObjectMetadata } from '../partial-object-metadata.ts'
+import { parseRevision, waitForRevision } from '../resource-version.ts'
+import { sendJson } from '../respond.ts'
+import { includeObject, tableOf } from '../table.ts'
+
+export async function list(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
+  const { request, info } = exchange
+  const negotiated = negotiate(request.headers.accept, true)
+  const options = parseListOptions(info.query, definition, false)
+  const page = await readPage(api, api.registry.cacheOf(definition), {
+    options,
+    selection: {
+      prefix: keyPrefix(definition, target.namespace),
+      labels: options.labels,
+      fields: options.fields,
+    },
+  })
+  const { transform } = negotiated
+  if (!transform) return sendList(exchange, { definition, ...page, negotiated })
+  if (transform.kind === 'PartialObjectMetadata') {
+    throw notAcceptable(
+      `you requested PartialObjectMetadata, but the requested object is a list (*${goType(definition)}List)`,
+    )
+  }
+  const objects = page.items.map(decodeStored)
+  const body =
+    transform.kind === 'Table'
+      ? tableOf(definition, objects, {
+          version: transform.version,
+          include: includeObject(info.query),
+          metadata: { ...page.metadata },
+          nowMs: api.clock.now(),
+        })
+      : {
+          kind: 'PartialObjectMetadataList',
+          apiVersion: `meta.k8s.io/${transform.version}`,
+          metadata: page.metadata,
+          items: objects.map((object) => partialObjectMetadata(object, transform.version)),
+        }
+  sendJson(exchange, { status: 200, json: JSON.stringify(body) }, negotiated)
+}
+
+export interface Page {
+  items: CachedObject[]
+  metadata: ListMetadata
+}
+
+/** What a list shows: which revision, from where, and how much of it. */
+export async function readPage(
+  api: ApiContext,
+  cache: WatchCache,
+  { options, selection }: { options: ListOptions; selection: Selection },
+): Promise<Page> {
+  if (options.continue !== '') return continued(cache, options, selection)
+  const { resourceVersion, resourceVersionMatch } = options
+  if (resourceVersion === '') return cut(cache.list(selection), options, selection)
+  const asked = parseRevision(resourceVersion, (why) => badRequest(`invalid resource version: resourceVersion: ${why}`))
+  if (asked === 0) return cut(cache.list(selection), { ...options, limit: 0 }, selection)
+  await waitForRevision(api, cache, asked)
+  const exact = resourceVersionMatch === 'Exact' || (resourceVersionMatch === '' && options.limit > 0)
+  if (!exact) return cut(cache.list(selection), options, selection)
+  try {
+    return cut(cache.list(selection, { revision: asked }), options, selection)
+  } catch (error) {
+    if (error instanceof CompactedError) throw expired('The resourceVersion for the provided list is too old.')
+    throw error
+  }
+}
+
+function continued(cache: WatchCache, options: ListOptions, selection: Selection): Page {
+  if (options.resourceVersion !== '' && options.resourceVersion !== '0') {
+    throw badRequest('specifying resource version is not allowed when using continue')
+  }
+  const { revision, start } = decodeContinue(options.continue)
+  const startAfter = selection.prefix + (start.endsWith('\0') ? start.slice(0, -1) : start)
+  const at = revision === -1 ? {} : { revision }
+  try {
+    return cut(cache.list(selection, { startAfter, ...at }), options, selection)
+  } catch (error) {
+    if (!(error instanceof CompactedError)) throw error
+    throw expired(
+      'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',
+      { continue: encodeContinue({ revision: -1, start }) },
+    )
+  }
+}
+
+function cut({ items, revision }: CachedList, { limit }: ListOptions, selection: Selection): Page {
+  const metadata: ListMetadata = { resourceVersion: String(revision) }
+  if (limit === 0 || items.length <= limit) return { items, metadata }
+  const shown = items.slice(0, limit)
+  const start = `${shown.at(-1)!.key.slice(selection.prefix.length)}\0`
+  metadata.continue = encodeContinue({ revision, start })
+  if (selectsAll(selection)) metadata.remainingItemCount = items.length - limit
+  return { items: shown, metadata }
+}

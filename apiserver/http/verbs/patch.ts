@@ -1,0 +1,85 @@
+import { StatusError } from '../../../shared/api/status-error.ts'
+import { badRequest } from '../../../shared/api/status-errors.ts'
+import type { KubeObject } from '../../../shared/api/types.ts'
+import type { ResourceDefinition } from '../../registry/resource-definition.ts'
+import { decodeBody } from '../../validation/request-body.ts'
+import type { ApiContext } from '../api-context.ts'
+import { readBody } from '../body.ts'
+import type { ResourceExchange } from '../exchange.ts'
+import { negotiate } from '../negotiation.ts'
+import { encodeForClient } from '../object-encoder.ts'
+import { type Patch, patchMediaType, readPatch } from '../patch-body.ts'
+import { sendJson } from '../respond.ts'
+import { type ParsedWriteOptions, parseWriteOptions } from '../write-options.ts'
+import { checkName } from './update.ts'
+
+export async function patch(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
+  const { request, info, user } = exchange
+  const negotiated = negotiate(request.headers.accept, false)
+  const type = patchMediaType(request.headers['content-type'])
+  if (type === 'application/apply-patch+yaml') throw badRequest('server-side apply is not served yet')
+  const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: false })
+  const text = (await readBody(request)).toString('utf8')
+  const { namespace, name = '', subresource } = target
+  const scope = { definition, namespace, name, subresource, user }
+  const { stored } = await api.registry.update(
+    scope,
+    {
+      uidIsPrecondition: false,
+      createAbsent: 'never',
+      transform(current) {
+        const read = readPatch(type, text, { schema: definition.schema, fieldValidation: options.fieldValidation })
+        const object = patched(definition, current!, read, options)
+        checkName(object.metadata.name, name)
+        definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
+        return object
+      },
+    },
+    options,
+  )
+  const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
+  sendJson(exchange, { status: 200, json }, negotiated)
+}
+
+/** The patch is applied to what a client would see, and the result is read like a body. */
+export function patched(
+  definition: ResourceDefinition,
+  current: KubeObject,
+  { apply, strictErrors }: Patch,
+  { fieldValidation, warn }: ParsedWriteOptions,
+): KubeObject {
+  const { group, version, kind } = definition
+  const document = apply({ kind, apiVersion: group ? `${group}/${version}` : version, ...current })
+  const shown = (): string => JSON.stringify(sorted(document))
+  try {
+    const decoded = decodeBody(definition, document as Record<string, unknown>, { fieldValidation: 'Warn' })
+    if (fieldValidation === 'Ignore') return decoded.object
+    const problems = [...strictErrors, ...decoded.strictErrors]
+    if (problems.length > 0 && fieldValidation === 'Strict') {
+      throw invalidPatch(shown(), `strict decoding error: ${problems.join(', ')}`)
+    }
+    for (const problem of problems) warn(problem)
+    return decoded.object
+  } catch (error) {
+    if (!(error instanceof StatusError) || error.code !== 400) throw error
+    throw invalidPatch(shown(), error.message.replace(/^\S+ in version "[^"]*" cannot be handled as a \S+: /, ''))
+  }
+}
+
+function invalidPatch(value: string, why: string): StatusError {
+  const message = `Invalid value: ${JSON.stringify(value)}: ${why}`
+  return new StatusError({
+    code: 422,
+    reason: 'Invalid',
+    message: ` "" is invalid: patch: ${message}`,
+    details: { causes: [{ reason: 'FieldValueInvalid', message, field: 'patch' }] },
+  })
+}
+
+/** Go prints maps in the order of their keys. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (value === null || typeof value !== 'object') return value
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(entries.map(([key, entry]) => [key, sorted(entry)]))
+}

@@ -1,0 +1,43 @@
+import { badRequest } from '../../../shared/api/status-errors.ts'
+import type { ApiContext } from '../api-context.ts'
+import { readBody } from '../body.ts'
+import type { ResourceExchange } from '../exchange.ts'
+import { negotiate } from '../negotiation.ts'
+import { encodeForClient } from '../object-encoder.ts'
+import { readObject } from '../request-object.ts'
+import { sendJson } from '../respond.ts'
+import { parseWriteOptions } from '../write-options.ts'
+
+export async function update(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
+  const { request, info, user } = exchange
+  const negotiated = negotiate(request.headers.accept, false)
+  const options = parseWriteOptions(exchange, 'UpdateOptions')
+  const bytes = await readBody(request)
+  const { namespace, name = '', subresource } = target
+  const scope = { definition, namespace, name, subresource, user }
+  const { stored, created } = await api.registry.update(
+    scope,
+    {
+      uidIsPrecondition: true,
+      createAbsent: 'if the kind allows it',
+      async transform() {
+        const object = await readObject(definition, { bytes, contentType: request.headers['content-type'] }, options)
+        checkName(object.metadata.name, name)
+        definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
+        return object
+      },
+    },
+    options,
+  )
+  const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
+  sendJson(exchange, { status: created ? 201 : 200, json }, negotiated)
+}
+
+export function checkName(inBody: string | undefined, inUrl: string): void {
+  if (!inBody) {
+    throw badRequest(`the name of the object (${inUrl} based on URL) was undeterminable: name must be provided`)
+  }
+  if (inBody !== inUrl) {
+    throw badRequest(`the name of the object (${inBody}) does not match the name on the URL (${inUrl})`)
+  }
+}

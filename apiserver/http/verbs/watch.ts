@@ -1,0 +1,67 @@
+import { plainError } from '../../../shared/api/status-errors.ts'
+import { keyPrefix } from '../../registry/keys.ts'
+import type { ResourceDefinition } from '../../registry/resource-definition.ts'
+import { Watch } from '../../watchcache/watch.ts'
+import type { WatchEncoder } from '../../watchcache/watch-sink.ts'
+import type { ApiContext } from '../api-context.ts'
+import type { Exchange, ResourceExchange } from '../exchange.ts'
+import { HttpWatchSink } from '../http-watch-sink.ts'
+import { type ListOptions, parseListOptions } from '../list-options.ts'
+import { negotiate } from '../negotiation.ts'
+import { parseRevision } from '../resource-version.ts'
+import { baseHeaders } from '../respond.ts'
+import { includeObject } from '../table.ts'
+import { objectEncoder, partialObjectEncoder, tableEncoder } from '../watch-encoder.ts'
+
+/** A watch without an end of its own gets one between half an hour and an hour, so that clients spread out. */
+const minTimeoutSeconds = 1800
+
+export async function watch(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
+  const { info, response } = exchange
+  const options = parseListOptions(info.query, definition, true)
+  const encoder = chooseEncoder(api, definition, exchange)
+  const after = startOf(options)
+  response.writeHead(200, { ...baseHeaders(), 'content-type': 'application/json' })
+  response.flushHeaders()
+  const sink = new HttpWatchSink(response)
+  const fields = target.name ? [{ field: 'metadata.name', equal: true, value: target.name }] : options.fields
+  const watch = new Watch(api.registry.cacheOf(definition), sink, {
+    selection: { prefix: keyPrefix(definition, target.namespace), labels: options.labels, fields },
+    encoder,
+    bookmarks: options.allowWatchBookmarks,
+    after,
+  })
+  const seconds = options.timeoutSeconds || minTimeoutSeconds * (1 + api.registry.random())
+  const timer = api.clock.setTimer(
+    seconds * 1000,
+    () => {
+      watch.stop()
+      sink.end()
+    },
+    { background: true },
+  )
+  exchange.onClose(() => {
+    timer.cancel()
+    watch.stop()
+  })
+  await watch.run()
+}
+
+export function startOf({ resourceVersion, sendInitialEvents }: ListOptions): number | 'now' {
+  if (resourceVersion === '') return sendInitialEvents === false ? 0 : 'now'
+  const revision = parseRevision(resourceVersion, (why) => plainError(`resourceVersion: ${why}`))
+  if (sendInitialEvents) return 'now'
+  return revision === 0 && sendInitialEvents === undefined ? 'now' : revision
+}
+
+function chooseEncoder(
+  api: ApiContext,
+  definition: ResourceDefinition,
+  { request, info }: Exchange,
+): WatchEncoder<Buffer> {
+  const { transform } = negotiate(request.headers.accept, true)
+  if (!transform) return objectEncoder(definition)
+  if (transform.kind !== 'Table') return partialObjectEncoder(transform)
+  const include = includeObject(info.query)
+  return tableEncoder(definition, { version: transform.version, include, now: () => api.clock.now() })
+}

@@ -1,0 +1,93 @@
+import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import { decodeStored, type StoredObject, spliceHead } from '../registry/stored-object.ts'
+import { zeroOf } from '../validation/decoder.ts'
+import type { WatchRecord } from '../watchcache/watch-record.ts'
+import type { WatchEncoder } from '../watchcache/watch-sink.ts'
+import type { Transform } from './negotiation.ts'
+import { headOf } from './object-encoder.ts'
+import { partialObjectMetadata } from './partial-object-metadata.ts'
+import { type IncludeObject, tableOf } from './table.ts'
+
+type Bookmark = Extract<WatchRecord, { type: 'BOOKMARK' }>
+type Change = Exclude<WatchRecord, Bookmark>
+
+/** What a stream of events looks like: one line of JSON each, many in one buffer. */
+function linesOf(
+  lineOf: { change(record: Change): string; bookmark(record: Bookmark): string },
+  id?: string,
+): WatchEncoder<Buffer> {
+  return {
+    id,
+    encode(records) {
+      let text = ''
+      for (const record of records) {
+        const object = record.type === 'BOOKMARK' ? lineOf.bookmark(record) : lineOf.change(record)
+        text += `{"type":"${record.type}","object":${object}}\n`
+      }
+      return Buffer.from(text)
+    },
+  }
+}
+
+/** The last state of a deleted object bears the revision of its deletion. */
+const stored = ({ object, revision }: Change): StoredObject => ({ value: object.value, revision })
+
+export function objectEncoder(definition: ResourceDefinition): WatchEncoder<Buffer> {
+  const head = headOf(definition)
+  return linesOf(
+    {
+      change: ({ object, revision }) => spliceHead(head, object.value, revision),
+      bookmark: (record) =>
+        JSON.stringify({ ...JSON.parse(`${head.slice(0, -1)}}`), ...emptyObject(definition, record) }),
+    },
+    definition.version,
+  )
+}
+
+export function partialObjectEncoder({ version }: Transform): WatchEncoder<Buffer> {
+  const encode = (object: Parameters<typeof partialObjectMetadata>[0]): string =>
+    JSON.stringify(partialObjectMetadata(object, version))
+  return linesOf(
+    {
+      change: (record) => encode(decodeStored(stored(record))),
+      bookmark: (record) => encode({ metadata: bookmarkMetadata(record) }),
+    },
+    `partial ${version}`,
+  )
+}
+
+/** Columns come with the first event only, so no two watchers can share. */
+export function tableEncoder(
+  definition: ResourceDefinition,
+  { version, include, now }: { version: Transform['version']; include: IncludeObject; now(): number },
+): WatchEncoder<Buffer> {
+  let withoutColumns = false
+  const encode = (object: ReturnType<typeof decodeStored>): string => {
+    const { resourceVersion } = object.metadata
+    const table = tableOf(definition, [object], {
+      version,
+      include,
+      metadata: { resourceVersion },
+      nowMs: now(),
+      withoutColumns,
+    })
+    withoutColumns = true
+    return JSON.stringify(table)
+  }
+  return linesOf({
+    change: (record) => encode(decodeStored(stored(record))),
+    bookmark: (record) => encode({ ...emptyObject(definition, record) }),
+  })
+}
+
+/** Nothing but a revision, in the shape of the kind. */
+function emptyObject({ schema }: ResourceDefinition, record: Bookmark): ReturnType<typeof decodeStored> {
+  return { ...zeroOf(schema), metadata: bookmarkMetadata(record) }
+}
+
+function bookmarkMetadata({ revision, initialEventsEnd }: Bookmark) {
+  return {
+    resourceVersion: String(revision),
+    ...(initialEventsEnd && { annotations: { 'k8s.io/initial-events-end': 'true' } }),
+  }
+}

@@ -1,0 +1,66 @@
+import type { Schema } from 'js-yaml'
+
+/** The text is no YAML; the message is in the words of Go's parser. */
+export class YamlError extends Error {}
+
+export interface ParsedYaml {
+  /** Of the first document; null when there is none. */
+  value: unknown
+  /** What a strict reader says about keys that stand twice; the last one counts. */
+  duplicates: string[]
+}
+
+let schema: Schema | undefined
+
+/** YAML 1.1 as Kubernetes reads it: `yes` is true, and times stay text. */
+export async function parseYaml(text: string): Promise<ParsedYaml> {
+  const yaml = await import('js-yaml')
+  schema ??= new yaml.Schema([
+    ...yaml.FAILSAFE_SCHEMA.tags,
+    yaml.nullYaml11Tag,
+    yaml.boolYaml11Tag,
+    yaml.intYaml11Tag,
+    yaml.floatYaml11Tag,
+    yaml.mergeTag,
+  ])
+  const read = (json: boolean): unknown => yaml.loadAll(text, { schema, json })[0] ?? null
+  try {
+    return { value: read(false), duplicates: [] }
+  } catch (error) {
+    if (!(error instanceof yaml.YAMLException)) throw error
+    if (error.reason !== 'duplicated mapping key') throw inGoWords(error)
+    return { value: read(true), duplicates: [duplicatesIn(text)] }
+  }
+}
+
+const goReasons: [pattern: RegExp, reason: string][] = [
+  [/tab|cannot start any token/i, 'found character that cannot start any token'],
+  [
+    /unexpected end of the (stream within a )?flow (collection|sequence)|missed comma/i,
+    "did not find expected ',' or ']'",
+  ],
+]
+
+function inGoWords(error: { reason: string; mark?: { line: number } }): YamlError {
+  const reason = goReasons.find(([pattern]) => pattern.test(error.reason))?.[1] ?? error.reason
+  return new YamlError(`yaml: line ${(error.mark?.line ?? 0) + 1}: ${reason}`)
+}
+
+/** Finds keys of block mappings that stand twice, as a person would: same indentation, nothing of less between. */
+function duplicatesIn(text: string): string {
+  const open: { indent: number; keys: Set<string> }[] = []
+  const found: string[] = []
+  for (const [index, line] of text.split('\n').entries()) {
+    const match = /^( *)((?:- +)*)("[^"]*"|'[^']*'|[^\s#'"[{&*!|>%@`][^#]*?)\s*:(?:\s|$)/.exec(line)
+    if (!match) continue
+    const indent = match[1]!.length + match[2]!.length
+    while (open.length > 0 && open.at(-1)!.indent > indent) open.pop()
+    if (match[2] && open.at(-1)?.indent === indent) open.pop()
+    if (open.at(-1)?.indent !== indent) open.push({ indent, keys: new Set() })
+    const { keys } = open.at(-1)!
+    const key = match[3]!.replace(/^(['"])(.*)\1$/, '$2')
+    if (keys.has(key)) found.push(`  line ${index + 1}: key ${JSON.stringify(key)} already set in map`)
+    keys.add(key)
+  }
+  return `yaml: unmarshal errors:\n${found.join('\n')}`
+}

@@ -1,0 +1,179 @@
+import { badRequest, methodNotSupported, resourceNotFound } from '../shared/api/status-errors.ts'
+import type { KubeList, KubeObject, WatchEvent } from '../shared/api/types.ts'
+import type { Client, ListQuery, ObjectRef, PatchType, Resource, WatchQuery } from '../shared/client/client.ts'
+import type { User } from './auth/types.ts'
+import type { ApiContext } from './http/api-context.ts'
+import { parseDeleteOptions } from './http/delete-options.ts'
+import { parseListOptions } from './http/list-options.ts'
+import { headOf } from './http/object-encoder.ts'
+import { type PatchMediaType, readPatch } from './http/patch-body.ts'
+import { bind } from './http/subresources/binding.ts'
+import { readPage } from './http/verbs/list.ts'
+import { patched } from './http/verbs/patch.ts'
+import { startOf } from './http/verbs/watch.ts'
+import type { ParsedWriteOptions } from './http/write-options.ts'
+import { LocalWatch } from './local-watch.ts'
+import { keyPrefix } from './registry/keys.ts'
+import type { ResourceDefinition } from './registry/resource-definition.ts'
+import { type StoredObject, spliceHead } from './registry/stored-object.ts'
+import type { ObjectScope } from './registry/write-context.ts'
+import { decodeObject } from './validation/decoder.ts'
+
+const mediaTypes: Record<Exclude<PatchType, 'apply'>, Exclude<PatchMediaType, 'application/apply-patch+yaml'>> = {
+  json: 'application/json-patch+json',
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+}
+
+/** A {@link Client} without a network: the same rules, the same answers, no bytes. */
+export function createLocalClient(api: ApiContext, user: User): Client {
+  const { registry } = api
+  const writeOptions: ParsedWriteOptions = {
+    dryRun: false,
+    fieldManager: user.name,
+    fieldManagerGiven: true,
+    fieldValidation: 'Ignore',
+    force: false,
+    warn: () => {},
+  }
+
+  const scopeOf = (resource: Resource, { namespace, name }: ObjectRef, subresource?: string): ObjectScope => ({
+    definition: find(api, resource),
+    namespace,
+    name,
+    subresource,
+    user,
+  })
+
+  const decoded = (scope: Omit<ObjectScope, 'name'>, body: object): KubeObject => {
+    const { object } = decodeObject(scope.definition, structuredClone(body))
+    scope.definition.strategy.applyDefaults?.(object, registry.strategyContext(scope))
+    return object
+  }
+
+  return {
+    async get<T extends object>(resource: Resource, ref: ObjectRef) {
+      const scope = scopeOf(resource, ref)
+      return shown<T>(scope.definition, registry.get(scope))
+    },
+
+    async list<T extends object>(resource: Resource, options: ListQuery = {}) {
+      const definition = find(api, resource)
+      const { items, metadata } = await readPage(
+        api,
+        registry.cacheOf(definition),
+        selected(definition, options, false),
+      )
+      return {
+        ...typeOf(definition, 'List'),
+        metadata,
+        items: items.map((item) => shown<T>(definition, item)),
+      } as KubeList<T>
+    },
+
+    async create<T extends object>(
+      resource: Resource,
+      object: T,
+      options: { namespace?: string; subresource?: string; name?: string } = {},
+    ) {
+      const { metadata } = object as unknown as KubeObject
+      const namespace = options.namespace ?? metadata?.namespace
+      if (options.subresource !== undefined) {
+        const scope = scopeOf(resource, { namespace, name: options.name ?? metadata.name ?? '' })
+        if (options.subresource !== 'binding') throw methodNotSupported(scope.definition, 'create')
+        await bind(registry, scope, object as never, writeOptions)
+        return object
+      }
+      const scope = { definition: find(api, resource), namespace, user }
+      return shown<T>(scope.definition, await registry.create(scope, decoded(scope, object), writeOptions))
+    },
+
+    async update<T extends object>(resource: Resource, object: T, options: { subresource?: string } = {}) {
+      const { namespace, name } = (object as unknown as KubeObject).metadata
+      const scope = scopeOf(resource, { namespace, name: name ?? '' }, options.subresource)
+      const { stored } = await registry.update(
+        scope,
+        {
+          uidIsPrecondition: true,
+          createAbsent: 'if the kind allows it',
+          transform: () => decoded(scope, object),
+        },
+        writeOptions,
+      )
+      return shown<T>(scope.definition, stored)
+    },
+
+    async patch<T extends object>(
+      resource: Resource,
+      ref: ObjectRef,
+      body: unknown,
+      { type = 'merge', subresource }: { type?: PatchType; subresource?: string } = {},
+    ) {
+      if (type === 'apply') throw badRequest('apply goes over the network only')
+      const scope = scopeOf(resource, ref, subresource)
+      const { definition } = scope
+      const read = readPatch(mediaTypes[type], JSON.stringify(body), {
+        schema: definition.schema,
+        fieldValidation: 'Ignore',
+      })
+      const { stored } = await registry.update(
+        scope,
+        {
+          uidIsPrecondition: false,
+          createAbsent: 'never',
+          transform: (current) => decoded(scope, patched(definition, current!, read, writeOptions)),
+        },
+        writeOptions,
+      )
+      return shown<T>(definition, stored)
+    },
+
+    async delete(resource, ref, options = {}) {
+      const scope = scopeOf(resource, ref)
+      const deleteOptions = parseDeleteOptions({ ...options }, new URLSearchParams(), registry.featureGates)
+      const { stored } = await registry.delete(scope, deleteOptions, writeOptions)
+      return shown(scope.definition, stored)
+    },
+
+    watch<T extends object>(resource: Resource, query: WatchQuery): AsyncIterable<WatchEvent<T>> {
+      const definition = find(api, resource)
+      const { options, selection } = selected(definition, query, true)
+      return new LocalWatch<T>(api, definition, {
+        selection,
+        bookmarks: options.allowWatchBookmarks,
+        after: startOf(options),
+        timeoutSeconds: options.timeoutSeconds,
+        signal: query.signal,
+      })
+    },
+
+    async close() {},
+  }
+}
+
+function find({ catalog }: ApiContext, { group, version, plural }: Resource): ResourceDefinition {
+  const definition = catalog.find(group, version, plural)
+  if (!definition) throw resourceNotFound()
+  return definition
+}
+
+function shown<T extends object>(definition: ResourceDefinition, { value, revision }: StoredObject): T {
+  return JSON.parse(spliceHead(headOf(definition), value, revision)) as T
+}
+
+const typeOf = ({ group, version, kind }: ResourceDefinition, suffix: string) => ({
+  kind: kind + suffix,
+  apiVersion: group ? `${group}/${version}` : version,
+})
+
+/** Options travel as a query does, so that they are checked in the same way. */
+function selected(definition: ResourceDefinition, { namespace, ...rest }: ListQuery & WatchQuery, watch: boolean) {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(rest)) {
+    if (value !== undefined && name !== 'signal') query.set(name, String(value))
+  }
+  if (rest.sendInitialEvents !== undefined) query.set('resourceVersionMatch', 'NotOlderThan')
+  const options = parseListOptions(query, definition, watch)
+  const selection = { prefix: keyPrefix(definition, namespace), labels: options.labels, fields: options.fields }
+  return { options, selection }
+}

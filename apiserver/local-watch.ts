@@ -1,0 +1,111 @@
+import type { StatusError } from '../shared/api/status-error.ts'
+import type { WatchEvent } from '../shared/api/types.ts'
+import type { ApiContext } from './http/api-context.ts'
+import { objectEncoder } from './http/watch-encoder.ts'
+import type { ResourceDefinition } from './registry/resource-definition.ts'
+import type { Selection } from './watchcache/selection.ts'
+import { Watch } from './watchcache/watch.ts'
+import type { WatchEncoder, WatchSink } from './watchcache/watch-sink.ts'
+
+export interface LocalWatchOptions {
+  selection: Selection
+  bookmarks: boolean
+  after: number | 'now'
+  timeoutSeconds?: number
+  signal?: AbortSignal
+}
+
+type Events = readonly WatchEvent[]
+
+/** A watch within the process. Its objects are shared with other watchers: read, never change them. */
+export class LocalWatch<T extends object> implements AsyncIterable<WatchEvent<T>> {
+  readonly #api: ApiContext
+  readonly #definition: ResourceDefinition
+  readonly #options: LocalWatchOptions
+
+  constructor(api: ApiContext, definition: ResourceDefinition, options: LocalWatchOptions) {
+    this.#api = api
+    this.#definition = definition
+    this.#options = options
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<WatchEvent<T>> {
+    const { registry, clock } = this.#api
+    const { signal, timeoutSeconds, ...start } = this.#options
+    if (signal?.aborted) return
+    const sink = new QueueSink()
+    const encoder = eventEncoder(this.#definition)
+    const watch = new Watch(registry.cacheOf(this.#definition), sink, { ...start, encoder })
+    const end = (): void => sink.end()
+    const timer = timeoutSeconds ? clock.setTimer(timeoutSeconds * 1000, end, { background: true }) : undefined
+    signal?.addEventListener('abort', end, { once: true })
+    try {
+      watch.run().catch((error: unknown) => sink.end(error as StatusError))
+      for (;;) {
+        const events = await sink.next()
+        if (!events) return
+        for (const event of events) {
+          if (signal?.aborted) return
+          yield event as unknown as WatchEvent<T>
+        }
+      }
+    } finally {
+      watch.stop()
+      timer?.cancel()
+      signal?.removeEventListener('abort', end)
+    }
+  }
+}
+
+/** Parses what goes over the wire, once for all local watchers of a group. */
+function eventEncoder(definition: ResourceDefinition): WatchEncoder<Events> {
+  const lines = objectEncoder(definition)
+  return {
+    id: `local ${definition.version}`,
+    encode(records) {
+      const text = lines.encode(records).toString('utf8').trimEnd()
+      return text === '' ? [] : (JSON.parse(`[${text.replaceAll('\n', ',')}]`) as WatchEvent[])
+    },
+  }
+}
+
+class QueueSink implements WatchSink<Events> {
+  #chunks: Events[] = []
+  #ended = false
+  #error: StatusError | undefined
+  #wake: (() => void) | undefined
+
+  write(chunk: Events): void {
+    this.#chunks.push(chunk)
+    this.#wake?.()
+  }
+
+  /** A reader within the process cannot be slow for long, and shares the objects anyway. */
+  buffered(): number {
+    return 0
+  }
+
+  async drained(): Promise<void> {}
+
+  end(error?: StatusError): void {
+    this.#ended = true
+    this.#error = error
+    this.#wake?.()
+  }
+
+  abort(): void {
+    this.end()
+  }
+
+  /** Undefined at the end; throws the error that ended it. */
+  async next(): Promise<Events | undefined> {
+    while (this.#chunks.length === 0 && !this.#ended) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+    const chunk = this.#chunks.shift()
+    if (!chunk && this.#error) throw this.#error
+    return chunk
+  }
+}

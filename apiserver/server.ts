@@ -1,0 +1,85 @@
+import type { Client } from '../shared/client/client.ts'
+import { admissionPlugins } from './admission/plugins.ts'
+import { anonymous } from './auth/anonymous.ts'
+import { bearerToken } from './auth/bearer-token.ts'
+import { clientCertificate } from './auth/client-certificate.ts'
+import { createNodeAuthorizer } from './auth/node-authorizer.ts'
+import { nodePodsFrom } from './auth/node-pods.ts'
+import { publicPaths } from './auth/public-paths.ts'
+import { superuser } from './auth/superuser.ts'
+import type { User } from './auth/types.ts'
+import type { ApiServerConfig } from './config.ts'
+import type { ApiContext } from './http/api-context.ts'
+import { createDispatch } from './http/dispatch.ts'
+import { livezChecks, readyzChecks } from './http/health-checks.ts'
+import { healthRoute } from './http/health-routes.ts'
+import { createKubeletProxy } from './http/kubelet-proxy.ts'
+import { listen } from './http/listen.ts'
+import { createPathRoutes } from './http/path-routes.ts'
+import { versionRoute } from './http/version-route.ts'
+import { createLocalClient } from './local-client.ts'
+import { Catalog } from './registry/catalog.ts'
+import { Registry } from './registry/registry.ts'
+import { resources } from './resources/index.ts'
+import { createMemoryStorage } from './storage/memory.ts'
+
+export interface ApiServer {
+  readonly host: string
+  readonly port: number
+  /** Straight onto the registry, acting as `user`, whom nobody authorizes. */
+  client(user: User): Client
+  /** Ends every watch and connection. */
+  close(): Promise<void>
+}
+
+const bookmarkIntervalMs = 60_000
+const self: User = { name: 'system:apiserver', groups: ['system:masters'] }
+
+/** Puts the server together; resolves when it listens. Which rules there are, and in which order, stands here. */
+export async function startApiServer(config: ApiServerConfig): Promise<ApiServer> {
+  const { clock, log } = config
+  const catalog = new Catalog(resources)
+  const storage = createMemoryStorage()
+  const registry = new Registry({
+    catalog,
+    storage,
+    clock,
+    featureGates: { enabled: (name) => config.featureGates[name] ?? false },
+    random: Math.random,
+  })
+  await registry.load()
+  registry.admission.push(...admissionPlugins(registry.lookup, registry.random))
+
+  const kubelet = createKubeletProxy(config.kubeletClient)
+  const api: ApiContext = { catalog, registry, clock, log, kubelet }
+  const client = (user: User): Client => createLocalClient(api, user)
+  const dispatch = createDispatch({
+    api,
+    authenticators: [clientCertificate(), bearerToken, anonymous],
+    authorizers: [superuser, createNodeAuthorizer(nodePodsFrom(client(self))), publicPaths],
+    paths: createPathRoutes([
+      versionRoute,
+      healthRoute('healthz', livezChecks),
+      healthRoute('livez', livezChecks),
+      healthRoute('readyz', readyzChecks),
+    ]),
+  })
+  const listener = await listen(config, dispatch)
+  let bookmarks = clock.setTimer(bookmarkIntervalMs, sendBookmarks, { background: true })
+  function sendBookmarks(): void {
+    registry.sendBookmarks()
+    bookmarks = clock.setTimer(bookmarkIntervalMs, sendBookmarks, { background: true })
+  }
+  return {
+    host: config.host,
+    port: listener.port,
+    client,
+    async close() {
+      bookmarks.cancel()
+      registry.close()
+      await listener.close()
+      kubelet.close()
+      await storage.close()
+    },
+  }
+}
