@@ -132,7 +132,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     sources: createVolumeSources({ client, environment: sources, podIP: (pod) => pod.status?.podIP ?? '' }),
     podDir: (podUid) => podDir(rootDir, podUid),
   })
-  const hooks = createHookRunner(runtime, actions)
+  const hooks = createHookRunner({ runtime, actions, events })
   const killContainer = createKillContainer({
     runtime,
     clock,

@@ -1,5 +1,6 @@
 import type { Container, LifecycleHandler, Pod } from '../../shared/api/types.ts'
 import type { ActionHandler, ActionResult } from '../actions/action.ts'
+import type { EventRecorder } from '../events/event-recorder.ts'
 import { fullName } from '../pods/container-kinds.ts'
 import { expand } from '../pods/expansion.ts'
 import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
@@ -23,7 +24,13 @@ export interface HookRunner {
 
 export const HOOK_USER_AGENT = 'kube-lifecycle/1.36'
 
-export function createHookRunner(runtime: ContainerRuntime, actions: ActionHandler): HookRunner {
+export interface HookRunnerOptions {
+  runtime: ContainerRuntime
+  actions: ActionHandler
+  events: EventRecorder
+}
+
+export function createHookRunner({ runtime, actions, events }: HookRunnerOptions): HookRunner {
   return {
     async run(request) {
       const { record, container, podIP, pod } = request
@@ -42,7 +49,7 @@ export function createHookRunner(runtime: ContainerRuntime, actions: ActionHandl
       // A command in the container cannot outlive it. A request and a pause are the kubelet's own, and go on.
       const life = handler.exec ? lifeOf(runtime, record.id) : undefined
       try {
-        return await actions.run(
+        const result = await actions.run(
           handler,
           { runtime, containerId: record.id, podIP, ports: container.ports ?? [] },
           {
@@ -53,6 +60,8 @@ export function createHookRunner(runtime: ContainerRuntime, actions: ActionHandl
             signal: life?.signal,
           },
         )
+        if (result.warning) events.podEvent(pod, undefined, 'Warning', 'LifecycleHTTPFallback', result.warning)
+        return result
       } catch (error) {
         return { outcome: 'error', output: '', message: error instanceof Error ? error.message : String(error) }
       } finally {

@@ -31,6 +31,9 @@ export function createRunProbe(options: ProberOptions): (run: ProbeRun) => Promi
     )
   }
 
+  const tell = ({ pod, container, type }: ProbeRun, reason: string, what: string) =>
+    events.podEvent(pod, container.name, 'Warning', reason, `${titleOf(type)} ${what}`)
+
   return async (run) => {
     let result = await once(run)
     for (let tries = 1; result.outcome === 'error' && tries < TRIES; tries++) result = await once(run)
@@ -43,13 +46,7 @@ export function createRunProbe(options: ProberOptions): (run: ProbeRun) => Promi
     }
     const unknown = result.outcome === 'error'
     const what = unknown ? 'probe errored and resulted in unknown state' : 'probe failed'
-    events.podEvent(
-      run.pod,
-      run.container.name,
-      'Warning',
-      'Unhealthy',
-      `${titleOf(run.type)} ${what}: ${result.message}`,
-    )
+    tell(run, 'Unhealthy', `${what}: ${result.message}`)
     return unknown ? undefined : 'failure'
   }
 }
