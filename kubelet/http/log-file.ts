@@ -1,0 +1,66 @@
+import { type FileHandle, open, stat } from 'node:fs/promises'
+
+const blockSize = 64 * 1024
+const newline = 0x0a
+
+/** Reads a log file as it grows, also past a rotation: a new file under the same name is read from its beginning. */
+export class LogFile {
+  readonly #path: string
+  #handle: FileHandle
+  #inode: number
+  #offset: number
+
+  private constructor(path: string, handle: FileHandle, inode: number, offset: number) {
+    this.#path = path
+    this.#handle = handle
+    this.#inode = inode
+    this.#offset = offset
+  }
+
+  /** At its beginning, or at the last so many lines. */
+  static async open(path: string, tailLines?: number): Promise<LogFile> {
+    const handle = await open(path, 'r')
+    const { ino, size } = await handle.stat()
+    return new LogFile(path, handle, ino, tailLines === undefined ? 0 : await tailOffset(handle, size, tailLines))
+  }
+
+  /** What is there after what was read before; empty at the end. */
+  async read(): Promise<Buffer> {
+    const buffer = Buffer.allocUnsafe(blockSize)
+    const { bytesRead } = await this.#handle.read(buffer, 0, blockSize, this.#offset)
+    this.#offset += bytesRead
+    if (bytesRead > 0 || !(await this.#reopenIfRotated())) return buffer.subarray(0, bytesRead)
+    return this.read()
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close()
+  }
+
+  async #reopenIfRotated(): Promise<boolean> {
+    const now = await stat(this.#path).catch(() => undefined)
+    if (!now || now.ino === this.#inode) return false
+    await this.#handle.close()
+    this.#handle = await open(this.#path, 'r')
+    this.#inode = now.ino
+    this.#offset = 0
+    return true
+  }
+}
+
+/** Where the last `lines` lines begin, read backwards. */
+async function tailOffset(handle: FileHandle, size: number, lines: number): Promise<number> {
+  if (lines === 0) return size
+  const buffer = Buffer.allocUnsafe(blockSize)
+  let found = 0
+  // The newline at the very end closes the last line; it opens none.
+  for (let end = size - 1; end > 0; ) {
+    const start = Math.max(0, end - blockSize)
+    await handle.read(buffer, 0, end - start, start)
+    for (let i = end - start - 1; i >= 0; i--) {
+      if (buffer[i] === newline && ++found === lines) return start + i + 1
+    }
+    end = start
+  }
+  return 0
+}

@@ -1,0 +1,128 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { pipeline } from 'node:stream/promises'
+import type { TLSSocket } from 'node:tls'
+import type { Pod } from '../../shared/api/types.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { ContainerRuntime } from '../runtime/container-runtime.ts'
+import { containerLogs } from './container-logs.ts'
+import { logOptions } from './log-options.ts'
+import { logTarget } from './log-target.ts'
+import { Problem } from './problem.ts'
+
+export interface KubeletServerOptions {
+  host: string
+  /** 0 takes a free one. */
+  port: number
+  /** PEM texts; only holders of certificates of `clientCa` in a group of administrators may ask. */
+  tls: { cert: string; key: string; clientCa: string }
+  runtime: ContainerRuntime
+  clock: Clock
+  log: { warn(fields: object, message: string): void }
+  /** As the API shows them. */
+  pods(): Pod[]
+}
+export interface KubeletServer {
+  port: number
+  close(): Promise<void>
+}
+
+const administrators = 'system:masters'
+
+/** The kubelet's own HTTPS API: health, pods and logs. Plain Node: a handful of paths, in a process that has to stay small. */
+export async function startKubeletServer(options: KubeletServerOptions): Promise<KubeletServer> {
+  const { cert, key, clientCa } = options.tls
+  const server = createServer({ cert, key, ca: clientCa, requestCert: true, rejectUnauthorized: false })
+  server.on('request', (request, response) => {
+    answer(options, request, response).catch((error: unknown) => {
+      if (!(error instanceof Problem)) options.log.warn({ err: error, url: request.url }, 'a request failed')
+      if (response.headersSent) response.destroy()
+      else respond(response, error instanceof Problem ? error.code : 500, (error as Error).message)
+    })
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(options.port, options.host, () => resolve())
+  })
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      server.closeAllConnections()
+      await new Promise<void>((resolve) => server.close(() => resolve()))
+    },
+  }
+}
+
+async function answer(
+  options: KubeletServerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const url = new URL(request.url ?? '/', 'https://kubelet')
+  const [root, ...rest] = url.pathname.split('/').filter(Boolean).map(decode)
+  authorize(request)
+  if (request.method !== 'GET') throw new Problem(405, 'method not allowed')
+  switch (root) {
+    case 'healthz':
+      return respond(response, 200, 'ok')
+    case 'pods':
+      return respondJson(response, { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: options.pods() })
+    case 'containerLogs':
+      return serveLogs(options, rest, url.searchParams, request, response)
+    default:
+      throw new Problem(404, '404 page not found')
+  }
+}
+
+async function serveLogs(
+  { runtime, clock, pods }: KubeletServerOptions,
+  [namespace, name, container]: string[],
+  query: URLSearchParams,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  if (!namespace || !name || !container) throw new Problem(400, '{"message": "Missing container name."}')
+  const options = logOptions(query, clock.now())
+  const pod = pods().find(({ metadata }) => metadata.namespace === namespace && metadata.name === name)
+  if (!pod) throw new Problem(404, `pod "${name}" does not exist`)
+  const containerId = logTarget(pod, container, options.previous)
+  const record = (await runtime.list()).containers.find(({ id }) => id === containerId)
+  if (!record) throw new Problem(400, `unable to retrieve container logs for containerd://${containerId}`)
+  const gone = new AbortController()
+  request.on('close', () => gone.abort())
+  response.on('close', () => gone.abort())
+  response.writeHead(200, { 'content-type': 'text/plain' })
+  response.flushHeaders()
+  const logs = containerLogs({ runtime, containerId, logPath: record.logPath, options, signal: gone.signal })
+  await pipeline(logs, response).catch((error: NodeJS.ErrnoException) => {
+    if (!gone.signal.aborted) throw error
+  })
+}
+
+/** 401 without a certificate of our CA, 403 for one that is not an administrator's (the API server's is). */
+function authorize(request: IncomingMessage): void {
+  const socket = request.socket as TLSSocket
+  if (!socket.authorized) throw new Problem(401, 'Unauthorized')
+  const { CN, O } = socket.getPeerCertificate().subject
+  if ([O ?? []].flat().includes(administrators)) return
+  throw new Problem(403, `Forbidden (user=${CN}, verb=get, resource=nodes, subresource(s)=[proxy])`)
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    throw new Problem(400, 'malformed path')
+  }
+}
+
+function respond(response: ServerResponse, code: number, text: string): void {
+  response.writeHead(code, { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' })
+  response.end(text)
+}
+
+function respondJson(response: ServerResponse, body: object): void {
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.end(JSON.stringify(body))
+}
