@@ -26,14 +26,16 @@ export function parseLogLine(line: Buffer): LogRecord | undefined {
 export class LineCutter {
   #rest: Buffer = Buffer.alloc(0)
 
-  *cut(data: Buffer): Generator<Buffer> {
+  cut(data: Buffer): Buffer[] {
+    const lines: Buffer[] = []
     const all = this.#rest.length > 0 ? Buffer.concat([this.#rest, data]) : data
     let from = 0
     for (let end = all.indexOf(newline); end !== -1; end = all.indexOf(newline, from)) {
-      yield all.subarray(from, end)
+      lines.push(all.subarray(from, end))
       from = end + 1
     }
     this.#rest = Buffer.from(all.subarray(from))
+    return lines
   }
 }
 
