@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Pod } from '../shared/api/types.ts'
+import type { Client } from '../shared/client/client.ts'
+import type { Clock } from '../shared/clock/clock.ts'
+import type { Logger } from '../shared/log/log.ts'
+import { createActions } from './actions/actions.ts'
+import type { KubeletConfig } from './config.ts'
+import { type Kubelet, startKubelet } from './kubelet.ts'
+import type { ContainerRuntime } from './runtime/container-runtime.ts'
+
+export interface RunNodeOptions {
+  config: KubeletConfig
+  client: Client
+  clock: Clock
+  log: Logger
+}
+export interface RunningNode {
+  ready: Promise<void>
+  /** Ends all pods, with `graceMs` at most, and then everything else. */
+  stop(graceMs: number): Promise<void>
+}
+
+/** A kubelet with its runtime and its own HTTPS API, as the configuration wants them. */
+export async function runNode({ config, client, clock, log }: RunNodeOptions): Promise<RunningNode> {
+  const rootDir = path.resolve(config.rootDir)
+  const runtime = await createRuntime({ config: { ...config, rootDir }, clock, log })
+  const actions = createActions(clock)
+  let kubelet: Kubelet | undefined
+  const pods = () => [...(kubelet?.pods() ?? [])]
+  const server = config.tlsCertFile ? await startServer({ config, runtime, clock, log, pods }) : undefined
+  kubelet = await startKubelet({
+    client,
+    clock,
+    log,
+    runtime,
+    actions,
+    nodeName: config.nodeName,
+    nodeIP: config.nodeIp,
+    nodeLabels: config.nodeLabels,
+    port: server?.port ?? 0,
+    rootDir,
+    terminationReasons: config.featureGates.PodTerminationReason,
+  })
+  const running = kubelet
+  return {
+    ready: running.ready,
+    async stop(graceMs) {
+      await running.shutdown(Math.floor(graceMs / 1000))
+      await running.close()
+      await Promise.all([server?.close(), runtime.close(), client.close()])
+    },
+  }
+}
+
+interface ServerOptions extends Omit<RunNodeOptions, 'client'> {
+  runtime: ContainerRuntime
+  pods(): Pod[]
+}
+
+async function startServer({ config, runtime, clock, log, pods }: ServerOptions) {
+  const { startKubeletServer } = await import('./http/server.ts')
+  return startKubeletServer({
+    host: config.nodeIp,
+    port: config.port,
+    tls: {
+      cert: readFileSync(config.tlsCertFile, 'utf8'),
+      key: readFileSync(config.tlsPrivateKeyFile, 'utf8'),
+      clientCa: readFileSync(config.clientCaFile, 'utf8'),
+    },
+    runtime,
+    clock,
+    log,
+    pods,
+  })
+}
+
+/** Loaded only when wanted: a simulated node needs no process, a real one no simulation. */
+async function createRuntime({ config, clock, log }: Omit<RunNodeOptions, 'client'>): Promise<ContainerRuntime> {
+  if (config.runtime === 'simulated') {
+    const { createSimulatedRuntime } = await import('./runtime/simulated.ts')
+    return createSimulatedRuntime({ clock })
+  }
+  const { createProcessRuntime } = await import('./runtime/process/index.ts')
+  const { createImages } = await import('./runtime/images/images.ts')
+  return createProcessRuntime({
+    rootDir: config.rootDir,
+    clock,
+    images: createImages({ commands: config.image, paths: config.imagePath }),
+    nodeIP: config.nodeIp,
+    supervised: config.supervised,
+    isolation: 'none',
+    warn: (message, fields) => log.warn(fields, message),
+  })
+}
