@@ -36,6 +36,11 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
   selectableFields?: Record<string, (object: T) => string>
   /** `status: true`: has a status subresource, so that main writes keep the old status, and status writes the old spec. */
   subresources?: { status?: boolean; scale?: boolean }
+  /**
+   * Fields that a write through an endpoint (`''`: the object's own) leaves alone, so that nobody comes to own them,
+   * besides status and spec: e.g. `{ status: ['metadata.labels'] }`.
+   */
+  resetFields?: { [subresource: string]: string[] }
   /** Subresources served by their own handlers (binding, log, eviction …), for discovery. */
   extraSubresources?: SubresourceEntry[]
   /** A Warning header of each request on this version. */
@@ -106,6 +111,17 @@ export interface StrategyContext {
   namespace?: string
   /** Present for a write of a subresource. */
   subresource?: string
+  /** Cluster IPs and node ports, where the server hands them out. */
+  serviceAddresses?: ServiceAddresses
+}
+/** What Services take from: each address and port belongs to one of them. */
+export interface ServiceAddresses {
+  /** Takes a given address; answers why it cannot be had. */
+  takeIp(ip: string): string | undefined
+  /** Takes a free one. */
+  nextIp(): string
+  takePort(port: number): string | undefined
+  nextPort(): number
 }
 export interface FeatureGates {
   enabled(name: string): boolean

@@ -7,6 +7,17 @@ import { namespace } from './namespace.ts'
 import { node } from './node.ts'
 import { pod } from './pod.ts'
 import { secret } from './secret.ts'
+import { service } from './service.ts'
 import { serviceaccount } from './serviceaccount.ts'
 
-export const resources: ResourceDefinition[] = [configmap, event, namespace, node, pod, secret, serviceaccount, lease]
+export const resources: ResourceDefinition[] = [
+  configmap,
+  event,
+  namespace,
+  node,
+  pod,
+  secret,
+  serviceaccount,
+  service,
+  lease,
+]

@@ -61,6 +61,7 @@ export const pod = resource<Pod>({
     },
     prepareForCreate(object, { featureGates }) {
       dropDisabledFields(object.spec, undefined, featureGates)
+      treatNegativeGraceAsOne(object)
       object.status = { phase: 'Pending', qosClass: qosClass(object.spec) }
       if (object.spec.schedulingGates?.length) {
         object.status.conditions = [
@@ -76,6 +77,7 @@ export const pod = resource<Pod>({
     },
     prepareForUpdate(object, old, { subresource, featureGates }) {
       dropDisabledFields(object.spec, old.spec, featureGates)
+      if (!subresource) treatNegativeGraceAsOne(object)
       if (subresource === 'status') {
         object.metadata.ownerReferences = old.metadata.ownerReferences
         object.metadata.deletionTimestamp = old.metadata.deletionTimestamp
@@ -113,4 +115,8 @@ const updateRules: Record<string, typeof validateUpdate> = {
   status: validateStatusUpdate,
   ephemeralcontainers: validateEphemeralUpdate,
   resize: validateResize,
+}
+
+function treatNegativeGraceAsOne({ spec }: Pod): void {
+  if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1
 }

@@ -63,7 +63,7 @@ const withoutValue = new Set<FieldErrorType>([
 /** `Invalid value: -1: must be …`: the error without its field. */
 export function errorBody({ type, value, detail }: FieldError): string {
   const parts = [titles[type]]
-  if (!withoutValue.has(type)) parts.push(printValue(value))
+  if (!withoutValue.has(type) && value !== OMITTED) parts.push(printValue(value))
   if (detail !== '') parts.push(detail)
   return parts.join(': ')
 }
@@ -75,6 +75,9 @@ export class Printed {
     this.text = text
   }
 }
+/** A value that is too much to be shown. */
+export const OMITTED = new Printed('')
+
 const printValue = (value: unknown): string => {
   if (value instanceof Printed) return value.text
   return value === undefined ? 'null' : goJson(value)

@@ -1,0 +1,151 @@
+import type { Service } from '../../shared/api/types.ts'
+import { resource } from '../registry/resource-definition.ts'
+import { dns1123Label } from '../validation/names.ts'
+import { validateObjectMeta } from '../validation/object-meta.ts'
+import { age, ageColumn, column, nameColumn, orNone, wide } from './cells.ts'
+import { allocate, dropFieldsOfOldType, keepAllocated, normalizeClusterIps } from './service/allocate.ts'
+import { validateService, validateServiceStatus, validateServiceUpdate } from './service/validate.ts'
+
+const validateName = (name: string): string[] => dns1123Label(name)
+
+export const service = resource<Service>({
+  group: '',
+  version: 'v1',
+  kind: 'Service',
+  plural: 'services',
+  singular: 'service',
+  namespaced: true,
+  shortNames: ['svc'],
+  categories: ['all'],
+  schema: 'io.k8s.api.core.v1.Service',
+  columns: [
+    nameColumn,
+    column('Type', 'How the service is reached.'),
+    column('Cluster-IP', 'Address inside the cluster.'),
+    column('External-IP', 'Addresses outside the cluster.'),
+    column('Port(s)', 'Ports, node ports and protocols.'),
+    ageColumn,
+    column('Selector', 'Labels of the pods behind the service.', wide),
+  ],
+  cells: ({ metadata, spec, status }, nowMs) => [
+    metadata.name,
+    spec?.type ?? '',
+    orNone(spec?.clusterIPs?.[0] ?? spec?.clusterIP),
+    externalIps(spec, status),
+    ports(spec?.ports ?? []),
+    age(metadata.creationTimestamp, nowMs),
+    orNone(
+      Object.entries(spec?.selector ?? {})
+        .map(([key, value]) => `${key}=${value}`)
+        .sort()
+        .join(','),
+    ),
+  ],
+  selectableFields: {
+    'spec.clusterIP': ({ spec }) => spec?.clusterIP ?? '',
+    'spec.type': ({ spec }) => spec?.type ?? '',
+  },
+  subresources: { status: true },
+  extraSubresources: [
+    { name: 'proxy', kind: 'ServiceProxyOptions', verbs: ['create', 'delete', 'get', 'patch', 'update'] },
+  ],
+  strategy: {
+    applyDefaults: ({ spec }) => {
+      if (spec) applyDefaults(spec)
+    },
+    begin(object, old, errors, { serviceAddresses, subresource }) {
+      if (subresource || !object.spec) return
+      if (old?.spec) keepAllocated(object.spec, old.spec)
+      normalizeClusterIps(object.spec, old?.spec)
+      allocate(object, old, serviceAddresses, errors)
+    },
+    prepareForCreate(object) {
+      object.status = { loadBalancer: {} }
+    },
+    prepareForUpdate(object, old, { subresource }) {
+      if (!subresource && object.spec && old.spec) dropFieldsOfOldType(object.spec, old.spec)
+    },
+    validate: validateService,
+    validateUpdate(object, old, errors, { subresource }) {
+      if (subresource === 'status') {
+        validateServiceStatus(object, errors)
+        return
+      }
+      validateServiceUpdate(object, old, errors)
+      validateObjectMeta(object.metadata, { namespaced: true, validateName }, errors)
+    },
+    warnings: ({ spec }, _old, { subresource }) => (subresource ? [] : warnings(spec ?? {})),
+    validateName,
+    allowCreateOnUpdate: true,
+    returnsDeletedObject: true,
+  },
+  example: {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'web' },
+    spec: { selector: { app: 'web' }, ports: [{ port: 80 }] },
+  },
+})
+
+type Spec = NonNullable<Service['spec']>
+const AFFINITY_SECONDS = 10_800
+
+function applyDefaults(spec: Spec): void {
+  spec.type ||= 'ClusterIP'
+  spec.sessionAffinity ||= 'None'
+  if (spec.sessionAffinity === 'None') delete spec.sessionAffinityConfig
+  if (spec.sessionAffinity === 'ClientIP' && spec.sessionAffinityConfig?.clientIP?.timeoutSeconds === undefined) {
+    spec.sessionAffinityConfig = { clientIP: { timeoutSeconds: AFFINITY_SECONDS } }
+  }
+  for (const port of spec.ports ?? []) {
+    port.protocol ||= 'TCP'
+    if (!port.targetPort) port.targetPort = port.port as typeof port.targetPort
+  }
+  const isExternal = spec.type === 'NodePort' || spec.type === 'LoadBalancer'
+  if (isExternal || (spec.type === 'ClusterIP' && spec.externalIPs?.length)) spec.externalTrafficPolicy ||= 'Cluster'
+  if (isExternal || spec.type === 'ClusterIP') spec.internalTrafficPolicy ??= 'Cluster'
+  if (spec.type === 'LoadBalancer') spec.allocateLoadBalancerNodePorts ??= true
+}
+
+const SHOWN_INGRESS = 16
+
+function externalIps(spec: Spec | undefined, status: Service['status']): string {
+  const own = spec?.externalIPs ?? []
+  switch (spec?.type) {
+    case 'ClusterIP':
+    case 'NodePort':
+      return orNone(own.join(','))
+    case 'ExternalName':
+      return spec.externalName ?? ''
+    case 'LoadBalancer': {
+      const ingress = (status?.loadBalancer?.ingress ?? []).map(({ ip, hostname }) => ip || hostname || '')
+      const balanced = [...new Set(ingress)].sort().join(',')
+      const shown = balanced.length > SHOWN_INGRESS ? `${balanced.slice(0, SHOWN_INGRESS - 3)}...` : balanced
+      if (own.length > 0) return [...(ingress.length > 0 ? shown.split(',') : []), ...own].join(',')
+      return shown || '<pending>'
+    }
+    default:
+      return '<unknown>'
+  }
+}
+
+const ports = (list: NonNullable<Spec['ports']>): string =>
+  orNone(
+    list
+      .map(({ port, nodePort, protocol }) => (nodePort ? `${port}:${nodePort}/${protocol}` : `${port}/${protocol}`))
+      .join(','),
+  )
+
+function warnings(spec: Spec): string[] {
+  const texts: string[] = []
+  if (spec.externalIPs?.length) {
+    texts.push('spec.externalIPs is deprecated and may no longer be implemented in some clusters')
+  }
+  if (spec.type !== 'ExternalName' && spec.externalName) {
+    texts.push('spec.externalName is ignored when spec.type is not "ExternalName"')
+  }
+  if (spec.type !== 'LoadBalancer' && spec.loadBalancerIP) {
+    texts.push('spec.loadBalancerIP is ignored when spec.type is not "LoadBalancer"')
+  }
+  return texts
+}
