@@ -64,7 +64,7 @@ function typeMeta(bytes: Buffer): { apiVersion: string; kind: string } {
  * The body as JSON with apiVersion and kind; `expected` stands in for what the envelope leaves empty.
  * Throws {@link ProtobufError}.
  */
-export function decodeProtobuf(body: Buffer, expected: { apiVersion: string; kind: string }): JsonMap {
+export function decodeProtobuf(body: Buffer, expected = { apiVersion: '', kind: '' }): JsonMap {
   const envelope = openEnvelope(body)
   const apiVersion = envelope.apiVersion || expected.apiVersion
   const kind = envelope.kind || expected.kind
@@ -79,7 +79,7 @@ export function decodeProtobuf(body: Buffer, expected: { apiVersion: string; kin
 /** A raw extension: JSON, or an envelope of its own. */
 function decodeRaw(bytes: Buffer): unknown {
   if (bytes.length === 0) return null
-  if (bytes.subarray(0, prefix.length).equals(prefix)) return decodeProtobuf(bytes, { apiVersion: '', kind: '' })
+  if (bytes.subarray(0, prefix.length).equals(prefix)) return decodeProtobuf(bytes)
   try {
     return JSON.parse(bytes.toString()) as unknown
   } catch (error) {

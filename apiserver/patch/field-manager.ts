@@ -1,0 +1,70 @@
+import type { KubeObject } from '../../shared/api/types.ts'
+import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import { type ApplyRequest, apply, type FieldWrite, updateManagedFields } from './apply.ts'
+import type { ManagedFieldsEntry } from './managed-fields.ts'
+import { defaultResetFields, type ManagedKind } from './managed-kind.ts'
+import { builtInType } from './structured-merge/built-in.ts'
+import { fieldPaths, union } from './structured-merge/fields.ts'
+import { equals, type JsonMap } from './structured-merge/values.ts'
+
+const kinds = new WeakMap<ResourceDefinition, ManagedKind>()
+
+function managedKind(definition: ResourceDefinition): ManagedKind {
+  if (definition.custom) return definition.custom.managedKind
+  let kind = kinds.get(definition)
+  if (!kind) {
+    kind = builtInKind(definition)
+    kinds.set(definition, kind)
+  }
+  return kind
+}
+
+function builtInKind({ group, version, kind, schema, subresources, resetFields }: ResourceDefinition): ManagedKind {
+  const hasStatus = subresources?.status === true
+  return {
+    apiVersion: group ? `${group}/${version}` : version,
+    kind,
+    type: builtInType(schema),
+    resetFields(subresource) {
+      const more = resetFields?.[subresource ?? '']
+      const fields = defaultResetFields(hasStatus, subresource)
+      return more ? union(fields, fieldPaths(...more)) : fields
+    },
+  }
+}
+
+/** Sets the managedFields of an object that is to be created (`live` undefined), or to replace the live one. */
+export function trackFields(
+  definition: ResourceDefinition,
+  live: KubeObject | undefined,
+  object: KubeObject,
+  write: FieldWrite,
+): void {
+  updateManagedFields(managedKind(definition), live as JsonMap | undefined, object as unknown as JsonMap, write)
+}
+
+/** Server-side apply: the merged object, to be decoded and defaulted, with its managedFields. Throws StatusError. */
+export function applyFields(
+  definition: ResourceDefinition,
+  live: KubeObject | undefined,
+  config: JsonMap,
+  request: ApplyRequest,
+): JsonMap {
+  return apply(managedKind(definition), live as JsonMap | undefined, config, request)
+}
+
+/** Whether nothing differs but when managers wrote last: such a write is none. */
+export function sameButTimes(old: KubeObject, object: KubeObject): boolean {
+  const { managedFields: before = [], ...oldMetadata } = old.metadata
+  const { managedFields: after = [], ...metadata } = object.metadata
+  if (!equals(withoutTimes(before), withoutTimes(after))) return false
+  return equals(plain({ ...old, metadata: oldMetadata }), plain({ ...object, metadata }))
+}
+
+const withoutTimes = (entries: unknown[]) => (entries as ManagedFieldsEntry[]).map(({ time: _, ...entry }) => entry)
+
+/** What is undefined is not there. */
+function plain(object: JsonMap & { metadata: JsonMap }): JsonMap {
+  const defined = (map: JsonMap) => Object.fromEntries(Object.entries(map).filter(([, value]) => value !== undefined))
+  return { ...defined(object), metadata: defined(object.metadata) }
+}

@@ -1,0 +1,61 @@
+/**
+ * What keeps a patched object from being of its type, in the words of the converter that a real server uses for
+ * strategic merge patches and applies: shorter than those of its JSON decoder, and without a path.
+ */
+import { type FieldKind, type StructType, structType, type ValueType } from '../../openapi/types.ts'
+import { printType } from './structured-merge/go-print.ts'
+import { isMap } from './structured-merge/values.ts'
+
+/** The first mistake, undefined when there is none that this converter would find. */
+export const conversionError = (schema: string, object: Record<string, unknown>): string | undefined =>
+  inStruct(structType(schema), object)
+
+const scalarOf: Partial<Record<FieldKind, string>> = {
+  string: 'string',
+  bool: 'boolean',
+  int32: 'number',
+  int64: 'number',
+  double: 'number',
+}
+
+function inStruct(struct: StructType, value: unknown): string | undefined {
+  if (!isMap(value)) return `cannot restore struct from: ${kindOf(value)}`
+  return first(struct.fields, ({ name, type }) => (Object.hasOwn(value, name) ? inValue(type, value[name]) : undefined))
+}
+
+function inValue(type: ValueType, value: unknown): string | undefined {
+  if (value === null || value === undefined) return undefined
+  switch (type.kind) {
+    case 'object':
+      return inStruct(structType(type.ref ?? ''), value)
+    case 'map':
+      if (!isMap(value)) return `cannot restore map from ${kindOf(value)}`
+      return first(Object.values(value), (item) => inValue(type.item!, item))
+    case 'list':
+      if (!Array.isArray(value)) return `cannot restore slice from ${kindOf(value)}`
+      return first(value, (item) => inValue(type.item!, item))
+    default:
+      return inScalar(type, value)
+  }
+}
+
+function inScalar(type: ValueType, value: unknown): string | undefined {
+  const expected = scalarOf[type.kind]
+  if (!expected) return undefined // read by a decoder of its own
+  const whole = type.kind === 'double' || typeof value !== 'number' || Number.isInteger(value)
+  return typeof value === expected && whole ? undefined : `cannot convert ${printType(value)} to ${type.goType}`
+}
+
+function first<T>(items: readonly T[], find: (item: T) => string | undefined): string | undefined {
+  for (const item of items) {
+    const found = find(item)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** As Go's reflection names kinds. */
+function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return 'slice'
+  return isMap(value) ? 'map' : printType(value)
+}
