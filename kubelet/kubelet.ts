@@ -4,35 +4,13 @@ import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import type { ActionHandler } from './actions/action.ts'
 import { createEventRecorder } from './events/event-recorder.ts'
-import { createHookRunner } from './lifecycle/hook-runner.ts'
-import { createKillContainer } from './lifecycle/kill-container.ts'
 import { withinLimit } from './lifecycle/termination-order.ts'
 import { startLease } from './node/lease.ts'
 import { machineFacts } from './node/machine.ts'
 import { nodeReference, startNodeRegistration } from './node/node-registration.ts'
-import { podDir } from './pods/container-config.ts'
-import { containerEnvironment } from './pods/environment.ts'
-import { createEnvironmentSources } from './pods/environment-sources.ts'
-import { createImagePuller } from './pods/image-puller.ts'
-import { createPodCleanup } from './pods/pod-cleanup.ts'
-import { createKillPod } from './pods/pod-killer.ts'
+import { createPodLifecycle } from './pods/pod-lifecycle.ts'
 import { startPodSource } from './pods/pod-source.ts'
-import { createPodWorkers, type PodWorkers } from './pods/pod-workers.ts'
-import { createReasonCache } from './pods/reason-cache.ts'
-import { createRestartBackoff } from './pods/restart-backoff.ts'
-import { createRuntimeCache } from './pods/runtime-cache.ts'
-import { type RuntimePod, readySandbox, runningContainers } from './pods/runtime-pod.ts'
-import { createStartContainer } from './pods/start-container.ts'
-import { createSyncPod } from './pods/sync-pod.ts'
-import { createSyncTerminatedPod } from './pods/sync-terminated-pod.ts'
-import { createSyncTerminatingPod } from './pods/sync-terminating-pod.ts'
-import { createTerminationMessages } from './pods/termination-message.ts'
-import { createProber } from './prober/prober.ts'
 import type { ContainerRuntime } from './runtime/container-runtime.ts'
-import { createPodStatuses } from './status/pod-statuses.ts'
-import { createStatusManager, type StatusManager } from './status/status-manager.ts'
-import { createVolumeManager } from './volumes/volume-manager.ts'
-import { createVolumeSources } from './volumes/volume-sources.ts'
 
 export interface KubeletOptions {
   client: Client
@@ -70,7 +48,7 @@ const FLUSH_MS = 2_000
 
 /** Puts the parts together: the API's pods in, processes and statuses out. */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
-  const { client, clock, log, runtime, actions, nodeName, nodeIP, rootDir } = options
+  const { client, clock, log, runtime, nodeName, nodeIP, rootDir } = options
   const warn = (error: unknown, what: string, pod?: Pod) =>
     log.warn({ err: error, ...(pod && { pod: `${pod.metadata.namespace}/${pod.metadata.name}` }) }, what)
   mkdirSync(rootDir, { recursive: true })
@@ -83,127 +61,14 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     host: nodeName,
     onError: (error) => warn(error, 'an event was lost'),
   })
-  const cache = createRuntimeCache(runtime, createTerminationMessages())
-  const reasons = createReasonCache()
-  const sources = createEnvironmentSources({
-    client,
-    clock,
-    nodeIP,
+  const { workers, statuses, ...lifecycle } = await createPodLifecycle({
+    ...options,
+    events,
     machine,
-    onError: (error) => warn(error, 'services'),
-  })
-  const environment: Parameters<typeof createStartContainer>[0]['environment'] = (pod, container, podIP) =>
-    containerEnvironment(pod, container, podIP, sources)
-
-  // The workers and what they call know each other; the names are bound before anything runs.
-  let workers: PodWorkers
-  const manager: StatusManager = createStatusManager({
-    client,
-    clock,
+    terminationReasons: options.terminationReasons ?? true,
     latest: ({ metadata }) => source.get({ namespace: metadata.namespace, name: metadata.name ?? '' }),
-    mayHaveRunningContainers: (uid) => workers.mayHaveRunningContainers(uid),
-    isFinished: (uid) => workers.isFinished(uid),
-    onError: (error, pod) => warn(error, 'a status could not be written', pod),
+    warn,
   })
-  const prober = createProber({
-    runtime,
-    clock,
-    events,
-    actions,
-    status: (uid) => manager.get(uid),
-    isEnding: (uid) => workers.isTerminating(uid),
-    onChange(pod, type) {
-      if (type !== 'liveness') statuses.probesChanged(pod)
-      workers.sync(pod.metadata.uid ?? '')
-    },
-  })
-  const statuses = createPodStatuses({
-    clock,
-    events,
-    manager,
-    reasons,
-    probes: prober.results,
-    onTold: prober.statusTold,
-    hostIP: nodeIP,
-  })
-  const volumes = createVolumeManager({
-    clock,
-    events,
-    sources: createVolumeSources({ client, environment: sources, podIP: (pod) => pod.status?.podIP ?? '' }),
-    podDir: (podUid) => podDir(rootDir, podUid),
-  })
-  const hooks = createHookRunner({ runtime, actions, events })
-  const killContainer = createKillContainer({
-    runtime,
-    clock,
-    events,
-    hooks,
-    environment,
-    warn: (message, pod) => warn(undefined, message, pod),
-  })
-  const killPod = createKillPod(runtime, clock, killContainer)
-  const ensureImage = createImagePuller({ runtime, clock, events, backoff: createRestartBackoff() })
-  const backoff = createRestartBackoff()
-  const startContainer = createStartContainer({
-    runtime,
-    clock,
-    events,
-    hooks,
-    backoff,
-    ensureImage,
-    killContainer,
-    environment,
-    rootDir,
-  })
-  const removeProbes = (pod: Pod) => prober.remove(pod.metadata.uid ?? '')
-
-  workers = createPodWorkers({
-    clock,
-    syncPod: createSyncPod({
-      runtime,
-      cache,
-      clock,
-      events,
-      statuses,
-      reasons,
-      verdicts: prober.verdicts,
-      killPod,
-      killContainer,
-      startContainer,
-      mountVolumes(pod, signal) {
-        mkdirSync(podDir(rootDir, pod.metadata.uid ?? ''), { recursive: true })
-        return volumes.mount(pod, signal)
-      },
-      addProbes: prober.add,
-    }),
-    syncTerminatingPod: createSyncTerminatingPod({
-      cache,
-      statuses,
-      killPod,
-      terminationReasons: options.terminationReasons ?? true,
-      stopKillingProbes: prober.stopKilling,
-      removeProbes,
-    }),
-    syncTerminatedPod: createSyncTerminatedPod({ cache, statuses, removeProbes, unmountVolumes: async () => {} }),
-    onFinished(pod, removed) {
-      if (removed) void forget(pod).catch((error) => warn(error, 'a pod could not be cleaned up', pod))
-      else manager.terminate(pod)
-    },
-    onError: (error, pod) => warn(error, 'a pod could not be synced', pod),
-  })
-
-  const cleanup = createPodCleanup(runtime, cache, rootDir)
-  async function forget(pod: Pod): Promise<void> {
-    const uid = pod.metadata.uid ?? ''
-    manager.forget(uid)
-    reasons.forget(uid)
-    volumes.forget(uid)
-    backoff.forget(`${uid}_`)
-    await cleanup.remove(pod)
-  }
-
-  const found = await cache.pods()
-  const stopListening = runtime.onEvent(({ podUid }) => workers.sync(podUid))
   const node = startNodeRegistration({
     client,
     clock,
@@ -227,10 +92,10 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     nodeName,
     onError: (error) => warn(error, 'pods could not be watched'),
     handler: {
-      onAdd: (pod) => workers.update(pod, { running: runs(found.get(pod.metadata.uid ?? '')) }),
+      onAdd: (pod) => workers.update(pod, { running: lifecycle.ranBefore(pod.metadata.uid ?? '') }),
       onUpdate: (pod) => workers.update(pod),
       onReconcile(pod) {
-        manager.reconcile(pod)
+        statuses.reconcile(pod)
         if (pod.spec.readinessGates) workers.sync(pod.metadata.uid ?? '')
       },
       onRemove: (pod) => workers.remove(pod),
@@ -243,8 +108,8 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     nodeName,
     onError: (error) => warn(error, 'the lease could not be renewed'),
   })
-  const ready = Promise.all([node.registered, source.synced(), sources.synced()]).then(() =>
-    cleanup.endOrphans(found, new Set([...source.list()].map(({ metadata }) => metadata.uid ?? ''))),
+  const ready = Promise.all([node.registered, source.synced(), lifecycle.synced()]).then(() =>
+    lifecycle.endOrphans(new Set([...source.list()].map(({ metadata }) => metadata.uid ?? ''))),
   )
   ready.catch((error) => warn(error, 'the kubelet did not get ready'))
 
@@ -262,19 +127,13 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
           }),
         ),
       )
-      await manager.flush()
+      await statuses.flush()
     },
     async close() {
-      stopListening()
       stopLease()
       node.close()
-      prober.close()
-      workers.close()
-      await Promise.all([source.close(), sources.close()])
-      await withinLimit(manager.flush(), FLUSH_MS, clock)
+      await Promise.all([source.close(), lifecycle.close()])
+      await withinLimit(statuses.flush(), FLUSH_MS, clock)
     },
   }
 }
-
-const runs = (found: RuntimePod | undefined): boolean =>
-  found !== undefined && (readySandbox(found) !== undefined || runningContainers(found).length > 0)

@@ -1,0 +1,198 @@
+import { mkdirSync } from 'node:fs'
+import type { Pod } from '../../shared/api/types.ts'
+import type { Client } from '../../shared/client/client.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { ActionHandler } from '../actions/action.ts'
+import type { EventRecorder } from '../events/event-recorder.ts'
+import { createHookRunner } from '../lifecycle/hook-runner.ts'
+import { createKillContainer } from '../lifecycle/kill-container.ts'
+import type { MachineFacts } from '../node/machine.ts'
+import { createProber } from '../prober/prober.ts'
+import type { ContainerRuntime } from '../runtime/container-runtime.ts'
+import { createPodStatuses } from '../status/pod-statuses.ts'
+import { createStatusManager, type StatusManager } from '../status/status-manager.ts'
+import { createVolumeManager } from '../volumes/volume-manager.ts'
+import { createVolumeSources } from '../volumes/volume-sources.ts'
+import { podDir } from './container-config.ts'
+import { containerEnvironment } from './environment.ts'
+import { createEnvironmentSources } from './environment-sources.ts'
+import { createImagePuller } from './image-puller.ts'
+import { createPodCleanup } from './pod-cleanup.ts'
+import { createKillPod } from './pod-killer.ts'
+import { createPodWorkers, type PodWorkers } from './pod-workers.ts'
+import { createReasonCache } from './reason-cache.ts'
+import { createRestartBackoff } from './restart-backoff.ts'
+import { createRuntimeCache } from './runtime-cache.ts'
+import { isUp } from './runtime-pod.ts'
+import { createStartContainer } from './start-container.ts'
+import { createSyncPod } from './sync-pod.ts'
+import { createSyncTerminatedPod } from './sync-terminated-pod.ts'
+import { createSyncTerminatingPod } from './sync-terminating-pod.ts'
+import { createTerminationMessages } from './termination-message.ts'
+
+export interface PodLifecycleOptions {
+  client: Client
+  clock: Clock
+  events: EventRecorder
+  runtime: ContainerRuntime
+  actions: ActionHandler
+  machine: MachineFacts
+  nodeIP: string
+  rootDir: string
+  terminationReasons: boolean
+  /** The newest object known of a pod. */
+  latest(pod: Pod): Pod | undefined
+  warn(error: unknown, what: string, pod?: Pod): void
+}
+/** All that makes a pod object into processes and a status, put together. */
+export interface PodLifecycle {
+  workers: PodWorkers
+  statuses: StatusManager
+  /** Resolves when all is known that starting a container needs. */
+  synced(): Promise<void>
+  /** Ends what runs on this node of pods that are not among `known`; the API has forgotten them. */
+  endOrphans(known: Set<string>): Promise<void>
+  /** Whether something of the pod ran when this kubelet began. */
+  ranBefore(podUid: string): boolean
+  close(): Promise<void>
+}
+
+export async function createPodLifecycle(options: PodLifecycleOptions): Promise<PodLifecycle> {
+  const { client, clock, events, runtime, actions, machine, nodeIP, rootDir, warn } = options
+  const cache = createRuntimeCache(runtime, createTerminationMessages())
+  const reasons = createReasonCache()
+  const sources = createEnvironmentSources({
+    client,
+    clock,
+    nodeIP,
+    machine,
+    onError: (error) => warn(error, 'services could not be watched'),
+  })
+  const environment: Parameters<typeof createStartContainer>[0]['environment'] = (pod, container, podIP) =>
+    containerEnvironment(pod, container, podIP, sources)
+
+  // The workers and what they call know each other; the names are bound before anything runs.
+  let workers: PodWorkers
+  const manager: StatusManager = createStatusManager({
+    client,
+    clock,
+    latest: options.latest,
+    mayHaveRunningContainers: (uid) => workers.mayHaveRunningContainers(uid),
+    isFinished: (uid) => workers.isFinished(uid),
+    onError: (error, pod) => warn(error, 'a status could not be written', pod),
+  })
+  const prober = createProber({
+    runtime,
+    clock,
+    events,
+    actions,
+    status: (uid) => manager.get(uid),
+    isEnding: (uid) => workers.isTerminating(uid),
+    onChange(pod, type) {
+      if (type !== 'liveness') statuses.probesChanged(pod)
+      workers.sync(pod.metadata.uid ?? '')
+    },
+  })
+  const statuses = createPodStatuses({
+    clock,
+    events,
+    manager,
+    reasons,
+    probes: prober.results,
+    onTold: prober.statusTold,
+    hostIP: nodeIP,
+  })
+  const volumes = createVolumeManager({
+    clock,
+    events,
+    sources: createVolumeSources({ client, environment: sources, podIP: (pod) => pod.status?.podIP ?? '' }),
+    podDir: (podUid) => podDir(rootDir, podUid),
+  })
+  const hooks = createHookRunner({ runtime, actions, events })
+  const killContainer = createKillContainer({
+    runtime,
+    clock,
+    events,
+    hooks,
+    environment,
+    warn: (message, pod) => warn(undefined, message, pod),
+  })
+  const backoff = createRestartBackoff()
+  const pullBackoff = createRestartBackoff()
+  const killPod = createKillPod(runtime, clock, killContainer)
+  const ensureImage = createImagePuller({ runtime, clock, events, backoff: pullBackoff })
+  const startContainer = createStartContainer({
+    runtime,
+    clock,
+    events,
+    hooks,
+    backoff,
+    ensureImage,
+    killContainer,
+    environment,
+    rootDir,
+  })
+  const removeProbes = (pod: Pod) => prober.remove(pod.metadata.uid ?? '')
+
+  workers = createPodWorkers({
+    clock,
+    syncPod: createSyncPod({
+      runtime,
+      cache,
+      clock,
+      events,
+      statuses,
+      reasons,
+      verdicts: prober.verdicts,
+      killPod,
+      killContainer,
+      startContainer,
+      mountVolumes(pod, signal) {
+        mkdirSync(podDir(rootDir, pod.metadata.uid ?? ''), { recursive: true })
+        return volumes.mount(pod, signal)
+      },
+      addProbes: prober.add,
+    }),
+    syncTerminatingPod: createSyncTerminatingPod({
+      cache,
+      statuses,
+      killPod,
+      terminationReasons: options.terminationReasons,
+      stopKillingProbes: prober.stopKilling,
+      removeProbes,
+    }),
+    syncTerminatedPod: createSyncTerminatedPod({ cache, statuses, removeProbes, unmountVolumes: async () => {} }),
+    onFinished(pod, removed) {
+      if (removed) void forget(pod).catch((error) => warn(error, 'a pod could not be cleaned up', pod))
+      else manager.terminate(pod)
+    },
+    onError: (error, pod) => warn(error, 'a pod could not be synced', pod),
+  })
+
+  const cleanup = createPodCleanup(runtime, cache, rootDir)
+  async function forget(pod: Pod): Promise<void> {
+    const uid = pod.metadata.uid ?? ''
+    manager.forget(uid)
+    reasons.forget(uid)
+    volumes.forget(uid)
+    backoff.forget(`${uid}_`)
+    pullBackoff.forget(`${uid}_`)
+    await cleanup.remove(pod)
+  }
+
+  const found = await cache.pods()
+  const stopListening = runtime.onEvent(({ podUid }) => workers.sync(podUid))
+  return {
+    workers,
+    statuses: manager,
+    synced: sources.synced,
+    endOrphans: (known) => cleanup.endOrphans(found, known),
+    ranBefore: (podUid) => isUp(found.get(podUid)),
+    async close() {
+      stopListening()
+      prober.close()
+      workers.close()
+      await sources.close()
+    },
+  }
+}
