@@ -112,6 +112,8 @@ export const pod = resource<Pod>({
 })
 
 const updateRules: Record<string, typeof validateUpdate> = {
+  /** The binding itself has been checked; it may set what an update may not. */
+  binding: () => {},
   status: validateStatusUpdate,
   ephemeralcontainers: validateEphemeralUpdate,
   resize: validateResize,
