@@ -38,7 +38,6 @@ function onTrouble(line: string): void {
 /** `elapsedMs` since this process began. */
 function greeting({ url, state }: Cluster, settings: ClusterSettings, elapsedMs: number): string {
   const strong = (text: string): string => styleText('bold', text)
-  const kubeconfig = relative(process.cwd(), state.kubeconfig)
   const node = settings.kubelet
     ? `${settings.nodeName}: pods run as processes of this machine`
     : 'none (--kubelet=false)'
@@ -46,8 +45,8 @@ function greeting({ url, state }: Cluster, settings: ClusterSettings, elapsedMs:
 
   API server  ${url}
   node        ${node}
-  kubeconfig  ${kubeconfig}
-  logs        ${relative(process.cwd(), state.logs)}/
+  kubeconfig  ${shortest(state.kubeconfig)}
+  logs        ${shortest(state.logs)}/
 
 Try, in another terminal:
 
@@ -57,4 +56,9 @@ Try, in another terminal:
 
 Ctrl-C ends everything.
 `
+}
+
+function shortest(path: string): string {
+  const fromHere = relative(process.cwd(), path)
+  return fromHere.startsWith('..') ? path : fromHere
 }
