@@ -83,7 +83,10 @@ const printValue = (value: unknown): string => {
   return value === undefined ? 'null' : goJson(value)
 }
 /** JSON as Go's encoder writes it: angle brackets and ampersands escaped in structures, plain in strings of their own. */
-const goJson = (value: unknown): string => JSON.stringify(value)
+const goJson = (value: unknown): string => {
+  const json = JSON.stringify(value)
+  return typeof value === 'string' ? json : json.replace(/[<>&]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`)
+}
 
 /** A 422 that names every mistake, each once. */
 export function invalidObject(subject: GroupKind, name: string, errors: FieldErrors): StatusError {

@@ -29,3 +29,13 @@ export function patternMatches(pattern: string, text: string): boolean {
   const entry = compile(pattern)
   return entry instanceof Error ? false : entry.matcher(text).find()
 }
+
+/** What the pattern finds in the text, at most `limit` times. */
+export function findMatches(pattern: string, text: string, limit = Number.POSITIVE_INFINITY): string[] {
+  const entry = compile(pattern)
+  if (entry instanceof Error) throw entry
+  const found: string[] = []
+  const matcher = entry.matcher(text)
+  while (found.length < limit && matcher.find()) found.push(matcher.group() ?? '')
+  return found
+}

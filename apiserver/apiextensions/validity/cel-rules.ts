@@ -1,23 +1,35 @@
 import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
+import { compileRules } from '../cel/rule-compiler.ts'
 import { parseFieldPath } from '../field-path.ts'
 import { additionalOf, itemsOf, type JSONSchemaProps, ownProperty, type ValidationRule } from '../schema/json-schema.ts'
+
+import { printRule } from './internal-form.ts'
 
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired']
 
 /** What each x-kubernetes-validations entry must say, wherever it stands in the schema. `uncorrelatable`: the list whose items have no old value. */
-export function validateRules(schema: JSONSchemaProps, path: string, uncorrelatable?: string): FieldError[] {
+export function validateRules(
+  schema: JSONSchemaProps,
+  path: string,
+  { uncorrelatable, root = true }: { uncorrelatable?: string; root?: boolean } = {},
+): FieldError[] {
+  const below = { uncorrelatable, root: false }
   const items = itemsOf(schema)
   const additional = additionalOf(schema)
   const itemsLost = uncorrelatable ?? (schema['x-kubernetes-list-type'] === 'map' ? undefined : path)
   return [
-    ...(schema['x-kubernetes-validations'] ?? []).flatMap((rule, index) =>
-      validateRule(rule, schema, `${path}.x-kubernetes-validations[${index}]`, uncorrelatable),
-    ),
-    ...(items === undefined ? [] : validateRules(items, `${path}.items`, itemsLost)),
-    ...(additional === undefined ? [] : validateRules(additional, `${path}.additionalProperties`, uncorrelatable)),
+    ...(schema['x-kubernetes-validations'] ?? []).flatMap((rule, index) => {
+      const at = `${path}.x-kubernetes-validations[${index}]`
+      const errors = validateRule(rule, schema, at, uncorrelatable)
+      return errors.some((error) => error.field === `${at}.rule`)
+        ? errors
+        : [...errors, ...compileErrors({ rule, index, root }, schema, at)]
+    }),
+    ...(items === undefined ? [] : validateRules(items, `${path}.items`, { uncorrelatable: itemsLost, root: false })),
+    ...(additional === undefined ? [] : validateRules(additional, `${path}.additionalProperties`, below)),
     ...Object.entries(schema.properties ?? {}).flatMap(([key, child]) =>
-      validateRules(child, `${path}.properties[${key}]`, uncorrelatable),
+      validateRules(child, `${path}.properties[${key}]`, below),
     ),
     ...nestedRules(schema, path),
   ]
@@ -73,6 +85,17 @@ function validateRule(
       ),
     )
   return errors
+}
+
+function compileErrors(
+  { rule, index, root }: { rule: ValidationRule; index: number; root: boolean },
+  schema: JSONSchemaProps,
+  path: string,
+): FieldError[] {
+  const compiled = compileRules(schema, root).rules[index]
+  return compiled === undefined || 'holds' in compiled
+    ? []
+    : [invalid(`${path}.${compiled.field}`, printRule(rule), compiled.text)]
 }
 
 function pathExists(fieldPath: string, schema: JSONSchemaProps): boolean {

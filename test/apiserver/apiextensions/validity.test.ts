@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { CustomResourceDefinition } from '../../../apiserver/apiextensions/custom-resource-definition.ts'
 import { customresourcedefinition } from '../../../apiserver/resources/customresourcedefinition.ts'
+import { errorBody } from '../../../apiserver/validation/field-error.ts'
 import type { FieldError } from '../../../apiserver/validation/field-errors.ts'
 import { dns1123Subdomain } from '../../../apiserver/validation/names.ts'
 
@@ -35,36 +36,19 @@ function refusals(body: CustomResourceDefinition): string[] {
     ),
   )
   strategy.validate?.(crd, errors, context)
-  return errors.map((error) => `${error.field} ${error.type} ${error.detail}`.trim())
+  return errors.map((error) => `${error.field}|${error.type}|${errorBody(error)}`).sort()
 }
-/** Reason, field and text of a cause, without the value that stands between. */
-const said = (cause: { reason: string; field: string; message: string }) => ({
-  prefix: `${cause.field} ${cause.reason} `,
-  message: cause.message,
-})
-
 for (const scenario of [...recordings('crd.json'), ...recordings('kind-validation.json')]) {
   const creates = scenario.steps.filter(
     (step) => step.method === 'POST' && step.body?.kind === 'CustomResourceDefinition' && step.answer !== undefined,
   )
   if (creates.length === 0) continue
-  if (scenario.name.includes('CEL')) continue
   t.test(scenario.name, async (t) => {
     for (const step of creates) {
       const found = refusals(step.body as CustomResourceDefinition)
       const causes = step.answer?.body?.details?.causes ?? []
-      t.equal(
-        found.length,
-        causes.length,
-        `as many causes: ${JSON.stringify(found)} for ${JSON.stringify(causes.map((cause) => cause.field))}`,
-      )
-      for (const cause of causes) {
-        const { prefix, message } = said(cause)
-        t.ok(
-          found.some((text) => `${text} `.startsWith(prefix) && message.endsWith(text.slice(prefix.length))),
-          `${cause.field}: ${message.slice(-80)} among ${JSON.stringify(found)}`,
-        )
-      }
+      const wanted = causes.map((cause) => `${cause.field}|${cause.reason}|${cause.message}`).sort()
+      t.strictSame(found, wanted, `${step.body?.metadata.name}: causes`)
     }
   })
 }
