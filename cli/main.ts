@@ -20,6 +20,8 @@ const commands: Record<string, Entry> = {
 /** The `kubestage` command. Ends the process. */
 export async function main(): Promise<void> {
   endWithLauncher()
+  // Whoever read our output (`| head`) may leave before us; a cluster does not end for that.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   try {
     process.exitCode = await run(process.argv.slice(2))
   } catch (error) {

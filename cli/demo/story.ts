@@ -25,12 +25,15 @@ export async function tellStory(cluster: Cluster, narrator: Narrator): Promise<b
   const pod = load(await readFile(join(packageRoot, manifest), 'utf8')) as Pod
   const name = pod.metadata.name ?? ''
   const printed: string[] = []
+  let told = ''
   const watch = client.watch<Pod>(pods, { namespace, fieldSelector: `metadata.name=${name}` })[Symbol.asyncIterator]()
   const watchUntil = async (isEnough: (event: WatchEvent<Pod>) => boolean): Promise<void> => {
     for (;;) {
       const { done, value } = await watch.next()
       if (done) throw new Error('the watch ended before the story did')
-      narrator.seen('watch', describeChange(value))
+      const change = describeChange(value)
+      if (change !== told) narrator.seen('watch', change)
+      told = change
       if (isEnough(value)) return
     }
   }
@@ -42,8 +45,9 @@ export async function tellStory(cluster: Cluster, narrator: Narrator): Promise<b
   narrator.typed(`kubectl apply -f ${manifest}`)
   await client.create(pods, pod, { namespace })
   await watchUntil(({ object }) => isReady(object))
-
-  const logs = pod.spec.containers.map(({ name: container }) =>
+  narrator.typed(`kubectl logs -f ${name} --all-containers`)
+  const greeted = pod.spec.containers.map(() => Promise.withResolvers<void>())
+  const logs = pod.spec.containers.map(({ name: container }, index) =>
     followLog({
       server: access.server,
       ca: access.ca ?? '',
@@ -54,9 +58,11 @@ export async function tellStory(cluster: Cluster, narrator: Narrator): Promise<b
       onLine(line) {
         printed.push(line)
         narrator.seen(container, line)
+        greeted[index]?.resolve()
       },
     }),
   )
+  await Promise.all(greeted.map(({ promise }) => promise))
 
   narrator.chapter('It is deleted for a reason')
   narrator.typed(`kubectl delete --raw '/api/v1/namespaces/${namespace}/pods/${name}?reason=${reason}'`)
