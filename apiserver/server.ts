@@ -1,5 +1,7 @@
 import type { Client } from '../shared/client/client.ts'
 import { admissionPlugins } from './admission/plugins.ts'
+import { rulesOf } from './apiextensions/cel/rule-check.ts'
+import { CustomResources } from './apiextensions/custom-resources.ts'
 import { anonymous } from './auth/anonymous.ts'
 import { bearerToken } from './auth/bearer-token.ts'
 import { clientCertificate } from './auth/client-certificate.ts'
@@ -50,6 +52,9 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   await registry.load()
   registry.admission.push(...admissionPlugins(registry.lookup, registry.random))
 
+  const customResources = new CustomResources({ registry, log, rulesOf })
+  await customResources.start()
+
   const kubelet = createKubeletProxy(config.kubeletClient)
   const api: ApiContext = { catalog, registry, clock, log, kubelet }
   const client = (user: User): Client => createLocalClient(api, user)
@@ -76,6 +81,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     client,
     async close() {
       bookmarks.cancel()
+      await customResources.close()
       registry.close()
       await listener.close()
       kubelet.close()

@@ -1,6 +1,7 @@
 /** Every built-in kind, in the order of discovery. Adding a kind: one file, one line here. */
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { configmap } from './configmap.ts'
+import { customresourcedefinition } from './customresourcedefinition.ts'
 import { event } from './event.ts'
 import { lease } from './lease.ts'
 import { namespace } from './namespace.ts'
@@ -20,4 +21,5 @@ export const resources: ResourceDefinition[] = [
   serviceaccount,
   service,
   lease,
+  customresourcedefinition,
 ]

@@ -1,4 +1,12 @@
-import { RE2JS } from 're2js'
+import { createRequire } from 'node:module'
+import type { RE2JS } from 're2js'
+
+/** Loaded with the first pattern. */
+let library: { RE2JS: typeof RE2JS } | undefined
+function load(): { RE2JS: typeof RE2JS } {
+  library ??= createRequire(import.meta.url)('re2js') as { RE2JS: typeof RE2JS }
+  return library
+}
 
 /** Patterns of custom resources are RE2: linear in the text, whoever wrote them. Compiled once per pattern. */
 const compiled = new Map<string, RE2JS | Error>()
@@ -9,7 +17,7 @@ function compile(pattern: string): RE2JS | Error {
   if (entry === undefined) {
     if (compiled.size >= MAX_COMPILED) compiled.clear()
     try {
-      entry = RE2JS.compile(pattern)
+      entry = load().RE2JS.compile(pattern)
     } catch (error) {
       entry = error instanceof Error ? error : new Error(String(error))
     }
