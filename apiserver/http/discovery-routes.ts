@@ -1,0 +1,107 @@
+/** `/api` and `/apis` with what is below them that is no resource. Documents are made once per state of the catalog. */
+import { createHash } from 'node:crypto'
+import { notAcceptable, resourceNotFound } from '../../shared/api/status-errors.ts'
+import type { Catalog } from '../registry/catalog.ts'
+import { aggregatedDiscovery, apiGroup, apiGroupList, apiResourceList, apiVersions } from './discovery-documents.ts'
+import type { Exchange } from './exchange.ts'
+import { assertAcceptable, parseAccept } from './negotiation.ts'
+import type { PathRoute } from './path-routes.ts'
+import { sendJson } from './respond.ts'
+
+const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
+const DISCOVERY_GROUP = 'apidiscovery.k8s.io'
+
+/** Documents by name, until the catalog changes. */
+class Documents {
+  readonly #catalog: Catalog
+  #generation = -1
+  #texts = new Map<string, { json: string; etag: string }>()
+  constructor(catalog: Catalog) {
+    this.#catalog = catalog
+  }
+  get(name: string, make: (definitions: ReturnType<Catalog['definitions']>) => object): { json: string; etag: string } {
+    if (this.#generation !== this.#catalog.generation) {
+      this.#texts = new Map()
+      this.#generation = this.#catalog.generation
+    }
+    let text = this.#texts.get(name)
+    if (!text) {
+      const json = JSON.stringify(make(this.#catalog.definitions()))
+      text = { json, etag: `"${createHash('sha512').update(json).digest('hex').toUpperCase()}"` }
+      this.#texts.set(name, text)
+    }
+    return text
+  }
+}
+
+/** Whether the client wants the aggregated form: the first shape in its Accept header that we know. */
+function wantsAggregated(accept: string | undefined): boolean {
+  if (!accept) return false
+  const ranges = parseAccept(accept)
+  assertAcceptable(ranges, false)
+  if (
+    ranges.some(({ parameters: { g, v, as } }) => g === DISCOVERY_GROUP && v === 'v2' && as === 'APIGroupDiscoveryList')
+  ) {
+    return true
+  }
+  if (ranges.every(({ parameters }) => parameters.as !== undefined)) {
+    throw notAcceptable(
+      'only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+    )
+  }
+  return false
+}
+
+export function discoveryRoutes(catalog: Catalog, serverAddress: () => string): PathRoute[] {
+  const documents = new Documents(catalog)
+  const aggregated = (exchange: Exchange, which: 'core' | 'named'): boolean => {
+    if (!wantsAggregated(exchange.request.headers.accept)) return false
+    const { json, etag } = documents.get(`aggregated ${which}`, (definitions) =>
+      aggregatedDiscovery(definitions, which),
+    )
+    const headers = { etag, vary: 'Accept', 'cache-control': 'public', 'content-type': AGGREGATED }
+    if (exchange.request.headers['if-none-match'] === etag) {
+      exchange.response.writeHead(304, headers).end()
+    } else sendJson(exchange, { status: 200, json, headers })
+    return true
+  }
+  const legacy = (
+    exchange: Exchange,
+    name: string,
+    make: (definitions: ReturnType<Catalog['definitions']>) => object,
+  ): true => {
+    wantsAggregated(exchange.request.headers.accept)
+    sendJson(exchange, { status: 200, json: documents.get(name, make).json })
+    return true
+  }
+  const resourceList = (exchange: Exchange, group: string, version: string): boolean => {
+    if (!catalog.hasVersion(group, version)) {
+      if (catalog.hasGroup(group)) throw resourceNotFound()
+      return false
+    }
+    return legacy(exchange, `list ${group}/${version}`, (definitions) => apiResourceList(definitions, group, version))
+  }
+  return [
+    {
+      first: 'api',
+      methods: ['GET', 'HEAD'],
+      handle(exchange, [, version]) {
+        if (version !== undefined) return resourceList(exchange, '', version)
+        return (
+          aggregated(exchange, 'core') ||
+          legacy(exchange, `versions ${serverAddress()}`, () => apiVersions(serverAddress()))
+        )
+      },
+    },
+    {
+      first: 'apis',
+      methods: ['GET', 'HEAD'],
+      handle(exchange, [, group, version]) {
+        if (group === undefined) return aggregated(exchange, 'named') || legacy(exchange, 'groups', apiGroupList)
+        if (version !== undefined) return resourceList(exchange, group, version)
+        if (group === '' || !catalog.hasGroup(group)) return false
+        return legacy(exchange, `group ${group}`, (definitions) => apiGroup(definitions, group))
+      },
+    },
+  ]
+}
