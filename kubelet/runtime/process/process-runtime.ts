@@ -52,6 +52,8 @@ interface Container {
 }
 interface Exec {
   pid: number
+  /** To be killed as soon as it is known what to kill. */
+  killed: boolean
   ended: PromiseWithResolvers<number>
 }
 
@@ -86,7 +88,9 @@ class ProcessRuntime implements ContainerRuntime {
   readonly #batches = new Map<string, () => void>()
   readonly #pipes: PipePool
   readonly #events: { close(): void }
+  #closed = false
   #scan: Promise<Map<string, number[]>> | undefined
+  #closed = false
 
   constructor(options: ProcessRuntimeOptions, store: RecordStore, requests: ShimRequests) {
     this.#options = options
@@ -250,11 +254,11 @@ class ProcessRuntime implements ContainerRuntime {
     const namespaces = this.#entered(container)
     const launch = { command: options.command, env, workingDir, output: pipe, namespaces }
     this.#store.saveLaunch('execs', id, launchScript(launch))
-    const exec: Exec = { pid: 0, ended: Promise.withResolvers<number>() }
+    const exec: Exec = { pid: 0, killed: false, ended: Promise.withResolvers<number>() }
     this.#execs.set(id, exec)
     this.#requests.run('execs', id)
     try {
-      const exitCode = await this.#execEnds(exec, id, options)
+      const exitCode = await this.#execEnds(exec, options)
       reader.drain()
       return exitCode === 'timeout'
         ? { outcome: 'timeout', output: output.toString() }
@@ -280,6 +284,8 @@ class ProcessRuntime implements ContainerRuntime {
   }
 
   async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
     this.#events.close()
     for (const container of this.#containers.values()) this.#closeOutput(container)
     if (!this.#options.supervised && this.#containers.size === 0) this.#requests.end()
@@ -351,7 +357,10 @@ class ProcessRuntime implements ContainerRuntime {
     }
     const exec = this.#execs.get(id)
     if (!exec) return
-    exec.pid ||= this.#store.started(id)?.pid ?? 0
+    if (exec.pid === 0) {
+      exec.pid = this.#store.started(id)?.pid ?? 0
+      if (exec.killed) killExec(exec)
+    }
     const exited = this.#store.exited(id)
     if (exited) exec.ended.resolve(exited.code)
   }
@@ -414,12 +423,9 @@ class ProcessRuntime implements ContainerRuntime {
     return first !== 'late'
   }
 
-  async #execEnds(exec: Exec, id: string, { timeoutMs, signal }: ExecOptions): Promise<number | 'timeout'> {
+  async #execEnds(exec: Exec, { timeoutMs, signal }: ExecOptions): Promise<number | 'timeout'> {
     let timedOut = false
-    const kill = () => {
-      exec.pid ||= this.#store.started(id)?.pid ?? 0
-      if (exec.pid) sendSignal(-exec.pid, 'SIGKILL')
-    }
+    const kill = () => killExec(exec)
     const timer =
       timeoutMs === undefined
         ? undefined
@@ -427,7 +433,8 @@ class ProcessRuntime implements ContainerRuntime {
             timedOut = true
             kill()
           })
-    signal?.addEventListener('abort', kill, { once: true })
+    if (signal?.aborted) kill()
+    else signal?.addEventListener('abort', kill, { once: true })
     try {
       const code = await exec.ended.promise
       return timedOut ? 'timeout' : code
@@ -529,6 +536,11 @@ function settled(stored: StoredContainer, record: ContainerRecord): Container {
   container.started.resolve()
   container.exited.resolve()
   return container
+}
+
+function killExec(exec: Exec): void {
+  exec.killed = true
+  if (exec.pid !== 0) sendSignal(-exec.pid, 'SIGKILL')
 }
 
 /** The first child, as the kernel lists them. */

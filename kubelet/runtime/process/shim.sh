@@ -56,7 +56,7 @@ kill_all() {
 guard=
 if [ "$2" != alone ]; then
   (
-    exec 3<&-
+    exec 3<&- 2>/dev/null
     while read -r _; do :; done
     kill -KILL "$$"
     kill_all
