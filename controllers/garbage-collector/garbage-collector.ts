@@ -13,8 +13,11 @@ import {
   type OwnerReference,
 } from './owners.ts'
 
-/** Reasons of owners that are gone, kept until their dependents have been dealt with; more than this are forgotten, oldest first. */
+/** Reasons of what is gone, for dependents that are yet to be dealt with, or heard of; more than this are forgotten, oldest first. */
 const MAX_REASONS = 10_000
+
+/** Before an owner is let go: kinds are watched apart, and a dependent made just before may be heard of just after. */
+const SETTLE_MS = 20
 
 /** One object to look at: as a dependent that may have lost its owners, or as an owner that waits for its dependents. */
 type Item = Dependent
@@ -34,7 +37,8 @@ export function startGarbageCollector(context: ControllerContext, resources: rea
   function enqueue(item: Item): void {
     const uid = item.metadata.uid ?? ''
     queued.set(uid, item)
-    queue.add(uid)
+    if (isOrphaning(item.metadata) || isDeletingDependents(item.metadata)) queue.addAfter(uid, SETTLE_MS)
+    else queue.add(uid)
   }
 
   async function sync(uid: string): Promise<void> {
@@ -107,14 +111,13 @@ export function startGarbageCollector(context: ControllerContext, resources: rea
   function observe(resource: ApiResource, metadata: ObjectMeta, before?: ObjectMeta): void {
     const item = { resource, metadata }
     graph.put(item)
-    if (isOrphaning(metadata) || isDeletingDependents(metadata)) enqueue(item)
-    else if (hasNewOwners(metadata, before)) enqueue(item)
+    if (isOrphaning(metadata) || isDeletingDependents(metadata) || hasNewOwners(metadata, before)) enqueue(item)
   }
 
   function forget(metadata: ObjectMeta): void {
     const uid = metadata.uid ?? ''
     const dependents = graph.dependentsOf(uid)
-    if (metadata.reason && dependents.length > 0) remember(uid, metadata.reason)
+    if (metadata.reason) remember(uid, metadata.reason)
     graph.remove(uid)
     for (const dependent of dependents) enqueue(dependent)
     for (const owner of metadata.ownerReferences ?? []) recheckOwner(owner, metadata.namespace)

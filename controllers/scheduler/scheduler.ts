@@ -1,6 +1,7 @@
 import { isStatus } from '../../shared/api/status-error.ts'
 import type { Binding, Node, Pod } from '../../shared/api/types.ts'
 import { pods as podsResource } from '../../shared/client/resources.ts'
+import type { Timer } from '../../shared/clock/clock.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
@@ -40,14 +41,16 @@ export function startScheduler(
   async function attempt(): Promise<void> {
     const taken = pending.take()
     if (!taken) return
-    const { pod, park } = taken
+    const { pod, lastVerdict, park } = taken
     const decision = decide(podInfo(pod), nodes.values(), random)
     if ('nodeName' in decision) {
-      if (await bind(pod, decision.nodeName)) return
+      if ((await bind(pod, decision.nodeName)) || !park('the binding failed')) return
     } else {
-      await reject(pod, decision.message)
+      // Said once, though the pod as we know it may not show it yet.
+      if (decision.message !== lastVerdict) await reject(pod, decision.message)
+      if (!park(decision.message)) return
     }
-    if (park()) tryOne()
+    tryOne()
   }
 
   /** True when the pod is where it should be, or is no longer ours to place. */
@@ -62,7 +65,7 @@ export function startScheduler(
       // Deleted or bound by someone else meanwhile: the watch will say, or has said.
       if (isStatus(error, 'NotFound') || isStatus(error, 'Conflict')) return true
       log.warn({ err: error, pod: pod.metadata.name, node: nodeName }, 'binding failed')
-      clock.setTimer(REBIND_MS, retryAll, { background: true })
+      retryLater()
       return false
     }
   }
@@ -164,6 +167,18 @@ export function startScheduler(
     for (let woken = pending.wake(); woken > 0; woken--) tryOne()
   }
 
+  let retrying: Timer | undefined
+  function retryLater(): void {
+    retrying ??= clock.setTimer(
+      REBIND_MS,
+      () => {
+        retrying = undefined
+        retryAll()
+      },
+      { background: true },
+    )
+  }
+
   const stopping = new AbortController()
   async function flush(): Promise<void> {
     while (!stopping.signal.aborted) {
@@ -185,6 +200,7 @@ export function startScheduler(
   return {
     async close() {
       stopping.abort()
+      retrying?.cancel()
       await attempts.close()
       await recorder.close()
     },

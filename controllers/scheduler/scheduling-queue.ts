@@ -7,6 +7,16 @@ interface Waiting {
   /** Order of arrival. */
   number: number
   state: State
+  /** Why the last try was in vain. */
+  verdict?: string
+}
+
+/** A pod taken to be tried. */
+export interface Attempt {
+  pod: Pod
+  lastVerdict: string | undefined
+  /** It was in vain; true when it is worth another try at once, because something has changed since it was taken. */
+  park(verdict: string): boolean
 }
 
 /**
@@ -35,23 +45,23 @@ export class SchedulingQueue {
     return known.state === 'parked' && changed && this.#activate(uid)
   }
 
-  /** The next to try, and what to call when it was in vain: true when it is worth another try at once. */
-  take(): { pod: Pod; park(): boolean } | undefined {
+  take(): Attempt | undefined {
     const priority = Math.max(...[...this.#active].filter(([, uids]) => uids.size > 0).map(([priority]) => priority))
     const [uid] = this.#active.get(priority) ?? []
     const waiting = uid === undefined ? undefined : this.#waiting.get(uid)
     if (uid === undefined || !waiting) return undefined
     this.#activeOf(waiting.pod).delete(uid)
     waiting.state = 'trying'
-    const { pod } = waiting
+    const { pod, verdict: lastVerdict } = waiting
     const changes = this.#changes
-    const park = (): boolean => {
+    const park = (verdict: string): boolean => {
       if (this.#waiting.get(uid) !== waiting) return false
       waiting.state = 'parked'
+      waiting.verdict = verdict
       const outdated = changes !== this.#changes || waiting.pod.metadata.generation !== pod.metadata.generation
       return outdated && this.#activate(uid)
     }
-    return { pod, park }
+    return { pod, lastVerdict, park }
   }
 
   /** The cluster has changed: all that are parked may be tried again. Oldest first; returns how many. */
