@@ -40,11 +40,14 @@ export async function startNode(options: NodeOptions, client: Client): Promise<R
   const config = writeKubeletFiles(options)
   const logFile = join(state.logs, 'kubelet.log')
   const shim = new Child(shimSpec(state.kubelet, logFile))
+  let isReady = false
   const kubelet = new KubeletProcess({
     spec: kubeletSpec(config, logFile),
     clock,
-    onCrash: (ending, restartInMs) =>
-      onTrouble(`the kubelet ended (${ending}) and starts again in ${restartInMs / 1000} s; its containers run on`),
+    onCrash(ending, restartInMs) {
+      if (!isReady) return // told as the reason why nothing starts
+      onTrouble(`the kubelet ended (${ending}) and starts again in ${restartInMs / 1000} s; its containers run on`)
+    },
   })
   const endShim = async (): Promise<void> => {
     shim.release()
@@ -65,6 +68,7 @@ export async function startNode(options: NodeOptions, client: Client): Promise<R
     await kill()
     throw error
   }
+  isReady = true
   return {
     kubeletPid: () => kubelet.pid,
     async stop() {

@@ -41,17 +41,28 @@ export interface FollowedPod {
 /** Watches an existing pod; resolves when the watch has shown it. */
 export async function followPod(client: Client, { namespace, name }: Required<ObjectRef>): Promise<FollowedPod> {
   const events: WatchEvent<Pod>[] = []
-  const last = (): WatchEvent<Pod> | undefined => events.at(-1)
-  void collect()
-  await until(last, { what: `the first event of pod ${name}` })
+  let failure: unknown
+  collect().catch((error) => {
+    failure = error // thrown to whoever waits; a test that killed the server waits no more
+  })
+  const seen = async (
+    condition: (event: WatchEvent<Pod>) => boolean,
+    what: string,
+    timeoutMs?: number,
+  ): Promise<Pod> => {
+    const found = (): WatchEvent<Pod> | undefined => {
+      const event = events.find(condition)
+      if (!event && failure) throw failure
+      return event
+    }
+    return (await until(found, { what: `pod ${name} ${what}`, timeoutMs })).object
+  }
+  await seen(() => true, 'to appear')
   return {
     events,
-    async until(condition, what) {
-      const event = await until(() => events.find(({ object }) => condition(object)), { what: `pod ${name} ${what}` })
-      return event.object
-    },
+    until: (condition, what) => seen(({ object }) => condition(object), what),
     async untilDeleted() {
-      await until(() => last()?.type === 'DELETED', { what: `pod ${name} to be deleted`, timeoutMs: 60_000 })
+      await seen(({ type }) => type === 'DELETED', 'to be deleted', 60_000)
       return events
     },
   }
