@@ -90,7 +90,6 @@ class ProcessRuntime implements ContainerRuntime {
   readonly #events: { close(): void }
   #closed = false
   #scan: Promise<Map<string, number[]>> | undefined
-  #closed = false
 
   constructor(options: ProcessRuntimeOptions, store: RecordStore, requests: ShimRequests) {
     this.#options = options
