@@ -1,8 +1,10 @@
 import { StatusError } from '../../shared/api/status-error.ts'
-import { badRequest, requestEntityTooLarge, unsupportedMediaType } from '../../shared/api/status-errors.ts'
+import { badRequest, requestEntityTooLarge, unsupportedMediaTypeRoute } from '../../shared/api/status-errors.ts'
+import { conversionError } from '../patch/from-unstructured.ts'
 import { applyJsonPatch, JsonPatchError, type JsonPatchOperation } from '../patch/json-patch.ts'
 import { applyMergePatch } from '../patch/merge-patch.ts'
 import { strategicMerge } from '../patch/strategic-merge.ts'
+import { printValue } from '../patch/structured-merge/go-print.ts'
 import { scanJson } from '../validation/json-scanner.ts'
 import type { FieldValidation } from '../validation/request-body.ts'
 import { mediaType } from './request-object.ts'
@@ -20,7 +22,7 @@ export type PatchMediaType = keyof typeof readers | 'application/apply-patch+yam
 export function patchMediaType(contentType: string | undefined): PatchMediaType {
   const type = mediaType(contentType)
   if (Object.hasOwn(readers, type) || type === 'application/apply-patch+yaml') return type as PatchMediaType
-  throw unsupportedMediaType('415: Unsupported Media Type')
+  throw unsupportedMediaTypeRoute()
 }
 
 export function readPatch(
@@ -101,7 +103,15 @@ function readMergePatch(patch: unknown): Patch {
 function readStrategicMergePatch(patch: unknown, schema: string): Patch {
   if (patch !== null) assertObject(patch)
   const changes = (patch ?? {}) as Record<string, unknown>
-  return { strictErrors: [], apply: (document) => strategicMerge(document, changes, schema) }
+  return {
+    strictErrors: [],
+    apply(document) {
+      const merged = strategicMerge(document, changes, schema)
+      const wrong = conversionError(schema, merged)
+      if (wrong) throw invalidPatch(printValue(patch), wrong)
+      return merged
+    },
+  }
 }
 
 function assertObject(patch: unknown): void {
@@ -109,6 +119,17 @@ function assertObject(patch: unknown): void {
   throw badRequest(
     `error decoding patch: json: cannot unmarshal ${word(patch)} into Go value of type map[string]interface {}`,
   )
+}
+
+/** What a patch makes of an object is no such object. */
+export function invalidPatch(value: string, why: string): StatusError {
+  const message = `Invalid value: ${JSON.stringify(value)}: ${why}`
+  return new StatusError({
+    code: 422,
+    reason: 'Invalid',
+    message: ` "" is invalid: patch: ${message}`,
+    details: { causes: [{ reason: 'FieldValueInvalid', message, field: 'patch' }] },
+  })
 }
 
 const word = (value: unknown): string =>

@@ -1,5 +1,6 @@
 import { badRequest, unsupportedMediaType } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
+import { resetsManagedFields } from '../patch/managed-fields.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { assertObjectBody, decodeBody, type FieldValidation, parseJsonBody } from '../validation/request-body.ts'
 import { parseYaml, YamlError } from './yaml-body.ts'
@@ -32,8 +33,10 @@ export async function readObject(
     { bytes, contentType },
     { kind: definition.kind, fieldValidation },
   )
+  const reset = resetsManagedFields(body)
   const decoded = decodeBody(definition, body, { fieldValidation, text, strictErrors })
   for (const error of decoded.strictErrors) warn(error)
+  if (reset) decoded.object.metadata.managedFields = []
   return decoded.object
 }
 

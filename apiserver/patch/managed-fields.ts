@@ -35,6 +35,10 @@ export function isReset(managedFields: unknown): boolean {
   return managedFields.length === 0 || (managedFields.length === 1 && isEmpty(managedFields[0] as FieldsV1))
 }
 
+/** Whether a body asks for it; to be asked before the body is decoded, which drops empty lists. */
+export const resetsManagedFields = (body: unknown): boolean =>
+  isReset((body as { metadata?: { managedFields?: unknown } | null } | null)?.metadata?.managedFields)
+
 export const fieldsOf = (entry: ManagedFieldsEntry): FieldsV1 => entry.fieldsV1 ?? noFields
 
 /** Same manager, operation and subresource, and for an Update the same version: one entry. */

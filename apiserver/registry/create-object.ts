@@ -3,6 +3,7 @@ import { alreadyExists, generatedNameTaken } from '../../shared/api/status-error
 import type { KubeObject } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import type { AdmissionAttributes } from '../admission/admission-plugin.ts'
+import { trackFields } from '../patch/field-manager.ts'
 import { invalidObject } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dns1123Subdomain } from '../validation/names.ts'
@@ -27,7 +28,11 @@ export async function createObject(
   const { definition, namespace, subresource, user } = scope
   const { metadata } = object
   checkNewObject(scope, object)
-  fillSystemFields(scope, object, { uid: randomUUID(), now: toTime(registry.clock.now()) })
+  const now = toTime(registry.clock.now())
+  if (!options.managedFieldsAreSet) {
+    trackFields(definition, undefined, object, { manager: options.fieldManager, subresource, time: now })
+  }
+  fillSystemFields(scope, object, { uid: randomUUID(), now })
   const { dryRun, warn } = options
   const attributes: AdmissionAttributes = {
     operation: 'CREATE',

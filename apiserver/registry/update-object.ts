@@ -1,6 +1,8 @@
 import { modified, notFound } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
+import { toTime } from '../../shared/clock/timestamp.ts'
 import type { AdmissionAttributes } from '../admission/admission-plugin.ts'
+import { sameButTimes, trackFields } from '../patch/field-manager.ts'
 import { invalidObject } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { validateObjectMetaUpdate } from '../validation/object-meta.ts'
@@ -93,6 +95,10 @@ async function replace(
   const context = registry.strategyContext(scope)
   keepSystemFields(scope, object, old)
   keepOtherHalf(scope, object, old)
+  if (!options.managedFieldsAreSet) {
+    const time = toTime(registry.clock.now())
+    trackFields(definition, old, object, { manager: options.fieldManager, subresource: scope.subresource, time })
+  }
   const attributes = attributesOf(scope, { object, old }, options)
   const errors: FieldErrors = []
   const refuseIfWrong = (): void => {
@@ -104,13 +110,15 @@ async function replace(
   strategy.prepareForUpdate?.(object, old, context)
   if (strategy.generation?.changed(object, old)) object.metadata.generation = (old.metadata.generation ?? 0) + 1
 
-  validateObjectMetaUpdate(object.metadata, old.metadata, errors)
+  // Upstream checks the metadata twice, for all objects and for the kind, and tells of each mistake twice.
+  for (let pass = 0; pass < 2; pass++) validateObjectMetaUpdate(object.metadata, old.metadata, errors)
   if (strategy.validateUpdate) strategy.validateUpdate(object, old, errors, context)
   else strategy.validate?.(object, errors, context)
   refuseIfWrong()
   for (const text of strategy.warnings?.(object, old, context) ?? []) options.warn(text)
   await registry.validateAdmission(attributes)
 
+  if (sameButTimes(old, object)) return current
   const value = encodeForStorage(definition, object)
   if (sameValue(value, current.value)) return current
   if (options.dryRun) return asShown(definition, { value, revision: current.revision })

@@ -19,6 +19,8 @@ export interface WriteOptions {
   dryRun: boolean
   /** Who is to own the fields written. */
   fieldManager: string
+  /** The object's managedFields are right as they are: apply has set them, or this write is one that upstream does not track. */
+  managedFieldsAreSet?: boolean
   /** Text of a Warning header. */
   warn(text: string): void
 }

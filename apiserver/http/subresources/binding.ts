@@ -52,7 +52,7 @@ export async function bind(
         return current!
       },
     },
-    options,
+    { ...options, managedFieldsAreSet: true },
   )
 }
 

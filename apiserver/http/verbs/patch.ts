@@ -1,6 +1,6 @@
 import { StatusError } from '../../../shared/api/status-error.ts'
-import { badRequest } from '../../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
+import { resetsManagedFields } from '../../patch/managed-fields.ts'
 import type { ResourceDefinition } from '../../registry/resource-definition.ts'
 import { decodeBody } from '../../validation/request-body.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -8,16 +8,17 @@ import { readBody } from '../body.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import { negotiate } from '../negotiation.ts'
 import { encodeForClient } from '../object-encoder.ts'
-import { type Patch, patchMediaType, readPatch } from '../patch-body.ts'
+import { invalidPatch, type Patch, patchMediaType, readPatch } from '../patch-body.ts'
 import { sendJson } from '../respond.ts'
 import { type ParsedWriteOptions, parseWriteOptions } from '../write-options.ts'
+import { apply } from './apply.ts'
 import { checkName } from './update.ts'
 
 export async function patch(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
   const { request, info, user } = exchange
   const negotiated = negotiate(request.headers.accept, false)
   const type = patchMediaType(request.headers['content-type'])
-  if (type === 'application/apply-patch+yaml') throw badRequest('server-side apply is not served yet')
+  if (type === 'application/apply-patch+yaml') return apply(api, { exchange, definition, target })
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: false })
   const text = (await readBody(request)).toString('utf8')
   const { namespace, name = '', subresource } = target
@@ -50,9 +51,11 @@ export function patched(
 ): KubeObject {
   const { group, version, kind } = definition
   const document = apply({ kind, apiVersion: group ? `${group}/${version}` : version, ...current })
+  const reset = resetsManagedFields(document)
   const shown = (): string => JSON.stringify(sorted(document))
   try {
     const decoded = decodeBody(definition, document as Record<string, unknown>, { fieldValidation: 'Warn' })
+    if (reset) decoded.object.metadata.managedFields = []
     if (fieldValidation === 'Ignore') return decoded.object
     const problems = [...strictErrors, ...decoded.strictErrors]
     if (problems.length > 0 && fieldValidation === 'Strict') {
@@ -64,16 +67,6 @@ export function patched(
     if (!(error instanceof StatusError) || error.code !== 400) throw error
     throw invalidPatch(shown(), error.message.replace(/^\S+ in version "[^"]*" cannot be handled as a \S+: /, ''))
   }
-}
-
-function invalidPatch(value: string, why: string): StatusError {
-  const message = `Invalid value: ${JSON.stringify(value)}: ${why}`
-  return new StatusError({
-    code: 422,
-    reason: 'Invalid',
-    message: ` "" is invalid: patch: ${message}`,
-    details: { causes: [{ reason: 'FieldValueInvalid', message, field: 'patch' }] },
-  })
 }
 
 /** Go prints maps in the order of their keys. */

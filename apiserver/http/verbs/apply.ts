@@ -1,0 +1,108 @@
+import type { StatusError } from '../../../shared/api/status-error.ts'
+import { badRequest, conflict, plainError } from '../../../shared/api/status-errors.ts'
+import type { KubeObject } from '../../../shared/api/types.ts'
+import { toTime } from '../../../shared/clock/timestamp.ts'
+import { applyFields } from '../../patch/field-manager.ts'
+import { conversionError } from '../../patch/from-unstructured.ts'
+import type { ResourceDefinition } from '../../registry/resource-definition.ts'
+import { DecodeError, decodeObject } from '../../validation/decoder.ts'
+import type { ApiContext } from '../api-context.ts'
+import { readBody } from '../body.ts'
+import type { ResourceExchange } from '../exchange.ts'
+import { negotiate } from '../negotiation.ts'
+import { encodeForClient } from '../object-encoder.ts'
+import { sendJson } from '../respond.ts'
+import { type ParsedWriteOptions, parseWriteOptions } from '../write-options.ts'
+import { parseYaml, YamlError } from '../yaml-body.ts'
+import { checkName } from './update.ts'
+
+type Config = Record<string, unknown> & { apiVersion?: string; kind?: string; metadata?: KubeObject['metadata'] }
+
+/** Server-side apply: creates what is not there, and merges into what is. */
+export async function apply(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
+  const { request, info, user } = exchange
+  const negotiated = negotiate(request.headers.accept, false)
+  const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
+  const config = await readConfig((await readBody(request)).toString('utf8'), options)
+  const { namespace, name = '', subresource } = target
+  const scope = { definition, namespace, name, subresource, user }
+  const { stored, created } = await api.registry.update(
+    scope,
+    {
+      uidIsPrecondition: false,
+      createAbsent: subresource ? 'never' : 'always',
+      transform(current) {
+        checkType(definition, config)
+        const { fieldManager: manager, force } = options
+        const time = toTime(api.clock.now())
+        const merged = applyFields(definition, current, config, { manager, force, subresource, time })
+        const object = decodeMerged(definition, merged, config)
+        checkName(object.metadata.name, name)
+        if (!current && object.metadata.uid) throw uidMismatch(definition, name, object.metadata.uid)
+        definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
+        return object
+      },
+    },
+    { ...options, managedFieldsAreSet: true },
+  )
+  const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
+  sendJson(exchange, { status: created ? 201 : 200, json }, negotiated)
+}
+
+/** JSON is YAML too. */
+async function readConfig(text: string, { fieldValidation, warn }: ParsedWriteOptions): Promise<Config> {
+  const { value, duplicates } = await readYaml(text)
+  for (const duplicate of fieldValidation === 'Ignore' ? [] : duplicates) {
+    const problem = `error converting YAML to JSON: ${duplicate}`
+    if (fieldValidation === 'Strict') throw badRequest(`error strict decoding YAML: ${problem}`)
+    warn(problem)
+  }
+  if (value === null) return {}
+  if (typeof value === 'object' && !Array.isArray(value)) return value as Config
+  const found = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value
+  throw badRequest(
+    `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${found} into Go value of type map[string]interface {}`,
+  )
+}
+
+async function readYaml(text: string): ReturnType<typeof parseYaml> {
+  try {
+    return await parseYaml(text)
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error
+    throw badRequest(`error decoding YAML: error converting YAML to JSON: ${error.message}`)
+  }
+}
+
+/** In Go's words: `apps/v1, Kind=Deployment`, and `/v1, Kind=Pod` in the core group. */
+function typeOf({ apiVersion, kind }: { apiVersion?: unknown; kind?: unknown }): string {
+  const version = typeof apiVersion === 'string' ? apiVersion : ''
+  return `${version.includes('/') ? version : `/${version}`}, Kind=${typeof kind === 'string' ? kind : ''}`
+}
+
+function checkType({ group, version, kind }: ResourceDefinition, config: Config): void {
+  const found = typeOf(config)
+  const expected = typeOf({ apiVersion: group ? `${group}/${version}` : version, kind })
+  if (found !== expected) throw badRequest(`invalid object type: ${found}`)
+}
+
+function decodeMerged(definition: ResourceDefinition, merged: Record<string, unknown>, config: Config): KubeObject {
+  const refuse = (why: string): StatusError => {
+    const type = typeOf(config)
+    const object = `${config.metadata?.namespace ?? ''}/${config.metadata?.name ?? ''}; ${type}`
+    return plainError(
+      `failed to convert new object (${object}) to proper version: unable to convert unstructured object to ${type}: ${why}`,
+    )
+  }
+  const wrong = definition.custom ? undefined : conversionError(definition.schema, merged)
+  if (wrong) throw refuse(wrong)
+  try {
+    return decodeObject(definition, merged).object
+  } catch (error) {
+    if (error instanceof DecodeError) throw refuse(error.message)
+    throw error
+  }
+}
+
+const uidMismatch = (definition: ResourceDefinition, name: string, uid: string): StatusError =>
+  conflict(definition, name, `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`)
