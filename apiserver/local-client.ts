@@ -141,7 +141,7 @@ export function createLocalClient(api: ApiContext, user: User): Client {
       return new LocalWatch<T>(api, definition, {
         selection,
         bookmarks: options.allowWatchBookmarks,
-        after: startOf(options),
+        after: startOf(options, registry.cacheOf(definition).revision()),
         timeoutSeconds: options.timeoutSeconds,
         signal: query.signal,
       })

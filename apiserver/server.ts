@@ -1,3 +1,4 @@
+import type { Service } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
 import { admissionPlugins } from './admission/plugins.ts'
 import { rulesOf } from './apiextensions/cel/rule-check.ts'
@@ -12,9 +13,11 @@ import { superuser } from './auth/superuser.ts'
 import type { User } from './auth/types.ts'
 import type { ApiServerConfig } from './config.ts'
 import type { ApiContext } from './http/api-context.ts'
+import { discoveryRoutes } from './http/discovery-routes.ts'
 import { createDispatch } from './http/dispatch.ts'
 import { livezChecks, readyzChecks } from './http/health-checks.ts'
 import { healthRoute } from './http/health-routes.ts'
+import { indexRoutes } from './http/index-route.ts'
 import { createKubeletProxy } from './http/kubelet-proxy.ts'
 import { listen } from './http/listen.ts'
 import { createPathRoutes } from './http/path-routes.ts'
@@ -23,6 +26,7 @@ import { createLocalClient } from './local-client.ts'
 import { Catalog } from './registry/catalog.ts'
 import { Registry } from './registry/registry.ts'
 import { resources } from './resources/index.ts'
+import { createServiceAddresses } from './resources/service/addresses.ts'
 import { createMemoryStorage } from './storage/memory.ts'
 
 export interface ApiServer {
@@ -50,6 +54,11 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     random: Math.random,
   })
   await registry.load()
+  registry.serviceAddresses = createServiceAddresses({
+    cidr: config.serviceCidr,
+    services: () => registry.lookupAll({ group: '', plural: 'services' }) as unknown as Iterable<Service>,
+    nowMs: () => clock.now(),
+  })
   registry.admission.push(...admissionPlugins(registry.lookup, registry.random))
 
   const customResources = new CustomResources({ registry, log, rulesOf })
@@ -58,11 +67,14 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   const kubelet = createKubeletProxy(config.kubeletClient)
   const api: ApiContext = { catalog, registry, clock, log, kubelet }
   const client = (user: User): Client => createLocalClient(api, user)
+  let port = config.port
   const dispatch = createDispatch({
     api,
     authenticators: [clientCertificate(), bearerToken, anonymous],
     authorizers: [superuser, createNodeAuthorizer(nodePodsFrom(client(self))), publicPaths],
     paths: createPathRoutes([
+      ...indexRoutes(catalog, ['/healthz', '/livez', '/openapi/v2', '/openapi/v3', '/readyz', '/version']),
+      ...discoveryRoutes(catalog, () => `${config.host}:${port}`),
       versionRoute,
       healthRoute('healthz', livezChecks),
       healthRoute('livez', livezChecks),
@@ -70,6 +82,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     ]),
   })
   const listener = await listen(config, dispatch)
+  port = listener.port
   let bookmarks = clock.setTimer(bookmarkIntervalMs, sendBookmarks, { background: true })
   function sendBookmarks(): void {
     registry.sendBookmarks()

@@ -7,6 +7,7 @@ import { authenticate, authorize } from '../auth/chain.ts'
 import type { Attributes, Authenticator, Authorizer, User } from '../auth/types.ts'
 import type { ApiContext } from './api-context.ts'
 import { Exchange } from './exchange.ts'
+import { errorEncoding } from './negotiation.ts'
 import type { PathRoutes } from './path-routes.ts'
 import { booleanParameter, parseRequestInfo, type RequestInfo } from './request-info.ts'
 import { serveResource } from './resource-routes.ts'
@@ -34,7 +35,8 @@ export function createDispatch({ api, authenticators, authorizers, paths }: Disp
       await (info.target ? serveResource(api, exchange, info.target) : paths.serve(exchange))
     } catch (error) {
       // Warnings belong to a refusal as well.
-      if (error instanceof StatusError && !response.headersSent) sendStatusError(exchange, error)
+      if (error instanceof StatusError && !response.headersSent)
+        sendStatusError(exchange, error, errorEncoding(request.headers.accept))
       else throw error
     }
   }

@@ -1,4 +1,4 @@
-import { notAcceptable } from '../../shared/api/status-errors.ts'
+import { notAcceptable, notAcceptableRoute } from '../../shared/api/status-errors.ts'
 
 /** How the client wants its answer. */
 export interface Negotiated {
@@ -56,7 +56,7 @@ export function parseAccept(accept: string): MediaRange[] {
 /** Refuses, as the router does, who takes none of our types; parameters do not count. */
 export function assertAcceptable(ranges: readonly MediaRange[], list: boolean): void {
   if (ranges.some(({ type }) => acceptable.has(type))) return
-  throw notAcceptable(`406: Not Acceptable\n\nAvailable representations: ${(list ? watchMedia : media).join(', ')}`)
+  throw notAcceptableRoute(`Available representations: ${(list ? watchMedia : media).join(', ')}`)
 }
 
 function choose(ranges: readonly MediaRange[], list: boolean): Negotiated {
@@ -79,4 +79,11 @@ function read({ type, parameters }: MediaRange): Negotiated | undefined {
   if (as === undefined) return { encoding }
   if (!kinds.has(as) || g !== 'meta.k8s.io' || (v !== 'v1' && v !== 'v1beta1')) return undefined
   return { encoding, transform: { kind: as as Transform['kind'], version: v } }
+}
+
+/** Errors come in the encoding asked for, if it is one; nothing else about Accept matters to them. */
+export function errorEncoding(accept: string | undefined): Negotiated {
+  if (accept === undefined || !accept.includes('yaml')) return plain
+  const first = parseAccept(accept).find(({ type }) => acceptable.has(type))
+  return first?.type === yaml ? { encoding: 'yaml' } : plain
 }

@@ -26,6 +26,19 @@ export function includeObject(query: Query): IncludeObject {
   )
 }
 
+export interface TableRow {
+  cells: unknown[]
+  conditions?: unknown[]
+  object: unknown
+}
+export interface Table {
+  kind: 'Table'
+  apiVersion: string
+  metadata: Record<string, unknown>
+  columnDefinitions: unknown[] | null
+  rows: TableRow[]
+}
+
 const defaultColumns: Column[] = [
   {
     name: 'Name',
@@ -41,11 +54,7 @@ const defaultColumns: Column[] = [
 ]
 
 /** meta.k8s.io Table. Objects carry their resourceVersion; they are not changed. */
-export function tableOf(
-  definition: ResourceDefinition,
-  objects: readonly KubeObject[],
-  options: TableOptions,
-): unknown {
+export function tableOf(definition: ResourceDefinition, objects: readonly KubeObject[], options: TableOptions): Table {
   const { version, metadata, withoutColumns = false } = options
   return {
     kind: 'Table',
@@ -70,7 +79,7 @@ export function rowOf(
   definition: ResourceDefinition,
   object: KubeObject,
   { version, include, nowMs }: Pick<TableOptions, 'version' | 'include' | 'nowMs'>,
-): unknown {
+): TableRow {
   const cells = definition.cells?.(object, nowMs) ?? [object.metadata.name, object.metadata.creationTimestamp ?? null]
   const conditions = definition.rowConditions?.(object)
   return { cells, ...(conditions && { conditions }), object: shown(definition, object, { version, include }) }

@@ -62,7 +62,7 @@ export function tableEncoder(
   { version, include, now }: { version: Transform['version']; include: IncludeObject; now(): number },
 ): WatchEncoder<Buffer> {
   let withoutColumns = false
-  const encode = (object: ReturnType<typeof decodeStored>): string => {
+  const encode = (object: ReturnType<typeof decodeStored>, isBookmark = false): string => {
     const { resourceVersion } = object.metadata
     const table = tableOf(definition, [object], {
       version,
@@ -72,11 +72,12 @@ export function tableEncoder(
       withoutColumns,
     })
     withoutColumns = true
+    if (isBookmark) for (const row of table.rows) row.cells = row.cells.map((cell) => cell ?? '')
     return JSON.stringify(table)
   }
   return linesOf({
     change: (record) => encode(decodeStored(stored(record))),
-    bookmark: (record) => encode({ ...emptyObject(definition, record) }),
+    bookmark: (record) => encode({ ...emptyObject(definition, record) }, true),
   })
 }
 

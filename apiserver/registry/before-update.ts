@@ -52,7 +52,8 @@ export function keepSystemFields({ definition, namespace }: ObjectScope, object:
   metadata.namespace = old.metadata.namespace
   metadata.uid ??= old.metadata.uid
   metadata.creationTimestamp = old.metadata.creationTimestamp
-  metadata.deletionTimestamp ??= old.metadata.deletionTimestamp
+  // While nothing is being deleted a client that says so is refused; afterwards nobody listens.
+  metadata.deletionTimestamp = old.metadata.deletionTimestamp ?? metadata.deletionTimestamp
   metadata.deletionGracePeriodSeconds ??= old.metadata.deletionGracePeriodSeconds
   metadata.generation = old.metadata.generation
   metadata.resourceVersion = old.metadata.resourceVersion

@@ -9,7 +9,7 @@ import type { Catalog } from './catalog.ts'
 import { createObject } from './create-object.ts'
 import { type DeleteResult, deleteObject } from './delete-object.ts'
 import { keyPrefix, objectKey } from './keys.ts'
-import type { FeatureGates, ResourceDefinition, StrategyContext } from './resource-definition.ts'
+import type { FeatureGates, ResourceDefinition, ServiceAddresses, StrategyContext } from './resource-definition.ts'
 import { decodeStored, type StoredObject } from './stored-object.ts'
 import { type UpdateRequest, type UpdateResult, updateObject } from './update-object.ts'
 import type { ObjectScope, RequestScope, WriteOptions } from './write-context.ts'
@@ -32,6 +32,8 @@ export class Registry {
   readonly random: () => number
   /** In the order in which they are asked; the composition root fills it. */
   readonly admission: AdmissionPlugin[] = []
+  /** Set by the composition root when Services get addresses. */
+  serviceAddresses: ServiceAddresses | undefined
   readonly #caches = new Map<string, WatchCache>()
   readonly #decoded = new WeakMap<CachedObject, KubeObject>()
 
@@ -86,7 +88,17 @@ export class Registry {
   /** For those who look and never change. */
   readonly lookup: Lookup = (resource, namespace, name) => {
     const found = this.#caches.get(cacheId(resource))?.get(objectKey(resource, namespace, name))
-    if (!found) return undefined
+    return found && this.#decode(found)
+  };
+
+  /** All objects of a resource, likewise only to be looked at. */
+  *lookupAll(resource: { group: string; plural: string }): Generator<KubeObject> {
+    const cache = this.#caches.get(cacheId(resource))
+    const found = cache?.list({ prefix: cache.prefix, labels: [], fields: [] })
+    for (const item of found?.items ?? []) yield this.#decode(item)
+  }
+
+  #decode(found: CachedObject): KubeObject {
     let object = this.#decoded.get(found)
     if (!object) {
       object = decodeStored(found)
@@ -108,7 +120,8 @@ export class Registry {
   }
 
   strategyContext({ namespace, subresource }: RequestScope): StrategyContext {
-    return { nowMs: this.clock.now(), featureGates: this.featureGates, namespace, subresource }
+    const { featureGates, serviceAddresses } = this
+    return { nowMs: this.clock.now(), featureGates, namespace, subresource, serviceAddresses }
   }
 
   async admit(attributes: AdmissionAttributes): Promise<void> {

@@ -78,6 +78,18 @@ export const methodNotSupported = (resource: GroupResource, verb: string): Statu
 export const notAcceptable = (message: string): StatusError =>
   new StatusError({ code: 406, reason: 'NotAcceptable', message })
 
+/** As the router refuses, before any handler. */
+export const notAcceptableRoute = (message: string): StatusError =>
+  new StatusError({ code: 406, reason: 'NotAcceptable', message: `406: Not Acceptable\n\n${message}`, details: {} })
+
+export const unsupportedMediaTypeRoute = (): StatusError =>
+  new StatusError({
+    code: 415,
+    reason: 'UnsupportedMediaType',
+    message: '415: Unsupported Media Type',
+    details: {},
+  })
+
 export const alreadyExists = (resource: GroupResource, name: string, prefix = ''): StatusError =>
   new StatusError({
     code: 409,

@@ -20,7 +20,7 @@ export async function watch(api: ApiContext, { exchange, definition, target }: R
   const { info, response } = exchange
   const options = parseListOptions(info.query, definition, true)
   const encoder = chooseEncoder(api, definition, exchange)
-  const after = startOf(options)
+  const after = startOf(options, api.registry.cacheOf(definition).revision())
   response.writeHead(200, { ...baseHeaders(), 'content-type': 'application/json' })
   response.flushHeaders()
   const sink = new HttpWatchSink(response)
@@ -47,11 +47,13 @@ export async function watch(api: ApiContext, { exchange, definition, target }: R
   await watch.run()
 }
 
-export function startOf({ resourceVersion, sendInitialEvents }: ListOptions): number | 'now' {
-  if (resourceVersion === '') return sendInitialEvents === false ? 0 : 'now'
+/** `current`: the revision that a watch without initial events and without a resourceVersion starts after. */
+export function startOf({ resourceVersion, sendInitialEvents }: ListOptions, current: number): number | 'now' {
+  if (resourceVersion === '') return sendInitialEvents === false ? current : 'now'
   const revision = parseRevision(resourceVersion, (why) => plainError(`resourceVersion: ${why}`))
   if (sendInitialEvents) return 'now'
-  return revision === 0 && sendInitialEvents === undefined ? 'now' : revision
+  if (revision === 0) return sendInitialEvents === false ? current : 'now'
+  return revision
 }
 
 function chooseEncoder(
