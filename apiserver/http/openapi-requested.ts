@@ -1,0 +1,13 @@
+import type { Exchange } from './exchange.ts'
+import { parseAccept } from './negotiation.ts'
+import { sendText } from './respond.ts'
+
+const json = new Set(['*/*', 'application/*', 'application/json'])
+
+/** Documents are JSON; whoever takes nothing else but it gets a 406 without a body. */
+export function requestedDocument(exchange: Exchange): boolean {
+  const { accept } = exchange.request.headers
+  if (!accept || parseAccept(accept).some(({ type }) => json.has(type))) return true
+  sendText(exchange, 406, '')
+  return false
+}

@@ -1,0 +1,80 @@
+/** `/openapi/v2` and `/openapi/v3`. A document is made when it is asked for, and kept until the catalog changes. */
+
+import type { Catalog } from '../registry/catalog.ts'
+import type { Exchange } from './exchange.ts'
+import {
+  documentHash,
+  documentPath,
+  openapiV2,
+  openapiV3,
+  openapiV3Index,
+  versionDocument,
+} from './openapi-documents.ts'
+import { requestedDocument } from './openapi-requested.ts'
+import type { PathRoute } from './path-routes.ts'
+import { sendJson, sendText } from './respond.ts'
+
+export function openapiRoute(catalog: Catalog): PathRoute {
+  let generation = -1
+  let texts = new Map<string, string>()
+  const text = (name: string, make: () => object): string => {
+    if (generation !== catalog.generation) {
+      texts = new Map()
+      generation = catalog.generation
+    }
+    let json = texts.get(name)
+    if (json === undefined) {
+      json = JSON.stringify(make())
+      texts.set(name, json)
+    }
+    return json
+  }
+
+  const document = (exchange: Exchange, path: string): boolean => {
+    const members = catalog.definitions().filter((definition) => documentPath(definition) === path)
+    const isVersion = path === 'version'
+    if (members.length === 0 && !isVersion) {
+      sendText(exchange, 404, '')
+      return true
+    }
+    if (!requestedDocument(exchange)) return true
+    const hash = documentHash(members)
+    const asked = exchange.info.query.get('hash')
+    if (asked !== null && asked !== hash) {
+      exchange.response.writeHead(301, { location: `/openapi/v3/${path}?hash=${hash}` }).end()
+      return true
+    }
+    const headers = {
+      etag: `"${hash}"`,
+      vary: 'Accept',
+      'cache-control': asked === null ? 'no-cache, private' : 'public, immutable',
+    }
+    if (exchange.request.headers['if-none-match'] === headers.etag) {
+      exchange.response.writeHead(304, headers).end()
+      return true
+    }
+    const json = text(path, () => (isVersion ? versionDocument() : openapiV3(members)))
+    sendJson(exchange, { status: 200, json, headers })
+    return true
+  }
+
+  return {
+    first: 'openapi',
+    methods: ['GET', 'HEAD'],
+    handle(exchange, [, format, ...rest]) {
+      if (format === 'v2' && rest.length === 0) {
+        if (!requestedDocument(exchange)) return true
+        const headers = { etag: `"${documentHash(catalog.definitions())}"`, vary: 'Accept' }
+        if (exchange.request.headers['if-none-match'] === headers.etag) {
+          exchange.response.writeHead(304, headers).end()
+        } else sendJson(exchange, { status: 200, json: text('v2', () => openapiV2(catalog.definitions())), headers })
+        return true
+      }
+      if (format !== 'v3') return false
+      if (rest.length > 0) return document(exchange, rest.join('/'))
+      const json = text('v3', () => openapiV3Index(catalog.definitions()))
+      sendJson(exchange, { status: 200, json, headers: { 'content-type': 'text/plain; charset=utf-8' } })
+      return true
+    },
+  }
+}
