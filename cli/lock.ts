@@ -54,11 +54,12 @@ function holderFor(pid: number): Holder {
   return { pid, startTime: startTimeOf(pid) }
 }
 
-/** Field 22 of /proc/<pid>/stat, counted after the name, which may hold anything; `undefined` where there is no /proc. */
+/** From /proc/<pid>/stat, counted after the name, which may hold anything; `undefined` for a zombie, and where there is no /proc. */
 function startTimeOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields[0] === 'Z' ? undefined : fields[19]
   } catch {
     return undefined
   }
