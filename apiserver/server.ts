@@ -20,6 +20,7 @@ import { healthRoute } from './http/health-routes.ts'
 import { indexRoutes } from './http/index-route.ts'
 import { createKubeletProxy } from './http/kubelet-proxy.ts'
 import { listen } from './http/listen.ts'
+import { openapiRoute } from './http/openapi-routes.ts'
 import { createPathRoutes } from './http/path-routes.ts'
 import { versionRoute } from './http/version-route.ts'
 import { createLocalClient } from './local-client.ts'
@@ -75,6 +76,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     paths: createPathRoutes([
       ...indexRoutes(catalog, ['/healthz', '/livez', '/openapi/v2', '/openapi/v3', '/readyz', '/version']),
       ...discoveryRoutes(catalog, () => `${config.host}:${port}`),
+      openapiRoute(catalog),
       versionRoute,
       healthRoute('healthz', livezChecks),
       healthRoute('livez', livezChecks),
