@@ -12,8 +12,11 @@ export function readPipe(pipe: string, onData: (data: Buffer) => void): PipeRead
   const fd = openPipe(pipe)
   const socket = new Socket({ fd, readable: true, writable: false })
   socket.on('data', onData)
-  socket.on('error', () => {})
   let open = true
+  socket.on('error', () => {})
+  socket.on('close', () => {
+    open = false // also by itself, when the shim that held the other end is gone
+  })
   return {
     drain() {
       if (open) drain(fd, onData)

@@ -26,7 +26,7 @@ import { markedProcesses, marker, markerOf, markerVariable } from './marker.ts'
 import { OutputWindow } from './output-window.ts'
 import { createPipePool, type PipePool } from './pipe-pool.ts'
 import { type PipeReader, readPipe } from './pipe-reader.ts'
-import { RecordStore, type StoredContainer } from './record-store.ts'
+import { RecordStore, type Started, type StoredContainer } from './record-store.ts'
 import { connectShim, defaultPath, runtimeDir, type ShimRequests, startShimAlone } from './shim.ts'
 import { watchShimEvents } from './shim-events.ts'
 import { sendSignal } from './signals.ts'
@@ -58,10 +58,14 @@ interface Exec {
 }
 
 const exitStart = 128
+const exitKilled = 137
 const exitLost = 255
 const startTimeoutMs = 10_000
 /** How long the dead may take to be reaped: the kubelet's runtime request timeout. */
 const reapTimeoutMs = 120_000
+/** How long the shim may take to tell of an exit. */
+const exitReportTimeoutMs = 2_000
+const closeTimeoutMs = 1_000
 const defaultExecOutputBytes = 10 * 1024
 
 /** Containers as processes of this machine, started by the shim. */
@@ -203,20 +207,19 @@ class ProcessRuntime implements ContainerRuntime {
   ): Promise<void> {
     const container = this.#containers.get(containerId)
     if (!container || container.record.state === 'exited') return
-    const { clock } = this.#options
     if (gracePeriodMs > 0) {
       if (this.#store.stopSignal(containerId) === undefined) {
         this.#store.saveStopSignal(containerId, signal)
         sendSignal(this.#mainProcess(container), signal)
         onSignal(signal)
       }
-      if (await this.#endsWithin(container, gracePeriodMs)) return
+      if (await this.#within(container.exited.promise, gracePeriodMs)) return
     }
     sendSignal(-container.record.pid, 'SIGKILL')
     sendSignal(this.#mainProcess(container), 'SIGKILL')
     onSignal('SIGKILL')
-    if (await this.#endsWithin(container, reapTimeoutMs)) return
-    throw new Error(`container ${containerId} (process ${container.record.pid}) does not end, ${clock.now()}`)
+    if (await this.#within(container.exited.promise, reapTimeoutMs)) return
+    throw new Error(`container ${containerId} (process ${container.record.pid}) does not end, although it was killed`)
   }
 
   async removeContainer(containerId: string, { logs = false }: { logs?: boolean } = {}): Promise<void> {
@@ -285,6 +288,9 @@ class ProcessRuntime implements ContainerRuntime {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    for (const exec of this.#execs.values()) killExec(exec)
+    await this.#within(Promise.all([...this.#execs.values()].map(({ ended }) => ended.promise)), closeTimeoutMs)
+    for (const exec of this.#execs.values()) exec.ended.resolve(exitKilled)
     this.#events.close()
     for (const container of this.#containers.values()) this.#closeOutput(container)
     if (!this.#options.supervised && this.#containers.size === 0) this.#requests.end()
@@ -298,20 +304,13 @@ class ProcessRuntime implements ContainerRuntime {
     }
     const started = this.#store.started(stored.id)
     const exited = this.#store.exited(stored.id)
-    const alive = started && !exited && this.#isOurs(started.pid, stored.id)
-    if (!started || !(exited || alive)) {
-      const lost: ContainerRecord = {
-        ...baseRecord(stored, started?.pid ?? 0),
-        startedAtMs: started?.atMs ?? stored.createdAtMs,
-        state: 'exited',
-        exitCode: exitLost,
-        reason: 'Unknown',
-        finishedAtMs: this.#options.clock.now(),
-      }
-      this.#containers.set(stored.id, settled(stored, lost))
+    // Pipes are made anew by each shim: with its pipe the container has a shim that waits for it.
+    const isWatched = existsSync(stored.pipe)
+    if (!started || !(exited || isWatched)) {
+      this.#containers.set(stored.id, settled(stored, this.#lost(stored, started)))
       return
     }
-    if (exited && !existsSync(stored.pipe)) {
+    if (exited && !isWatched) {
       const record = { ...baseRecord(stored, started.pid), startedAtMs: started.atMs }
       this.#containers.set(stored.id, settled(stored, ended(record, exited)))
       return
@@ -319,6 +318,29 @@ class ProcessRuntime implements ContainerRuntime {
     const container = this.#follow(stored)
     this.#noteStart(container)
     this.#noteExit(container)
+    if (container.record.state === 'running' && !this.#isOurs(started.pid, stored.id)) this.#expectExit(container)
+  }
+
+  /** It has ended and the shim is about to say so; if it does not, whoever could have is gone. */
+  #expectExit(container: Container): void {
+    this.#options.clock.setTimer(exitReportTimeoutMs, () => {
+      if (container.record.state === 'exited') return
+      this.#end(
+        container,
+        this.#lost(container.stored, { pid: container.record.pid, atMs: container.record.startedAtMs }),
+      )
+    })
+  }
+
+  #lost(stored: StoredContainer, started?: Started): ContainerRecord {
+    return {
+      ...baseRecord(stored, started?.pid ?? 0),
+      startedAtMs: started?.atMs ?? stored.createdAtMs,
+      state: 'exited',
+      exitCode: exitLost,
+      reason: 'Unknown',
+      finishedAtMs: this.#options.clock.now(),
+    }
   }
 
   /** Its own mark, or that of the process that started its namespaces; a number that the kernel gave away again has neither. */
@@ -368,6 +390,11 @@ class ProcessRuntime implements ContainerRuntime {
     if (container.record.pid !== 0) return
     const started = this.#store.started(container.stored.id)
     if (!started) return
+    if (container.record.state === 'exited') {
+      // Asked for by a kubelet that died, and given up for lost by this one.
+      sendSignal(-started.pid, 'SIGKILL')
+      return
+    }
     container.record = { ...container.record, pid: started.pid, startedAtMs: started.atMs }
     container.started.resolve()
     this.#tell('started', container)
@@ -376,10 +403,13 @@ class ProcessRuntime implements ContainerRuntime {
   #noteExit(container: Container): void {
     if (container.record.state === 'exited' || container.record.pid === 0) return
     const exited = this.#store.exited(container.stored.id)
-    if (!exited) return
+    if (exited) this.#end(container, ended(container.record, exited))
+  }
+
+  #end(container: Container, record: ContainerRecord): void {
     container.output?.reader.drain()
     container.output?.log.flush()
-    container.record = ended(container.record, exited)
+    container.record = record
     container.exited.resolve()
     this.#tell('exited', container)
   }
@@ -414,10 +444,10 @@ class ProcessRuntime implements ContainerRuntime {
     return this.#options.isolation === 'pod' ? (childOf(record.pid) ?? record.pid) : record.pid
   }
 
-  async #endsWithin(container: Container, timeoutMs: number): Promise<boolean> {
+  async #within(done: Promise<unknown>, timeoutMs: number): Promise<boolean> {
     const late = Promise.withResolvers<'late'>()
     const timer = this.#options.clock.setTimer(timeoutMs, () => late.resolve('late'))
-    const first = await Promise.race([container.exited.promise, late.promise])
+    const first = await Promise.race([done, late.promise])
     timer.cancel()
     return first !== 'late'
   }

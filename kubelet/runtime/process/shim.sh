@@ -35,7 +35,7 @@ pipes() {
     mkfifo "${paths[@]}"
     for pipe in "${paths[@]}"; do exec {fd}<>"$pipe"; done
     printf '%s\n' "$BASHPID" >"events/$1.pipes"
-    exec tail -f /dev/null
+    KUBESTAGE_CONTAINER="$root:pipes" exec tail -f /dev/null # marked, so that it goes even when its record is lost
   ) &
 }
 
@@ -58,9 +58,7 @@ if [ "$2" != alone ]; then
   (
     exec 3<&- 2>/dev/null
     while read -r _; do :; done
-    kill -KILL "$$"
-    kill_all
-    rm -f shim.pid
+    if kill -0 "$$"; then echo end >requests; else kill_all; fi
   ) &
   guard=$!
 fi
@@ -74,6 +72,7 @@ while read -r verb first second <&3; do
     end) break ;;
   esac
 done
-[ -n "$guard" ] && kill -KILL "$guard"
 kill_all
+[ -n "$guard" ] && kill -KILL -- "-$guard"
+wait # until each exit is written
 rm -f shim.pid

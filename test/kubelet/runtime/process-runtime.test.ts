@@ -312,12 +312,18 @@ t.test('a kubelet that starts again finds what ran, what ended meanwhile, and ev
     configOf(node, sandbox, sh(`${waiting}; exit 9`), { name: 'e', logPath: path.join(node.rootDir, 'e.log') }),
   )
   const hook = path.join(node.rootDir, 'hook')
-  void first.execSync(runs.id, { command: sh(`echo $$ >${hook}; exec sleep 1000`) })
-  await until(() => existsSync(hook) && readFileSync(hook, 'utf8') !== '', { what: 'the hook' })
   await until(() => texts(ends.logPath).includes('before') && texts(runs.logPath).includes('before'), {
     what: 'before',
   })
   await first.close()
+  const killed = spawn(process.execPath, [
+    path.join(import.meta.dirname, 'kubelet-to-kill.ts'),
+    node.rootDir,
+    `echo $$ >${hook}; exec sleep 1000`,
+  ])
+  await until(() => existsSync(hook) && readFileSync(hook, 'utf8') !== '', { what: 'the hook' })
+  killed.kill('SIGKILL')
+  await until(() => killed.signalCode !== null, { what: 'the kubelet to be dead' })
   writeFileSync(go, '')
   await until(() => !isAlive(ends.pid), { what: 'its end while nobody looks' })
 
