@@ -5,6 +5,7 @@ import { applyJsonPatch, JsonPatchError, type JsonPatchOperation } from '../patc
 import { applyMergePatch } from '../patch/merge-patch.ts'
 import { strategicMerge } from '../patch/strategic-merge.ts'
 import { printValue } from '../patch/structured-merge/go-print.ts'
+import { isMap, type JsonMap, own, put } from '../patch/structured-merge/values.ts'
 import { scanJson } from '../validation/json-scanner.ts'
 import type { FieldValidation } from '../validation/request-body.ts'
 import { mediaType } from './request-object.ts'
@@ -15,6 +16,8 @@ export interface Patch {
   apply(document: Record<string, unknown>): unknown
   /** What a strict reader says about the patch itself. */
   strictErrors: string[]
+  /** How messages quote what the patch made of the document. */
+  show(document: unknown): string
 }
 
 export type PatchMediaType = keyof typeof readers | 'application/apply-patch+yaml'
@@ -74,6 +77,7 @@ function readJsonPatch(patch: unknown): Patch {
   )
   return {
     strictErrors: unknown,
+    show: (document) => JSON.stringify(sortTouched(document, touchedBy(operations))),
     apply(document) {
       try {
         return applyJsonPatch(document, operations)
@@ -97,7 +101,11 @@ const refused = () =>
 function readMergePatch(patch: unknown): Patch {
   if (patch === null) throw badRequest('Invalid JSON Patch')
   assertObject(patch)
-  return { strictErrors: [], apply: (document) => applyMergePatch(document, patch) }
+  return {
+    strictErrors: [],
+    apply: (document) => applyMergePatch(document, patch),
+    show: (document) => JSON.stringify(sortTouched(document, patch)),
+  }
 }
 
 function readStrategicMergePatch(patch: unknown, schema: string): Patch {
@@ -105,8 +113,10 @@ function readStrategicMergePatch(patch: unknown, schema: string): Patch {
   const changes = (patch ?? {}) as Record<string, unknown>
   return {
     strictErrors: [],
+    show: () => printValue(patch),
     apply(document) {
-      const merged = strategicMerge(document, changes, schema)
+      const { kind, apiVersion } = document
+      const merged = { ...strategicMerge(document, changes, schema), kind, apiVersion } // what it is no patch changes
       const wrong = conversionError(schema, merged)
       if (wrong) throw invalidPatch(printValue(patch), wrong)
       return merged
@@ -119,6 +129,30 @@ function assertObject(patch: unknown): void {
   throw badRequest(
     `error decoding patch: json: cannot unmarshal ${word(patch)} into Go value of type map[string]interface {}`,
   )
+}
+
+/** Paths of operations as a tree. */
+function touchedBy(operations: readonly JsonPatchOperation[]): JsonMap {
+  const tree: JsonMap = {}
+  for (const { path = '', from = '' } of operations) {
+    for (const pointer of [path, from]) {
+      let node = tree
+      for (const segment of pointer.split('/').slice(1)) {
+        const next = isMap(own(node, segment)) ? (node[segment] as JsonMap) : {}
+        put(node, segment, next)
+        node = next
+      }
+    }
+  }
+  return tree
+}
+
+/** A real server's patch libraries put the keys of objects in order, but only of those they have to look into. */
+function sortTouched(value: unknown, touched: unknown): unknown {
+  if (!isMap(touched) || typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((item, index) => sortTouched(item, own(touched, String(index))))
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(entries.map(([key, entry]) => [key, sortTouched(entry, own(touched, key))]))
 }
 
 /** What a patch makes of an object is no such object. */

@@ -28,7 +28,7 @@ export async function parseYaml(text: string): Promise<ParsedYaml> {
     return { value: read(false), duplicates: [] }
   } catch (error) {
     if (!(error instanceof yaml.YAMLException)) throw error
-    if (error.reason !== 'duplicated mapping key') throw inGoWords(error)
+    if (error.reason !== 'duplicated mapping key') throw inGoWords(error, text)
     return { value: read(true), duplicates: [duplicatesIn(text)] }
   }
 }
@@ -41,9 +41,16 @@ const goReasons: [pattern: RegExp, reason: string][] = [
   ],
 ]
 
-function inGoWords(error: { reason: string; mark?: { line: number } }): YamlError {
+function inGoWords(error: { reason: string; mark?: { line: number } }, text: string): YamlError {
+  const line = error.mark?.line ?? 0
+  const before = text.split('\n').slice(0, line + 1)
+  if (/^\t/.test(before.at(-1) ?? '')) {
+    const place = line === 0 ? '' : `line ${line + 1}: ` // Go's scanner counts from the second line
+    return new YamlError(`yaml: ${place}found character that cannot start any token`)
+  }
+  if (/[[{,:]\s*$/.test(text)) return new YamlError(`yaml: line ${line + 1}: did not find expected node content`)
   const reason = goReasons.find(([pattern]) => pattern.test(error.reason))?.[1] ?? error.reason
-  return new YamlError(`yaml: line ${(error.mark?.line ?? 0) + 1}: ${reason}`)
+  return new YamlError(`yaml: line ${line + 1}: ${reason}`)
 }
 
 /** Finds keys of block mappings that stand twice, as a person would: same indentation, nothing of less between. */

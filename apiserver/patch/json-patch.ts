@@ -20,7 +20,7 @@ export function applyJsonPatch(document: unknown, operations: readonly JsonPatch
   return current
 }
 
-function applyOperation(document: unknown, { op, path, from, value }: JsonPatchOperation): unknown {
+function applyOperation(document: unknown, { op, path, from, value = null }: JsonPatchOperation): unknown {
   if (op === 'replace' && path === '') return structuredClone(value)
   const target = locate(document, path)
   switch (op) {
@@ -40,7 +40,7 @@ function applyOperation(document: unknown, { op, path, from, value }: JsonPatchO
       insert(target, structuredClone(read(locate(document, from))))
       break
     case 'test':
-      if (!isDeepStrictEqual(read(target) ?? null, value ?? null)) throw new JsonPatchError('a test failed')
+      if (!isDeepStrictEqual(read(target) ?? null, value)) throw new JsonPatchError('a test failed')
       break
     default:
       throw new JsonPatchError(`unexpected kind: ${op}`)

@@ -24,7 +24,7 @@ export function fillSystemFields(
   metadata.uid = uid
   metadata.creationTimestamp = now
   metadata.resourceVersion = undefined
-  metadata.generation = definition.strategy.generation ? 1 : undefined
+  if (definition.strategy.generation) metadata.generation = 1
   metadata.deletionTimestamp = undefined
   metadata.deletionGracePeriodSeconds = undefined
   metadata.selfLink = undefined

@@ -46,33 +46,27 @@ export async function patch(api: ApiContext, { exchange, definition, target }: R
 export function patched(
   definition: ResourceDefinition,
   current: KubeObject,
-  { apply, strictErrors }: Patch,
+  { apply, strictErrors, show }: Patch,
   { fieldValidation, warn }: ParsedWriteOptions,
 ): KubeObject {
   const { group, version, kind } = definition
   const document = apply({ kind, apiVersion: group ? `${group}/${version}` : version, ...current })
   const reset = resetsManagedFields(document)
-  const shown = (): string => JSON.stringify(sorted(document))
   try {
     const decoded = decodeBody(definition, document as Record<string, unknown>, { fieldValidation: 'Warn' })
     if (reset) decoded.object.metadata.managedFields = []
     if (fieldValidation === 'Ignore') return decoded.object
     const problems = [...strictErrors, ...decoded.strictErrors]
     if (problems.length > 0 && fieldValidation === 'Strict') {
-      throw invalidPatch(shown(), `strict decoding error: ${problems.join(', ')}`)
+      throw invalidPatch(show(document), `strict decoding error: ${problems.join(', ')}`)
     }
     for (const problem of problems) warn(problem)
     return decoded.object
   } catch (error) {
     if (!(error instanceof StatusError) || error.code !== 400) throw error
-    throw invalidPatch(shown(), error.message.replace(/^\S+ in version "[^"]*" cannot be handled as a \S+: /, ''))
+    throw invalidPatch(
+      show(document),
+      error.message.replace(/^\S+ in version "[^"]*" cannot be handled as a \S+: /, ''),
+    )
   }
-}
-
-/** Go prints maps in the order of their keys. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (value === null || typeof value !== 'object') return value
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return Object.fromEntries(entries.map(([key, entry]) => [key, sorted(entry)]))
 }
