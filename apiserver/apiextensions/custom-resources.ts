@@ -46,6 +46,8 @@ export class CustomResources {
   readonly #rulesOf: CustomResourceOptions['rulesOf']
   readonly #served = new Map<string, Served>()
   readonly #pending = new Set<string>()
+  /** Failed a moment ago. */
+  readonly #resting = new Set<string>()
   #watch: StorageWatch | undefined
   #running: Promise<void> | undefined
   #closed = false
@@ -76,25 +78,34 @@ export class CustomResources {
   }
 
   #enqueue(name: string): void {
-    if (this.#closed) return
+    if (this.#closed || this.#resting.has(name)) return
     this.#pending.add(name)
     this.#running ??= this.#run()
   }
 
   async #run(): Promise<void> {
-    // The write that woke us is still being made.
-    await Promise.resolve()
     for (const name of this.#pending) {
+      // The write that woke us is still being made; and requests must have their turn between two definitions.
+      await new Promise<void>((resolve) => setImmediate(resolve))
       this.#pending.delete(name)
       try {
         await this.#sync(name)
       } catch (error) {
         if (this.#closed) break
-        this.#log.warn({ error, definition: name }, 'custom resource definition: will try again')
-        this.#registry.clock.setTimer(RETRY_MS, () => this.#enqueue(name), { background: true })
+        this.#log.warn({ err: error, definition: name }, 'custom resource definition: will try again')
+        this.#rest(name)
       }
     }
     this.#running = undefined
+  }
+
+  #rest(name: string): void {
+    this.#resting.add(name)
+    const wake = (): void => {
+      this.#resting.delete(name)
+      this.#enqueue(name)
+    }
+    this.#registry.clock.setTimer(RETRY_MS, wake, { background: true })
   }
 
   async #sync(name: string): Promise<void> {
@@ -177,8 +188,10 @@ export class CustomResources {
         await this.#report(name, DELETION_IN_PROGRESS)
       if ((await this.#deleteInstances(crd)) > 0) return
     }
-    await this.#report(name, DELETION_COMPLETED)
-    await this.#update(name, undefined, ({ metadata }) => {
+    const now = toTime(this.#registry.clock.now())
+    await this.#updateStatus(name, (object) => {
+      setCondition(object, DELETION_COMPLETED, now)
+      const { metadata } = object
       metadata.finalizers = metadata.finalizers?.filter((finalizer) => finalizer !== CLEANUP_FINALIZER)
     })
   }
@@ -216,21 +229,13 @@ export class CustomResources {
     return this.#updateStatus(name, (crd) => setCondition(crd, condition, now))
   }
 
-  #updateStatus(name: string, change: (crd: CustomResourceDefinition) => void): Promise<void> {
-    return this.#update(name, 'status', change)
-  }
-
-  async #update(
-    name: string,
-    subresource: 'status' | undefined,
-    change: (crd: CustomResourceDefinition) => void,
-  ): Promise<void> {
+  async #updateStatus(name: string, change: (crd: CustomResourceDefinition) => void): Promise<void> {
     const transform = (current: KubeObject | undefined): KubeObject => {
       const crd = current as CustomResourceDefinition
       change(crd)
       return crd
     }
-    const scope = { definition: customresourcedefinition, name, subresource, user: self }
+    const scope = { definition: customresourcedefinition, name, subresource: 'status', user: self }
     await this.#registry.update(scope, { transform, uidIsPrecondition: false, createAbsent: 'never' }, quietly)
   }
 

@@ -87,7 +87,8 @@ function applyDefaults(crd: CustomResourceDefinition): void {
   const service = spec.conversion.webhook?.clientConfig?.service
   if (service !== undefined) service.port ??= 443
   const storage = storageVersionOf(crd)
-  if (crd.status?.storedVersions?.length === 0 && storage !== undefined) crd.status.storedVersions = [storage.name]
+  if (crd.status !== undefined && !crd.status.storedVersions?.length && storage !== undefined)
+    crd.status.storedVersions = [storage.name]
 }
 
 /** status.storedVersions names every version that objects may still be stored in. */
