@@ -58,10 +58,13 @@ const field = 'resourceVersionMatch'
 const matches = ['Exact', 'NotOlderThan', '']
 
 function validateList({ resourceVersionMatch, resourceVersion, ...options }: ListOptions, errors: FieldErrors): void {
+  if (resourceVersionMatch !== '') validateMatch({ resourceVersionMatch, resourceVersion, ...options }, errors)
   if (options.sendInitialEvents !== undefined) {
     errors.push(forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'))
   }
-  if (resourceVersionMatch === '') return
+}
+
+function validateMatch({ resourceVersionMatch, resourceVersion, ...options }: ListOptions, errors: FieldErrors): void {
   if (resourceVersion === '') {
     errors.push(forbidden(field, 'resourceVersionMatch is forbidden unless resourceVersion is provided'))
   }
@@ -93,12 +96,13 @@ function validateWatch(
   }
 }
 
-function checkFields({ selectableFields }: ResourceDefinition, fields: FieldSelector): void {
+function checkFields({ selectableFields, namespaced, itemHead }: ResourceDefinition, fields: FieldSelector): void {
   for (const { field } of fields) {
-    if (field === 'metadata.name' || field === 'metadata.namespace') continue
+    if (field === 'metadata.name') continue
+    if (field === 'metadata.namespace' && (namespaced || !selectableFields)) continue
     if (selectableFields && Object.hasOwn(selectableFields, field)) continue
     throw badRequest(
-      selectableFields
+      selectableFields || itemHead !== undefined
         ? `field label not supported: ${field}`
         : `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
     )

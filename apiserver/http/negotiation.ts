@@ -66,9 +66,11 @@ function choose(ranges: readonly MediaRange[], list: boolean): Negotiated {
     return negotiated ? [{ negotiated, type: range.type }] : []
   })
   const best = candidates.find(({ type }) => type !== protobuf) ?? candidates[0]
-  if (!best) throw notAcceptable(`only the following media types are accepted: ${media.join(', ')}`)
+  if (!best) throw unknownShape()
   return best.negotiated
 }
+
+export const unknownShape = () => notAcceptable(`only the following media types are accepted: ${media.join(', ')}`)
 
 const kinds = new Set(['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'])
 

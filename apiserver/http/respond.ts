@@ -71,7 +71,7 @@ function sendCompressed(response: ServerResponse, { status, text, headers }: Tex
 /** The parser is loaded by the few who want YAML. */
 async function toYaml(json: string): Promise<string> {
   const { dump } = await import('js-yaml')
-  return dump(JSON.parse(json), { lineWidth: -1 })
+  return dump(JSON.parse(json), { lineWidth: -1, sortKeys: true })
 }
 
 const prettyAgents = /^(curl|Wget|Mozilla\/5\.0)/

@@ -82,7 +82,7 @@ export function rowOf(
 ): TableRow {
   const cells = definition.cells?.(object, nowMs) ?? [object.metadata.name, object.metadata.creationTimestamp ?? null]
   const conditions = definition.rowConditions?.(object)
-  return { cells, ...(conditions && { conditions }), object: shown(definition, object, { version, include }) }
+  return { cells, ...(conditions?.length && { conditions }), object: shown(definition, object, { version, include }) }
 }
 
 function shown(

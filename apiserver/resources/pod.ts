@@ -39,7 +39,8 @@ export const pod = resource<Pod>({
     'spec.hostNetwork': ({ spec }) => String(spec.hostNetwork ?? false),
     'status.phase': ({ status }) => status?.phase ?? '',
     'status.podIP': ({ status }) => status?.podIP ?? status?.podIPs?.[0]?.ip ?? '',
-    'status.podIPs': ({ status }) => status?.podIPs?.map(({ ip }) => ip).join(',') ?? status?.podIP ?? '',
+    // Accepted as a field, and never filled in.
+    'status.podIPs': () => '',
     'status.nominatedNodeName': ({ status }) => status?.nominatedNodeName ?? '',
   },
   subresources: { status: true },

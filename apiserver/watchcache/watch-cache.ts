@@ -15,6 +15,8 @@ const history: EventLogLimits = { events: 20_000, bytes: 32 * 1024 * 1024 }
 export interface CachedList {
   items: CachedObject[]
   revision: number
+  /** How many objects stand after the last one shown, selected or not. */
+  remaining: number
 }
 
 /**
@@ -65,14 +67,14 @@ export class WatchCache {
   }
 
   /** What is selected now, after `startAfter`; or as it was at `revision`. Throws CompactedError when that is forgotten. */
-  list(selection: Selection, options: { startAfter?: string; revision?: number } = {}): CachedList {
-    const { startAfter, revision = this.revision() } = options
+  list(selection: Selection, options: { startAfter?: string; revision?: number; limit?: number } = {}): CachedList {
+    const { startAfter, revision = this.revision(), limit = 0 } = options
     const now = this.#objects.range(selection.prefix, startAfter)
     const then =
       revision < this.revision()
         ? rewind(now, this.#history.after(revision), { prefix: selection.prefix, startAfter })
         : now
-    return { items: selectsAll(selection) ? then : then.filter((object) => isSelected(selection, object)), revision }
+    return { ...select(then, selection, limit), revision }
   }
 
   /** Changes after `revision`, oldest first. Throws CompactedError when they are forgotten. */
@@ -151,3 +153,22 @@ export class WatchCache {
 }
 
 const sizeOf = ({ previous, key }: CacheEvent): number => (previous?.value.length ?? 0) + key.length + 100
+
+/** The first `limit` (0: all) of the selected. */
+function select(
+  objects: CachedObject[],
+  selection: Selection,
+  limit: number,
+): { items: CachedObject[]; remaining: number } {
+  if (selectsAll(selection)) {
+    if (limit === 0 || objects.length <= limit) return { items: objects, remaining: 0 }
+    return { items: objects.slice(0, limit), remaining: objects.length - limit }
+  }
+  const items: CachedObject[] = []
+  for (const [index, object] of objects.entries()) {
+    if (!isSelected(selection, object)) continue
+    items.push(object)
+    if (items.length === limit) return { items, remaining: objects.length - index - 1 }
+  }
+  return { items, remaining: 0 }
+}

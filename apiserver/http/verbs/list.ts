@@ -66,22 +66,23 @@ export async function readPage(
   { options, selection }: { options: ListOptions; selection: Selection },
 ): Promise<Page> {
   if (options.continue !== '') return continued(cache, options, selection)
-  const { resourceVersion, resourceVersionMatch } = options
-  if (resourceVersion === '') return cut(cache.list(selection), options, selection)
+  const { resourceVersion, resourceVersionMatch, limit } = options
+  if (resourceVersion === '') return pageOf(cache.list(selection, { limit }), selection)
   const asked = parseRevision(resourceVersion, (why) => badRequest(`invalid resource version: resourceVersion: ${why}`))
-  if (asked === 0) return cut(cache.list(selection), { ...options, limit: 0 }, selection)
+  // Whoever takes any state gets all of it.
+  if (asked === 0) return pageOf(cache.list(selection), selection)
   await waitForRevision(api, cache, asked)
-  const exact = resourceVersionMatch === 'Exact' || (resourceVersionMatch === '' && options.limit > 0)
-  if (!exact) return cut(cache.list(selection), options, selection)
+  const exact = resourceVersionMatch === 'Exact' || (resourceVersionMatch === '' && limit > 0)
+  if (!exact) return pageOf(cache.list(selection, { limit }), selection)
   try {
-    return cut(cache.list(selection, { revision: asked }), options, selection)
+    return pageOf(cache.list(selection, { revision: asked, limit }), selection)
   } catch (error) {
     if (error instanceof CompactedError) throw expired('The resourceVersion for the provided list is too old.')
     throw error
   }
 }
 
-function continued(cache: WatchCache, options: ListOptions, selection: Selection): Page {
+function continued(cache: WatchCache, { limit, ...options }: ListOptions, selection: Selection): Page {
   if (options.resourceVersion !== '' && options.resourceVersion !== '0') {
     throw badRequest('specifying resource version is not allowed when using continue')
   }
@@ -89,7 +90,7 @@ function continued(cache: WatchCache, options: ListOptions, selection: Selection
   const startAfter = selection.prefix + (start.endsWith('\0') ? start.slice(0, -1) : start)
   const at = revision === -1 ? {} : { revision }
   try {
-    return cut(cache.list(selection, { startAfter, ...at }), options, selection)
+    return pageOf(cache.list(selection, { startAfter, limit, ...at }), selection)
   } catch (error) {
     if (!(error instanceof CompactedError)) throw error
     throw expired(
@@ -99,12 +100,12 @@ function continued(cache: WatchCache, options: ListOptions, selection: Selection
   }
 }
 
-function cut({ items, revision }: CachedList, { limit }: ListOptions, selection: Selection): Page {
+function pageOf({ items, revision, remaining }: CachedList, selection: Selection): Page {
   const metadata: ListMetadata = { resourceVersion: String(revision) }
-  if (limit === 0 || items.length <= limit) return { items, metadata }
-  const shown = items.slice(0, limit)
-  const start = `${shown.at(-1)!.key.slice(selection.prefix.length)}\0`
-  metadata.continue = encodeContinue({ revision, start })
-  if (selectsAll(selection)) metadata.remainingItemCount = items.length - limit
-  return { items: shown, metadata }
+  const last = items.at(-1)
+  if (remaining > 0 && last) {
+    metadata.continue = encodeContinue({ revision, start: `${last.key.slice(selection.prefix.length)}\0` })
+    if (selectsAll(selection)) metadata.remainingItemCount = remaining
+  }
+  return { items, metadata }
 }

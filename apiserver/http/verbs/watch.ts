@@ -7,7 +7,7 @@ import type { ApiContext } from '../api-context.ts'
 import type { Exchange, ResourceExchange } from '../exchange.ts'
 import { HttpWatchSink } from '../http-watch-sink.ts'
 import { type ListOptions, parseListOptions } from '../list-options.ts'
-import { negotiate } from '../negotiation.ts'
+import { negotiate, unknownShape } from '../negotiation.ts'
 import { parseRevision } from '../resource-version.ts'
 import { baseHeaders } from '../respond.ts'
 import { includeObject } from '../table.ts'
@@ -61,9 +61,12 @@ function chooseEncoder(
   definition: ResourceDefinition,
   { request, info }: Exchange,
 ): WatchEncoder<Buffer> {
-  const { transform } = negotiate(request.headers.accept, true)
+  const { transform, encoding } = negotiate(request.headers.accept, true)
+  if (encoding === 'yaml') throw unknownShape()
   if (!transform) return objectEncoder(definition)
-  if (transform.kind !== 'Table') return partialObjectEncoder(transform)
+  // A list of lists makes no sense, and a real server sends nothing rather than say so.
+  if (transform.kind === 'PartialObjectMetadataList') return { encode: () => Buffer.alloc(0) }
+  if (transform.kind === 'PartialObjectMetadata') return partialObjectEncoder(transform)
   const include = includeObject(info.query)
   return tableEncoder(definition, { version: transform.version, include, now: () => api.clock.now() })
 }
