@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { load } from 'js-yaml'
 import type { Test } from 'tap'
@@ -26,7 +27,8 @@ export interface TestCluster {
 }
 
 export async function startTestCluster(t: Test, ...flags: string[]): Promise<TestCluster> {
-  const stateDir = t.testdir()
+  // Not t.testdir(), which is removed before what runs in it is ended.
+  const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-test-'))
   const command = startCommand(t, ['up', '--port=0', `--state-dir=${stateDir}`, ...flags])
   await command.printed('is ready')
   const kubeconfig = join(stateDir, 'kubeconfig')
@@ -34,7 +36,11 @@ export async function startTestCluster(t: Test, ...flags: string[]): Promise<Tes
   writeFileSync(kubeconfigJson, JSON.stringify(load(readFileSync(kubeconfig, 'utf8'))))
   const access = await loadKubeconfig(kubeconfig)
   const client = createRestClient({ ...access, clock: realClock })
-  t.teardown(() => client.close())
+  t.teardown(async () => {
+    await client.close()
+    await command.stop()
+    rmSync(stateDir, { recursive: true, force: true })
+  })
   return { stateDir, kubeconfig, kubeconfigJson, access, client, process: command }
 }
 
@@ -45,6 +51,8 @@ export interface CommandRun {
   printed(text: string, timeoutMs?: number): Promise<void>
   /** Resolves to the exit code, or the signal's name. */
   ended: Promise<number | NodeJS.Signals>
+  /** In order; resolves when it has ended. */
+  stop(): Promise<void>
 }
 
 /** Runs `kubestage …`; a test that ends takes it along. */
@@ -65,14 +73,16 @@ export function startCommand(t: Test, args: string[], { node = process.execPath,
     isOver = true
     return code ?? signal
   })
-  t.teardown(async () => {
+  const stop = async (): Promise<void> => {
     if (!isOver) child.kill('SIGTERM')
     await ended
-  })
+  }
+  t.teardown(stop)
   return {
     child,
     output: () => text,
     ended,
+    stop,
     async printed(wanted, timeoutMs) {
       await until(() => text.includes(wanted) || isOver, { what: `"${wanted}" in:\n${text}`, timeoutMs })
       if (!text.includes(wanted)) throw new Error(`ended without printing "${wanted}":\n${text}`)
