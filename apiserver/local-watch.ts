@@ -57,15 +57,23 @@ export class LocalWatch<T extends object> implements AsyncIterable<WatchEvent<T>
   }
 }
 
-/** Parses what goes over the wire, once for all local watchers of a group. */
+/** What goes over the wire, as objects: the writer's own where it is known, parsed once for all local watchers of a group where not. */
 function eventEncoder(definition: ResourceDefinition): WatchEncoder<Events> {
   const lines = objectEncoder(definition)
+  const { group, version, kind } = definition
+  const type = { kind, apiVersion: group ? `${group}/${version}` : version }
   return {
-    id: `local ${definition.version}`,
-    encode(records) {
-      const text = lines.encode(records).toString('utf8').trimEnd()
-      return text === '' ? [] : (JSON.parse(`[${text.replaceAll('\n', ',')}]`) as WatchEvent[])
-    },
+    id: `local ${version}`,
+    encode: (records) =>
+      records.flatMap((record) => {
+        if (record.type !== 'BOOKMARK' && record.decoded) {
+          const { metadata, ...rest } = record.decoded
+          const resourceVersion = String(record.revision)
+          return { type: record.type, object: { ...rest, ...type, metadata: { ...metadata, resourceVersion } } }
+        }
+        const line = lines.encode([record]).toString('utf8')
+        return line === '' ? [] : (JSON.parse(line) as WatchEvent)
+      }),
   }
 }
 

@@ -127,9 +127,11 @@ export class WatchCache {
   #apply({ type, key, value, revision, lastValue }: StorageEvent): void {
     const previous = this.#objects.get(key)
     let current: CachedObject | undefined
+    let decoded: KubeObject | undefined
     if (type === 'put') {
       const written = this.#written?.value === value ? this.#written?.object : undefined
       current = this.#cached({ key, value: value!, revision }, written)
+      if (current.value === value) decoded = written
       this.#objects.set(current)
     } else {
       this.#objects.delete(key)
@@ -138,7 +140,7 @@ export class WatchCache {
     const last = lastValue === undefined ? undefined : this.#cached({ key, value: lastValue, revision })
     const event: CacheEvent = { key, revision, current, previous, last }
     this.#history.append(event)
-    for (const group of this.#groups.values()) group.push(event)
+    for (const group of this.#groups.values()) group.push(event, decoded)
   }
 
   #cached(entry: Entry, object?: KubeObject): CachedObject {

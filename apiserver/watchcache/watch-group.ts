@@ -1,3 +1,4 @@
+import type { KubeObject } from '../../shared/api/types.ts'
 import type { Selection } from './selection.ts'
 import { type CacheEvent, recordOf, type WatchRecord } from './watch-record.ts'
 import type { WatchEncoder, WatchSink } from './watch-sink.ts'
@@ -46,8 +47,9 @@ export class WatchGroup<Chunk> {
     this.#sinks = this.#sinks.filter((other) => other !== sink)
   }
 
-  push(event: CacheEvent): void {
-    const record = recordOf(event, this.selection)
+  /** `decoded`: what the event's current object says, when the writer has it at hand. */
+  push(event: CacheEvent, decoded?: KubeObject): void {
+    const record = recordOf(event, this.selection, decoded)
     if (record) this.pushRecord(record)
   }
 

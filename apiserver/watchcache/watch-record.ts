@@ -1,3 +1,4 @@
+import type { KubeObject } from '../../shared/api/types.ts'
 import type { CachedObject } from './cached-object.ts'
 import { isSelected, type Selection } from './selection.ts'
 
@@ -18,6 +19,8 @@ export type WatchRecord =
       readonly object: CachedObject
       /** Differs from the object's own for DELETED, which shows the last state. */
       readonly revision: number
+      /** What the object's value says, when somebody has it at hand: spares local watchers the parsing. Never changed. */
+      readonly decoded?: KubeObject
     }
   | { readonly type: 'BOOKMARK'; readonly revision: number; readonly initialEventsEnd?: boolean }
 
@@ -25,9 +28,10 @@ export type WatchRecord =
 export function recordOf(
   { revision, current, previous, last }: CacheEvent,
   selection: Selection,
+  decoded?: KubeObject,
 ): WatchRecord | undefined {
   const is = current !== undefined && isSelected(selection, current)
   const was = previous !== undefined && isSelected(selection, previous)
-  if (is) return { type: was ? 'MODIFIED' : 'ADDED', object: current, revision }
+  if (is) return { type: was ? 'MODIFIED' : 'ADDED', object: current, revision, decoded }
   return was ? { type: 'DELETED', object: last ?? previous, revision } : undefined
 }
