@@ -39,18 +39,16 @@ pipes() {
   ) &
 }
 
-# Process groups first, then whatever carries our mark in its environment, then those who hold the pipes.
+# Process groups first, then whatever carries our mark in its environment, wherever it went.
 kill_all() {
   local file pid
   for file in events/*.pid; do
     [ ! -e "${file%.pid}.exit" ] && read -r pid <"$file" && kill -KILL -- "-$pid"
   done
-  for _ in 1 2 3 4 5 6 7 8; do
-    marked=$(grep -lzs "^KUBESTAGE_CONTAINER=$root:" /proc/[0-9]*/environ)
-    [ -n "$marked" ] || break
-    for file in $marked; do file=${file#/proc/} && kill -KILL "${file%/environ}"; done
+  for file in $(grep -lzs "^KUBESTAGE_CONTAINER=$root:" /proc/[0-9]*/environ); do
+    pid=${file#/proc/}
+    kill -KILL "${pid%/environ}"
   done
-  for file in events/*.pipes; do read -r pid <"$file" && kill -KILL "$pid"; done
 }
 
 guard=
@@ -58,7 +56,13 @@ if [ "$2" != alone ]; then
   (
     exec 3<&- 2>/dev/null
     while read -r _; do :; done
-    if kill -0 "$$"; then echo end >requests; else kill_all; fi
+    [ -p requests ] && exec 3<>requests && echo end >&3
+    for _ in {1..400}; do
+      kill -0 "$$" || break
+      sleep 0.02
+    done
+    kill -KILL "$$" # it was killed, or its files were taken from it: then the rest is ours to do
+    kill_all
   ) &
   guard=$!
 fi
@@ -72,7 +76,11 @@ while read -r verb first second <&3; do
     end) break ;;
   esac
 done
-kill_all
 [ -n "$guard" ] && kill -KILL -- "-$guard"
-wait # until each exit is written
+# Again and again, since what was just being started may have been missed; the last exit is then written.
+for _ in {1..250}; do
+  kill_all
+  [ -z "$(jobs -pr)" ] && break
+  sleep 0.02
+done
 rm -f shim.pid

@@ -42,7 +42,7 @@ async function startNode(t: Test): Promise<Node> {
   t.teardown(async () => {
     await Promise.all(runtimes.map((runtime) => runtime.close()))
     shim.stdin?.end()
-    await until(() => !existsSync(path.join(rootDir, 'runtime', 'shim.pid')), { what: 'the shim to have ended' })
+    await until(() => !isAlive(shim.pid ?? 0), { what: 'the shim to have ended' })
   })
   return { rootDir, shim, runtime: await open(), again: open }
 }
