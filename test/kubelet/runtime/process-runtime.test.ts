@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import type {
@@ -22,7 +23,8 @@ interface Node {
 }
 
 async function startNode(t: Test): Promise<Node> {
-  const rootDir = t.testdir()
+  // Not t.testdir(): two runs of this file beside each other would take each other's shim away.
+  const rootDir = mkdtempSync(path.join(tmpdir(), 'kubestage-'))
   const { command, args } = startShim({ rootDir })
   const shim = spawn(command, args, { stdio: ['pipe', 'ignore', 'inherit'], detached: true })
   const runtimes: ContainerRuntime[] = []
@@ -43,6 +45,8 @@ async function startNode(t: Test): Promise<Node> {
     await Promise.all(runtimes.map((runtime) => runtime.close()))
     shim.stdin?.end()
     await until(() => !isAlive(shim.pid ?? 0), { what: 'the shim to have ended' })
+    rmSync(rootDir, { recursive: true, force: true })
+    rmSync(rootDir, { recursive: true })
   })
   return { rootDir, shim, runtime: await open(), again: open }
 }
