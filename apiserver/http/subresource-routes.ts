@@ -1,10 +1,11 @@
-import { methodNotAllowed, resourceNotFound } from '../../shared/api/status-errors.ts'
+import { methodNotAllowed, notFound, resourceNotFound } from '../../shared/api/status-errors.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import type { ResourceTarget } from './request-info.ts'
 import type { Handler } from './resource-routes.ts'
 import { bindPod } from './subresources/binding.ts'
 import { finalizeNamespace } from './subresources/finalize.ts'
 import { podLog } from './subresources/log.ts'
+import { getScale, patchScale, updateScale } from './subresources/scale.ts'
 import { get } from './verbs/get.ts'
 import { patch } from './verbs/patch.ts'
 import { update } from './verbs/update.ts'
@@ -18,18 +19,27 @@ const sameObject: Methods = { GET: get, PUT: update, PATCH: patch }
 const special: Readonly<Record<string, Methods>> = {
   '/pods/binding': { POST: bindPod },
   '/pods/log': { GET: podLog },
+  '/pods/ephemeralcontainers': sameObject,
+  '/pods/resize': sameObject,
   '/namespaces/finalize': { PUT: finalizeNamespace },
 }
 
+const scale: Methods = { GET: getScale, PUT: updateScale, PATCH: patchScale }
+
 export function findSubresource(
-  { group, plural, subresources }: ResourceDefinition,
-  { subresource }: ResourceTarget,
+  definition: ResourceDefinition,
+  { subresource, name = '' }: ResourceTarget,
   method: string,
 ): Handler {
-  const methods =
-    subresource === 'status' && subresources?.status ? sameObject : special[`${group}/${plural}/${subresource}`]
-  if (!methods) throw resourceNotFound()
+  const methods = methodsOf(definition, subresource)
+  if (!methods) throw definition.custom ? notFound(definition, name) : resourceNotFound()
   const handler = Object.hasOwn(methods, method) ? methods[method] : undefined
   if (!handler) throw methodNotAllowed()
   return handler
+}
+
+function methodsOf({ group, plural, subresources, custom }: ResourceDefinition, name = ''): Methods | undefined {
+  if (name === 'status' && subresources?.status) return sameObject
+  if (name === 'scale' && custom?.scale) return scale
+  return special[`${group}/${plural}/${name}`]
 }

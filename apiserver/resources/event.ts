@@ -2,6 +2,7 @@ import type { Event } from '../../shared/api/types.ts'
 import { resource } from '../registry/resource-definition.ts'
 import { invalid, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
+import { qualifiedName } from '../validation/names.ts'
 import { age, column, nameColumn, wide } from './cells.ts'
 
 export const event = resource<Event>({
@@ -94,7 +95,9 @@ function validate(event: Event, errors: FieldErrors): void {
 
 /** Events with an eventTime are of the newer API and say who does what. */
 function validateNewForm(event: Event, errors: FieldErrors): void {
-  if (!event.reportingComponent) errors.push(required('reportingController'))
+  const component = event.reportingComponent ?? ''
+  if (!component) errors.push(required('reportingComponent'))
+  for (const message of qualifiedName(component)) errors.push(invalid('reportingComponent', component, message))
   if (!event.reportingInstance) errors.push(required('reportingInstance'))
   if (!event.action) errors.push(required('action'))
   if (!event.reason) errors.push(required('reason'))

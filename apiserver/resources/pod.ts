@@ -1,4 +1,5 @@
 import type { Pod } from '../../shared/api/types.ts'
+import { toTime } from '../../shared/clock/timestamp.ts'
 import { resource } from '../registry/resource-definition.ts'
 import { forbidden } from '../validation/field-error.ts'
 import { deepEqual } from './deep-equal.ts'
@@ -6,6 +7,7 @@ import { podCells, podColumns, podRowConditions } from './pod/cells.ts'
 import { defaultPodOnly, defaultPodSpec } from './pod/defaults.ts'
 import { dropDisabledFields } from './pod/gated-fields.ts'
 import { gracePeriodSeconds } from './pod/graceful-delete.ts'
+import { appArmorFromAnnotations, mergeLabelKeys, takeEphemeralContainers, takeResources } from './pod/prepare.ts'
 import { qosClass } from './pod/qos.ts'
 import {
   podNameRule,
@@ -60,9 +62,11 @@ export const pod = resource<Pod>({
       defaultPodSpec(spec)
       defaultPodOnly(spec)
     },
-    prepareForCreate(object, { featureGates }) {
+    prepareForCreate(object, { featureGates, nowMs }) {
       dropDisabledFields(object.spec, undefined, featureGates)
       treatNegativeGraceAsOne(object)
+      appArmorFromAnnotations(object)
+      mergeLabelKeys(object)
       object.status = { phase: 'Pending', qosClass: qosClass(object.spec) }
       if (object.spec.schedulingGates?.length) {
         object.status.conditions = [
@@ -71,7 +75,8 @@ export const pod = resource<Pod>({
             status: 'False',
             reason: 'SchedulingGated',
             message: 'Scheduling is blocked due to non-empty scheduling gates',
-            observedGeneration: 1,
+            lastProbeTime: null as unknown as undefined,
+            lastTransitionTime: toTime(nowMs),
           },
         ]
       }
@@ -79,6 +84,8 @@ export const pod = resource<Pod>({
     prepareForUpdate(object, old, { subresource, featureGates }) {
       dropDisabledFields(object.spec, old.spec, featureGates)
       if (!subresource) treatNegativeGraceAsOne(object)
+      if (subresource === 'ephemeralcontainers') takeEphemeralContainers(object, old)
+      if (subresource === 'resize') takeResources(object, old)
       if (subresource === 'status') {
         object.metadata.ownerReferences = old.metadata.ownerReferences
         object.metadata.deletionTimestamp = old.metadata.deletionTimestamp

@@ -50,8 +50,9 @@ export const service = resource<Service>({
     { name: 'proxy', kind: 'ServiceProxyOptions', verbs: ['create', 'delete', 'get', 'patch', 'update'] },
   ],
   strategy: {
-    applyDefaults: ({ spec }) => {
+    applyDefaults({ spec, status }) {
       if (spec) applyDefaults(spec)
+      for (const ingress of status?.loadBalancer?.ingress ?? []) if (ingress.ip) ingress.ipMode ??= 'VIP'
     },
     begin(object, old, errors, { serviceAddresses, subresource }) {
       if (subresource || !object.spec) return
@@ -107,8 +108,6 @@ function applyDefaults(spec: Spec): void {
   if (spec.type === 'LoadBalancer') spec.allocateLoadBalancerNodePorts ??= true
 }
 
-const SHOWN_INGRESS = 16
-
 function externalIps(spec: Spec | undefined, status: Service['status']): string {
   const own = spec?.externalIPs ?? []
   switch (spec?.type) {
@@ -119,10 +118,7 @@ function externalIps(spec: Spec | undefined, status: Service['status']): string 
       return spec.externalName ?? ''
     case 'LoadBalancer': {
       const ingress = (status?.loadBalancer?.ingress ?? []).map(({ ip, hostname }) => ip || hostname || '')
-      const balanced = [...new Set(ingress)].sort().join(',')
-      const shown = balanced.length > SHOWN_INGRESS ? `${balanced.slice(0, SHOWN_INGRESS - 3)}...` : balanced
-      if (own.length > 0) return [...(ingress.length > 0 ? shown.split(',') : []), ...own].join(',')
-      return shown || '<pending>'
+      return [...new Set(ingress)].sort().concat(own).join(',') || '<pending>'
     }
     default:
       return '<unknown>'

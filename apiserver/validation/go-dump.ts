@@ -76,7 +76,15 @@ const changes: Record<string, (layout: LayoutField[]) => LayoutField[]> = {
               }),
             }
           : field,
-      ),
+      )
+      .sort(byInternalOrder),
+  [`${core}.Volume`]: (layout) => {
+    const quobyte = layout.find(({ go }) => go === 'Quobyte')
+    return layout.flatMap((field) => {
+      if (field.go === 'Quobyte') return []
+      return field.go === 'RBD' && quobyte ? [field, quobyte] : [field]
+    })
+  },
   [`${core}.PodSecurityContext`]: (layout) => [
     hostField('HostNetwork', 'hostNetwork'),
     hostField('HostPID', 'hostPID'),
@@ -86,4 +94,35 @@ const changes: Record<string, (layout: LayoutField[]) => LayoutField[]> = {
     ...layout,
   ],
 }
+/** Upstream's internal PodSpec has the fields after these in another order than v1. */
+const internalOrder = [
+  'Subdomain',
+  'SetHostnameAsFQDN',
+  'Affinity',
+  'SchedulerName',
+  'Tolerations',
+  'HostAliases',
+  'PriorityClassName',
+  'Priority',
+  'PreemptionPolicy',
+  'DNSConfig',
+  'ReadinessGates',
+  'RuntimeClassName',
+  'Overhead',
+  'EnableServiceLinks',
+  'TopologySpreadConstraints',
+]
+const byInternalOrder = (a: LayoutField, b: LayoutField): number => rank(a) - rank(b)
+const rank = ({ go }: LayoutField): number => {
+  const known = internalOrder.indexOf(go)
+  return known >= 0 ? known : lastFields.has(go) ? internalOrder.length : -1
+}
+const lastFields = new Set([
+  'OS',
+  'SchedulingGates',
+  'ResourceClaims',
+  'Resources',
+  'HostnameOverride',
+  'SchedulingGroup',
+])
 const movedToSecurityContext = new Set(['HostNetwork', 'HostPID', 'HostIPC', 'ShareProcessNamespace', 'HostUsers'])

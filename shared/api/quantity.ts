@@ -87,10 +87,18 @@ const canonical = new Map<string, string>()
 export function canonicalQuantity(text: string): string {
   const known = canonical.get(text)
   if (known !== undefined) return known
-  const result = formatQuantity(parseQuantity(text))
+  const plain = formatQuantity(parseQuantity(text))
+  // A text that differs only in its plus sign or its capital E stays as it was written.
+  const result = text.replace(/^\+/, '').replace('E', 'e') === plain.replace('E', 'e') ? text : plain
   if (canonical.size > 10_000) canonical.clear()
   canonical.set(text, result)
   return result
+}
+
+/** Rounded up to whole thousandths. */
+export function roundUpToMilli(text: string): string {
+  const { nano, format } = parseQuantity(text)
+  return nano % 1_000_000n === 0n ? text : formatQuantity({ nano: divideUp(nano, 1_000_000n) * 1_000_000n, format })
 }
 
 export const compareQuantities = (a: string, b: string): number => {

@@ -1,4 +1,5 @@
 /** Defaults of a pod's spec; those of containers and volumes hold in templates of workloads too. */
+import { addQuantities, roundUpToMilli } from '../../../shared/api/quantity.ts'
 import type { Container, HTTPGetAction, PodSpec, Probe } from '../../../shared/api/types.ts'
 
 export function defaultPodSpec(spec: PodSpec): void {
@@ -14,6 +15,7 @@ export function defaultPodSpec(spec: PodSpec): void {
 /** What only a pod gets, not the template of a workload. */
 export function defaultPodOnly(spec: PodSpec): void {
   spec.enableServiceLinks ??= true
+  if (spec.resources) defaultPodRequests(spec, spec.resources)
   for (const { resources } of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
     if (!resources?.limits) continue
     const requests = { ...resources.requests }
@@ -32,7 +34,29 @@ export const allContainers = (spec: PodSpec): Container[] => [
   ...((spec.ephemeralContainers ?? []) as unknown as Container[]),
 ]
 
+/** Requests of the whole pod: what its containers ask for together, else its limits. */
+function defaultPodRequests(spec: PodSpec, resources: NonNullable<PodSpec['resources']>): void {
+  const requests: Record<string, string> = { ...resources.requests }
+  const given = new Set(Object.keys(requests))
+  for (const container of spec.containers ?? []) {
+    for (const [name, quantity] of Object.entries(container.resources?.requests ?? {})) {
+      if (!given.has(name) && podLevel.has(name)) requests[name] = addQuantities(requests[name] ?? '0', quantity)
+    }
+  }
+  for (const [name, limit] of Object.entries(resources.limits ?? {})) if (podLevel.has(name)) requests[name] ??= limit
+  if (Object.keys(requests).length > 0) resources.requests = requests
+}
+const podLevel = new Set(['cpu', 'memory'])
+
+/** Nothing finer than thousandths is handed out. */
+function roundUp(resources: Container['resources']): void {
+  for (const amounts of [resources?.limits, resources?.requests]) {
+    for (const [name, quantity] of Object.entries(amounts ?? {})) (amounts ?? {})[name] = roundUpToMilli(quantity)
+  }
+}
+
 function defaultContainer(container: Container): void {
+  roundUp(container.resources)
   container.imagePullPolicy ||= pullPolicy(container.image ?? '')
   container.terminationMessagePath ||= '/dev/termination-log'
   container.terminationMessagePolicy ||= 'File'
@@ -65,10 +89,9 @@ function defaultHttpGet(action: HTTPGetAction): void {
 
 /** `latest` or no tag at all: look each time. */
 export function pullPolicy(image: string): string {
-  const [beforeDigest = '', digest] = image.split('@')
-  if (digest !== undefined) return 'IfNotPresent'
-  const tag = /:([^/:]+)$/.exec(beforeDigest)?.[1]
-  return tag === undefined || tag === 'latest' ? 'Always' : 'IfNotPresent'
+  const [name = '', digest] = image.split('@')
+  const tag = /:([^/:]+)$/.exec(name)?.[1] ?? (digest === undefined ? 'latest' : undefined)
+  return tag === 'latest' ? 'Always' : 'IfNotPresent'
 }
 
 type Volume = NonNullable<PodSpec['volumes']>[number]

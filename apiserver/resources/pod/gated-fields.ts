@@ -12,6 +12,8 @@ interface GatedField {
 const probes = ({ livenessProbe, readinessProbe, startupProbe }: Container) =>
   [livenessProbe, readinessProbe, startupProbe].filter((probe) => probe !== undefined)
 
+const projections = ({ volumes = [] }: PodSpec) => volumes.flatMap(({ projected }) => projected?.sources ?? [])
+
 const gatedFields: GatedField[] = [
   {
     gate: 'PodTerminationReason',
@@ -36,7 +38,17 @@ const gatedFields: GatedField[] = [
     gate: 'ContainerStopSignals',
     inUse: (spec) => allContainers(spec).some(({ lifecycle }) => lifecycle?.stopSignal !== undefined),
     drop(spec) {
-      for (const { lifecycle } of allContainers(spec)) delete lifecycle?.stopSignal
+      for (const container of allContainers(spec)) {
+        delete container.lifecycle?.stopSignal
+        if (container.lifecycle && Object.keys(container.lifecycle).length === 0) delete container.lifecycle
+      }
+    },
+  },
+  {
+    gate: 'ClusterTrustBundleProjection',
+    inUse: (spec) => projections(spec).some(({ clusterTrustBundle }) => clusterTrustBundle !== undefined),
+    drop(spec) {
+      for (const projection of projections(spec)) delete projection.clusterTrustBundle
     },
   },
 ]

@@ -71,7 +71,6 @@ function validateFileKeyRef(
   if (!ref.volumeName) errors.push(required(`${path}.volumeName`))
   else if (!volumes.has(ref.volumeName)) errors.push(notFound(`${path}.volumeName`, ref.volumeName))
   if (!ref.path) errors.push(required(`${path}.path`))
-  else if (ref.path.startsWith('/')) errors.push(invalid(`${path}.path`, ref.path, 'must be a relative path'))
   else if (ref.path.split('/').includes('..')) errors.push(invalid(`${path}.path`, ref.path, "must not contain '..'"))
 }
 

@@ -194,9 +194,10 @@ const MAX_TOKEN_SECONDS = 2 ** 32
 function validateProjected(projected: Projected, path: string, errors: FieldErrors): void {
   validateMode(projected.defaultMode, `${path}.defaultMode`, errors)
   const paths = new Set<string>()
-  const claim = (file: string | undefined) => {
+  /** Secrets and ConfigMaps are blamed by their name, others by the path. */
+  const claim = (file: string | undefined, blamed = file) => {
     if (!file) return
-    if (paths.has(file)) errors.push(invalid(path, file, 'conflicting duplicate paths'))
+    if (paths.has(file)) errors.push(invalid(path, blamed, 'conflicting duplicate paths'))
     paths.add(file)
   }
   for (const [index, source] of (projected.sources ?? []).entries()) {
@@ -207,7 +208,7 @@ function validateProjected(projected: Projected, path: string, errors: FieldErro
 function validateProjection(
   source: Projection,
   at: string,
-  claim: (path: string | undefined) => void,
+  claim: (path: string | undefined, blamed?: string) => void,
   errors: FieldErrors,
 ): void {
   let given = 0
@@ -222,7 +223,7 @@ function validateProjection(
     if (!projection || !isFirst()) continue
     if (!projection.name) errors.push(required(`${at}.${name}.name`))
     validateItems(projection.items, `${at}.${name}.items`, errors)
-    for (const item of projection.items ?? []) claim(item.path)
+    for (const item of projection.items ?? []) claim(item.path, projection.name ?? '')
   }
   if (source.downwardAPI && isFirst()) {
     for (const item of source.downwardAPI.items ?? []) {

@@ -1,0 +1,74 @@
+/** What happens to a pod between its body and its validation. */
+import type { Container, Pod } from '../../../shared/api/types.ts'
+import { APP_ARMOR_PREFIX } from './validate-annotations.ts'
+
+/** The old annotations become the fields that replaced them. */
+export function appArmorFromAnnotations({ metadata, spec }: Pod): void {
+  for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
+    const profile = metadata.annotations?.[APP_ARMOR_PREFIX + container.name]
+    if (!profile || spec.securityContext?.appArmorProfile || container.securityContext?.appArmorProfile) continue
+    const appArmorProfile = profileOf(profile)
+    if (appArmorProfile) container.securityContext = { ...container.securityContext, appArmorProfile }
+  }
+}
+
+function profileOf(annotation: string): { type: string; localhostProfile?: string } | undefined {
+  if (annotation === 'unconfined') return { type: 'Unconfined' }
+  if (annotation === 'runtime/default') return { type: 'RuntimeDefault' }
+  const [, localhostProfile] = /^localhost\/(.+)$/.exec(annotation) ?? []
+  return localhostProfile ? { type: 'Localhost', localhostProfile } : undefined
+}
+
+type Selector = { matchExpressions?: { key: string; operator: string; values?: string[] }[] }
+
+/** `matchLabelKeys` name labels of this pod whose values become part of the selector. */
+export function mergeLabelKeys({ metadata: { labels = {} }, spec }: Pod): void {
+  const merge = (selector: Selector | undefined, keys: string[] | undefined, operator: 'In' | 'NotIn'): void => {
+    for (const key of selector ? (keys ?? []) : []) {
+      const value = labels[key]
+      if (value === undefined || !selector) continue
+      selector.matchExpressions = [...(selector.matchExpressions ?? []), { key, operator, values: [value] }]
+    }
+  }
+  for (const rules of [spec.affinity?.podAffinity, spec.affinity?.podAntiAffinity]) {
+    const terms = [
+      ...(rules?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
+      ...(rules?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(({ podAffinityTerm }) => podAffinityTerm),
+    ]
+    for (const term of terms) {
+      merge(term.labelSelector, term.matchLabelKeys, 'In')
+      merge(term.labelSelector, term.mismatchLabelKeys, 'NotIn')
+    }
+  }
+  for (const constraint of spec.topologySpreadConstraints ?? []) {
+    merge(constraint.labelSelector, constraint.matchLabelKeys, 'In')
+  }
+}
+
+/** `/ephemeralcontainers` changes these and nothing else. */
+export function takeEphemeralContainers(pod: Pod, old: Pod): void {
+  keepMetadata(pod, old)
+  pod.spec = { ...old.spec, ephemeralContainers: pod.spec.ephemeralContainers }
+}
+
+/** `/resize` changes resources and resize policies of containers, by name. */
+export function takeResources(pod: Pod, old: Pod): void {
+  keepMetadata(pod, old)
+  const withResources = (list: Container[] | undefined, before: Container[] | undefined) =>
+    before?.map((container) => {
+      const asked = list?.find(({ name }) => name === container.name)
+      if (!asked) return container
+      return { ...container, resources: asked.resources, resizePolicy: asked.resizePolicy ?? container.resizePolicy }
+    })
+  const { containers, initContainers } = pod.spec
+  pod.spec = { ...old.spec, containers: withResources(containers, old.spec.containers) ?? [] }
+  if (old.spec.initContainers) pod.spec.initContainers = withResources(initContainers, old.spec.initContainers)
+}
+
+function keepMetadata(pod: Pod, old: Pod): void {
+  pod.metadata = {
+    ...old.metadata,
+    resourceVersion: pod.metadata.resourceVersion,
+    managedFields: pod.metadata.managedFields,
+  }
+}
