@@ -121,7 +121,7 @@ export function createLocalClient(api: ApiContext, user: User): Client {
         {
           uidIsPrecondition: false,
           createAbsent: 'never',
-          transform: (current) => decoded(scope, patched(definition, current!, read, writeOptions)),
+          transform: (current) => decoded(scope, patched(definition, current!(), read, writeOptions)),
         },
         writeOptions,
       )

@@ -230,8 +230,8 @@ export class CustomResources {
   }
 
   async #updateStatus(name: string, change: (crd: CustomResourceDefinition) => void): Promise<void> {
-    const transform = (current: KubeObject | undefined): KubeObject => {
-      const crd = current as CustomResourceDefinition
+    const transform = (current: (() => KubeObject) | undefined): KubeObject => {
+      const crd = current!() as CustomResourceDefinition
       change(crd)
       return crd
     }

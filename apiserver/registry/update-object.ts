@@ -21,10 +21,10 @@ import type { ObjectScope, WriteOptions } from './write-context.ts'
 
 export interface UpdateRequest {
   /**
-   * The new object, decoded and defaulted, made from the current one (absent when there is none). Called again when
-   * somebody else was quicker. The argument is a copy of its own.
+   * The new object, decoded and defaulted. Called again when somebody else was quicker.
+   * `current` gives a copy of what there is to make it from; absent when there is nothing.
    */
-  transform(current: KubeObject | undefined): KubeObject | Promise<KubeObject>
+  transform(current: (() => KubeObject) | undefined): KubeObject | Promise<KubeObject>
   /** A uid in the body must be that of the object, or the write conflicts; otherwise it may not change. */
   uidIsPrecondition: boolean
   /** Whether an absent object is created: by the kind's rule, or always (apply). */
@@ -52,11 +52,12 @@ export async function updateObject(
   for (let attempt = 1; ; attempt++) {
     const current = cache.get(key)
     if (!current) return createAbsent(registry, scope, request, options)
-    const object = await request.transform(decodeStored(current))
+    const object = await request.transform(() => decodeStored(current))
     const resourceVersion = bodyResourceVersion(object)
-    if (request.uidIsPrecondition) checkUid(scope, object.metadata.uid, decodeStored(current).metadata.uid)
+    const old = decodeStored(current)
+    if (request.uidIsPrecondition) checkUid(scope, object.metadata.uid, old.metadata.uid)
     checkResourceVersion(scope, resourceVersion, current.revision)
-    const stored = await replace(registry, scope, { object, current, key }, options)
+    const stored = await replace(registry, scope, { object, old, current, key }, options)
     if (stored) return { stored, created: false }
     if (attempt >= maxAttempts) throw modified(definition, name)
   }
@@ -86,12 +87,11 @@ async function createAbsent(
 async function replace(
   registry: Registry,
   scope: ObjectScope,
-  { object, current, key }: { object: KubeObject; current: CachedObject; key: string },
+  { object, old, current, key }: { object: KubeObject; old: KubeObject; current: CachedObject; key: string },
   options: WriteOptions,
 ): Promise<StoredObject | undefined> {
   const { definition, name } = scope
   const { strategy } = definition
-  const old = decodeStored(current)
   const context = registry.strategyContext(scope)
   keepSystemFields(scope, object, old)
   keepOtherHalf(scope, object, old)

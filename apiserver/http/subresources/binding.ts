@@ -43,13 +43,14 @@ export async function bind(
       uidIsPrecondition: false,
       createAbsent: 'never',
       transform(current) {
-        const pod = current as unknown as Pod
+        const object = current!()
+        const pod = object as unknown as Pod
         checkPod(scope.definition, pod, metadata.uid)
         pod.spec.nodeName = target.name
         if (metadata.annotations) pod.metadata.annotations = { ...pod.metadata.annotations, ...metadata.annotations }
         if (metadata.labels) pod.metadata.labels = { ...pod.metadata.labels, ...metadata.labels }
         setScheduled(pod, toTime(registry.clock.now()))
-        return current!
+        return object
       },
     },
     { ...options, managedFieldsAreSet: true },

@@ -35,7 +35,7 @@ export async function apply(api: ApiContext, { exchange, definition, target }: R
         checkType(definition, config)
         const { fieldManager: manager, force } = options
         const time = toTime(api.clock.now())
-        const merged = applyFields(definition, current, config, { manager, force, subresource, time })
+        const merged = applyFields(definition, current?.(), config, { manager, force, subresource, time })
         const object = decodeMerged(definition, merged, config)
         checkName(object.metadata.name, name)
         if (!current && object.metadata.uid) throw uidMismatch(definition, name, object.metadata.uid)

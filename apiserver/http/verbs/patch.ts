@@ -17,7 +17,7 @@ import { checkName } from './update.ts'
 export async function patch(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
   const { request, info, user } = exchange
   const negotiated = negotiate(request.headers.accept, false)
-  const type = patchMediaType(request.headers['content-type'])
+  const type = patchMediaType(request.headers['content-type'], definition)
   if (type === 'application/apply-patch+yaml') return apply(api, { exchange, definition, target })
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: false })
   const text = (await readBody(request)).toString('utf8')
@@ -30,7 +30,7 @@ export async function patch(api: ApiContext, { exchange, definition, target }: R
       createAbsent: 'never',
       transform(current) {
         const read = readPatch(type, text, { schema: definition.schema, fieldValidation: options.fieldValidation })
-        const object = patched(definition, current!, read, options)
+        const object = patched(definition, current!(), read, options)
         checkName(object.metadata.name, name)
         definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
         return object
