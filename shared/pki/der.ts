@@ -32,9 +32,11 @@ export const tagged = (number: number, ...parts: Uint8Array[]): Buffer => elemen
 /** `[number]` in place of a primitive's own tag (IMPLICIT). */
 export const taggedPrimitive = (number: number, content: Uint8Array): Buffer => element(0x80 | number, content)
 
-/** A non-negative integer, its bytes big-endian. */
+/** A non-negative integer, its bytes big-endian; leading zeros, which DER forbids, may be there. */
 export function integer(bytes: Uint8Array): Buffer {
-  return element(tags.integer, bytes[0]! & 0x80 ? Buffer.concat([Buffer.from([0]), bytes]) : bytes)
+  const first = bytes.findIndex((byte) => byte !== 0)
+  const digits = first < 0 ? Buffer.from([0]) : bytes.subarray(first)
+  return element(tags.integer, digits[0]! & 0x80 ? Buffer.concat([Buffer.from([0]), digits]) : digits)
 }
 
 export function bitString(content: Uint8Array, unusedBits = 0): Buffer {

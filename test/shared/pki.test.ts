@@ -5,6 +5,7 @@ import { load } from 'js-yaml'
 import t from 'tap'
 import { issueCertificate } from '../../shared/pki/certificate.ts'
 import { type ClusterPkiOptions, ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
+import { integer } from '../../shared/pki/der.ts'
 import { writeKubeconfig } from '../../shared/pki/kubeconfig-file.ts'
 
 const yearMs = 365 * 86_400_000
@@ -71,6 +72,15 @@ t.test('validity beyond 2049 is written in the long form', async (t) => {
   const validity = { notBefore: '2026-11-21T11:00:00Z', notAfter: '2056-11-21T11:00:00Z' }
   const { cert } = issueCertificate({ commonName: 'x', usage: 'ca', ...validity })
   t.equal(new X509Certificate(cert).validTo, 'Nov 21 11:00:00 2056 GMT')
+})
+
+t.test('an integer has no byte too many and is never negative', async (t) => {
+  const written = (...bytes: number[]): string => integer(Buffer.from(bytes)).toString('hex')
+  t.equal(written(0), '020100')
+  t.equal(written(1), '020101')
+  t.equal(written(0, 0, 0x7f, 1), '02027f01')
+  t.equal(written(0x80), '02020080')
+  t.equal(written(0, 0x80), '02020080')
 })
 
 t.test('kubeconfig: ours is written, theirs is kept', async (t) => {
