@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 import { StatusError } from '../../shared/api/status-error.ts'
-import { internalError } from '../../shared/api/status-errors.ts'
+import { badRequest, internalError } from '../../shared/api/status-errors.ts'
 import { authenticate, authorize } from '../auth/chain.ts'
 import type { Attributes, Authenticator, Authorizer, User } from '../auth/types.ts'
 import type { ApiContext } from './api-context.ts'
@@ -54,11 +54,16 @@ function fail(
   { api, request, response }: { api: ApiContext; request: IncomingMessage; response: ServerResponse },
   error: unknown,
 ): void {
-  const known = error instanceof StatusError
+  const known =
+    error instanceof StatusError ? error : isTooDeep(error) ? badRequest('json: exceeded max depth') : undefined
   if (!known) api.log.error({ err: error, method: request.method, url: request.url }, 'request failed')
   if (response.headersSent) response.destroy()
-  else sendStatusError({ request, response }, known ? error : internalError((error as Error).message))
+  else sendStatusError({ request, response }, known ?? internalError((error as Error).message))
 }
+
+/** Every walk over a body is recursive: one that is nested too deeply for any ends here, and is the client's fault. */
+const isTooDeep = (error: unknown): boolean =>
+  error instanceof RangeError && error.message === 'Maximum call stack size exceeded'
 
 /** Of HTTP/2, the session's socket: the same object for all its streams. */
 function socketOf(request: IncomingMessage): Socket {

@@ -11,6 +11,7 @@ import {
   isSameManager,
   type ManagedFieldsEntry,
   makeEntry,
+  parseEntries,
 } from './managed-fields.ts'
 import { convertObject, type ManagedKind, ownableType, typeIn } from './managed-kind.ts'
 import { compare } from './structured-merge/compare.ts'
@@ -64,12 +65,13 @@ function setEntries(object: WithMeta, entries: ManagedFieldsEntry[]): void {
 
 /** The client's entries if it sent any that make sense, else the stored ones; a subresource never takes the client's. */
 function currentEntries(live: WithMeta | undefined, object: WithMeta, write: FieldWrite): ManagedFieldsEntry[] {
-  const stored = () => decodeEntries(live?.metadata?.managedFields) ?? []
-  if (write.subresource) return stored()
+  const stored = decodeEntries(live?.metadata?.managedFields)
   const sent = object.metadata?.managedFields
+  if (write.subresource || sent === undefined) return stored
   if (isReset(sent)) return []
-  const entries = decodeEntries(sent)
-  return entries && entries.length > 0 ? entries : stored()
+  if (equals(sent, stored)) return stored
+  const entries = parseEntries(sent)
+  return entries && entries.length > 0 ? entries : stored
 }
 
 /** Entries after an update by `write.manager`: what it changed is its own now, and nobody else's. */
@@ -154,7 +156,6 @@ export function apply(
   const { apiVersion: _, kind: __, ...fields } = config
   const stored = live ? withoutManagedFields(live) : undefined
   const entries = decodeEntries(live?.metadata?.managedFields)
-  if (!entries) throw new StatusError({ code: 500, message: 'failed to decode managed fields' })
   const owned = entries.length === 0 && stored ? beforeFirstApply(kind, stored, request) : entries
 
   let outcome = applyTo(kind, stored ?? {}, fields, owned, request)

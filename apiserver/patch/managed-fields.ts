@@ -1,4 +1,4 @@
-import { type FieldsV1, isEmpty, noFields, sorted, union } from './structured-merge/fields.ts'
+import { type FieldsV1, isEmpty, isFields, noFields, sorted, union } from './structured-merge/fields.ts'
 
 /** One entry of `metadata.managedFields`: which fields a manager owns, through which operation. */
 export interface ManagedFieldsEntry {
@@ -15,19 +15,23 @@ export interface ManagedFieldsEntry {
 const maxUpdateManagers = 10
 const ancientChanges = 'ancient-changes'
 
-/** The entries of an object; undefined when they are not what a server would have written. */
-export function decodeEntries(managedFields: unknown): ManagedFieldsEntry[] | undefined {
-  if (managedFields === undefined || managedFields === null) return []
+/** The entries of a stored object. */
+export const decodeEntries = (managedFields: unknown): ManagedFieldsEntry[] =>
+  (managedFields ?? []) as ManagedFieldsEntry[]
+
+/** The entries that a client sent; undefined when they are not what a server could have written. */
+export function parseEntries(managedFields: unknown): ManagedFieldsEntry[] | undefined {
   if (!Array.isArray(managedFields)) return undefined
   const entries = managedFields as ManagedFieldsEntry[]
-  const valid = entries.every(
-    (entry) =>
-      (entry.operation === 'Apply' || entry.operation === 'Update') &&
-      entry.apiVersion &&
-      entry.fieldsType === 'FieldsV1',
-  )
-  return valid ? entries : undefined
+  return entries.every(isEntry) ? entries : undefined
 }
+
+const isEntry = ({ operation, apiVersion, fieldsType, fieldsV1 }: ManagedFieldsEntry): boolean =>
+  (operation === 'Apply' || operation === 'Update') &&
+  apiVersion !== undefined &&
+  apiVersion !== '' &&
+  fieldsType === 'FieldsV1' &&
+  (fieldsV1 === undefined || isFields(fieldsV1))
 
 /** A client's way to say that nobody shall own anything: `[]` or `[{}]`. */
 export function isReset(managedFields: unknown): boolean {

@@ -1,3 +1,5 @@
+import { isPathElement } from './path-element.ts'
+
 /**
  * Sets of field paths, in the very form they have in `managedFields[].fieldsV1`, so that nothing is decoded or
  * encoded around them: a node without children is a member; one with children is a member if it holds ".".
@@ -17,6 +19,12 @@ export function isEmpty(fields: FieldsV1): boolean {
   return true
 }
 export const isMember = (node: FieldsV1): boolean => '.' in node || isEmpty(node)
+
+/** Whether something from outside is a set of fields: objects all the way down, under keys that can be read. */
+export function isFields(value: unknown): value is FieldsV1 {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return Object.entries(value).every(([element, node]) => (element === '.' || isPathElement(element)) && isFields(node))
+}
 
 /** Members of either set. */
 export function union(a: FieldsV1, b: FieldsV1): FieldsV1 {

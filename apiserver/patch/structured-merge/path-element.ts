@@ -3,11 +3,26 @@ import type { ListType, MapType } from './schema.ts'
 /** One step of a field path, as `fieldsV1` writes it: `f:name`, `k:{"name":"a"}`, `v:"x"`. */
 export type PathElement = string
 
+/** Whether text from outside is one. */
+export function isPathElement(text: string): boolean {
+  const [form, value] = [text.slice(0, 2), text.slice(2)]
+  if (form === 'f:') return true
+  if (form === 'i:') return /^\d+$/.test(value)
+  if (form !== 'k:' && form !== 'v:') return false
+  try {
+    const parsed: unknown = JSON.parse(value)
+    return form === 'v:' || isObject(parsed)
+  } catch {
+    return false
+  }
+}
+
 /** Why a list item has no place in a set of fields. */
 export class ItemError extends Error {}
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
 
 /** What identifies an item of an associative list: its keys (absent ones by their default), or its value. */
 export function itemElement(list: ListType, item: unknown): PathElement {
