@@ -46,7 +46,6 @@ async function startNode(t: Test): Promise<Node> {
     shim.stdin?.end()
     await until(() => !isAlive(shim.pid ?? 0), { what: 'the shim to have ended' })
     rmSync(rootDir, { recursive: true, force: true })
-    rmSync(rootDir, { recursive: true })
   })
   return { rootDir, shim, runtime: await open(), again: open }
 }
@@ -388,7 +387,7 @@ t.test('two hundred containers at once, each with its own exit', async (t) => {
     if (exitCode !== i % 7 || texts(logPath)[0] !== String(i))
       t.fail(`container ${i}: exit ${exitCode}, said ${texts(logPath)}`)
   }
-  for (const { id } of (await runtime.list()).sandboxes) await runtime.removeSandbox(id)
+  await Promise.all((await runtime.list()).sandboxes.map(({ id }) => runtime.removeSandbox(id)))
   t.same(await runtime.list(), { sandboxes: [], containers: [] })
   t.notOk(existsSync(started[0]?.logPath ?? ''))
 })
