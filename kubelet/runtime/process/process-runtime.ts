@@ -94,6 +94,7 @@ class ProcessRuntime implements ContainerRuntime {
   readonly #events: { close(): void }
   #closed = false
   #scan: Promise<Map<string, number[]>> | undefined
+  #nextScan = 0
 
   constructor(options: ProcessRuntimeOptions, store: RecordStore, requests: ShimRequests) {
     this.#options = options
@@ -226,7 +227,7 @@ class ProcessRuntime implements ContainerRuntime {
     const container = this.#containers.get(containerId)
     if (!container) return
     if (container.record.state === 'running') throw new Error(`container ${containerId} is running`)
-    await this.#killLeftovers([container])
+    if (this.#sandboxes.get(container.stored.sandboxId)?.state === 'ready') await this.#killLeftovers([container])
     this.#closeOutput(container)
     this.#containers.delete(containerId)
     this.#store.removeContainer(containerId)
@@ -484,13 +485,15 @@ class ProcessRuntime implements ContainerRuntime {
     }
   }
 
-  /** One walk for all who ask in the same turn of the loop. */
+  /** One walk for all who ask meanwhile; under load it takes its time, so that walking stays a quarter of the work at most. */
   #scanProcesses(): Promise<Map<string, number[]>> {
-    this.#scan ??= new Promise((resolve) => {
-      setImmediate(() => {
-        this.#scan = undefined
-        resolve(markedProcesses())
-      })
+    const { clock } = this.#options
+    this.#scan ??= clock.sleep(Math.max(0, this.#nextScan - clock.monotonic())).then(() => {
+      const startedAt = clock.monotonic()
+      const found = markedProcesses()
+      this.#nextScan = clock.monotonic() + 3 * (clock.monotonic() - startedAt)
+      this.#scan = undefined
+      return found
     })
     return this.#scan
   }
