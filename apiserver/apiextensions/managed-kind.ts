@@ -1,14 +1,14 @@
 import { defaultResetFields, type ManagedKind } from '../patch/managed-kind.ts'
 import { compileType } from '../patch/structured-merge/built-in.ts'
 import type { Type } from '../patch/structured-merge/schema.ts'
-import { publishedSchema } from './published-schema.ts'
+import { shapeOf } from './published-schema.ts'
 import type { JSONSchemaProps } from './schema/json-schema.ts'
 
 const types = new WeakMap<JSONSchemaProps, Type>()
 function typeOf(schema: JSONSchemaProps): Type {
   let type = types.get(schema)
   if (type === undefined) {
-    type = compileType(publishedSchema(schema))
+    type = compileType(shapeOf(schema))
     types.set(schema, type)
   }
   return type

@@ -12,7 +12,12 @@ const UNPUBLISHED = ['x-kubernetes-validations'] as const
 
 /** A schema with what every object has: apiVersion, kind and metadata, for the root and for embedded resources. */
 export function publishedSchema(schema: JSONSchemaProps): OpenApiSchema {
-  return withMeta(publish(schema))
+  return withMeta(publish(schema, UNPUBLISHED))
+}
+
+/** The same without what only limits values: what merging must know. */
+export function shapeOf(schema: JSONSchemaProps): OpenApiSchema {
+  return withMeta(publish(schema, [...UNPUBLISHED, 'allOf', 'anyOf', 'oneOf', 'not']))
 }
 
 function withMeta(schema: OpenApiSchema): OpenApiSchema {
@@ -27,18 +32,18 @@ function withMeta(schema: OpenApiSchema): OpenApiSchema {
   }
 }
 
-function publish(schema: JSONSchemaProps): OpenApiSchema {
+function publish(schema: JSONSchemaProps, hidden: readonly (keyof JSONSchemaProps)[]): OpenApiSchema {
   const { properties, items, additionalProperties, ...rest } = schema
-  for (const field of UNPUBLISHED) delete rest[field]
+  for (const field of hidden) delete (rest as JSONSchemaProps)[field]
   const published: OpenApiSchema = {
     ...(rest as OpenApiSchema),
     ...(properties !== undefined && {
-      properties: Object.fromEntries(Object.entries(properties).map(([key, child]) => [key, publish(child)])),
+      properties: Object.fromEntries(Object.entries(properties).map(([key, child]) => [key, publish(child, hidden)])),
     }),
-    ...(items !== undefined && !Array.isArray(items) && { items: publish(items) }),
+    ...(items !== undefined && !Array.isArray(items) && { items: publish(items, hidden) }),
     ...(additionalProperties !== undefined && {
       additionalProperties:
-        typeof additionalProperties === 'boolean' ? additionalProperties : publish(additionalProperties),
+        typeof additionalProperties === 'boolean' ? additionalProperties : publish(additionalProperties, hidden),
     }),
   }
   return schema['x-kubernetes-embedded-resource'] === true ? withMeta(published) : published

@@ -66,14 +66,16 @@ export function compareVersions(a: string, b: string): number {
 
 /** The subresources with those that every definition has by a flag. */
 export function subresourcesOf(definition: ResourceDefinition): SubresourceEntry[] {
-  const { kind, subresources, extraSubresources = [] } = definition
-  return [
+  const { kind, subresources, extraSubresources = [], custom } = definition
+  const entries = [
     ...extraSubresources,
     ...(subresources?.status ? [{ name: 'status', kind, verbs: subresourceVerbs }] : []),
     ...(subresources?.scale
       ? [{ name: 'scale', group: 'autoscaling', version: 'v1', kind: 'Scale', verbs: subresourceVerbs }]
       : []),
-  ].sort((a, b) => byText(a.name, b.name))
+  ]
+  // Of custom resources status comes first.
+  return custom ? entries : entries.sort((a, b) => byText(a.name, b.name))
 }
 
 const groupVersion = (group: string, version: string): string => (group === '' ? version : `${group}/${version}`)
@@ -108,8 +110,8 @@ export const apiGroup = (definitions: Definitions, group: string) => ({
 export function apiResourceList(definitions: Definitions, group: string, version: string) {
   const resources = definitions
     .filter((definition) => definition.group === group && definition.version === version)
+    .sort(byPlural)
     .flatMap(resourceEntries)
-    .sort((a, b) => byText(a.name, b.name))
   return {
     kind: 'APIResourceList',
     ...(group === '' ? {} : { apiVersion: 'v1' }),

@@ -68,11 +68,14 @@ async function stream({ request, response }: Exchange, answer: ListAnswer, bytes
   if (!closed) out.end(`${batch}]}\n`)
 }
 
-function beginning({ definition: { group, version, kind, itemHead }, metadata }: ListAnswer): string {
+function beginning({
+  definition: { group, version, kind, listKind = `${kind}List`, itemHead },
+  metadata,
+}: ListAnswer): string {
   // Custom resources are encoded without omitting what is empty.
   if (itemHead !== undefined) metadata.continue ??= ''
   const apiVersion = group ? `${group}/${version}` : version
-  return `{"kind":"${kind}List","apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`
+  return `{"kind":"${listKind}","apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`
 }
 
 /** Items of a built-in list do not say what they are, those of a custom resource do. */

@@ -1,11 +1,17 @@
 import { StatusError } from '../../shared/api/status-error.ts'
-import { badRequest, requestEntityTooLarge, unsupportedMediaTypeRoute } from '../../shared/api/status-errors.ts'
+import {
+  badRequest,
+  requestEntityTooLarge,
+  unsupportedMediaType,
+  unsupportedMediaTypeRoute,
+} from '../../shared/api/status-errors.ts'
 import { conversionError } from '../patch/from-unstructured.ts'
 import { applyJsonPatch, JsonPatchError, type JsonPatchOperation } from '../patch/json-patch.ts'
 import { applyMergePatch } from '../patch/merge-patch.ts'
 import { strategicMerge } from '../patch/strategic-merge.ts'
 import { printValue } from '../patch/structured-merge/go-print.ts'
 import { isMap, type JsonMap, own, put } from '../patch/structured-merge/values.ts'
+import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { scanJson } from '../validation/json-scanner.ts'
 import type { FieldValidation } from '../validation/request-body.ts'
 import { mediaType } from './request-object.ts'
@@ -22,8 +28,15 @@ export interface Patch {
 
 export type PatchMediaType = keyof typeof readers | 'application/apply-patch+yaml'
 
-export function patchMediaType(contentType: string | undefined): PatchMediaType {
+const customTypes = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml']
+
+export function patchMediaType(contentType: string | undefined, { custom }: ResourceDefinition): PatchMediaType {
   const type = mediaType(contentType)
+  if (custom && !customTypes.includes(type)) {
+    throw unsupportedMediaType(
+      `the body of the request was in an unknown format - accepted media types include: ${customTypes.join(', ')}`,
+    )
+  }
   if (Object.hasOwn(readers, type) || type === 'application/apply-patch+yaml') return type as PatchMediaType
   throw unsupportedMediaTypeRoute()
 }

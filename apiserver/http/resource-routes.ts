@@ -34,23 +34,26 @@ const collectionVerbs: Record<string, Verb> = { GET: 'list', POST: 'create', DEL
 export async function serveResource(api: ApiContext, exchange: Exchange, target: ResourceTarget): Promise<void> {
   const definition = api.catalog.find(target.group, target.version, target.resource)
   if (!definition) {
-    if (target.group !== '' && !api.catalog.hasGroup(target.group)) {
-      return sendText(exchange, 404, '404 page not found\n')
-    }
+    if (target.group === '' || api.catalog.hasBuiltInGroup(target.group)) throw resourceNotFound()
+    return sendText(exchange, 404, '404 page not found\n')
+  }
+  if (!isShaped(definition, target)) {
+    if (definition.custom) return sendText(exchange, 404, '404 page not found\n')
     throw resourceNotFound()
   }
-  checkShape(definition, target)
+  if (definition.deprecationWarning !== undefined) exchange.warnings.add(definition.deprecationWarning)
   const handler = target.subresource
     ? findSubresource(definition, target, exchange.info.method)
     : handlers[verbOf(definition, exchange, target)]
   await handler(api, { exchange, definition, target })
 }
 
-function checkShape({ namespaced }: ResourceDefinition, { namespace, name, rest, watchPrefix }: ResourceTarget): void {
+/** Whether a path with or without namespace fits the resource. */
+function isShaped({ namespaced }: ResourceDefinition, { namespace, name, rest, watchPrefix }: ResourceTarget): boolean {
   const wrongScope = namespaced
     ? name !== undefined && namespace === undefined && !watchPrefix
     : namespace !== undefined
-  if (wrongScope || name?.includes('/') || rest.length > 0) throw resourceNotFound()
+  return !(wrongScope || name?.includes('/') || rest.length > 0)
 }
 
 function verbOf(definition: ResourceDefinition, { info }: Exchange, target: ResourceTarget): Verb {

@@ -82,8 +82,8 @@ export function tableEncoder(
 }
 
 /** Nothing but a revision, in the shape of the kind. */
-function emptyObject({ schema }: ResourceDefinition, record: Bookmark): ReturnType<typeof decodeStored> {
-  return { ...zeroOf(schema), metadata: bookmarkMetadata(record) }
+function emptyObject({ schema, custom }: ResourceDefinition, record: Bookmark): ReturnType<typeof decodeStored> {
+  return { ...(custom ? {} : zeroOf(schema)), metadata: bookmarkMetadata(record) }
 }
 
 function bookmarkMetadata({ revision, initialEventsEnd }: Bookmark) {

@@ -19,6 +19,11 @@ export class Catalog {
     return this.definitions().some((definition) => definition.group === group)
   }
 
+  /** Groups of custom resources refuse unknown paths otherwise. */
+  hasBuiltInGroup(group: string): boolean {
+    return this.definitions().some((definition) => definition.group === group && definition.custom === undefined)
+  }
+
   hasVersion(group: string, version: string): boolean {
     return this.definitions().some((definition) => definition.group === group && definition.version === version)
   }

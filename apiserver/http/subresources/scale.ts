@@ -1,0 +1,164 @@
+import { internalError, notFound, plainError, resourceNotFound } from '../../../shared/api/status-errors.ts'
+import type { KubeObject } from '../../../shared/api/types.ts'
+import type { ScaleAccess } from '../../apiextensions/scale.ts'
+import { applyConflict } from '../../patch/apply-conflict.ts'
+import { fieldsOf, type ManagedFieldsEntry } from '../../patch/managed-fields.ts'
+import { type FieldsV1, intersection, isEmpty } from '../../patch/structured-merge/fields.ts'
+import type { ResourceDefinition } from '../../registry/resource-definition.ts'
+import { decodeStored } from '../../registry/stored-object.ts'
+import type { ObjectScope } from '../../registry/write-context.ts'
+import { invalid, invalidObject } from '../../validation/field-error.ts'
+import type { ApiContext } from '../api-context.ts'
+import { readBody } from '../body.ts'
+import type { ResourceExchange } from '../exchange.ts'
+import { negotiate } from '../negotiation.ts'
+import { encodeForClient } from '../object-encoder.ts'
+import { patchMediaType, readPatch } from '../patch-body.ts'
+import { readObject } from '../request-object.ts'
+import type { Handler } from '../resource-routes.ts'
+import { sendJson } from '../respond.ts'
+import { patched } from '../verbs/patch.ts'
+import { checkName } from '../verbs/update.ts'
+import { parseWriteOptions } from '../write-options.ts'
+import { parseYaml } from '../yaml-body.ts'
+
+/** autoscaling/v1 Scale: a view of an object that shows, and lets one write, how many replicas it has. */
+interface Scale extends KubeObject {
+  spec: { replicas?: number }
+  status: { replicas: number; selector?: string }
+}
+
+const definition: ResourceDefinition = {
+  group: 'autoscaling',
+  version: 'v1',
+  kind: 'Scale',
+  plural: 'scales',
+  singular: 'scale',
+  namespaced: true,
+  schema: 'io.k8s.api.autoscaling.v1.Scale',
+  strategy: {},
+  example: { metadata: { name: 'example' } },
+}
+
+const specReplicas = { 'f:spec': { 'f:replicas': {} } }
+
+export const getScale: Handler = (api, { exchange, definition: resource, target }) => {
+  const negotiated = negotiate(exchange.request.headers.accept, false)
+  const access = accessOf(resource)
+  const stored = api.registry.get({ ...target, definition: resource, name: target.name ?? '', user: exchange.user })
+  send({ api, exchange }, scaleOf(decodeStored(stored), access), negotiated)
+}
+
+export const updateScale: Handler = async (api, context) => {
+  const { exchange } = context
+  const options = parseWriteOptions(exchange, 'UpdateOptions')
+  const bytes = await readBody(exchange.request)
+  await write(api, context, options, async (_current, scope) => {
+    const scale = (await readObject(
+      definition,
+      { bytes, contentType: exchange.request.headers['content-type'] },
+      options,
+    )) as Scale
+    checkName(scale.metadata.name, scope.name)
+    return scale
+  })
+}
+
+export const patchScale: Handler = async (api, context) => {
+  const { exchange, definition: resource } = context
+  const type = patchMediaType(exchange.request.headers['content-type'], resource)
+  if (type === 'application/apply-patch+yaml') return applyScale(api, context)
+  const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: false })
+  const text = (await readBody(exchange.request)).toString('utf8')
+  await write(api, context, options, (current) => {
+    const read = readPatch(type, text, { schema: definition.schema, fieldValidation: options.fieldValidation })
+    return patched(definition, current, read, options) as Scale
+  })
+}
+
+/** A real server applies scales of custom resources only so far: it finds conflicts, and then cannot convert what it merged. */
+const applyScale: Handler = async (api, { exchange, definition: resource, target }) => {
+  const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
+  const { value } = await parseYaml((await readBody(exchange.request)).toString('utf8'))
+  const stored = api.registry.get({ ...target, definition: resource, name: target.name ?? '', user: exchange.user })
+  const object = decodeStored(stored)
+  const access = accessOf(resource)
+  const wanted = (value as Scale | null)?.spec?.replicas
+  const path = nestedField(access.specReplicasPath.slice(1).split('.'))
+  const owners = ((object.metadata.managedFields ?? []) as ManagedFieldsEntry[]).filter(
+    (entry) => entry.manager !== options.fieldManager && !isEmpty(intersection(fieldsOf(entry), path)),
+  )
+  if (!options.force && owners.length > 0 && wanted !== access.specReplicas(object))
+    throw applyConflict(owners.map((entry) => ({ entry, fields: specReplicas })))
+  throw plainError(
+    `failed to convert new object (${(value as Scale | null)?.metadata?.namespace ?? ''}/${target.name}; autoscaling/v1, Kind=Scale) to proper version: request to convert CR to an invalid group/version: autoscaling/v1`,
+  )
+}
+
+async function write(
+  api: ApiContext,
+  { exchange, definition: resource, target }: ResourceExchange,
+  options: ReturnType<typeof parseWriteOptions>,
+  change: (current: Scale, scope: ObjectScope) => Scale | Promise<Scale>,
+): Promise<void> {
+  const negotiated = negotiate(exchange.request.headers.accept, false)
+  const access = accessOf(resource)
+  const { namespace, name = '' } = target
+  const scope: ObjectScope = { definition: resource, namespace, name, subresource: 'scale', user: exchange.user }
+  const { stored } = await api.registry.update(
+    scope,
+    {
+      uidIsPrecondition: true,
+      createAbsent: 'never',
+      async transform(current) {
+        if (current === undefined) throw notFound(resource, name)
+        const object = current()
+        const scale = await change(scaleOf(object, access), scope)
+        const replicas = scale.spec?.replicas ?? 0
+        if (replicas < 0) {
+          throw invalidObject(definition, name, [
+            invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
+          ])
+        }
+        access.setSpecReplicas(object, replicas)
+        if (scale.metadata.resourceVersion) object.metadata.resourceVersion = scale.metadata.resourceVersion
+        return object
+      },
+    },
+    options,
+  )
+  send({ api, exchange }, scaleOf(decodeStored(stored), access), negotiated)
+}
+
+function send(
+  { api, exchange }: { api: ApiContext; exchange: ResourceExchange['exchange'] },
+  scale: Scale,
+  negotiated: ReturnType<typeof negotiate>,
+): void {
+  const { resourceVersion, ...metadata } = scale.metadata
+  const value = JSON.stringify({ metadata, spec: scale.spec, status: scale.status })
+  const stored = { value, revision: resourceVersion === undefined ? undefined : Number(resourceVersion) }
+  const json = encodeForClient(definition, stored, { negotiated, query: exchange.info.query, nowMs: api.clock.now() })
+  sendJson(exchange, { status: 200, json }, negotiated)
+}
+
+function scaleOf(object: KubeObject, access: ScaleAccess): Scale {
+  const replicas = access.specReplicas(object)
+  if (replicas === undefined)
+    throw internalError(`the spec replicas field ${JSON.stringify(access.specReplicasPath)} does not exist`)
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata
+  const selector = access.selector(object)
+  return {
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+    spec: replicas === 0 ? {} : { replicas },
+    status: { replicas: access.statusReplicas(object), ...(selector && { selector }) },
+  }
+}
+
+function accessOf({ custom }: ResourceDefinition): ScaleAccess {
+  if (custom?.scale === undefined) throw resourceNotFound()
+  return custom.scale
+}
+
+const nestedField = (path: string[]): FieldsV1 =>
+  path.reduceRight<FieldsV1>((fields, name) => ({ [`f:${name}`]: fields }), {})
