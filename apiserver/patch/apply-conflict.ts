@@ -35,7 +35,3 @@ function printManager({ manager, operation, apiVersion, subresource }: ManagedFi
   const name = JSON.stringify(manager ?? '') + (subresource ? ` with subresource ${JSON.stringify(subresource)}` : '')
   return operation === 'Update' ? `${name} using ${apiVersion}` : name
 }
-
-/** 409 for fields that all of these own. */
-export const applyConflictWith = (owners: ManagedFieldsEntry[], fields: FieldsV1): StatusError =>
-  applyConflict(owners.map((entry) => ({ entry, fields })))

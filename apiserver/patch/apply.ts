@@ -4,7 +4,6 @@ import { lastAppliedFields, withLastApplied } from './apply-last-applied.ts'
 import { prune } from './apply-prune.ts'
 import {
   capUpdateManagers,
-  decodeEntries,
   encodeEntries,
   fieldsOf,
   isReset,
@@ -12,6 +11,7 @@ import {
   type ManagedFieldsEntry,
   makeEntry,
   parseEntries,
+  storedEntries,
 } from './managed-fields.ts'
 import { convertObject, type ManagedKind, ownableType, typeIn } from './managed-kind.ts'
 import { compare } from './structured-merge/compare.ts'
@@ -65,7 +65,7 @@ function setEntries(object: WithMeta, entries: ManagedFieldsEntry[]): void {
 
 /** The client's entries if it sent any that make sense, else the stored ones; a subresource never takes the client's. */
 function currentEntries(live: WithMeta | undefined, object: WithMeta, write: FieldWrite): ManagedFieldsEntry[] {
-  const stored = decodeEntries(live?.metadata?.managedFields)
+  const stored = storedEntries(live?.metadata?.managedFields)
   const sent = object.metadata?.managedFields
   if (write.subresource || sent === undefined) return stored
   if (isReset(sent)) return []
@@ -155,7 +155,7 @@ export function apply(
   checkConfig(kind, config)
   const { apiVersion: _, kind: __, ...fields } = config
   const stored = live ? withoutManagedFields(live) : undefined
-  const entries = decodeEntries(live?.metadata?.managedFields)
+  const entries = storedEntries(live?.metadata?.managedFields)
   const owned = entries.length === 0 && stored ? beforeFirstApply(kind, stored, request) : entries
 
   let outcome = applyTo(kind, stored ?? {}, fields, owned, request)

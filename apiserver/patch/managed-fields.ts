@@ -16,7 +16,7 @@ const maxUpdateManagers = 10
 const ancientChanges = 'ancient-changes'
 
 /** The entries of a stored object. */
-export const decodeEntries = (managedFields: unknown): ManagedFieldsEntry[] =>
+export const storedEntries = (managedFields: unknown): ManagedFieldsEntry[] =>
   (managedFields ?? []) as ManagedFieldsEntry[]
 
 /** The entries that a client sent; undefined when they are not what a server could have written. */
