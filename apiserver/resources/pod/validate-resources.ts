@@ -187,7 +187,7 @@ export function validatePodLevelResources(spec: PodSpec, path: string, errors: F
 
 function validatePodLevelConsistency(spec: PodSpec, path: string, errors: FieldErrors): void {
   const totals = new Map<string, string>()
-  for (const { resources } of spec.containers) {
+  for (const { resources } of spec.containers ?? []) {
     for (const [name, quantity] of Object.entries(resources?.requests ?? {})) {
       totals.set(name, addQuantities(totals.get(name) ?? '0', quantity))
     }
@@ -199,7 +199,7 @@ function validatePodLevelConsistency(spec: PodSpec, path: string, errors: FieldE
       errors.push(invalid(`${path}.requests[${name}]`, own, detail))
     }
   }
-  for (const [index, { resources }] of spec.containers.entries()) {
+  for (const [index, { resources }] of (spec.containers ?? []).entries()) {
     for (const [name, limit] of Object.entries(resources?.limits ?? {})) {
       const own = spec.resources?.limits?.[name]
       if (own !== undefined && compareQuantities(limit, own) > 0) {
