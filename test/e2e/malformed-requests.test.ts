@@ -8,7 +8,21 @@ const wholeRequests = 9_500
 const brokenConnections = 500
 const atOnce = 24
 
-const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'PROPFIND', 'SEARCH']
+const methods = [
+  'GET',
+  'GET',
+  'POST',
+  'POST',
+  'POST',
+  'PUT',
+  'PUT',
+  'PATCH',
+  'PATCH',
+  'DELETE',
+  'HEAD',
+  'OPTIONS',
+  'SEARCH',
+]
 const paths = [
   '/api/v1/namespaces/default/pods',
   '/api/v1/namespaces/default/pods/x',
@@ -109,6 +123,14 @@ const brokenTexts = [
   `GET /api HTTP/1.1\r\nHost: x\r\n${'X-Big: y\r\n'.repeat(5_000)}\r\n`,
 ]
 
+/** Where a real server blames itself for a client's mistake (recorded, or read off its handlers), so do we, with its words. */
+const realServerFaults = [
+  /provided data does not appear to be a protobuf message/,
+  /^Internal error occurred: yaml: /,
+  /strconv\.ParseUint: parsing/,
+  /^target\.(name|kind): /,
+]
+
 /** The same picks in every run, so that a failure can be repeated. */
 let seed = 20261121
 function pick<Item>(items: readonly Item[]): Item {
@@ -130,10 +152,9 @@ t.test(
       const [method, path, type, body] = [pick(methods), pick(paths) + pick(queries), pick(types), pick(bodies)]
       const { status, text } = await send(cluster.access, agent, { method, path, type, body })
       answers.set(status, (answers.get(status) ?? 0) + 1)
-      if (status >= 500)
-        serverFaults.push(
-          `${status} ${method} ${path.slice(0, 100)} ${type} ${String(body).slice(0, 80)}: ${text.slice(0, 200)}`,
-        )
+      if (status >= 500 && !realServerFaults.some((known) => known.test(messageOf(text)))) {
+        serverFaults.push(`${status} ${method} ${path.slice(0, 100)} ${type} ${String(body).slice(0, 80)}: ${text}`)
+      }
     })
     await inParallel(brokenConnections, () => sendBroken(cluster.access, pick(brokenTexts)))
 
@@ -152,6 +173,14 @@ t.test(
     t.equal(cluster.process.child.exitCode, null)
   },
 )
+
+function messageOf(status: string): string {
+  try {
+    return JSON.parse(status).message
+  } catch {
+    return status
+  }
+}
 
 async function inParallel(count: number, work: () => Promise<void>): Promise<void> {
   let left = count
