@@ -39,6 +39,7 @@ export const namespace = resource<Namespace>({
     validate,
     validateUpdate(object, _old, errors, { subresource }) {
       if (subresource === 'status') validatePhase(object, errors)
+      else if (subresource === 'finalize') validateFinalizers(object, (index) => `spec.finalizers[${index}]`, errors)
       else validate(object, errors)
     },
     validateName: (name) => dns1123Label(name),
@@ -53,9 +54,13 @@ export const namespace = resource<Namespace>({
   example: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team-a' } },
 })
 
-function validate({ spec }: Namespace, errors: FieldErrors): void {
-  for (const finalizer of spec?.finalizers ?? []) {
-    for (const message of finalizerName(finalizer)) errors.push(invalid('spec.finalizers', finalizer, message))
+function validate(object: Namespace, errors: FieldErrors): void {
+  validateFinalizers(object, () => 'spec.finalizers', errors)
+}
+
+function validateFinalizers({ spec }: Namespace, field: (index: number) => string, errors: FieldErrors): void {
+  for (const [index, finalizer] of (spec?.finalizers ?? []).entries()) {
+    for (const message of finalizerName(finalizer)) errors.push(invalid(field(index), finalizer, message))
   }
 }
 
