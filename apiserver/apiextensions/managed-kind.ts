@@ -1,6 +1,7 @@
-import { defaultResetFields, type ManagedKind } from '../patch/managed-kind.ts'
+import { ConversionError, defaultResetFields, type ManagedKind } from '../patch/managed-kind.ts'
 import { compileType } from '../patch/structured-merge/built-in.ts'
-import type { Type } from '../patch/structured-merge/schema.ts'
+import { deduced, type Type } from '../patch/structured-merge/schema.ts'
+import { schemaErrors } from '../patch/structured-merge/validate.ts'
 import { shapeOf } from './published-schema.ts'
 import type { JSONSchemaProps } from './schema/json-schema.ts'
 
@@ -28,6 +29,13 @@ export function customManagedKind(
     kind,
     type: typeIn(apiVersion) ?? typeOf({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }),
     resetFields: (subresource) => defaultResetFields(hasStatus, subresource),
-    versions: { type: typeIn, convert: (object, _from, to) => ({ ...object, apiVersion: to }) },
+    versions: {
+      type: typeIn,
+      convert: (object, _from, to) => {
+        const [error] = schemaErrors(typeIn(to) ?? deduced, object)
+        if (error !== undefined) throw new ConversionError(error)
+        return object
+      },
+    },
   }
 }

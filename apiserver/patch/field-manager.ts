@@ -1,8 +1,9 @@
+import { plainError } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { type ApplyRequest, apply, type FieldWrite, updateManagedFields } from './apply.ts'
 import type { ManagedFieldsEntry } from './managed-fields.ts'
-import { defaultResetFields, type ManagedKind } from './managed-kind.ts'
+import { ConversionError, defaultResetFields, type ManagedKind } from './managed-kind.ts'
 import { builtInType } from './structured-merge/built-in.ts'
 import { fieldPaths, union } from './structured-merge/fields.ts'
 import { equals, type JsonMap } from './structured-merge/values.ts'
@@ -40,7 +41,13 @@ export function trackFields(
   object: KubeObject,
   write: FieldWrite,
 ): void {
-  updateManagedFields(managedKind(definition), live as JsonMap | undefined, object as unknown as JsonMap, write)
+  try {
+    updateManagedFields(managedKind(definition), live as JsonMap | undefined, object as unknown as JsonMap, write)
+  } catch (error) {
+    if (!(error instanceof ConversionError)) throw error
+    // A real server gives up on who owns what then, not on the write.
+    object.metadata.managedFields = undefined
+  }
 }
 
 /** Server-side apply: the merged object, to be decoded and defaulted, with its managedFields. Throws StatusError. */
@@ -50,7 +57,12 @@ export function applyFields(
   config: JsonMap,
   request: ApplyRequest,
 ): JsonMap {
-  return apply(managedKind(definition), live as JsonMap | undefined, config, request)
+  try {
+    return apply(managedKind(definition), live as JsonMap | undefined, config, request)
+  } catch (error) {
+    if (error instanceof ConversionError) throw plainError(`failed to convert new object: ${error.message}`)
+    throw error
+  }
 }
 
 /** Whether nothing differs but when managers wrote last: such a write is none. */

@@ -13,9 +13,13 @@ export interface ManagedKind {
   /** For entries written through other versions of the kind; without it there is only this one. */
   versions?: KindVersions
 }
+/** What an object says in one version cannot be said in another; the message is the field's. */
+export class ConversionError extends Error {}
+
 export interface KindVersions {
   /** Undefined when the kind has no such version. */
   type(apiVersion: string): Type | undefined
+  /** Throws {@link ConversionError}. */
   convert(object: JsonMap, from: string, to: string): JsonMap
 }
 

@@ -96,7 +96,8 @@ async function replace(
   keepSystemFields(scope, object, old)
   keepOtherHalf(scope, object, old)
   if (!options.managedFieldsAreSet) {
-    const time = toTime(registry.clock.now())
+    // A real server forgets the time of what is written through scale.
+    const time = scope.subresource === 'scale' ? '' : toTime(registry.clock.now())
     trackFields(definition, old, object, { manager: options.fieldManager, subresource: scope.subresource, time })
   }
   const attributes = attributesOf(scope, { object, old }, options)
