@@ -82,8 +82,8 @@ export class Http2Connection {
   }
 
   /** Resolves at the end of the answer; rejects when it is a Status failure. */
-  request(request: Request): Promise<Answer> {
-    return this.#start(request, {})
+  request(request: Request, onData?: (payload: Buffer) => void): Promise<Answer> {
+    return this.#start(request, { onData })
   }
 
   /** A stream that goes on; resolves when the head of the answer is there. */

@@ -49,6 +49,20 @@ export async function prepare(target: Target): Promise<void> {
   connection.close()
 }
 
+/** What the server makes of our pod: defaults, status, managedFields. */
+export async function sampleOf(target: Target): Promise<string> {
+  const connection = await Http2Connection.open(target)
+  let text = ''
+  const collect = (payload: Buffer): void => {
+    text += payload
+  }
+  await connection.request(create('sample'))
+  await connection.request({ method: 'GET', path: `${PODS}/sample` }, collect)
+  await connection.request({ method: 'DELETE', path: `${PODS}/sample?gracePeriodSeconds=0` })
+  connection.close()
+  return text
+}
+
 /** The objects that reads, patches and watches are about. */
 export async function fill({ ours, bare }: Pair): Promise<void> {
   for (const { target } of [ours, bare]) {
@@ -83,7 +97,7 @@ export async function measureList(pair: Pair): Promise<Row[]> {
     return (megabytes / ms) * 1000
   })
   return [
-    { what: 'list of 10,000 and what the runs added', unit: 'ms', ...ms, goal: 2, smallerIsBetter: true },
+    { what: 'list of 10,000', unit: 'ms', ...ms, goal: 2, smallerIsBetter: true },
     { what: 'the same list', unit: 'MB/s', ...rate, real: 85 },
   ]
 }

@@ -71,11 +71,12 @@ async function ready(target: Target): Promise<Target> {
   return target
 }
 
-/** The bare server that sets the ceiling, with the certificates of the server it is compared with. */
-export async function startBareServer(pkiDir: string, like: Target): Promise<Server> {
+/** The bare server that sets the ceiling, with the certificates of the server it is compared with, and objects like its. */
+export async function startBareServer(options: { pkiDir: string; sampleFile: string; like: Target }): Promise<Server> {
+  const { pkiDir, sampleFile, like } = options
   const startedMs = realClock.monotonic()
   const files = ['apiserver.crt', 'apiserver.key', 'ca.crt'].map((file) => join(pkiDir, file))
-  const child = fork(join(import.meta.dirname, 'bare-server.ts'), files)
+  const child = fork(join(import.meta.dirname, 'bare-server.ts'), [...files, sampleFile])
   const [{ port }] = (await once(child, 'message')) as [{ port: number }]
   return { target: { ...like, port }, readyMs: realClock.monotonic() - startedMs, ...handle(child, 'SIGTERM') }
 }
