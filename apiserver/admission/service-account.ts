@@ -33,7 +33,7 @@ export function serviceAccount(lookup: Lookup, random: () => number): AdmissionP
 }
 
 function mountToken(spec: PodSpec, random: () => number): void {
-  const containers = [...(spec.initContainers ?? []), ...spec.containers].filter(
+  const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? [])].filter(
     ({ volumeMounts }) => !volumeMounts?.some((mount) => mount.mountPath === mountPath),
   )
   if (containers.length === 0) return
