@@ -125,6 +125,7 @@ const brokenTexts = [
 
 /** Where a real server blames itself for a client's mistake (recorded, or read off its handlers), so do we, with its words. */
 const realServerFaults = [
+  /^Internal error occurred: unexpected EOF/,
   /provided data does not appear to be a protobuf message/,
   /^Internal error occurred: yaml: /,
   /strconv\.ParseUint: parsing/,
