@@ -54,6 +54,7 @@ export function customResource(
   return {
     group,
     version: version.name,
+    storageVersion: stored?.name,
     kind: names.kind,
     plural: names.plural,
     singular: names.singular ?? '',

@@ -15,6 +15,8 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
   kind: string
   plural: string
   singular: string
+  /** Version that a real server stores its objects in, where it is another: discovery shows a hash of it. */
+  storageVersion?: string
   /** Kind of its lists; default: the kind with `List` behind it. */
   listKind?: string
   /** What precedes the metadata of an item in its lists; default: nothing but the brace. */

@@ -14,6 +14,7 @@ import { deepEqual } from './deep-equal.ts'
 export const customresourcedefinition = resource<CustomResourceDefinition>({
   group: 'apiextensions.k8s.io',
   version: 'v1',
+  storageVersion: 'v1beta1',
   kind: 'CustomResourceDefinition',
   plural: 'customresourcedefinitions',
   singular: 'customresourcedefinition',
