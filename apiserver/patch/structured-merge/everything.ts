@@ -1,4 +1,4 @@
-import { type FieldsV1, leaf, markSorted } from './fields.ts'
+import { type FieldsV1, leaf } from './fields.ts'
 import { planFor } from './key-plan.ts'
 import { itemElement } from './path-element.ts'
 import type { ListType, MapType, Type } from './schema.ts'
@@ -84,5 +84,5 @@ function listNode(elements: string[], children: FieldsV1[]): FieldsV1 {
 function makeNode(elements: string[], children: FieldsV1[]): FieldsV1 {
   const out: Record<string, FieldsV1> = { '.': leaf }
   for (let index = 0; index < elements.length; index++) out[elements[index]!] = children[index]!
-  return markSorted(out)
+  return out
 }

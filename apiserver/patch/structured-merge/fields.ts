@@ -89,7 +89,7 @@ function rebuild(
   }
   if (left === 0) return member ? leaf : undefined
   if (same && member === '.' in a) return a
-  return sortedNodes.has(a) ? markSorted(out) : out
+  return out
 }
 
 /** Every member as its path of elements: members of a level before what is below it, each sorted. */
@@ -101,23 +101,25 @@ export function* paths(fields: FieldsV1, prefix: string[] = []): Generator<strin
   for (const element of elements) yield* paths(fields[element]!, [...prefix, element])
 }
 
-/** Nodes that are known to be in order, with all below them. */
-const sortedNodes = new WeakSet<FieldsV1>()
-/** For makers of nodes that put their keys in order, over children in order. */
-export function markSorted(node: FieldsV1): FieldsV1 {
-  sortedNodes.add(node)
-  return node
-}
-
-/** Keys in the order a real server writes them: "." first, then by element. */
+/** Keys in the order a real server writes them: "." first, then by element. Nodes that are in order stay themselves. */
 export function sorted(fields: FieldsV1): FieldsV1 {
-  if (fields === leaf || sortedNodes.has(fields)) return fields
-  const elements = Object.keys(fields)
-  if (elements.length === 0) return leaf
-  elements.sort()
+  let before = ''
+  let inOrder = true
+  let changed: Record<string, FieldsV1> | undefined
+  for (const element in fields) {
+    if (element < before) inOrder = false
+    before = element
+    const node = fields[element]!
+    const kept = node === leaf ? node : sorted(node)
+    if (kept === node) continue
+    changed ??= { ...fields }
+    changed[element] = kept
+  }
+  if (inOrder) return changed ?? fields
+  const nodes = changed ?? fields
   const out: Record<string, FieldsV1> = {}
-  for (const element of elements) out[element] = sorted(fields[element]!)
-  return markSorted(out)
+  for (const element of Object.keys(nodes).sort()) out[element] = nodes[element]!
+  return out
 }
 
 /** A set of plain field paths, such as `spec` or `metadata.labels`. */
