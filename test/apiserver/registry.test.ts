@@ -1,0 +1,329 @@
+import t, { type Test } from 'tap'
+import { Catalog } from '../../apiserver/registry/catalog.ts'
+import { Registry } from '../../apiserver/registry/registry.ts'
+import type { ResourceDefinition } from '../../apiserver/registry/resource-definition.ts'
+import { decodeStored, type StoredObject } from '../../apiserver/registry/stored-object.ts'
+import { resources } from '../../apiserver/resources/index.ts'
+import { createMemoryStorage } from '../../apiserver/storage/memory.ts'
+import { decodeObject } from '../../apiserver/validation/decoder.ts'
+import type { DeleteOptions, KubeObject, Pod } from '../../shared/api/types.ts'
+import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
+
+const user = { name: 'tester', groups: [] }
+const namespace = 'ns'
+
+function setUp(gates: Record<string, boolean> = { PodTerminationReason: true }) {
+  const catalog = new Catalog(resources)
+  const clock = createVirtualClock(Date.UTC(2026, 0, 1))
+  const storage = createMemoryStorage()
+  const registry = new Registry({
+    catalog,
+    storage,
+    clock,
+    featureGates: { enabled: (name) => gates[name] ?? false },
+    random: () => 0.5,
+  })
+  const definitionOf = (plural: string): ResourceDefinition =>
+    catalog.definitions().find((definition) => definition.plural === plural)!
+  const warnings: string[] = []
+  const options = { dryRun: false, fieldManager: 'tester', warn: (text: string) => void warnings.push(text) }
+  const scopeOf = (plural: string, name = '', subresource?: string) => ({
+    definition: definitionOf(plural),
+    namespace: definitionOf(plural).namespaced ? namespace : undefined,
+    name,
+    subresource,
+    user,
+  })
+  const decoded = (plural: string, body: object): KubeObject => {
+    const scope = scopeOf(plural)
+    const { object } = decodeObject(scope.definition, structuredClone(body))
+    scope.definition.strategy.applyDefaults?.(object, registry.strategyContext(scope))
+    return object
+  }
+  const events: string[] = []
+  storage.watch({
+    prefix: '/registry/',
+    onEvents: (batch) => {
+      for (const { type, key, previous } of batch) {
+        events.push(`${type === 'delete' ? 'DELETED' : previous ? 'MODIFIED' : 'ADDED'} ${key.split('/').at(-1)}`)
+      }
+    },
+  })
+  return {
+    registry,
+    clock,
+    storage,
+    warnings,
+    events,
+    create: (plural: string, body: object, more: object = {}) =>
+      registry.create(scopeOf(plural), decoded(plural, body), { ...options, ...more }),
+    update: async (
+      plural: string,
+      name: string,
+      change: (object: KubeObject) => void,
+      more: { subresource?: string } = {},
+    ) => {
+      const request = {
+        uidIsPrecondition: true,
+        createAbsent: 'if the kind allows it',
+        transform: (current?: () => KubeObject) => {
+          const object = current?.() ?? ({ metadata: { name } } as KubeObject)
+          object.metadata.resourceVersion = undefined
+          change(object)
+          return object
+        },
+      } as const
+      return (await registry.update(scopeOf(plural, name, more.subresource), request, options)).stored
+    },
+    delete: (plural: string, name: string, deleteOptions: DeleteOptions = {}, more: object = {}) =>
+      registry.delete(scopeOf(plural, name), deleteOptions, { ...options, ...more }),
+    get: (plural: string, name: string) => decodeStored(registry.get(scopeOf(plural, name))),
+  }
+}
+
+const configMap = (name: string, more: object = {}) => ({ metadata: { name, ...more }, data: { a: 'b' } })
+const pod = (more: object = {}, metadata: object = {}) => ({
+  metadata: { name: 'p', ...metadata },
+  spec: { containers: [{ name: 'c', image: 'i' }], ...more },
+})
+const metadataOf = (stored: StoredObject) => decodeStored(stored).metadata
+
+t.test('create', async (t) => {
+  const { create, events, get, storage } = setUp()
+  const stored = await create('configmaps', configMap('x', { uid: 'mine', creationTimestamp: '2001-01-01T00:00:00Z' }))
+  const metadata = metadataOf(stored)
+  t.ok(stored.value.startsWith('{"metadata":{"name":'), 'every value begins alike')
+  t.notMatch(stored.value, /"resourceVersion"|"kind":"ConfigMap"/)
+  t.match(metadata, { name: 'x', namespace, resourceVersion: '2', creationTimestamp: '2026-01-01T00:00:00Z' })
+  t.match(metadata.uid, /^[0-9a-f-]{36}$/, 'a uid of the server, not of the client')
+  t.same(get('configmaps', 'x').data, { a: 'b' })
+  await t.rejects(create('configmaps', configMap('x')), { message: 'configmaps "x" already exists' })
+  await t.rejects(create('configmaps', configMap('A_')), {
+    message: /^ConfigMap "A_" is invalid: metadata.name: Invalid/,
+  })
+  await t.rejects(create('configmaps', configMap('y', { resourceVersion: '5' })), { message: /should not be set/ })
+  await t.rejects(create('configmaps', configMap('y', { namespace: 'other' })), { message: /does not match/ })
+  t.same(events, ['ADDED x'])
+  const dry = await create('configmaps', configMap('dry'), { dryRun: true })
+  t.equal(dry.revision, undefined)
+  t.equal(storage.revision(), 2, 'a dry run writes nothing')
+})
+
+t.test('generated names: eight tries, then it is told', async (t) => {
+  const { create, registry } = setUp()
+  const first = await create('configmaps', { metadata: { generateName: 'g-' } })
+  t.match(metadataOf(first).name, /^g-[bcdfghjklmnpqrstvwxz2456789]{5}$/)
+  await t.rejects(create('configmaps', { metadata: { generateName: 'g-' } }), {
+    message: /^configmaps "g-.{5}" already exists, the server was not able to generate a unique name for the object$/,
+  })
+  const long = await create('configmaps', { metadata: { generateName: 'x'.repeat(80) } })
+  t.equal(metadataOf(long).name?.length, 63)
+  t.equal(registry.random(), 0.5)
+})
+
+t.test('update', async (t) => {
+  const { create, update, events, storage } = setUp()
+  await create('configmaps', configMap('x'))
+  const same = await update('configmaps', 'x', (object) => {
+    object.data = { a: 'b' }
+  })
+  t.equal(same.revision, 2)
+  t.equal(storage.revision(), 2, 'what changes nothing is not written')
+  const changed = await update('configmaps', 'x', (object) => {
+    object.data = { a: 'c' }
+    object.metadata.reason = 'mine'
+  })
+  t.equal(metadataOf(changed).reason, undefined, 'the reason is not for clients to set')
+  await t.rejects(
+    update('configmaps', 'x', (object) => {
+      object.metadata.resourceVersion = '2'
+    }),
+    { message: /the object has been modified/ },
+  )
+  await t.rejects(
+    update('configmaps', 'x', (object) => {
+      object.metadata.uid = '11111111-1111-1111-1111-111111111111'
+    }),
+    { message: /StorageError: invalid object, Code: 4, Key: \/registry\/configmaps\/ns\/x/ },
+  )
+  await t.rejects(
+    update('configmaps', 'none', () => {}),
+    { message: 'configmaps "none" not found' },
+  )
+  t.equal((await update('leases', 'made', () => {})).revision, 4, 'a lease is made by PUT')
+  await t.rejects(
+    update('leases', 'made', () => {}),
+    { message: /must be specified for an update/ },
+  )
+  t.same(events, ['ADDED x', 'MODIFIED x', 'ADDED made'])
+})
+
+t.test('the two halves of an object', async (t) => {
+  const { create, update } = setUp()
+  await create('pods', pod())
+  const main = decodeStored(
+    await update('pods', 'p', (object) => {
+      object.status = { phase: 'Failed' }
+      object.metadata.labels = { through: 'main' }
+    }),
+  ) as unknown as Pod
+  t.equal(main.status?.phase, 'Pending')
+  const status = decodeStored(
+    await update(
+      'pods',
+      'p',
+      (object) => {
+        object.status = { ...(object.status as object), phase: 'Running' }
+        ;(object as unknown as Pod).spec.nodeName = 'elsewhere'
+      },
+      { subresource: 'status' },
+    ),
+  ) as unknown as Pod
+  t.equal(status.status?.phase, 'Running')
+  t.equal(status.spec.nodeName, undefined)
+  t.same(status.metadata.labels, { through: 'main' })
+})
+
+t.test('finalizers hold an object, and their end is its end', async (t) => {
+  const { create, update, delete: remove, events, get } = setUp()
+  await create('configmaps', configMap('x', { finalizers: ['example.com/f'] }))
+  const { removed, stored } = await remove('configmaps', 'x', { reason: 'Update' })
+  t.notOk(removed)
+  t.match(metadataOf(stored), {
+    deletionTimestamp: '2026-01-01T00:00:00Z',
+    deletionGracePeriodSeconds: 0,
+    reason: 'Update',
+  })
+  t.equal((await remove('configmaps', 'x')).stored.revision, 3, 'a second DELETE changes nothing')
+  await t.rejects(
+    update('configmaps', 'x', (object) => object.metadata.finalizers!.push('example.com/more')),
+    { message: /no new finalizers can be added/ },
+  )
+  await update('configmaps', 'x', (object) => {
+    object.metadata.finalizers = []
+  })
+  t.throws(() => get('configmaps', 'x'), new Error('configmaps "x" not found'))
+  t.same(events, ['ADDED x', 'MODIFIED x', 'DELETED x'])
+})
+
+t.test('graceful delete of a pod', async (t) => {
+  const scheduled = async (t: Test, more: object = {}, metadata: object = {}) => {
+    const tools = setUp()
+    await tools.create('pods', pod({ nodeName: 'n', ...more }, metadata))
+    t.equal(tools.events.length, 1)
+    return tools
+  }
+  const state = ({ stored, removed }: { stored: StoredObject; removed: boolean }) => {
+    const { deletionTimestamp, deletionGracePeriodSeconds, generation, reason } = metadataOf(stored)
+    return [removed, deletionTimestamp?.slice(11, 19), deletionGracePeriodSeconds, generation, reason]
+  }
+
+  t.test('not scheduled: at once, and still written first', async (t) => {
+    const { create, delete: remove, events } = setUp()
+    await create('pods', pod())
+    t.same(state(await remove('pods', 'p', { gracePeriodSeconds: 30 })), [true, '00:00:00', 0, 2, undefined])
+    t.same(events, ['ADDED p', 'MODIFIED p', 'DELETED p'])
+  })
+  t.test('the pod’s own grace, the reason in the same write', async (t) => {
+    const { delete: remove, events } = await scheduled(t, { terminationGracePeriodSeconds: 45 })
+    t.same(state(await remove('pods', 'p', { reason: 'Update' })), [false, '00:00:45', 45, 2, 'Update'])
+    t.same(events, ['ADDED p', 'MODIFIED p'])
+  })
+  t.test('later ones may only shorten; a reason given replaces, none given keeps', async (t) => {
+    const { delete: remove, clock, storage } = await scheduled(t)
+    await remove('pods', 'p', { gracePeriodSeconds: 20, reason: 'Update' })
+    await clock.advance(5000)
+    const before = storage.revision()
+    t.same(state(await remove('pods', 'p')), [false, '00:00:20', 20, 2, 'Update'])
+    t.same(state(await remove('pods', 'p', { gracePeriodSeconds: 60 })), [false, '00:00:20', 20, 2, 'Update'])
+    t.equal(storage.revision(), before, 'nothing new, nothing written')
+    t.same(state(await remove('pods', 'p', { gracePeriodSeconds: 10 })), [false, '00:00:10', 10, 2, 'Update'])
+    t.same(state(await remove('pods', 'p', { reason: 'Eviction' })), [false, '00:00:10', 10, 2, 'Eviction'])
+    t.same(state(await remove('pods', 'p', { gracePeriodSeconds: 2 })), [false, '00:00:05', 1, 2, 'Eviction'])
+    t.same(state(await remove('pods', 'p', { gracePeriodSeconds: 0 })), [true, '00:00:05', 0, 2, 'Eviction'])
+  })
+  t.test('a negative grace is one second', async (t) => {
+    const { delete: remove } = await scheduled(t)
+    t.same(state(await remove('pods', 'p', { gracePeriodSeconds: -5 })), [false, '00:00:01', 1, 2, undefined])
+  })
+  t.test('a dry run tells and does nothing', async (t) => {
+    const { delete: remove, get, events } = await scheduled(t)
+    t.same(state(await remove('pods', 'p', { reason: 'Update' }, { dryRun: true })), [
+      false,
+      '00:00:30',
+      30,
+      2,
+      'Update',
+    ])
+    t.equal(get('pods', 'p').metadata.deletionTimestamp, undefined)
+    t.equal(events.length, 1)
+  })
+  t.test('preconditions', async (t) => {
+    const { delete: remove } = await scheduled(t)
+    await t.rejects(remove('pods', 'p', { preconditions: { uid: 'other' } }), {
+      message: /^Operation cannot be fulfilled on Pod "p": the UID in the precondition \(other\) does not match/,
+    })
+    await t.rejects(remove('pods', 'p', { preconditions: { resourceVersion: '1' } }), {
+      message: /the ResourceVersion in the precondition \(1\) does not match the ResourceVersion in record \(2\)/,
+    })
+  })
+  t.test('the annotation is the last and weakest to give a reason', async (t) => {
+    const annotations = { 'kubestage.dev/termination-reason': 'Decommissioned' }
+    const { delete: remove } = await scheduled(t, {}, { annotations })
+    t.equal(state(await remove('pods', 'p')).at(-1), 'Decommissioned')
+    t.equal(state(await remove('pods', 'p', { reason: 'Update' })).at(-1), 'Update')
+    t.equal(state(await remove('pods', 'p')).at(-1), 'Update')
+  })
+  t.test('with the gate off there is no reason', async (t) => {
+    const { create, delete: remove } = setUp({})
+    await create('pods', pod({ nodeName: 'n' }))
+    t.equal(state(await remove('pods', 'p', { reason: 'Update' })).at(-1), undefined)
+  })
+})
+
+t.test('what goes at once carries its reason into the last event', async (t) => {
+  const { create, delete: remove, registry, events } = setUp()
+  await create('configmaps', configMap('x'))
+  const { stored, removed } = await remove('configmaps', 'x', { reason: 'resolve issue 354961' })
+  t.ok(removed)
+  t.equal(metadataOf(stored).reason, 'resolve issue 354961')
+  t.same(events, ['ADDED x', 'DELETED x'])
+  const cache = registry.cacheOf(resources.find(({ plural }) => plural === 'configmaps')!)
+  const { last } = cache.eventsAfter(2)[0]!
+  t.equal(JSON.parse(last!.value).metadata.reason, 'resolve issue 354961')
+})
+
+t.test('propagation policies are finalizers', async (t) => {
+  const after = async (options: DeleteOptions, finalizers?: string[]) => {
+    const { create, delete: remove } = setUp()
+    await create('configmaps', configMap('x', { finalizers }))
+    return metadataOf((await remove('configmaps', 'x', options)).stored).finalizers
+  }
+  t.same(await after({ propagationPolicy: 'Orphan' }), ['orphan'])
+  t.same(await after({ orphanDependents: true }), ['orphan'])
+  t.same(await after({ propagationPolicy: 'Foreground' }, ['example.com/f']), ['example.com/f', 'foregroundDeletion'])
+  t.same(await after({ propagationPolicy: 'Background' }, ['foregroundDeletion', 'example.com/f']), ['example.com/f'])
+  t.same(await after({}, ['orphan']), ['orphan'], 'what is there already counts')
+  t.same(await after({}), undefined)
+})
+
+t.test('a namespace is marked first, and goes when nothing holds it', async (t) => {
+  const { create, delete: remove, update, get } = setUp()
+  await create('namespaces', { metadata: { name: 'team' } })
+  const { stored } = await remove('namespaces', 'team', { reason: 'Decommissioned' })
+  t.match(decodeStored(stored), {
+    metadata: { deletionTimestamp: '2026-01-01T00:00:00Z', reason: 'Decommissioned' },
+    status: { phase: 'Terminating' },
+  })
+  t.notOk((await remove('namespaces', 'team')).removed)
+  t.equal(get('namespaces', 'team').metadata.deletionGracePeriodSeconds, undefined)
+  await update(
+    'namespaces',
+    'team',
+    (object) => {
+      object.spec = { finalizers: [] }
+    },
+    { subresource: 'finalize' },
+  )
+  t.throws(() => get('namespaces', 'team'), new Error('namespaces "team" not found'))
+})

@@ -1,0 +1,237 @@
+import t from 'tap'
+import type { ResourceDefinition } from '../../apiserver/registry/resource-definition.ts'
+import { createMemoryStorage } from '../../apiserver/storage/memory.ts'
+import type { Selection } from '../../apiserver/watchcache/selection.ts'
+import { Watch, type WatchStart } from '../../apiserver/watchcache/watch.ts'
+import { WatchCache } from '../../apiserver/watchcache/watch-cache.ts'
+import { maxBufferedBytes } from '../../apiserver/watchcache/watch-group.ts'
+import type { WatchEncoder, WatchSink } from '../../apiserver/watchcache/watch-sink.ts'
+import { parseFieldSelector } from '../../shared/api/field-selector.ts'
+import { parseLabelSelector } from '../../shared/api/label-selector.ts'
+import type { StatusError } from '../../shared/api/status-error.ts'
+
+const prefix = '/registry/core/pods/'
+const definition: ResourceDefinition = {
+  group: '',
+  version: 'v1',
+  kind: 'Pod',
+  plural: 'pods',
+  singular: 'pod',
+  namespaced: true,
+  schema: 'io.k8s.api.core.v1.Pod',
+  selectableFields: { 'spec.nodeName': ({ spec }) => (spec as { nodeName?: string } | undefined)?.nodeName ?? '' },
+  strategy: {},
+  example: { metadata: {} },
+}
+
+/** Short words for what a watcher sees: `+a@2`, `~a@3`, `-a@4`, `^5` and `^5!` for bookmarks. */
+const signs = { ADDED: '+', MODIFIED: '~', DELETED: '-' }
+let encodings = 0
+const encoder: WatchEncoder<string[]> = {
+  id: 'words',
+  encode(records) {
+    encodings++
+    return records.map((record) =>
+      record.type === 'BOOKMARK'
+        ? `^${record.revision}${record.initialEventsEnd ? '!' : ''}`
+        : `${signs[record.type]}${record.object.name}@${record.revision}`,
+    )
+  },
+}
+
+class TestSink implements WatchSink<string[]> {
+  seen: string[] = []
+  ended: StatusError | boolean = false
+  aborted = false
+  unread = 0
+  room: Promise<void> = Promise.resolve()
+  write(chunk: string[]): void {
+    this.seen.push(...chunk)
+  }
+  buffered(): number {
+    return this.unread
+  }
+  drained(): Promise<void> {
+    return this.room
+  }
+  end(error?: StatusError): void {
+    this.ended = error ?? true
+  }
+  abort(): void {
+    this.aborted = true
+  }
+}
+
+function setUp() {
+  const storage = createMemoryStorage()
+  const cache = new WatchCache(definition, prefix, storage)
+  const revisions = new Map<string, number>()
+  const put = async (path: string, labels: Record<string, string> = {}, nodeName = '') => {
+    const key = prefix + path
+    const metadata = { name: path.split('/')[1], labels }
+    const value = JSON.stringify({ metadata, spec: { nodeName } })
+    const result = await storage.put({ key, value, expect: revisions.get(key) ?? 'absent' })
+    if (result.ok) revisions.set(key, result.revision)
+  }
+  const remove = async (path: string) => {
+    await storage.delete({ key: prefix + path })
+    revisions.delete(prefix + path)
+  }
+  const select = ({ namespace = '', labels = '', fields = '' } = {}): Selection => ({
+    prefix: namespace ? `${prefix}${namespace}/` : prefix,
+    labels: parseLabelSelector(labels),
+    fields: parseFieldSelector(fields),
+  })
+  const watch = async (start: Partial<WatchStart<string[]>> = {}, sink = new TestSink()) => {
+    const watch = new Watch(cache, sink, { selection: select(), encoder, bookmarks: false, after: 'now', ...start })
+    await watch.run()
+    return { sink, watch }
+  }
+  return { storage, cache, put, remove, select, watch }
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+t.test('lists: in key order, by namespace and selectors, in pages, as they were', async (t) => {
+  const { cache, put, remove, select } = setUp()
+  await put('b/x', { app: 'web' }, 'n1')
+  await put('a/y', { app: 'db' }, 'n2')
+  await put('a/x', { app: 'web' }, 'n2')
+  const names = (...args: Parameters<WatchCache['list']>) =>
+    cache.list(...args).items.map(({ namespace, name }) => `${namespace}/${name}`)
+  t.same(names(select()), ['a/x', 'a/y', 'b/x'])
+  t.same(names(select({ namespace: 'a' })), ['a/x', 'a/y'])
+  t.same(names(select({ labels: 'app=web' })), ['a/x', 'b/x'])
+  t.same(names(select({ fields: 'spec.nodeName=n2,metadata.name!=y' })), ['a/x'])
+  t.same(names(select({ fields: 'metadata.namespace=b' })), ['b/x'])
+  t.match(cache.list(select(), { limit: 2 }), { remaining: 1, revision: 4 })
+  t.match(cache.list(select({ labels: 'app=web' }), { limit: 1 }), { remaining: 2 })
+  t.same(names(select(), { startAfter: `${prefix}a/x` }), ['a/y', 'b/x'])
+  await remove('a/y')
+  await put('a/z')
+  t.same(names(select(), { revision: 4 }), ['a/x', 'a/y', 'b/x'])
+  t.same(names(select(), { revision: 3 }), ['a/y', 'b/x'])
+})
+
+t.test('a watch: the state first, then what happens', async (t) => {
+  const { put, remove, watch } = setUp()
+  await put('a/y')
+  await put('a/x')
+  const { sink } = await watch({ bookmarks: true })
+  t.same(sink.seen, ['+x@3', '+y@2', '^3!'])
+  await put('a/x', { v: '2' })
+  await remove('a/y')
+  await turn()
+  t.same(sink.seen.slice(3), ['~x@4', '-y@5'])
+})
+
+t.test('a watch resumes after a revision, and one that has not come yet is waited for', async (t) => {
+  const { put, watch } = setUp()
+  await put('a/x')
+  await put('a/y')
+  await put('a/x', { v: '2' })
+  const { sink: resumed } = await watch({ after: 2 })
+  t.same(resumed.seen, ['+y@3', '~x@4'])
+  const { sink: early } = await watch({ after: 5 })
+  await put('a/z')
+  await put('a/w')
+  await turn()
+  t.same(early.seen, ['+w@6'])
+  t.same(resumed.seen, ['+y@3', '~x@4', '+z@5', '+w@6'])
+})
+
+t.test('entering and leaving a selection is being added and deleted', async (t) => {
+  const { put, remove, select, watch } = setUp()
+  const { sink: web } = await watch({ selection: select({ labels: 'app=web' }) })
+  const { sink: other } = await watch({ selection: select({ labels: 'app!=web' }) })
+  const { sink: onNode } = await watch({ selection: select({ fields: 'spec.nodeName=n' }) })
+  await put('a/x', { app: 'web' })
+  await put('a/x', { app: 'web', v: '2' }, 'n')
+  await put('a/x', { app: 'db' }, 'n')
+  await remove('a/x')
+  await turn()
+  t.same(web.seen, ['+x@2', '~x@3', '-x@4'])
+  t.same(other.seen, ['+x@4', '-x@5'])
+  t.same(onNode.seen, ['+x@3', '~x@4', '-x@5'])
+})
+
+t.test('history that is gone is 410, in the stream', async (t) => {
+  const { cache, storage, put, watch } = setUp()
+  for (let i = 0; i < 20_010; i++) await put('a/x', { v: `${i}` })
+  t.ok(cache.oldestRevision() > 2)
+  const { sink } = await watch({ after: 2 })
+  t.match(sink.ended, { message: /^too old resource version: 2 \(\d+\)$/, code: 410, reason: 'Expired' })
+  t.same(sink.seen, [])
+  await storage.close()
+})
+
+t.test('those who see the same share one encoding per turn of the loop', async (t) => {
+  const { put, watch } = setUp()
+  const sinks = await Promise.all(Array.from({ length: 1200 }, () => watch()))
+  encodings = 0
+  for (let i = 0; i < 10; i++) await put(`a/${i}`)
+  for (let i = 0; i < 5; i++) await turn()
+  t.equal(encodings, 1)
+  t.ok(sinks.every(({ sink }) => sink.seen.length === 10))
+  t.same(sinks[1199]!.sink.seen.slice(0, 2), ['+0@2', '+1@3'])
+})
+
+t.test('one who comes in between sees each event once', async (t) => {
+  const { put, watch } = setUp()
+  const { sink: first } = await watch()
+  await put('a/x')
+  const { sink: second } = await watch()
+  await put('a/y')
+  await turn()
+  t.same(first.seen, ['+x@2', '+y@3'])
+  t.same(second.seen, ['+x@2', '+y@3'])
+})
+
+t.test('who does not read is cut off, and the others are not', async (t) => {
+  const { put, watch } = setUp()
+  const { sink: slow } = await watch()
+  const { sink: quick } = await watch()
+  slow.unread = maxBufferedBytes + 1
+  await put('a/x')
+  await turn()
+  await put('a/y')
+  await turn()
+  t.ok(slow.aborted)
+  t.same(slow.seen, [])
+  t.same(quick.seen, ['+x@2', '+y@3'])
+})
+
+t.test('a long state is sent as quickly as it is read; what happens meanwhile comes after it', async (t) => {
+  const { put, remove, watch } = setUp()
+  const labels = { padding: 'x'.repeat(1000) }
+  for (let i = 100; i < 300; i++) await put(`a/${i}`, labels)
+  const sink = new TestSink()
+  const gate = Promise.withResolvers<void>()
+  sink.room = gate.promise
+  const running = watch({}, sink)
+  await turn()
+  t.ok(sink.seen.length < 100, 'it waits for the reader')
+  await put('a/100', { v: '2' })
+  await remove('a/299')
+  gate.resolve()
+  await running
+  t.equal(sink.seen.length, 202)
+  t.same(sink.seen.slice(-2), ['~100@202', '-299@203'])
+})
+
+t.test('bookmarks for those who want them; whoever leaves hears nothing more', async (t) => {
+  const { cache, put, watch } = setUp()
+  const { sink: marked, watch: leaving } = await watch({ bookmarks: true })
+  const { sink: unmarked } = await watch()
+  await put('a/x')
+  cache.sendBookmarks()
+  await turn()
+  t.same(marked.seen, ['^1!', '+x@2', '^2'])
+  t.same(unmarked.seen, ['+x@2'])
+  leaving.stop()
+  await put('a/y')
+  await turn()
+  t.equal(marked.seen.length, 3)
+  cache.close()
+  t.equal(unmarked.ended, true)
+})
