@@ -30,7 +30,7 @@ export function createLocalClient(api: ApiContext, user: User): Client {
   const { registry } = api
   const writeOptions: ParsedWriteOptions = {
     dryRun: false,
-    fieldManager: user.name,
+    fieldManager: user.name.replace(/^system:/, ''), // as its program would be called
     fieldManagerGiven: true,
     fieldValidation: 'Ignore',
     force: false,

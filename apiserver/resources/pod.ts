@@ -46,6 +46,7 @@ export const pod = resource<Pod>({
     'status.nominatedNodeName': ({ status }) => status?.nominatedNodeName ?? '',
   },
   subresources: { status: true },
+  resetFields: { status: ['metadata.deletionTimestamp', 'metadata.ownerReferences'] },
   extraSubresources: [
     { name: 'attach', kind: 'PodAttachOptions', verbs: ['create', 'get'] },
     { name: 'binding', kind: 'Binding', verbs: ['create'] },
