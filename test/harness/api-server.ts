@@ -1,0 +1,125 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { type ClientHttp2Session, connect } from 'node:http2'
+import { request as httpsRequest } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { type ApiServer, startApiServer } from '../../apiserver/server.ts'
+import { realClock } from '../../shared/clock/real-clock.ts'
+import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
+
+/** An API server within the test's own process: no controllers, no kubelet. */
+export interface TestApiServer extends ApiServer {
+  /** One request over HTTP/1.1 as an administrator. */
+  send(path: string, options?: SendOptions): Promise<Received>
+  /** A connection over HTTP/2 as an administrator. */
+  session(): ClientHttp2Session
+}
+export interface SendOptions {
+  method?: string
+  headers?: Record<string, string>
+  /** Objects are sent as JSON. */
+  body?: string | object
+  anonymous?: boolean
+}
+export interface Received {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  bytes: Buffer
+  /** The body as JSON; text when it is none. */
+  body: unknown
+}
+
+export async function startTestApiServer(t: Test, gates: Record<string, boolean> = {}): Promise<TestApiServer> {
+  const directory = mkdtempSync(join(tmpdir(), 'kubestage-api-'))
+  const pki = ensureClusterPki({
+    directory,
+    nowMs: realClock.now(),
+    host: '127.0.0.1',
+    serviceAddress: '10.96.0.1',
+    nodeName: 'node-1',
+  })
+  const server = await startApiServer({
+    host: '127.0.0.1',
+    port: 0,
+    tls: { cert: pki.apiServer.cert, key: pki.apiServer.key, clientCa: pki.ca.cert },
+    kubeletClient: { ...pki.apiServerKubeletClient, ca: pki.ca.cert },
+    serviceCidr: '10.96.0.0/16',
+    featureGates: { PodTerminationReason: true, ProbeTerminationGracePeriod: true, ...gates },
+    clock: realClock,
+    log: pino({ level: 'silent' }),
+  })
+  const sessions: ClientHttp2Session[] = []
+  let closed = false
+  const close = async (): Promise<void> => {
+    if (closed) return
+    closed = true
+    for (const session of sessions) session.destroy()
+    await server.close()
+    rmSync(directory, { recursive: true, force: true })
+  }
+  t.teardown(close)
+  const admin = server.client({ name: 'admin', groups: ['system:masters'] })
+  await admin.create({ group: '', version: 'v1', plural: 'namespaces' }, { metadata: { name: 'default' } })
+  const accounts = { group: '', version: 'v1', plural: 'serviceaccounts' }
+  await admin.create(accounts, { metadata: { name: 'default', namespace: 'default' } })
+  return {
+    ...server,
+    close,
+    session() {
+      const session = connect(`https://127.0.0.1:${server.port}`, { ca: pki.ca.cert, ...pki.admin })
+      session.on('error', () => {})
+      sessions.push(session)
+      return session
+    },
+    send: (path, options = {}) =>
+      send(`https://127.0.0.1:${server.port}${path}`, { ca: pki.ca.cert, ...pki.admin }, options),
+  }
+}
+
+function send(
+  url: string,
+  { ca, cert, key }: { ca: string; cert: string; key: string },
+  { method = 'GET', headers = {}, body, anonymous = false }: SendOptions,
+): Promise<Received> {
+  const payload = typeof body === 'object' ? JSON.stringify(body) : body
+  return new Promise((resolve, reject) => {
+    const request = httpsRequest(
+      url,
+      {
+        method,
+        ca,
+        agent: false,
+        ...(!anonymous && { cert, key }),
+        // Node does not frame the body of a DELETE by itself.
+        headers: {
+          ...(payload !== undefined && {
+            'content-type': 'application/json',
+            'content-length': String(Buffer.byteLength(payload)),
+          }),
+          ...headers,
+        },
+      },
+      (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('error', reject)
+        response.on('end', () => {
+          const bytes = Buffer.concat(chunks)
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, bytes, body: parsed(bytes) })
+        })
+      },
+    )
+    request.on('error', reject)
+    request.end(payload)
+  })
+}
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch {
+    return bytes.toString('utf8')
+  }
+}
