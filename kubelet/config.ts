@@ -30,6 +30,10 @@ export const kubeletOptions = {
   tlsPrivateKeyFile: option(path, { default: '', help: 'Its private key' }),
   clientCaFile: option(path, { default: '', help: 'Who may speak to it: holders of certificates of this CA' }),
   runtime: option(oneOf('process', 'simulated'), { default: 'process', help: 'Real processes, or none at all' }),
+  isolation: option(oneOf('auto', 'none', 'pod'), {
+    default: 'auto',
+    help: "Whether a container's processes have their own namespaces; auto: where the machine allows it",
+  }),
   image: option(commandMap, {
     default: {},
     help: "Program an image stands for: 'nginx:*=/usr/sbin/nginx'; repeatable",

@@ -81,7 +81,7 @@ async function createRuntime({ config, clock, log }: Omit<RunNodeOptions, 'clien
     const { createSimulatedRuntime } = await import('./runtime/simulated.ts')
     return createSimulatedRuntime({ clock })
   }
-  const { createProcessRuntime } = await import('./runtime/process/index.ts')
+  const { createProcessRuntime, possibleIsolation } = await import('./runtime/process/index.ts')
   const { createImages } = await import('./runtime/images/images.ts')
   return createProcessRuntime({
     rootDir: config.rootDir,
@@ -89,7 +89,7 @@ async function createRuntime({ config, clock, log }: Omit<RunNodeOptions, 'clien
     images: createImages({ commands: config.image, paths: config.imagePath }),
     nodeIP: config.nodeIp,
     supervised: config.supervised,
-    isolation: 'none',
+    isolation: config.isolation === 'auto' ? await possibleIsolation() : config.isolation,
     warn: (message, fields) => log.warn(fields, message),
   })
 }

@@ -35,6 +35,8 @@ export interface SyncPodOptions {
 const RETRY_MS = 10_000
 const SPREAD = 0.5
 
+const againNow = new StartFailure({ reason: '', message: '', retryAtMs: 0 })
+
 /** One round for a pod that shall run: tell its status, see what it needs, do it. What comes of it the next round tells. */
 export function createSyncPod(options: SyncPodOptions) {
   const { runtime, clock, events, statuses, reasons, random = Math.random } = options
@@ -48,6 +50,9 @@ export function createSyncPod(options: SyncPodOptions) {
         return true
       } catch (error) {
         if (!(error instanceof StartFailure)) throw error
+        const before = reasons.get(uidOf(pod), container.name)?.reason
+        // Its kill was news enough for one more round, which tells that it is backing off.
+        if (before === 'PostStartHookError' && error.reason === 'CrashLoopBackOff') failures.push(againNow)
         reasons.set(uidOf(pod), container.name, { reason: error.reason, message: error.message })
         failures.push(error)
         return false

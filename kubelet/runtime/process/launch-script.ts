@@ -34,12 +34,15 @@ export function launchScript({ command, env, workingDir, output, namespaces }: L
 /** `env` takes a leading word with `=` for a variable and one with a dash for an option. */
 const separator = (variables: string[]): string[] => ['-i', ...variables]
 
+/** Starts a command as process 1 of a PID namespace, with a `/proc` of its own. */
+export const newNamespaces = ['/usr/bin/unshare', '--pid', '--mount', '--fork', '--kill-child', '--mount-proc', '--']
+
 function prefix(namespaces: Namespaces, workingDir: string): string[] {
   switch (namespaces.kind) {
     case 'none':
       return []
     case 'new':
-      return ['/usr/bin/unshare', '--pid', '--mount', '--fork', '--kill-child', '--mount-proc', '--']
+      return newNamespaces
     case 'enter':
       return ['/usr/bin/nsenter', `--target=${namespaces.pid}`, '--pid', '--mount', `--wd=${workingDir}`, '--']
   }
