@@ -1,9 +1,10 @@
 import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http'
-import type { Http2Session, SecureServerOptions } from 'node:http2'
+import type { Http2Session, IncomingHttpHeaders, SecureServerOptions, ServerHttp2Stream } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import fastify from 'fastify'
 import type { ApiServerConfig } from '../config.ts'
 import type { Dispatch } from './dispatch.ts'
+import { Http2Request, Http2Response } from './http2-exchange.ts'
 
 export interface Listener {
   port: number
@@ -49,6 +50,13 @@ export async function listen(config: ApiServerConfig, dispatch: Dispatch): Promi
       reply.hijack()
       dispatch(request.raw as unknown as IncomingMessage, reply.raw as unknown as ServerResponse, request.originalUrl)
     },
+  })
+  const { server } = app
+  // Streams go the short way; fastify keeps HTTP/1.1 requests and upgrades.
+  server.removeAllListeners('stream')
+  server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+    const [request, response] = [new Http2Request(stream, headers), new Http2Response(stream)]
+    dispatch(request as unknown as IncomingMessage, response as unknown as ServerResponse, request.url)
   })
   const sessions = new Set<Http2Session>()
   app.server.on('session', (session) => {
