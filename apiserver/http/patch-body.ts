@@ -24,6 +24,8 @@ export interface Patch {
   strictErrors: string[]
   /** How messages quote what the patch made of the document. */
   show(document: unknown): string
+  /** Unknown fields are told of in their order, not in that of the document. */
+  sortsProblems?: boolean
 }
 
 export type PatchMediaType = keyof typeof readers | 'application/apply-patch+yaml'
@@ -127,6 +129,7 @@ function readStrategicMergePatch(patch: unknown, schema: string): Patch {
   return {
     strictErrors: [],
     show: () => printValue(patch),
+    sortsProblems: true,
     apply(document) {
       const { kind, apiVersion } = document
       const merged = { ...strategicMerge(document, changes, schema), kind, apiVersion } // what it is no patch changes

@@ -33,24 +33,29 @@ export async function parseYaml(text: string): Promise<ParsedYaml> {
   }
 }
 
-const goReasons: [pattern: RegExp, reason: string][] = [
-  [/tab|cannot start any token/i, 'found character that cannot start any token'],
-  [
-    /unexpected end of the (stream within a )?flow (collection|sequence)|missed comma/i,
-    "did not find expected ',' or ']'",
-  ],
-]
-
 function inGoWords(error: { reason: string; mark?: { line: number } }, text: string): YamlError {
   const line = error.mark?.line ?? 0
   const before = text.split('\n').slice(0, line + 1)
-  if (/^\t/.test(before.at(-1) ?? '')) {
+  if (/^\t/.test(before.at(-1) ?? '') || /cannot start any token/.test(error.reason)) {
     const place = line === 0 ? '' : `line ${line + 1}: ` // Go's scanner counts from the second line
     return new YamlError(`yaml: ${place}found character that cannot start any token`)
   }
   if (/[[{,:]\s*$/.test(text)) return new YamlError(`yaml: line ${line + 1}: did not find expected node content`)
-  const reason = goReasons.find(([pattern]) => pattern.test(error.reason))?.[1] ?? error.reason
-  return new YamlError(`yaml: line ${line + 1}: ${reason}`)
+  const open = openBracket(before.join('\n'))
+  if (open) return new YamlError(`yaml: line ${open.line}: did not find expected ',' or '${open.closing}'`)
+  return new YamlError(`yaml: line ${line + 1}: ${error.reason}`)
+}
+
+/** The innermost flow collection that is not closed. */
+function openBracket(text: string): { line: number; closing: string } | undefined {
+  const open: { line: number; closing: string }[] = []
+  let line = 1
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|'[^']*'|[[\]{}\n]/g)) {
+    if (token === '[' || token === '{') open.push({ line, closing: token === '[' ? ']' : '}' })
+    else if (token === ']' || token === '}') open.pop()
+    line += token.split('\n').length - 1
+  }
+  return open.at(-1)
 }
 
 /** Finds keys of block mappings that stand twice, as a person would: same indentation, nothing of less between. */

@@ -46,7 +46,7 @@ export async function patch(api: ApiContext, { exchange, definition, target }: R
 export function patched(
   definition: ResourceDefinition,
   current: KubeObject,
-  { apply, strictErrors, show }: Patch,
+  { apply, strictErrors, show, sortsProblems }: Patch,
   { fieldValidation, warn }: ParsedWriteOptions,
 ): KubeObject {
   const { group, version, kind } = definition
@@ -56,7 +56,8 @@ export function patched(
     const decoded = decodeBody(definition, document as Record<string, unknown>, { fieldValidation: 'Warn' })
     if (reset) decoded.object.metadata.managedFields = []
     if (fieldValidation === 'Ignore') return decoded.object
-    const problems = [...strictErrors, ...decoded.strictErrors]
+    const unknown = sortsProblems ? decoded.strictErrors.sort() : decoded.strictErrors
+    const problems = [...strictErrors, ...unknown]
     if (problems.length > 0 && fieldValidation === 'Strict') {
       throw invalidPatch(show(document), `strict decoding error: ${problems.join(', ')}`)
     }
