@@ -7,6 +7,7 @@ import { lease } from './lease.ts'
 import { namespace } from './namespace.ts'
 import { node } from './node.ts'
 import { pod } from './pod.ts'
+import { podtemplate } from './podtemplate.ts'
 import { secret } from './secret.ts'
 import { service } from './service.ts'
 import { serviceaccount } from './serviceaccount.ts'
@@ -17,6 +18,7 @@ export const resources: ResourceDefinition[] = [
   namespace,
   node,
   pod,
+  podtemplate,
   secret,
   serviceaccount,
   service,

@@ -37,13 +37,7 @@ export function decodeObject(definition: Decodable, body: unknown): Decoded {
     throw new DecodeError(`json: cannot unmarshal ${wordFor(body)} into Go value of type ${goValue(struct)}`)
   }
   const run = new Decoding()
-  const source = body as Record<string, unknown>
-  const object: Record<string, unknown> = { metadata: undefined }
-  for (const name of Object.keys(source)) {
-    if (name !== 'metadata' && name !== 'kind' && name !== 'apiVersion') define(object, name, source[name])
-  }
-  object.metadata = run.metadata(struct, source.metadata)
-  run.struct(object, struct, true)
+  const object = run.root(body as Record<string, unknown>, struct)
   return { object: object as KubeObject, strictErrors: run.unknown }
 }
 
@@ -54,7 +48,7 @@ export function decodeStruct<T>(schema: string, body: unknown): { value: T; stri
     throw new DecodeError(`json: cannot unmarshal ${wordFor(body)} into Go value of type ${goValue(struct)}`)
   }
   const run = new Decoding()
-  run.struct(body as Record<string, unknown>, struct, false)
+  run.struct(body as Record<string, unknown>, struct)
   return { value: body as T, strictErrors: run.unknown }
 }
 
@@ -82,44 +76,66 @@ class Decoding {
   /** From the root: field, then index or key, then field … */
   readonly #path: (Field | number | string)[] = []
 
+  /** A fresh object that begins with its metadata. */
+  root(source: Record<string, unknown>, struct: StructType): Record<string, unknown> {
+    const object: Record<string, unknown> = { metadata: undefined }
+    for (const name of Object.keys(source)) {
+      if (name === 'kind' || name === 'apiVersion') continue
+      if (name === metadataField) {
+        object.metadata = this.#metadata(struct, source.metadata)
+        continue
+      }
+      define(object, name, source[name])
+      this.#member(object, name, struct)
+    }
+    object.metadata ??= { name: undefined }
+    this.#fill(object, struct)
+    return object
+  }
+
   /** A fresh object that begins with the name: stored values begin with `{"metadata":{"name":`. */
-  metadata(root: StructType, value: unknown): Record<string, unknown> {
+  #metadata(root: StructType, value: unknown): Record<string, unknown> | undefined {
     const field = root.byName.get(metadataField)!
-    if (value === undefined || value === null) return { name: undefined }
+    if (value === undefined || value === null) return undefined
     if (typeof value !== 'object' || Array.isArray(value)) this.#fail(wordFor(value), field, root, field.type)
     const source = value as Record<string, unknown>
     const result: Record<string, unknown> = { name: source.name === null ? undefined : source.name }
     for (const name of Object.keys(source)) if (name !== 'name') define(result, name, source[name])
     this.#path.push(field)
-    this.struct(result, structType(field.type.ref!), false)
+    this.struct(result, structType(field.type.ref!))
     this.#path.pop()
     return 'name' in result ? result : { name: undefined, ...result }
   }
 
-  struct(object: Record<string, unknown>, struct: StructType, metadataDone: boolean): void {
-    for (const name in object) {
-      const value = object[name]
-      if (value === undefined) continue
-      const field = struct.byName.get(name)
-      if (field === undefined) {
-        this.unknown.push(`unknown field "${this.#strictPath(name)}"`)
-        delete object[name]
-        continue
-      }
-      const { type } = field
-      if (typeof value === 'string' && type.kind === 'string') {
-        if (value === '' && field.dropEmpty) delete object[name]
-        continue
-      }
-      if (metadataDone && name === metadataField) continue
-      if (value === null) {
-        delete object[name]
-        continue
-      }
-      const decoded = this.#value(value, type, field, struct)
-      if (decoded !== value) object[name] = decoded
-      if (field.dropEmpty && isEmpty(decoded, type)) delete object[name]
+  struct(object: Record<string, unknown>, struct: StructType): void {
+    for (const name in object) this.#member(object, name, struct)
+    this.#fill(object, struct)
+  }
+
+  #member(object: Record<string, unknown>, name: string, struct: StructType): void {
+    const value = object[name]
+    if (value === undefined) return
+    const field = struct.byName.get(name)
+    if (field === undefined) {
+      this.unknown.push(`unknown field "${this.#strictPath(name)}"`)
+      delete object[name]
+      return
     }
+    const { type } = field
+    if (typeof value === 'string' && type.kind === 'string') {
+      if (value === '' && field.dropEmpty) delete object[name]
+      return
+    }
+    if (value === null) {
+      delete object[name]
+      return
+    }
+    const decoded = this.#value(value, type, field, struct)
+    if (decoded !== value) object[name] = decoded
+    if (field.dropEmpty && isEmpty(decoded, type)) delete object[name]
+  }
+
+  #fill(object: Record<string, unknown>, struct: StructType): void {
     for (const field of struct.always) {
       if (object[field.name] === undefined) object[field.name] = zeroValue(field.type)
     }
@@ -142,7 +158,7 @@ class Decoding {
       case 'object':
         if (typeof value !== 'object' || Array.isArray(value)) this.#fail(wordFor(value), field, struct, type)
         this.#path.push(field)
-        this.struct(value as Record<string, unknown>, structType(type.ref!), false)
+        this.struct(value as Record<string, unknown>, structType(type.ref!))
         this.#path.pop()
         return value
       case 'list':
@@ -192,7 +208,7 @@ class Decoding {
       } else if (nested) {
         if (typeof entry !== 'object' || Array.isArray(entry)) this.#failItem(entry, field, struct, item)
         this.#path.push(index)
-        this.struct(entry as Record<string, unknown>, nested, false)
+        this.struct(entry as Record<string, unknown>, nested)
         this.#path.pop()
       } else {
         this.#path.pop()
@@ -217,7 +233,7 @@ class Decoding {
       } else if (item.kind === 'object') {
         if (typeof entry !== 'object' || Array.isArray(entry)) this.#failItem(entry, field, struct, item)
         this.#path.push(field, key)
-        this.struct(entry as Record<string, unknown>, structType(item.ref!), false)
+        this.struct(entry as Record<string, unknown>, structType(item.ref!))
         this.#path.length -= 2
       } else {
         const decoded = this.#value(entry, item, field, struct)

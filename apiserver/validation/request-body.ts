@@ -44,6 +44,12 @@ export function assertObjectBody(value: unknown, text: string, kind: string): Re
     const type = Array.isArray(found) ? 'array' : typeof found === 'boolean' ? 'bool' : typeof found
     throw unrecognized(text, kind, `json: cannot unmarshal ${type} into Go struct field .${field} of type string`)
   }
+  const { apiVersion } = body
+  if (typeof apiVersion === 'string' && apiVersion.split('/').length > 2) {
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${kind}): unexpected GroupVersion string: ${apiVersion} (${summary(text)})`,
+    )
+  }
   return body
 }
 

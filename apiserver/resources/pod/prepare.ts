@@ -7,12 +7,12 @@ export function appArmorFromAnnotations({ metadata, spec }: Pod): void {
   for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
     const profile = metadata.annotations?.[APP_ARMOR_PREFIX + container.name]
     if (!profile || spec.securityContext?.appArmorProfile || container.securityContext?.appArmorProfile) continue
-    const appArmorProfile = profileOf(profile)
+    const appArmorProfile = appArmorProfileOf(profile)
     if (appArmorProfile) container.securityContext = { ...container.securityContext, appArmorProfile }
   }
 }
 
-function profileOf(annotation: string): { type: string; localhostProfile?: string } | undefined {
+export function appArmorProfileOf(annotation: string): { type: string; localhostProfile?: string } | undefined {
   if (annotation === 'unconfined') return { type: 'Unconfined' }
   if (annotation === 'runtime/default') return { type: 'RuntimeDefault' }
   const [, localhostProfile] = /^localhost\/(.+)$/.exec(annotation) ?? []

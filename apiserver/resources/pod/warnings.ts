@@ -2,6 +2,8 @@
 import { isWholeQuantity } from '../../../shared/api/quantity.ts'
 import type { Container, ObjectMeta, PodSpec } from '../../../shared/api/types.ts'
 import { dns1123Label } from '../../validation/names.ts'
+import { deepEqual } from '../deep-equal.ts'
+import { appArmorProfileOf } from './prepare.ts'
 import { APP_ARMOR_PREFIX, SECCOMP_POD, SECCOMP_PREFIX } from './validate-annotations.ts'
 
 const deprecatedNodeLabels: Record<string, string> = {
@@ -123,8 +125,10 @@ function annotationWarnings({ annotations = {} }: ObjectMeta, spec: PodSpec, pat
     if (!securityContext?.seccompProfile && annotations[SECCOMP_PREFIX + name] !== undefined) {
       warnings.push(`${path}[${SECCOMP_PREFIX}${name}]: ${seccomp}`)
     }
-    const hasField = spec.securityContext?.appArmorProfile ?? securityContext?.appArmorProfile
-    if (!hasField && annotations[APP_ARMOR_PREFIX + name] !== undefined) {
+    const profile = annotations[APP_ARMOR_PREFIX + name]
+    // The field may come from the annotation.
+    const field = spec.securityContext?.appArmorProfile ?? securityContext?.appArmorProfile
+    if (profile !== undefined && (!field || deepEqual(field, appArmorProfileOf(profile)))) {
       warnings.push(`${path}[${APP_ARMOR_PREFIX}${name}]: ${appArmor}`)
     }
   }

@@ -36,7 +36,7 @@ class Pool {
     return number >= this.#first && number <= this.#last
   }
   isFree(number: number, used: ReadonlySet<number>): boolean {
-    return !used.has(number) && (this.#reserved.get(number) ?? 0) < this.#nowMs()
+    return !used.has(number) && (this.#reserved.get(number) ?? -1) < this.#nowMs()
   }
   reserve(number: number): void {
     const now = this.#nowMs()

@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { openapiV2, openapiV3, openapiV3Index } from '../../apiserver/http/openapi-documents.ts'
+import { resources } from '../../apiserver/resources/index.ts'
+import { generate } from '../../openapi/generate.ts'
+import { structType } from '../../openapi/types.ts'
+
+interface Document {
+  paths: Record<
+    string,
+    Record<string, { 'x-kubernetes-group-version-kind'?: { kind: string }; parameters?: { name: string }[] }>
+  >
+  components: { schemas: Record<string, Schema> }
+}
+interface Schema {
+  description?: string
+  properties?: Record<string, Schema & { allOf?: { $ref: string }[] }>
+  [key: string]: unknown
+}
+
+t.test('the committed data is what the generator makes', async (t) => {
+  for (const [name, text] of Object.entries(generate())) {
+    const committed = readFileSync(new URL(`../../openapi/data/${name}`, import.meta.url), 'utf8')
+    t.ok(committed === text, name)
+  }
+})
+
+const core = resources.filter(({ group }) => group === '')
+const document = openapiV3(core) as Document
+
+t.test('kubectl finds what it looks for', async (t) => {
+  const patch = document.paths['/api/v1/namespaces/{namespace}/pods/{name}']?.patch
+  t.equal(patch?.['x-kubernetes-group-version-kind']?.kind, 'Pod')
+  t.ok(patch?.parameters?.some(({ name }) => name === 'fieldValidation'))
+  const pod = document.components.schemas['io.k8s.api.core.v1.Pod']
+  t.match(pod, { 'x-kubernetes-group-version-kind': [{ group: '', version: 'v1', kind: 'Pod' }] })
+  t.ok(Object.hasOwn((openapiV3Index(resources) as { paths: object }).paths, 'apis/coordination.k8s.io/v1'))
+})
+
+t.test('every reference leads somewhere', async (t) => {
+  for (const [text, prefix] of [
+    [JSON.stringify(document), '#/components/schemas/'],
+    [JSON.stringify(openapiV2(resources)), '#/definitions/'],
+  ] as const) {
+    const schemas = prefix === '#/definitions/' ? JSON.parse(text).definitions : document.components.schemas
+    const missing = [...text.matchAll(/"\$ref":"([^"]+)"/g)].filter(
+      ([, ref]) => !schemas[ref?.slice(prefix.length) ?? ''],
+    )
+    t.same(
+      missing.map(([, ref]) => ref),
+      [],
+    )
+  }
+})
+
+t.test('our fields can be explained', async (t) => {
+  const { schemas } = document.components
+  t.ok(schemas['io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions']?.properties?.reason?.description)
+  t.ok(schemas['io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta']?.properties?.reason?.description)
+  const preStop = schemas['io.k8s.api.core.v1.Lifecycle']?.properties?.preStop?.allOf?.[0]?.$ref.split('/').at(-1) ?? ''
+  t.ok(schemas[preStop]?.properties?.reasonDelivery?.description)
+  t.same(Object.keys(schemas['io.k8s.api.core.v1.TerminationReasonDelivery']?.properties ?? {}), ['env', 'header'])
+  t.notOk(structType('io.k8s.api.core.v1.LifecycleHandler').byName.has('reasonDelivery'))
+})
