@@ -40,7 +40,8 @@ export const podtemplate = resource<PodTemplate>({
       dropDisabledTemplateFields(template, old.template, featureGates),
     validate,
     validateUpdate: (object, _old, errors) => validate(object, errors),
-    warnings: ({ template }) => podTemplateWarnings(template, 'template'),
+    warnings: ({ template }, old) =>
+      old && deepEqual(template, old.template) ? [] : podTemplateWarnings(template, 'template'),
     generation: { changed: (object, old) => !deepEqual(object.template, old.template) },
     returnsDeletedObject: true,
   },

@@ -34,7 +34,11 @@ export interface KubeList<T = KubeObject> {
   items: T[]
 }
 
-type WithMeta<T> = Omit<Wire<T>, 'metadata' | 'apiVersion' | 'kind'> & { apiVersion?: string; kind?: string; metadata: ObjectMeta }
+type WithMeta<T> = Omit<Wire<T>, 'metadata' | 'apiVersion' | 'kind'> & {
+  apiVersion?: string
+  kind?: string
+  metadata: ObjectMeta
+}
 
 /** How a preStop hook is told the reason: exactly one of the two (Pod Termination Reason proposal). */
 export interface TerminationReasonDelivery {
@@ -59,9 +63,15 @@ export interface Lifecycle {
   preStop?: PreStopHandler
   stopSignal?: string
 }
-export type Probe = Omit<Wire<k8s.V1Probe>, 'httpGet' | 'tcpSocket'> & { httpGet?: HTTPGetAction; tcpSocket?: TCPSocketAction }
+export type Probe = Omit<Wire<k8s.V1Probe>, 'httpGet' | 'tcpSocket'> & {
+  httpGet?: HTTPGetAction
+  tcpSocket?: TCPSocketAction
+}
 export type EnvVar = Wire<k8s.V1EnvVar>
-export type Container = Omit<Wire<k8s.V1Container>, 'lifecycle' | 'livenessProbe' | 'readinessProbe' | 'startupProbe'> & {
+export type Container = Omit<
+  Wire<k8s.V1Container>,
+  'lifecycle' | 'livenessProbe' | 'readinessProbe' | 'startupProbe'
+> & {
   lifecycle?: Lifecycle
   livenessProbe?: Probe
   readinessProbe?: Probe
@@ -81,6 +91,17 @@ export interface Pod {
   metadata: ObjectMeta
   spec: PodSpec
   status?: PodStatus
+}
+/** A pod as workloads keep it to make pods of. */
+export interface PodTemplateSpec {
+  metadata?: ObjectMeta
+  spec?: PodSpec
+}
+export interface PodTemplate {
+  apiVersion?: string
+  kind?: string
+  metadata: ObjectMeta
+  template: PodTemplateSpec
 }
 export type Node = WithMeta<k8s.V1Node>
 export type Namespace = WithMeta<k8s.V1Namespace>
@@ -124,6 +145,13 @@ export interface Status {
   status?: 'Success' | 'Failure'
   message?: string
   reason?: string
-  details?: { name?: string; group?: string; kind?: string; uid?: string; causes?: StatusCause[]; retryAfterSeconds?: number }
+  details?: {
+    name?: string
+    group?: string
+    kind?: string
+    uid?: string
+    causes?: StatusCause[]
+    retryAfterSeconds?: number
+  }
   code?: number
 }
