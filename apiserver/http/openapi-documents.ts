@@ -203,7 +203,7 @@ function componentsOf(definitions: Definitions): Record<string, DocumentedSchema
   return schemas
 }
 
-const info = { title: 'Kubernetes', version: kubernetesVersion.gitVersion }
+export const info = { title: 'Kubernetes', version: kubernetesVersion.gitVersion }
 
 /** The document of one group-version. */
 export const openapiV3 = (definitions: Definitions): object => ({

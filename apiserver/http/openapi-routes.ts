@@ -5,14 +5,16 @@ import type { Exchange } from './exchange.ts'
 import {
   documentHash,
   documentPath,
+  info,
   openapiV2,
   openapiV3,
   openapiV3Index,
   versionDocument,
 } from './openapi-documents.ts'
 import { requestedDocument } from './openapi-requested.ts'
+import { openapiV2Protobuf, openapiV2ProtobufType, takesOnlyProtobuf } from './openapi-v2-protobuf.ts'
 import type { PathRoute } from './path-routes.ts'
-import { sendJson, sendText } from './respond.ts'
+import { baseHeaders, sendJson, sendText } from './respond.ts'
 
 export function openapiRoute(catalog: Catalog): PathRoute {
   let generation = -1
@@ -63,6 +65,12 @@ export function openapiRoute(catalog: Catalog): PathRoute {
     methods: ['GET', 'HEAD'],
     handle(exchange, [, format, ...rest]) {
       if (format === 'v2' && rest.length === 0) {
+        if (takesOnlyProtobuf(exchange.request.headers.accept)) {
+          const body = openapiV2Protobuf(info)
+          const headers = { ...baseHeaders(), 'content-type': openapiV2ProtobufType, 'content-length': body.length }
+          exchange.response.writeHead(200, headers).end(exchange.request.method === 'HEAD' ? undefined : body)
+          return true
+        }
         if (!requestedDocument(exchange)) return true
         const headers = { etag: `"${documentHash(catalog.definitions())}"`, vary: 'Accept' }
         if (exchange.request.headers['if-none-match'] === headers.etag) {
