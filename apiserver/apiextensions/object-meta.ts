@@ -17,13 +17,7 @@ const OBJECT_META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'
 /** Brings metadata into its API type; what it does not know is dropped and named. Throws {@link DecodeError}. */
 export function decodeMetadata(value: unknown, path: string): { metadata: ObjectMeta; strictErrors: string[] } {
   const source = value === undefined || value === null ? {} : structuredClone(value)
-  let decoded: { value: ObjectMeta; strictErrors: string[] }
-  try {
-    decoded = decodeStruct<ObjectMeta>(OBJECT_META, source)
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error
-    throw new DecodeError(`${path}: Invalid value: ${JSON.stringify(value)}: ${error.message}`)
-  }
+  const decoded = decodeStruct<ObjectMeta>(OBJECT_META, source)
   const { name, ...rest } = decoded.value
   return {
     metadata: { name, ...rest },
@@ -63,9 +57,15 @@ function embeddedIn(
 export function decodeEmbedded(object: JsonObject, schema: JSONSchemaProps): string[] {
   return embeddedIn(object, schema, '').flatMap(({ object: embedded, path }) => {
     if (embedded.metadata === undefined) return []
-    const { metadata, strictErrors } = decodeMetadata(embedded.metadata, `${path}.metadata`)
-    embedded.metadata = JSON.parse(JSON.stringify(metadata)) as ObjectMeta
-    return strictErrors
+    const at = `${path}.metadata`
+    try {
+      const { metadata, strictErrors } = decodeMetadata(embedded.metadata, at)
+      embedded.metadata = JSON.parse(JSON.stringify(metadata)) as ObjectMeta
+      return strictErrors
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      throw new DecodeError(`${at}: Invalid value: ${JSON.stringify(embedded.metadata)}: ${error.message}`)
+    }
   })
 }
 

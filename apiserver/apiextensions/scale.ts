@@ -11,6 +11,7 @@ export interface ScaleAccess {
   setSpecReplicas(object: KubeObject, replicas: number): void
   /** Dotted as messages name it: `.spec.replicas`. */
   specReplicasPath: string
+  statusReplicasPath: string
 }
 
 export function scaleAccess(scale: CustomResourceSubresourceScale): ScaleAccess {
@@ -19,6 +20,7 @@ export function scaleAccess(scale: CustomResourceSubresourceScale): ScaleAccess 
   const selector = scale.labelSelectorPath ? (parseFieldPath(scale.labelSelectorPath) ?? []) : []
   return {
     specReplicasPath: scale.specReplicasPath,
+    statusReplicasPath: scale.statusReplicasPath,
     specReplicas: (object) => numberAt(object, spec),
     statusReplicas: (object) => numberAt(object, status) ?? 0,
     selector: (object) => {

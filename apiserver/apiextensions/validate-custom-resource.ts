@@ -61,16 +61,22 @@ const whole = (object: KubeObject, { apiVersion, kind }: ValidationRules): KubeO
 })
 
 const MAX_REPLICAS = 2 ** 31 - 1
+/** The paths of the scale subresource lead to numbers that can count replicas. */
 function validateReplicas(object: KubeObject, scale: ScaleAccess): FieldError[] {
-  const replicas = scale.specReplicas(object)
-  const path = scale.specReplicasPath.slice(1)
-  if (replicas === undefined) return []
-  if (replicas < 0) return [invalid(path, replicas, 'should be a non-negative integer')]
-  return replicas > MAX_REPLICAS ? [invalid(path, replicas, `should be less than or equal to ${MAX_REPLICAS}`)] : []
+  const counts: [path: string, replicas: number | undefined][] = [
+    [scale.specReplicasPath, scale.specReplicas(object)],
+    [scale.statusReplicasPath, scale.statusReplicas(object)],
+  ]
+  return counts.flatMap(([path, replicas]) => {
+    if (replicas === undefined) return []
+    if (replicas < 0) return [invalid(path, replicas, 'should be a non-negative integer')]
+    return replicas > MAX_REPLICAS ? [invalid(path, replicas, `should be less than or equal to ${MAX_REPLICAS}`)] : []
+  })
 }
 
 /** Errors after which rules could meet what they do not expect. */
 const BLOCKING = new Set<string>([
+  'FieldValueNotSupported',
   'FieldValueRequired',
   'FieldValueTooLong',
   'FieldValueTooMany',

@@ -1,101 +1,79 @@
-import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
+import { invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
-import { compileRules } from '../cel/rule-compiler.ts'
+import { type CompiledRule, compileRules } from '../cel/rule-compiler.ts'
 import { parseFieldPath } from '../field-path.ts'
 import { additionalOf, itemsOf, type JSONSchemaProps, ownProperty, type ValidationRule } from '../schema/json-schema.ts'
-
 import { printRule } from './internal-form.ts'
 
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired']
 
-/** What each x-kubernetes-validations entry must say, wherever it stands in the schema. `uncorrelatable`: the list whose items have no old value. */
-export function validateRules(
-  schema: JSONSchemaProps,
-  path: string,
-  { uncorrelatable, root = true }: { uncorrelatable?: string; root?: boolean } = {},
-): FieldError[] {
-  const below = { uncorrelatable, root: false }
+/** Where a walk over a schema stands. */
+interface Place {
+  schema: JSONSchemaProps
+  path: string
+  root: boolean
+  /** The part of the schema whose values have no old values; undefined while each has one. */
+  uncorrelatable?: string
+}
+
+function children({ schema, path, uncorrelatable }: Place): Place[] {
+  const lostIf = (lost: boolean): string | undefined => uncorrelatable ?? (lost ? path : undefined)
   const items = itemsOf(schema)
   const additional = additionalOf(schema)
-  const itemsLost = uncorrelatable ?? (schema['x-kubernetes-list-type'] === 'map' ? undefined : path)
+  const inItems = lostIf(schema['x-kubernetes-list-type'] !== 'map')
+  const inFields = lostIf(schema['x-kubernetes-map-type'] === 'atomic')
   return [
-    ...(schema['x-kubernetes-validations'] ?? []).flatMap((rule, index) => {
-      const at = `${path}.x-kubernetes-validations[${index}]`
-      const errors = validateRule(rule, schema, at, uncorrelatable)
-      return errors.some((error) => error.field === `${at}.rule`)
-        ? errors
-        : [...errors, ...compileErrors({ rule, index, root }, schema, at)]
-    }),
-    ...(items === undefined ? [] : validateRules(items, `${path}.items`, { uncorrelatable: itemsLost, root: false })),
-    ...(additional === undefined ? [] : validateRules(additional, `${path}.additionalProperties`, below)),
-    ...Object.entries(schema.properties ?? {}).flatMap(([key, child]) =>
-      validateRules(child, `${path}.properties[${key}]`, below),
-    ),
-    ...nestedRules(schema, path),
-  ]
-}
-
-/** Rules stand outside of anyOf and its like. */
-function nestedRules(schema: JSONSchemaProps, path: string): FieldError[] {
-  const branches: [string, JSONSchemaProps][] = [
-    ...(['allOf', 'anyOf', 'oneOf'] as const).flatMap((name) =>
-      (schema[name] ?? []).map((branch, index): [string, JSONSchemaProps] => [`${name}[${index}]`, branch]),
-    ),
-    ...(schema.not === undefined ? [] : [['not', schema.not] as [string, JSONSchemaProps]]),
-  ]
-  return branches.flatMap(([name, branch]) =>
-    branch['x-kubernetes-validations'] === undefined
+    ...(items === undefined ? [] : [{ schema: items, path: `${path}.items`, root: false, uncorrelatable: inItems }]),
+    ...(additional === undefined
       ? []
-      : [forbidden(`${path}.${name}.x-kubernetes-validations`, 'must be empty to be structural')],
-  )
+      : [{ schema: additional, path: `${path}.additionalProperties`, root: false, uncorrelatable }]),
+    ...Object.entries(schema.properties ?? {}).map(([key, child]) => ({
+      schema: child,
+      path: `${path}.properties[${key}]`,
+      root: false,
+      uncorrelatable: inFields,
+    })),
+  ]
 }
 
-function validateRule(
-  rule: ValidationRule,
-  schema: JSONSchemaProps,
-  path: string,
-  uncorrelatable: string | undefined,
-): FieldError[] {
+/** What each x-kubernetes-validations entry must say, wherever it stands in the schema. */
+export const validateRuleFields = (schema: JSONSchemaProps, path: string): FieldError[] =>
+  fieldErrors({ schema, path, root: true })
+
+const fieldErrors = (place: Place): FieldError[] => [
+  ...rulesAt(place).flatMap(({ rule, at }) => [...textErrors(rule, at), ...targetErrors(rule, place.schema, at)]),
+  ...children(place).flatMap(fieldErrors),
+]
+
+const rulesAt = ({ schema, path }: Place): { rule: ValidationRule; at: string }[] =>
+  (schema['x-kubernetes-validations'] ?? []).map((rule, index) => ({
+    rule,
+    at: `${path}.x-kubernetes-validations[${index}]`,
+  }))
+
+const LINE_BREAK = /[\r\n]/
+function textErrors({ rule, message = '', messageExpression = '' }: ValidationRule, path: string): FieldError[] {
   const errors: FieldError[] = []
-  const text = rule.rule.trim()
-  if (text === '') errors.push(required(`${path}.rule`, 'rule is not specified'))
-  if (rule.message !== undefined && rule.message !== '' && rule.message.trim() === '')
-    errors.push(invalid(`${path}.message`, rule.message, 'must be non-empty if specified'))
-  else if (/[\r\n]/.test(rule.message?.trim() ?? ''))
-    errors.push(invalid(`${path}.message`, rule.message, 'must not contain line breaks'))
-  else if (/[\r\n]/.test(text) && !rule.message)
-    errors.push(required(`${path}.message`, 'message must be specified if rule contains line breaks'))
-  if (rule.messageExpression !== undefined && rule.messageExpression !== '' && rule.messageExpression.trim() === '')
+  if (rule.trim() === '') errors.push(required(`${path}.rule`, 'rule is not specified'))
+  else if (message !== '' && message.trim() === '')
+    errors.push(invalid(`${path}.message`, message, 'must be non-empty if specified'))
+  else if (LINE_BREAK.test(message.trim()))
+    errors.push(invalid(`${path}.message`, message, 'must not contain line breaks'))
+  else if (LINE_BREAK.test(rule.trim()) && message === '')
+    errors.push(required(`${path}.message`, 'must be specified if rule contains line breaks'))
+  if (messageExpression !== '' && messageExpression.trim() === '')
     errors.push(required(`${path}.messageExpression`, 'must be non-empty if specified'))
-  if (rule.reason !== undefined && !REASONS.includes(rule.reason))
-    errors.push(notSupported(`${path}.reason`, rule.reason, REASONS))
-  if (rule.fieldPath !== undefined && rule.fieldPath !== '' && !pathExists(rule.fieldPath, schema))
-    errors.push(invalid(`${path}.fieldPath`, rule.fieldPath, 'must be a valid path'))
-  const usesOldSelf = /\boldSelf\b/.test(text)
-  if (rule.optionalOldSelf !== undefined && !usesOldSelf)
-    errors.push(
-      invalid(`${path}.optionalOldSelf`, rule.optionalOldSelf, 'may not be set if oldSelf is not used in rule'),
-    )
-  if (usesOldSelf && uncorrelatable !== undefined && rule.optionalOldSelf === undefined)
-    errors.push(
-      invalid(
-        `${path}.rule`,
-        rule.rule,
-        `oldSelf cannot be used on the uncorrelatable portion of the schema within ${uncorrelatable}`,
-      ),
-    )
   return errors
 }
 
-function compileErrors(
-  { rule, index, root }: { rule: ValidationRule; index: number; root: boolean },
-  schema: JSONSchemaProps,
-  path: string,
-): FieldError[] {
-  const compiled = compileRules(schema, root).rules[index]
-  return compiled === undefined || 'holds' in compiled
-    ? []
-    : [invalid(`${path}.${compiled.field}`, printRule(rule), compiled.text)]
+function targetErrors({ reason, fieldPath = '' }: ValidationRule, schema: JSONSchemaProps, path: string): FieldError[] {
+  const errors: FieldError[] = []
+  const at = `${path}.fieldPath`
+  if (reason !== undefined && !REASONS.includes(reason)) errors.push(notSupported(`${path}.reason`, reason, REASONS))
+  if (fieldPath !== '' && fieldPath.trim() === '') errors.push(invalid(at, fieldPath, 'must be non-empty if specified'))
+  if (LINE_BREAK.test(fieldPath)) errors.push(invalid(at, fieldPath, 'must not contain line breaks'))
+  if (fieldPath !== '' && !pathExists(fieldPath, schema)) errors.push(invalid(at, fieldPath, 'must be a valid path'))
+  return errors
 }
 
 function pathExists(fieldPath: string, schema: JSONSchemaProps): boolean {
@@ -104,4 +82,37 @@ function pathExists(fieldPath: string, schema: JSONSchemaProps): boolean {
   let at: JSONSchemaProps | undefined = schema
   for (const step of steps) at = at === undefined ? undefined : (ownProperty(at.properties, step) ?? additionalOf(at))
   return at !== undefined
+}
+
+/** Compiles every rule of a structural schema; what stands above something that is wrong anyway (`known`) is left alone. */
+export const compileAllRules = (schema: JSONSchemaProps, path: string, known: readonly FieldError[]): FieldError[] =>
+  compileErrors({ schema, path, root: true }, known)
+
+function compileErrors(place: Place, known: readonly FieldError[]): FieldError[] {
+  const { schema, path, root, uncorrelatable } = place
+  const sound = !known.some(({ field }) => field.startsWith(path))
+  const here = sound && (schema['x-kubernetes-validations'] ?? []).length > 0 ? compileRules(schema, root).rules : []
+  return [
+    ...rulesAt(place).flatMap(({ rule, at }, index) => {
+      const compiled = here[index]
+      if (compiled === undefined) return []
+      if (!('holds' in compiled)) return [invalid(`${at}.${compiled.field}`, printRule(rule), compiled.text)]
+      return oldSelfErrors(compiled, at, uncorrelatable)
+    }),
+    ...children(place).flatMap((child) => compileErrors(child, known)),
+  ]
+}
+
+function oldSelfErrors(
+  { rule, usesOldSelf }: CompiledRule,
+  path: string,
+  uncorrelatable: string | undefined,
+): FieldError[] {
+  if (usesOldSelf && uncorrelatable !== undefined) {
+    const detail = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${uncorrelatable}`
+    return [invalid(`${path}.rule`, rule.rule, detail)]
+  }
+  if (!usesOldSelf && rule.optionalOldSelf !== undefined)
+    return [invalid(`${path}.optionalOldSelf`, rule.optionalOldSelf, 'may not be set if oldSelf is not used in rule')]
+  return []
 }

@@ -1,7 +1,7 @@
 import { deepEqual } from '../../resources/deep-equal.ts'
 import { invalid } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
-import { applyDefaults } from '../schema/defaulting.ts'
+import { rulesOf } from '../cel/rule-check.ts'
 import { additionalOf, itemsOf, type JSONSchemaProps } from '../schema/json-schema.ts'
 import { prune } from '../schema/pruning.ts'
 import { validateValue } from '../schema/value-validator.ts'
@@ -23,8 +23,9 @@ export function validateDefaults(schema: JSONSchemaProps, path: string): FieldEr
 function validateDefault(schema: JSONSchemaProps, path: string): FieldError[] {
   const pruned = structuredClone(schema.default)
   prune(pruned, schema, { root: schema['x-kubernetes-embedded-resource'] === true })
-  if (!deepEqual(pruned, schema.default)) return [invalid(path, schema.default, 'must not have unknown fields')]
-  const value = structuredClone(schema.default)
-  applyDefaults(value, schema)
-  return validateValue(value, schema, { path })
+  const unknown = deepEqual(pruned, schema.default)
+    ? []
+    : [invalid(path, schema.default, 'must not have unknown fields')]
+  const errors = [...unknown, ...validateValue(schema.default, schema, { path })]
+  return errors.length > 0 ? errors : (rulesOf(schema)?.(schema.default, undefined, schema, path) ?? [])
 }

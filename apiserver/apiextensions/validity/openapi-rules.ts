@@ -8,6 +8,8 @@ const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string']
 interface Walk {
   root: boolean
   defaultsForbidden?: string
+  /** In the schema of apiVersion, kind or metadata, of the object or of one embedded in it. */
+  insideMeta?: boolean
 }
 
 /** What apiextensions/v1 allows of OpenAPI v3 at all, and how its own extensions go together. */
@@ -39,12 +41,20 @@ export function validateOpenAPISchema(
     schema.additionalProperties !== true
       ? [forbidden(`${path}.additionalProperties`, 'additionalProperties and properties are mutual exclusive')]
       : []),
-    ...nested(additionalOf(schema), `${path}.additionalProperties`),
+    ...nested(
+      additionalOf(schema),
+      `${path}.additionalProperties`,
+      walk.insideMeta
+        ? { ...below, defaultsForbidden: 'inside additionalProperties applying to object metadata' }
+        : below,
+    ),
     ...Object.entries(schema.properties ?? {}).flatMap(([key, child]) =>
       nested(
         child,
         `${path}.properties[${key}]`,
-        holdsMeta && META_FIELDS.has(key) ? { ...below, defaultsForbidden: `in top-level ${key}` } : below,
+        holdsMeta && META_FIELDS.has(key)
+          ? { ...below, insideMeta: true, ...(walk.root && { defaultsForbidden: `in top-level ${key}` }) }
+          : below,
       ),
     ),
     ...nested(schema.not, `${path}.not`),
@@ -72,6 +82,9 @@ function standardRules(schema: JSONSchemaProps, path: string, walk: Walk): Field
     ...unsupported('definitions', Object.keys(schema.definitions ?? {}).length > 0),
     ...unsupported('dependencies', schema.dependencies !== undefined),
     ...unsupported('$ref', schema.$ref !== undefined),
+    ...(walk.insideMeta === true && schema['x-kubernetes-embedded-resource'] === true
+      ? [forbidden(`${path}.x-kubernetes-embedded-resource`, 'must not be used inside of resource meta')]
+      : []),
     ...(schema.type === 'null'
       ? [forbidden(`${path}.type`, 'type cannot be set to null, use nullable as an alternative')]
       : []),
@@ -134,7 +147,7 @@ function setItemRules(items: JSONSchemaProps | undefined, path: string): FieldEr
       : [invalid(`${path}.x-kubernetes-list-type`, listType, detail)]
   }
   if (items?.type === 'object' && items['x-kubernetes-map-type'] !== 'atomic')
-    return [invalid(`${path}.x-kubernetes-map-type`, items['x-kubernetes-map-type'] ?? null, detail)]
+    return [invalid(`${path}.x-kubernetes-map-type`, items['x-kubernetes-list-type'] ?? null, detail)]
   return []
 }
 
@@ -176,7 +189,7 @@ function keyPropertyRules(keys: string[], items: JSONSchemaProps, path: string):
       errors.push(
         invalid(
           `${path}.items.properties[${key}].type`,
-          property.type,
+          items.type,
           "must be a scalar type if parent array's x-kubernetes-list-type is map",
         ),
       )

@@ -88,7 +88,11 @@ function validateSpec(spec: CustomResourceDefinitionSpec, path: string): FieldEr
     ...(internal.additionalPrinterColumns ?? []).flatMap((column, index) =>
       validateColumn(column, `${path}.additionalPrinterColumns[${index}]`),
     ),
-    ...validateSelectableFields(internal.selectableFields, internal.schema, `${path}.selectableFields`),
+    ...validateSelectableFields(
+      internal.selectableFields,
+      internal.schema ?? versions[0]?.schema?.openAPIV3Schema,
+      `${path}.selectableFields`,
+    ),
     ...validateConversion(spec.conversion, `${path}.conversion`),
   ]
 }

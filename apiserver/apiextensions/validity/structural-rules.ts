@@ -42,9 +42,6 @@ function extensionConflicts(schema: JSONSchemaProps, path: string): FieldError[]
   if (schema['x-kubernetes-int-or-string'] !== true) return []
   const detail = 'must be false if x-kubernetes-int-or-string is true'
   return [
-    ...(schema.type
-      ? [invalid(`${path}.type`, schema.type, 'must be empty if x-kubernetes-int-or-string is true')]
-      : []),
     ...(schema['x-kubernetes-preserve-unknown-fields'] === true
       ? [invalid(`${path}.x-kubernetes-preserve-unknown-fields`, true, detail)]
       : []),
@@ -110,14 +107,13 @@ function saysMoreThanNames(metadata: JSONSchemaProps): boolean {
 }
 
 const INT_OR_STRING: JSONSchemaProps[] = [{ type: 'integer' }, { type: 'string' }]
-/** The two places where x-kubernetes-int-or-string may repeat its types. */
+/** The two places where the types of x-kubernetes-int-or-string may be repeated. */
 interface Exceptions {
   anyOf: boolean
   firstAllOf: boolean
 }
 const NO_EXCEPTIONS: Exceptions = { anyOf: false, firstAllOf: false }
 function intOrStringExceptions(schema: JSONSchemaProps): Exceptions {
-  if (schema['x-kubernetes-int-or-string'] !== true) return NO_EXCEPTIONS
   if (deepEqual(schema.anyOf, INT_OR_STRING)) return { anyOf: true, firstAllOf: false }
   return { anyOf: false, firstAllOf: deepEqual(schema.allOf?.[0]?.anyOf, INT_OR_STRING) }
 }
@@ -150,12 +146,14 @@ const OUTSIDE_ONLY: [keyof JSONSchemaProps, string][] = [
   ['title', 'must be empty to be structural'],
   ['description', 'must be empty to be structural'],
   ['nullable', 'must be false to be structural'],
+  ['externalDocs', 'must be undefined to be structural'],
   ['x-kubernetes-preserve-unknown-fields', 'must be false to be structural'],
   ['x-kubernetes-embedded-resource', 'must be false to be structural'],
   ['x-kubernetes-int-or-string', 'must be false to be structural'],
   ['x-kubernetes-list-map-keys', 'must be empty to be structural'],
   ['x-kubernetes-list-type', 'must be undefined to be structural'],
   ['x-kubernetes-map-type', 'must be undefined to be structural'],
+  ['x-kubernetes-validations', 'must be empty to be structural'],
 ]
 
 function nestedValidations(schema: JSONSchemaProps, level: Level, path: string, exceptions: Exceptions): FieldError[] {

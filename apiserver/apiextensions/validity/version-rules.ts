@@ -8,7 +8,7 @@ import type {
 } from '../custom-resource-definition.ts'
 import { parseFieldPath } from '../field-path.ts'
 import { type JSONSchemaProps, ownProperty } from '../schema/json-schema.ts'
-import { validateRules } from './cel-rules.ts'
+import { compileAllRules, validateRuleFields } from './cel-rules.ts'
 import { validateDefaults } from './default-rules.ts'
 import { fieldsSet, printSchema } from './internal-form.ts'
 import { validateOpenAPISchema } from './openapi-rules.ts'
@@ -55,29 +55,31 @@ export function validateSchema(
     ...(options.statusEnabled ? validateRootForStatus(schema, at) : []),
     ...(schema.nullable === true ? [forbidden(`${at}.nullable`, 'nullable cannot be true at the root')] : []),
     ...validateOpenAPISchema(schema, at),
-    ...validateRules(schema, at),
+    ...validateRuleFields(schema, at),
   ]
-  const dollarSchema = mentionsDollarSchema(schema)
-  if (dollarSchema || errors.some((error) => STRUCTURE_BREAKERS.some((field) => error.field.endsWith(`.${field}`)))) {
+  if (mentions(schema, HAS_NO_STRUCTURE)) return errors
+  if (mentions(schema, (part) => Boolean(part.$schema)))
     return errors.length > 0 ? errors : [invalid(at, '', "OpenAPIV3Schema 'schema' is not supported")]
-  }
   const structural = validateStructural(schema, at)
-  return [...errors, ...(structural.length > 0 ? structural : validateDefaults(schema, at))]
+  if (structural.length > 0) return [...structural, ...errors]
+  const defaults = validateDefaults(schema, at)
+  return [...defaults, ...errors, ...(defaults.length > 0 ? [] : compileAllRules(schema, at, errors))]
 }
 
-/** With one of these there is no structural form to look at. */
-const STRUCTURE_BREAKERS = [
-  'id',
-  '$ref',
-  'additionalItems',
-  'patternProperties',
-  'definitions',
-  'dependencies',
-  'items',
-]
-function mentionsDollarSchema(schema: JSONSchemaProps): boolean {
-  if (schema.$schema) return true
-  const children = [
+/** With one of these, refused in its own words, there is no structural form to look at. */
+const HAS_NO_STRUCTURE = (schema: JSONSchemaProps): boolean =>
+  Boolean(schema.id) ||
+  Boolean(schema.$ref) ||
+  schema.additionalItems !== undefined ||
+  Object.keys(schema.patternProperties ?? {}).length > 0 ||
+  Object.keys(schema.definitions ?? {}).length > 0 ||
+  schema.dependencies !== undefined ||
+  (Array.isArray(schema.items) && schema.items.length > 0) ||
+  schema['x-kubernetes-preserve-unknown-fields'] === false
+
+function mentions(schema: JSONSchemaProps, test: (part: JSONSchemaProps) => boolean): boolean {
+  if (test(schema)) return true
+  const parts = [
     schema.items,
     schema.additionalProperties,
     schema.not,
@@ -86,9 +88,7 @@ function mentionsDollarSchema(schema: JSONSchemaProps): boolean {
     schema.oneOf,
     Object.values(schema.properties ?? {}),
   ]
-  return children
-    .flat()
-    .some((child) => child !== undefined && typeof child !== 'boolean' && mentionsDollarSchema(child))
+  return parts.flat().some((part) => typeof part === 'object' && mentions(part, test))
 }
 
 function validateRootForStatus(schema: JSONSchemaProps, path: string): FieldError[] {
@@ -117,14 +117,23 @@ function validateRootForStatus(schema: JSONSchemaProps, path: string): FieldErro
 export function validateDeprecation(version: CustomResourceDefinitionVersion, path: string): FieldError[] {
   const warning = version.deprecationWarning
   if (warning === undefined) return []
+  return deprecationProblems(warning, version.deprecated === true).map((problem) =>
+    invalid(`${path}.deprecationWarning`, warning, problem),
+  )
+}
+
+function deprecationProblems(warning: string, deprecated: boolean): string[] {
+  if (!deprecated) return ['can only be set for deprecated versions']
   const problems: string[] = []
-  if (version.deprecated !== true) problems.push('can only be set for deprecated versions')
-  if (warning === '') problems.push('must be non-empty')
-  if (warning.length > MAX_DEPRECATION_WARNING) problems.push(`must be <= ${MAX_DEPRECATION_WARNING} characters long`)
-  const unprintable = warning.search(/[\p{C}\u2028\u2029]/u)
+  if (Buffer.byteLength(warning) > MAX_DEPRECATION_WARNING)
+    problems.push(`must be <= ${MAX_DEPRECATION_WARNING} characters long`)
+  if (warning === '') problems.push('must not be an empty string')
+  const unprintable = warning.search(/[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u)
   if (unprintable >= 0)
-    problems.push(`must only contain printable UTF-8 characters; non-printable character found at index ${unprintable}`)
-  return problems.map((problem) => invalid(`${path}.deprecationWarning`, warning, problem))
+    problems.push(
+      `must only contain printable UTF-8 characters; non-printable character found at index ${Buffer.byteLength(warning.slice(0, unprintable))}`,
+    )
+  return problems
 }
 
 export function validateSubresources(subresources: CustomResourceSubresources | undefined, path: string): FieldError[] {
@@ -204,7 +213,8 @@ function validateSelectableField(jsonPath: string, schema: JSONSchemaProps | und
     (parent, step) => (parent === undefined ? undefined : ownProperty(parent.properties, step)),
     schema,
   )
-  if (steps === undefined || target === undefined) return [invalid(path, jsonPath, 'is an invalid path')]
+  if (steps === undefined || target === undefined)
+    return [invalid(path, jsonPath, 'is an invalid path: does not refer to a valid field')]
   if (steps[0] === 'metadata') return [invalid(path, jsonPath, 'must not point to fields in metadata')]
   if (SELECTABLE_TYPES.includes(target.type ?? '')) return []
   return [
