@@ -7,7 +7,8 @@ export interface MemoryStorageOptions {
   history?: EventLogLimits
 }
 
-const defaultHistory: EventLogLimits = { events: 100_000, bytes: 64 * 1024 * 1024 }
+/** Watch caches keep a history of their own; this one serves whoever reads the store itself. */
+const defaultHistory: EventLogLimits = { events: 10_000, bytes: 16 * 1024 * 1024 }
 
 /** The store of a process that forgets everything when it ends: nothing is quicker, and nothing is left behind. */
 export function createMemoryStorage({ history = defaultHistory }: MemoryStorageOptions = {}): Storage {
