@@ -16,7 +16,7 @@ function startTimer(deadline: number, callback: () => void, background = false):
   let handle: NodeJS.Timeout
   const wait = (): void => {
     // Node truncates fractions and may fire up to 1 ms early; a timer must never be early.
-    const remainingMs = Math.ceil(deadline - performance.now())
+    const remainingMs = Math.max(0, Math.ceil(deadline - performance.now()))
     handle = setTimeout(remainingMs > maxTimeoutMs ? wait : fire, Math.min(remainingMs, maxTimeoutMs))
     if (background) handle.unref()
   }
