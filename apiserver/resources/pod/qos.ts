@@ -1,5 +1,5 @@
 /** The quality-of-service class: from cpu and memory of all containers alone. */
-import { addQuantities, compareQuantities, isZeroQuantity } from '../../../shared/api/quantity.ts'
+import { parseQuantity } from '../../../shared/api/quantity.ts'
 import type { PodSpec } from '../../../shared/api/types.ts'
 
 const counted = ['cpu', 'memory'] as const
@@ -16,8 +16,8 @@ type Amounts = Record<string, string> | undefined
 const hasCounted = (amounts: Amounts) => counted.some((name) => amounts?.[name] !== undefined)
 
 function classOf(all: { requests?: Amounts; limits?: Amounts }[]): string {
-  const requests = new Map<string, string>()
-  const limits = new Map<string, string>()
+  const requests = new Map<string, bigint>()
+  const limits = new Map<string, bigint>()
   let guaranteed = true
   for (const resources of all) {
     sum(requests, resources.requests)
@@ -25,19 +25,19 @@ function classOf(all: { requests?: Amounts; limits?: Amounts }[]): string {
     if (limited < counted.length) guaranteed = false
   }
   if (requests.size === 0 && limits.size === 0) return 'BestEffort'
-  const equal =
-    requests.size === limits.size &&
-    [...requests].every(([name, request]) => compareQuantities(request, limits.get(name) ?? '0') === 0)
+  const equal = requests.size === limits.size && [...requests].every(([name, request]) => request === limits.get(name))
   return guaranteed && equal ? 'Guaranteed' : 'Burstable'
 }
 
 /** Adds what is not zero; answers how many were. */
-function sum(totals: Map<string, string>, amounts: Amounts): number {
+function sum(totals: Map<string, bigint>, amounts: Amounts): number {
   let added = 0
   for (const name of counted) {
     const amount = amounts?.[name]
-    if (amount === undefined || isZeroQuantity(amount)) continue
-    totals.set(name, addQuantities(totals.get(name) ?? '0', amount))
+    if (amount === undefined) continue
+    const { nano } = parseQuantity(amount)
+    if (nano === 0n) continue
+    totals.set(name, (totals.get(name) ?? 0n) + nano)
     added++
   }
   return added

@@ -55,13 +55,14 @@ const isExtended = (name: string) =>
 const canOvercommit = (name: string) => isNative(name) && !isHugePage(name)
 
 function validateContainerResourceName(name: string, field: string, errors: FieldErrors): void {
+  if (standard.has(name)) return
   reject(errors, field, name, qualifiedName(name))
   if (qualifiedName(name).length > 0) return
   if (!name.includes('/')) {
     if (!standardAnywhere.has(name) && !isHugePage(name)) {
       errors.push(invalid(field, name, 'must be a standard resource type or fully qualified'))
     }
-    if (!standard.has(name) && !isHugePage(name)) {
+    if (!isHugePage(name)) {
       errors.push(invalid(field, name, 'must be a standard resource for containers'))
     }
   } else if (!isNative(name) && !isExtended(name)) {

@@ -46,13 +46,14 @@ export function podWarnings(meta: ObjectMeta, spec: PodSpec): string[] {
 /** `prefix` is the path of the template with its dot, or nothing for a pod. */
 export function specWarnings(meta: ObjectMeta, spec: PodSpec, prefix: string): string[] {
   const path = `${prefix}spec`
+  const containers = containersWithPath(spec, path)
   return [
     ...placementWarnings(spec, path),
-    ...annotationWarnings(meta, spec, `${prefix}metadata.annotations`),
+    ...annotationWarnings(meta, spec, containers, `${prefix}metadata.annotations`),
     ...volumeWarnings(spec, path),
     ...duplicates(spec, path),
-    ...containersWithPath(spec, path).flatMap(([container, at]) => containerWarnings(container, at)),
-    ...portWarnings(spec, path),
+    ...containers.flatMap(([container, at]) => containerWarnings(container, at)),
+    ...portWarnings(containers),
     ...graceWarning(spec, path),
   ]
 }
@@ -111,7 +112,13 @@ function placementWarnings(spec: PodSpec, path: string): string[] {
   return warnings
 }
 
-function annotationWarnings({ annotations = {} }: ObjectMeta, spec: PodSpec, path: string): string[] {
+function annotationWarnings(
+  { annotations }: ObjectMeta,
+  spec: PodSpec,
+  containers: [Container, string][],
+  path: string,
+): string[] {
+  if (!annotations) return []
   const warnings: string[] = []
   for (const [key, message] of Object.entries(deprecatedAnnotations)) {
     if (annotations[key] !== undefined) warnings.push(`${path}[${key}]: ${message}`)
@@ -121,7 +128,7 @@ function annotationWarnings({ annotations = {} }: ObjectMeta, spec: PodSpec, pat
   if (!spec.securityContext?.seccompProfile && annotations[SECCOMP_POD] !== undefined) {
     warnings.push(`${path}[${SECCOMP_POD}]: ${seccomp}`)
   }
-  for (const [{ name, securityContext }] of containersWithPath(spec, '')) {
+  for (const [{ name, securityContext }] of containers) {
     if (!securityContext?.seccompProfile && annotations[SECCOMP_PREFIX + name] !== undefined) {
       warnings.push(`${path}[${SECCOMP_PREFIX}${name}]: ${seccomp}`)
     }
@@ -198,11 +205,11 @@ function containerWarnings({ resources, env = [] }: Container, path: string): st
 
 type Port = NonNullable<Container['ports']>[number]
 
-function portWarnings(spec: PodSpec, path: string): string[] {
+function portWarnings(containers: [Container, string][]): string[] {
   const warnings: string[] = []
   const seen: { port: Port; at: string }[] = []
   const named = new Map<string, string>()
-  for (const [{ ports = [] }, container] of containersWithPath(spec, path)) {
+  for (const [{ ports = [] }, container] of containers) {
     for (const [index, port] of ports.entries()) {
       const at = `${container}.ports[${index}]`
       for (const other of seen) {
@@ -216,7 +223,7 @@ function portWarnings(spec: PodSpec, path: string): string[] {
       seen.push({ port, at })
     }
   }
-  for (const [{ ports = [] }, container] of containersWithPath(spec, path)) {
+  for (const [{ ports = [] }, container] of containers) {
     for (const [index, { name }] of ports.entries()) {
       if (!name) continue
       const at = `${container}.ports[${index}]`
