@@ -96,7 +96,7 @@ t.test('how a hook is told', async (t) => {
   }
   const polite = { command: ['sh', '-c', politeScript] }
   const exec = (...command: string[]) => ({ exec: { command: ['sh', '-c', ...command] } })
-  const showReason = 'env | grep -i reason >> $OUT'
+  const showReason = 'env | grep _REASON= >> $OUT'
   t.testdir()
 
   t.equal(
