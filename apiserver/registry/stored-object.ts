@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { KubeObject } from '../../shared/api/types.ts'
+import { deepEqual } from '../resources/deep-equal.ts'
 import type { ResourceDefinition } from './resource-definition.ts'
 
 /** An object as the store has it: JSON without kind, apiVersion and resourceVersion, beginning with `{"metadata":{"name":`. */
@@ -53,8 +53,8 @@ export function spliceHead(head: string, value: string, revision: number | undef
 export const typeHead = ({ group, version, kind }: { group: string; version: string; kind: string }): string =>
   `{"kind":${JSON.stringify(kind)},"apiVersion":"${group ? `${group}/` : ''}${version}",`
 
-/** Whether a write would change nothing; the order of keys does not count. */
-export function sameValue(value: string, current: string): boolean {
-  if (value === current) return true
-  return value.length === current.length && isDeepStrictEqual(JSON.parse(value), JSON.parse(current))
+/** Whether a write would change nothing; the order of keys does not count, nor whether an object says what it is. */
+export function sameObject(one: KubeObject, other: KubeObject): boolean {
+  const untyped = { kind: undefined, apiVersion: undefined }
+  return deepEqual({ ...one, ...untyped }, { ...other, ...untyped })
 }

@@ -16,7 +16,7 @@ import {
 } from './before-update.ts'
 import { objectKey } from './keys.ts'
 import type { Registry } from './registry.ts'
-import { asShown, decodeStored, encodeForStorage, type StoredObject, sameValue } from './stored-object.ts'
+import { asShown, decodeStored, encodeForStorage, type StoredObject, sameObject } from './stored-object.ts'
 import type { ObjectScope, WriteOptions } from './write-context.ts'
 
 export interface UpdateRequest {
@@ -119,9 +119,8 @@ async function replace(
   for (const text of strategy.warnings?.(object, old, context) ?? []) options.warn(text)
   await registry.validateAdmission(attributes)
 
-  if (sameButTimes(old, object)) return current
+  if (sameButTimes(old, object) || sameObject(old, object)) return current
   const value = encodeForStorage(definition, object)
-  if (sameValue(value, current.value)) return current
   if (options.dryRun) return asShown(definition, { value, revision: current.revision })
   if (isFinished(object) && !strategy.deletion?.isHeld(object)) {
     const removed = await registry.storage.delete({ key, expect: current.revision })
