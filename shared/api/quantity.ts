@@ -45,13 +45,9 @@ function exponentOf(suffix: string): { exponent: number; format: QuantityFormat 
 }
 
 const parsed = new Map<string, Quantity>()
-const MAX_REMEMBERED = 10_000
-
-/** Throws {@link QuantityError}. Remembers what it has seen: the same few texts come again and again. */
-const parsed = new Map<string, Quantity>()
 const maxRemembered = 10_000
 
-/** Remembers what it has read: the same few texts come again and again. */
+/** Throws {@link QuantityError}. Remembers what it has read: the same few texts come again and again. */
 export function parseQuantity(text: string): Readonly<Quantity> {
   const known = parsed.get(text)
   if (known) return known
@@ -62,16 +58,6 @@ export function parseQuantity(text: string): Readonly<Quantity> {
 }
 
 function readQuantity(text: string): Quantity {
-  let quantity = parsed.get(text)
-  if (!quantity) {
-    quantity = Object.freeze(parse(text))
-    if (parsed.size >= MAX_REMEMBERED) parsed.clear()
-    parsed.set(text, quantity)
-  }
-  return quantity
-}
-
-function parse(text: string): Quantity {
   const match = /^([+-]?)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/.exec(text)
   if (!match) throw formatError()
   const [, sign, whole = '', fraction = '', suffix = ''] = match
@@ -117,7 +103,7 @@ export function canonicalQuantity(text: string): string {
   const plain = formatQuantity(parseQuantity(text))
   // A text that differs only in its plus sign or its capital E stays as it was written.
   const result = text.replace(/^\+/, '').replace('E', 'e') === plain.replace('E', 'e') ? text : plain
-  if (canonical.size >= MAX_REMEMBERED) canonical.clear()
+  if (canonical.size >= maxRemembered) canonical.clear()
   canonical.set(text, result)
   return result
 }
