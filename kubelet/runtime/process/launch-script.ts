@@ -34,8 +34,24 @@ export function launchScript({ command, env, workingDir, output, namespaces }: L
 /** `env` takes a leading word with `=` for a variable and one with a dash for an option. */
 const separator = (variables: string[]): string[] => ['-i', ...variables]
 
-/** Starts a command as process 1 of a PID namespace, with a `/proc` of its own. */
-export const newNamespaces = ['/usr/bin/unshare', '--pid', '--mount', '--fork', '--kill-child', '--mount-proc', '--']
+/**
+ * Starts a command as process 1 of a PID namespace, with a `/proc` of its own. The shell in between waits for it and ends as it did;
+ * `unshare --fork` would do the same, but takes a command that was killed for an error of its own.
+ */
+export const newNamespaces = [
+  '/usr/bin/unshare',
+  '--pid',
+  '--',
+  '/bin/sh',
+  '-c',
+  'exec 3>&2 2>/dev/null; "$@" 2>&3 3>&-; exit $?',
+  'sh',
+  '/usr/bin/unshare',
+  '--mount-proc',
+  '--',
+]
+/** What runs before the program does. */
+export const launchers = ['/usr/bin/unshare', '/bin/sh', '/usr/bin/env']
 
 function prefix(namespaces: Namespaces, workingDir: string): string[] {
   switch (namespaces.kind) {

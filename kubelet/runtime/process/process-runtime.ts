@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, rmSync, unlinkSync } from 'node:fs'
+import { existsSync, readdirSync, realpathSync, rmSync, unlinkSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import type { Clock } from '../../../shared/clock/clock.ts'
@@ -21,11 +21,12 @@ import type { Images } from '../images/images.ts'
 import { PodAddresses } from './addresses.ts'
 import { ContainerLog } from './container-log.ts'
 import { whyNotExecutable, whyNoWorkingDir } from './executable.ts'
-import { launchScript, type Namespaces } from './launch-script.ts'
+import { launchers, launchScript, type Namespaces } from './launch-script.ts'
 import { markedProcesses, marker, markerOf, markerVariable } from './marker.ts'
 import { OutputWindow } from './output-window.ts'
 import { createPipePool, type PipePool } from './pipe-pool.ts'
 import { type PipeReader, readPipe } from './pipe-reader.ts'
+import { childOf, exists, programOf } from './proc-files.ts'
 import { RecordStore, type Started, type StoredContainer } from './record-store.ts'
 import { connectShim, defaultPath, runtimeDir, type ShimRequests, startShimAlone } from './shim.ts'
 import { watchShimEvents } from './shim-events.ts'
@@ -45,6 +46,8 @@ export interface ProcessRuntimeOptions {
 interface Container {
   readonly stored: StoredContainer
   record: ContainerRecord
+  /** The shim's child and the leader of the process group: the container's process, or the one that made its namespaces. */
+  jobPid: number
   /** While its output may still grow. */
   output?: { reader: PipeReader; log: ContainerLog }
   readonly started: PromiseWithResolvers<void>
@@ -119,7 +122,8 @@ class ProcessRuntime implements ContainerRuntime {
     for (const stored of this.#store.containers().sort(byCreation)) this.#adoptContainer(stored)
     for (const id of this.#store.execs()) {
       const started = this.#store.started(id)
-      if (started && !this.#store.exited(id)) sendSignal(-started.pid, 'SIGKILL')
+      const isRunning = started !== undefined && this.#store.isOfThisShim(started) && !this.#store.exited(id)
+      if (isRunning) sendSignal(-started.pid, 'SIGKILL')
       this.#store.removeExec(id)
     }
   }
@@ -184,6 +188,7 @@ class ProcessRuntime implements ContainerRuntime {
       podUid: sandbox.podUid,
       createdAtMs: this.#options.clock.now(),
       pipe: startError ? '' : await this.#pipes.take(),
+      isolated: this.#options.isolation === 'pod' && !sandbox.shareProcessNamespace,
       ...(startError && { startError: startFailure(startError) }),
     }
     this.#store.saveContainer(stored)
@@ -191,7 +196,8 @@ class ProcessRuntime implements ContainerRuntime {
       this.#containers.set(id, settled(stored, failedRecord(stored, stored.startError)))
       throw new StartError(stored.startError)
     }
-    const launch = { command: config.command, env, workingDir, output: stored.pipe, namespaces: this.#newNamespaces() }
+    const namespaces: Namespaces = { kind: stored.isolated ? 'new' : 'none' }
+    const launch = { command: config.command, env, workingDir, output: stored.pipe, namespaces }
     this.#store.saveLaunch('containers', id, launchScript(launch))
     const container = this.#follow(stored)
     this.#requests.run('containers', id)
@@ -211,13 +217,12 @@ class ProcessRuntime implements ContainerRuntime {
     if (gracePeriodMs > 0) {
       if (this.#store.stopSignal(containerId) === undefined) {
         this.#store.saveStopSignal(containerId, signal)
-        sendSignal(this.#mainProcess(container), signal)
+        sendSignal(container.record.pid, signal)
         onSignal(signal)
       }
       if (await this.#within(container.exited.promise, gracePeriodMs)) return
     }
-    sendSignal(-container.record.pid, 'SIGKILL')
-    sendSignal(this.#mainProcess(container), 'SIGKILL')
+    kill(container)
     onSignal('SIGKILL')
     if (await this.#within(container.exited.promise, reapTimeoutMs)) return
     throw new Error(`container ${containerId} (process ${container.record.pid}) does not end, although it was killed`)
@@ -254,7 +259,7 @@ class ProcessRuntime implements ContainerRuntime {
     const pipe = await this.#pipes.take()
     const reader = readPipe(pipe, (data) => output.add(data))
     const id = newId()
-    const namespaces = this.#entered(container)
+    const namespaces: Namespaces = stored.isolated ? { kind: 'enter', pid: container.record.pid } : { kind: 'none' }
     const launch = { command: options.command, env, workingDir, output: pipe, namespaces }
     this.#store.saveLaunch('execs', id, launchScript(launch))
     const exec: Exec = { pid: 0, killed: false, ended: Promise.withResolvers<number>() }
@@ -319,7 +324,7 @@ class ProcessRuntime implements ContainerRuntime {
     const container = this.#follow(stored)
     this.#noteStart(container)
     this.#noteExit(container)
-    if (container.record.state === 'running' && !this.#isOurs(started.pid, stored.id)) this.#expectExit(container)
+    if (container.record.state === 'running' && !exists(started.pid)) this.#expectExit(container)
   }
 
   /** It has ended and the shim is about to say so; if it does not, whoever could have is gone. */
@@ -344,19 +349,13 @@ class ProcessRuntime implements ContainerRuntime {
     }
   }
 
-  /** Its own mark, or that of the process that started its namespaces; a number that the kernel gave away again has neither. */
-  #isOurs(pid: number, id: string): boolean {
-    if (process.platform !== 'linux') return true
-    const mark = marker(this.#store.root, id)
-    return [pid, childOf(pid)].some((candidate) => candidate !== undefined && markerOf(candidate) === mark)
-  }
-
   #follow(stored: StoredContainer): Container {
     const log = new ContainerLog(stored.logPath, this.#options.clock)
     const reader = readPipe(stored.pipe, (data) => log.write(data))
     const container: Container = {
       stored,
       record: { ...baseRecord(stored, 0), startedAtMs: stored.createdAtMs },
+      jobPid: 0,
       output: { reader, log },
       started: Promise.withResolvers<void>(),
       exited: Promise.withResolvers<void>(),
@@ -388,23 +387,53 @@ class ProcessRuntime implements ContainerRuntime {
   }
 
   #noteStart(container: Container): void {
-    if (container.record.pid !== 0) return
+    if (container.jobPid !== 0) return
     const started = this.#store.started(container.stored.id)
     if (!started) return
+    container.jobPid = started.pid
     if (container.record.state === 'exited') {
       // Asked for by a kubelet that died, and given up for lost by this one.
       sendSignal(-started.pid, 'SIGKILL')
       return
     }
-    container.record = { ...container.record, pid: started.pid, startedAtMs: started.atMs }
+    const known = this.#store.program(container.stored.id)
+    if (!container.stored.isolated) this.#hasStarted(container, started)
+    else if (known !== undefined) this.#hasStarted(container, { ...started, pid: known })
+    else this.#awaitProgram(container, started)
+  }
+
+  /** Its namespaces are complete, and can be entered, when the program itself runs in them; nobody tells when that is. */
+  #awaitProgram(container: Container, started: Started): void {
+    if (container.record.state === 'exited') return
+    const pid = childOf(started.pid)
+    if (pid === undefined || !this.#isProgram(pid, container)) {
+      this.#options.clock.setTimer(1, () => this.#awaitProgram(container, started))
+      return
+    }
+    this.#store.saveProgram(container.stored.id, pid)
+    this.#hasStarted(container, { ...started, pid })
+  }
+
+  /** Its mark tells; a program that writes its title over its environment is known by not being one of those that we put before it. */
+  #isProgram(pid: number, { stored }: Container): boolean {
+    const program = programOf(pid)
+    if (program === undefined) return false
+    return markerOf(pid) === marker(this.#store.root, stored.id) || !launcherFiles().includes(program)
+  }
+
+  #hasStarted(container: Container, { pid, atMs }: Started): void {
+    container.record = { ...container.record, pid, startedAtMs: atMs }
     container.started.resolve()
     this.#tell('started', container)
   }
 
   #noteExit(container: Container): void {
-    if (container.record.state === 'exited' || container.record.pid === 0) return
+    if (container.record.state === 'exited' || container.jobPid === 0) return
     const exited = this.#store.exited(container.stored.id)
-    if (exited) this.#end(container, ended(container.record, exited))
+    if (!exited) return
+    // A program may have ended before it was seen.
+    if (container.record.pid === 0) this.#hasStarted(container, { pid: container.jobPid, atMs: exited.atMs })
+    this.#end(container, ended(container.record, exited))
   }
 
   #end(container: Container, record: ContainerRecord): void {
@@ -432,17 +461,6 @@ class ProcessRuntime implements ContainerRuntime {
       PATH: searchPath,
       [markerVariable]: marker(this.#store.root, containerId),
     }
-  }
-
-  #newNamespaces(): Namespaces {
-    return this.#options.isolation === 'pod' ? { kind: 'new' } : { kind: 'none' }
-  }
-  #entered(container: Container): Namespaces {
-    return this.#options.isolation === 'pod' ? { kind: 'enter', pid: this.#mainProcess(container) } : { kind: 'none' }
-  }
-  /** In namespaces of its own the container's process is the only child of the one that made them. */
-  #mainProcess({ record }: Container): number {
-    return this.#options.isolation === 'pod' ? (childOf(record.pid) ?? record.pid) : record.pid
   }
 
   async #within(done: Promise<unknown>, timeoutMs: number): Promise<boolean> {
@@ -476,11 +494,16 @@ class ProcessRuntime implements ContainerRuntime {
 
   /** Whatever a container started and left, wherever it went: found by its mark. */
   async #killLeftovers(containers: Container[]): Promise<void> {
-    if (process.platform !== 'linux') return
-    const started = containers.filter(({ record }) => record.pid !== 0)
-    if (started.length === 0) return
+    const started = containers.filter(({ jobPid }) => jobPid !== 0)
+    for (const container of started) {
+      const { stored, record } = container
+      const isLeft = record.state === 'running' || markerOf(record.pid) === marker(this.#store.root, stored.id)
+      if (isLeft) kill(container)
+    }
+    const scattered = started.filter(({ stored }) => !stored.isolated)
+    if (scattered.length === 0 || process.platform !== 'linux') return
     const marked = await this.#scanProcesses()
-    for (const { stored } of started) {
+    for (const { stored } of scattered) {
       for (const pid of marked.get(marker(this.#store.root, stored.id)) ?? []) sendSignal(pid, 'SIGKILL')
     }
   }
@@ -512,6 +535,13 @@ class ProcessRuntime implements ContainerRuntime {
     this.#requests.pipes(name, count)
     await promise.finally(() => this.#batches.delete(name))
   }
+}
+
+/** Their real paths: `/bin/sh` is mostly another's name. */
+let realLaunchers: string[] | undefined
+function launcherFiles(): string[] {
+  realLaunchers ??= launchers.filter((file) => existsSync(file)).map((file) => realpathSync(file))
+  return realLaunchers
 }
 
 const newId = (): string => randomBytes(32).toString('hex')
@@ -562,6 +592,7 @@ function settled(stored: StoredContainer, record: ContainerRecord): Container {
   const container: Container = {
     stored,
     record,
+    jobPid: record.pid,
     started: Promise.withResolvers<void>(),
     exited: Promise.withResolvers<void>(),
   }
@@ -570,19 +601,14 @@ function settled(stored: StoredContainer, record: ContainerRecord): Container {
   return container
 }
 
+/** In namespaces of its own everything ends with the first process, before the shim tells; elsewhere the group has to do. */
+function kill({ stored, record, jobPid }: Container): void {
+  sendSignal(stored.isolated ? record.pid : -jobPid, 'SIGKILL')
+}
+
 function killExec(exec: Exec): void {
   exec.killed = true
   if (exec.pid !== 0) sendSignal(-exec.pid, 'SIGKILL')
-}
-
-/** The first child, as the kernel lists them. */
-function childOf(pid: number): number | undefined {
-  try {
-    const [first] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ')
-    return first ? Number(first) : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** With its rotated predecessors. */

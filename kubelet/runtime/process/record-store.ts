@@ -8,6 +8,8 @@ export interface StoredContainer extends ContainerConfig {
   podUid: string
   createdAtMs: number
   pipe: string
+  /** It has namespaces of its own. */
+  isolated: boolean
   /** It never ran, for this reason. */
   startError?: string
 }
@@ -61,6 +63,20 @@ export class RecordStore {
   }
   saveStopSignal(id: string, signal: string): void {
     writeFileSync(path.join(this.root, 'containers', id, 'stopSignal'), signal)
+  }
+
+  /** The process that is the program, where that is not the shim's own child. */
+  program(id: string): number | undefined {
+    const file = path.join(this.root, 'containers', id, 'program')
+    return existsSync(file) ? Number(readFileSync(file, 'latin1')) : undefined
+  }
+  saveProgram(id: string, pid: number): void {
+    this.#write(path.join('containers', id, 'program'), String(pid))
+  }
+  /** Later than the shim's own start: an earlier one's process ids may be others' by now. */
+  isOfThisShim({ atMs }: Started): boolean {
+    const shim = statSync(path.join(this.root, 'shim.pid'), { throwIfNoEntry: false })
+    return shim !== undefined && shim.mtimeMs <= atMs
   }
 
   started(id: string): Started | undefined {

@@ -10,8 +10,10 @@ import type {
   Sandbox,
 } from '../../../kubelet/runtime/container-runtime.ts'
 import { createImages } from '../../../kubelet/runtime/images/images.ts'
-import { createProcessRuntime, startShim } from '../../../kubelet/runtime/process/index.ts'
+import { createProcessRuntime, possibleIsolation, startShim } from '../../../kubelet/runtime/process/index.ts'
+import { markedProcesses, marker } from '../../../kubelet/runtime/process/marker.ts'
 import { realClock } from '../../../shared/clock/real-clock.ts'
+import { skipOrFail } from '../../harness/skip.ts'
 import { until } from '../../harness/until.ts'
 
 interface Node {
@@ -22,7 +24,7 @@ interface Node {
   again(): Promise<ContainerRuntime>
 }
 
-async function startNode(t: Test): Promise<Node> {
+async function startNode(t: Test, isolation: 'none' | 'pod' = 'none'): Promise<Node> {
   // Not t.testdir(): two runs of this file beside each other would take each other's shim away.
   const rootDir = mkdtempSync(path.join(tmpdir(), 'kubestage-'))
   const { command, args } = startShim({ rootDir })
@@ -35,7 +37,7 @@ async function startNode(t: Test): Promise<Node> {
       images: createImages({ commands: {}, paths: {} }),
       nodeIP: '127.0.0.1',
       supervised: true,
-      isolation: 'none',
+      isolation,
       warn: () => {},
     })
     runtimes.push(runtime)
@@ -339,7 +341,8 @@ t.test('a kubelet that starts again finds what ran, what ended meanwhile, and ev
     annotations: { keep: 'me' },
     startedAtMs: runs.startedAtMs,
   })
-  t.match(await recordOf(second, ends.id), { state: 'exited', exitCode: 9 })
+  await exited(second, ends.id)
+  t.match(await recordOf(second, ends.id), { exitCode: 9 })
   t.same((await second.list()).sandboxes, [sandbox])
   await until(() => texts(runs.logPath).includes('after'), { what: 'what it wrote meanwhile' })
   t.same(texts(runs.logPath), ['before', 'after'])
@@ -390,6 +393,64 @@ t.test('two hundred containers at once, each with its own exit', async (t) => {
   await Promise.all((await runtime.list()).sandboxes.map(({ id }) => runtime.removeSandbox(id)))
   t.same(await runtime.list(), { sandboxes: [], containers: [] })
   t.notOk(existsSync(started[0]?.logPath ?? ''))
+})
+
+t.test('with namespaces of its own: process 1, as in a container', async (t) => {
+  if ((await possibleIsolation()) !== 'pod') return skipOrFail(t, 'this machine gives us no namespaces')
+  const node = await startNode(t, 'pod')
+  const { runtime } = node
+  const sandbox = await sandboxOf(runtime, 'isolated')
+
+  const script = `echo $$; trap 'echo TERM; exit 4' TERM; while :; do sleep 1000 & wait $!; done`
+  const main = await runtime.startContainer(configOf(node, sandbox, sh(script), { env: { A: 'a' } }))
+  await until(() => texts(main.logPath).length === 1, { what: 'its process id' })
+  t.same(texts(main.logPath), ['1'])
+  t.ok(isAlive(main.pid), 'the record has the host’s number')
+  const hook = await runtime.execSync(main.id, {
+    command: sh('echo from the hook >/proc/1/fd/1; cat /proc/1/comm; echo $A $B; exit 6'),
+    env: { B: 'b' },
+  })
+  t.same(hook, { outcome: 'exited', exitCode: 6, output: 'sh\na b\n' })
+  await until(() => texts(main.logPath).includes('from the hook'), { what: 'the hook’s line in the log' })
+  const late = await runtime.execSync(main.id, { command: ['sleep', '1000'], timeoutMs: 200 })
+  t.equal(late.outcome, 'timeout')
+
+  const again = await node.again()
+  t.match(await recordOf(again, main.id), { state: 'running', pid: main.pid })
+  await again.stopContainer(main.id, { signal: 'TERM', gracePeriodMs: 10_000 })
+  t.match(await recordOf(again, main.id), { state: 'exited', exitCode: 4 })
+  t.same(texts(main.logPath).slice(-1), ['TERM'])
+
+  const deaf = await runtime.startContainer(configOf(node, sandbox, ['sleep', '1000'], { attempt: 1 }))
+  const signals: string[] = []
+  const onSignal = (signal: string) => signals.push(signal)
+  await runtime.stopContainer(deaf.id, { signal: 'TERM', gracePeriodMs: 300, onSignal })
+  t.same(signals, ['TERM', 'SIGKILL'], 'process 1 without a handler is not ended by TERM')
+  t.equal((await recordOf(runtime, deaf.id)).exitCode, 137)
+
+  const parent = await runtime.startContainer(
+    configOf(node, sandbox, sh('setsid sleep 1000 & sleep 1001 & exec sleep 1002'), { attempt: 2 }),
+  )
+  const alive = () => (markedProcesses().get(marker(path.join(node.rootDir, 'runtime'), parent.id)) ?? []).length
+  await until(() => alive() === 3, { what: 'its children' })
+  await runtime.stopContainer(parent.id, { signal: 'TERM', gracePeriodMs: 0 })
+  t.equal(alive(), 0, 'nothing outlives process 1')
+
+  for (const [i, [command, code]] of (
+    [
+      [['true'], 0],
+      [sh('exit 7'), 7],
+      [sh('kill -SEGV $$; exit 8'), 8],
+    ] as const
+  ).entries()) {
+    const { id } = await runtime.startContainer(configOf(node, sandbox, [...command], { attempt: 3 + i }))
+    await exited(runtime, id)
+    t.equal((await recordOf(runtime, id)).exitCode, code)
+  }
+  const crash = await runtime.startContainer(configOf(node, sandbox, ['sleep', '1000'], { attempt: 9 }))
+  process.kill(crash.pid, 'SIGKILL')
+  await exited(runtime, crash.id)
+  t.equal((await recordOf(runtime, crash.id)).exitCode, 137)
 })
 
 t.test('images: the host’s programs by name, and a clear word for what is none', async (t) => {
