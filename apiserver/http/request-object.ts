@@ -11,10 +11,13 @@ export interface RawBody {
   contentType: string | undefined
 }
 
-const accepted = 'application/json, application/yaml, application/vnd.kubernetes.protobuf'
+const customTypes = ['application/json', 'application/yaml']
+const builtInTypes = [...customTypes, 'application/vnd.kubernetes.protobuf']
 
-export const unknownMediaType = () =>
-  unsupportedMediaType(`the body of the request was in an unknown format - accepted media types include: ${accepted}`)
+export const unknownMediaType = (accepted: readonly string[] = builtInTypes) =>
+  unsupportedMediaType(
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+  )
 
 /** `application/json; charset=utf-8` → `application/json`. */
 export function mediaType(contentType: string | undefined): string {
@@ -29,6 +32,8 @@ export async function readObject(
   { bytes, contentType }: RawBody,
   { fieldValidation, warn }: { fieldValidation: FieldValidation; warn(text: string): void },
 ): Promise<KubeObject> {
+  // There is no protobuf form of what only a schema describes.
+  if (definition.custom && !customTypes.includes(mediaType(contentType))) throw unknownMediaType(customTypes)
   const { body, text, strictErrors } = await readBodyAs(
     { bytes, contentType },
     { kind: definition.kind, fieldValidation },

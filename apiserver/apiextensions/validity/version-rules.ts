@@ -213,8 +213,8 @@ function validateSelectableField(jsonPath: string, schema: JSONSchemaProps | und
     (parent, step) => (parent === undefined ? undefined : ownProperty(parent.properties, step)),
     schema,
   )
-  if (steps === undefined || target === undefined)
-    return [invalid(path, jsonPath, 'is an invalid path: does not refer to a valid field')]
+  if (steps === undefined || target === undefined || jsonPath.includes('['))
+    return [invalid(path, jsonPath, `is an invalid path: ${pathProblem(jsonPath)}`)]
   if (steps[0] === 'metadata') return [invalid(path, jsonPath, 'must not point to fields in metadata')]
   if (SELECTABLE_TYPES.includes(target.type ?? '')) return []
   return [
@@ -224,4 +224,9 @@ function validateSelectableField(jsonPath: string, schema: JSONSchemaProps | und
       'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.',
     ),
   ]
+}
+
+function pathProblem(jsonPath: string): string {
+  if (!/^[.[]/.test(jsonPath)) return `expected [ or . but got: ${/^[^.[\]]*/.exec(jsonPath)?.[0] ?? ''}`
+  return jsonPath.includes('[') ? 'array notation is not allowed' : 'does not refer to a valid field'
 }
