@@ -44,7 +44,20 @@ function exponentOf(suffix: string): { exponent: number; format: QuantityFormat 
   throw suffixError()
 }
 
-export function parseQuantity(text: string): Quantity {
+const parsed = new Map<string, Quantity>()
+const maxRemembered = 10_000
+
+/** Throws {@link QuantityError}. Remembers what it has read: the same few texts come again and again. */
+export function parseQuantity(text: string): Readonly<Quantity> {
+  const known = parsed.get(text)
+  if (known) return known
+  const quantity = readQuantity(text)
+  if (parsed.size >= maxRemembered) parsed.clear()
+  parsed.set(text, quantity)
+  return quantity
+}
+
+function readQuantity(text: string): Quantity {
   const match = /^([+-]?)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/.exec(text)
   if (!match) throw formatError()
   const [, sign, whole = '', fraction = '', suffix = ''] = match
