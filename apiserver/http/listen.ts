@@ -1,6 +1,6 @@
 import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http'
 import type { Http2Session, IncomingHttpHeaders, SecureServerOptions, ServerHttp2Stream } from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import fastify from 'fastify'
 import type { ApiServerConfig } from '../config.ts'
 import type { Dispatch } from './dispatch.ts'
@@ -13,6 +13,8 @@ export interface Listener {
 }
 
 const requestTimeoutMs = 60_000
+/** Between the end of the watches and that of the connections. */
+const graceMs = 50
 
 /** Many watches share one connection, and many of them come and go at once: neither is an attack here. */
 const http2Options: SecureServerOptions = {
@@ -59,17 +61,26 @@ export async function listen(config: ApiServerConfig, dispatch: Dispatch): Promi
     dispatch(request as unknown as IncomingMessage, response as unknown as ServerResponse, request.url)
   })
   const sessions = new Set<Http2Session>()
-  app.server.on('session', (session) => {
+  server.on('session', (session) => {
     sessions.add(session)
     session.on('error', () => session.destroy())
     session.on('close', () => sessions.delete(session))
+  })
+  const sockets = new Set<Socket>()
+  server.on('secureConnection', (socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
   })
   await app.listen({ host, port })
   return {
     port: (app.server.address() as AddressInfo).port,
     async close() {
       const closed = app.close()
+      for (const session of sessions) session.close()
+      // What is being answered gets a moment; connections that are only kept open would wait for ever.
+      await config.clock.sleep(graceMs)
       for (const session of sessions) session.destroy()
+      for (const socket of sockets) socket.destroySoon()
       await closed
     },
   }

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { ClientHttp2Session } from 'node:http2'
+import { Agent } from 'node:https'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { startTestApiServer, type TestApiServer } from '../harness/api-server.ts'
@@ -125,6 +126,20 @@ t.test('watches over HTTP/2: many on one connection, ended by timeout, by the cl
   t.same(timed.types(), ['ADDED x', 'DELETED x'])
   await close()
   await Promise.all(all.map(({ ended }) => ended))
+})
+
+t.test('the server closes although connections are kept open and watches run', async (t) => {
+  const { close, session, kept, send } = await startTestApiServer(t)
+  await send(configMaps, { method: 'POST', body: configMap('x') })
+  const agent = new Agent({ keepAlive: true })
+  t.teardown(() => agent.destroy())
+  t.equal((await kept(`${configMaps}/x`, agent)).status, 200)
+  const ofHttp1 = kept(`${configMaps}?watch=true`, agent)
+  const ofHttp2 = watchOver(session(), `${configMaps}?watch=true`)
+  await until(() => ofHttp2.events.length === 1, { what: 'the state' })
+  await close()
+  await ofHttp2.ended
+  t.match((await ofHttp1).bytes.toString(), /^\{"type":"ADDED".*\}\n$/, 'its end is a proper one')
 })
 
 t.test('a watch from a revision that is forgotten: 200, then 410 in the stream', async (t) => {

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { type ClientHttp2Session, connect } from 'node:http2'
-import { request as httpsRequest } from 'node:https'
+import { type Agent, request as httpsRequest } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -13,6 +13,8 @@ import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 export interface TestApiServer extends ApiServer {
   /** One request over HTTP/1.1 as an administrator. */
   send(path: string, options?: SendOptions): Promise<Received>
+  /** A GET over a connection that is kept. */
+  kept(path: string, agent: Agent): Promise<Received>
   /** A connection over HTTP/2 as an administrator. */
   session(): ClientHttp2Session
 }
@@ -22,6 +24,7 @@ export interface SendOptions {
   /** Objects are sent as JSON. */
   body?: string | object
   anonymous?: boolean
+  agent?: Agent
 }
 export interface Received {
   status: number
@@ -73,6 +76,8 @@ export async function startTestApiServer(t: Test, gates: Record<string, boolean>
       sessions.push(session)
       return session
     },
+    kept: (path, agent) =>
+      send(`https://127.0.0.1:${server.port}${path}`, { ca: pki.ca.cert, ...pki.admin }, { agent }),
     send: (path, options = {}) =>
       send(`https://127.0.0.1:${server.port}${path}`, { ca: pki.ca.cert, ...pki.admin }, options),
   }
@@ -81,7 +86,7 @@ export async function startTestApiServer(t: Test, gates: Record<string, boolean>
 function send(
   url: string,
   { ca, cert, key }: { ca: string; cert: string; key: string },
-  { method = 'GET', headers = {}, body, anonymous = false }: SendOptions,
+  { method = 'GET', headers = {}, body, anonymous = false, agent }: SendOptions,
 ): Promise<Received> {
   const payload = typeof body === 'object' ? JSON.stringify(body) : body
   return new Promise((resolve, reject) => {
@@ -90,7 +95,7 @@ function send(
       {
         method,
         ca,
-        agent: false,
+        agent: agent ?? false,
         ...(!anonymous && { cert, key }),
         // Node does not frame the body of a DELETE by itself.
         headers: {
