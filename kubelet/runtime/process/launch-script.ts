@@ -36,7 +36,8 @@ const separator = (variables: string[]): string[] => ['-i', ...variables]
 
 /**
  * Starts a command as process 1 of a PID namespace, with a `/proc` of its own. The shell in between waits for it and ends as it did;
- * `unshare --fork` would do the same, but takes a command that was killed for an error of its own.
+ * `unshare --fork` would do the same, but takes a command that was killed for an error of its own. What the shell has to say of that
+ * is not for the log.
  */
 export const newNamespaces = [
   '/usr/bin/unshare',
@@ -44,7 +45,7 @@ export const newNamespaces = [
   '--',
   '/bin/sh',
   '-c',
-  'exec 3>&2 2>/dev/null; "$@" 2>&3 3>&-; exit $?',
+  'exec 3>&2 2>/dev/null; (exec "$@" 2>&3 3>&-); exit $?',
   'sh',
   '/usr/bin/unshare',
   '--mount-proc',

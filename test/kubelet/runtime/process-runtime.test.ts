@@ -421,12 +421,19 @@ t.test('with namespaces of its own: process 1, as in a container', async (t) => 
   t.match(await recordOf(again, main.id), { state: 'exited', exitCode: 4 })
   t.same(texts(main.logPath).slice(-1), ['TERM'])
 
-  const deaf = await runtime.startContainer(configOf(node, sandbox, ['sleep', '1000'], { attempt: 1 }))
+  const deaf = await runtime.startContainer(
+    configOf(node, sandbox, ['sleep', '1000'], {
+      attempt: 1,
+      name: 'deaf',
+      logPath: path.join(node.rootDir, 'deaf.log'),
+    }),
+  )
   const signals: string[] = []
   const onSignal = (signal: string) => signals.push(signal)
   await runtime.stopContainer(deaf.id, { signal: 'TERM', gracePeriodMs: 300, onSignal })
   t.same(signals, ['TERM', 'SIGKILL'], 'process 1 without a handler is not ended by TERM')
   t.equal((await recordOf(runtime, deaf.id)).exitCode, 137)
+  t.same(texts(deaf.logPath), [], 'nobody else writes to its log')
 
   const parent = await runtime.startContainer(
     configOf(node, sandbox, sh('setsid sleep 1000 & sleep 1001 & exec sleep 1002'), { attempt: 2 }),
