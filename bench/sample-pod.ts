@@ -3,7 +3,10 @@ const settings = Array.from({ length: 24 }, (_, i) => ({
   value: `the value of setting ${i}, as long as such values are`,
 }))
 
-/** A pod of about 3 KB once it is defaulted, whose container only sleeps. */
+/** Sleeps, and ends at once when asked to, also as process 1. */
+export const sleeper = ['sh', '-c', "trap 'exit 0' TERM; sleep 3600 & wait"]
+
+/** A pod of about 3 KB as its author writes it, whose container only sleeps. */
 export function samplePod(name: string): object {
   return {
     apiVersion: 'v1',
@@ -24,7 +27,7 @@ export function samplePod(name: string): object {
         {
           name: 'main',
           image: 'busybox:1.37',
-          command: ['sleep', '3600'],
+          command: sleeper,
           ports: [
             { name: 'http', containerPort: 8080 },
             { name: 'metrics', containerPort: 9090 },
