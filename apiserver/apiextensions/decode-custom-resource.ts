@@ -16,9 +16,14 @@ export function decodeCustomResource(body: JsonObject, schema: JSONSchemaProps):
   return { object, strictErrors: [...strictErrors, ...unknown, ...embedded] }
 }
 
+const cache = new WeakMap<JSONSchemaProps, JSONSchemaProps>()
 /** The schema of everything but what each object has anyway: no default is made for those. */
-const withoutMeta = (schema: JSONSchemaProps): JSONSchemaProps => {
+function withoutMeta(schema: JSONSchemaProps): JSONSchemaProps {
+  const known = cache.get(schema)
+  if (known !== undefined) return known
   if (schema.properties === undefined) return schema
   const { apiVersion: _apiVersion, kind: _kind, metadata: _metadata, ...properties } = schema.properties
-  return { ...schema, properties }
+  const rest = { ...schema, properties }
+  cache.set(schema, rest)
+  return rest
 }

@@ -11,13 +11,13 @@ import {
   type JsonObject,
   ownProperty,
 } from './schema/json-schema.ts'
+import { mentions } from './schema/mentions.ts'
 
 const OBJECT_META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'
 
-/** Brings metadata into its API type; what it does not know is dropped and named. Throws {@link DecodeError}. */
+/** Brings metadata, in place, into its API type; what it does not know is dropped and named. Throws {@link DecodeError}. */
 export function decodeMetadata(value: unknown, path: string): { metadata: ObjectMeta; strictErrors: string[] } {
-  const source = value === undefined || value === null ? {} : structuredClone(value)
-  const decoded = decodeStruct<ObjectMeta>(OBJECT_META, source)
+  const decoded = decodeStruct<ObjectMeta>(OBJECT_META, value ?? {})
   const { name, ...rest } = decoded.value
   return {
     metadata: { name, ...rest },
@@ -38,7 +38,7 @@ function embeddedIn(
   path: string,
   found: Embedded[] = [],
 ): Embedded[] {
-  if (schema === undefined) return found
+  if (schema === undefined || !mentions(schema, 'x-kubernetes-embedded-resource')) return found
   if (Array.isArray(value)) {
     const items = itemsOf(schema)
     for (const [index, item] of value.entries()) embeddedIn(item, items, `${path}[${index}]`, found)
@@ -59,7 +59,7 @@ export function decodeEmbedded(object: JsonObject, schema: JSONSchemaProps): str
     if (embedded.metadata === undefined) return []
     const at = `${path}.metadata`
     try {
-      const { metadata, strictErrors } = decodeMetadata(embedded.metadata, at)
+      const { metadata, strictErrors } = decodeMetadata(structuredClone(embedded.metadata), at)
       embedded.metadata = JSON.parse(JSON.stringify(metadata)) as ObjectMeta
       return strictErrors
     } catch (error) {

@@ -85,20 +85,21 @@ export class TypeRegistrar {
     return this.#struct(Object.entries(properties).map(([key, property]) => [key, this.typeOf(property)]))
   }
 
-  #struct(fields: [key: string, type: CelType][]): CelType {
+  #struct(properties: [key: string, type: CelType][]): CelType {
+    const fields = properties.map(([key, type]): [string, string, CelType] => [key, escapeName(key), type])
     const name = `object${++this.#count}`
     const Struct = class {}
     this.#env.registerType(name, {
       ctor: Struct,
-      fields: Object.fromEntries(fields.map(([key, type]) => [escapeName(key), type.name])),
+      fields: Object.fromEntries(fields.map(([, fieldName, type]) => [fieldName, type.name])),
     })
     this.#env.registerOperator(`${name} == ${name}`, equalStructs as never)
     const convert = (value: unknown): unknown => {
       if (!isObject(value)) return value
       const struct = new Struct() as Record<string, unknown>
-      for (const [key, type] of fields) {
+      for (const [key, fieldName, type] of fields) {
         const field = Object.hasOwn(value, key) ? value[key] : undefined
-        if (field !== undefined && field !== null) struct[escapeName(key)] = type.convert(field)
+        if (field !== undefined && field !== null) struct[fieldName] = type.convert(field)
       }
       return struct
     }

@@ -3,6 +3,7 @@ import { OMITTED } from '../../validation/field-error.ts'
 import type { FieldError, FieldErrorType } from '../../validation/field-errors.ts'
 import { NO_FIELD } from '../field-error.ts'
 import { additionalOf, isObject, itemsOf, type JSONSchemaProps, ownProperty } from '../schema/json-schema.ts'
+import { mentions } from '../schema/mentions.ts'
 import type { RuleCheck } from '../validate-custom-resource.ts'
 import { type CompiledRule, compileRules } from './rule-compiler.ts'
 
@@ -10,13 +11,7 @@ import { type CompiledRule, compileRules } from './rule-compiler.ts'
 export const rulesOf = (schema: JSONSchemaProps): RuleCheck | undefined =>
   hasRules(schema) ? (value, old, at, path) => check({ value, old, path }, at, at === schema) : undefined
 
-function hasRules(schema: JSONSchemaProps | undefined): boolean {
-  if (schema === undefined) return false
-  if ((schema['x-kubernetes-validations'] ?? []).length > 0) return true
-  return (
-    hasRules(itemsOf(schema)) || hasRules(additionalOf(schema)) || Object.values(schema.properties ?? {}).some(hasRules)
-  )
-}
+const hasRules = (schema: JSONSchemaProps): boolean => mentions(schema, 'x-kubernetes-validations')
 
 interface Position {
   value: unknown

@@ -37,14 +37,3 @@ function defaultFields(object: JsonObject, schema: JSONSchemaProps): void {
 
 const isForbiddenNull = (value: unknown, schema: JSONSchemaProps | undefined): boolean =>
   value === null && schema !== undefined && schema.nullable !== true
-
-/** Whether defaulting can change anything at all. */
-export function hasDefaults(schema: JSONSchemaProps | undefined): boolean {
-  if (schema === undefined) return false
-  if (schema.default !== undefined) return true
-  return (
-    hasDefaults(itemsOf(schema)) ||
-    hasDefaults(additionalOf(schema)) ||
-    Object.values(schema.properties ?? {}).some(hasDefaults)
-  )
-}

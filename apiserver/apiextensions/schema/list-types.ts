@@ -1,10 +1,11 @@
 import { duplicate } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
 import { additionalOf, isObject, itemsOf, type JSONSchemaProps, ownProperty } from './json-schema.ts'
+import { mentions } from './mentions.ts'
 
 /** Lists of type set hold each value once; those of type map hold each combination of their keys once. */
 export function validateListTypes(value: unknown, schema: JSONSchemaProps | undefined, path = ''): FieldError[] {
-  if (schema === undefined) return []
+  if (schema === undefined || !mentions(schema, 'x-kubernetes-list-type')) return []
   if (Array.isArray(value)) return validateList(value, schema, path)
   if (!isObject(value)) return []
   const additional = additionalOf(schema)

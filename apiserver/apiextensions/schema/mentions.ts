@@ -1,0 +1,25 @@
+import { additionalOf, itemsOf, type JSONSchemaProps } from './json-schema.ts'
+
+type Extension = 'x-kubernetes-embedded-resource' | 'x-kubernetes-list-type' | 'x-kubernetes-validations'
+const known: Record<Extension, WeakMap<JSONSchemaProps, boolean>> = {
+  'x-kubernetes-embedded-resource': new WeakMap(),
+  'x-kubernetes-list-type': new WeakMap(),
+  'x-kubernetes-validations': new WeakMap(),
+}
+
+/** Whether an extension stands anywhere in the structure of a schema: without it, nobody need look at values for its sake. */
+export function mentions(schema: JSONSchemaProps | undefined, extension: Extension): boolean {
+  if (schema === undefined) return false
+  let found = known[extension].get(schema)
+  if (found === undefined) {
+    found =
+      isSet(schema[extension]) ||
+      mentions(itemsOf(schema), extension) ||
+      mentions(additionalOf(schema), extension) ||
+      Object.values(schema.properties ?? {}).some((child) => mentions(child, extension))
+    known[extension].set(schema, found)
+  }
+  return found
+}
+
+const isSet = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : Boolean(value))
