@@ -1,14 +1,13 @@
 import t from 'tap'
 import { startTestCluster } from '../harness/cluster.ts'
-import { readLater, replayKubelet } from '../harness/replay.ts'
+import { quickKubeletScenarios, readLater, replayKubelet, toolFolder } from '../harness/replay.ts'
 
-/** The scenarios of the termination sequence; all of them are a command of their own (test/golden/README.md). */
-const quick = '^(del-|prestop-|poststart-|exit|second-delete|force-delete|grace|negative|spec-grace)'
+t.setTimeout(600_000)
 
 t.test('a pod lives and dies as under a real kubelet', { timeout: 600_000 }, async (t) => {
   const later = readLater().kubelet
-  const cluster = await startTestCluster(t)
-  const { differences } = await replayKubelet(cluster, quick)
+  const cluster = await startTestCluster(t, `--image-path=busybox:*=${toolFolder(t.testdir())}`)
+  const { differences } = await replayKubelet(cluster, quickKubeletScenarios)
   let equal = 0
   for (const [name, found] of differences) {
     if (found.length === 0) equal++

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { repository, type TestCluster } from './cluster.ts'
 
 const folder = join(repository, 'test', 'golden')
@@ -11,7 +11,10 @@ export interface Replay {
 }
 
 /** Sends the recorded requests of one file of test/golden/api and holds the answers against a real server's. */
-export async function replayApi({ kubeconfigJson }: TestCluster, file: string): Promise<Replay> {
+export async function replayApi(
+  { kubeconfigJson }: Pick<TestCluster, 'kubeconfigJson'>,
+  file: string,
+): Promise<Replay> {
   const recording = join(folder, 'api', file)
   const output = await run([join(folder, 'golden.mjs'), 'replay', '--json', '--kubeconfig', kubeconfigJson, recording])
   const scenarios = JSON.parse(readFileSync(recording, 'utf8')) as { name: string }[]
@@ -25,7 +28,10 @@ export async function replayApi({ kubeconfigJson }: TestCluster, file: string): 
 }
 
 /** Plays the kubelet scenarios that match and compares them with what a real kubelet did. */
-export async function replayKubelet({ kubeconfigJson, stateDir }: TestCluster, only: string): Promise<Replay> {
+export async function replayKubelet(
+  { kubeconfigJson, stateDir }: Pick<TestCluster, 'kubeconfigJson' | 'stateDir'>,
+  only: string,
+): Promise<Replay> {
   const out = join(stateDir, 'run.json')
   const tools = join(folder, 'kubelet')
   const observed = join(tools, 'observed.json')
@@ -66,9 +72,28 @@ function run(args: string[]): Promise<string[]> {
   })
 }
 
-/** Scenario names with the class of their reason (see test/golden/README.md). */
+/** Scenario names, each with the class of its reason (see test/golden/README.md). */
 export type Later = Record<string, string>
+export interface LaterFile {
+  api: Later
+  kubelet: Later
+}
 
-export function readLater(): { api: Later; kubelet: Later } {
-  return JSON.parse(readFileSync(join(folder, 'later.json'), 'utf8'))
+export const laterFile = join(folder, 'later.json')
+export const recordings = readdirSync(join(folder, 'api')).sort()
+
+/** The scenarios of the termination sequence; the others take minutes. */
+export const quickKubeletScenarios =
+  '^(del-|prestop-|poststart-|exit|second-delete|force-delete|grace|negative|spec-grace)'
+
+export function readLater(): LaterFile {
+  return JSON.parse(readFileSync(laterFile, 'utf8'))
+}
+
+/** A folder for `--image-path busybox:*=…` that holds the recordings' helper program. */
+export function toolFolder(parent: string): string {
+  const tool = join(repository, 'test', 'harness', 'tool.mjs')
+  const file = join(mkdtempSync(join(parent, 'tools-')), 'tool')
+  writeFileSync(file, `#!/bin/sh\nexec '${process.execPath}' '${tool}' "$@"\n`, { mode: 0o755 })
+  return dirname(file)
 }

@@ -1,0 +1,52 @@
+// Plays all recordings against a cluster of its own and rewrites later.json: what agrees now goes. What differs and is not named is printed;
+// with --add it is named as well. Usage: node test/golden/update-later.ts [--add] [--kubelet]
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { load } from 'js-yaml'
+import { realClock } from '../../shared/clock/real-clock.ts'
+import { resolveOptions } from '../../shared/config/resolve.ts'
+import { startCluster } from '../../cli/cluster.ts'
+import { clusterOptions } from '../../cli/cluster-options.ts'
+import { type Later, laterFile, quickKubeletScenarios, type Replay, readLater, recordings, replayApi, replayKubelet } from '../harness/replay.ts'
+
+const mayAdd = process.argv.includes('--add')
+const withKubelet = process.argv.includes('--kubelet')
+const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-golden-'))
+const { values } = await resolveOptions(clusterOptions, { args: [], env: {} })
+const parts = withKubelet ? { imagePath: { 'busybox:*': toolFolder(stateDir) } } : { kubelet: false, scheduler: false }
+const cluster = await startCluster({
+  settings: { ...values, ...parts, stateDir, port: 0 },
+  clock: realClock,
+  onTrouble: console.error,
+})
+const target = { stateDir, kubeconfigJson: join(stateDir, 'kubeconfig.json') }
+writeFileSync(target.kubeconfigJson, JSON.stringify(load(readFileSync(cluster.state.kubeconfig, 'utf8'))))
+
+const later = readLater()
+if (withKubelet) update(later.kubelet, quickKubeletScenarios, await replayKubelet(target, quickKubeletScenarios))
+else for (const file of recordings) update(later.api, file, await replayApi(target, file))
+writeFileSync(laterFile, `${JSON.stringify({ api: sorted(later.api), kubelet: sorted(later.kubelet) }, undefined, 2)}\n`)
+await cluster.stop()
+process.exit()
+
+function update(known: Later, title: string, { differences }: Replay): void {
+  const differing = [...differences].filter(([, found]) => found.length > 0)
+  for (const [name, found] of differences) if (found.length === 0) delete known[name]
+  for (const [name, found] of differing) {
+    if (known[name]) continue
+    console.log(`${name}\n    ${found.slice(0, 3).join('\n    ').slice(0, 400)}`)
+    if (mayAdd) known[name] = classOf(found)
+  }
+  console.log(`${title}: ${differences.size - differing.length} of ${differences.size} agree`)
+}
+
+/** A first guess, to be looked at: an absent endpoint is a kind or subresource that we do not serve yet. */
+function classOf(found: string[]): string {
+  const absent = found.some((line) => /the server could not find the requested resource|404 page not found|, got 404/.test(line))
+  return absent ? 'not served yet' : 'differs'
+}
+
+function sorted(entries: Later): Later {
+  return Object.fromEntries(Object.entries(entries).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
