@@ -109,7 +109,8 @@ export const pod = resource<Pod>({
       subresource === 'status' ? [] : podWarnings(metadata, spec),
     validateName: podNameRule,
     checkGracefulDelete: gracePeriodSeconds,
-    generation: { changed: (object, old) => !deepEqual(object.spec, old.spec) },
+    // Its binding is no change of what is wanted.
+    generation: { changed: ({ spec }, old) => !deepEqual({ ...spec, nodeName: '' }, { ...old.spec, nodeName: '' }) },
     returnsDeletedObject: true,
   },
   example: {

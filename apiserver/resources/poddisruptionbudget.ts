@@ -1,0 +1,94 @@
+import type { V1PodDisruptionBudgetStatus } from '@kubernetes/client-node'
+import type { ObjectMeta, Wire } from '../../shared/api/types.ts'
+import { resource } from '../registry/resource-definition.ts'
+import { invalid, notSupported } from '../validation/field-error.ts'
+import type { FieldErrors } from '../validation/field-errors.ts'
+import { dump } from '../validation/go-dump.ts'
+import { type LabelSelector, validateLabelSelector } from '../validation/label-selector.ts'
+import { age, ageColumn, column, nameColumn } from './cells.ts'
+import { deepEqual } from './deep-equal.ts'
+
+interface PodDisruptionBudget {
+  apiVersion?: string
+  kind?: string
+  metadata: ObjectMeta
+  spec: {
+    minAvailable?: number | string
+    maxUnavailable?: number | string
+    selector?: LabelSelector
+    unhealthyPodEvictionPolicy?: string
+  }
+  status?: Partial<Wire<V1PodDisruptionBudgetStatus>>
+}
+
+export const poddisruptionbudget = resource<PodDisruptionBudget>({
+  group: 'policy',
+  version: 'v1',
+  kind: 'PodDisruptionBudget',
+  plural: 'poddisruptionbudgets',
+  singular: 'poddisruptionbudget',
+  namespaced: true,
+  shortNames: ['pdb'],
+  schema: 'io.k8s.api.policy.v1.PodDisruptionBudget',
+  columns: [
+    nameColumn,
+    column('Min Available', 'Pods that must stay available.'),
+    column('Max Unavailable', 'Pods that may be unavailable.'),
+    column('Allowed Disruptions', 'Pods that may be evicted now.', { type: 'integer' }),
+    ageColumn,
+  ],
+  cells: ({ metadata, spec, status }, nowMs) => [
+    metadata.name,
+    String(spec.minAvailable ?? 'N/A'),
+    String(spec.maxUnavailable ?? 'N/A'),
+    status?.disruptionsAllowed ?? 0,
+    age(metadata.creationTimestamp, nowMs),
+  ],
+  subresources: { status: true },
+  strategy: {
+    prepareForCreate(object) {
+      object.status = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 }
+    },
+    validate: ({ spec }, errors) => validate(spec, errors),
+    validateUpdate({ spec }, _old, errors, { subresource }) {
+      if (!subresource) validate(spec, errors)
+    },
+    generation: { changed: ({ spec }, old) => !deepEqual(spec, old.spec) },
+    allowUnconditionalUpdate: false,
+  },
+  example: {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: { name: 'web' },
+    spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
+  },
+})
+
+const policies = ['AlwaysAllow', 'IfHealthyBudget']
+
+function validate(spec: PodDisruptionBudget['spec'], errors: FieldErrors): void {
+  const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy: policy } = spec
+  if (minAvailable !== undefined && maxUnavailable !== undefined) {
+    const shown = dump('io.k8s.api.policy.v1.PodDisruptionBudgetSpec', spec) as Record<string, unknown>
+    shown.Selector = selector ?? null
+    errors.push(invalid('spec', shown, 'minAvailable and maxUnavailable cannot be both set'))
+  }
+  validateAmount(minAvailable, 'spec.minAvailable', errors)
+  validateAmount(maxUnavailable, 'spec.maxUnavailable', errors)
+  validateLabelSelector(selector, 'spec.selector', errors)
+  if (policy !== undefined && !policies.includes(policy)) {
+    errors.push(notSupported('spec.unhealthyPodEvictionPolicy', policy, policies))
+  }
+}
+
+const PERCENT =
+  "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
+
+/** A number of pods or a share of them. */
+function validateAmount(amount: number | string | undefined, field: string, errors: FieldErrors): void {
+  if (amount === undefined) return
+  if (typeof amount === 'number') {
+    if (amount < 0) errors.push(invalid(field, amount, 'must be greater than or equal to 0'))
+  } else if (!/^[0-9]+%$/.test(amount)) errors.push(invalid(field, amount, PERCENT))
+  else if (Number.parseInt(amount, 10) > 100) errors.push(invalid(field, amount, 'must not be greater than 100%'))
+}
