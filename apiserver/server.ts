@@ -25,6 +25,8 @@ import { createPathRoutes } from './http/path-routes.ts'
 import { versionRoute } from './http/version-route.ts'
 import { createLocalClient } from './local-client.ts'
 import { Catalog } from './registry/catalog.ts'
+import { startExpiry } from './registry/expiry.ts'
+import { keyPrefix } from './registry/keys.ts'
 import { Registry } from './registry/registry.ts'
 import { resources } from './resources/index.ts'
 import { createServiceAddresses } from './resources/service/addresses.ts'
@@ -40,6 +42,7 @@ export interface ApiServer {
 }
 
 const bookmarkIntervalMs = 60_000
+const eventTtlMs = 3_600_000
 const self: User = { name: 'system:apiserver', groups: ['system:masters'] }
 
 /** Puts the server together; resolves when it listens. Which rules there are, and in which order, stands here. */
@@ -83,6 +86,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
       healthRoute('readyz', readyzChecks),
     ]),
   })
+  const events = startExpiry({ storage, clock, prefix: keyPrefix({ group: '', plural: 'events' }), ttlMs: eventTtlMs })
   const listener = await listen(config, dispatch)
   port = listener.port
   let bookmarks = clock.setTimer(bookmarkIntervalMs, sendBookmarks, { background: true })
@@ -96,6 +100,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     client,
     async close() {
       bookmarks.cancel()
+      events.close()
       await customResources.close()
       registry.close()
       await listener.close()

@@ -1,5 +1,7 @@
 import t from 'tap'
+import { startExpiry } from '../../../apiserver/registry/expiry.ts'
 import { createMemoryStorage } from '../../../apiserver/storage/memory.ts'
+import { createVirtualClock } from '../../../shared/clock/virtual-clock.ts'
 import { storageSuite } from './suite.ts'
 
 storageSuite('memory', async () => createMemoryStorage())
@@ -22,4 +24,21 @@ t.test('memory: history is bounded in number and in bytes', async (t) => {
   for (let i = 1; i < 50; i++) await small.put({ key: '/a', value: 'x'.repeat(1000), expect: i === 1 ? 'absent' : i })
   await t.rejects(small.list({ prefix: '/', revision: 30 }), /has been compacted/)
   t.equal((await small.list({ prefix: '/', revision: 48 })).entries[0]?.revision, 48)
+})
+
+t.test('what nobody writes any more expires', async (t) => {
+  const storage = createMemoryStorage()
+  const clock = createVirtualClock()
+  const expiry = startExpiry({ storage, clock, prefix: '/events/', ttlMs: 3_600_000 })
+  await storage.put({ key: '/events/a', value: '1', expect: 'absent' })
+  await storage.put({ key: '/events/b', value: '1', expect: 'absent' })
+  await storage.put({ key: '/others/c', value: '1', expect: 'absent' })
+  await clock.advance(1_800_000)
+  await storage.put({ key: '/events/a', value: '2', expect: 2 })
+  const keys = async () => (await storage.list({ prefix: '/' })).entries.map(({ key }) => key)
+  await clock.advance(1_860_000)
+  t.same(await keys(), ['/events/a', '/others/c'])
+  await clock.advance(1_860_000)
+  t.same(await keys(), ['/others/c'])
+  expiry.close()
 })

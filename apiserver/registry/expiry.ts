@@ -1,0 +1,44 @@
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { Storage } from '../storage/storage.ts'
+
+export interface ExpiryOptions {
+  storage: Storage
+  clock: Clock
+  /** Of the keys that expire. */
+  prefix: string
+  /** After the last write. */
+  ttlMs: number
+}
+
+const intervalMs = 60_000
+
+/** Deletes what nobody has written for a while, as a real server does with events; else they would fill the memory. */
+export function startExpiry({ storage, clock, prefix, ttlMs }: ExpiryOptions): { close(): void } {
+  // In the order of their last writes, so that only the first need to be looked at.
+  const writtenAt = new Map<string, number>()
+  const watch = storage.watch({
+    prefix,
+    onEvents(events) {
+      for (const { type, key } of events) {
+        writtenAt.delete(key)
+        if (type === 'put') writtenAt.set(key, clock.monotonic())
+      }
+    },
+  })
+  const expire = (): void => {
+    const oldest = clock.monotonic() - ttlMs
+    for (const [key, at] of writtenAt) {
+      if (at > oldest) break
+      writtenAt.delete(key)
+      void storage.delete({ key })
+    }
+    timer = clock.setTimer(intervalMs, expire, { background: true })
+  }
+  let timer = clock.setTimer(intervalMs, expire, { background: true })
+  return {
+    close() {
+      timer.cancel()
+      watch.close()
+    },
+  }
+}
