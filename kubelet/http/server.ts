@@ -10,6 +10,7 @@ import { containerLogs } from './container-logs.ts'
 import { logOptions } from './log-options.ts'
 import { logTarget } from './log-target.ts'
 import { Problem } from './problem.ts'
+import { runningPods } from './running-pods.ts'
 
 export interface KubeletServerOptions {
   host: string
@@ -68,6 +69,8 @@ async function answer(
       return respond(response, 200, 'ok')
     case 'pods':
       return respondJson(response, { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: options.pods() })
+    case 'runningpods':
+      return respondJson(response, await runningPods(options.runtime))
     case 'containerLogs':
       return serveLogs(options, rest, url.searchParams, request, response)
     default:

@@ -244,21 +244,23 @@ class ProcessRuntime implements ContainerRuntime {
     const container = this.#containers.get(containerId)
     const sandbox = container && this.#sandboxes.get(container.stored.sandboxId)
     if (!container || !sandbox || container.record.state === 'exited') {
-      return { outcome: 'failed', output: '', message: `container "${containerId}" is not running` }
+      const why = `failed to load task: no running task found: task ${containerId} not found`
+      return {
+        outcome: 'failed',
+        output: '',
+        message: `rpc error: code = NotFound desc = failed to exec in container: ${why}`,
+      }
     }
     options.signal?.throwIfAborted()
     const { stored } = container
     const workingDir = stored.workingDir || '/'
     const env = { ...this.#environment(stored, sandbox, stored.id), ...options.env }
     const problem = whyNotExecutable(options.command, { searchPath: env.PATH ?? '', workingDir })
-    if (problem) {
-      const message = `failed to exec in container: failed to start exec: OCI runtime exec failed: exec failed: unable to start container process: ${problem}: unknown`
-      return { outcome: 'failed', output: '', message }
-    }
+    const id = newId()
+    if (problem) return { outcome: 'failed', output: '', message: execFailure(id, problem) }
     const output = new OutputWindow(options.maxOutputBytes ?? defaultExecOutputBytes)
     const pipe = await this.#pipes.take()
     const reader = readPipe(pipe, (data) => output.add(data))
-    const id = newId()
     const namespaces: Namespaces = stored.isolated ? { kind: 'enter', pid: container.record.pid } : { kind: 'none' }
     const launch = { command: options.command, env, workingDir, output: pipe, namespaces }
     this.#store.saveLaunch('execs', id, launchScript(launch))
@@ -550,6 +552,9 @@ const byCreation = (a: { createdAtMs: number }, b: { createdAtMs: number }): num
 /** In the words of containerd and runc. */
 const startFailure = (problem: string): string =>
   `failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: ${problem}`
+
+const execFailure = (id: string, problem: string): string =>
+  `rpc error: code = Unknown desc = failed to exec in container: failed to start exec "${id}": OCI runtime exec failed: exec failed: unable to start container process: ${problem}: unknown`
 
 function baseRecord(stored: StoredContainer, pid: number): Omit<ContainerRecord, 'startedAtMs'> {
   const { id, sandboxId, podUid, name, attempt, image, imageId, logPath, createdAtMs, annotations } = stored

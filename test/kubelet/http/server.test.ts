@@ -116,6 +116,17 @@ t.test('who may ask', async (t) => {
   )
 })
 
+t.test('what runs', async (t) => {
+  const { get, runtime, id } = await startNode(t)
+  const names = async () => {
+    const { items } = JSON.parse((await get('/runningpods/')).text) as { items: Pod[] }
+    return items.map(({ metadata, spec }) => [metadata.name, ...spec.containers.map(({ name }) => name)])
+  }
+  t.same(await names(), [['web', 'c']])
+  await runtime.stopContainer(id, { signal: 'TERM', gracePeriodMs: 1000 })
+  t.same(await names(), [])
+})
+
 t.test('logs: the last lines, since when, how much, with their times, and parts put together', async (t) => {
   const { logs, logPath } = await startNode(t)
   const content = [line(1, 'one'), line(2, 'tw', 'P'), line(3, 'o'), line(4, ''), 'not a line\n', line(5, 'Größe')]

@@ -280,7 +280,10 @@ t.test(
     t.match(await aborted, { outcome: 'exited', exitCode: 137 })
 
     await runtime.stopContainer(id, { signal: 'TERM', gracePeriodMs: 5000 })
-    t.match(await runtime.execSync(id, { command: ['true'] }), { outcome: 'failed', message: /is not running$/ })
+    t.match(await runtime.execSync(id, { command: ['true'] }), {
+      outcome: 'failed',
+      message: /no running task found: task [0-9a-f]{64} not found$/,
+    })
   },
 )
 
