@@ -8,7 +8,7 @@ import { realClock } from '../../shared/clock/real-clock.ts'
 import { resolveOptions } from '../../shared/config/resolve.ts'
 import { startCluster } from '../../cli/cluster.ts'
 import { clusterOptions } from '../../cli/cluster-options.ts'
-import { type Later, laterFile, quickKubeletScenarios, type Replay, readLater, recordings, replayApi, replayKubelet } from '../harness/replay.ts'
+import { type Later, laterFile, quickKubeletScenarios, type Replay, readLater, recordings, replayApi, replayKubelet, toolFolder } from '../harness/replay.ts'
 
 const mayAdd = process.argv.includes('--add')
 const withKubelet = process.argv.includes('--kubelet')
