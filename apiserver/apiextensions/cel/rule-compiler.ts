@@ -3,7 +3,7 @@ import type * as Cel from '@marcbachmann/cel-js'
 import type { JSONSchemaProps, ValidationRule } from '../schema/json-schema.ts'
 import { type CelType, TypeRegistrar } from './cel-type.ts'
 import { goCompileError } from './go-error.ts'
-import { registerLibrary } from './library.ts'
+import { registerLibrary, withRe2 } from './library.ts'
 
 /** The CEL library is only loaded when the first rule comes. */
 let library: { cel: typeof Cel; base: Cel.Environment; functions: Set<string> } | undefined
@@ -15,7 +15,7 @@ function load(): NonNullable<typeof library> {
       homogeneousAggregateLiterals: false,
       enableOptionalTypes: true,
     })
-    registerLibrary(base)
+    registerLibrary(base, cel.Optional)
     library = { cel, base, functions: new Set(base.getDefinitions().functions.map(({ name }) => name)) }
   }
   return library
@@ -83,8 +83,8 @@ function compileRule(rule: ValidationRule, type: CelType, env: Cel.Environment):
       }
   }
   const { cel } = load()
-  const evaluate = env.parse(expression)
-  const evaluateMessage = messageExpression ? env.parse(messageExpression) : undefined
+  const evaluate = env.parse(withRe2(expression))
+  const evaluateMessage = messageExpression ? env.parse(withRe2(messageExpression)) : undefined
   const context = (self: unknown, old: unknown): Record<string, unknown> => {
     const before = old === undefined ? undefined : type.convert(old)
     const oldSelf =
