@@ -95,6 +95,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       onAdd: (pod) => workers.update(pod, { running: lifecycle.ranBefore(pod.metadata.uid ?? '') }),
       onUpdate: (pod) => workers.update(pod),
       onReconcile(pod) {
+        workers.observe(pod)
         statuses.reconcile(pod)
         if (pod.spec.readinessGates) workers.sync(pod.metadata.uid ?? '')
       },

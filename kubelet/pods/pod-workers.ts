@@ -6,6 +6,8 @@ import { type KillOptions, nextWork, type PodWork, type WorkEvent } from './pod-
 export interface PodWorkers {
   /** The pod is there, or has changed. */
   update(pod: Pod, options?: { running: boolean }): void
+  /** Only what others report of it has changed: known from now on, but no reason to act. */
+  observe(pod: Pod): void
   /** The object is gone from the API; what runs of it is ended. */
   remove(pod: Pod): void
   /** Something of the pod changed on the node: look again. */
@@ -146,6 +148,10 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
   return {
     update(pod, { running } = { running: false }) {
       wake(apply(pod, { type: 'config', pod, running }))
+    },
+    observe(pod) {
+      const worker = workers.get(pod.metadata.uid ?? '')
+      if (worker) worker.pod = pod
     },
     remove(pod) {
       const worker = apply(pod, { type: 'removed', pod })

@@ -31,7 +31,7 @@ export interface StartRequest {
   runtimePod: RuntimePod
 }
 /** Starts one container and runs its postStart hook. Throws a {@link StartFailure} with the waiting reason. */
-export type StartContainer = (request: StartRequest) => Promise<void>
+export type StartContainer = (request: StartRequest) => Promise<ContainerRecord>
 
 export function createStartContainer(options: StartContainerOptions): StartContainer {
   const { runtime, clock, events, backoff } = options
@@ -107,7 +107,9 @@ export function createStartContainer(options: StartContainerOptions): StartConta
   return async (request) => {
     checkBackoff(request)
     await removeOldRecords(runtime, recordsOf(request.runtimePod, request.container.name))
-    await postStart(request, await launch(request))
+    const record = await launch(request)
+    await postStart(request, record)
+    return record
   }
 }
 

@@ -2,7 +2,7 @@ import type { Container, Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import type { KillContainer } from '../lifecycle/kill-container.ts'
-import type { ContainerRuntime, Sandbox } from '../runtime/container-runtime.ts'
+import type { ContainerRecord, ContainerRuntime, Sandbox } from '../runtime/container-runtime.ts'
 import type { PodStatuses } from '../status/pod-statuses.ts'
 import { isTerminalPhase } from '../status/status-merge.ts'
 import { isSidecar } from './container-kinds.ts'
@@ -43,9 +43,10 @@ export function createSyncPod(options: SyncPodOptions) {
 
   async function startAll(pod: Pod, runtimePod: RuntimePod, sandbox: Sandbox, actions: PodActions) {
     const failures: StartFailure[] = []
+    const started: ContainerRecord[] = []
     const start = async (container: Container): Promise<boolean> => {
       try {
-        await options.startContainer({ pod, container, sandbox, runtimePod })
+        started.unshift(await options.startContainer({ pod, container, sandbox, runtimePod }))
         reasons.remove(uidOf(pod), container.name)
         return true
       } catch (error) {
@@ -59,11 +60,10 @@ export function createSyncPod(options: SyncPodOptions) {
       }
     }
     for (const container of actions.initContainersToStart) {
-      const started = await start(container)
-      if (!started && !isSidecar(container)) return failures
+      if (!(await start(container)) && !isSidecar(container)) return { failures, started }
     }
     for (const container of actions.containersToStart) await start(container)
-    return failures
+    return { failures, started }
   }
 
   async function ensureSandbox(pod: Pod, runtimePod: RuntimePod): Promise<Sandbox> {
@@ -112,15 +112,27 @@ export function createSyncPod(options: SyncPodOptions) {
     for (const kill of actions.containersToKill) await options.killContainer({ ...kill, pod, podIP })
     const standing = readySandbox(before)
     const sandbox = standing ?? (await ensureSandbox(pod, before))
-    const failures = await startAll(pod, before, sandbox, actions)
+    const { failures, started } = await startAll(pod, before, sandbox, actions)
+    await tellStarted(pod, started)
     return { ended: false, againAtMs: whenAgain(pod, failures, !standing) }
+  }
+
+  /** That they ran is told also of containers that have ended meanwhile: nobody shall miss a short life. */
+  async function tellStarted(pod: Pod, started: ContainerRecord[]): Promise<void> {
+    if (started.length === 0) return
+    const ids = new Set(started.map(({ id }) => id))
+    const now = await options.cache.pod(uidOf(pod))
+    const containers = now.containers.map((record) =>
+      ids.has(record.id) ? { ...record, state: 'running' as const } : record,
+    )
+    statuses.write(pod, { ...now, containers })
   }
 
   function whenAgain(pod: Pod, failures: StartFailure[], newSandbox: boolean): number | undefined {
     const deadlineMs = statuses.deadlineMs(pod)
     if (failures.length === 0) return deadlineMs
-    // The new sandbox is news by itself: the round that follows tells why its containers do not run.
-    if (newSandbox) return clock.now()
+    // A new sandbox and a container that failed to start are news by themselves: the round that follows tells why nothing runs.
+    if (newSandbox || failures.some(({ reason }) => reason === 'RunContainerError')) return clock.now()
     const retries = failures.map(({ retryAtMs }) => retryAtMs ?? clock.now() + RETRY_MS * (1 + SPREAD * random()))
     return Math.min(...retries, deadlineMs ?? Number.POSITIVE_INFINITY)
   }

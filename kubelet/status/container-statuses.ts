@@ -34,7 +34,8 @@ function containerStatus(input: ContainerStatusInput, container: Container, init
   const status = current ? fromRecord(current, container) : withoutRecord(input, container, init)
   if (last) status.lastState = stateOf(last)
   const waiting = input.waiting(container.name)
-  const completed = init && !isSidecar(container) && current?.state === 'exited' && current.exitCode === 0
+  // An init container that ended well counts as done, also a sidecar that has to wait for its restart.
+  const completed = init && current?.state === 'exited' && current.exitCode === 0
   if (waiting && !completed && shouldBeStarted(pod, container, current)) {
     if (status.state?.terminated) status.lastState = status.state
     status.state = { waiting: { reason: waiting.reason, ...(waiting.message && { message: waiting.message }) } }

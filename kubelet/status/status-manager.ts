@@ -38,12 +38,18 @@ export interface StatusManagerOptions {
 interface Entry {
   pod: Pod
   status: PodStatus
-  /** Statuses not written yet, oldest first. */
-  queue: PodStatus[]
+  /** What is not written yet, oldest first. */
+  queue: Saying[]
   busy: boolean
   writing?: Promise<void>
   /** What the API answered to our last write: newer than the watch, for a moment. */
   written?: Pod
+}
+
+/** A status, and whether containers might still have run when it was said. */
+interface Saying {
+  status: PodStatus
+  mayRun: boolean
 }
 
 const RETRY_MS = 1_000
@@ -55,18 +61,18 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
   const entries = new Map<string, Entry>()
 
   function push(entry: Entry, status: PodStatus): void {
-    entry.queue.push(status)
+    entry.queue.push({ status, mayRun: options.mayHaveRunningContainers(uidOf(entry.pod)) })
     if (entry.queue.length > MAX_QUEUE) entry.queue.splice(0, entry.queue.length - 1)
     if (!entry.busy) entry.writing = drain(entry)
   }
 
   async function drain(entry: Entry): Promise<void> {
     entry.busy = true
-    for (let status = entry.queue[0]; status; status = entry.queue[0]) {
+    for (let saying = entry.queue[0]; saying; saying = entry.queue[0]) {
       if (entries.get(uidOf(entry.pod)) !== entry) break
       try {
-        await write(entry, status)
-        entry.queue.splice(entry.queue.indexOf(status), 1)
+        await write(entry, saying)
+        entry.queue.splice(entry.queue.indexOf(saying), 1)
       } catch (error) {
         if (isGone(error)) entry.queue = []
         else {
@@ -79,11 +85,11 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
     entry.busy = false
   }
 
-  async function write(entry: Entry, status: PodStatus): Promise<void> {
+  async function write(entry: Entry, { status, mayRun }: Saying): Promise<void> {
     let pod = newest(options.latest(entry.pod), entry.written)
     for (let attempt = 0; pod && uidOf(pod) === uidOf(entry.pod); attempt++) {
       const api = pod.status ?? {}
-      const patch = statusPatch(api, mergeStatus(api, status, options.mayHaveRunningContainers(uidOf(pod))))
+      const patch = statusPatch(api, mergeStatus(api, status, mayRun))
       try {
         if (patch) pod = entry.written = await sendPatch(client, pod, patch)
         return await deleteWhenOver(entry, pod)
