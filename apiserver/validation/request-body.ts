@@ -44,6 +44,7 @@ export function assertObjectBody(value: unknown, text: string, kind: string): Re
     const type = Array.isArray(found) ? 'array' : typeof found === 'boolean' ? 'bool' : typeof found
     throw unrecognized(text, kind, `json: cannot unmarshal ${type} into Go struct field .${field} of type string`)
   }
+  if (text.length > 2 * MAX_DEPTH && isDeeper(body, MAX_DEPTH)) throw unrecognized(text, kind, 'exceeded max depth')
   const { apiVersion } = body
   if (typeof apiVersion === 'string' && apiVersion.split('/').length > 2) {
     throw badRequest(
@@ -51,6 +52,15 @@ export function assertObjectBody(value: unknown, text: string, kind: string): Re
     )
   }
   return body
+}
+
+/** Deeper nesting is no API object, but an attempt on our stack. */
+const MAX_DEPTH = 2000
+
+function isDeeper(value: unknown, depth: number): boolean {
+  if (value === null || typeof value !== 'object') return false
+  if (depth === 0) return true
+  return Object.values(value).some((entry) => isDeeper(entry, depth - 1))
 }
 
 const unrecognized = (text: string, kind: string, why: string): StatusError =>

@@ -265,3 +265,11 @@ t.test('under Warn the same is told and taken', async (t) => {
       'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: unknown field "foo", duplicate field "data.a"',
   } satisfies Partial<StatusError>)
 })
+
+t.test('nesting has an end', async (t) => {
+  const nested = (depth: number) => `{"data":${'['.repeat(depth)}${']'.repeat(depth)}}`
+  const refusal = (depth: number) =>
+    messageOf(() => assertObjectBody(parseJsonBody(nested(depth), 'ConfigMap'), nested(depth), 'ConfigMap'))
+  t.equal(refusal(1000), 'no error')
+  t.match(refusal(100_000), 'exceeded max depth')
+})
