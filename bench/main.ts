@@ -21,7 +21,7 @@ const HELP = `Usage: npm run bench -- [--only PARTS] [--rounds N] [--pods N] [--
 
   --only PARTS   some of start,requests,list,watch,pods (default: all)
   --rounds N     how often each figure is taken; the median counts (default 3)
-  --pods N       how many pods are brought to Running (default 200)
+  --pods N       how many pods are brought to Running (default 100; a node takes 110)
   --profile DIR  writes a CPU profile of the server there
   --write        puts the table into docs/performance.md
 `
@@ -29,7 +29,7 @@ const { values: flags } = parseArgs({
   options: {
     only: { type: 'string', default: 'start,requests,list,watch,pods' },
     rounds: { type: 'string', default: '3' },
-    pods: { type: 'string', default: '200' },
+    pods: { type: 'string', default: '100' },
     profile: { type: 'string' },
     write: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
