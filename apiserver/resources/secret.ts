@@ -66,11 +66,11 @@ const ACCOUNT_ANNOTATION = 'kubernetes.io/service-account.name'
 const REDACTED = '<secret contents redacted>'
 
 /** Keys that a secret of the type must have. */
-const requiredKeys: Record<string, string[]> = {
-  'kubernetes.io/dockercfg': ['.dockercfg'],
-  'kubernetes.io/dockerconfigjson': ['.dockerconfigjson'],
-  'kubernetes.io/tls': ['tls.crt', 'tls.key'],
-}
+const requiredKeys = new Map([
+  ['kubernetes.io/dockercfg', ['.dockercfg']],
+  ['kubernetes.io/dockerconfigjson', ['.dockerconfigjson']],
+  ['kubernetes.io/tls', ['tls.crt', 'tls.key']],
+])
 /** Of these, the ones that hold JSON. */
 const jsonKeys = new Set(['.dockercfg', '.dockerconfigjson'])
 
@@ -81,7 +81,7 @@ function validate({ metadata, type = '', data = {} }: Secret, errors: FieldError
     bytes += Buffer.byteLength(data[key] ?? '', 'base64')
   }
   if (bytes > MAX_BYTES) errors.push(tooLong('data', MAX_BYTES))
-  for (const key of requiredKeys[type] ?? []) {
+  for (const key of requiredKeys.get(type) ?? []) {
     if (data[key] === undefined) errors.push(required(`data[${key}]`))
     else if (jsonKeys.has(key)) {
       const { error } = scanJson(Buffer.from(data[key], 'base64').toString())

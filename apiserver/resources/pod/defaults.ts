@@ -18,8 +18,7 @@ export function defaultPodOnly(spec: PodSpec): void {
   if (spec.resources) defaultPodRequests(spec, spec.resources)
   for (const { resources } of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
     if (!resources?.limits) continue
-    const requests = { ...resources.requests }
-    for (const [name, limit] of Object.entries(resources.limits)) requests[name] ??= limit
+    const requests = { ...resources.limits, ...resources.requests }
     if (Object.keys(requests).length > 0) resources.requests = requests
   }
   if (!spec.hostNetwork) return

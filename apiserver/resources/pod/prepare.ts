@@ -25,8 +25,8 @@ type Selector = { matchExpressions?: { key: string; operator: string; values?: s
 export function mergeLabelKeys({ metadata: { labels = {} }, spec }: Pod): void {
   const merge = (selector: Selector | undefined, keys: string[] | undefined, operator: 'In' | 'NotIn'): void => {
     for (const key of selector ? (keys ?? []) : []) {
-      const value = labels[key]
-      if (value === undefined || !selector) continue
+      if (!selector || !Object.hasOwn(labels, key)) continue
+      const value = labels[key] as string
       selector.matchExpressions = [...(selector.matchExpressions ?? []), { key, operator, values: [value] }]
     }
   }

@@ -122,7 +122,7 @@ function validateAgainstLimit(
   field: string,
   errors: FieldErrors,
 ): void {
-  const limit = limits[name]
+  const limit = amountOf(limits, name)
   if (limit !== undefined) {
     const order = compareQuantities(request, limit)
     if (order !== 0 && !canOvercommit(name)) {
@@ -136,6 +136,10 @@ function validateAgainstLimit(
     )
   }
 }
+
+/** Names come from outside: `constructor` is one like any other. */
+const amountOf = (amounts: Amounts | undefined, name: string): string | undefined =>
+  amounts && Object.hasOwn(amounts, name) ? amounts[name] : undefined
 
 function validateHugePagesNeedOthers(all: Amounts, path: string, errors: FieldErrors): void {
   const names = Object.keys(all)
@@ -194,7 +198,7 @@ function validatePodLevelConsistency(spec: PodSpec, path: string, errors: FieldE
     }
   }
   for (const [name, total] of totals) {
-    const own = spec.resources?.requests?.[name] ?? '0'
+    const own = amountOf(spec.resources?.requests, name) ?? '0'
     if (compareQuantities(total, own) > 0 && !isZeroQuantity(total)) {
       const detail = `must be greater than or equal to aggregate container requests of ${total}`
       errors.push(invalid(`${path}.requests[${name}]`, own, detail))
@@ -202,7 +206,7 @@ function validatePodLevelConsistency(spec: PodSpec, path: string, errors: FieldE
   }
   for (const [index, { resources }] of (spec.containers ?? []).entries()) {
     for (const [name, limit] of Object.entries(resources?.limits ?? {})) {
-      const own = spec.resources?.limits?.[name]
+      const own = amountOf(spec.resources?.limits, name)
       if (own !== undefined && compareQuantities(limit, own) > 0) {
         errors.push(
           invalid(

@@ -6,13 +6,15 @@ import { deepEqual } from '../deep-equal.ts'
 import { appArmorProfileOf } from './prepare.ts'
 import { APP_ARMOR_PREFIX, SECCOMP_POD, SECCOMP_PREFIX } from './validate-annotations.ts'
 
-const deprecatedNodeLabels: Record<string, string> = {
-  'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
-  'beta.kubernetes.io/os': 'deprecated since v1.14; use "kubernetes.io/os" instead',
-  'failure-domain.beta.kubernetes.io/region': 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
-  'failure-domain.beta.kubernetes.io/zone': 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
-  'beta.kubernetes.io/instance-type': 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
-}
+const deprecatedNodeLabels = new Map(
+  Object.entries({
+    'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
+    'beta.kubernetes.io/os': 'deprecated since v1.14; use "kubernetes.io/os" instead',
+    'failure-domain.beta.kubernetes.io/region': 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
+    'failure-domain.beta.kubernetes.io/zone': 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
+    'beta.kubernetes.io/instance-type': 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+  }),
+)
 const deprecatedAnnotations: Record<string, string> = {
   'scheduler.alpha.kubernetes.io/critical-pod': 'non-functional in v1.16+; use the "priorityClassName" field instead',
   'security.alpha.kubernetes.io/sysctls': 'non-functional in v1.11+; use the "sysctls" field instead',
@@ -69,7 +71,7 @@ const containersWithPath = (spec: PodSpec, path: string): [Container, string][] 
 function placementWarnings(spec: PodSpec, path: string): string[] {
   const warnings: string[] = []
   for (const key of Object.keys(spec.nodeSelector ?? {})) {
-    const message = deprecatedNodeLabels[key]
+    const message = deprecatedNodeLabels.get(key)
     if (message) warnings.push(`${path}.nodeSelector[${key}]: ${message}`)
   }
   const node = spec.affinity?.nodeAffinity
@@ -88,13 +90,13 @@ function placementWarnings(spec: PodSpec, path: string): string[] {
   ]
   for (const [term, at] of terms) {
     for (const [index, { key }] of (term.matchExpressions ?? []).entries()) {
-      const message = deprecatedNodeLabels[key]
+      const message = deprecatedNodeLabels.get(key)
       if (message) warnings.push(`${at}.matchExpressions[${index}].key: ${key} is ${message}`)
     }
   }
   for (const [index, { topologyKey, labelSelector }] of (spec.topologySpreadConstraints ?? []).entries()) {
     const at = `${path}.topologySpreadConstraints[${index}]`
-    const message = deprecatedNodeLabels[topologyKey]
+    const message = deprecatedNodeLabels.get(topologyKey)
     if (message) warnings.push(`${at}.topologyKey: ${topologyKey} is ${message}`)
     if (!labelSelector) warnings.push(`${at}.labelSelector: ${NO_SELECTOR}`)
   }
