@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { StatusError } from '../../shared/api/status-error.ts'
 import { badRequest, internalError } from '../../shared/api/status-errors.ts'
 import { authenticate, authorize } from '../auth/chain.ts'
+import { impersonationAttributes, requestedUser } from '../auth/impersonation.ts'
 import type { Attributes, Authenticator, Authorizer, User } from '../auth/types.ts'
 import type { ApiContext } from './api-context.ts'
 import { Exchange } from './exchange.ts'
@@ -27,7 +28,9 @@ export type Dispatch = (request: IncomingMessage, response: ServerResponse, url:
 export function createDispatch({ api, authenticators, authorizers, paths }: DispatchOptions): Dispatch {
   const serve = async (request: IncomingMessage, response: ServerResponse, url: string): Promise<void> => {
     const info = parseRequestInfo(request.method ?? 'GET', url)
-    const user = authenticate(authenticators, { headers: request.headers, socket: socketOf(request) })
+    const asker = authenticate(authenticators, { headers: request.headers, socket: socketOf(request) })
+    const user = requestedUser(request.headers) ?? asker
+    if (user !== asker) await allowImpersonation(authorizers, impersonationAttributes(asker, info.path, user))
     const refused = authorize(authorizers, attributesOf(info, user))
     if (refused) await refused
     const exchange = new Exchange(request, response, info, user)
@@ -45,6 +48,10 @@ export function createDispatch({ api, authenticators, authorizers, paths }: Disp
     response.on('error', ignore)
     serve(request, response, url).catch((error: unknown) => fail({ api, request, response }, error))
   }
+}
+
+async function allowImpersonation(authorizers: readonly Authorizer[], needed: Iterable<Attributes>): Promise<void> {
+  for (const attributes of needed) await authorize(authorizers, attributes)
 }
 
 /** A connection that breaks is the client's affair; whoever waits for it hears of it by `close`. */

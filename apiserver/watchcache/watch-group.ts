@@ -3,8 +3,8 @@ import type { Selection } from './selection.ts'
 import { type CacheEvent, recordOf, type WatchRecord } from './watch-record.ts'
 import type { WatchEncoder, WatchSink } from './watch-sink.ts'
 
-/** Bytes a watcher may leave unread before it is cut off. */
-export const maxBufferedBytes = 1024 * 1024
+/** Bytes a watcher may leave unread before it is cut off. Chunks are shared, so what waits is held once for all of them. */
+export const maxBufferedBytes = 8 * 1024 * 1024
 /** Watchers written to before the event loop gets its turn. */
 const sliceSize = 500
 

@@ -163,6 +163,19 @@ t.test('strangers are told so', async (t) => {
   t.equal((await send(pods, { anonymous: true, headers: { authorization: 'Bearer nonsense' } })).status, 401)
 })
 
+t.test('acting as somebody else', async (t) => {
+  const { send } = await startTestApiServer(t)
+  const as = (headers: Record<string, string>) => send(configMaps, { headers })
+  t.match((await as({ 'impersonate-user': 'jane' })).body, {
+    message:
+      'configmaps is forbidden: User "jane" cannot list resource "configmaps" in API group "" in the namespace "default"',
+  })
+  t.equal((await as({ 'impersonate-user': 'jane', 'impersonate-group': 'system:masters' })).status, 200)
+  t.match((await as({ 'impersonate-group': 'g' })).body, { code: 400, message: /without impersonating a user name$/ })
+  const stranger = await send(configMaps, { anonymous: true, headers: { 'impersonate-user': 'jane' } })
+  t.match((stranger.body as Body).message, /^users "jane" is forbidden: User "system:anonymous" cannot impersonate/)
+})
+
 t.test('what cannot be served is refused as upstream does', async (t) => {
   const { send }: TestApiServer = await startTestApiServer(t)
   const cases: [path: string, options: Parameters<typeof send>[1], status: number, message: RegExp | undefined][] = [
