@@ -2,6 +2,7 @@ import { StatusError } from '../../shared/api/status-error.ts'
 import { applyConflict, type Conflict } from './apply-conflict.ts'
 import { lastAppliedFields, withLastApplied } from './apply-last-applied.ts'
 import { prune } from './apply-prune.ts'
+import { encodedFields } from './encoded-fields.ts'
 import {
   capUpdateManagers,
   encodeEntries,
@@ -9,12 +10,14 @@ import {
   isReset,
   isSameManager,
   type ManagedFieldsEntry,
+  makeEncodedEntry,
   makeEntry,
   parseEntries,
   storedEntries,
 } from './managed-fields.ts'
 import { convertObject, type ManagedKind, ownableType, typeIn } from './managed-kind.ts'
 import { compare } from './structured-merge/compare.ts'
+import { beyondZero } from './structured-merge/everything.ts'
 import { fieldSet } from './structured-merge/field-set.ts'
 import {
   difference,
@@ -83,7 +86,7 @@ function updatedEntries(
   write: FieldWrite,
 ): ManagedFieldsEntry[] {
   if (entries.length === 0 && live) return entries // not tracked: the first apply begins it
-  const changesIn = changesByVersion(kind, live ?? {}, object, write)
+  const changesIn = live ? changesByVersion(kind, live, object, write) : creation(kind, object, write)
   const { taken } = changesIn(kind.apiVersion)!
   let rest = withoutChanged(entries, changesIn)
   if (!isEmpty(taken)) {
@@ -93,6 +96,7 @@ function updatedEntries(
       apiVersion: kind.apiVersion,
       subresource: write.subresource,
     }
+    if (!live && rest.length === 0) return [makeEncodedEntry({ ...own, time: write.time }, encodedFields(taken))]
     const previous = rest.find((entry) => isSameManager(entry, own))
     const fields = previous ? union(taken, fieldsOf(previous)) : taken
     rest = [...rest.filter((entry) => entry !== previous), makeEntry({ ...own, time: write.time }, fields)]
@@ -107,6 +111,12 @@ interface Changes {
   removed: FieldsV1
 }
 type ChangesIn = (apiVersion: string) => Changes | undefined
+
+/** Of an object that was not there everything is new. */
+function creation(kind: ManagedKind, object: JsonMap, { subresource }: FieldWrite): ChangesIn {
+  const taken = exclude(beyondZero(ownableType(kind.type), object), kind.resetFields(subresource))
+  return (apiVersion) => (apiVersion === kind.apiVersion ? { taken, removed: noFields } : undefined)
+}
 
 /** Compares in the version of the kind, and in those that entries were written in when they are asked for. */
 function changesByVersion(kind: ManagedKind, live: JsonMap, object: JsonMap, write: FieldWrite): ChangesIn {

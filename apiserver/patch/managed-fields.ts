@@ -1,4 +1,7 @@
+import type { EncodedFields } from './encoded-fields.ts'
 import { type FieldsV1, isEmpty, isFields, noFields, sorted, union } from './structured-merge/fields.ts'
+
+const fieldsText = Symbol('JSON of fieldsV1')
 
 /** One entry of `metadata.managedFields`: which fields a manager owns, through which operation. */
 export interface ManagedFieldsEntry {
@@ -9,6 +12,8 @@ export interface ManagedFieldsEntry {
   fieldsType?: string
   fieldsV1?: FieldsV1
   subresource?: string
+  /** The JSON of `fieldsV1`, when it is known. */
+  [fieldsText]?: string
 }
 
 /** More entries of Update operations than this, and the oldest are merged. */
@@ -78,6 +83,26 @@ export function makeEntry(
   out.fieldsV1 = sorted(fields)
   if (subresource) out.subresource = subresource
   return out
+}
+
+/** As {@link makeEntry}, of fields whose JSON is known. */
+export function makeEncodedEntry(
+  entry: Pick<ManagedFieldsEntry, 'manager' | 'operation' | 'apiVersion' | 'time' | 'subresource'>,
+  { fields, text }: EncodedFields,
+): ManagedFieldsEntry {
+  const { subresource, ...rest } = makeEntry(entry, {})
+  return { ...rest, fieldsV1: fields, [fieldsText]: text, ...(subresource && { subresource }) }
+}
+
+/** The entries as JSON. */
+export const stringifyEntries = (entries: ManagedFieldsEntry[]): string => `[${entries.map(stringifyEntry).join(',')}]`
+
+function stringifyEntry(entry: ManagedFieldsEntry): string {
+  const text = entry[fieldsText]
+  if (text === undefined) return JSON.stringify(entry)
+  const { fieldsV1: _, subresource, ...rest } = entry
+  const end = subresource ? `,"subresource":${JSON.stringify(subresource)}}` : '}'
+  return `${JSON.stringify(rest).slice(0, -1)},"fieldsV1":${text}${end}`
 }
 
 /** Too many updaters: the oldest of each version become one entry. */

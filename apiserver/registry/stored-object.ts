@@ -1,4 +1,5 @@
 import type { KubeObject } from '../../shared/api/types.ts'
+import { type ManagedFieldsEntry, stringifyEntries } from '../patch/managed-fields.ts'
 import { deepEqual } from '../resources/deep-equal.ts'
 import type { ResourceDefinition } from './resource-definition.ts'
 
@@ -16,9 +17,14 @@ export function encodeObject(object: KubeObject): string {
   const { metadata, ...rest } = object
   rest.kind = undefined
   rest.apiVersion = undefined
-  const { name, ...others } = metadata
+  const { name, managedFields, ...others } = metadata
   others.resourceVersion = undefined
-  return JSON.stringify({ metadata: { name, ...others }, ...rest })
+  const head = JSON.stringify({ name, ...others })
+  const fields = managedFields?.length
+    ? `,"managedFields":${stringifyEntries(managedFields as ManagedFieldsEntry[])}`
+    : ''
+  const tail = JSON.stringify(rest)
+  return `{"metadata":${head.slice(0, -1)}${fields}}${tail === '{}' ? '}' : `,${tail.slice(1)}`}`
 }
 
 /** The encoding of a write: a custom resource is stored in the form of its storage version, whatever version it came through. */

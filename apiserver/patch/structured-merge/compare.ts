@@ -39,24 +39,26 @@ function compareValues(type: Type, before: unknown, after: unknown): Node | unde
   if (form === 'list') {
     compareLists(type.list!, Array.isArray(before) ? before : [], Array.isArray(after) ? after : [], node)
   } else {
-    compareMaps(type.map!, isMap(before) ? before : {}, isMap(after) ? after : {}, node)
+    compareMaps(type.map!, isMap(before) ? before : null, isMap(after) ? after : null, node)
   }
   return node
 }
 
-function compareMaps(type: MapType, before: JsonMap, after: JsonMap, node: Node): void {
+/** Null has no fields, not even those of a zero value. */
+function compareMaps(type: MapType, before: JsonMap | null, after: JsonMap | null, node: Node): void {
   for (const key in after) {
     const field = type.fields.get(key)
     const childType = field?.type ?? type.element
     if (!childType) continue
-    const had = own(before, key)
-    compareChild(node, field?.element ?? `f:${key}`, childType, had === undefined ? field?.zero : had, after[key])
+    const had = before ? (own(before, key) ?? (Object.hasOwn(before, key) ? null : field?.zero)) : undefined
+    compareChild(node, field?.element ?? `f:${key}`, childType, had, after[key])
   }
   for (const key in before) {
-    if (Object.hasOwn(after, key)) continue
+    if (after && Object.hasOwn(after, key)) continue
     const field = type.fields.get(key)
     const childType = field?.type ?? type.element
-    if (childType) compareChild(node, field?.element ?? `f:${key}`, childType, before[key], field?.zero)
+    const has = after ? field?.zero : undefined
+    if (childType) compareChild(node, field?.element ?? `f:${key}`, childType, before[key], has)
   }
 }
 

@@ -1,8 +1,9 @@
-import { type FieldsV1, leaf } from './fields.ts'
+import { type FieldsV1, isEmpty, leaf, noFields } from './fields.ts'
 import { planFor } from './key-plan.ts'
 import { itemElement } from './path-element.ts'
 import type { ListType, MapType, Type } from './schema.ts'
-import { formOf, isBare, isMap, type JsonMap } from './values.ts'
+import { SharedNodes } from './shared-nodes.ts'
+import { equals, formOf, isBare, isMap, type JsonMap } from './values.ts'
 
 /** Everything of a value that only one side of a comparison has: members and parents alike. */
 export function everything(type: Type, value: unknown): FieldsV1 {
@@ -11,78 +12,85 @@ export function everything(type: Type, value: unknown): FieldsV1 {
       return leaf
     case 'map':
       if (type.map!.atomic || !isMap(value) || isBare(value)) return leaf
-      return type.map!.element ? ofMap(type.map!, value) : ofStruct(type.map!, value)
+      return type.map!.element ? ofMap(type.map!, value, true) : ofStruct(type.map!, value)
     case 'list':
       if (type.list!.atomic || !Array.isArray(value) || value.length === 0) return leaf
-      return ofList(type.list!, value)
+      return ofList(type.list!, value, true)
   }
 }
 
-/** A struct: of all values with the same keys and the same fields below, there is one node. */
+/** What an object has beyond Go's zero value of its type: all that its creator owns. */
+export const beyondZero = (type: Type, value: JsonMap): FieldsV1 => beyond(type, value, {}) ?? noFields
+
+function beyond(type: Type, value: unknown, zero: unknown): FieldsV1 | undefined {
+  if (zero === undefined) return everything(type, value)
+  if (equals(value, zero) || value === undefined) return undefined
+  const form = formOf(type, value)
+  if (form === 'list' && !type.list!.atomic && !isBare(value)) return ofList(type.list!, value as unknown[], false)
+  if (form === 'map' && !type.map!.atomic && !isBare(value)) {
+    return type.map!.fields.size === 0
+      ? ofMap(type.map!, value as JsonMap, false)
+      : structBeyond(type.map!, value as JsonMap, zero)
+  }
+  return leaf
+}
+
 function ofStruct(type: MapType, value: JsonMap): FieldsV1 {
   const plan = planFor(type, value)
-  const { last } = plan
-  const children: FieldsV1[] = []
-  let same = last !== undefined
-  for (let index = 0; index < plan.keys.length; index++) {
-    const child = everything(plan.types[index]!, value[plan.keys[index]!])
-    children.push(child)
-    if (same && last!.children[index] !== child) same = false
+  const children = plan.types.map((childType, index) => everything(childType, value[plan.keys[index]!]))
+  return plan.whole.node(plan.elements, children, { member: true })
+}
+
+function structBeyond(type: MapType, value: JsonMap, zero: unknown): FieldsV1 | undefined {
+  const plan = planFor(type, value)
+  const children = plan.types.map((childType, index) => {
+    const key = plan.keys[index]!
+    return beyond(childType, value[key], zero === null ? undefined : plan.zeros[index])
+  })
+  const node = plan.beyondZero.node(plan.elements, children, { member: false })
+  return isEmpty(node) ? undefined : node
+}
+
+const nodesOf = new WeakMap<MapType | ListType, { whole: SharedNodes; below: SharedNodes }>()
+function nodes(type: MapType | ListType, member: boolean): SharedNodes {
+  let found = nodesOf.get(type)
+  if (!found) {
+    found = { whole: new SharedNodes(), below: new SharedNodes() }
+    nodesOf.set(type, found)
   }
-  if (same) return last!.node as FieldsV1
-  const node = makeNode(plan.elements, children)
-  plan.last = { children, node }
-  return node
+  return member ? found.whole : found.below
 }
 
-function ofMap(type: MapType, value: JsonMap): FieldsV1 {
+function ofMap(type: MapType, value: JsonMap, member: boolean): FieldsV1 {
   const keys = Object.keys(value).sort()
-  return makeNode(
-    keys.map((key) => type.fields.get(key)?.element ?? `f:${key}`),
-    keys.map((key) => everything(type.fields.get(key)?.type ?? type.element!, value[key])),
-  )
+  const elements = keys.map((key) => type.fields.get(key)?.element ?? `f:${key}`)
+  const children = keys.map((key) => everything(type.fields.get(key)?.type ?? type.element!, value[key]))
+  return nodes(type, member).node(elements, children, { member })
 }
 
-interface ListNode {
-  elements: string[]
-  children: FieldsV1[]
-  node: FieldsV1
-}
-const lastOf = new WeakMap<ListType, ListNode>()
-
-function ofList(type: ListType, items: unknown[]): FieldsV1 {
-  const last = lastOf.get(type)
+function ofList(type: ListType, items: unknown[], member: boolean): FieldsV1 {
   const elements: string[] = []
   const children: FieldsV1[] = []
-  let same = last !== undefined && last.elements.length === items.length
-  for (let index = 0; index < items.length; index++) {
-    const element = itemElement(type, items[index])
-    const child = everything(type.element, items[index])
-    elements.push(element)
-    children.push(child)
-    if (same && (last!.elements[index] !== element || last!.children[index] !== child)) same = false
+  for (const item of items) {
+    elements.push(itemElement(type, item))
+    children.push(everything(type.element, item))
   }
-  if (same) return last!.node
-  const node = listNode(elements, children)
-  lastOf.set(type, { elements, children, node })
-  return node
-}
-
-/** Items with the same key count as one, of which nothing is known but that it is there. */
-function listNode(elements: string[], children: FieldsV1[]): FieldsV1 {
+  if (inOrder(elements)) return nodes(type, member).node(elements, children, { member })
+  // Items with the same key count as one, of which nothing is known but that it is there.
   const byElement = new Map<string, FieldsV1>()
   for (const [index, element] of elements.entries()) {
     byElement.set(element, byElement.has(element) ? leaf : children[index]!)
   }
   const order = [...byElement.keys()].sort()
-  return makeNode(
+  return nodes(type, member).node(
     order,
     order.map((element) => byElement.get(element)!),
+    { member },
   )
 }
 
-function makeNode(elements: string[], children: FieldsV1[]): FieldsV1 {
-  const out: Record<string, FieldsV1> = { '.': leaf }
-  for (let index = 0; index < elements.length; index++) out[elements[index]!] = children[index]!
-  return out
+/** Strictly: no element twice. */
+function inOrder(elements: string[]): boolean {
+  for (let index = 1; index < elements.length; index++) if (elements[index - 1]! >= elements[index]!) return false
+  return true
 }

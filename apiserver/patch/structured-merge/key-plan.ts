@@ -1,12 +1,16 @@
 import type { MapType, Type } from './schema.ts'
+import { SharedNodes } from './shared-nodes.ts'
 
 /** How the fields of a value with certain keys are visited: in the order of their elements. */
 export interface KeyPlan {
   keys: string[]
   elements: string[]
   types: Type[]
-  /** What was made of the last value: most values of a shape have the same fields throughout. */
-  last?: { children: unknown[]; node: unknown }
+  /** Values of the fields in Go's zero value of the type. */
+  zeros: unknown[]
+  /** Nodes made of such values: all of them, and what is beyond the zero value. */
+  whole: SharedNodes
+  beyondZero: SharedNodes
 }
 
 interface Branch {
@@ -43,12 +47,15 @@ function makePlan(type: MapType, value: object): KeyPlan {
   const fields = Object.keys(value).flatMap((key) => {
     const field = type.fields.get(key)
     const childType = field?.type ?? type.element
-    return childType ? [{ key, element: field?.element ?? `f:${key}`, type: childType }] : []
+    return childType ? [{ key, element: field?.element ?? `f:${key}`, type: childType, zero: field?.zero }] : []
   })
   fields.sort((a, b) => (a.element < b.element ? -1 : 1))
   return {
     keys: fields.map(({ key }) => key),
     elements: fields.map(({ element }) => element),
     types: fields.map((field) => field.type),
+    zeros: fields.map((field) => field.zero),
+    whole: new SharedNodes(),
+    beyondZero: new SharedNodes(),
   }
 }

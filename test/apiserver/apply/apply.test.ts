@@ -2,8 +2,13 @@ import { deepStrictEqual } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { updateManagedFields } from '../../../apiserver/patch/apply.ts'
+import type { ManagedFieldsEntry } from '../../../apiserver/patch/managed-fields.ts'
 import { applyMergePatch } from '../../../apiserver/patch/merge-patch.ts'
+import { encodeObject } from '../../../apiserver/registry/stored-object.ts'
+import { decodeObject } from '../../../apiserver/validation/decoder.ts'
 import type { StatusError } from '../../../shared/api/status-error.ts'
+import type { KubeObject } from '../../../shared/api/types.ts'
 import { type Json, Stage } from './stage.ts'
 
 const configMap = 'io.k8s.api.core.v1.ConfigMap'
@@ -97,6 +102,39 @@ t.test('status is owned through its endpoint, the rest through the other', async
     subresource: 'status',
     fieldsV1: { 'f:status': { 'f:phase': {}, 'f:podIPs': { '.': {}, 'k:{"ip":"1.2.3.4"}': { '.': {}, 'f:ip': {} } } } },
   })
+})
+
+t.test('objects of one shape share their fields; what is stored is each one whole', async (t) => {
+  const made = ['web', 'db'].map((name) => {
+    const stage = new Stage(pod, { hasStatus: true })
+    const object = decodeObject(
+      { schema: pod },
+      { metadata: { name }, spec: { containers: [{ name, image: 'i' }] } },
+    ).object
+    updateManagedFields(stage.kind, undefined, object as unknown as Json, {
+      manager: name,
+      time: '2026-01-01T00:00:00Z',
+    })
+    return object
+  })
+  const again = decodeObject(
+    { schema: pod },
+    { metadata: { name: 'x' }, spec: { containers: [{ name: 'web', image: 'j' }] } },
+  )
+  updateManagedFields(new Stage(pod).kind, undefined, again.object as unknown as Json, {
+    manager: 'x',
+    subresource: 's',
+    time: 'now',
+  })
+  const entriesOf = ({ metadata }: KubeObject) => metadata.managedFields as ManagedFieldsEntry[]
+  t.equal(entriesOf(made[0]!)[0]!.fieldsV1, entriesOf(again.object)[0]!.fieldsV1)
+  t.notSame(entriesOf(made[0]!)[0]!.fieldsV1, entriesOf(made[1]!)[0]!.fieldsV1)
+  for (const object of [...made, again.object]) {
+    const { name, ...metadata } = object.metadata
+    const plain = JSON.stringify({ ...object, metadata: { name, ...metadata } })
+    t.same(JSON.parse(encodeObject(object)), JSON.parse(plain))
+    t.ok(encodeObject(object).startsWith(`{"metadata":{"name":${JSON.stringify(name)},`))
+  }
 })
 
 t.test('keys that JavaScript knows too', async (t) => {
