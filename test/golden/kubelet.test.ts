@@ -1,13 +1,13 @@
 import t from 'tap'
 import { startTestCluster } from '../harness/cluster.ts'
-import { quickKubeletScenarios, readLater, replayKubelet, toolFolder } from '../harness/replay.ts'
+import { readLater, replayKubelet, toolFolder } from '../harness/replay.ts'
 
 t.setTimeout(600_000)
 
 t.test('a pod lives and dies as under a real kubelet', { timeout: 600_000 }, async (t) => {
   const later = readLater().kubelet
   const cluster = await startTestCluster(t, `--image-path=busybox:*=${toolFolder(t.testdir())}`)
-  const { differences } = await replayKubelet(cluster, quickKubeletScenarios)
+  const { differences } = await replayKubelet(cluster)
   let equal = 0
   for (const [name, found] of differences) {
     if (found.length === 0) equal++

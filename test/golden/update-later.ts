@@ -8,7 +8,7 @@ import { realClock } from '../../shared/clock/real-clock.ts'
 import { resolveOptions } from '../../shared/config/resolve.ts'
 import { startCluster } from '../../cli/cluster.ts'
 import { clusterOptions } from '../../cli/cluster-options.ts'
-import { type Later, laterFile, quickKubeletScenarios, type Replay, readLater, recordings, replayApi, replayKubelet, toolFolder } from '../harness/replay.ts'
+import { type Later, laterFile, type Replay, readLater, recordings, replayApi, replayKubelet, toolFolder } from '../harness/replay.ts'
 
 const mayAdd = process.argv.includes('--add')
 const withKubelet = process.argv.includes('--kubelet')
@@ -24,7 +24,7 @@ const target = { stateDir, kubeconfigJson: join(stateDir, 'kubeconfig.json') }
 writeFileSync(target.kubeconfigJson, JSON.stringify(load(readFileSync(cluster.state.kubeconfig, 'utf8'))))
 
 const later = readLater()
-if (withKubelet) update(later.kubelet, quickKubeletScenarios, await replayKubelet(target, quickKubeletScenarios))
+if (withKubelet) update(later.kubelet, 'kubelet', await replayKubelet(target))
 else for (const file of recordings) update(later.api, file, await replayApi(target, file))
 writeFileSync(laterFile, `${JSON.stringify({ api: sorted(later.api), kubelet: sorted(later.kubelet) }, undefined, 2)}\n`)
 await cluster.stop()
