@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import type { ContainerConfig, Sandbox } from '../container-runtime.ts'
 
@@ -33,45 +42,43 @@ export class RecordStore {
   }
 
   containers(): StoredContainer[] {
-    return this.#readAll<StoredContainer>('containers', (id) => path.join('containers', id, 'record.json'))
+    return this.#readAll<StoredContainer>('containers')
   }
   sandboxes(): Sandbox[] {
-    return this.#readAll<Sandbox>('sandboxes', (file) => path.join('sandboxes', file))
+    return this.#readAll<Sandbox>('sandboxes')
   }
   execs(): string[] {
-    return readdirSync(path.join(this.root, 'execs'))
+    return readdirSync(path.join(this.root, 'execs')).map((file) => path.parse(file).name)
   }
   pipes(): string[] {
     return readdirSync(path.join(this.root, 'pipes')).map((name) => path.join(this.root, 'pipes', name))
   }
 
   saveContainer(container: StoredContainer): void {
-    mkdirSync(path.join(this.root, 'containers', container.id), { recursive: true, mode: 0o700 })
-    this.#write(path.join('containers', container.id, 'record.json'), JSON.stringify(container))
+    this.#write(path.join('containers', `${container.id}.json`), JSON.stringify(container))
   }
   saveSandbox(sandbox: Sandbox): void {
     this.#write(path.join('sandboxes', `${sandbox.id}.json`), JSON.stringify(sandbox))
   }
   saveLaunch(dir: 'containers' | 'execs', id: string, script: string): void {
-    mkdirSync(path.join(this.root, dir, id), { recursive: true, mode: 0o700 })
-    writeFileSync(path.join(this.root, dir, id, 'launch'), script, { mode: 0o600 })
+    writeFileSync(path.join(this.root, dir, `${id}.launch`), script, { mode: 0o600 })
   }
   /** Which signal a container was sent, if any. */
   stopSignal(id: string): string | undefined {
-    const file = path.join(this.root, 'containers', id, 'stopSignal')
+    const file = path.join(this.root, 'containers', `${id}.stopSignal`)
     return existsSync(file) ? readFileSync(file, 'utf8') : undefined
   }
   saveStopSignal(id: string, signal: string): void {
-    writeFileSync(path.join(this.root, 'containers', id, 'stopSignal'), signal)
+    writeFileSync(path.join(this.root, 'containers', `${id}.stopSignal`), signal)
   }
 
   /** The process that is the program, where that is not the shim's own child. */
   program(id: string): number | undefined {
-    const file = path.join(this.root, 'containers', id, 'program')
+    const file = path.join(this.root, 'containers', `${id}.program`)
     return existsSync(file) ? Number(readFileSync(file, 'latin1')) : undefined
   }
   saveProgram(id: string, pid: number): void {
-    this.#write(path.join('containers', id, 'program'), String(pid))
+    this.#write(path.join('containers', `${id}.program`), String(pid))
   }
   /** Later than the shim's own start: an earlier one's process ids may be others' by now. */
   isOfThisShim({ atMs }: Started): boolean {
@@ -90,14 +97,14 @@ export class RecordStore {
 
   removeContainer(id: string): void {
     this.#removeEvents(id)
-    rmSync(path.join(this.root, 'containers', id), { recursive: true, force: true })
+    for (const kind of ['json', 'launch', 'stopSignal', 'program']) this.#remove('containers', `${id}.${kind}`)
   }
   removeExec(id: string): void {
     this.#removeEvents(id)
-    rmSync(path.join(this.root, 'execs', id), { recursive: true, force: true })
+    this.#remove('execs', `${id}.launch`)
   }
   removeSandbox(id: string): void {
-    rmSync(path.join(this.root, 'sandboxes', `${id}.json`), { force: true })
+    this.#remove('sandboxes', `${id}.json`)
   }
 
   /** The shim's word, once it is written whole. Its time is the file's. */
@@ -112,7 +119,15 @@ export class RecordStore {
   }
 
   #removeEvents(id: string): void {
-    for (const kind of ['pid', 'exit']) rmSync(path.join(this.root, 'events', `${id}.${kind}`), { force: true })
+    for (const kind of ['pid', 'exit']) this.#remove('events', `${id}.${kind}`)
+  }
+
+  #remove(dir: string, file: string): void {
+    try {
+      unlinkSync(path.join(this.root, dir, file))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    }
   }
 
   #write(file: string, text: string): void {
@@ -122,9 +137,9 @@ export class RecordStore {
   }
 
   /** What was being written when the kubelet died is not there, and was never promised to anybody. */
-  #readAll<T>(dir: string, file: (entry: string) => string): T[] {
+  #readAll<T>(dir: string): T[] {
     return readdirSync(path.join(this.root, dir))
-      .filter((entry) => !entry.endsWith('.tmp') && existsSync(path.join(this.root, file(entry))))
-      .map((entry) => JSON.parse(readFileSync(path.join(this.root, file(entry)), 'utf8')) as T)
+      .filter((entry) => entry.endsWith('.json'))
+      .map((entry) => JSON.parse(readFileSync(path.join(this.root, dir, entry), 'utf8')) as T)
   }
 }

@@ -2,7 +2,7 @@
 # usage: bash shim.sh ROOT [alone]      stdin: a pipe whose other end only the supervisor holds; when it closes, everything ends here.
 #
 # ROOT/requests              commands, one a line: run ID | pipes NAME COUNT | end
-# ROOT/containers/ID/launch  how to start the process: sourced, ends in exec (execs/ID/launch likewise, for commands beside a container)
+# ROOT/containers/ID.launch  how to start the process: sourced, ends in exec (execs/ID.launch likewise, for commands beside a container)
 # ROOT/events/ID.pid, .exit  written when it started and when it ended: process id, exit status as the shell counts it
 # ROOT/events/NAME.pipes     ROOT/pipes/NAME.0 … are there, held open so that nobody who writes into them is ever cut off
 set -m # each container becomes a process group, with the signals' default actions
@@ -18,7 +18,7 @@ run() {
   (
     exec 3<&-
     set -m
-    (. "$1/launch") &
+    (. "$1.launch") &
     id=${1#*/}
     printf '%s\n' "$!" >"events/$id.pid"
     set +m # from here on, wait means: until it has ended, not: until it is stopped
