@@ -4,7 +4,6 @@ import type { Clock } from '../shared/clock/clock.ts'
 import type { Logger } from '../shared/log/log.ts'
 import type { ClusterPki } from '../shared/pki/cluster-pki.ts'
 import type { User } from './auth/types.ts'
-import { resources } from './resources/index.ts'
 import { startApiServer } from './server.ts'
 
 export interface ControlPlaneOptions {
@@ -51,7 +50,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       client: server.client(controllerManager),
       clock,
       log,
-      resources,
+      resources: server.resources,
       scheduler: options.scheduler,
       caCert: pki.ca.cert,
       securePort: server.port,

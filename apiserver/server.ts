@@ -28,6 +28,7 @@ import { Catalog } from './registry/catalog.ts'
 import { startExpiry } from './registry/expiry.ts'
 import { keyPrefix } from './registry/keys.ts'
 import { Registry } from './registry/registry.ts'
+import { ServedResources } from './registry/served-resources.ts'
 import { resources } from './resources/index.ts'
 import { createServiceAddresses } from './resources/service/addresses.ts'
 import { createMemoryStorage } from './storage/memory.ts'
@@ -37,6 +38,8 @@ export interface ApiServer {
   readonly port: number
   /** Straight onto the registry, acting as `user`, whom nobody authorizes. */
   client(user: User): Client
+  /** What is served, custom resources included. */
+  readonly resources: ServedResources
   /** Ends every watch and connection. */
   close(): Promise<void>
 }
@@ -98,6 +101,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     host: config.host,
     port: listener.port,
     client,
+    resources: new ServedResources(catalog),
     async close() {
       bookmarks.cancel()
       events.close()

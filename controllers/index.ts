@@ -1,7 +1,7 @@
 import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { bootstrap } from './bootstrap.ts'
-import type { ApiResource, Controller, ControllerContext, Log } from './controller.ts'
+import type { ApiResources, Controller, ControllerContext, Log } from './controller.ts'
 import { startGarbageCollector } from './garbage-collector/garbage-collector.ts'
 import { createInformers } from './informers.ts'
 import { startNamespaceController } from './namespace/namespace-controller.ts'
@@ -12,14 +12,14 @@ import { startScheduler } from './scheduler/scheduler.ts'
 import { startServiceAccountController } from './service-account.ts'
 import { startTaintEviction } from './taint-eviction.ts'
 
-export type { ApiResource, Log } from './controller.ts'
+export type { ApiResource, ApiResources, Log } from './controller.ts'
 
 export interface ControllersOptions {
   client: Client
   clock: Clock
   log: Log
   /** All kinds that the server serves: the namespace controller and the garbage collector treat them alike. */
-  resources: readonly ApiResource[]
+  resources: ApiResources
   scheduler: boolean
   /** PEM, published to every namespace as kube-root-ca.crt. */
   caCert: string
@@ -33,6 +33,7 @@ export async function startControllers(options: ControllersOptions): Promise<Con
   const { client, clock, log, resources } = options
   await bootstrap(client, { securePort: options.securePort, clusterIP: options.kubernetesServiceIP })
   const informers = createInformers({ client, clock, log })
+  resources.follow({ onAdd: () => undefined, onRemove: (resource) => informers.drop(resource) })
   const context: ControllerContext = { client, informers, clock, log }
   const controllers = [
     startServiceAccountController(context),

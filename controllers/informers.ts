@@ -22,6 +22,8 @@ export interface Informers {
     resource: Resource,
     options: Pick<InformerOptions<T>, 'selection' | 'handlers'>,
   ): Informer<T>
+  /** Stops watching a kind that is served no longer. */
+  drop(resource: Resource): void
   synced(): Promise<void>
   close(): Promise<void>
 }
@@ -51,6 +53,14 @@ export function createInformers(options: { client: Client; clock: Clock; log: Lo
     namespaces: () => share<Namespace>(namespaces),
     metadata: share,
     selected: start,
+    drop: (resource) => {
+      const key = `${resource.group}/${resource.plural}`
+      const informer = shared.get(key)
+      if (!informer) return
+      shared.delete(key)
+      started.splice(started.indexOf(informer), 1)
+      informer.close().catch((error: unknown) => log.debug({ err: error, resource: key }, 'watch ended badly'))
+    },
     synced: async () => {
       await Promise.all(started.map((informer) => informer.synced()))
     },

@@ -1,7 +1,13 @@
 import { isStatus } from '../../shared/api/status-error.ts'
 import type { ObjectMeta } from '../../shared/api/types.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
-import { type ApiResource, type Controller, type ControllerContext, supports } from '../controller.ts'
+import {
+  type ApiResource,
+  type ApiResources,
+  type Controller,
+  type ControllerContext,
+  supports,
+} from '../controller.ts'
 import type { Metadata } from '../informers.ts'
 import { type Dependent, OwnerGraph } from './owner-graph.ts'
 import {
@@ -26,11 +32,12 @@ type Item = Dependent
  * Deletes what has lost all its owners, for the reason the owner was deleted;
  * holds a foreground-deleted owner until its blocking dependents are gone; cuts dependents loose from an orphaned one.
  */
-export function startGarbageCollector(context: ControllerContext, resources: readonly ApiResource[]): Controller {
+export function startGarbageCollector(context: ControllerContext, resources: ApiResources): Controller {
   const { client, informers, clock, log } = context
   const graph = new OwnerGraph()
   const owners = createOwnerFinder({ client, informers, resources })
   const reasons = new Map<string, string>()
+  const watched = new Set<ApiResource>()
   /** The latest sight of what is queued, by UID. */
   const queued = new Map<string, Item>()
 
@@ -148,14 +155,21 @@ export function startGarbageCollector(context: ControllerContext, resources: rea
     work: sync,
     onError: (error, uid) => log.debug({ err: error, uid }, 'garbage collection will be tried again'),
   })
-  const watched = resources.filter(isCollected)
-  for (const resource of watched) {
-    informers.metadata(resource).addHandler({
-      onAdd: ({ metadata }) => observe(resource, metadata),
-      onUpdate: ({ metadata }, old) => observe(resource, metadata, old.metadata),
-      onDelete: ({ metadata }) => forget(metadata),
-    })
-  }
+  resources.follow({
+    onAdd(resource) {
+      if (!isCollected(resource)) return
+      watched.add(resource)
+      informers.metadata(resource).addHandler({
+        onAdd: ({ metadata }) => observe(resource, metadata),
+        onUpdate: ({ metadata }, old) => observe(resource, metadata, old.metadata),
+        onDelete: ({ metadata }) => forget(metadata),
+      })
+    },
+    onRemove(resource) {
+      for (const known of watched)
+        if (known.group === resource.group && known.plural === resource.plural) watched.delete(known)
+    },
+  })
   return { close: () => queue.close() }
 }
 

@@ -1,7 +1,7 @@
 import { isStatus } from '../../shared/api/status-error.ts'
 import type { ObjectMeta } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
-import type { ApiResource } from '../controller.ts'
+import type { ApiResource, ApiResources } from '../controller.ts'
 import type { Informers, Metadata } from '../informers.ts'
 
 export type OwnerReference = NonNullable<ObjectMeta['ownerReferences']>[number]
@@ -17,16 +17,12 @@ export interface ClassifiedOwners {
 }
 
 /** Finds owners: first among what the informers know, and before one is declared gone, at the server. */
-export function createOwnerFinder(options: {
-  client: Client
-  informers: Informers
-  resources: readonly ApiResource[]
-}) {
+export function createOwnerFinder(options: { client: Client; informers: Informers; resources: ApiResources }) {
   const { client, informers, resources } = options
 
   function resourceOf({ apiVersion, kind }: OwnerReference): ApiResource | undefined {
     const group = apiVersion.includes('/') ? apiVersion.split('/')[0] : ''
-    return resources.find((resource) => resource.kind === kind && resource.group === group)
+    return resources.current().find((resource) => resource.kind === kind && resource.group === group)
   }
 
   async function find(

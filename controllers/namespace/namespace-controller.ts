@@ -2,7 +2,13 @@ import { isStatus } from '../../shared/api/status-error.ts'
 import type { Namespace } from '../../shared/api/types.ts'
 import { namespaces as namespacesResource } from '../../shared/client/resources.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
-import { type ApiResource, type Controller, type ControllerContext, supports } from '../controller.ts'
+import {
+  type ApiResource,
+  type ApiResources,
+  type Controller,
+  type ControllerContext,
+  supports,
+} from '../controller.ts'
 import { terminatingConditions } from './conditions.ts'
 import { deleteContent } from './content.ts'
 
@@ -11,7 +17,7 @@ const FINALIZER = 'kubernetes'
 const RECHECK_MS = 2_000
 
 /** Empties a namespace that is being deleted, with the reason it is deleted for, and lets it go. */
-export function startNamespaceController(context: ControllerContext, resources: readonly ApiResource[]): Controller {
+export function startNamespaceController(context: ControllerContext, resources: ApiResources): Controller {
   const { client, informers, clock, log } = context
   const namespaces = informers.namespaces()
 
@@ -28,7 +34,10 @@ export function startNamespaceController(context: ControllerContext, resources: 
 
   async function terminate(namespace: Namespace): Promise<boolean> {
     const name = namespace.metadata.name ?? ''
-    const remaining = await deleteContent(client, resources, { namespace: name, reason: namespace.metadata.reason })
+    const remaining = await deleteContent(client, resources.current(), {
+      namespace: name,
+      reason: namespace.metadata.reason,
+    })
     const current = namespace.status?.conditions ?? []
     const conditions = terminatingConditions(current, remaining, clock.now())
     const reported = conditions.some((condition) => !current.includes(condition as (typeof current)[number]))
@@ -59,14 +68,17 @@ export function startNamespaceController(context: ControllerContext, resources: 
     if (isWaiting(namespace)) queue.add(namespace.metadata.name ?? '')
   }
   namespaces.addHandler({ onAdd: consider, onUpdate: consider })
-  for (const resource of resources.filter(isWorthWatching)) {
-    informers.metadata(resource).addHandler({
-      onDelete: ({ metadata }) => {
-        const namespace = namespaces.get({ name: metadata.namespace ?? '' })
-        if (namespace) consider(namespace)
-      },
-    })
-  }
+  resources.follow({
+    onAdd(resource) {
+      if (!isWorthWatching(resource)) return
+      informers.metadata(resource).addHandler({
+        onDelete: ({ metadata }) => {
+          const namespace = namespaces.get({ name: metadata.namespace ?? '' })
+          if (namespace) consider(namespace)
+        },
+      })
+    },
+  })
   return { close: () => queue.close() }
 }
 

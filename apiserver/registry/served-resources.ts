@@ -1,0 +1,52 @@
+import type { Catalog } from './catalog.ts'
+import type { ResourceDefinition } from './resource-definition.ts'
+
+export interface ServedResourcesListener {
+  onAdd(resource: ResourceDefinition): void
+  onRemove?(resource: ResourceDefinition): void
+}
+
+/** The catalog for those who treat all kinds alike: each resource once, in one version, and told when it comes and goes. */
+export class ServedResources {
+  readonly #catalog: Catalog
+  readonly #listeners: ServedResourcesListener[] = []
+  #served: Map<string, ResourceDefinition>
+
+  constructor(catalog: Catalog) {
+    this.#catalog = catalog
+    this.#served = firstVersions(catalog)
+    catalog.onChange(() => this.#changed())
+  }
+
+  current(): readonly ResourceDefinition[] {
+    return [...this.#served.values()]
+  }
+
+  /** Tells of every resource that is served now, and from now on of each that comes or goes. */
+  follow(listener: ServedResourcesListener): void {
+    this.#listeners.push(listener)
+    for (const resource of this.#served.values()) listener.onAdd(resource)
+  }
+
+  #changed(): void {
+    const before = this.#served
+    this.#served = firstVersions(this.#catalog)
+    for (const [name, old] of before) {
+      if (this.#served.get(name)?.version !== old.version)
+        for (const listener of this.#listeners) listener.onRemove?.(old)
+    }
+    for (const [name, resource] of this.#served) {
+      if (before.get(name)?.version !== resource.version)
+        for (const listener of this.#listeners) listener.onAdd(resource)
+    }
+  }
+}
+
+function firstVersions(catalog: Catalog): Map<string, ResourceDefinition> {
+  const found = new Map<string, ResourceDefinition>()
+  for (const definition of catalog.definitions()) {
+    const name = `${definition.plural}.${definition.group}`
+    if (!found.has(name)) found.set(name, definition)
+  }
+  return found
+}
