@@ -1,4 +1,4 @@
-import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2Session, IncomingHttpHeaders, SecureServerOptions, ServerHttp2Stream } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
 import fastify from 'fastify'
@@ -13,6 +13,8 @@ export interface Listener {
 }
 
 const requestTimeoutMs = 60_000
+/** Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that nobody here uses. */
+const { METHODS } = process.getBuiltinModule('node:http')
 /** Between the end of the watches and that of the connections. */
 const graceMs = 50
 

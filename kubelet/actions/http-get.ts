@@ -1,4 +1,3 @@
-import http from 'node:http'
 import https from 'node:https'
 import type { HTTPGetAction } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
@@ -6,6 +5,8 @@ import type { ActionOptions, ActionResult, ActionTarget } from './action.ts'
 import { type HttpRequest, httpRequest, urlOf } from './http-request.ts'
 import { dialError } from './network-errors.ts'
 
+/** Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that nobody here uses. */
+const http = process.getBuiltinModule('node:http')
 const maxBodyBytes = 10 * 1024
 const maxRedirects = 10
 /** What OpenSSL says of an answer in plain HTTP. */
