@@ -43,7 +43,8 @@ export function startGarbageCollector(context: ControllerContext, resources: Api
 
   function enqueue(item: Item): void {
     const uid = item.metadata.uid ?? ''
-    queued.set(uid, item)
+    // A sight of its own: what is queued anew while it is being looked at must not count as done then.
+    queued.set(uid, { ...item })
     if (isOrphaning(item.metadata) || isDeletingDependents(item.metadata)) queue.addAfter(uid, SETTLE_MS)
     else queue.add(uid)
   }

@@ -361,3 +361,46 @@ t.test('taints follow conditions', async (t) => {
   await client.patch(nodes, { name: 'n2' }, { spec: { unschedulable: true } })
   t.same(await taints((keys) => keys.length === 1), ['node.kubernetes.io/unschedulable:NoSchedule'])
 })
+
+t.test('custom resources are emptied out and collected like any other kind', async (t) => {
+  const crds: Resource = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' }
+  const widgets: Resource = { group: 'example.com', version: 'v1', plural: 'widgets' }
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
+  await client.create<KubeObject>(crds, {
+    metadata: { name: 'widgets.example.com' },
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      names: { plural: 'widgets', kind: 'Widget' },
+      versions: [{ name: 'v1', served: true, storage: true, schema }],
+    },
+  })
+  const namespace = await newNamespace()
+  const widget = (name: string): KubeObject => ({
+    apiVersion: 'example.com/v1',
+    kind: 'Widget',
+    metadata: { namespace, name },
+  })
+  const owner = await eventually(
+    () => client.create<KubeObject>(widgets, widget('owner')).catch(() => undefined),
+    (created) => created !== undefined,
+  )
+  const ownerReferences = [
+    { apiVersion: 'example.com/v1', kind: 'Widget', name: 'owner', uid: owner?.metadata.uid ?? '' },
+  ]
+  await client.create<ConfigMap>(configMaps, { metadata: { namespace, name: 'owned', ownerReferences } })
+  await client.create<KubeObject>(widgets, {
+    ...widget('dependent'),
+    metadata: { namespace, name: 'dependent', ownerReferences },
+  })
+  await client.delete(widgets, { namespace, name: 'owner' })
+  t.equal(await disappears(configMaps, { namespace, name: 'owned' }), undefined, 'what a custom resource owned goes')
+  t.equal(await disappears(widgets, { namespace, name: 'dependent' }), undefined, 'also of its own kind')
+
+  await client.create<KubeObject>(widgets, widget('left'))
+  await client.delete(namespaces, { name: namespace })
+  t.equal(await disappears(namespaces, { name: namespace }), undefined, 'the namespace goes')
+  t.equal(await find(widgets, { namespace, name: 'left' }), undefined, 'with what was in it')
+  await client.delete(crds, { name: 'widgets.example.com' })
+  t.equal(await disappears(crds, { name: 'widgets.example.com' }), undefined)
+})
