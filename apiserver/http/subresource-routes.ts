@@ -3,6 +3,7 @@ import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import type { ResourceTarget } from './request-info.ts'
 import type { Handler } from './resource-routes.ts'
 import { bindPod } from './subresources/binding.ts'
+import { evictPod } from './subresources/eviction.ts'
 import { finalizeNamespace } from './subresources/finalize.ts'
 import { podLog } from './subresources/log.ts'
 import { getScale, patchScale, updateScale } from './subresources/scale.ts'
@@ -18,6 +19,7 @@ const sameObject: Methods = { GET: get, PUT: update, PATCH: patch }
 /** Handlers of their own, by `<group>/<plural>/<subresource>`. */
 const special: Readonly<Record<string, Methods>> = {
   '/pods/binding': { POST: bindPod },
+  '/pods/eviction': { POST: evictPod },
   '/pods/log': { GET: podLog },
   '/pods/ephemeralcontainers': sameObject,
   '/pods/resize': sameObject,

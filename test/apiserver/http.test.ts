@@ -82,6 +82,26 @@ t.test('the reason of a delete: from body, query, and never with a newline', asy
   t.equal(((await send(`${pods}/f`)).body as Body).metadata.deletionTimestamp, undefined, 'the pod lives on')
 })
 
+t.test('an eviction is a delete with a reason of its own', async (t) => {
+  const { send } = await startTestApiServer(t)
+  const evicted = async (name: string, deleteOptions?: object, annotations?: object) => {
+    const pod = podOf(name, { nodeName: 'n' })
+    await send(pods, { method: 'POST', body: { ...pod, metadata: { name, annotations } } })
+    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name }, deleteOptions }
+    const { status } = await send(`${pods}/${name}/eviction`, { method: 'POST', body: eviction })
+    const { metadata, ...rest } = (await send(`${pods}/${name}`)).body as Body
+    const { conditions } = rest.status as { conditions: { reason: string }[] }
+    return [status, metadata.reason, conditions[0]!.reason]
+  }
+  t.same(await evicted('a'), [201, 'Eviction', 'EvictionByEvictionAPI'])
+  t.same(await evicted('b', { reason: 'Update' }), [201, 'Update', 'EvictionByEvictionAPI'])
+  const annotations = { 'kubestage.dev/termination-reason': 'Decommissioned' }
+  t.same(await evicted('c', {}, annotations), [201, 'Decommissioned', 'EvictionByEvictionAPI'])
+  const again = { metadata: { name: 'b' } }
+  t.equal((await send(`${pods}/b/eviction`, { method: 'POST', body: again })).status, 201)
+  t.equal(((await send(`${pods}/b`)).body as Body).metadata.reason, 'Update', 'what was said before stands')
+})
+
 t.test('lists: streamed, compressed, in pages that show one moment', async (t) => {
   const { send, client } = await startTestApiServer(t)
   const admin = client({ name: 'admin', groups: ['system:masters'] })

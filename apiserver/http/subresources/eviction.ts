@@ -1,0 +1,96 @@
+import { badRequest } from '../../../shared/api/status-errors.ts'
+import type { DeleteOptions, KubeObject, Pod, PodCondition } from '../../../shared/api/types.ts'
+import { toTime } from '../../../shared/clock/timestamp.ts'
+import { decodeStored } from '../../registry/stored-object.ts'
+import { terminationReason } from '../../registry/termination-reason.ts'
+import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
+import { invalid, invalidObject } from '../../validation/field-error.ts'
+import { decodeBody } from '../../validation/request-body.ts'
+import type { ApiContext } from '../api-context.ts'
+import { readBody } from '../body.ts'
+import { parseDeleteOptions } from '../delete-options.ts'
+import type { ResourceExchange } from '../exchange.ts'
+import { negotiate } from '../negotiation.ts'
+import { readBodyAs } from '../request-object.ts'
+import { sendJson } from '../respond.ts'
+import { parseWriteOptions } from '../write-options.ts'
+
+const eviction = { group: 'policy', version: 'v1', kind: 'Eviction', schema: 'io.k8s.api.policy.v1.Eviction' }
+/** Why a pod goes, when an eviction does not say. */
+const defaultReason = 'Eviction'
+const unsafe = 'ignoreStoreReadErrorWithClusterBreakingPotential'
+
+interface Eviction extends KubeObject {
+  deleteOptions?: DeleteOptions & { [unsafe]?: boolean }
+}
+
+/** A polite delete: the pod is marked as disrupted first, and told that it is evicted. */
+export async function evictPod(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
+  const { request, info, user } = exchange
+  const { encoding } = negotiate(request.headers.accept, false)
+  const options = parseWriteOptions(exchange, 'CreateOptions')
+  const body = await readEviction(exchange, options)
+  const { namespace, name = '' } = target
+  if (body.metadata.name !== name) throw badRequest('name in URL does not match name in Eviction object')
+  const asked = body.deleteOptions ?? {}
+  if (asked[unsafe]) {
+    const detail = 'can not be set for pod eviction, try after removing the option'
+    throw invalidObject(eviction, name, [invalid(`deleteOptions.${unsafe}`, true, detail)])
+  }
+  const scope = { definition, namespace, name, user }
+  const dryRun = options.dryRun || (asked.dryRun ?? []).length > 0
+  const pod = decodeStored(api.registry.get(scope))
+  const holds = asked.preconditions?.uid === undefined || asked.preconditions.uid === pod.metadata.uid
+  if (!dryRun && holds) await markDisrupted(api, scope, options)
+  const { featureGates } = api.registry
+  const deleteOptions = parseDeleteOptions({ ...asked }, info.query, featureGates)
+  if (pod.metadata.reason === undefined) {
+    deleteOptions.reason ??= terminationReason(featureGates, deleteOptions, pod) ?? defaultReason
+  }
+  await api.registry.delete(scope, deleteOptions, { ...options, dryRun })
+  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
+  sendJson(exchange, { status: 201, json: JSON.stringify(status) }, { encoding })
+}
+
+async function readEviction(
+  { request }: ResourceExchange['exchange'],
+  { fieldValidation }: ReturnType<typeof parseWriteOptions>,
+): Promise<Eviction> {
+  const raw = { bytes: await readBody(request), contentType: request.headers['content-type'] }
+  const { body, text, strictErrors } = await readBodyAs(raw, { ...eviction, fieldValidation })
+  // The older version is the same object.
+  if (body.apiVersion === 'policy/v1beta1') body.apiVersion = 'policy/v1'
+  return decodeBody(eviction, body, { fieldValidation, text, strictErrors }).object as Eviction
+}
+
+async function markDisrupted(api: ApiContext, scope: ObjectScope, options: WriteOptions): Promise<void> {
+  const now = toTime(api.clock.now())
+  await api.registry.update(
+    { ...scope, subresource: 'status' },
+    {
+      uidIsPrecondition: false,
+      createAbsent: 'never',
+      transform(current) {
+        const object = current!()
+        const pod = object as unknown as Pod
+        const conditions = pod.status?.conditions ?? []
+        if (!conditions.some(({ type, status }) => type === 'DisruptionTarget' && status === 'True')) {
+          const others = conditions.filter(({ type }) => type !== 'DisruptionTarget')
+          pod.status = { ...pod.status, conditions: [...others, disrupted(now)] }
+        }
+        return object
+      },
+    },
+    { ...options, managedFieldsAreSet: true },
+  )
+}
+
+const disrupted = (now: string): PodCondition =>
+  ({
+    type: 'DisruptionTarget',
+    status: 'True',
+    lastProbeTime: null,
+    lastTransitionTime: now,
+    reason: 'EvictionByEvictionAPI',
+    message: 'Eviction API: evicting',
+  }) as unknown as PodCondition
