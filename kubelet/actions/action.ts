@@ -32,6 +32,6 @@ export interface ActionResult {
   httpStatus?: number
   /** In upstream's words, for events. */
   message: string
-  /** A success that deserves a word: the text of a ProbeWarning or LifecycleHTTPFallback event. */
+  /** A success that deserves a word: the text of a ProbeWarning. */
   warning?: string
 }

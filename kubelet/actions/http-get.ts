@@ -21,8 +21,6 @@ interface Answer {
   status: number
   body: string
   location?: string
-  /** Something to tell of an answer that was had in the end. */
-  warning?: string
 }
 class PlainHttpError extends Error {}
 class TimeoutError extends Error {}
@@ -60,10 +58,7 @@ async function getWithFallback(request: HttpRequest, signal: AbortSignal, { purp
   } catch (error) {
     if (!(error instanceof PlainHttpError) || purpose !== 'hook') throw error
     const headers = request.headers.filter(([name]) => name !== 'Authorization')
-    const answer = await follow({ ...request, scheme: 'http', headers }, signal)
-    const where = `${request.host}:${request.port}`
-    const warning = `request to HTTPS lifecycle hook ${where} got HTTP response, retry with HTTP succeeded`
-    return { ...answer, warning }
+    return follow({ ...request, scheme: 'http', headers }, signal)
   }
 }
 
@@ -144,9 +139,9 @@ function textOf(error: Error, { host, port }: HttpRequest): string {
   return dialError(error, host, port)
 }
 
-function judge({ status, body, location, warning: said }: Answer, { purpose }: ActionOptions): ActionResult {
+function judge({ status, body, location }: Answer, { purpose }: ActionOptions): ActionResult {
   const result = { httpStatus: status, output: body, message: '' }
-  if (purpose === 'hook') return { ...result, outcome: 'success', ...(said && { warning: said }) }
+  if (purpose === 'hook') return { ...result, outcome: 'success' }
   if (status < 200 || status >= 400) {
     return { ...result, outcome: 'failure', message: `HTTP probe failed with statuscode: ${status}` }
   }

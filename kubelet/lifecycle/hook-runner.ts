@@ -1,6 +1,5 @@
 import type { Container, LifecycleHandler, Pod } from '../../shared/api/types.ts'
 import type { ActionHandler, ActionResult } from '../actions/action.ts'
-import type { EventRecorder } from '../events/event-recorder.ts'
 import { fullName } from '../pods/container-kinds.ts'
 import { expand } from '../pods/expansion.ts'
 import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
@@ -24,13 +23,7 @@ export interface HookRunner {
 
 export const HOOK_USER_AGENT = 'kube-lifecycle/1.36'
 
-export interface HookRunnerOptions {
-  runtime: ContainerRuntime
-  actions: ActionHandler
-  events: EventRecorder
-}
-
-export function createHookRunner({ runtime, actions, events }: HookRunnerOptions): HookRunner {
+export function createHookRunner(runtime: ContainerRuntime, actions: ActionHandler): HookRunner {
   return {
     async run(request) {
       const { record, container, podIP, pod } = request
@@ -49,7 +42,7 @@ export function createHookRunner({ runtime, actions, events }: HookRunnerOptions
       // A command in the container cannot outlive it. A request and a pause are the kubelet's own, and go on.
       const life = handler.exec ? lifeOf(runtime, record.id) : undefined
       try {
-        const result = await actions.run(
+        return await actions.run(
           handler,
           { runtime, containerId: record.id, podIP, ports: container.ports ?? [] },
           {
@@ -60,8 +53,6 @@ export function createHookRunner({ runtime, actions, events }: HookRunnerOptions
             signal: life?.signal,
           },
         )
-        if (result.warning) events.podEvent(pod, undefined, 'Warning', 'LifecycleHTTPFallback', result.warning)
-        return result
       } catch (error) {
         return { outcome: 'error', output: '', message: error instanceof Error ? error.message : String(error) }
       } finally {

@@ -108,7 +108,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     sources: createVolumeSources({ client, environment: sources, podIP: (pod) => pod.status?.podIP ?? '' }),
     podDir: (podUid) => podDir(rootDir, podUid),
   })
-  const hooks = createHookRunner({ runtime, actions, events })
+  const hooks = createHookRunner(runtime, actions)
   const killContainer = createKillContainer({
     runtime,
     clock,

@@ -2,7 +2,7 @@ import type { Container, Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import type { ActionHandler } from '../actions/action.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
-import { allContainers, findContainer, isSidecar } from '../pods/container-kinds.ts'
+import { allContainers, findContainer } from '../pods/container-kinds.ts'
 import type { ProbeVerdicts } from '../pods/pod-actions.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import type { ProbeResults } from '../status/container-statuses.ts'
@@ -35,6 +35,12 @@ export interface ProberOptions {
   onChange(pod: Pod, type: ProbeType, result: ProbeResult): void
 }
 
+/**
+ * How long a container is left alone before its first readiness probe. Upstream needs about so long to notice that it runs;
+ * asked sooner, hardly a server listens yet, and would be asked again only a whole period later.
+ */
+const SETTLE_MS = 500
+
 export function createProber(options: ProberOptions): Prober {
   const { clock, status } = options
   const workers = new Map<string, Map<string, ProbeWorker>>()
@@ -43,6 +49,7 @@ export function createProber(options: ProberOptions): Prober {
     readiness: new Map(),
     startup: new Map(),
   }
+  const firstSeen = new Map<string, number>()
   const runProbe = createRunProbe(options)
 
   function start(pod: Pod, container: Container, type: ProbeType): void {
@@ -70,7 +77,10 @@ export function createProber(options: ProberOptions): Prober {
       },
       run: (id) => runProbe({ pod, container, type, probe, containerId: id }),
       onEnd() {
-        for (const id of seen) known.delete(id)
+        for (const id of seen) {
+          known.delete(id)
+          if (type === 'readiness') firstSeen.delete(`containerd://${id}`)
+        }
         if (ofPod.get(key) === worker) ofPod.delete(key)
       },
     })
@@ -110,11 +120,14 @@ export function createProber(options: ProberOptions): Prober {
       startup: (id) => results.startup.get(id) ?? 'unknown',
     },
     statusTold(pod, { containerStatuses = [], initContainerStatuses = [] }) {
-      const probed = new Set(
-        [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter(isSidecar)].map(({ name }) => name),
-      )
-      for (const { name, started, ready } of [...containerStatuses, ...initContainerStatuses]) {
-        if (probed.has(name) && started && !ready) workers.get(uidOf(pod))?.get(`${name}/readiness`)?.trigger()
+      for (const { name, started, ready, containerID = '' } of [...containerStatuses, ...initContainerStatuses]) {
+        const worker = workers.get(uidOf(pod))?.get(`${name}/readiness`)
+        if (!worker || !started || ready) continue
+        const seenMs = firstSeen.get(containerID)
+        if (seenMs === undefined) {
+          firstSeen.set(containerID, clock.monotonic())
+          clock.setTimer(SETTLE_MS, () => worker.trigger(), { background: true })
+        } else if (clock.monotonic() - seenMs >= SETTLE_MS) worker.trigger()
       }
     },
     close() {
