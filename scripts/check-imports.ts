@@ -26,7 +26,8 @@ process.exitCode = violations.length ? 1 : 0
 
 function parse(file: string): Source {
   const text = readFileSync(file, 'utf8')
-  const statement = /(?:^|\n)\s*(?:import|export)\s+(type\s)?[^'"`;]*?from\s+['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)import\s+['"]([^'"]+)['"]/g
+  const statement =
+    /(?:^|\n)\s*(?:import|export)\s+(type\s)?[^'"`;]*?from\s+['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)import\s+['"]([^'"]+)['"]/g
   const imports = [...text.matchAll(statement)].map((match) => ({
     target: resolveTarget(file, match[2] ?? match[3] ?? match[4] ?? ''),
     typesOnly: match[1] !== undefined,
@@ -56,7 +57,9 @@ function forbids(rule: ImportRule, file: string, { target, typesOnly }: Import):
   if (rule.files && !isIn(file, rule.files)) return false
   if (rule.except && isIn(file, rule.except)) return false
   if (rule.typesAllowed && typesOnly) return false
-  return rule.imports.some((forbidden) => (forbidden.endsWith('/') ? target.startsWith(forbidden) : target === forbidden))
+  return rule.imports.some((forbidden) =>
+    forbidden.endsWith('/') ? target.startsWith(forbidden) : target === forbidden,
+  )
 }
 
 function forbiddenWords({ file, lines }: Source): string[] {
