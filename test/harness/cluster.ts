@@ -57,13 +57,11 @@ export interface CommandRun {
 
 /** Runs `kubestage …`; a test that ends takes it along. */
 export function startCommand(t: Test, args: string[], { node = process.execPath, cwd = repository } = {}): CommandRun {
-  const child = spawn(node, [cli, ...args], {
-    cwd,
-    env: { ...process.env, NO_COLOR: '1' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  // The pipe is the one of the launcher (bin/kubestage.mjs): a test that is killed takes its clusters along.
+  const env = { ...process.env, NO_COLOR: '1', KUBESTAGE_LAUNCHER_FD: '3' }
+  const child = spawn(node, [cli, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] })
   let text = ''
-  for (const stream of [child.stdout, child.stderr]) {
+  for (const stream of [child.stdout!, child.stderr!]) {
     stream.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk
     })
