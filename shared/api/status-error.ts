@@ -5,7 +5,10 @@ export class StatusError extends Error {
   readonly status: Status
   /** Headers the answer must carry, e.g. Retry-After. */
   readonly headers: Record<string, string>
-  constructor(status: Omit<Status, 'kind' | 'apiVersion' | 'metadata' | 'status'> & { code: number; message: string }, headers: Record<string, string> = {}) {
+  constructor(
+    status: Omit<Status, 'kind' | 'apiVersion' | 'metadata' | 'status'> & { code: number; message: string },
+    headers: Record<string, string> = {},
+  ) {
     super(status.message)
     this.name = 'StatusError'
     this.status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', ...status }
@@ -20,4 +23,5 @@ export class StatusError extends Error {
 }
 
 export type { Status, StatusCause }
-export const isStatus = (error: unknown, reason: string): error is StatusError => error instanceof StatusError && error.reason === reason
+export const isStatus = (error: unknown, reason: string): error is StatusError =>
+  error instanceof StatusError && error.reason === reason
