@@ -1,7 +1,8 @@
 // The one door: every check, every failure, one verdict.
 import { spawnSync } from 'node:child_process'
+import { globSync } from 'node:fs'
 
-const unitTests = ['test/apiserver', 'test/controllers', 'test/kubelet', 'test/openapi', 'test/shared']
+const unitTests = globSync('test/{apiserver,controllers,kubelet,openapi,shared}/**/*.test.ts')
 const checks: Record<string, string[]> = {
   types: ['tsc', '--noEmit'],
   lint: ['biome', 'check', '.'],
