@@ -17,6 +17,8 @@ export interface ApiServerConfig {
   log: Logger
   /** How long a client may take to send its request. Default: one minute. */
   requestTimeoutMs?: number
+  /** How long the records of terminations are kept. Default: one hour. */
+  terminationTtlMs?: number
 }
 
 export interface TlsConfig {

@@ -12,6 +12,8 @@ export interface ControlPlaneOptions {
   port: number
   serviceCidr: string
   featureGates: Record<string, boolean>
+  /** Milliseconds that the records of terminations are kept. */
+  terminationTtl?: number
   scheduler: boolean
   pki: ClusterPki
   clock: Clock
@@ -42,6 +44,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     kubeletClient: { ...pki.apiServerKubeletClient, ca: pki.ca.cert },
     serviceCidr: options.serviceCidr,
     featureGates: options.featureGates,
+    terminationTtlMs: options.terminationTtl,
     clock,
     log,
   })

@@ -46,6 +46,8 @@ export interface ApiServer {
 
 const bookmarkIntervalMs = 60_000
 const eventTtlMs = 3_600_000
+const defaultTerminationTtlMs = 3_600_000
+const maxTerminations = 2_000
 const self: User = { name: 'system:apiserver', groups: ['system:masters'] }
 
 /** Puts the server together; resolves when it listens. Which rules there are, and in which order, stands here. */
@@ -90,6 +92,13 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     ]),
   })
   const events = startExpiry({ storage, clock, prefix: keyPrefix({ group: '', plural: 'events' }), ttlMs: eventTtlMs })
+  const terminations = startExpiry({
+    storage,
+    clock,
+    prefix: keyPrefix({ group: 'kubestage.dev', plural: 'terminations' }),
+    ttlMs: config.terminationTtlMs ?? defaultTerminationTtlMs,
+    max: maxTerminations,
+  })
   const listener = await listen(config, dispatch)
   port = listener.port
   let bookmarks = clock.setTimer(bookmarkIntervalMs, sendBookmarks, { background: true })
@@ -105,6 +114,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     async close() {
       bookmarks.cancel()
       events.close()
+      terminations.close()
       await customResources.close()
       registry.close()
       await listener.close()

@@ -1,5 +1,7 @@
+import { terminationRecord } from './termination-record.ts'
+
 /**
- * What this project's API has beyond Kubernetes': the Pod Termination Reason proposal.
+ * What this project's API has beyond Kubernetes': the Pod Termination Reason proposal, and the record of a termination.
  * Written as schema fragments with Go facts beside them, merged into the generated data.
  */
 export interface Addition {
@@ -8,6 +10,8 @@ export interface Addition {
   /** For a new type: the type whose fields it has besides its own. */
   extends?: string
   description?: string
+  /** For a kind of its own: what it is called in the API. */
+  kind?: { group: string; version: string; kind: string }
   fields: Record<string, AddedField>
 }
 export interface AddedField {
@@ -77,6 +81,7 @@ export const additions: Addition[] = [
       },
     },
   },
+  ...terminationRecord,
 ]
 
 /** Fields whose type is replaced by an added one: [type, field, new type]. */

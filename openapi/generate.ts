@@ -8,7 +8,7 @@
  * `node openapi/generate.ts` writes; `openapi/check.ts` compares.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { type AddedField, additions, replacements } from './additions.ts'
+import { additions, replacements } from './additions.ts'
 import { type ProtobufFacts, protobufTable } from './protobuf-table.ts'
 import { readDescriptions } from './read-descriptions.ts'
 
@@ -49,9 +49,17 @@ function flatten(name: string, goTypes: Record<string, GoField[]>, prefix = ''):
   )
 }
 
-const schemaOf = ({ shape, description }: AddedField): Schema => {
-  const type = shape.split('@')[1]
-  return type ? { allOf: [{ $ref: schemaRef(type) }], description } : { type: shape, description }
+/** Of a field that is added: what `shape` means in OpenAPI. */
+function schemaOf(shape: string): Schema {
+  if (shape.startsWith('*')) return schemaOf(shape.slice(1))
+  if (shape.startsWith('[]')) {
+    const items = schemaOf(shape.slice(2))
+    return { type: 'array', items: { default: items.allOf ? {} : '', ...items }, 'x-kubernetes-list-type': 'atomic' }
+  }
+  if (shape.startsWith('@')) return { allOf: [{ $ref: schemaRef(shape.slice(1)) }] }
+  if (shape === 'Time' || shape === 'MicroTime') return schemaOf(`@io.k8s.apimachinery.pkg.apis.meta.v1.${shape}`)
+  if (shape === 'int32' || shape === 'int64') return { type: 'integer', format: shape }
+  return { type: shape }
 }
 
 export interface Generated {
@@ -80,9 +88,9 @@ export function generate(): Generated {
       goTypes[addition.type] = [...(base ? (goTypes[base] ?? []) : [])]
       descriptions[addition.type] = { ...(base ? descriptions[base] : {}), '': addition.description ?? '' }
     }
+    if (addition.kind) schemas[addition.type]!['x-kubernetes-group-version-kind'] = [addition.kind]
     for (const [name, field] of Object.entries(addition.fields)) {
-      schemas[addition.type]!.properties![name] = schemaOf({ ...field, description: '' })
-      delete schemas[addition.type]!.properties![name]!.description
+      schemas[addition.type]!.properties![name] = schemaOf(field.shape)
       goTypes[addition.type]!.push([name, field.go, field.shape, field.goType, 'o'])
       descriptions[addition.type] ??= {}
       descriptions[addition.type]![name] = field.description

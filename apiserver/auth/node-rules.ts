@@ -53,6 +53,7 @@ export const nodeRules: Readonly<Record<string, readonly NodeRule[]>> = {
   'pods/status': [{ verbs: ['update', 'patch'], relation: ownPod }],
   services: [{ verbs: read, relation: anyObject }],
   events: [{ verbs: ['create', 'update', 'patch'], relation: anyObject }],
+  'kubestage.dev/terminations': [{ verbs: ['create'], relation: anyObject }],
   configmaps: [{ verbs: read, relation: namedByOwnPod }],
   secrets: [{ verbs: read, relation: namedByOwnPod }],
   persistentvolumeclaims: [{ verbs: ['get'], relation: namedByOwnPod }],

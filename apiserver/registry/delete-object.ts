@@ -35,13 +35,16 @@ export async function deleteObject(
     await registry.admit(attributes)
     await registry.validateAdmission(attributes)
     checkPreconditions(scope, deleteOptions, old)
-    const decision = decideDelete(definition, old, {
-      options: deleteOptions,
-      reason: terminationReason(registry.featureGates, deleteOptions, old),
-      nowMs: registry.clock.now(),
-    })
+    const nowMs = registry.clock.now()
+    const reason = terminationReason(registry.featureGates, deleteOptions, old)
+    const decision = decideDelete(definition, old, { options: deleteOptions, reason, nowMs })
     const result = await apply(registry, scope, { decision, current, key }, dryRun)
-    if (result) return result
+    if (result) {
+      if (!dryRun && decision.outcome !== 'pending') {
+        registry.deletionRequests.note(scope, old, { ...deleteOptions, reason }, nowMs)
+      }
+      return result
+    }
     if (attempt >= maxAttempts) throw modified(definition, name)
   }
 }

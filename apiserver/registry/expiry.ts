@@ -8,12 +8,16 @@ export interface ExpiryOptions {
   prefix: string
   /** After the last write. */
   ttlMs: number
+  /** More than so many at a time, and those written first go. Default: no bound. */
+  max?: number
 }
 
 const intervalMs = 60_000
 
 /** Deletes what nobody has written for a while, as a real server does with events; else they would fill the memory. */
-export function startExpiry({ storage, clock, prefix, ttlMs }: ExpiryOptions): { close(): void } {
+export function startExpiry({ storage, clock, prefix, ttlMs, max = Number.POSITIVE_INFINITY }: ExpiryOptions): {
+  close(): void
+} {
   // In the order of their last writes, so that only the first need to be looked at.
   const writtenAt = new Map<string, number>()
   const watch = storage.watch({
@@ -23,14 +27,21 @@ export function startExpiry({ storage, clock, prefix, ttlMs }: ExpiryOptions): {
         writtenAt.delete(key)
         if (type === 'put') writtenAt.set(key, clock.monotonic())
       }
+      for (const key of writtenAt.keys()) {
+        if (writtenAt.size <= max) break
+        remove(key)
+      }
     },
   })
+  const remove = (key: string): void => {
+    writtenAt.delete(key)
+    void storage.delete({ key })
+  }
   const expire = (): void => {
     const oldest = clock.monotonic() - ttlMs
     for (const [key, at] of writtenAt) {
       if (at > oldest) break
-      writtenAt.delete(key)
-      void storage.delete({ key })
+      remove(key)
     }
     timer = clock.setTimer(intervalMs, expire, { background: true })
   }

@@ -8,6 +8,7 @@ import { WatchCache } from '../watchcache/watch-cache.ts'
 import type { Catalog } from './catalog.ts'
 import { createObject } from './create-object.ts'
 import { type DeleteResult, deleteObject } from './delete-object.ts'
+import { DeletionRequests } from './deletion-requests.ts'
 import { keyPrefix, objectKey } from './keys.ts'
 import type { FeatureGates, ResourceDefinition, ServiceAddresses, StrategyContext } from './resource-definition.ts'
 import { decodeStored, type StoredObject } from './stored-object.ts'
@@ -34,6 +35,7 @@ export class Registry {
   readonly admission: AdmissionPlugin[] = []
   /** Set by the composition root when Services get addresses. */
   serviceAddresses: ServiceAddresses | undefined
+  readonly deletionRequests = new DeletionRequests()
   readonly #caches = new Map<string, WatchCache>()
   readonly #decoded = new WeakMap<CachedObject, KubeObject>()
 
@@ -120,8 +122,8 @@ export class Registry {
   }
 
   strategyContext({ namespace, subresource }: RequestScope): StrategyContext {
-    const { featureGates, serviceAddresses } = this
-    return { nowMs: this.clock.now(), featureGates, namespace, subresource, serviceAddresses }
+    const { featureGates, serviceAddresses, deletionRequests } = this
+    return { nowMs: this.clock.now(), featureGates, namespace, subresource, serviceAddresses, deletionRequests }
   }
 
   async admit(attributes: AdmissionAttributes): Promise<void> {

@@ -1,3 +1,4 @@
+import type { TerminationRequest } from '../../shared/api/termination.ts'
 import type { DeleteOptions, KubeObject, ObjectMeta } from '../../shared/api/types.ts'
 import type { ScaleAccess } from '../apiextensions/scale.ts'
 import type { JSONSchemaProps } from '../apiextensions/schema/json-schema.ts'
@@ -115,6 +116,8 @@ export interface StrategyContext {
   subresource?: string
   /** Cluster IPs and node ports, where the server hands them out. */
   serviceAddresses?: ServiceAddresses
+  /** Who asked for the deletion of the object with this UID, in order. */
+  deletionRequests?: { of(uid: string): TerminationRequest[] | undefined }
 }
 /** What Services take from: each address and port belongs to one of them. */
 export interface ServiceAddresses {

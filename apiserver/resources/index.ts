@@ -16,6 +16,7 @@ import { rolebinding } from './rolebinding.ts'
 import { secret } from './secret.ts'
 import { service } from './service.ts'
 import { serviceaccount } from './serviceaccount.ts'
+import { termination } from './termination.ts'
 
 export const resources: ResourceDefinition[] = [
   configmap,
@@ -34,4 +35,5 @@ export const resources: ResourceDefinition[] = [
   role,
   rolebinding,
   customresourcedefinition,
+  termination,
 ]

@@ -12,4 +12,5 @@ export const pods = core('pods')
 export const secrets = core('secrets')
 export const serviceAccounts = core('serviceaccounts')
 export const services = core('services')
+export const terminations: Resource = { group: 'kubestage.dev', version: 'v1', plural: 'terminations' }
 export const leases: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' }

@@ -1,0 +1,87 @@
+import type { Termination } from '../../shared/api/termination.ts'
+import { resource } from '../registry/resource-definition.ts'
+import { age, ageColumn, column, nameColumn, orNone, wide } from './cells.ts'
+
+/** Wide enough for most reasons, and few enough for a table of 100 columns. */
+const reasonWidth = 20
+const askerWidth = 17
+
+export const termination = resource<Termination>({
+  group: 'kubestage.dev',
+  version: 'v1',
+  kind: 'Termination',
+  plural: 'terminations',
+  singular: 'termination',
+  namespaced: true,
+  shortNames: ['term'],
+  schema: 'dev.kubestage.v1.Termination',
+  columns: [
+    nameColumn,
+    column('Reason', 'Why, as the preStop hooks were told.'),
+    column('Asked By', 'Who asked for the deletion.'),
+    column('Verdict', 'What happened, in short.'),
+    ageColumn,
+    column('Cause', 'What made the kubelet stop the containers.', wide),
+    column('Phase', 'Phase the pod ended in.', wide),
+    column('Node', 'Node that the pod ran on.', wide),
+    column('Details', 'What happened, and who asked for what reason, in full.', wide),
+  ],
+  cells,
+  selectableFields: {
+    podName: ({ podName }) => podName ?? '',
+    podUID: ({ podUID }) => podUID ?? '',
+    nodeName: ({ nodeName }) => nodeName ?? '',
+  },
+  strategy: {
+    prepareForCreate(object, { deletionRequests }) {
+      object.requests = deletionRequests?.of(object.podUID ?? '')
+    },
+    prepareForUpdate(object, old) {
+      object.requests = old.requests
+    },
+  },
+  example: {
+    apiVersion: 'kubestage.dev/v1',
+    kind: 'Termination',
+    metadata: { name: 'web.mi8jzgk0' },
+    podName: 'web',
+    podUID: '0a67c2f5-8a53-4ab3-a1c5-ea7ad3a0b8d1',
+    nodeName: 'node-1',
+    verdict: 'stopped in 0.4 s of 30 s',
+    reason: 'Update',
+    cause: 'PodDeleted',
+    gracePeriodSeconds: 30,
+    used: '412ms',
+    phase: 'Succeeded',
+    containers: [
+      {
+        name: 'main',
+        verdict: 'stopped in 0.4 s of 30 s',
+        gracePeriodSeconds: 30,
+        used: '412ms',
+        exitCode: 0,
+        steps: [],
+      },
+    ],
+  },
+})
+
+function cells(object: Termination, nowMs: number): unknown[] {
+  const { metadata, reason, requests, verdict = '', cause, phase, nodeName } = object
+  const asker = requests?.at(-1)?.user
+  return [
+    metadata.name,
+    orNone(reason && shortened(reason, reasonWidth)),
+    // `system:kube-controller-manager`: what they have in common tells nothing.
+    orNone(asker && shortened(asker.replace(/^system:(kube-)?/, ''), askerWidth)),
+    // What follows the first comma or semicolon explains it.
+    verdict.replace(/[,;].*/s, ''),
+    age(metadata.creationTimestamp, nowMs),
+    cause ?? '',
+    phase ?? '',
+    nodeName ?? '',
+    [verdict, asker && `asked by ${asker}`, reason && `reason: ${reason}`].filter(Boolean).join('; '),
+  ]
+}
+
+const shortened = (text: string, width: number): string => (text.length > width ? `${text.slice(0, width - 1)}…` : text)

@@ -1,0 +1,113 @@
+/** `terminations.kubestage.dev/v1`: what is known of the end of a pod, or of one of its containers, after it is gone. */
+import type { AddedField, Addition } from './additions.ts'
+
+const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1'
+const own = 'dev.kubestage.v1'
+
+const text = (go: string, description: string): AddedField => ({ go, shape: 'string', goType: 'string', description })
+const whole = (go: string, description: string): AddedField => ({ go, shape: '*int64', goType: 'int64', description })
+const micro = (go: string, description: string): AddedField => ({
+  go,
+  shape: '*MicroTime',
+  goType: 'v1.MicroTime',
+  description,
+})
+const list = (go: string, of: string, description: string): AddedField => ({
+  go,
+  shape: `[]@${own}.${of}`,
+  goType: `[]v1.${of}`,
+  description,
+})
+
+/** In the order in which dumps and `kubectl explain` show them. */
+export const terminationRecord: Addition[] = [
+  {
+    type: `${own}.Termination`,
+    description:
+      'Termination is the record of how containers of a pod were stopped: who asked and why, each step with its times, and a verdict in words. It outlives the pod.',
+    kind: { group: 'kubestage.dev', version: 'v1', kind: 'Termination' },
+    fields: {
+      kind: text('Kind', 'Kind is a string value representing the REST resource this object represents.'),
+      apiVersion: text('APIVersion', 'APIVersion defines the versioned schema of this representation of an object.'),
+      metadata: {
+        go: 'ObjectMeta',
+        shape: `@${meta}.ObjectMeta`,
+        goType: 'v1.ObjectMeta',
+        description: "Standard object's metadata.",
+      },
+      podName: text('PodName', 'Name of the pod, in the namespace of this record.'),
+      podUID: text('PodUID', 'UID of the pod: another pod may have its name by now.'),
+      nodeName: text('NodeName', 'Node that the pod ran on.'),
+      verdict: text('Verdict', 'What happened, in words: of the container that took longest.'),
+      reason: text('Reason', 'Termination reason, as the preStop hooks were told it. Absent when nobody gave one.'),
+      cause: text(
+        'Cause',
+        'What made the kubelet stop the containers: PodDeleted, LivenessProbe, StartupProbe, FailedPostStartHook, Eviction, or PodStopped for anything else.',
+      ),
+      requests: list(
+        'Requests',
+        'TerminationRequest',
+        'Who asked for the deletion, in order. Set by the server; absent when nobody did.',
+      ),
+      deletionTimestamp: {
+        go: 'DeletionTimestamp',
+        shape: '*Time',
+        goType: 'v1.Time',
+        description: "The pod's own: when its grace period would have ended.",
+      },
+      gracePeriodSeconds: whole('GracePeriodSeconds', 'Grace period that was given.'),
+      used: text('Used', 'How much of it was used, from the first step to the end of the last container, e.g. 412ms.'),
+      startTime: micro('StartTime', 'When the kubelet began.'),
+      endTime: micro('EndTime', 'When the last container had ended.'),
+      phase: text('Phase', 'Phase the pod ended in. Absent when it went on: only a container was stopped.'),
+      containers: list(
+        'Containers',
+        'TerminatedContainer',
+        'The containers that were stopped, in the order of their ends.',
+      ),
+    },
+  },
+  {
+    type: `${own}.TerminationRequest`,
+    description: 'TerminationRequest is a request that began the deletion of a pod, or changed it.',
+    fields: {
+      user: text('User', 'Who asked.'),
+      time: { go: 'Time', shape: '*Time', goType: 'v1.Time', description: 'When.' },
+      gracePeriodSeconds: whole('GracePeriodSeconds', 'Grace period asked for. Absent when the request left it open.'),
+      reason: text('Reason', 'Reason given.'),
+    },
+  },
+  {
+    type: `${own}.TerminatedContainer`,
+    description: 'TerminatedContainer tells how one container was stopped.',
+    fields: {
+      name: text('Name', 'Name of the container.'),
+      verdict: text('Verdict', 'What happened to it, in words.'),
+      gracePeriodSeconds: whole('GracePeriodSeconds', 'Grace period it had.'),
+      used: text('Used', 'How much of it was used.'),
+      exitCode: whole('ExitCode', 'Exit code of its process; 128 and the number of a signal where one ended it.'),
+      signal: text('Signal', 'Signal that ended it.'),
+      steps: list('Steps', 'TerminationStep', 'What was done, in order.'),
+    },
+  },
+  {
+    type: `${own}.TerminationStep`,
+    description: 'TerminationStep is one thing that was done to stop a container.',
+    fields: {
+      name: text(
+        'Name',
+        'PreStop, WaitForContainers (a sidecar waits for its turn), a signal such as SIGTERM, or SIGKILL.',
+      ),
+      startTime: micro('StartTime', 'When it began.'),
+      endTime: micro('EndTime', 'When it was over. Absent when the container ended first.'),
+      outcome: text(
+        'Outcome',
+        'Of a preStop hook: Succeeded, Failed, or TimedOut when the grace period ended first. Of a signal: Caught, Ignored or Default, how the process was set to take it, where that is known.',
+      ),
+      exitCode: whole('ExitCode', "Of an exec hook's command."),
+      httpStatus: whole('HTTPStatus', 'Of the answer to an httpGet hook.'),
+      message: text('Message', 'Why a hook failed.'),
+      output: text('Output', 'What a hook printed, or was answered: the first and the last 4 KiB.'),
+    },
+  },
+]

@@ -1,0 +1,49 @@
+import type { ObjectMeta } from './types.ts'
+
+/** kubestage.dev/v1 Termination: how containers of a pod were stopped. One of a pod's deletion, or of a kill that the pod survives. */
+export interface Termination {
+  apiVersion?: string
+  kind?: string
+  metadata: ObjectMeta
+  podName?: string
+  podUID?: string
+  nodeName?: string
+  verdict?: string
+  reason?: string
+  cause?: string
+  requests?: TerminationRequest[]
+  deletionTimestamp?: string
+  gracePeriodSeconds?: number
+  used?: string
+  startTime?: string
+  endTime?: string
+  phase?: string
+  containers?: TerminatedContainer[]
+}
+/** A request that began a deletion, or changed it. Only the server knows who asks. */
+export interface TerminationRequest {
+  user: string
+  time: string
+  gracePeriodSeconds?: number
+  reason?: string
+}
+export interface TerminatedContainer {
+  name: string
+  verdict: string
+  gracePeriodSeconds: number
+  used: string
+  exitCode?: number
+  signal?: string
+  steps: TerminationStep[]
+}
+export interface TerminationStep {
+  /** `PreStop`, `WaitForContainers`, or a signal. */
+  name: string
+  startTime: string
+  endTime?: string
+  outcome?: string
+  exitCode?: number
+  httpStatus?: number
+  message?: string
+  output?: string
+}
