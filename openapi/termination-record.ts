@@ -99,7 +99,10 @@ export const terminationRecord: Addition[] = [
         'PreStop, WaitForContainers (a sidecar waits for its turn), a signal such as SIGTERM, or SIGKILL.',
       ),
       startTime: micro('StartTime', 'When it began.'),
-      endTime: micro('EndTime', 'When it was over. Absent when the container ended first.'),
+      endTime: micro(
+        'EndTime',
+        'When it was over: for a signal, when the container had ended or the next one was sent.',
+      ),
       outcome: text(
         'Outcome',
         'Of a preStop hook: Succeeded, Failed, or TimedOut when the grace period ended first. Of a signal: Caught, Ignored or Default, how the process was set to take it, where that is known.',

@@ -18,7 +18,7 @@ export const termination = resource<Termination>({
   columns: [
     nameColumn,
     column('Reason', 'Why, as the preStop hooks were told.'),
-    column('Asked By', 'Who asked for the deletion.'),
+    column('Asked By', 'Who asked for the deletion; where nobody did, what made the kubelet stop a container.'),
     column('Verdict', 'What happened, in short.'),
     ageColumn,
     column('Cause', 'What made the kubelet stop the containers.', wide),
@@ -69,11 +69,13 @@ export const termination = resource<Termination>({
 function cells(object: Termination, nowMs: number): unknown[] {
   const { metadata, reason, requests, verdict = '', cause, phase, nodeName } = object
   const asker = requests?.at(-1)?.user
+  // The kubelet, unasked: then the cause says it.
+  const blamed = asker ?? cause
   return [
     metadata.name,
     orNone(reason && shortened(reason, reasonWidth)),
     // `system:kube-controller-manager`: what they have in common tells nothing.
-    orNone(asker && shortened(asker.replace(/^system:(kube-)?/, ''), askerWidth)),
+    orNone(blamed && shortened(blamed.replace(/^system:(kube-)?/, ''), askerWidth)),
     // What follows the first comma or semicolon explains it.
     verdict.replace(/[,;].*/s, ''),
     age(metadata.creationTimestamp, nowMs),

@@ -4,6 +4,8 @@ import type { EventRecorder } from '../events/event-recorder.ts'
 import { stopSignalOf } from '../pods/container-config.ts'
 import { containerGraceSeconds, type KillCause, MINIMUM_GRACE_SECONDS } from '../pods/grace-period.ts'
 import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
+import type { ContainerStop } from '../terminations/container-stop.ts'
+import type { TerminationRecorder } from '../terminations/termination-recorder.ts'
 import type { HookRunner } from './hook-runner.ts'
 import { type TerminationOrder, withinLimit } from './termination-order.ts'
 import { deliverReason } from './termination-reason.ts'
@@ -30,6 +32,7 @@ export interface KillContainerOptions {
   clock: Clock
   events: EventRecorder
   hooks: HookRunner
+  terminations: TerminationRecorder
   environment(pod: Pod, container: Container, podIP: string): Promise<Record<string, string>>
   warn(message: string, pod: Pod): void
 }
@@ -48,7 +51,7 @@ export function createKillContainer(options: KillContainerOptions): KillContaine
     return graceSeconds - Math.floor((clock.monotonic() - startedMs) / 1000)
   }
 
-  async function preStop(request: KillRequest): Promise<void> {
+  async function preStop(request: KillRequest, stop: ContainerStop): Promise<void> {
     const { pod, container, record, podIP } = request
     const handler = container.lifecycle?.preStop
     if (!handler) return
@@ -59,6 +62,7 @@ export function createKillContainer(options: KillContainerOptions): KillContaine
     }
     const environment = () => options.environment(pod, container, podIP)
     const result = await options.hooks.run({ pod, container, record, podIP, handler, env, headers, environment })
+    stop.hookEnds(result)
     // Also long after the kubelet stopped waiting for it.
     if (result.outcome !== 'success') {
       options.warn(`preStop hook of container ${container.name} failed: ${result.message}`, pod)
@@ -71,12 +75,31 @@ export function createKillContainer(options: KillContainerOptions): KillContaine
     const { name } = container
     events.podEvent(pod, name, 'Normal', 'Killing', killingMessage(request))
     let grace = request.graceSeconds ?? containerGraceSeconds(pod, container, request.cause)
+    const stop = options.terminations.stopping({
+      ...request,
+      graceSeconds: grace,
+      podEnds: request.graceSeconds !== undefined,
+    })
     if (container.lifecycle?.preStop) {
-      grace = await charged(grace, (limitMs) => withinLimit(preStop(request), limitMs, clock))
+      grace = await charged(grace, async (limitMs) => {
+        stop.hookBegins()
+        if (!(await withinLimit(preStop(request, stop), limitMs, clock))) stop.hookOverruns()
+      })
     }
-    if (order) grace = await charged(grace, (limitMs) => order.turn(name, limitMs))
+    if (order) {
+      grace = await charged(grace, async (limitMs) => {
+        stop.waitBegins()
+        await order.turn(name, limitMs)
+        stop.waitEnds()
+      })
+    }
     const gracePeriodMs = Math.max(MINIMUM_GRACE_SECONDS, grace) * 1000
-    await runtime.stopContainer(record.id, { signal: stopSignalOf(container, record), gracePeriodMs })
+    const signal = stopSignalOf(container, record)
+    try {
+      await runtime.stopContainer(record.id, { signal, gracePeriodMs, onSignal: (...sent) => stop.signalled(...sent) })
+    } finally {
+      stop.ended()
+    }
     order?.ended(name)
   }
 }

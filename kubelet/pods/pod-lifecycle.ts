@@ -6,11 +6,13 @@ import type { ActionHandler } from '../actions/action.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import { createHookRunner } from '../lifecycle/hook-runner.ts'
 import { createKillContainer } from '../lifecycle/kill-container.ts'
+import { withinLimit } from '../lifecycle/termination-order.ts'
 import type { MachineFacts } from '../node/machine.ts'
 import { createProber } from '../prober/prober.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import { createPodStatuses } from '../status/pod-statuses.ts'
 import { createStatusManager, type StatusManager } from '../status/status-manager.ts'
+import { createTerminationRecorder } from '../terminations/termination-recorder.ts'
 import { createVolumeManager } from '../volumes/volume-manager.ts'
 import { createVolumeSources } from '../volumes/volume-sources.ts'
 import { podDir } from './container-config.ts'
@@ -37,6 +39,7 @@ export interface PodLifecycleOptions {
   runtime: ContainerRuntime
   actions: ActionHandler
   machine: MachineFacts
+  nodeName: string
   nodeIP: string
   rootDir: string
   terminationReasons: boolean
@@ -56,6 +59,9 @@ export interface PodLifecycle {
   ranBefore(podUid: string): boolean
   close(): Promise<void>
 }
+
+/** For the last records, when the kubelet stops. */
+const FLUSH_MS = 2_000
 
 export async function createPodLifecycle(options: PodLifecycleOptions): Promise<PodLifecycle> {
   const { client, clock, events, runtime, actions, machine, nodeIP, rootDir, warn } = options
@@ -109,11 +115,19 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     podDir: (podUid) => podDir(rootDir, podUid),
   })
   const hooks = createHookRunner(runtime, actions)
+  const terminations = createTerminationRecorder({
+    client,
+    clock,
+    nodeName: options.nodeName,
+    containers: async (uid) => (await cache.pod(uid)).containers,
+    onError: (error, pod) => warn(error, 'the record of a termination was lost', pod),
+  })
   const killContainer = createKillContainer({
     runtime,
     clock,
     events,
     hooks,
+    terminations,
     environment,
     warn: (message, pod) => warn(undefined, message, pod),
   })
@@ -163,6 +177,8 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     }),
     syncTerminatedPod: createSyncTerminatedPod({ cache, statuses, removeProbes, unmountVolumes: async () => {} }),
     onFinished(pod, removed) {
+      const uid = pod.metadata.uid ?? ''
+      terminations.podEnded(uid, manager.get(uid)?.phase)
       if (removed) void forget(pod).catch((error) => warn(error, 'a pod could not be cleaned up', pod))
       else manager.terminate(pod)
     },
@@ -192,6 +208,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
       stopListening()
       prober.close()
       workers.close()
+      await withinLimit(terminations.flush(), FLUSH_MS, clock)
       await sources.close()
     },
   }

@@ -20,11 +20,15 @@ export interface ContainerRuntime {
   startContainer(container: ContainerConfig): Promise<ContainerRecord>
   /**
    * Idempotent: already exited → resolves. Sends `signal` once to the main process, waits up to `gracePeriodMs`, then SIGKILL to all of it; resolves when reaped.
-   * `onSignal` is told each signal as it is sent, for the termination record.
+   * `onSignal` is told each signal as it is sent, and how the process is set to take it where that can be known, for the termination record.
    */
   stopContainer(
     containerId: string,
-    options: { signal: string; gracePeriodMs: number; onSignal?: (signal: string) => void },
+    options: {
+      signal: string
+      gracePeriodMs: number
+      onSignal?: (signal: string, reception?: SignalReception) => void
+    },
   ): Promise<void>
   /** Removes an exited container's record (and, with `logs`, its log file). Idempotent. */
   removeContainer(containerId: string, options?: { logs?: boolean }): Promise<void>
@@ -35,6 +39,13 @@ export interface ContainerRuntime {
   /** Calls back for every start and exit, at once. Returns a function that ends it. */
   onEvent(listener: (event: RuntimeEvent) => void): () => void
   close(): Promise<void>
+}
+
+/** How a process takes a signal. */
+export interface SignalReception {
+  disposition: 'caught' | 'ignored' | 'default'
+  /** It is PID 1 of its namespace: what it does not catch does not reach it. */
+  isInit: boolean
 }
 
 export interface RuntimeCapabilities {

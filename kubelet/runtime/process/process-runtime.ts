@@ -26,11 +26,11 @@ import { markedProcesses, marker, markerOf, markerVariable } from './marker.ts'
 import { OutputWindow } from './output-window.ts'
 import { createPipePool, type PipePool } from './pipe-pool.ts'
 import { type PipeReader, readPipe } from './pipe-reader.ts'
-import { childOf, exists, programOf } from './proc-files.ts'
+import { childOf, exists, programOf, receptionOf } from './proc-files.ts'
 import { RecordStore, type Started, type StoredContainer } from './record-store.ts'
 import { connectShim, defaultPath, runtimeDir, type ShimRequests, startShimAlone } from './shim.ts'
 import { watchShimEvents } from './shim-events.ts'
-import { sendSignal } from './signals.ts'
+import { sendSignal, signalNumber } from './signals.ts'
 
 export interface ProcessRuntimeOptions {
   rootDir: string
@@ -210,20 +210,22 @@ class ProcessRuntime implements ContainerRuntime {
 
   async stopContainer(
     containerId: string,
-    { signal, gracePeriodMs, onSignal = () => {} }: Parameters<ContainerRuntime['stopContainer']>[1],
+    { signal, gracePeriodMs, onSignal }: Parameters<ContainerRuntime['stopContainer']>[1],
   ): Promise<void> {
     const container = this.#containers.get(containerId)
     if (!container || container.record.state === 'exited') return
     if (gracePeriodMs > 0) {
       if (this.#store.stopSignal(containerId) === undefined) {
         this.#store.saveStopSignal(containerId, signal)
+        // Asked before: a process that has ended tells nothing.
+        const reception = onSignal && receptionOf(container.record.pid, signalNumber(signal))
         sendSignal(container.record.pid, signal)
-        onSignal(signal)
+        onSignal?.(signal, reception)
       }
       if (await this.#within(container.exited.promise, gracePeriodMs)) return
     }
     kill(container)
-    onSignal('SIGKILL')
+    onSignal?.('SIGKILL')
     if (await this.#within(container.exited.promise, reapTimeoutMs)) return
     throw new Error(`container ${containerId} (process ${container.record.pid}) does not end, although it was killed`)
   }

@@ -1,0 +1,138 @@
+import type { TerminatedContainer, TerminationStep } from '../../shared/api/termination.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { toMicroTime } from '../../shared/clock/timestamp.ts'
+import type { ActionResult } from '../actions/action.ts'
+import { goDuration } from '../pods/go-duration.ts'
+import type { SignalReception } from '../runtime/container-runtime.ts'
+import { endingSignal, type HookOutcome, type StopFacts, verdict } from './verdict.ts'
+
+/** Is told each step of the stopping of one container. Never waits, never fails. */
+export interface ContainerStop {
+  hookBegins(): void
+  /** Also when nobody waits for the hook any more. */
+  hookEnds(result: ActionResult): void
+  hookOverruns(): void
+  /** For the containers that have to end before this one. */
+  waitBegins(): void
+  waitEnds(): void
+  signalled(name: string, reception?: SignalReception): void
+  ended(): void
+}
+
+const KEPT_BYTES = 4 * 1024
+const dispositions = { caught: 'Caught', ignored: 'Ignored', default: 'Default' } as const
+
+/** Collects what happens, until it is made into a part of a record. */
+export class StopJournal implements ContainerStop {
+  readonly name: string
+  readonly graceSeconds: number
+  readonly containerId: string
+  readonly #clock: Clock
+  readonly #startMs: number
+  readonly #onEnd: () => void
+  readonly #steps: TerminationStep[] = []
+  readonly #signals: StopFacts['signals'] = []
+  #hook: TerminationStep | undefined
+  #wait: TerminationStep | undefined
+  #waitStartMs = 0
+  #usedMs = 0
+
+  constructor(
+    stopped: { name: string; containerId: string; graceSeconds: number },
+    { clock, onEnd }: { clock: Clock; onEnd(): void },
+  ) {
+    this.name = stopped.name
+    this.containerId = stopped.containerId
+    this.graceSeconds = stopped.graceSeconds
+    this.#clock = clock
+    this.#startMs = clock.monotonic()
+    this.#onEnd = onEnd
+  }
+
+  get usedMs(): number {
+    return this.#usedMs
+  }
+
+  hookBegins(): void {
+    this.#hook = this.#begin('PreStop')
+  }
+
+  hookEnds({ outcome, output, exitCode, httpStatus, message }: ActionResult): void {
+    const step = this.#hook
+    if (!step) return
+    step.exitCode = exitCode
+    step.httpStatus = httpStatus
+    if (output) step.output = ends(output)
+    if (outcome !== 'success') step.message = ends(message)
+    // What comes too late changes nothing about that.
+    if (step.outcome) return
+    step.outcome = outcome === 'success' ? 'Succeeded' : 'Failed'
+    step.endTime = this.#now()
+  }
+
+  hookOverruns(): void {
+    if (this.#hook) Object.assign(this.#hook, { outcome: 'TimedOut', endTime: this.#now() })
+  }
+
+  waitBegins(): void {
+    this.#waitStartMs = this.#clock.monotonic()
+    this.#wait = this.#begin('WaitForContainers')
+  }
+
+  waitEnds(): void {
+    if (!this.#wait) return
+    this.#wait.endTime = this.#now()
+    // It was its turn already.
+    if (this.#clock.monotonic() - this.#waitStartMs < 1) this.#steps.splice(this.#steps.indexOf(this.#wait), 1)
+  }
+
+  signalled(name: string, reception?: SignalReception): void {
+    const known = name.startsWith('SIG') ? name : `SIG${name}`
+    this.#endSignal()
+    const step = this.#begin(known)
+    if (reception && known !== 'SIGKILL') step.outcome = dispositions[reception.disposition]
+    this.#signals.push({ name: known, reception, afterMs: this.#clock.monotonic() - this.#startMs })
+  }
+
+  ended(): void {
+    this.#usedMs = this.#clock.monotonic() - this.#startMs
+    this.#endSignal()
+    this.#onEnd()
+  }
+
+  told(exitCode: number | undefined): TerminatedContainer {
+    const { name, graceSeconds } = this
+    const hook = this.#hook && ((this.#hook.outcome ?? 'Failed') as HookOutcome)
+    const facts: StopFacts = { graceSeconds, usedMs: this.#usedMs, hook, signals: this.#signals, exitCode }
+    return {
+      name,
+      verdict: verdict(facts),
+      gracePeriodSeconds: graceSeconds,
+      used: goDuration(Math.round(this.#usedMs)),
+      exitCode,
+      signal: endingSignal(facts),
+      steps: this.#steps,
+    }
+  }
+
+  #endSignal(): void {
+    const last = this.#steps.findLast(({ name }) => name.startsWith('SIG'))
+    if (last) last.endTime = this.#now()
+  }
+
+  #begin(name: string): TerminationStep {
+    const step: TerminationStep = { name, startTime: this.#now() }
+    this.#steps.push(step)
+    return step
+  }
+
+  #now = (): string => toMicroTime(this.#clock.now())
+}
+
+/** The first and the last 4 KiB. */
+function ends(text: string): string {
+  const bytes = Buffer.from(text)
+  if (bytes.length <= 2 * KEPT_BYTES) return text
+  const [head, tail] = [bytes.subarray(0, KEPT_BYTES), bytes.subarray(-KEPT_BYTES)]
+  return `${head}\n… ${bytes.length - 2 * KEPT_BYTES} bytes left out …\n${tail}`
+}

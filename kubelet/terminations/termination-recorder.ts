@@ -1,0 +1,156 @@
+import { isStatus, StatusError } from '../../shared/api/status-error.ts'
+import type { Termination } from '../../shared/api/termination.ts'
+import type { Pod } from '../../shared/api/types.ts'
+import type { Client } from '../../shared/client/client.ts'
+import { terminations } from '../../shared/client/resources.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { toMicroTime } from '../../shared/clock/timestamp.ts'
+import { goDuration } from '../pods/go-duration.ts'
+import type { KillCause } from '../pods/grace-period.ts'
+import type { ContainerRecord } from '../runtime/container-runtime.ts'
+import { type ContainerStop, StopJournal } from './container-stop.ts'
+
+export interface StopRequest {
+  pod: Pod
+  record: ContainerRecord
+  graceSeconds: number
+  /** The whole pod ends, not this container alone. */
+  podEnds: boolean
+  cause: KillCause
+  reason?: string
+}
+/**
+ * Writes down how containers are stopped: one Termination for those of a pod that are stopped together.
+ * Nobody waits for it: records are written behind, one after another, and too many at a time are dropped.
+ */
+export interface TerminationRecorder {
+  stopping(request: StopRequest): ContainerStop
+  /** Nothing of the pod is left to be done. `phase`: which it ended in. */
+  podEnded(podUid: string, phase: string | undefined): void
+  /** Resolves when all records so far are written or given up. */
+  flush(): Promise<void>
+}
+export interface TerminationRecorderOptions {
+  client: Client
+  clock: Clock
+  nodeName: string
+  /** The newest records of the pod's containers. */
+  containers(podUid: string): Promise<ContainerRecord[]>
+  onError(error: unknown, pod: Pod): void
+}
+
+/** A pod some of whose containers are being stopped. */
+interface Stopping {
+  request: StopRequest
+  startMs: number
+  journals: StopJournal[]
+  running: number
+  podEnds: boolean
+  /** As they are when the last has ended; the pod's cleanup forgets them. */
+  records: Promise<ContainerRecord[]>
+}
+
+const MAX_QUEUE = 1_000
+const TRIES = 5
+const RETRY_MS = 2_000
+
+export function createTerminationRecorder(options: TerminationRecorderOptions): TerminationRecorder {
+  const { client, clock } = options
+  const stoppings = new Map<string, Stopping>()
+  let waiting = 0
+  let tail: Promise<void> = Promise.resolve()
+
+  function stopping(request: StopRequest): ContainerStop {
+    const uid = request.pod.metadata.uid ?? ''
+    const known = stoppings.get(uid)
+    const state: Stopping = known ?? {
+      request,
+      startMs: clock.now(),
+      journals: [],
+      running: 0,
+      podEnds: false,
+      records: Promise.resolve([]),
+    }
+    stoppings.set(uid, state)
+    if (request.podEnds) Object.assign(state, { podEnds: true, request })
+    state.running++
+    const { record, graceSeconds } = request
+    const journal: StopJournal = new StopJournal(
+      { name: record.name, containerId: record.id, graceSeconds },
+      { clock, onEnd: () => ended(uid, state, journal) },
+    )
+    return journal
+  }
+
+  function ended(uid: string, state: Stopping, journal: StopJournal): void {
+    state.journals.push(journal)
+    state.running--
+    if (state.running > 0) return
+    state.records = options.containers(uid).catch(() => [])
+    if (!state.podEnds) finish(uid, undefined)
+  }
+
+  function finish(uid: string, phase: string | undefined): void {
+    const state = stoppings.get(uid)
+    if (!state || state.running > 0) return
+    stoppings.delete(uid)
+    const endMs = clock.now()
+    if (waiting >= MAX_QUEUE) return
+    waiting++
+    tail = tail.then(async () => {
+      await write(state, await termination(state, { phase, endMs, nodeName: options.nodeName }))
+      waiting--
+    })
+  }
+
+  async function write({ request: { pod } }: Stopping, body: Termination): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        await client.create(terminations, body, { namespace: pod.metadata.namespace })
+        return
+      } catch (error) {
+        // A namespace that is gone or going takes no records; one that is there was written by an earlier try.
+        if (['NotFound', 'Forbidden', 'AlreadyExists'].some((reason) => isStatus(error, reason))) return
+        if (error instanceof StatusError || tries === TRIES) return options.onError(error, pod)
+        await clock.sleep(RETRY_MS)
+      }
+    }
+  }
+
+  return { stopping, podEnded: finish, flush: () => tail }
+}
+
+async function termination(
+  { request, startMs, journals, records }: Stopping,
+  { phase, endMs, nodeName }: { phase: string | undefined; endMs: number; nodeName: string },
+): Promise<Termination> {
+  const { pod, reason } = request
+  const { name = '', namespace, uid, deletionTimestamp } = pod.metadata
+  const known = new Map((await records).map((record) => [record.id, record]))
+  const containers = journals.map((journal) => journal.told(known.get(journal.containerId)?.exitCode))
+  const longest = journals.reduce((a, b) => (b.usedMs > a.usedMs ? b : a))
+  const told = containers[journals.indexOf(longest)]
+  return {
+    metadata: { name: `${name.slice(0, 240)}.${Math.floor(startMs).toString(36)}`, namespace },
+    podName: name,
+    podUID: uid,
+    nodeName,
+    verdict: journals.length > 1 ? `${told?.name} ${told?.verdict}` : told?.verdict,
+    reason,
+    cause: causeOf(request),
+    deletionTimestamp,
+    gracePeriodSeconds: Math.max(...journals.map(({ graceSeconds }) => graceSeconds)),
+    used: goDuration(Math.round(longest.usedMs)),
+    startTime: toMicroTime(startMs),
+    endTime: toMicroTime(endMs),
+    phase,
+    containers,
+  }
+}
+
+/** In the terms of the record. */
+function causeOf({ cause, pod, reason, podEnds }: StopRequest): string {
+  if (cause !== 'Unknown') return cause
+  if (pod.metadata.deletionTimestamp) return 'PodDeleted'
+  return podEnds && reason === 'Eviction' ? 'Eviction' : 'PodStopped'
+}

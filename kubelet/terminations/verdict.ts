@@ -1,0 +1,89 @@
+import type { SignalReception } from '../runtime/container-runtime.ts'
+
+/** What is known of the way one container was stopped. */
+export interface StopFacts {
+  graceSeconds: number
+  /** From the first step to its end. */
+  usedMs: number
+  /** Of the preStop hook; absent without one. */
+  hook?: HookOutcome
+  /** In the order in which they were sent. */
+  signals: { name: string; reception?: SignalReception; afterMs: number }[]
+  exitCode?: number
+}
+export type HookOutcome = 'Succeeded' | 'Failed' | 'TimedOut'
+
+interface Rule {
+  when(facts: StopFacts): boolean
+  say(facts: StopFacts): string
+}
+
+const killed = ({ signals }: StopFacts): boolean => signals.some(({ name }) => name === 'SIGKILL')
+const takes = ({ signals }: StopFacts, disposition: SignalReception['disposition']): boolean =>
+  signals[0]?.reception?.disposition === disposition
+/** The signal that asks: mostly TERM. */
+const asked = ({ signals }: StopFacts): string => signals[0]?.name.replace('SIG', '') ?? 'TERM'
+const inTime = ({ usedMs, graceSeconds }: StopFacts): string => `stopped in ${seconds(usedMs)} of ${graceSeconds} s`
+const atDeadline = 'killed at the deadline'
+
+/** The first that applies says it. */
+const rules: Rule[] = [
+  {
+    when: ({ signals, hook }) => signals.length === 0 && hook !== undefined,
+    say: () => 'ended during its preStop hook',
+  },
+  { when: ({ signals }) => signals.length === 0, say: () => 'ended before it was asked to' },
+  {
+    when: (facts) => killed(facts) && facts.hook === 'TimedOut',
+    say: (facts) => `preStop used all the grace, killed ${seconds(sinceAsked(facts))} after ${asked(facts)}`,
+  },
+  {
+    when: ({ hook }) => hook === 'TimedOut',
+    say: (facts) => `preStop used all the grace, stopped ${seconds(sinceAsked(facts))} after ${asked(facts)}`,
+  },
+  {
+    when: (facts) => killed(facts) && takes(facts, 'default') && facts.signals[0]?.reception?.isInit === true,
+    say: (facts) => `ignored ${asked(facts)}: PID 1 has no handler, ${atDeadline}`,
+  },
+  {
+    when: (facts) => killed(facts) && takes(facts, 'ignored'),
+    say: (facts) => `ignored ${asked(facts)}, ${atDeadline}`,
+  },
+  {
+    when: (facts) => killed(facts) && takes(facts, 'caught'),
+    say: (facts) => `caught ${asked(facts)} but went on, ${atDeadline}`,
+  },
+  { when: (facts) => killed(facts) && asked(facts) === 'KILL', say: () => atDeadline },
+  { when: killed, say: (facts) => `did not end after ${asked(facts)}, ${atDeadline}` },
+  { when: endedByItself, say: (facts) => `${inTime(facts)}, with exit code ${facts.exitCode}` },
+  { when: () => true, say: inTime },
+]
+
+/** How a container was stopped, in words. */
+export function verdict(facts: StopFacts): string {
+  const said = rules.find(({ when }) => when(facts))!.say(facts)
+  return facts.hook === 'Failed' ? `${said}; its preStop hook failed` : said
+}
+
+/** With a code of its own that is not 0. */
+function endedByItself({ exitCode, signals }: StopFacts): boolean {
+  return exitCode !== undefined && exitCode !== 0 && endingSignal({ exitCode, signals }) === undefined
+}
+
+/** The signal, among those sent, that ended the process. */
+export function endingSignal({ exitCode = 0, signals }: Pick<StopFacts, 'exitCode' | 'signals'>): string | undefined {
+  return signals.find(({ name }) => exitCode === 128 + (numbers[name] ?? Number.NaN))?.name
+}
+
+const numbers: Record<string, number> = {
+  SIGHUP: 1,
+  SIGINT: 2,
+  SIGQUIT: 3,
+  SIGKILL: 9,
+  SIGUSR1: 10,
+  SIGUSR2: 12,
+  SIGTERM: 15,
+}
+
+const sinceAsked = ({ usedMs, signals }: StopFacts): number => usedMs - (signals[0]?.afterMs ?? 0)
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`

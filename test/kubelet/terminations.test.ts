@@ -1,0 +1,49 @@
+import t from 'tap'
+import { type StopFacts, verdict } from '../../kubelet/terminations/verdict.ts'
+
+const TERM = { name: 'SIGTERM', afterMs: 0 }
+const KILL = { name: 'SIGKILL', afterMs: 30_000 }
+const caught = { ...TERM, reception: { disposition: 'caught', isInit: true } } as const
+const ignored = { ...TERM, reception: { disposition: 'ignored', isInit: false } } as const
+const noHandler = { ...TERM, reception: { disposition: 'default', isInit: true } } as const
+
+t.test('a verdict in words', (t) => {
+  const facts: [said: string, Partial<StopFacts>][] = [
+    ['stopped in 0.4 s of 30 s', { signals: [caught], exitCode: 0 }],
+    ['stopped in 0.4 s of 30 s', { signals: [TERM], exitCode: 143 }],
+    ['stopped in 0.4 s of 30 s, with exit code 3', { signals: [caught], exitCode: 3 }],
+    ['stopped in 0.4 s of 30 s; its preStop hook failed', { hook: 'Failed', signals: [caught], exitCode: 0 }],
+    [
+      'ignored TERM: PID 1 has no handler, killed at the deadline',
+      { usedMs: 30_000, signals: [noHandler, KILL], exitCode: 137 },
+    ],
+    ['ignored TERM, killed at the deadline', { usedMs: 30_000, signals: [ignored, KILL], exitCode: 137 }],
+    ['caught TERM but went on, killed at the deadline', { usedMs: 30_000, signals: [caught, KILL], exitCode: 137 }],
+    ['did not end after TERM, killed at the deadline', { usedMs: 30_000, signals: [TERM, KILL], exitCode: 137 }],
+    [
+      'did not end after QUIT, killed at the deadline',
+      { usedMs: 30_000, signals: [{ name: 'SIGQUIT', afterMs: 0 }, KILL], exitCode: 137 },
+    ],
+    ['killed at the deadline', { usedMs: 30_000, signals: [KILL], exitCode: 137 }],
+    [
+      'preStop used all the grace, stopped 0.2 s after TERM',
+      { usedMs: 30_200, hook: 'TimedOut', signals: [{ ...caught, afterMs: 30_000 }], exitCode: 0 },
+    ],
+    [
+      'preStop used all the grace, killed 2.0 s after TERM',
+      {
+        usedMs: 32_000,
+        hook: 'TimedOut',
+        signals: [
+          { ...caught, afterMs: 30_000 },
+          { ...KILL, afterMs: 32_000 },
+        ],
+        exitCode: 137,
+      },
+    ],
+    ['ended during its preStop hook', { hook: 'Succeeded', signals: [], exitCode: 0 }],
+    ['ended before it was asked to', { signals: [], exitCode: 0 }],
+  ]
+  for (const [said, known] of facts) t.equal(verdict({ graceSeconds: 30, usedMs: 400, signals: [], ...known }), said)
+  t.end()
+})
