@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { existsSync, mkdirSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { ConfigError, option } from '../shared/config/option.ts'
 import { path } from '../shared/config/option-types.ts'
 import { takeLock } from './lock.ts'
@@ -38,13 +38,14 @@ const reasons: Record<string, string> = {
   ENOSPC: 'the disk is full',
   ENOTDIR: 'a part of its path is a file',
   EEXIST: 'it is a file',
+  ENOENT: 'no folder can be made there',
 }
 
 /** Makes the folder and takes it for this process; `release` gives it back. */
 export function openStateDirectory(directory: string): StateDirectory & { release(): void } {
   const state = stateDirectory(directory)
   try {
-    mkdirSync(state.root, { recursive: true, mode: 0o700 })
+    makeFolder(state.root)
     const lock = takeLock(join(state.root, 'lock'))
     if (lock.taken) return { ...state, release: lock.release }
     throw new ConfigError(
@@ -54,4 +55,14 @@ export function openStateDirectory(directory: string): StateDirectory & { releas
     const reason = reasons[(error as NodeJS.ErrnoException).code ?? '']
     throw reason ? new ConfigError(`cannot write to state folder ${directory}: ${reason}; ${remedy}`) : error
   }
+}
+
+/** Level by level: under /proc, where none can be made, Node's own `recursive` tries for ever. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) {
+    mkdirSync(folder, { recursive: true }) // a file in its place fails here
+    return
+  }
+  makeFolder(dirname(folder))
+  mkdirSync(folder, { mode: 0o700 })
 }

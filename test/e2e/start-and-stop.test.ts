@@ -68,6 +68,10 @@ t.test('what cannot be is told in one sentence', async (t) => {
 
   const folder = t.testdir({ file: '', 'kubestage.yaml': 'port: 0\nkubelett: false\n' })
   t.match(
+    await refusal(t, ['up', '--state-dir=/proc/state']),
+    /cannot write to state folder \/proc\/state: .*; choose another folder with --state-dir/,
+  )
+  t.match(
     await refusal(t, ['up', `--state-dir=${folder}/file/state`]),
     /cannot write to state folder .*; choose another folder with --state-dir/,
   )
