@@ -90,8 +90,10 @@ export function makeEncodedEntry(
   entry: Pick<ManagedFieldsEntry, 'manager' | 'operation' | 'apiVersion' | 'time' | 'subresource'>,
   { fields, text }: EncodedFields,
 ): ManagedFieldsEntry {
-  const { subresource, ...rest } = makeEntry(entry, {})
-  return { ...rest, fieldsV1: fields, [fieldsText]: text, ...(subresource && { subresource }) }
+  const out = makeEntry(entry, noFields)
+  out.fieldsV1 = fields
+  out[fieldsText] = text
+  return out
 }
 
 /** The entries as JSON. */

@@ -1,3 +1,4 @@
+import { FieldShapes } from './field-shape.ts'
 import { type FieldsV1, isEmpty, leaf, noFields } from './fields.ts'
 import { planFor } from './key-plan.ts'
 import { itemElement } from './path-element.ts'
@@ -20,7 +21,15 @@ export function everything(type: Type, value: unknown): FieldsV1 {
 }
 
 /** What an object has beyond Go's zero value of its type: all that its creator owns. */
-export const beyondZero = (type: Type, value: JsonMap): FieldsV1 => beyond(type, value, {}) ?? noFields
+export function beyondZero(type: Type, value: JsonMap): FieldsV1 {
+  let known = shapes.get(type)
+  if (!known) {
+    known = new FieldShapes(type)
+    shapes.set(type, known)
+  }
+  return known.find(value) ?? known.learn(value, beyond(type, value, {}) ?? noFields)
+}
+const shapes = new WeakMap<Type, FieldShapes>()
 
 function beyond(type: Type, value: unknown, zero: unknown): FieldsV1 | undefined {
   if (zero === undefined) return everything(type, value)
