@@ -25,12 +25,13 @@ export interface ResourceTarget {
 /** Query parameters, parsed only where somebody asks. */
 export type Query = Pick<URLSearchParams, 'get' | 'getAll' | 'has'>
 
-const emptyQuery: Query = new URLSearchParams()
+/** Of a URL without a question mark. */
+export const noQuery: Query = new URLSearchParams()
 
 export function parseRequestInfo(method: string, url: string): RequestInfo {
   const mark = url.indexOf('?')
   const path = mark === -1 ? url : url.slice(0, mark)
-  const query = mark === -1 ? emptyQuery : new URLSearchParams(url.slice(mark + 1))
+  const query = mark === -1 ? noQuery : new URLSearchParams(url.slice(mark + 1))
   return { method, path, query, target: parseTarget(path) }
 }
 

@@ -1,10 +1,11 @@
+import type { IncomingMessage } from 'node:http'
 import { badRequest } from '../../shared/api/status-errors.ts'
 import type { WriteOptions } from '../registry/write-context.ts'
 import { forbidden, invalid, invalidObject, notSupported, tooLong } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import type { FieldValidation } from '../validation/request-body.ts'
 import type { Exchange } from './exchange.ts'
-import { booleanParameter, type Query } from './request-info.ts'
+import { booleanParameter, noQuery, type Query } from './request-info.ts'
 
 /** Create-, Update- and PatchOptions: the query parameters of writes. */
 export interface ParsedWriteOptions extends WriteOptions {
@@ -14,6 +15,8 @@ export interface ParsedWriteOptions extends WriteOptions {
   force: boolean
 }
 
+/** Of a request that asks for nothing in particular. */
+const byDefault = { dryRun: false, fieldManagerGiven: false, fieldValidation: 'Warn', force: false } as const
 const validations = ['', 'Ignore', 'Strict', 'Warn']
 const maxManagerBytes = 128
 
@@ -22,6 +25,8 @@ export function parseWriteOptions(
   kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
   patch?: { isApply: boolean },
 ): ParsedWriteOptions {
+  if (query === noQuery && !patch?.isApply)
+    return { ...byDefault, fieldManager: managerOf(request), warn: warnings.add }
   const errors: FieldErrors = []
   checkTimeout(query)
   const fieldManager = query.get('fieldManager') ?? ''
@@ -40,7 +45,7 @@ export function parseWriteOptions(
   if (errors.length > 0) throw invalidObject({ group: 'meta.k8s.io', kind }, '', errors)
   return {
     dryRun,
-    fieldManager: fieldManager || managerOf(request.headers['user-agent']),
+    fieldManager: fieldManager || managerOf(request),
     fieldManagerGiven: fieldManager !== '',
     fieldValidation: (fieldValidation || 'Warn') as FieldValidation,
     force: booleanParameter(query, 'force'),
@@ -49,8 +54,10 @@ export function parseWriteOptions(
 }
 
 /** A client without a name of its own is known by its program's. */
-function managerOf(agent: string | undefined): string {
-  const name = (agent ?? '').split('/')[0]!.replace(/[^\x20-\x7e]/g, '')
+function managerOf({ headers }: IncomingMessage): string {
+  const agent = headers['user-agent'] ?? ''
+  const end = agent.indexOf('/')
+  const name = (end === -1 ? agent : agent.slice(0, end)).replace(/[^\x20-\x7e]/g, '')
   return name === '' ? 'unknown' : name.slice(0, maxManagerBytes)
 }
 

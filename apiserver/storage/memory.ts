@@ -1,6 +1,5 @@
 import { EventLog, type EventLogLimits } from './event-log.ts'
 import { type Before, rewind } from './rewind.ts'
-import { SortedMap } from './sorted-map.ts'
 import type { Entry, ListOptions, ListResult, Storage, StorageEvent, StorageWatch, WatchOptions } from './storage.ts'
 
 export interface MemoryStorageOptions {
@@ -12,7 +11,7 @@ const defaultHistory: EventLogLimits = { events: 10_000, bytes: 16 * 1024 * 1024
 
 /** The store of a process that forgets everything when it ends: nothing is quicker, and nothing is left behind. */
 export function createMemoryStorage({ history = defaultHistory }: MemoryStorageOptions = {}): Storage {
-  const entries = new SortedMap<Entry>()
+  const entries = new Map<string, Entry>()
   const log = new EventLog<StorageEvent>(history, 1, sizeOf)
   const watches = new Set<WatchOptions>()
   let revision = 1
@@ -30,7 +29,7 @@ export function createMemoryStorage({ history = defaultHistory }: MemoryStorageO
       const current = entries.get(key)
       if (expect === 'absent' ? current : current?.revision !== expect) return { ok: false, current }
       const entry: Entry = { key, value, revision: ++revision }
-      entries.set(entry)
+      entries.set(key, entry)
       publish({ type: 'put', key, value, revision, previous: current })
       return { ok: true, revision }
     },
@@ -61,9 +60,11 @@ export function createMemoryStorage({ history = defaultHistory }: MemoryStorageO
 /** The previous value counts, for only the log still holds it. */
 const sizeOf = (event: StorageEvent): number => (event.previous?.value.length ?? 0) + event.key.length + 100
 
-function list(entries: SortedMap<Entry>, log: EventLog<StorageEvent>, now: number, options: ListOptions): ListResult {
+/** Sorts at every call: watch caches list once, and keep the order themselves. */
+function list(entries: Map<string, Entry>, log: EventLog<StorageEvent>, now: number, options: ListOptions): ListResult {
   const { prefix, startAfter, limit, revision = now } = options
-  const current = entries.range(prefix, startAfter)
+  const isWanted = ({ key }: Entry): boolean => key.startsWith(prefix) && (startAfter === undefined || key > startAfter)
+  const current = [...entries.values()].filter(isWanted).sort((a, b) => (a.key < b.key ? -1 : 1))
   const found = revision < now ? rewind(current, log.after(revision).map(previousEntry), options) : current
   const selected = limit === undefined ? found : found.slice(0, limit)
   return { entries: selected, revision: Math.min(revision, now), remaining: found.length - selected.length }

@@ -40,10 +40,11 @@ export const dns1123Label = (text: string): string[] => [
   ...(label.test(text) ? [] : subdomain.test(text) ? ['must not contain dots'] : [LABEL_MESSAGE]),
 ]
 
-export const dns1123Subdomain = (text: string): string[] => [
-  ...(text.length > 253 ? [maxLength(253)] : []),
-  ...(subdomain.test(text) ? [] : [SUBDOMAIN_MESSAGE]),
-]
+export function dns1123Subdomain(text: string): string[] {
+  const messages = text.length > 253 ? [maxLength(253)] : []
+  if (!subdomain.test(text)) messages.push(SUBDOMAIN_MESSAGE)
+  return messages
+}
 
 export const dns1123SubdomainWithUnderscore = (text: string): string[] => [
   ...(text.length > 253 ? [maxLength(253)] : []),
@@ -65,8 +66,24 @@ export const dns1035Label = (text: string): string[] => [
 
 const NAME_PART = `must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character${regexHint(['MyName', 'my.name', '123-abc'], QUALIFIED)}`
 
+/** The same keys and values come with nearly every object: good ones are known the next time. */
+function remembering(rule: (text: string) => string[]): (text: string) => string[] {
+  const good = new Set<string>()
+  return (text) => {
+    if (good.has(text)) return []
+    const messages = rule(text)
+    if (messages.length > 0) return messages
+    if (good.size >= maxRemembered) good.clear()
+    good.add(text)
+    return messages
+  }
+}
+const maxRemembered = 1000
+
 /** Label keys, annotation keys, finalizers: `[prefix/]name`. */
-export function qualifiedName(text: string): string[] {
+export const qualifiedName = remembering(qualifiedNameMessages)
+
+function qualifiedNameMessages(text: string): string[] {
   const parts = text.split('/')
   if (parts.length > 2) {
     return [`a valid label key ${NAME_PART} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`]

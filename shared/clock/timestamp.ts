@@ -1,7 +1,18 @@
 /** Kubernetes' two ways to write an instant, from and to milliseconds since the Unix epoch. Formatting only: it never asks what time it is. */
 
 /** metav1.Time: RFC 3339 in whole seconds, cut off, not rounded. */
-export const toTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
+export function toTime(ms: number): string {
+  const second = Math.floor(ms / 1000)
+  // All that happens within a second asks for the same text.
+  if (second !== lastSecond) {
+    lastText = `${new Date(ms).toISOString().slice(0, 19)}Z`
+    lastSecond = second
+  }
+  return lastText
+}
+let lastSecond = Number.NaN
+let lastText = ''
+
 /** metav1.MicroTime: RFC 3339 with six digits. */
 export const toMicroTime = (ms: number): string => {
   const micros = Math.floor((ms - Math.floor(ms)) * 1000)

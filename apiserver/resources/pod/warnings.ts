@@ -15,11 +15,11 @@ const deprecatedNodeLabels = new Map(
     'beta.kubernetes.io/instance-type': 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
   }),
 )
-const deprecatedAnnotations: Record<string, string> = {
+const deprecatedAnnotations = Object.entries({
   'scheduler.alpha.kubernetes.io/critical-pod': 'non-functional in v1.16+; use the "priorityClassName" field instead',
   'security.alpha.kubernetes.io/sysctls': 'non-functional in v1.11+; use the "sysctls" field instead',
   'security.alpha.kubernetes.io/unsafe-sysctls': 'non-functional in v1.11+; use the "sysctls" field instead',
-}
+})
 const deprecatedVolumes: Record<string, string> = {
   photonPersistentDisk: 'deprecated in v1.11, non-functional in v1.16+',
   gitRepo: 'deprecated in v1.11, and disabled by default in v1.33+',
@@ -49,24 +49,29 @@ export function podWarnings(meta: ObjectMeta, spec: PodSpec): string[] {
 export function specWarnings(meta: ObjectMeta, spec: PodSpec, prefix: string): string[] {
   const path = `${prefix}spec`
   const containers = containersWithPath(spec, path)
-  return [
-    ...placementWarnings(spec, path),
+  const warnings = placementWarnings(spec, path)
+  warnings.push(
     ...annotationWarnings(meta, spec, containers, `${prefix}metadata.annotations`),
     ...volumeWarnings(spec, path),
     ...duplicates(spec, path),
-    ...containers.flatMap(([container, at]) => containerWarnings(container, at)),
-    ...portWarnings(containers),
-    ...graceWarning(spec, path),
-  ]
+  )
+  for (const [container, at] of containers) warnings.push(...containerWarnings(container, at))
+  warnings.push(...portWarnings(containers), ...graceWarning(spec, path))
+  return warnings
 }
 
-const containersWithPath = (spec: PodSpec, path: string): [Container, string][] =>
-  (['initContainers', 'containers', 'ephemeralContainers'] as const).flatMap((list) =>
-    ((spec[list] ?? []) as Container[]).map((container, index): [Container, string] => [
-      container,
-      `${path}.${list}[${index}]`,
-    ]),
-  )
+const containerLists = ['initContainers', 'containers', 'ephemeralContainers'] as const
+
+function containersWithPath(spec: PodSpec, path: string): [Container, string][] {
+  const found: [Container, string][] = []
+  for (const list of containerLists) {
+    const containers = spec[list] as Container[] | undefined
+    if (!containers) continue
+    for (let index = 0; index < containers.length; index++)
+      found.push([containers[index]!, `${path}.${list}[${index}]`])
+  }
+  return found
+}
 
 function placementWarnings(spec: PodSpec, path: string): string[] {
   const warnings: string[] = []
@@ -122,7 +127,7 @@ function annotationWarnings(
 ): string[] {
   if (!annotations) return []
   const warnings: string[] = []
-  for (const [key, message] of Object.entries(deprecatedAnnotations)) {
+  for (const [key, message] of deprecatedAnnotations) {
     if (annotations[key] !== undefined) warnings.push(`${path}[${key}]: ${message}`)
   }
   const seccomp = 'non-functional in v1.27+; use the "seccompProfile" field instead'
@@ -178,12 +183,14 @@ function duplicates(spec: PodSpec, path: string): string[] {
   return [...warnings, ...fractions(spec.overhead, `${path}.overhead`)]
 }
 
-const fractions = (amounts: Record<string, string> | undefined, path: string): string[] =>
-  ['memory', 'ephemeral-storage'].flatMap((name) => {
-    const quantity = amounts?.[name]
+function fractions(amounts: Record<string, string> | undefined, path: string): string[] {
+  if (!amounts) return []
+  return ['memory', 'ephemeral-storage'].flatMap((name) => {
+    const quantity = amounts[name]
     if (quantity === undefined || isWholeQuantity(quantity)) return []
     return [`${path}[${name}]: fractional byte value ${JSON.stringify(quantity)} is invalid, must be an integer`]
   })
+}
 
 function containerWarnings({ resources, env = [] }: Container, path: string): string[] {
   const warnings = [
@@ -191,18 +198,22 @@ function containerWarnings({ resources, env = [] }: Container, path: string): st
     ...fractions(resources?.requests, `${path}.resources.requests`),
   ]
   const names = new Set<string>()
-  for (const [index, { name, value = '', valueFrom }] of env.entries()) {
-    // A value that builds on the one before hides nothing.
-    const reference = `$(${name})`
-    const hides = valueFrom !== undefined || value === reference || !value.includes(reference)
-    if (names.has(name) && hides) {
+  for (let index = 0; index < env.length; index++) {
+    const variable = env[index]!
+    if (names.has(variable.name) && hidesPrevious(variable)) {
       warnings.push(
-        `${path}.env[${index}]: hides previous definition of ${JSON.stringify(name)}, which may be dropped when using apply`,
+        `${path}.env[${index}]: hides previous definition of ${JSON.stringify(variable.name)}, which may be dropped when using apply`,
       )
     }
-    names.add(name)
+    names.add(variable.name)
   }
   return warnings
+}
+
+/** A value that builds on the one before hides nothing. */
+function hidesPrevious({ name, value = '', valueFrom }: NonNullable<Container['env']>[number]): boolean {
+  const reference = `$(${name})`
+  return valueFrom !== undefined || value === reference || !value.includes(reference)
 }
 
 type Port = NonNullable<Container['ports']>[number]
