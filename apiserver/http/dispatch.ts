@@ -10,6 +10,7 @@ import type { ApiContext } from './api-context.ts'
 import { Exchange } from './exchange.ts'
 import { errorEncoding } from './negotiation.ts'
 import type { PathRoutes } from './path-routes.ts'
+import { withReason } from './reason-prefix.ts'
 import { booleanParameter, parseRequestInfo, type RequestInfo } from './request-info.ts'
 import { serveResource } from './resource-routes.ts'
 import { sendStatusError } from './respond.ts'
@@ -27,7 +28,8 @@ export type Dispatch = (request: IncomingMessage, response: ServerResponse, url:
 /** From a request to its handler: who asks, may they, what for. Nothing thrown on the way gets past it. */
 export function createDispatch({ api, authenticators, authorizers, paths }: DispatchOptions): Dispatch {
   const serve = async (request: IncomingMessage, response: ServerResponse, url: string): Promise<void> => {
-    const info = parseRequestInfo(request.method ?? 'GET', url)
+    const { method = 'GET' } = request
+    const info = parseRequestInfo(method, withReason(method, url))
     const asker = authenticate(authenticators, { headers: request.headers, socket: socketOf(request) })
     const user = requestedUser(request.headers) ?? asker
     if (user !== asker) await allowImpersonation(authorizers, impersonationAttributes(asker, info.path, user))

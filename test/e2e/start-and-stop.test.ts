@@ -38,7 +38,9 @@ t.test('what it prints, and that it is true', async (t) => {
 
   const env = startCommand(t, ['env', `--state-dir=${cluster.stateDir}`])
   t.equal(await env.ended, 0)
-  t.equal(env.output(), `export KUBECONFIG=${cluster.kubeconfig}\n`)
+  const [kubeconfig, path] = env.output().split('\n')
+  t.equal(kubeconfig, `export KUBECONFIG=${cluster.kubeconfig}`)
+  t.match(path, /^export PATH=.*\/kubestage-kubectl'?:"\$PATH"$/)
 })
 
 t.test('a second start beside the first', async (t) => {

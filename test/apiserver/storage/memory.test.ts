@@ -2,6 +2,7 @@ import t from 'tap'
 import { startExpiry } from '../../../apiserver/registry/expiry.ts'
 import { createMemoryStorage } from '../../../apiserver/storage/memory.ts'
 import { createVirtualClock } from '../../../shared/clock/virtual-clock.ts'
+import { until } from '../../harness/until.ts'
 import { storageSuite } from './suite.ts'
 
 storageSuite('memory', async () => createMemoryStorage())
@@ -41,4 +42,10 @@ t.test('what nobody writes any more expires', async (t) => {
   await clock.advance(1_860_000)
   t.same(await keys(), ['/others/c'])
   expiry.close()
+
+  const bounded = startExpiry({ storage, clock, prefix: '/records/', ttlMs: 3_600_000, max: 2 })
+  for (const name of ['a', 'b', 'c']) await storage.put({ key: `/records/${name}`, value: '1', expect: 'absent' })
+  await until(async () => !(await keys()).includes('/records/a'), { what: 'the oldest of too many to go' })
+  t.same(await keys(), ['/others/c', '/records/b', '/records/c'])
+  bounded.close()
 })

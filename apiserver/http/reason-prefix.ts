@@ -1,0 +1,19 @@
+/**
+ * A reason carried in the server's address: `https://127.0.0.1:6443/kubestage-reason-<base64url>` in place of `https://127.0.0.1:6443`.
+ * A stock kubectl sends no `reason` of its own, but keeps to whatever address it is given: so each DELETE and eviction of one command has it.
+ */
+const prefix = '/kubestage-reason-'
+
+/** The URL as it is meant: without the prefix, and with the reason as a parameter where one counts. */
+export function withReason(method: string, url: string): string {
+  if (!url.startsWith(prefix)) return url
+  const end = url.indexOf('/', prefix.length)
+  if (end === -1) return url
+  const rest = url.slice(end)
+  if (!deletes(method, rest)) return rest
+  const reason = Buffer.from(url.slice(prefix.length, end), 'base64url').toString()
+  return `${rest}${rest.includes('?') ? '&' : '?'}reason=${encodeURIComponent(reason)}`
+}
+
+const deletes = (method: string, url: string): boolean =>
+  method === 'DELETE' || (method === 'POST' && /^[^?]*\/pods\/[^/?]+\/eviction(\?|$)/.test(url))

@@ -1,0 +1,141 @@
+# Shared by the kubectl shim and the plugin. POSIX sh; whoever sources it may call:
+#   next_kubectl           sets kubectl to the first one on PATH that is none of ours
+#   command_word ARGS…     sets command to kubectl's command: the first word that is neither a flag nor a flag's value
+#   is_delete_with_reason ARGS…
+#   with_reason ARGS…      becomes kubectl ARGS… without --reason, which goes to the server in its address
+
+next_kubectl() {
+  rest=$PATH:
+  while [ -n "$rest" ]; do
+    folder=${rest%%:*}
+    rest=${rest#*:}
+    # Every installation's folder has this name, so that two of them never call each other.
+    case ${folder%/} in */kubestage-kubectl) continue ;; esac
+    kubectl=${folder:-.}/kubectl
+    [ -f "$kubectl" ] && [ -x "$kubectl" ] && return 0
+  done
+  echo 'kubestage: no kubectl on PATH' >&2
+  return 127
+}
+
+# Global flags that may stand before the command with their value as the next word.
+takes_value() {
+  case $1 in
+    -n | --namespace | -s | --server | --context | --cluster | --user | --kubeconfig | --as | --as-group | --as-uid | \
+      --as-user-extra | --cache-dir | --certificate-authority | --client-certificate | --client-key | --token | \
+      --tls-server-name | --request-timeout | --username | --password | --profile | --profile-output | --kuberc | \
+      -v | --v | --vmodule | --log-flush-frequency) return 0 ;;
+  esac
+  return 1
+}
+
+command_word() {
+  command=
+  while [ $# -gt 0 ]; do
+    if takes_value "$1"; then
+      shift
+    else
+      case $1 in
+        -*) ;;
+        *)
+          command=$1
+          return
+          ;;
+      esac
+    fi
+    [ $# -gt 0 ] && shift
+  done
+}
+
+is_delete_with_reason() {
+  command_word "$@"
+  [ "$command" = delete ] || return 1
+  for word; do
+    case $word in
+      --) return 1 ;;
+      --reason | --reason=*) return 0 ;;
+    esac
+  done
+  return 1
+}
+
+with_reason() {
+  reason= given= server= awaited=
+  # What decides which server is meant, for the question below. Words are quoted for eval.
+  selection=
+  count=$#
+  while [ "$count" -gt 0 ]; do
+    word=$1
+    shift
+    count=$((count - 1))
+    case $awaited in
+      reason)
+        reason=$word awaited=
+        continue
+        ;;
+      server)
+        server=$word awaited=
+        continue
+        ;;
+      selection) selection="$selection $(quoted "$word")" awaited= ;;
+      value) awaited= ;;
+      *)
+        case $word in
+          --)
+            # The rest is no flag, whatever it looks like.
+            set -- "$@" --
+            while [ "$count" -gt 0 ]; do
+              word=$1
+              shift
+              set -- "$@" "$word"
+              count=$((count - 1))
+            done
+            break
+            ;;
+          --reason)
+            given=yes awaited=reason
+            continue
+            ;;
+          --reason=*)
+            given=yes reason=${word#--reason=}
+            continue
+            ;;
+          --server | -s)
+            awaited=server
+            continue
+            ;;
+          --server=* | -s=*)
+            server=${word#*=}
+            continue
+            ;;
+          --kubeconfig | --context | --cluster | --user) awaited=selection selection="$selection $(quoted "$word")" ;;
+          --kubeconfig=* | --context=* | --cluster=* | --user=*) selection="$selection $(quoted "$word")" ;;
+          *) if takes_value "$word"; then awaited=value; fi ;;
+        esac
+        ;;
+    esac
+    set -- "$@" "$word"
+  done
+  if [ "$awaited" = reason ]; then
+    echo 'error: flag needs an argument: --reason' >&2
+    exit 1
+  fi
+  if [ -z "$given" ]; then exec "$kubectl" "$@"; fi
+  if [ -z "$server" ]; then
+    server=$(eval "\"\$kubectl\" config view --minify$selection --output='jsonpath={.clusters[0].cluster.server}'") || exit
+  fi
+  # Its cache goes by the address, and would keep a folder for each reason.
+  exec "$kubectl" --server="${server%/}$(reason_prefix "$reason")" --cache-dir=/dev/null "$@"
+}
+
+# What stands before the path of a request that carries the reason.
+reason_prefix() {
+  printf /kubestage-reason-
+  printf %s "$1" | base64 | tr -d '\n=' | tr '+/' '-_'
+}
+
+quoted() {
+  printf "'"
+  printf %s "$1" | sed "s/'/'\\\\''/g"
+  printf "'"
+}

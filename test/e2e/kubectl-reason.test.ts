@@ -1,0 +1,188 @@
+/** `kubectl delete --reason`, through the shim and the plugin, with every kubectl of this machine; and the records of it. */
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import type { Termination } from '../../shared/api/termination.ts'
+import { pods, terminations } from '../../shared/client/resources.ts'
+import { repository, startTestCluster } from '../harness/cluster.ts'
+import { type Answer, findKubectls, type Kubectl } from '../harness/kubectl.ts'
+import { followPod, isReady, podOf, politeScript } from '../harness/pods.ts'
+import { until } from '../harness/until.ts'
+
+const shims = join(repository, 'bin', 'kubestage-kubectl')
+const namespace = 'default'
+const cluster = await startTestCluster(t)
+const { client, kubeconfig } = cluster
+const folder = mkdtempSync(join(tmpdir(), 'kubestage-reasons-'))
+t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+
+/** A shell in which only this kubectl, and our shim before it, are to be found. */
+function shellWith({
+  file,
+  version,
+}: Kubectl): (args: string[], options?: { input?: string; file?: string }) => Promise<Answer> {
+  const bin = join(folder, version)
+  if (!existsSync(bin)) {
+    mkdirSync(bin)
+    symlinkSync(file, join(bin, 'kubectl'))
+  }
+  const env = {
+    PATH: `${shims}:${bin}:/usr/bin:/bin`,
+    KUBECONFIG: kubeconfig,
+    HOME: dirname(kubeconfig),
+  }
+  return (args, { input, file = join(shims, 'kubectl') } = {}) =>
+    new Promise((resolve) => {
+      const child = execFile(file, args, { env, timeout: 60_000 }, (error, stdout, stderr) => {
+        resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr })
+      })
+      child.stdin?.end(input)
+    })
+}
+
+/** A pod whose hook writes down what it was told, by variable and by flag. */
+async function startPod(name: string): Promise<() => string> {
+  const out = join(folder, name)
+  const command = [
+    'sh',
+    '-c',
+    'echo "$KUBE_POD_TERM_REASON" >> $OUT; echo "$0" | tee -a $OUT',
+    '--reason=$(KUBE_POD_TERM_REASON)',
+  ]
+  const env = [{ name: 'OUT', value: out }]
+  await client.create(pods, podOf({ name, command: ['sh', '-c', politeScript], env, preStop: { exec: { command } } }), {
+    namespace,
+  })
+  const pod = await followPod(client, { namespace, name })
+  await pod.until(isReady, 'to be ready')
+  return () => (existsSync(out) ? readFileSync(out, 'utf8') : '')
+}
+
+const recordOf = (name: string): Promise<Termination> =>
+  until(
+    async () => {
+      const { items } = await client.list<Termination>(terminations, { namespace, fieldSelector: `podName=${name}` })
+      return items[0]
+    },
+    { what: `the record of ${name}` },
+  )
+
+const kubectls = findKubectls()
+const newest = kubectls.at(-1)
+
+t.test('kubectl delete --reason', { skip: !newest && 'no kubectl here' }, async (t) => {
+  for (const kubectl of kubectls) {
+    const run = shellWith(kubectl)
+    const name = `web-${kubectl.version.replace('.', '-')}`
+    const reason = 'resolve issue 354961'
+    const told = await startPod(name)
+    const answer = await run(['delete', 'po', name, `--reason=${reason}`])
+    t.match(answer, { code: 0, stderr: '' }, `kubectl ${kubectl.version}`)
+    t.match(answer.stdout, `pod "${name}" deleted`)
+    t.equal(told(), `${reason}\n--reason=${reason}\n`, 'the hook is told, by variable and by flag')
+    const record = await recordOf(name)
+    t.match(record, {
+      reason,
+      cause: 'PodDeleted',
+      phase: 'Succeeded',
+      verdict: /^stopped in \d+\.\d s of 30 s$/,
+      requests: [{ user: 'kubernetes-admin', reason }],
+      containers: [
+        {
+          name: 'main',
+          exitCode: 0,
+          steps: [
+            { name: 'PreStop', outcome: 'Succeeded', exitCode: 0, output: `--reason=${reason}\n` },
+            { name: 'SIGTERM', outcome: 'Caught', startTime: String, endTime: String },
+          ],
+        },
+      ],
+    })
+  }
+})
+
+t.test('a reason in any words, anywhere', { skip: !newest && 'no kubectl here' }, async (t) => {
+  const run = shellWith(newest!)
+  const reason = `größe "x" \\ it's → 変更`
+  const told = await startPod('any-words')
+  t.match(await run(['-n', 'default', 'delete', '--reason', reason, 'pod/any-words']), { code: 0 })
+  t.equal(told(), `${reason}\n--reason=${reason}\n`)
+  t.match(await run(['delete', 'pod', 'x', '--reason']), { code: 1, stderr: /flag needs an argument: --reason/ })
+  t.match(await run(['delete', 'pod', 'x', '--reason=']), { code: 1, stderr: /must not be empty|not found/ })
+  t.match(await run(['delete', 'pod', 'x', '--', '--reason=y']), { code: 1, stderr: /pods "x" not found/ })
+})
+
+t.test('every other command is kubectl, untouched', { skip: !newest && 'no kubectl here' }, async (t) => {
+  const run = shellWith(newest!)
+  const { file } = newest!
+  for (const args of [
+    ['get', 'nodes', '-o', 'name'],
+    ['get', 'pod', 'nobody'],
+    ['delete', 'pod', 'nobody'],
+    ['--bogus'],
+  ]) {
+    t.same(await run(args), await run(args, { file }), args.join(' '))
+  }
+  const manifest = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'by-stdin' } })
+  t.match(await run(['apply', '-f', '-'], { input: manifest }), { code: 0, stdout: 'configmap/by-stdin created\n' })
+})
+
+t.test('the plugin', { skip: !newest && 'no kubectl here' }, async (t) => {
+  const run = shellWith(newest!)
+  const reason = 'the rack moves'
+  const deleted = await startPod('plugin-delete')
+  t.match(await run(['kubestage', 'delete', 'po', 'plugin-delete', `--reason=${reason}`]), { code: 0 })
+  t.equal(deleted(), `${reason}\n--reason=${reason}\n`)
+
+  const evicted = await startPod('plugin-evict')
+  const eviction = await run(['kubestage', 'evict', 'plugin-evict', '--reason', reason, '--grace-period=5'])
+  t.match(eviction, { code: 0, stdout: 'pod/plugin-evict evicted\n', stderr: '' })
+  t.match(await recordOf('plugin-evict'), {
+    reason,
+    gracePeriodSeconds: 5,
+    requests: [{ user: 'kubernetes-admin', reason }],
+  })
+  t.equal(evicted(), `${reason}\n--reason=${reason}\n`)
+  t.match(await run(['kubestage', 'evict', 'nobody', '--reason=x']), { code: 1, stderr: /pods "nobody" not found/ })
+
+  const drained = await startPod('plugin-drain')
+  t.match(await run(['kubestage', 'drain', 'node-1', '--force', `--reason=${reason}`]), {
+    code: 0,
+    stdout: /node\/node-1 drained/,
+  })
+  t.equal(drained(), `${reason}\n--reason=${reason}\n`)
+  t.match(await run(['uncordon', 'node-1']), { code: 0 })
+
+  const undriven = await startPod('plain-drain')
+  t.match(await run(['drain', 'node-1', '--force']), { code: 0 })
+  t.equal(undriven(), 'Eviction\n--reason=Eviction\n', 'without words of one’s own it is an eviction')
+  t.match(await run(['uncordon', 'node-1']), { code: 0 })
+})
+
+t.test('what kubectl shows of it', { skip: !newest && 'no kubectl here' }, async (t) => {
+  const run = shellWith(newest!)
+  const table = await run(['get', 'term'])
+  const lines = table.stdout.trimEnd().split('\n')
+  t.match(lines[0], /^NAME +REASON +ASKED BY +VERDICT +AGE$/)
+  t.match(
+    lines.find((line) => line.startsWith('plugin-evict.')),
+    /the rack moves +kubernetes-admin +stopped in \d\.\d s of 5 s/,
+  )
+  for (const line of lines) t.ok(line.length <= 100, line)
+  const { metadata } = await recordOf('plugin-delete')
+  t.match((await run(['describe', 'terminations', metadata.name!])).stdout, /Verdict: +stopped in/)
+  t.match((await run(['explain', 'terminations.verdict'])).stdout, /What happened, in words/)
+})
+
+t.test('a container that its probe ends', async (t) => {
+  const livenessProbe = { exec: { command: ['false'] }, periodSeconds: 1, failureThreshold: 1 }
+  const pod = podOf({ name: 'unwell', command: ['sh', '-c', politeScript] })
+  Object.assign(pod.spec.containers[0]!, { livenessProbe })
+  pod.spec.terminationGracePeriodSeconds = 2
+  await client.create(pods, pod, { namespace })
+  const record = await recordOf('unwell')
+  t.match(record, { cause: 'LivenessProbe', podName: 'unwell', gracePeriodSeconds: 2 })
+  t.equal(record.requests, undefined, 'nobody asked for it')
+})
