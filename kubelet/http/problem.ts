@@ -1,8 +1,10 @@
 /** An answer other than 200: the kubelet speaks plain text. */
 export class Problem extends Error {
   readonly code: number
-  constructor(code: number, message: string) {
+  readonly headers: Readonly<Record<string, string>>
+  constructor(code: number, message: string, headers: Readonly<Record<string, string>> = {}) {
     super(message)
     this.code = code
+    this.headers = headers
   }
 }

@@ -1,6 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { TLSSocket } from 'node:tls'
 import type { Pod } from '../../shared/api/types.ts'
@@ -11,6 +12,8 @@ import { logOptions } from './log-options.ts'
 import { logTarget } from './log-target.ts'
 import { Problem } from './problem.ts'
 import { runningPods } from './running-pods.ts'
+import type { UpgradeRequest } from './streaming/negotiation.ts'
+import type { StreamRequest } from './streaming/serve-stream.ts'
 
 export interface KubeletServerOptions {
   host: string
@@ -31,7 +34,7 @@ export interface KubeletServer {
 
 const administrators = 'system:masters'
 
-/** The kubelet's own HTTPS API: health, pods and logs. Plain Node: a handful of paths, in a process that has to stay small. */
+/** The kubelet's own HTTPS API: health, pods, logs and streams. Plain Node: a handful of paths, in a process that has to stay small. */
 export async function startKubeletServer(options: KubeletServerOptions): Promise<KubeletServer> {
   const { cert, key, clientCa } = options.tls
   const server = createServer({ cert, key, ca: clientCa, requestCert: true, rejectUnauthorized: false })
@@ -42,6 +45,13 @@ export async function startKubeletServer(options: KubeletServerOptions): Promise
       else respond(response, error instanceof Problem ? error.code : 500, (error as Error).message)
     })
   })
+  const taken = new Set<Duplex>()
+  server.on('upgrade', (request, socket, head) => {
+    taken.add(socket)
+    socket.on('close', () => taken.delete(socket))
+    socket.on('error', () => {})
+    takeOver(options, { request, socket, head }).catch((error: unknown) => refuse(socket, error))
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(options.port, options.host, () => resolve())
@@ -50,6 +60,7 @@ export async function startKubeletServer(options: KubeletServerOptions): Promise
     port: (server.address() as AddressInfo).port,
     async close() {
       server.closeAllConnections()
+      for (const socket of taken) socket.destroy()
       await new Promise<void>((resolve) => server.close(() => resolve()))
     },
   }
@@ -60,9 +71,11 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const url = new URL(request.url ?? '/', 'https://kubelet')
-  const [root, ...rest] = url.pathname.split('/').filter(Boolean).map(decode)
+  const { root, rest, url } = parse(request)
   authorize(request)
+  if (isStreamVerb(root) && (request.method === 'GET' || request.method === 'POST')) {
+    return stream(options, { verb: root, path: rest, query: url.searchParams })
+  }
   if (request.method !== 'GET') throw new Problem(405, 'method not allowed')
   switch (root) {
     case 'healthz':
@@ -76,6 +89,42 @@ async function answer(
     default:
       throw new Problem(404, '404 page not found')
   }
+}
+
+/** A connection that is no longer HTTP's, from here on. */
+async function takeOver(options: KubeletServerOptions, upgrade: UpgradeRequest): Promise<void> {
+  const { root, rest, url } = parse(upgrade.request)
+  authorize(upgrade.request)
+  if (!isStreamVerb(root)) throw new Problem(404, '404 page not found')
+  await stream(options, { verb: root, path: rest, query: url.searchParams, upgrade })
+}
+
+/** Loaded by the first who wants it: most kubelets never stream. */
+async function stream(options: KubeletServerOptions, request: StreamRequest): Promise<void> {
+  const { serveStream } = await import('./streaming/serve-stream.ts')
+  await serveStream(options, request)
+}
+
+function isStreamVerb(root: string | undefined): root is StreamRequest['verb'] {
+  return root === 'exec' || root === 'attach' || root === 'portForward'
+}
+
+function refuse(socket: Duplex, error: unknown): void {
+  const { code, message, headers } = error instanceof Problem ? error : new Problem(500, (error as Error).message)
+  const lines = Object.entries({
+    'Content-Type': 'text/plain; charset=utf-8',
+    'X-Content-Type-Options': 'nosniff',
+    'Content-Length': Buffer.byteLength(message),
+    Connection: 'close',
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}`)
+  socket.end([`HTTP/1.1 ${code} ${STATUS_CODES[code] ?? ''}`, ...lines, '', message].join('\r\n'))
+}
+
+function parse(request: IncomingMessage): { root?: string; rest: string[]; url: URL } {
+  const url = new URL(request.url ?? '/', 'https://kubelet')
+  const [root, ...rest] = url.pathname.split('/').filter(Boolean).map(decode)
+  return { root, rest, url }
 }
 
 async function serveLogs(

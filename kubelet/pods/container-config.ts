@@ -44,6 +44,7 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
     workingDir: container.workingDir || image.workingDir,
     logPath: logPath(input.rootDir, pod, container.name, attempt),
     stdin: container.stdin ?? false,
+    stdinOnce: container.stdinOnce ?? false,
     tty: container.tty ?? false,
     terminationMessagePath,
     annotations: {

@@ -1,3 +1,5 @@
+import type { Duplex, Readable, Writable } from 'node:stream'
+
 /**
  * The waist below the kubelet: CRI's verbs, fewer. It knows no probe, hook, phase or HTTP; the kubelet knows no process.
  * Everything here survives the kubelet: a kubelet that starts again finds its sandboxes and containers with `list`.
@@ -34,6 +36,12 @@ export interface ContainerRuntime {
   removeContainer(containerId: string, options?: { logs?: boolean }): Promise<void>
   /** Runs a command beside the container's process, as a hook or exec probe does. Never throws for a command that fails: see `outcome`. */
   execSync(containerId: string, options: ExecOptions): Promise<ExecResult>
+  /** The same with streams, for somebody who sits there and types. Throws {@link StartError} when it cannot be executed. */
+  exec(containerId: string, options: StreamedExecOptions): Promise<ProcessStreams>
+  /** Joins the container's own process: from here on, what it prints, and what it reads if it was started with `stdin`. Throws {@link StartError} when it does not run. */
+  attach(containerId: string): Promise<ProcessStreams>
+  /** A connection to a port of the pod. Rejects when nobody listens there. */
+  portForward(sandboxId: string, port: number): Promise<Duplex>
   /** All sandboxes and containers, running and exited, oldest first: the truth after a restart. */
   list(): Promise<{ sandboxes: Sandbox[]; containers: ContainerRecord[] }>
   /** Calls back for every start and exit, at once. Returns a function that ends it. */
@@ -108,6 +116,8 @@ export interface ContainerConfig {
   workingDir?: string
   logPath: string
   stdin: boolean
+  /** The end of the first attached session is the process's end of file. */
+  stdinOnce?: boolean
   tty: boolean
   terminationMessagePath?: string
   /** Opaque to the runtime; given back by `list`. */
@@ -150,6 +160,29 @@ export type ExecResult =
   | { outcome: 'exited'; exitCode: number; output: string }
   | { outcome: 'timeout'; output: string }
   | { outcome: 'failed'; message: string; output: string }
+
+export interface StreamedExecOptions {
+  command: string[]
+  /** Without it the command reads an empty file. */
+  stdin: boolean
+  /** On a terminal of its own, of which there is but one output. */
+  tty: boolean
+}
+/** A process and whoever talks to it. A stream that is not read holds the process up, as a full pipe does. */
+export interface ProcessStreams {
+  /** Ending it is the process's end of file. */
+  stdin?: Writable
+  /** Ends after the process has. Destroying it says that nobody listens any more: the process goes on, but for one on a terminal, which is hung up. */
+  stdout: Readable
+  stderr?: Readable
+  /** Of a terminal only. */
+  resize?(size: TerminalSize): void
+  exitCode: Promise<number>
+}
+export interface TerminalSize {
+  width: number
+  height: number
+}
 
 export interface RuntimeEvent {
   type: 'started' | 'exited'

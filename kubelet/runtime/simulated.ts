@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { type Duplex, Readable, Writable } from 'node:stream'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import type {
   ContainerConfig,
@@ -6,8 +7,10 @@ import type {
   ContainerRuntime,
   ExecOptions,
   ExecResult,
+  ProcessStreams,
   RuntimeEvent,
   Sandbox,
+  StreamedExecOptions,
 } from './container-runtime.ts'
 import { StartError } from './container-runtime.ts'
 
@@ -163,6 +166,28 @@ class SimulatedRuntime implements ContainerRuntime {
     return durationMs > limitMs ? { outcome: 'timeout', output } : { outcome: 'exited', exitCode, output }
   }
 
+  async exec(containerId: string, { command, stdin }: StreamedExecOptions): Promise<ProcessStreams> {
+    const result = await this.execSync(containerId, { command })
+    if (result.outcome !== 'exited') throw new StartError('container not running')
+    return { ...streams(result.output, stdin), exitCode: Promise.resolve(result.exitCode) }
+  }
+
+  /** A simulated program says nothing, and reads all that it is told. */
+  async attach(containerId: string): Promise<ProcessStreams> {
+    const process = this.#processes.get(containerId)
+    if (process?.record.state !== 'running') throw new StartError('container not running')
+    const stdout = new Readable({ read() {} })
+    const exitCode = process.ended.promise.then(() => {
+      stdout.push(null)
+      return process.record.exitCode ?? 0
+    })
+    return { stdin: new Writable({ write: (_chunk, _encoding, done) => done() }), stdout, exitCode }
+  }
+
+  async portForward(_sandboxId: string, port: number): Promise<Duplex> {
+    throw new Error(`connect ECONNREFUSED: nobody listens on port ${port} of a simulated pod`)
+  }
+
   async list() {
     const containers = [...this.#processes.values()].map(({ record }) => ({ ...record }))
     return { sandboxes: [...this.#sandboxes.values()].map((sandbox) => ({ ...sandbox })), containers }
@@ -199,5 +224,10 @@ class SimulatedRuntime implements ContainerRuntime {
     for (const listener of [...this.#listeners]) listener({ type, podUid, containerId: id })
   }
 }
+
+const streams = (output: string, stdin: boolean): Pick<ProcessStreams, 'stdin' | 'stdout'> => ({
+  stdout: Readable.from(output === '' ? [] : [Buffer.from(output)], { objectMode: false }),
+  ...(stdin && { stdin: new Writable({ write: (_chunk, _encoding, done) => done() }) }),
+})
 
 const newId = (): string => randomBytes(32).toString('hex')

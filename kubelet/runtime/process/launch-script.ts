@@ -13,22 +13,33 @@ export interface Launch {
   /** All of it: nothing of ours is added. */
   env: Record<string, string>
   workingDir: string
-  /** Takes stdout and stderr, in the order in which they were written. */
-  output: string
+  /** The pipe that is its stdin; an empty file without. One that is not `made` is made here, and opened when somebody writes. */
+  input?: { pipe: string; made: boolean }
+  /** Takes stdout, and stderr in the order in which they were written unless that has `errors`. Without, all three are what they are. */
+  output?: string
+  errors?: string
   namespaces: Namespaces
 }
 
 /** The text that the shim sources in the process to be: it ends in exec. */
-export function launchScript({ command, env, workingDir, output, namespaces }: Launch): string {
+export function launchScript(launch: Launch): string {
+  const { command, env, workingDir, namespaces } = launch
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
   const words = [...prefix(namespaces, workingDir), '/usr/bin/env', ...separator(variables), ...command]
   return [
+    ...redirections(launch),
     `cd -- ${quote(workingDir)} || exit 126`,
     'umask 022',
-    `exec </dev/null >${quote(output)} 2>&1`,
     `exec -c -- ${words.map(quote).join(' ')}`,
     '',
   ].join('\n')
+}
+
+function redirections({ input, output, errors }: Launch): string[] {
+  if (output === undefined) return []
+  const making = input && !input.made ? [`mkfifo -m 600 -- ${quote(input.pipe)} || exit 126`] : []
+  const outputs = `>${quote(output)} 2>${errors === undefined ? '&1' : quote(errors)}`
+  return [...making, `exec <${quote(input?.pipe ?? '/dev/null')} ${outputs}`]
 }
 
 /** `env` takes a leading word with `=` for a variable and one with a dash for an option. */

@@ -5,6 +5,9 @@ import { drain, openPipe } from './pipe-pool.ts'
 export interface PipeReader {
   /** Delivers what is in the pipe now; to be called when the writer has ended, whose last words are then there. */
   drain(): void
+  /** Holds the writer up, once the pipe is full. */
+  pause(): void
+  resume(): void
   close(): void
 }
 
@@ -21,6 +24,8 @@ export function readPipe(pipe: string, onData: (data: Buffer) => void): PipeRead
     drain() {
       if (open) drain(fd, onData)
     },
+    pause: () => void socket.pause(),
+    resume: () => void socket.resume(),
     close() {
       if (!open) return
       open = false

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, realpathSync, rmSync, unlinkSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import type { Duplex } from 'node:stream'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import {
   type ContainerConfig,
@@ -10,27 +11,33 @@ import {
   type ExecOptions,
   type ExecResult,
   ImageError,
+  type ProcessStreams,
   type ResolvedImage,
   type RuntimeCapabilities,
   type RuntimeEvent,
   type Sandbox,
   type SandboxConfig,
   StartError,
+  type StreamedExecOptions,
 } from '../container-runtime.ts'
 import type { Images } from '../images/images.ts'
 import { PodAddresses } from './addresses.ts'
 import { ContainerLog } from './container-log.ts'
 import { whyNotExecutable, whyNoWorkingDir } from './executable.ts'
-import { launchers, launchScript, type Namespaces } from './launch-script.ts'
+import { InputPipe } from './input-pipe.ts'
+import { type Launch, launchers, launchScript, type Namespaces } from './launch-script.ts'
 import { markedProcesses, marker, markerOf, markerVariable } from './marker.ts'
+import { OutputStream } from './output-stream.ts'
 import { OutputWindow } from './output-window.ts'
 import { createPipePool, type PipePool } from './pipe-pool.ts'
 import { type PipeReader, readPipe } from './pipe-reader.ts'
+import { connectToPod } from './port-forward.ts'
 import { childOf, exists, programOf, receptionOf } from './proc-files.ts'
 import { RecordStore, type Started, type StoredContainer } from './record-store.ts'
 import { connectShim, defaultPath, runtimeDir, type ShimRequests, startShimAlone } from './shim.ts'
 import { watchShimEvents } from './shim-events.ts'
-import { sendSignal, signalNumber } from './signals.ts'
+import { isGroupAlive, sendSignal, signalNumber } from './signals.ts'
+import { startOnTerminal } from './terminal.ts'
 
 export interface ProcessRuntimeOptions {
   rootDir: string
@@ -49,7 +56,9 @@ interface Container {
   /** The shim's child and the leader of the process group: the container's process, or the one that made its namespaces. */
   jobPid: number
   /** While its output may still grow. */
-  output?: { reader: PipeReader; log: ContainerLog }
+  output?: { reader: PipeReader; log: ContainerLog; attached: Set<OutputStream> }
+  /** Of a container with `stdinOnce`: its only writing end, and so ours to close. */
+  input?: InputPipe
   readonly started: PromiseWithResolvers<void>
   readonly exited: PromiseWithResolvers<void>
 }
@@ -57,7 +66,19 @@ interface Exec {
   pid: number
   /** To be killed as soon as it is known what to kill. */
   killed: boolean
+  input?: InputPipe
   ended: PromiseWithResolvers<number>
+}
+
+interface Startable {
+  id: string
+  launch: Launch
+}
+type PreparedExec = Startable | { code: 'NotFound' | 'Unknown'; problem: string }
+interface ListenedPipe {
+  pipe: string
+  reader: PipeReader
+  stream: OutputStream
 }
 
 const exitStart = 128
@@ -188,6 +209,7 @@ class ProcessRuntime implements ContainerRuntime {
       podUid: sandbox.podUid,
       createdAtMs: this.#options.clock.now(),
       pipe: startError ? '' : await this.#pipes.take(),
+      ...(config.stdin && !startError && { input: await this.#inputOf(config, id) }),
       isolated: this.#options.isolation === 'pod' && !sandbox.shareProcessNamespace,
       ...(startError && { startError: startFailure(startError) }),
     }
@@ -197,7 +219,8 @@ class ProcessRuntime implements ContainerRuntime {
       throw new StartError(stored.startError)
     }
     const namespaces: Namespaces = { kind: stored.isolated ? 'new' : 'none' }
-    const launch = { command: config.command, env, workingDir, output: stored.pipe, namespaces }
+    const input = stored.input === undefined ? undefined : { pipe: stored.input, made: !config.stdinOnce }
+    const launch = { command: config.command, env, workingDir, input, output: stored.pipe, namespaces }
     this.#store.saveLaunch('containers', id, launchScript(launch))
     const container = this.#follow(stored)
     this.#requests.run('containers', id)
@@ -238,37 +261,23 @@ class ProcessRuntime implements ContainerRuntime {
     this.#closeOutput(container)
     this.#containers.delete(containerId)
     this.#store.removeContainer(containerId)
-    if (container.stored.pipe) this.#pipes.give(container.stored.pipe)
+    const { pipe, input, stdinOnce } = container.stored
+    if (pipe) this.#pipes.give(pipe)
+    if (input !== undefined && !stdinOnce) this.#pipes.give(input)
     if (logs) removeLog(container.stored.logPath)
   }
 
   async execSync(containerId: string, options: ExecOptions): Promise<ExecResult> {
-    const container = this.#containers.get(containerId)
-    const sandbox = container && this.#sandboxes.get(container.stored.sandboxId)
-    if (!container || !sandbox || container.record.state === 'exited') {
-      const why = `failed to load task: no running task found: task ${containerId} not found`
-      return {
-        outcome: 'failed',
-        output: '',
-        message: `rpc error: code = NotFound desc = failed to exec in container: ${why}`,
-      }
+    const found = this.#prepareExec(containerId, options)
+    if ('problem' in found) {
+      return { outcome: 'failed', output: '', message: `rpc error: code = ${found.code} desc = ${found.problem}` }
     }
     options.signal?.throwIfAborted()
-    const { stored } = container
-    const workingDir = stored.workingDir || '/'
-    const env = { ...this.#environment(stored, sandbox, stored.id), ...options.env }
-    const problem = whyNotExecutable(options.command, { searchPath: env.PATH ?? '', workingDir })
-    const id = newId()
-    if (problem) return { outcome: 'failed', output: '', message: execFailure(id, problem) }
+    const { id } = found
     const output = new OutputWindow(options.maxOutputBytes ?? defaultExecOutputBytes)
     const pipe = await this.#pipes.take()
     const reader = readPipe(pipe, (data) => output.add(data))
-    const namespaces: Namespaces = stored.isolated ? { kind: 'enter', pid: container.record.pid } : { kind: 'none' }
-    const launch = { command: options.command, env, workingDir, output: pipe, namespaces }
-    this.#store.saveLaunch('execs', id, launchScript(launch))
-    const exec: Exec = { pid: 0, killed: false, ended: Promise.withResolvers<number>() }
-    this.#execs.set(id, exec)
-    this.#requests.run('execs', id)
+    const exec = this.#startExec(id, { ...found.launch, output: pipe })
     try {
       const exitCode = await this.#execEnds(exec, options)
       reader.drain()
@@ -277,10 +286,38 @@ class ProcessRuntime implements ContainerRuntime {
         : { outcome: 'exited', exitCode, output: output.toString() }
     } finally {
       reader.close()
-      this.#execs.delete(id)
-      this.#store.removeExec(id)
+      this.#forgetExec(id)
       this.#pipes.give(pipe)
     }
+  }
+
+  async exec(containerId: string, { command, stdin, tty }: StreamedExecOptions): Promise<ProcessStreams> {
+    const found = this.#prepareExec(containerId, { command, env: tty ? { TERM: 'xterm' } : {} })
+    if ('problem' in found) throw new StartError(found.problem)
+    return tty ? this.#execOnTerminal(found) : this.#execOnPipes(found, { stdin })
+  }
+
+  async attach(containerId: string): Promise<ProcessStreams> {
+    const container = this.#containers.get(containerId)
+    if (!container?.output || container.record.state === 'exited') throw new StartError(noTask(containerId))
+    const { reader, attached } = container.output
+    const { stored, exited } = container
+    const stdout = new OutputStream(reader)
+    attached.add(stdout)
+    stdout.on('close', () => attached.delete(stdout))
+    let stdin = container.input
+    if (stored.input !== undefined && !stored.stdinOnce) {
+      stdin = new InputPipe()
+      stdin.open(stored.input)
+    }
+    const exitCode = exited.promise.then(() => container.record.exitCode ?? 0)
+    return { ...(stdin?.writable && { stdin }), stdout, exitCode }
+  }
+
+  async portForward(sandboxId: string, port: number): Promise<Duplex> {
+    const sandbox = this.#sandboxes.get(sandboxId)
+    if (sandbox?.state !== 'ready') throw new Error(`sandbox "${sandboxId}" is not running`)
+    return connectToPod({ ip: sandbox.ip, port })
   }
 
   async list(): Promise<{ sandboxes: Sandbox[]; containers: ContainerRecord[] }> {
@@ -307,6 +344,79 @@ class ProcessRuntime implements ContainerRuntime {
     this.#requests.close()
   }
 
+  /** What a command beside a container's process is started with, or, in containerd's words, why it cannot be. */
+  #prepareExec(containerId: string, { command, env: added }: Pick<ExecOptions, 'command' | 'env'>): PreparedExec {
+    const container = this.#containers.get(containerId)
+    const sandbox = container && this.#sandboxes.get(container.stored.sandboxId)
+    if (!container || !sandbox || container.record.state === 'exited') {
+      return { code: 'NotFound', problem: `failed to exec in container: ${noTask(containerId)}` }
+    }
+    const { stored } = container
+    const workingDir = stored.workingDir || '/'
+    const env = { ...this.#environment(stored, sandbox, stored.id), ...added }
+    const id = newId()
+    const problem = whyNotExecutable(command, { searchPath: env.PATH ?? '', workingDir })
+    if (problem) return { code: 'Unknown', problem: execFailure(id, problem) }
+    const namespaces: Namespaces = stored.isolated ? { kind: 'enter', pid: container.record.pid } : { kind: 'none' }
+    return { id, launch: { command, env, workingDir, namespaces } }
+  }
+
+  #startExec(id: string, launch: Launch): Exec {
+    this.#store.saveLaunch('execs', id, launchScript(launch))
+    const exec: Exec = { pid: 0, killed: false, ended: Promise.withResolvers<number>() }
+    if (launch.input) exec.input = new InputPipe()
+    this.#execs.set(id, exec)
+    this.#requests.run('execs', id)
+    return exec
+  }
+
+  #forgetExec(id: string): void {
+    this.#execs.delete(id)
+    this.#store.removeExec(id)
+  }
+
+  async #execOnPipes({ id, launch }: Startable, { stdin }: { stdin: boolean }): Promise<ProcessStreams> {
+    const outputs = await Promise.all([0, 1].map(() => this.#listenTo()))
+    const [stdout, stderr] = outputs as [ListenedPipe, ListenedPipe]
+    const input = stdin ? { pipe: this.#store.inputFile(id), made: false } : undefined
+    const exec = this.#startExec(id, { ...launch, input, output: stdout.pipe, errors: stderr.pipe })
+    const exitCode = exec.ended.promise.then((code) => {
+      for (const { reader, stream, pipe } of outputs) {
+        reader.drain()
+        reader.close()
+        stream.end()
+        // What the command left behind may still print.
+        if (!isGroupAlive(exec.pid)) this.#pipes.give(pipe)
+      }
+      exec.input?.destroy()
+      this.#forgetExec(id)
+      return code
+    })
+    return { ...(exec.input && { stdin: exec.input }), stdout: stdout.stream, stderr: stderr.stream, exitCode }
+  }
+
+  async #listenTo(): Promise<ListenedPipe> {
+    const pipe = await this.#pipes.take()
+    const reader = readPipe(pipe, (data) => stream.add(data))
+    const stream = new OutputStream(reader)
+    return { pipe, reader, stream }
+  }
+
+  async #execOnTerminal({ id, launch }: Startable): Promise<ProcessStreams> {
+    this.#store.saveLaunch('execs', id, launchScript(launch))
+    const streams = await startOnTerminal(this.#store.launchFile('execs', id)).catch((error: unknown) => {
+      this.#store.removeExec(id)
+      throw error
+    })
+    void streams.exitCode.then(() => this.#store.removeExec(id))
+    return streams
+  }
+
+  /** One that the shim holds open never ends, and survives us; one that ends has to be ours alone. */
+  async #inputOf({ stdinOnce }: ContainerConfig, id: string): Promise<string> {
+    return stdinOnce ? this.#store.inputFile(id) : this.#pipes.take()
+  }
+
   #adoptContainer(stored: StoredContainer): void {
     if (stored.startError) {
       this.#containers.set(stored.id, settled(stored, failedRecord(stored, stored.startError)))
@@ -326,6 +436,7 @@ class ProcessRuntime implements ContainerRuntime {
       return
     }
     const container = this.#follow(stored)
+    if (stored.stdinOnce && stored.input !== undefined && existsSync(stored.input)) container.input?.open(stored.input)
     this.#noteStart(container)
     this.#noteExit(container)
     if (container.record.state === 'running' && !exists(started.pid)) this.#expectExit(container)
@@ -355,12 +466,17 @@ class ProcessRuntime implements ContainerRuntime {
 
   #follow(stored: StoredContainer): Container {
     const log = new ContainerLog(stored.logPath, this.#options.clock)
-    const reader = readPipe(stored.pipe, (data) => log.write(data))
+    const attached = new Set<OutputStream>()
+    const reader = readPipe(stored.pipe, (data) => {
+      log.write(data)
+      for (const stream of attached) stream.add(data)
+    })
     const container: Container = {
       stored,
       record: { ...baseRecord(stored, 0), startedAtMs: stored.createdAtMs },
       jobPid: 0,
-      output: { reader, log },
+      output: { reader, log, attached },
+      ...(stored.stdinOnce && { input: new InputPipe() }),
       started: Promise.withResolvers<void>(),
       exited: Promise.withResolvers<void>(),
     }
@@ -375,6 +491,11 @@ class ProcessRuntime implements ContainerRuntime {
       return
     }
     const container = this.#containers.get(id)
+    if (kind === 'stdin') {
+      const file = this.#store.inputFile(id)
+      if (existsSync(file)) (container ?? this.#execs.get(id))?.input?.open(file)
+      return
+    }
     if (container) {
       this.#noteStart(container)
       this.#noteExit(container)
@@ -443,6 +564,8 @@ class ProcessRuntime implements ContainerRuntime {
   #end(container: Container, record: ContainerRecord): void {
     container.output?.reader.drain()
     container.output?.log.flush()
+    for (const stream of container.output?.attached ?? []) stream.end()
+    container.input?.destroy()
     container.record = record
     container.exited.resolve()
     this.#tell('exited', container)
@@ -555,8 +678,10 @@ const byCreation = (a: { createdAtMs: number }, b: { createdAtMs: number }): num
 const startFailure = (problem: string): string =>
   `failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: ${problem}`
 
+const noTask = (id: string): string => `failed to load task: no running task found: task ${id} not found`
+
 const execFailure = (id: string, problem: string): string =>
-  `rpc error: code = Unknown desc = failed to exec in container: failed to start exec "${id}": OCI runtime exec failed: exec failed: unable to start container process: ${problem}: unknown`
+  `failed to exec in container: failed to start exec "${id}": OCI runtime exec failed: exec failed: unable to start container process: ${problem}: unknown`
 
 function baseRecord(stored: StoredContainer, pid: number): Omit<ContainerRecord, 'startedAtMs'> {
   const { id, sandboxId, podUid, name, attempt, image, imageId, logPath, createdAtMs, annotations } = stored

@@ -17,6 +17,8 @@ export interface StoredContainer extends ContainerConfig {
   podUid: string
   createdAtMs: number
   pipe: string
+  /** What it reads, if anything: one that its shim holds open, or one of its own (`inputFile`). */
+  input?: string
   /** It has namespaces of its own. */
   isolated: boolean
   /** It never ran, for this reason. */
@@ -61,7 +63,10 @@ export class RecordStore {
     this.#write(path.join('sandboxes', `${sandbox.id}.json`), JSON.stringify(sandbox))
   }
   saveLaunch(dir: 'containers' | 'execs', id: string, script: string): void {
-    writeFileSync(path.join(this.root, dir, `${id}.launch`), script, { mode: 0o600 })
+    writeFileSync(this.launchFile(dir, id), script, { mode: 0o600 })
+  }
+  launchFile(dir: 'containers' | 'execs', id: string): string {
+    return path.join(this.root, dir, `${id}.launch`)
   }
   /** Which signal a container was sent, if any. */
   stopSignal(id: string): string | undefined {
@@ -95,6 +100,11 @@ export class RecordStore {
     return event && { code: event.value, atMs: event.atMs }
   }
 
+  /** Where the shim's child makes the pipe of a process that shall see its end of file; that it is there, is an event. */
+  inputFile(id: string): string {
+    return path.join(this.root, 'events', `${id}.stdin`)
+  }
+
   removeContainer(id: string): void {
     this.#removeEvents(id)
     for (const kind of ['json', 'launch', 'stopSignal', 'program']) this.#remove('containers', `${id}.${kind}`)
@@ -119,7 +129,7 @@ export class RecordStore {
   }
 
   #removeEvents(id: string): void {
-    for (const kind of ['pid', 'exit']) this.#remove('events', `${id}.${kind}`)
+    for (const kind of ['pid', 'exit', 'stdin']) this.#remove('events', `${id}.${kind}`)
   }
 
   #remove(dir: string, file: string): void {

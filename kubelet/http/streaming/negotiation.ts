@@ -1,0 +1,53 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { Problem } from '../problem.ts'
+
+/** A request that wants its connection for itself. */
+export interface UpgradeRequest {
+  request: IncomingMessage
+  socket: Duplex
+  /** What came after the request. */
+  head: Buffer
+}
+
+export const isWebSocket = ({ headers }: IncomingMessage): boolean => headers.upgrade?.toLowerCase() === 'websocket'
+export const isSpdy = ({ headers }: IncomingMessage): boolean => headers.upgrade?.toLowerCase() === 'spdy/3.1'
+
+const protocolHeader = 'X-Stream-Protocol-Version'
+
+/** Agrees on the first of the client's protocols that is `supported`; from then on the connection speaks SPDY. */
+export function acceptSpdyUpgrade({ request, socket, head }: UpgradeRequest, supported: readonly string[]): string {
+  const offered = listOf(request.headers[protocolHeader.toLowerCase()])
+  if (offered.length === 0) throw new Problem(400, `${protocolHeader} header is required`)
+  const protocol = offered.find((entry) => supported.includes(entry))
+  if (protocol === undefined) {
+    throw new Problem(
+      403,
+      `unable to upgrade: unable to negotiate protocol: client supports [${offered.join(' ')}], server accepts [${supported.join(' ')}]`,
+      { 'X-Accepted-Stream-Protocol-Versions': supported.join(', ') },
+    )
+  }
+  const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: SPDY/3.1']
+  socket.write([...lines, `${protocolHeader}: ${protocol}`, '', ''].join('\r\n'))
+  if (head.length > 0) socket.unshift(head)
+  return protocol
+}
+
+/** Likewise for WebSocket, where it may also do without. */
+export function acceptWebSocket({ request, socket, head }: UpgradeRequest, supported: readonly string[]) {
+  const offered = listOf(request.headers['sec-websocket-protocol'])
+  const protocol = offered.find((entry) => supported.includes(entry))
+  if (protocol === undefined && (offered.length > 0 || !supported.includes(''))) {
+    throw new Problem(400, `unable to negotiate protocol: client supports [${offered.join(' ')}]`)
+  }
+  const server = new WebSocketServer({ noServer: true, handleProtocols: () => protocol ?? false })
+  return new Promise<WebSocket>((resolve) => server.handleUpgrade(request, socket, head, resolve))
+}
+
+const listOf = (header: string | string[] | undefined): string[] =>
+  [header ?? []]
+    .flat()
+    .flatMap((value) => value.split(','))
+    .map((value) => value.trim())
+    .filter(Boolean)

@@ -1,0 +1,78 @@
+import type { Duplex } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Clock } from '../../../shared/clock/clock.ts'
+import { acceptSpdy } from './spdy/connection.ts'
+import type { SpdyStream } from './spdy/stream.ts'
+
+export interface PortForwardTarget {
+  clock: Clock
+  connect(port: number): Promise<Duplex>
+  /** How the pod is named in errors. */
+  describe: string
+}
+
+interface Pair {
+  error?: SpdyStream
+  data?: SpdyStream
+}
+
+const pairTimeoutMs = 30_000
+const maxPort = 65_535
+
+/** For each connection the client opens two streams, `error` and `data`, that share a requestID. */
+export function servePortForward(transport: Duplex, target: PortForwardTarget): Promise<void> {
+  const pairs = new Map<string, Pair>()
+  const { closed } = acceptSpdy(transport, (stream) => {
+    const { port, requestId, type } = readHeaders(stream)
+    if (port === undefined || type === undefined) return stream.refuse()
+    const pair = pairs.get(requestId) ?? startPair(requestId)
+    if (pair[type]) return stream.refuse()
+    pair[type] = stream
+    if (!pair.error || !pair.data) return
+    pairs.delete(requestId)
+    void forward({ error: pair.error, data: pair.data, port }, target)
+  })
+
+  function startPair(requestId: string): Pair {
+    const pair: Pair = {}
+    pairs.set(requestId, pair)
+    const late = target.clock.setTimer(pairTimeoutMs, () => {
+      if (pairs.get(requestId) !== pair) return
+      pairs.delete(requestId)
+      pair.error?.end(`timed out waiting for the other stream of request ${requestId}`)
+      pair.data?.destroy()
+    })
+    void closed.then(() => late.cancel())
+    return pair
+  }
+  return closed
+}
+
+function readHeaders({ id, headers }: SpdyStream): { port?: number; type?: keyof Pair; requestId: string } {
+  const port = Number(headers.get('port'))
+  const type = headers.get('streamtype')
+  return {
+    port: Number.isInteger(port) && port > 0 && port <= maxPort ? port : undefined,
+    type: type === 'error' || type === 'data' ? type : undefined,
+    // Old clients send none; the client's streams have odd numbers, and that of the errors comes first.
+    requestId: headers.get('requestid') ?? String(type === 'data' ? id - 2 : id),
+  }
+}
+
+async function forward(
+  { error, data, port }: { error: SpdyStream; data: SpdyStream; port: number },
+  { connect, describe }: PortForwardTarget,
+): Promise<void> {
+  error.resume()
+  try {
+    const connection = await connect(port)
+    await Promise.all([pipeline(data, connection, { end: true }), pipeline(connection, data)])
+    error.end()
+  } catch (problem) {
+    if (!error.destroyed) error.end(forwardProblem({ port, describe }, problem as Error))
+    data.destroy()
+  }
+}
+
+export const forwardProblem = ({ port, describe }: { port: number; describe: string }, { message }: Error): string =>
+  `error forwarding port ${port} to pod ${describe}: ${message}`

@@ -1,0 +1,122 @@
+import { createWebSocketStream } from 'ws'
+import type { Pod } from '../../../shared/api/types.ts'
+import type { Clock } from '../../../shared/clock/clock.ts'
+import type { ContainerRuntime } from '../../runtime/container-runtime.ts'
+import { Problem } from '../problem.ts'
+import { acceptSpdyUpgrade, acceptWebSocket, isSpdy, isWebSocket, type UpgradeRequest } from './negotiation.ts'
+import { type PortForwardTarget, servePortForward } from './port-forward.ts'
+import { type RemoteCommand, runRemoteCommand } from './remote-command.ts'
+import type { WantedStreams } from './remote-streams.ts'
+import { spdyRemoteStreams } from './spdy-remote-command.ts'
+import { findPod, findRunningContainer, findSandbox } from './stream-target.ts'
+import { portForwardProtocols, serveWebSocketPortForward } from './websocket-port-forward.ts'
+import { remoteCommandProtocols, webSocketRemoteStreams } from './websocket-remote-command.ts'
+
+export interface StreamRequest {
+  verb: 'exec' | 'attach' | 'portForward'
+  /** Of the URL, after the verb. */
+  path: string[]
+  query: URLSearchParams
+  /** Undefined for a request that keeps to HTTP, and so comes too early. */
+  upgrade?: UpgradeRequest
+}
+export interface StreamContext {
+  runtime: ContainerRuntime
+  clock: Clock
+  pods(): Pod[]
+}
+
+/** Oldest last: what a client prefers is what it gets. */
+const spdyVersions: Readonly<Record<string, number>> = {
+  'v4.channel.k8s.io': 4,
+  'v3.channel.k8s.io': 3,
+  'v2.channel.k8s.io': 2,
+  'channel.k8s.io': 1,
+}
+const forwardProtocol = 'portforward.k8s.io'
+const tunnelProtocol = 'SPDY/3.1+portforward.k8s.io'
+
+/** Answers by taking the connection over; refuses with a Problem as long as it is HTTP. */
+export async function serveStream(context: StreamContext, request: StreamRequest): Promise<void> {
+  if (request.verb === 'portForward') return forwardPorts(context, request)
+  const { namespace, name, uid, container = '' } = parsePath(request.path, { hasContainer: true })
+  const wanted = wantedStreams(request.query)
+  const command = request.query.getAll('command')
+  if (request.verb === 'exec' && command.length === 0) throw new Problem(400, 'you must specify a command')
+  const pod = findPod(context.pods(), { namespace, name, uid })
+  const { id } = await findRunningContainer(context.runtime, pod, container)
+  await joinRemoteCommand(context, request, wanted, {
+    verb: request.verb,
+    start: () =>
+      request.verb === 'exec' ? context.runtime.exec(id, { command, ...wanted }) : context.runtime.attach(id),
+  })
+}
+
+async function joinRemoteCommand(
+  { clock }: StreamContext,
+  { upgrade }: StreamRequest,
+  wanted: WantedStreams,
+  command: RemoteCommand,
+): Promise<void> {
+  if (upgrade && isWebSocket(upgrade.request)) {
+    const socket = await acceptWebSocket(upgrade, Object.keys(remoteCommandProtocols))
+    return runRemoteCommand(command, webSocketRemoteStreams(socket, wanted))
+  }
+  if (!upgrade || !isSpdy(upgrade.request)) throw upgradeRequired()
+  const version = spdyVersions[acceptSpdyUpgrade(upgrade, Object.keys(spdyVersions))]!
+  const streams = await spdyRemoteStreams({ transport: upgrade.socket, version, wanted, clock })
+  if (streams) await runRemoteCommand(command, streams)
+}
+
+async function forwardPorts(context: StreamContext, { path, query, upgrade }: StreamRequest): Promise<void> {
+  const pod = findPod(context.pods(), parsePath(path, { hasContainer: false }))
+  const { id } = await findSandbox(context.runtime, pod)
+  const target: PortForwardTarget = {
+    clock: context.clock,
+    connect: (port) => context.runtime.portForward(id, port),
+    describe: `${id}, uid ${pod.metadata.uid}`,
+  }
+  if (upgrade && isWebSocket(upgrade.request)) {
+    const ports = portsOf(query)
+    const channels = ports.length > 0 ? Object.keys(portForwardProtocols) : []
+    const socket = await acceptWebSocket(upgrade, [tunnelProtocol, ...channels])
+    if (socket.protocol === tunnelProtocol) return servePortForward(createWebSocketStream(socket), target)
+    return serveWebSocketPortForward(socket, ports, target)
+  }
+  if (!upgrade || !isSpdy(upgrade.request)) throw upgradeRequired()
+  acceptSpdyUpgrade(upgrade, [forwardProtocol])
+  return servePortForward(upgrade.socket, target)
+}
+
+const upgradeRequired = (): Problem => new Problem(400, 'Upgrade request required')
+
+interface PodPath {
+  namespace: string
+  name: string
+  uid?: string
+  container?: string
+}
+
+function parsePath(path: string[], { hasContainer }: { hasContainer: boolean }): PodPath {
+  const [namespace, name, ...rest] = path
+  const container = hasContainer ? rest.pop() : undefined
+  if (!namespace || !name || rest.length > 1 || (hasContainer && !container)) {
+    throw new Problem(404, '404 page not found')
+  }
+  return { namespace, name, container, uid: rest[0] }
+}
+
+function wantedStreams(query: URLSearchParams): WantedStreams {
+  const isSet = (name: string): boolean => query.get(name) === '1' || query.get(name) === 'true'
+  const wanted = { stdin: isSet('input'), stdout: isSet('output'), stderr: isSet('error'), tty: isSet('tty') }
+  if (wanted.stdin || wanted.stdout || wanted.stderr) return wanted
+  throw new Problem(400, 'you must specify at least 1 of stdin, stdout, stderr')
+}
+
+/** Only channels need them in advance: in a tunnel each connection names its own. */
+function portsOf(query: URLSearchParams): number[] {
+  const ports = query.getAll('port').flatMap((value) => value.split(','))
+  const wrong = ports.find((port) => !/^[1-9]\d{0,4}$/.test(port) || Number(port) > 65_535)
+  if (wrong !== undefined) throw new Problem(400, `${JSON.stringify(wrong)} is not a port`)
+  return ports.map(Number)
+}

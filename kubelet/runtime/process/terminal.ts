@@ -1,0 +1,46 @@
+import { Writable } from 'node:stream'
+import type { IPty } from '@lydell/node-pty'
+import { type ProcessStreams, StartError } from '../container-runtime.ts'
+import { OutputStream } from './output-stream.ts'
+import { defaultPath } from './shim.ts'
+
+const absent =
+  'a terminal needs the optional package @lydell/node-pty, which is not installed on this node: try again without -t'
+
+/** Runs a launch script on a terminal of its own. It is our child, and ends with us: who sat at it is gone then as well. */
+export async function startOnTerminal(script: string): Promise<ProcessStreams> {
+  const terminal = await spawn(script)
+  const stdout = new OutputStream({ pause: () => terminal.pause(), resume: () => terminal.resume() })
+  const ended = Promise.withResolvers<number>()
+  let isOver = false
+  // Without an encoding it is bytes that come and go, whatever the types say.
+  terminal.onData((data) => stdout.add(data as unknown as Buffer))
+  terminal.onExit(({ exitCode, signal }) => {
+    isOver = true
+    stdout.end()
+    ended.resolve(signal ? 128 + signal : exitCode)
+  })
+  stdout.on('close', () => {
+    if (!isOver) terminal.kill('SIGHUP')
+  })
+  return {
+    stdin: new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        if (!isOver) terminal.write(chunk as unknown as string)
+        done()
+      },
+    }),
+    stdout,
+    resize({ width, height }) {
+      if (!isOver && width > 0 && height > 0) terminal.resize(width, height)
+    },
+    exitCode: ended.promise,
+  }
+}
+
+async function spawn(script: string): Promise<IPty> {
+  const pty = await import('@lydell/node-pty').catch(() => {
+    throw new StartError(absent)
+  })
+  return pty.spawn('bash', [script], { name: 'xterm', cwd: '/', env: { PATH: defaultPath }, encoding: null })
+}
