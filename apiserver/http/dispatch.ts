@@ -7,7 +7,7 @@ import { authenticate, authorize } from '../auth/chain.ts'
 import { impersonationAttributes, requestedUser } from '../auth/impersonation.ts'
 import type { Attributes, Authenticator, Authorizer, User } from '../auth/types.ts'
 import type { ApiContext } from './api-context.ts'
-import { Exchange } from './exchange.ts'
+import { Exchange, type Upgrade } from './exchange.ts'
 import { errorEncoding } from './negotiation.ts'
 import type { PathRoutes } from './path-routes.ts'
 import { withReason } from './reason-prefix.ts'
@@ -23,11 +23,16 @@ export interface DispatchOptions {
   paths: PathRoutes
 }
 
-export type Dispatch = (request: IncomingMessage, response: ServerResponse, url: string) => void
+export type Dispatch = (request: IncomingMessage, response: ServerResponse, url: string, upgrade?: Upgrade) => void
 
 /** From a request to its handler: who asks, may they, what for. Nothing thrown on the way gets past it. */
 export function createDispatch({ api, authenticators, authorizers, paths }: DispatchOptions): Dispatch {
-  const serve = async (request: IncomingMessage, response: ServerResponse, url: string): Promise<void> => {
+  const serve = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    url: string,
+    upgrade: Upgrade | undefined,
+  ): Promise<void> => {
     const { method = 'GET' } = request
     const info = parseRequestInfo(method, withReason(method, url))
     const asker = authenticate(authenticators, { headers: request.headers, socket: socketOf(request) })
@@ -35,7 +40,7 @@ export function createDispatch({ api, authenticators, authorizers, paths }: Disp
     if (user !== asker) await allowImpersonation(authorizers, impersonationAttributes(asker, info.path, user))
     const refused = authorize(authorizers, attributesOf(info, user))
     if (refused) await refused
-    const exchange = new Exchange(request, response, info, user)
+    const exchange = new Exchange({ request, response, upgrade }, info, user)
     try {
       await (info.target ? serveResource(api, exchange, info.target) : paths.serve(exchange))
     } catch (error) {
@@ -45,10 +50,10 @@ export function createDispatch({ api, authenticators, authorizers, paths }: Disp
       else throw error
     }
   }
-  return (request, response, url) => {
+  return (request, response, url, upgrade) => {
     request.on('error', ignore)
     response.on('error', ignore)
-    serve(request, response, url).catch((error: unknown) => fail({ api, request, response }, error))
+    serve(request, response, url, upgrade).catch((error: unknown) => fail({ api, request, response }, error))
   }
 }
 

@@ -1,8 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import type { User } from '../auth/types.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import type { RequestInfo, ResourceTarget } from './request-info.ts'
 import { Warnings } from './warnings.ts'
+
+/** A connection that its client wants for itself (HTTP/1.1 only): whoever takes it over answers in its own words. */
+export interface Upgrade {
+  socket: Duplex
+  /** What came after the request. */
+  head: Buffer
+}
 
 /** One request and its answer. HTTP/2 streams come in the same clothes. */
 export class Exchange {
@@ -10,13 +18,19 @@ export class Exchange {
   readonly response: ServerResponse
   readonly info: RequestInfo
   readonly user: User
+  readonly upgrade: Upgrade | undefined
   readonly warnings = new Warnings()
 
-  constructor(request: IncomingMessage, response: ServerResponse, info: RequestInfo, user: User) {
+  constructor(
+    { request, response, upgrade }: { request: IncomingMessage; response: ServerResponse; upgrade?: Upgrade },
+    info: RequestInfo,
+    user: User,
+  ) {
     this.request = request
     this.response = response
     this.info = info
     this.user = user
+    this.upgrade = upgrade
   }
 
   /** Runs when the client has gone or the answer is complete. */

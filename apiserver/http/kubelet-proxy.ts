@@ -1,8 +1,11 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Agent, request as httpsRequest } from 'node:https'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { StatusError } from '../../shared/api/status-error.ts'
 import { internalError } from '../../shared/api/status-errors.ts'
 import type { Node, Status } from '../../shared/api/types.ts'
+import type { Upgrade } from './exchange.ts'
 import { baseHeaders } from './respond.ts'
 
 export interface KubeletCredentials {
@@ -23,7 +26,16 @@ export interface Passed {
 export interface KubeletProxy {
   /** Passes the kubelet's answer on as it comes; resolves when it begins. */
   pass(node: Node, passed: Passed): Promise<void>
+  /** Joins the client to the kubelet, byte by byte, once that has agreed; what it says against it is passed on as it is. */
+  join(node: Node, joined: Joined): Promise<void>
   close(): void
+}
+
+export interface Joined {
+  path: string
+  request: IncomingMessage
+  response: ServerResponse
+  upgrade: Upgrade
 }
 
 const defaultPort = 10250
@@ -32,18 +44,66 @@ export function createKubeletProxy({ cert, key, ca }: KubeletCredentials): Kubel
   const agent = new Agent({ keepAlive: true, cert, key, ca, checkServerIdentity: () => undefined })
   return {
     pass: (node, passed) => pass(agent, node, passed),
+    join: (node, joined) => join(agent, node, joined),
     close: () => agent.destroy(),
   }
 }
 
-function pass(agent: Agent, { metadata, status }: Node, { path, response, onClose }: Passed): Promise<void> {
+function urlOf({ status }: Node, path: string): string {
   const address = status?.addresses?.find(({ type }) => type === 'InternalIP')?.address
   const port = status?.daemonEndpoints?.kubeletEndpoint?.Port || defaultPort
   if (!address)
     throw internalError(`no preferred addresses found; known addresses: ${JSON.stringify(status?.addresses ?? [])}`)
-  const url = `https://${address.includes(':') ? `[${address}]` : address}:${port}${path}`
+  return `https://${address.includes(':') ? `[${address}]` : address}:${port}${path}`
+}
+
+function join(agent: Agent, node: Node, { path, request, response, upgrade }: Joined): Promise<void> {
+  const url = urlOf(node, path)
+  const options = { agent, servername: node.metadata.name, method: request.method, headers: streamHeaders(request) }
   return new Promise((resolve, reject) => {
-    const outgoing = httpsRequest(url, { agent, servername: metadata.name }, (answer) => {
+    const outgoing = httpsRequest(url, options)
+    const abandon = (): void => void outgoing.destroy()
+    upgrade.socket.once('close', abandon)
+    outgoing.on('error', (error) => reject(internalError(`error dialing backend: ${error.message}`)))
+    outgoing.on('response', (answer) => {
+      response.writeHead(answer.statusCode ?? 500, { ...answer.headers, connection: 'close' })
+      answer.pipe(response)
+      answer.on('error', () => response.destroy())
+      resolve()
+    })
+    outgoing.on('upgrade', (answer, kubelet, head) => {
+      upgrade.socket.off('close', abandon)
+      response.detachSocket(upgrade.socket as Socket)
+      const names = answer.rawHeaders.filter((_, index) => index % 2 === 0)
+      const lines = names.map((name, index) => `${name}: ${answer.rawHeaders[2 * index + 1]}`)
+      upgrade.socket.write(['HTTP/1.1 101 Switching Protocols', ...lines, '', ''].join('\r\n'))
+      upgrade.socket.write(head)
+      kubelet.write(upgrade.head)
+      tie(upgrade.socket, kubelet)
+      tie(kubelet, upgrade.socket)
+      resolve()
+    })
+    outgoing.end()
+  })
+}
+
+/** What one side says, the other hears; and neither outlives the other. */
+function tie(from: Duplex, to: Duplex): void {
+  from.on('error', () => from.destroy())
+  from.on('close', () => (from.readableEnded ? to.end() : to.destroy()))
+  from.pipe(to)
+}
+
+/** Those of the upgrade alone: who asks is settled, and compression would only be undone here. */
+function streamHeaders({ headers }: IncomingMessage): OutgoingHttpHeaders {
+  const wanted = /^(connection|upgrade|sec-websocket-(?!extensions).*|x-stream-protocol-version)$/
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => wanted.test(name)))
+}
+
+function pass(agent: Agent, node: Node, { path, response, onClose }: Passed): Promise<void> {
+  const url = urlOf(node, path)
+  return new Promise((resolve, reject) => {
+    const outgoing = httpsRequest(url, { agent, servername: node.metadata.name }, (answer) => {
       const code = answer.statusCode ?? 500
       if (code >= 400) {
         refusalOf(answer).then(reject, reject)

@@ -14,7 +14,9 @@ export interface Listener {
 
 const requestTimeoutMs = 60_000
 /** Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that nobody here uses. */
-const { METHODS } = process.getBuiltinModule('node:http')
+const { METHODS, ServerResponse: Response } = process.getBuiltinModule('node:http')
+/** What else a client may offer to speak, it is answered in HTTP/1.1. */
+const isUpgrade = ({ headers }: IncomingMessage): boolean => /^(websocket|spdy\/3\.1)$/i.test(headers.upgrade ?? '')
 /** Between the end of the watches and that of the connections. */
 const graceMs = 50
 
@@ -61,6 +63,15 @@ export async function listen(config: ApiServerConfig, dispatch: Dispatch): Promi
   server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
     const [request, response] = [new Http2Request(stream, headers), new Http2Response(stream)]
     dispatch(request as unknown as IncomingMessage, response as unknown as ServerResponse, request.url)
+  })
+  Object.assign(server, { shouldUpgradeCallback: isUpgrade })
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    const response = new Response(request)
+    response.shouldKeepAlive = false
+    response.assignSocket(socket)
+    response.on('finish', () => socket.end())
+    socket.on('error', () => socket.destroy())
+    dispatch(request, response, request.url ?? '/', { socket, head })
   })
   const sessions = new Set<Http2Session>()
   server.on('session', (session) => {

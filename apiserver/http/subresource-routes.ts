@@ -3,6 +3,7 @@ import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import type { ResourceTarget } from './request-info.ts'
 import type { Handler } from './resource-routes.ts'
 import { bindPod } from './subresources/binding.ts'
+import { attachToPod, execInPod, portForwardToPod } from './subresources/connect.ts'
 import { evictPod } from './subresources/eviction.ts'
 import { finalizeNamespace } from './subresources/finalize.ts'
 import { podLog } from './subresources/log.ts'
@@ -21,6 +22,9 @@ const special: Readonly<Record<string, Methods>> = {
   '/pods/binding': { POST: bindPod },
   '/pods/eviction': { POST: evictPod },
   '/pods/log': { GET: podLog },
+  '/pods/exec': { GET: execInPod, POST: execInPod },
+  '/pods/attach': { GET: attachToPod, POST: attachToPod },
+  '/pods/portforward': { GET: portForwardToPod, POST: portForwardToPod },
   '/pods/ephemeralcontainers': sameObject,
   '/pods/resize': sameObject,
   '/namespaces/finalize': { PUT: finalizeNamespace },

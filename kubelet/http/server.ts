@@ -50,7 +50,11 @@ export async function startKubeletServer(options: KubeletServerOptions): Promise
     taken.add(socket)
     socket.on('close', () => taken.delete(socket))
     socket.on('error', () => {})
-    takeOver(options, { request, socket, head }).catch((error: unknown) => refuse(socket, error))
+    takeOver(options, { request, socket, head }).catch((error: unknown) => {
+      if (error instanceof Problem) return refuse(socket, error)
+      options.log.warn({ err: error, url: request.url }, 'a stream failed')
+      socket.destroy()
+    })
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -109,8 +113,7 @@ function isStreamVerb(root: string | undefined): root is StreamRequest['verb'] {
   return root === 'exec' || root === 'attach' || root === 'portForward'
 }
 
-function refuse(socket: Duplex, error: unknown): void {
-  const { code, message, headers } = error instanceof Problem ? error : new Problem(500, (error as Error).message)
+function refuse(socket: Duplex, { code, message, headers }: Problem): void {
   const lines = Object.entries({
     'Content-Type': 'text/plain; charset=utf-8',
     'X-Content-Type-Options': 'nosniff',

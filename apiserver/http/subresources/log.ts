@@ -1,5 +1,4 @@
-import { badRequest, notFound } from '../../../shared/api/status-errors.ts'
-import type { Node, Pod } from '../../../shared/api/types.ts'
+import type { Pod } from '../../../shared/api/types.ts'
 import { invalid, invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -7,6 +6,7 @@ import type { ResourceExchange } from '../exchange.ts'
 import { integer } from '../list-options.ts'
 import { booleanParameter, type Query } from '../request-info.ts'
 import { baseHeaders } from '../respond.ts'
+import { chooseContainer, nodeOf } from './pod-target.ts'
 
 const booleans = ['follow', 'previous', 'timestamps']
 const integers = ['sinceSeconds', 'tailLines', 'limitBytes']
@@ -19,14 +19,11 @@ export async function podLog(api: ApiContext, { exchange, definition, target }: 
   api.registry.get({ definition, namespace, name, user })
   const pod = api.registry.lookup(definition, namespace, name) as unknown as Pod
   const container = chooseContainer(pod, info.query.get('container') ?? '')
-  const { nodeName } = pod.spec
-  if (!nodeName) {
+  if (!pod.spec.nodeName) {
     response.writeHead(204, baseHeaders()).end()
     return
   }
-  const node = api.registry.lookup({ group: '', plural: 'nodes' }, undefined, nodeName) as unknown as Node | undefined
-  if (!node) throw notFound(definition, nodeName)
-  await api.kubelet.pass(node, {
+  await api.kubelet.pass(nodeOf(api, pod), {
     path: `/containerLogs/${namespace}/${name}/${container}?${options}`,
     request,
     response,
@@ -56,21 +53,4 @@ function readOptions(query: Query, name: string): URLSearchParams {
   }
   if (errors.length > 0) throw invalidObject({ group: '', kind: 'PodLogOptions' }, name, errors)
   return options
-}
-
-function chooseContainer({ metadata, spec }: Pod, asked: string): string {
-  const containers = [
-    ...(spec.initContainers ?? []),
-    ...spec.containers,
-    ...((spec.ephemeralContainers ?? []) as { name: string }[]),
-  ].map(({ name }) => name)
-  if (asked !== '') {
-    if (containers.includes(asked)) return asked
-    throw badRequest(`container ${asked} is not valid for pod ${metadata.name}`)
-  }
-  const annotated = metadata.annotations?.['kubectl.kubernetes.io/default-container']
-  if (containers.length === 1) return containers[0]!
-  if (annotated !== undefined && containers.includes(annotated)) return annotated
-  const shown = containers.length > 0 ? `, choose one of: [${containers.join(' ')}]` : ''
-  throw badRequest(`a container name must be specified for pod ${metadata.name}${shown}`)
 }
