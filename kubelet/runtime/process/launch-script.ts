@@ -15,7 +15,7 @@ export interface Launch {
   workingDir: string
   /** The pipe that is its stdin; an empty file without. One that is not `made` is made here, and opened when somebody writes. */
   input?: { pipe: string; made: boolean }
-  /** Takes stdout, and stderr in the order in which they were written unless that has `errors`. Without, all three are what they are. */
+  /** Takes stdout, and stderr in the order in which they were written unless that has `errors`. Without, all three are a terminal already. */
   output?: string
   errors?: string
   namespaces: Namespaces
@@ -23,9 +23,9 @@ export interface Launch {
 
 /** The text that the shim sources in the process to be: it ends in exec. */
 export function launchScript(launch: Launch): string {
-  const { command, env, workingDir, namespaces } = launch
+  const { command, env, workingDir } = launch
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
-  const words = [...prefix(namespaces, workingDir), '/usr/bin/env', ...separator(variables), ...command]
+  const words = [...prefix(launch), '/usr/bin/env', ...separator(variables), ...command]
   return [
     ...redirections(launch),
     `cd -- ${quote(workingDir)} || exit 126`,
@@ -62,16 +62,18 @@ export const newNamespaces = [
   '--mount-proc',
   '--',
 ]
+/** On a terminal: a shell there has to find its process group in its own namespace. */
+const ownSession = ['/usr/bin/setsid', '--ctty']
 /** What runs before the program does. */
 export const launchers = ['/usr/bin/unshare', '/bin/sh', '/usr/bin/env']
 
-function prefix(namespaces: Namespaces, workingDir: string): string[] {
+function prefix({ namespaces, workingDir, output }: Launch): string[] {
   switch (namespaces.kind) {
     case 'none':
       return []
     case 'new':
       return newNamespaces
     case 'enter':
-      return ['/usr/bin/nsenter', `--target=${namespaces.pid}`, '--pid', '--mount', `--wd=${workingDir}`, '--']
+      return ['/usr/bin/nsenter', `--target=${namespaces.pid}`, '--pid', '--mount', `--wd=${workingDir}`, '--', ...(output ? [] : ownSession)]
   }
 }

@@ -22,7 +22,10 @@ export function readPipe(pipe: string, onData: (data: Buffer) => void): PipeRead
   })
   return {
     drain() {
-      if (open) drain(fd, onData)
+      if (!open) return
+      // What was read before a pause; reading it tells the listener.
+      while (socket.read() !== null);
+      drain(fd, onData)
     },
     pause: () => void socket.pause(),
     resume: () => void socket.resume(),
