@@ -13,6 +13,7 @@ import { patched } from './http/verbs/patch.ts'
 import { startOf } from './http/verbs/watch.ts'
 import type { ParsedWriteOptions } from './http/write-options.ts'
 import { LocalWatch } from './local-watch.ts'
+import { copy } from './patch/structured-merge/values.ts'
 import { keyPrefix } from './registry/keys.ts'
 import type { ResourceDefinition } from './registry/resource-definition.ts'
 import { type StoredObject, spliceHead } from './registry/stored-object.ts'
@@ -46,7 +47,7 @@ export function createLocalClient(api: ApiContext, user: User): Client {
   })
 
   const decoded = (scope: Omit<ObjectScope, 'name'>, body: object): KubeObject => {
-    const { object } = decodeObject(scope.definition, structuredClone(body))
+    const { object } = decodeObject(scope.definition, copy(body))
     scope.definition.strategy.applyDefaults?.(object, registry.strategyContext(scope))
     return object
   }

@@ -13,7 +13,7 @@ import { printValue } from '../patch/structured-merge/go-print.ts'
 import { isMap, type JsonMap, own, put } from '../patch/structured-merge/values.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { scanJson } from '../validation/json-scanner.ts'
-import type { FieldValidation } from '../validation/request-body.ts'
+import { duplicateFields, type FieldValidation } from '../validation/request-body.ts'
 import { mediaType } from './request-object.ts'
 
 /** A patch that has been read, of any type but apply. */
@@ -56,12 +56,12 @@ export function readPatch(
   }
   const read = readers[type](patch, schema)
   if (fieldValidation === 'Ignore') return { ...read, strictErrors: [] }
-  return { ...read, strictErrors: [...duplicatesIn(type, text), ...read.strictErrors] }
+  return { ...read, strictErrors: [...duplicatesIn(type, text, patch), ...read.strictErrors] }
 }
 
-function duplicatesIn(type: string, text: string): string[] {
+function duplicatesIn(type: string, text: string, patch: unknown): string[] {
   const prefix = type === 'application/json-patch+json' ? 'json patch ' : ''
-  return scanJson(text).duplicates.map((path) => `${prefix}duplicate field "${path}"`)
+  return duplicateFields(text, patch).map((message) => prefix + message)
 }
 
 const readers = {
@@ -95,13 +95,19 @@ function readJsonPatch(patch: unknown): Patch {
     show: (document) => JSON.stringify(sortTouched(document, touchedBy(operations))),
     apply(document) {
       try {
-        return applyJsonPatch(document, operations)
+        return applyJsonPatch(ofOwnFields(document, operations), operations)
       } catch (error) {
         if (error instanceof JsonPatchError) throw refused()
         throw error
       }
     },
   }
+}
+
+/** Operations can reach into the sets of fields, which are shared. */
+function ofOwnFields(document: unknown, operations: readonly JsonPatchOperation[]): unknown {
+  const reaches = ({ path, from }: JsonPatchOperation): boolean => `${path} ${from}`.includes('managedFields')
+  return operations.some(reaches) ? structuredClone(document) : document
 }
 
 /** The library's reasons are lost on the way to the client. */

@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../shared/api/types.ts'
 import { type ManagedFieldsEntry, stringifyEntries } from '../patch/managed-fields.ts'
+import { copy } from '../patch/structured-merge/values.ts'
 import { deepEqual } from '../resources/deep-equal.ts'
 import type { ResourceDefinition } from './resource-definition.ts'
 
@@ -47,6 +48,15 @@ export function decodeStored({ value, revision }: StoredObject): KubeObject {
   const object = JSON.parse(value) as KubeObject
   if (revision !== undefined) object.metadata.resourceVersion = String(revision)
   return object
+}
+
+/** A copy to be changed. Sets of fields are never changed, only replaced, and so are shared: half of most objects. */
+export function copyDecoded(object: KubeObject): KubeObject {
+  const { managedFields, resourceVersion, ...metadata } = object.metadata
+  const out: KubeObject = copy({ ...object, metadata })
+  if (managedFields) out.metadata.managedFields = managedFields.map((entry) => ({ ...(entry as object) }))
+  out.metadata.resourceVersion = resourceVersion
+  return out
 }
 
 /** The JSON that clients see: `head` is what precedes the metadata, e.g. `{"kind":"Pod","apiVersion":"v1",`. */

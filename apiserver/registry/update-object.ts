@@ -16,13 +16,14 @@ import {
 } from './before-update.ts'
 import { objectKey } from './keys.ts'
 import type { Registry } from './registry.ts'
-import { asShown, decodeStored, encodeForStorage, type StoredObject, sameObject } from './stored-object.ts'
+import { asShown, copyDecoded, decodeStored, encodeForStorage, type StoredObject, sameObject } from './stored-object.ts'
 import type { ObjectScope, WriteOptions } from './write-context.ts'
 
 export interface UpdateRequest {
   /**
    * The new object, decoded and defaulted. Called again when somebody else was quicker.
-   * `current` gives a copy of what there is to make it from; absent when there is nothing.
+   * `current` gives a copy of what there is to make it from, of which only the sets in managedFields may not be changed;
+   * absent when there is nothing.
    */
   transform(current: (() => KubeObject) | undefined): KubeObject | Promise<KubeObject>
   /** A uid in the body must be that of the object, or the write conflicts; otherwise it may not change. */
@@ -52,9 +53,9 @@ export async function updateObject(
   for (let attempt = 1; ; attempt++) {
     const current = cache.get(key)
     if (!current) return createAbsent(registry, scope, request, options)
-    const object = await request.transform(() => decodeStored(current))
-    const resourceVersion = bodyResourceVersion(object)
     const old = decodeStored(current)
+    const object = await request.transform(() => copyDecoded(old))
+    const resourceVersion = bodyResourceVersion(object)
     if (request.uidIsPrecondition) checkUid(scope, object.metadata.uid, old.metadata.uid)
     checkResourceVersion(scope, resourceVersion, current.revision)
     const stored = await replace(registry, scope, { object, old, current, key }, options)

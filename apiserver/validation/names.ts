@@ -101,14 +101,14 @@ function qualifiedNameMessages(text: string): string[] {
   return messages
 }
 
-export const labelValueMessages = (text: string): string[] => [
+export const labelValueMessages = remembering((text) => [
   ...(text.length > 63 ? [maxBytes(63)] : []),
   ...(labelValue.test(text)
     ? []
     : [
         `a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character${regexHint(['MyValue', 'my_value', '12345'], `(${QUALIFIED})?`)}`,
       ]),
-]
+])
 
 /** Names that become one segment of a path. */
 export const pathSegmentName = (text: string): string[] => {

@@ -8,9 +8,18 @@ export type NameRule = (name: string, options: { prefix: boolean }) => string[]
 
 const MAX_ANNOTATION_BYTES = 262_144
 
+/** Whether there is nothing to say, in whatever order. */
+function areGood(labels: Record<string, string>): boolean {
+  for (const key in labels) {
+    if (qualifiedName(key).length > 0 || labelValueMessages(labels[key]!).length > 0) return false
+  }
+  return true
+}
+
 /** Labels wherever they stand; the field is named without the key. */
 export function validateLabels(labels: Record<string, string> | undefined, field: string, errors: FieldErrors): void {
-  for (const [key, value] of Object.entries(labels ?? {}).sort(byKey)) {
+  if (!labels || areGood(labels)) return
+  for (const [key, value] of Object.entries(labels).sort(byKey)) {
     for (const message of qualifiedName(key)) errors.push(invalid(field, key, message))
     for (const message of labelValueMessages(value)) errors.push(invalid(field, value, message))
   }
@@ -21,8 +30,9 @@ export function validateAnnotations(
   field: string,
   errors: FieldErrors,
 ): void {
+  if (!annotations) return
   let bytes = 0
-  for (const [key, value] of Object.entries(annotations ?? {}).sort(byKey)) {
+  for (const [key, value] of Object.entries(annotations).sort(byKey)) {
     for (const message of qualifiedName(key.toLowerCase())) errors.push(invalid(field, key, message))
     bytes += Buffer.byteLength(key) + Buffer.byteLength(value)
   }
