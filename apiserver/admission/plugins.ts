@@ -3,6 +3,7 @@ import { defaultTolerationSeconds } from './default-toleration-seconds.ts'
 import { namespaceLifecycle } from './namespace-lifecycle.ts'
 import { priority } from './priority.ts'
 import { serviceAccount } from './service-account.ts'
+import { storageObjectInUseProtection } from './storage-object-in-use-protection.ts'
 import { taintNodesByCondition } from './taint-nodes-by-condition.ts'
 
 /** The rules of a stock server, in its order. */
@@ -12,4 +13,5 @@ export const admissionPlugins = (lookup: Lookup, random: () => number): Admissio
   taintNodesByCondition,
   priority(lookup),
   defaultTolerationSeconds,
+  storageObjectInUseProtection,
 ]

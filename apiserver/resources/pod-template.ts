@@ -29,9 +29,9 @@ export function dropDisabledTemplateFields(
 export function validatePodTemplate(template: PodTemplateSpec, path: string, errors: FieldErrors): void {
   const { labels, annotations } = template.metadata ?? {}
   const spec = specOf(template)
-  validateLabels(labels, `${path}.metadata.labels`, errors)
-  validateAnnotations(annotations, `${path}.metadata.annotations`, errors)
-  validatePodAnnotations(template.metadata ?? {}, spec, `${path}.metadata.annotations`, errors)
+  validateLabels(labels, `${path}.labels`, errors)
+  validateAnnotations(annotations, `${path}.annotations`, errors)
+  validatePodAnnotations(template.metadata ?? {}, spec, `${path}.annotations`, errors)
   validatePodSpec(spec, { path: `${path}.spec` }, errors)
   if (spec.ephemeralContainers?.length) {
     errors.push(forbidden(`${path}.spec.ephemeralContainers`, 'ephemeral containers not allowed in pod template'))

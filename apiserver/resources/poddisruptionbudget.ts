@@ -4,6 +4,7 @@ import { resource } from '../registry/resource-definition.ts'
 import { invalid, notSupported } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dump } from '../validation/go-dump.ts'
+import { validateIntOrPercent, validateNotMoreThanAll } from '../validation/int-or-percent.ts'
 import { type LabelSelector, validateLabelSelector } from '../validation/label-selector.ts'
 import { age, ageColumn, column, nameColumn } from './cells.ts'
 import { deepEqual } from './deep-equal.ts'
@@ -73,22 +74,12 @@ function validate(spec: PodDisruptionBudget['spec'], errors: FieldErrors): void 
     shown.Selector = selector ?? null
     errors.push(invalid('spec', shown, 'minAvailable and maxUnavailable cannot be both set'))
   }
-  validateAmount(minAvailable, 'spec.minAvailable', errors)
-  validateAmount(maxUnavailable, 'spec.maxUnavailable', errors)
+  validateIntOrPercent(minAvailable, 'spec.minAvailable', errors)
+  validateNotMoreThanAll(minAvailable, 'spec.minAvailable', errors)
+  validateIntOrPercent(maxUnavailable, 'spec.maxUnavailable', errors)
+  validateNotMoreThanAll(maxUnavailable, 'spec.maxUnavailable', errors)
   validateLabelSelector(selector, 'spec.selector', errors)
   if (policy !== undefined && !policies.includes(policy)) {
     errors.push(notSupported('spec.unhealthyPodEvictionPolicy', policy, policies))
   }
-}
-
-const PERCENT =
-  "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
-
-/** A number of pods or a share of them. */
-function validateAmount(amount: number | string | undefined, field: string, errors: FieldErrors): void {
-  if (amount === undefined) return
-  if (typeof amount === 'number') {
-    if (amount < 0) errors.push(invalid(field, amount, 'must be greater than or equal to 0'))
-  } else if (!/^[0-9]+%$/.test(amount)) errors.push(invalid(field, amount, PERCENT))
-  else if (Number.parseInt(amount, 10) > 100) errors.push(invalid(field, amount, 'must not be greater than 100%'))
 }

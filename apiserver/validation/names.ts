@@ -55,6 +55,18 @@ export const dns1123SubdomainWithUnderscore = (text: string): string[] => [
       ]),
 ]
 
+const WILDCARD = `\\*\\.${SUBDOMAIN}`
+const wildcard = compiled(WILDCARD)
+/** `*.` and a subdomain. */
+export const wildcardSubdomain = (text: string): string[] => [
+  ...(text.length > 253 ? [maxLength(253)] : []),
+  ...(wildcard.test(text)
+    ? []
+    : [
+        `a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character${regexHint(['*.example.com'], WILDCARD)}`,
+      ]),
+]
+
 export const dns1035Label = (text: string): string[] => [
   ...(text.length > 63 ? [maxLength(63)] : []),
   ...(dns1035.test(text)
@@ -188,4 +200,15 @@ export const finalizerName = (text: string): string[] => {
 export const maskTrailingDash = (prefix: string): string => {
   if (!prefix.endsWith('-')) return prefix
   return `${prefix.slice(0, -2)}a`
+}
+
+const DOMAIN_PATH_HINT = 'must be a domain-prefixed path (such as "acme.io/foo")'
+/** `example.com/name`, the form of names of controllers and finalizers. */
+export function domainPrefixedPath(text: string): string[] {
+  const slash = text.indexOf('/')
+  const [domain, path] = slash === -1 ? [text, ''] : [text.slice(0, slash), text.slice(slash + 1)]
+  if (slash === -1 || domain === '' || path === '') return [DOMAIN_PATH_HINT]
+  const messages = dns1123Subdomain(domain)
+  if (!/^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(path)) messages.push(`Invalid path ${JSON.stringify(path)}`)
+  return messages
 }

@@ -34,7 +34,7 @@ export interface KubeList<T = KubeObject> {
   items: T[]
 }
 
-type WithMeta<T> = Omit<Wire<T>, 'metadata' | 'apiVersion' | 'kind'> & {
+export type WithMeta<T> = Omit<Wire<T>, 'metadata' | 'apiVersion' | 'kind'> & {
   apiVersion?: string
   kind?: string
   metadata: ObjectMeta

@@ -1,0 +1,276 @@
+/** Webhooks and policies of admission: kept and shown, their rules defaulted. */
+import type {
+  V1MutatingAdmissionPolicy,
+  V1MutatingAdmissionPolicyBinding,
+  V1MutatingWebhookConfiguration,
+  V1ValidatingAdmissionPolicy,
+  V1ValidatingAdmissionPolicyBinding,
+  V1ValidatingWebhookConfiguration,
+} from '@kubernetes/client-node'
+import type { WithMeta } from '../../shared/api/types.ts'
+import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import { required } from '../validation/field-error.ts'
+import { age, ageColumn, column, nameColumn } from './cells.ts'
+import { plain } from './plain.ts'
+
+const group = 'admissionregistration.k8s.io'
+const categories = ['api-extensions']
+
+const rules = (): object => ({
+  apiGroups: ['apps'],
+  apiVersions: ['v1'],
+  operations: ['CREATE'],
+  resources: ['deployments'],
+})
+
+interface Rule {
+  scope?: string
+}
+interface MatchResources {
+  matchPolicy?: string
+  namespaceSelector?: object
+  objectSelector?: object
+  resourceRules?: Rule[]
+  excludeResourceRules?: Rule[]
+}
+function defaultMatch(match: MatchResources | undefined): void {
+  if (!match) return
+  match.matchPolicy ||= 'Equivalent'
+  match.namespaceSelector ??= {}
+  match.objectSelector ??= {}
+  for (const rule of [...(match.resourceRules ?? []), ...(match.excludeResourceRules ?? [])]) rule.scope ??= '*'
+}
+
+interface Webhook {
+  failurePolicy?: string
+  matchPolicy?: string
+  namespaceSelector?: object
+  objectSelector?: object
+  timeoutSeconds?: number
+  rules?: Rule[]
+  clientConfig: { service?: { port?: number } }
+}
+const WEBHOOK_SECONDS = 10
+function defaultWebhook(webhook: Webhook): void {
+  webhook.failurePolicy ??= 'Fail'
+  webhook.matchPolicy ??= 'Equivalent'
+  webhook.namespaceSelector ??= {}
+  webhook.objectSelector ??= {}
+  webhook.timeoutSeconds ??= WEBHOOK_SECONDS
+  if (webhook.clientConfig.service) webhook.clientConfig.service.port ??= 443
+  for (const rule of webhook.rules ?? []) rule.scope ??= '*'
+}
+
+const webhookColumns = [nameColumn, column('Webhooks', 'How many webhooks it has.', { type: 'integer' }), ageColumn]
+const webhookExample = () => ({
+  name: 'check.example.com',
+  clientConfig: { url: 'https://127.0.0.1:8443/check' },
+  admissionReviewVersions: ['v1'],
+  sideEffects: 'None',
+  rules: [rules()],
+})
+
+export const validatingwebhookconfiguration = plain<WithMeta<V1ValidatingWebhookConfiguration>>({
+  group,
+  kind: 'ValidatingWebhookConfiguration',
+  plural: 'validatingwebhookconfigurations',
+  categories,
+  columns: webhookColumns,
+  cells: ({ metadata, webhooks = [] }, nowMs) => [
+    metadata.name,
+    webhooks.length,
+    age(metadata.creationTimestamp, nowMs),
+  ],
+  countsGenerations: true,
+  strategy: {
+    applyDefaults: ({ webhooks = [] }) => webhooks.forEach(defaultWebhook),
+    allowUnconditionalUpdate: false,
+  },
+  example: { metadata: { name: 'check' }, webhooks: [webhookExample()] },
+})
+
+export const mutatingwebhookconfiguration = plain<WithMeta<V1MutatingWebhookConfiguration>>({
+  group,
+  kind: 'MutatingWebhookConfiguration',
+  plural: 'mutatingwebhookconfigurations',
+  categories,
+  columns: webhookColumns,
+  cells: ({ metadata, webhooks = [] }, nowMs) => [
+    metadata.name,
+    webhooks.length,
+    age(metadata.creationTimestamp, nowMs),
+  ],
+  countsGenerations: true,
+  strategy: {
+    applyDefaults({ webhooks = [] }) {
+      for (const webhook of webhooks) {
+        defaultWebhook(webhook)
+        webhook.reinvocationPolicy ??= 'Never'
+      }
+    },
+    allowUnconditionalUpdate: false,
+  },
+  example: { metadata: { name: 'change' }, webhooks: [webhookExample()] },
+})
+
+interface ParamKind {
+  apiVersion?: string
+  kind?: string
+}
+const paramKindText = (param: ParamKind | undefined): string =>
+  param ? `${param.apiVersion ?? ''}/${param.kind ?? ''}` : '<unset>'
+interface ParamRef {
+  name?: string
+  namespace?: string
+}
+const paramRefText = (param: ParamRef | undefined): string => {
+  if (!param) return '<unset>'
+  if (!param.name) return '*/'
+  return param.namespace ? `${param.namespace}/${param.name}` : `*/${param.name}`
+}
+
+const bindingColumns = [
+  nameColumn,
+  column('PolicyName', 'The policy that it puts in force.'),
+  column('ParamRef', 'What the policy is given.'),
+  ageColumn,
+]
+
+export const validatingadmissionpolicy = plain<WithMeta<V1ValidatingAdmissionPolicy>>({
+  group,
+  kind: 'ValidatingAdmissionPolicy',
+  plural: 'validatingadmissionpolicies',
+  categories,
+  columns: [
+    nameColumn,
+    column('Validations', 'How many rules it has.', { type: 'integer' }),
+    column('ParamKind', 'Kind of what it is given.'),
+    ageColumn,
+  ],
+  cells: ({ metadata, spec }, nowMs) => [
+    metadata.name,
+    spec?.validations?.length ?? 0,
+    paramKindText(spec?.paramKind),
+    age(metadata.creationTimestamp, nowMs),
+  ],
+  hasStatus: true,
+  countsGenerations: true,
+  strategy: {
+    applyDefaults({ spec }) {
+      if (!spec) return
+      spec.failurePolicy ??= 'Fail'
+      defaultMatch(spec.matchConstraints)
+    },
+    validate({ spec }, errors) {
+      if (!spec?.matchConstraints) errors.push(required('spec.matchConstraints'))
+      if (!spec?.validations?.length && !spec?.auditAnnotations?.length)
+        errors.push(required('spec.validations', 'validations or auditAnnotations must be non-empty'))
+    },
+    allowUnconditionalUpdate: false,
+  },
+  example: {
+    metadata: { name: 'limit' },
+    spec: {
+      matchConstraints: { resourceRules: [rules()] },
+      validations: [{ expression: 'object.spec.replicas <= 5' }],
+    },
+  },
+})
+
+export const validatingadmissionpolicybinding = plain<WithMeta<V1ValidatingAdmissionPolicyBinding>>({
+  group,
+  kind: 'ValidatingAdmissionPolicyBinding',
+  plural: 'validatingadmissionpolicybindings',
+  categories,
+  columns: bindingColumns,
+  cells: ({ metadata, spec }, nowMs) => [
+    metadata.name,
+    spec?.policyName ?? '',
+    paramRefText(spec?.paramRef),
+    age(metadata.creationTimestamp, nowMs),
+  ],
+  countsGenerations: true,
+  strategy: {
+    applyDefaults: ({ spec }) => defaultMatch(spec?.matchResources),
+    validate({ spec }, errors) {
+      if (!spec?.policyName) errors.push(required('spec.policyName'))
+      if (!spec?.validationActions?.length) errors.push(required('spec.validationActions'))
+    },
+    allowUnconditionalUpdate: false,
+  },
+  example: { metadata: { name: 'limit' }, spec: { policyName: 'limit', validationActions: ['Deny'] } },
+})
+
+export const mutatingadmissionpolicy = plain<WithMeta<V1MutatingAdmissionPolicy>>({
+  group,
+  storageVersion: 'v1beta1',
+  kind: 'MutatingAdmissionPolicy',
+  plural: 'mutatingadmissionpolicies',
+  categories,
+  columns: [
+    nameColumn,
+    column('Mutations', 'How many changes it makes.', { type: 'integer' }),
+    column('ParamKind', 'Kind of what it is given.'),
+    ageColumn,
+  ],
+  cells: ({ metadata, spec }, nowMs) => [
+    metadata.name,
+    spec?.mutations?.length ?? 0,
+    paramKindText(spec?.paramKind),
+    age(metadata.creationTimestamp, nowMs),
+  ],
+  countsGenerations: true,
+  strategy: {
+    applyDefaults({ spec }) {
+      if (!spec) return
+      spec.failurePolicy ??= 'Fail'
+      defaultMatch(spec.matchConstraints)
+    },
+    validate({ spec }, errors) {
+      if (!spec?.matchConstraints) errors.push(required('spec.matchConstraints'))
+      if (!spec?.mutations?.length) errors.push(required('spec.mutations', 'mutations must contain at least one item'))
+    },
+    allowUnconditionalUpdate: false,
+  },
+  example: {
+    metadata: { name: 'label' },
+    spec: {
+      reinvocationPolicy: 'Never',
+      matchConstraints: { resourceRules: [rules()] },
+      mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression: 'Object{}' } }],
+    },
+  },
+})
+
+export const mutatingadmissionpolicybinding = plain<WithMeta<V1MutatingAdmissionPolicyBinding>>({
+  group,
+  storageVersion: 'v1beta1',
+  kind: 'MutatingAdmissionPolicyBinding',
+  plural: 'mutatingadmissionpolicybindings',
+  categories,
+  columns: bindingColumns,
+  cells: ({ metadata, spec }, nowMs) => [
+    metadata.name,
+    spec?.policyName ?? '',
+    paramRefText(spec?.paramRef),
+    age(metadata.creationTimestamp, nowMs),
+  ],
+  countsGenerations: true,
+  strategy: {
+    applyDefaults: ({ spec }) => defaultMatch(spec?.matchResources),
+    validate({ spec }, errors) {
+      if (!spec?.policyName) errors.push(required('spec.policyName'))
+    },
+    allowUnconditionalUpdate: false,
+  },
+  example: { metadata: { name: 'label' }, spec: { policyName: 'label' } },
+})
+
+export const admissionregistration: ResourceDefinition[] = [
+  mutatingadmissionpolicy,
+  mutatingadmissionpolicybinding,
+  mutatingwebhookconfiguration,
+  validatingadmissionpolicy,
+  validatingadmissionpolicybinding,
+  validatingwebhookconfiguration,
+]

@@ -1,0 +1,112 @@
+/** Devices that pods may ask for: kept and shown; nobody hands them out here. */
+import type { V1DeviceClass, V1ResourceClaimTemplate, V1ResourceSlice } from '@kubernetes/client-node'
+import type { KubeObject, WithMeta } from '../../shared/api/types.ts'
+import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import { age, ageColumn, column, nameColumn } from './cells.ts'
+import { deepEqual } from './deep-equal.ts'
+import { plain } from './plain.ts'
+import { validateImmutable } from './workload.ts'
+
+const group = 'resource.k8s.io'
+const nameAndAge = {
+  columns: [nameColumn, ageColumn],
+  cells: ({ metadata }: Pick<KubeObject, 'metadata'>, nowMs: number) => [
+    metadata.name,
+    age(metadata.creationTimestamp, nowMs),
+  ],
+}
+
+interface ResourceClaim extends KubeObject {
+  spec: { devices?: object }
+  status?: { allocation?: object; reservedFor?: object[] }
+}
+
+const deviceclass = plain<WithMeta<V1DeviceClass>>({
+  group,
+  kind: 'DeviceClass',
+  plural: 'deviceclasses',
+  ...nameAndAge,
+  countsGenerations: true,
+  example: {
+    metadata: { name: 'gpu' },
+    spec: { selectors: [{ cel: { expression: 'device.driver == "gpu.example.com"' } }] },
+  },
+})
+
+function stateText({ metadata, status }: ResourceClaim): string {
+  const states = [
+    ...(metadata.deletionTimestamp ? ['deleted'] : []),
+    ...(status?.allocation ? ['allocated', ...(status.reservedFor?.length ? ['reserved'] : [])] : ['pending']),
+  ]
+  return states.join(',')
+}
+
+const resourceclaim = plain<ResourceClaim>({
+  group,
+  kind: 'ResourceClaim',
+  plural: 'resourceclaims',
+  namespaced: true,
+  columns: [nameColumn, column('State', 'Whether it is allocated, and in use.'), ageColumn],
+  cells: (claim, nowMs) => [claim.metadata.name, stateText(claim), age(claim.metadata.creationTimestamp, nowMs)],
+  hasStatus: true,
+  strategy: {
+    validateUpdate(claim, old, errors, { subresource }) {
+      if (subresource !== 'status') validateImmutable(claim.spec, old.spec, 'spec', errors)
+    },
+  },
+  example: {
+    metadata: { name: 'gpu' },
+    spec: { devices: { requests: [{ name: 'gpu', exactly: { deviceClassName: 'gpu' } }] } },
+  },
+})
+
+const resourceclaimtemplate = plain<WithMeta<V1ResourceClaimTemplate>>({
+  group,
+  kind: 'ResourceClaimTemplate',
+  plural: 'resourceclaimtemplates',
+  namespaced: true,
+  ...nameAndAge,
+  strategy: {
+    validateUpdate: (template, old, errors) => validateImmutable(template.spec, old.spec, 'spec', errors),
+  },
+  example: {
+    metadata: { name: 'gpu' },
+    spec: { spec: { devices: { requests: [{ name: 'gpu', exactly: { deviceClassName: 'gpu' } }] } } },
+  },
+})
+
+const resourceslice = plain<WithMeta<V1ResourceSlice>>({
+  group,
+  kind: 'ResourceSlice',
+  plural: 'resourceslices',
+  columns: [
+    nameColumn,
+    column('Node', 'Where the devices are.'),
+    column('Driver', 'Who hands them out.'),
+    column('Pool', 'Pool that they belong to.'),
+    ageColumn,
+  ],
+  cells: ({ metadata, spec }, nowMs) => [
+    metadata.name,
+    spec.nodeName ?? (spec.allNodes ? '<all>' : '<unset>'),
+    spec.driver,
+    spec.pool.name,
+    age(metadata.creationTimestamp, nowMs),
+  ],
+  selectableFields: {
+    'spec.nodeName': ({ spec }) => spec.nodeName ?? '',
+    'spec.driver': ({ spec }) => spec.driver,
+  },
+  strategy: { generation: { changed: ({ spec }, old) => !deepEqual(spec, old.spec) } },
+  example: {
+    metadata: { name: 'gpus' },
+    spec: {
+      driver: 'gpu.example.com',
+      allNodes: true,
+      pool: { name: 'gpus', generation: 1, resourceSliceCount: 1 },
+      devices: [{ name: 'gpu-0' }],
+    },
+  },
+})
+
+export const dynamicResources: ResourceDefinition[] = [deviceclass, resourceclaim, resourceclaimtemplate, resourceslice]

@@ -1,0 +1,166 @@
+import type { V1PersistentVolumeSpec, V1PersistentVolumeStatus } from '@kubernetes/client-node'
+import type { ObjectMeta, Wire } from '../../shared/api/types.ts'
+import { toTime } from '../../shared/clock/timestamp.ts'
+import { resource } from '../registry/resource-definition.ts'
+import { forbidden, notSupported, required } from '../validation/field-error.ts'
+import type { FieldErrors } from '../validation/field-errors.ts'
+import { dump } from '../validation/go-dump.ts'
+import { dns1123Subdomain } from '../validation/names.ts'
+import { diffValues } from '../validation/unified-diff.ts'
+import { age, ageColumn, column, nameColumn, wide } from './cells.ts'
+import { deepEqual } from './deep-equal.ts'
+import { reject } from './pod/messages.ts'
+import { accessModesText, orUnset, validateAccessModes, validatePositive, validateVolumeMode } from './volume-rules.ts'
+import { validateImmutable } from './workload.ts'
+
+type Spec = Wire<V1PersistentVolumeSpec>
+interface PersistentVolume {
+  apiVersion?: string
+  kind?: string
+  metadata: ObjectMeta
+  spec: Spec
+  status?: Wire<V1PersistentVolumeStatus>
+}
+
+export const persistentvolume = resource<PersistentVolume>({
+  group: '',
+  version: 'v1',
+  kind: 'PersistentVolume',
+  plural: 'persistentvolumes',
+  singular: 'persistentvolume',
+  namespaced: false,
+  shortNames: ['pv'],
+  schema: 'io.k8s.api.core.v1.PersistentVolume',
+  columns: [
+    nameColumn,
+    column('Capacity', 'Size of the volume.'),
+    column('Access Modes', 'How the volume may be mounted.'),
+    column('Reclaim Policy', 'What becomes of it when its claim goes.'),
+    column('Status', 'Phase of the volume.'),
+    column('Claim', 'Claim that it is bound to.'),
+    column('StorageClass', 'Class that it belongs to.'),
+    column('VolumeAttributesClass', 'Attributes that it has.'),
+    column('Reason', 'Why it is in this phase.'),
+    ageColumn,
+    column('VolumeMode', 'Filesystem or Block.', wide),
+  ],
+  cells: ({ metadata, spec, status }, nowMs) => [
+    metadata.name,
+    spec.capacity?.storage ?? '0',
+    accessModesText(spec.accessModes),
+    spec.persistentVolumeReclaimPolicy ?? '',
+    metadata.deletionTimestamp ? 'Terminating' : (status?.phase ?? ''),
+    spec.claimRef ? `${spec.claimRef.namespace ?? ''}/${spec.claimRef.name ?? ''}` : '',
+    metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? spec.storageClassName ?? '',
+    orUnset(spec.volumeAttributesClassName),
+    status?.reason ?? '',
+    age(metadata.creationTimestamp, nowMs),
+    orUnset(spec.volumeMode),
+  ],
+  subresources: { status: true },
+  strategy: {
+    applyDefaults({ spec, ...object }) {
+      spec.persistentVolumeReclaimPolicy ||= 'Retain'
+      spec.volumeMode ??= 'Filesystem'
+      if (spec.hostPath) spec.hostPath.type ??= ''
+      if (object.status) object.status.phase ||= 'Pending'
+    },
+    prepareForCreate(object, { nowMs }) {
+      object.status = { phase: 'Pending', lastPhaseTransitionTime: toTime(nowMs) }
+    },
+    prepareForUpdate(object, old, { subresource, nowMs }) {
+      if (subresource !== 'status' || !object.status) return
+      if (object.status.phase !== old.status?.phase) {
+        const given = object.status.lastPhaseTransitionTime
+        if (!given || given === old.status?.lastPhaseTransitionTime)
+          object.status.lastPhaseTransitionTime = toTime(nowMs)
+      }
+    },
+    validate: ({ spec }, errors) => validateSpec(spec, errors),
+    validateUpdate(object, old, errors, { subresource }) {
+      if (subresource === 'status') return
+      validateSpec(object.spec, errors)
+      validateSpecUpdate(object.spec, old.spec, errors)
+    },
+    returnsDeletedObject: true,
+  },
+  example: {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name: 'disk-1' },
+    spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/data' } },
+  },
+})
+
+/** Kinds of volumes, in the order in which upstream looks for them. */
+const sources = [
+  'hostPath',
+  'gcePersistentDisk',
+  'awsElasticBlockStore',
+  'glusterfs',
+  'flocker',
+  'nfs',
+  'rbd',
+  'quobyte',
+  'cephfs',
+  'iscsi',
+  'cinder',
+  'fc',
+  'azureFile',
+  'vsphereVolume',
+  'photonPersistentDisk',
+  'portworxVolume',
+  'azureDisk',
+  'scaleIO',
+  'local',
+  'storageos',
+  'csi',
+  'flexVolume',
+] as const
+const policies = ['Delete', 'Recycle', 'Retain']
+
+function validateSpec(spec: Spec, errors: FieldErrors): void {
+  if (!spec.accessModes?.length) errors.push(required('spec.accessModes'))
+  validateAccessModes(spec.accessModes ?? [], 'spec.accessModes', errors)
+  const capacity = spec.capacity ?? {}
+  const names = Object.keys(capacity)
+  if (names.length === 0) errors.push(required('spec.capacity'))
+  if (capacity.storage === undefined || names.length > 1)
+    errors.push(notSupported('spec.capacity', spec.capacity ?? null, ['storage']))
+  for (const name of names) validatePositive(capacity[name] ?? '0', `spec.capacity[${name}]`, errors)
+  const policy = spec.persistentVolumeReclaimPolicy
+  if (policy && !policies.includes(policy))
+    errors.push(notSupported('spec.persistentVolumeReclaimPolicy', policy, policies))
+  const [first, ...others] = sources.filter((name) => spec[name] !== undefined)
+  for (const name of others) errors.push(forbidden(`spec.${name}`, 'may not specify more than 1 volume type'))
+  if (spec.hostPath && !spec.hostPath.path) errors.push(required('spec.hostPath.path'))
+  if (spec.csi) {
+    if (!spec.csi.driver) errors.push(required('spec.csi.driver'))
+    if (!spec.csi.volumeHandle) errors.push(required('spec.csi.volumeHandle'))
+  }
+  if (spec.local && !spec.local.path) errors.push(required('spec.local.path'))
+  if (spec.local && !spec.nodeAffinity)
+    errors.push(required('spec.nodeAffinity', 'Local volume requires node affinity'))
+  if (!first) errors.push(required('spec', 'must specify a volume type'))
+  if (spec.hostPath && /^\/+$/.test(spec.hostPath.path) && policy === 'Recycle')
+    errors.push(forbidden('spec.persistentVolumeReclaimPolicy', "may not be 'recycle' for a hostPath mount of '/'"))
+  if (spec.storageClassName)
+    reject(errors, 'spec.storageClassName', spec.storageClassName, dns1123Subdomain(spec.storageClassName))
+  validateVolumeMode(spec.volumeMode, 'spec.volumeMode', errors)
+}
+
+const SOURCE_CHANGED = 'spec.persistentvolumesource is immutable after creation'
+const goNames = new Set(sources.map((name) => name.toLowerCase()))
+const sourceOf = (spec: Spec): object => Object.fromEntries(sources.map((name) => [name, spec[name]]))
+const dumpSource = (spec: Spec): object => {
+  const dumped = dump('io.k8s.api.core.v1.PersistentVolumeSpec', spec) as Record<string, unknown>
+  return Object.fromEntries(Object.entries(dumped).filter(([name]) => goNames.has(name.toLowerCase())))
+}
+
+function validateSpecUpdate(spec: Spec, old: Spec, errors: FieldErrors): void {
+  if (!deepEqual(sourceOf(spec), sourceOf(old)))
+    errors.push(
+      forbidden('spec.persistentvolumesource', `${SOURCE_CHANGED}\n${diffValues(dumpSource(old), dumpSource(spec))}`),
+    )
+  validateImmutable(spec.volumeMode, old.volumeMode, 'volumeMode', errors)
+}

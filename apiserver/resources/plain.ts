@@ -1,0 +1,75 @@
+/** Kinds of whose rules there is little to say: what follows from group, version and kind need not be written out. */
+import { type ResourceDefinition, resource, type Stored, type Strategy } from '../registry/resource-definition.ts'
+import { zeroOf } from '../validation/decoder.ts'
+import { deepEqual } from './deep-equal.ts'
+
+/** What a table row may say besides the names. */
+interface PlainKind<T extends Stored>
+  extends Pick<
+    ResourceDefinition<T>,
+    | 'shortNames'
+    | 'categories'
+    | 'columns'
+    | 'cells'
+    | 'selectableFields'
+    | 'storageVersion'
+    | 'extraSubresources'
+    | 'verbs'
+  > {
+  group: string
+  /** Default: v1. */
+  version?: string
+  kind: string
+  plural: string
+  /** Default: false. */
+  namespaced?: boolean
+  /** Has a status, which the server empties at creation and writes of the object leave alone. */
+  hasStatus?: boolean
+  /** Where the schemas of the group live, when it is not `io.k8s.api.<first part of the group>`. */
+  schemaPackage?: string
+  /** Whether metadata.generation is kept; it rises with the spec. */
+  countsGenerations?: boolean
+  strategy?: Strategy<T>
+  example: Omit<T, 'apiVersion' | 'kind'>
+}
+
+export function plain<T extends Stored & { spec?: unknown; status?: unknown }>({
+  schemaPackage,
+  hasStatus = false,
+  countsGenerations = false,
+  strategy = {},
+  ...row
+}: PlainKind<T>): ResourceDefinition {
+  const { group, version = 'v1', kind } = row
+  const schema = `${schemaPackage ?? `io.k8s.api.${group.split('.')[0]}`}.${version}.${kind}`
+  return resource<T>({
+    namespaced: false,
+    ...row,
+    version,
+    singular: kind.toLowerCase(),
+    schema,
+    ...(hasStatus && { subresources: { status: true } }),
+    strategy: {
+      ...(hasStatus && {
+        prepareForCreate(object: T) {
+          object.status = zeroOf(`${schema}Status`)
+        },
+      }),
+      ...(countsGenerations && { generation: { changed: contentChanged } }),
+      ...strategy,
+    },
+    example: { apiVersion: group ? `${group}/${version}` : version, kind, ...row.example } as unknown as T,
+  })
+}
+
+/** Whether anything but metadata and status has changed. */
+export function contentChanged(object: Stored, old: Stored): boolean {
+  const content = (whole: Stored) => ({
+    ...whole,
+    metadata: undefined,
+    status: undefined,
+    apiVersion: undefined,
+    kind: undefined,
+  })
+  return !deepEqual(content(object), content(old))
+}

@@ -1,0 +1,131 @@
+import type { V1ResourceQuotaSpec, V1ResourceQuotaStatus } from '@kubernetes/client-node'
+import { isNegativeQuantity } from '../../shared/api/quantity.ts'
+import type { ObjectMeta, Wire } from '../../shared/api/types.ts'
+import { invalid } from '../validation/field-error.ts'
+import type { FieldErrors } from '../validation/field-errors.ts'
+import { qualifiedName } from '../validation/names.ts'
+import { age, ageColumn, column, nameColumn } from './cells.ts'
+import { plain } from './plain.ts'
+import { NOT_NEGATIVE, reject } from './pod/messages.ts'
+import { validateImmutable } from './workload.ts'
+
+type Spec = Wire<V1ResourceQuotaSpec>
+interface ResourceQuota {
+  metadata: ObjectMeta
+  spec?: Spec
+  status?: Wire<V1ResourceQuotaStatus>
+}
+
+export const resourcequota = plain<ResourceQuota>({
+  group: '',
+  schemaPackage: 'io.k8s.api.core',
+  kind: 'ResourceQuota',
+  plural: 'resourcequotas',
+  namespaced: true,
+  shortNames: ['quota'],
+  columns: [
+    nameColumn,
+    column('Request', 'What is asked for, of what may be.'),
+    column('Limit', 'What is limited to, of what may be.'),
+    ageColumn,
+  ],
+  cells: (quota, nowMs) => [
+    quota.metadata.name,
+    usageText(quota, (name) => !isLimit(name)),
+    usageText(quota, isLimit),
+    age(quota.metadata.creationTimestamp, nowMs),
+  ],
+  hasStatus: true,
+  strategy: {
+    validate: ({ spec }, errors) => validate(spec, errors),
+    validateUpdate({ spec }, old, errors, { subresource }) {
+      if (subresource === 'status') return
+      validate(spec, errors)
+      validateImmutable([...(spec?.scopes ?? [])].sort(), [...(old.spec?.scopes ?? [])].sort(), 'spec.scopes', errors)
+    },
+    returnsDeletedObject: true,
+  },
+  example: { metadata: { name: 'team' }, spec: { hard: { pods: '10' } } },
+})
+
+const isLimit = (name: string): boolean => name.startsWith('limits.')
+const usageText = ({ status }: ResourceQuota, takes: (name: string) => boolean): string =>
+  Object.keys(status?.hard ?? {})
+    .filter(takes)
+    .sort()
+    .map((name) => `${name}: ${status?.used?.[name] ?? '0'}/${status?.hard?.[name]}`)
+    .join(', ')
+
+const counted = new Set([
+  'pods',
+  'services',
+  'replicationcontrollers',
+  'resourcequotas',
+  'secrets',
+  'configmaps',
+  'persistentvolumeclaims',
+  'services.nodeports',
+  'services.loadbalancers',
+])
+/** Amounts that a quota may speak of by name. */
+const standard = new Set([
+  ...counted,
+  'cpu',
+  'memory',
+  'ephemeral-storage',
+  'requests.cpu',
+  'requests.memory',
+  'requests.storage',
+  'requests.ephemeral-storage',
+  'limits.cpu',
+  'limits.memory',
+  'limits.ephemeral-storage',
+])
+const known = new Set([...standard, 'storage'])
+const isStandardQuota = (name: string): boolean =>
+  standard.has(name) || name.startsWith('requests.hugepages-') || name.startsWith('hugepages-')
+
+const compute = new Set(['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory'])
+/** Which amounts may be counted for some objects only, and for which. */
+const scopes: Record<string, (name: string) => boolean> = {
+  Terminating: (name) => name === 'pods' || compute.has(name),
+  NotTerminating: (name) => name === 'pods' || compute.has(name),
+  NotBestEffort: (name) => name === 'pods' || compute.has(name),
+  BestEffort: (name) => name === 'pods',
+  PriorityClass: (name) => name === 'pods' || compute.has(name),
+  CrossNamespacePodAffinity: (name) => name === 'pods' || compute.has(name),
+  VolumeAttributesClass: (name) => name === 'persistentvolumeclaims' || name === 'requests.storage',
+}
+const opposites = [
+  ['BestEffort', 'NotBestEffort'],
+  ['Terminating', 'NotTerminating'],
+]
+
+function validate(spec: Spec | undefined, errors: FieldErrors): void {
+  const hard = spec?.hard ?? {}
+  const names = Object.keys(hard).sort()
+  for (const name of names) {
+    const at = `spec.hard[${name}]`
+    const messages = qualifiedName(name)
+    reject(errors, at, name, messages)
+    if (messages.length === 0 && !name.includes('/') && !isStandardQuota(name)) {
+      if (!known.has(name)) errors.push(invalid(at, name, 'must be a standard resource type or fully qualified'))
+      errors.push(invalid(at, name, 'must be a standard resource for quota'))
+    }
+    const quantity = hard[name] ?? '0'
+    if (isNegativeQuantity(quantity)) errors.push(invalid(at, quantity, NOT_NEGATIVE))
+    if ((counted.has(name) || name.startsWith('count/')) && !/^\d+[kMGTPE]?i?$/.test(quantity))
+      errors.push(invalid(at, quantity, 'must be an integer'))
+  }
+  const given = spec?.scopes ?? []
+  for (const scope of given) {
+    const covers = Object.hasOwn(scopes, scope) ? scopes[scope] : undefined
+    if (!covers) errors.push(invalid('spec.scopes', given, 'unsupported scope'))
+    else
+      for (const name of names)
+        if (isStandardQuota(name) && !covers(name))
+          errors.push(invalid('spec.scopes', given, 'unsupported scope applied to resource'))
+  }
+  for (const pair of opposites)
+    if (pair.every((scope) => given.includes(scope))) errors.push(invalid('spec.scopes', given, 'conflicting scopes'))
+}

@@ -1,0 +1,38 @@
+import type { V1RuntimeClass } from '@kubernetes/client-node'
+import { isNegativeQuantity } from '../../shared/api/quantity.ts'
+import type { WithMeta } from '../../shared/api/types.ts'
+import { invalid } from '../validation/field-error.ts'
+import type { FieldErrors } from '../validation/field-errors.ts'
+import { dns1123Label } from '../validation/names.ts'
+import { validateLabels } from '../validation/object-meta.ts'
+import { age, ageColumn, column, nameColumn } from './cells.ts'
+import { plain } from './plain.ts'
+import { NOT_NEGATIVE, reject } from './pod/messages.ts'
+import { validateTolerations } from './pod/validate-scheduling.ts'
+import { validateImmutable } from './workload.ts'
+
+type RuntimeClass = WithMeta<V1RuntimeClass>
+
+export const runtimeclass = plain<RuntimeClass>({
+  group: 'node.k8s.io',
+  kind: 'RuntimeClass',
+  plural: 'runtimeclasses',
+  columns: [nameColumn, column('Handler', 'What the nodes know it by.'), ageColumn],
+  cells: ({ metadata, handler }, nowMs) => [metadata.name, handler, age(metadata.creationTimestamp, nowMs)],
+  strategy: {
+    validate,
+    validateUpdate(object, old, errors) {
+      validateImmutable(object.handler, old.handler, 'handler', errors)
+    },
+    allowUnconditionalUpdate: false,
+  },
+  example: { metadata: { name: 'sandbox' }, handler: 'runsc' },
+})
+
+function validate({ handler, overhead, scheduling }: RuntimeClass, errors: FieldErrors): void {
+  reject(errors, 'handler', handler, dns1123Label(handler))
+  for (const [name, quantity] of Object.entries(overhead?.podFixed ?? {}))
+    if (isNegativeQuantity(quantity)) errors.push(invalid(`overhead.limits[${name}]`, quantity, NOT_NEGATIVE))
+  validateLabels(scheduling?.nodeSelector, 'scheduling.nodeSelector', errors)
+  validateTolerations(scheduling?.tolerations ?? [], 'scheduling.tolerations', errors)
+}

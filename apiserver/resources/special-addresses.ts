@@ -1,0 +1,16 @@
+import { isIP } from 'node:net'
+import { invalid } from '../validation/field-error.ts'
+import type { FieldErrors } from '../validation/field-errors.ts'
+
+const ranges: [RegExp, string][] = [
+  [/^(0\.0\.0\.0|::)$/, 'may not be unspecified (0.0.0.0 or ::)'],
+  [/^(127\.|::1$)/, 'may not be in the loopback range (127.0.0.0/8, ::1/128)'],
+  [/^(169\.254\.|fe[89ab][0-9a-f]:)/i, 'may not be in the link-local range (169.254.0.0/16, fe80::/10)'],
+  [/^(224\.0\.0\.|ff02:)/i, 'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)'],
+]
+
+/** Addresses that mean something else on each machine cannot be endpoints. */
+export function validateSpecialAddress(address: string, field: string, errors: FieldErrors): void {
+  if (isIP(address) === 0) return
+  for (const [range, detail] of ranges) if (range.test(address)) errors.push(invalid(field, address, detail))
+}

@@ -1,0 +1,186 @@
+import type { V1StatefulSetSpec, V1StatefulSetStatus } from '@kubernetes/client-node'
+import type { Wire } from '../../shared/api/types.ts'
+import { resource } from '../registry/resource-definition.ts'
+import { zeroOf } from '../validation/decoder.ts'
+import { forbidden, invalid, notSupported, required } from '../validation/field-error.ts'
+import type { FieldErrors } from '../validation/field-errors.ts'
+import { dump } from '../validation/go-dump.ts'
+import { numberOf, validateIntOrPercent, validateNotMoreThanAll } from '../validation/int-or-percent.ts'
+import { age, ageColumn, column, nameColumn } from './cells.ts'
+import { deepEqual } from './deep-equal.ts'
+import { type Claim, defaultClaim, validateClaimSpec } from './persistentvolumeclaim/claim.ts'
+import { validateNotNegative } from './pod/messages.ts'
+import { defaultPodTemplate } from './pod-template.ts'
+import {
+  containerCells,
+  containerColumns,
+  dropDisabled,
+  specChanged,
+  validateLastingTemplate,
+  validateSelected,
+  validateSelector,
+  type Workload,
+  type WorkloadSpec,
+  workloadWarnings,
+} from './workload.ts'
+
+type Spec = Omit<Wire<V1StatefulSetSpec>, keyof WorkloadSpec | 'volumeClaimTemplates'> &
+  WorkloadSpec & { volumeClaimTemplates?: Claim[] }
+interface StatefulSet extends Workload {
+  spec: Spec
+  status?: Partial<Wire<V1StatefulSetStatus>>
+}
+
+export const statefulset = resource<StatefulSet>({
+  group: 'apps',
+  version: 'v1',
+  kind: 'StatefulSet',
+  plural: 'statefulsets',
+  singular: 'statefulset',
+  namespaced: true,
+  shortNames: ['sts'],
+  categories: ['all'],
+  schema: 'io.k8s.api.apps.v1.StatefulSet',
+  columns: [nameColumn, column('Ready', 'Ready pods of those wanted.'), ageColumn, ...containerColumns],
+  cells: ({ metadata, spec, status }, nowMs) => [
+    metadata.name,
+    `${status?.readyReplicas ?? 0}/${spec.replicas ?? 0}`,
+    age(metadata.creationTimestamp, nowMs),
+    ...containerCells(spec),
+  ],
+  subresources: { status: true, scale: true },
+  strategy: {
+    applyDefaults,
+    prepareForCreate(object, context) {
+      object.status = zeroOf('io.k8s.api.apps.v1.StatefulSetStatus') as StatefulSet['status']
+      dropDisabled(object, undefined, context)
+    },
+    prepareForUpdate(object, old, context) {
+      if (context.subresource !== 'status') dropDisabled(object, old, context)
+    },
+    validate: ({ spec }, errors) => validateSpec(spec, errors),
+    validateUpdate(object, old, errors, { subresource }) {
+      if (subresource === 'status') return validateStatus(object, old, errors)
+      validateSpec(object.spec, errors)
+      if (!deepEqual(lastingPart(object.spec), lastingPart(old.spec))) errors.push(forbidden('spec', LASTING))
+    },
+    warnings: (object, old, { subresource }) => workloadWarnings(object, old, subresource),
+    generation: { changed: specChanged },
+  },
+  example: {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { name: 'db' },
+    spec: {
+      serviceName: 'db',
+      replicas: 1,
+      selector: { matchLabels: { app: 'db' } },
+      template: { metadata: { labels: { app: 'db' } }, spec: { containers: [{ name: 'db', image: 'busybox:1.37' }] } },
+    },
+  },
+})
+
+const LASTING =
+  "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+/** What an update may not change. */
+const lastingPart = (spec: Spec): Partial<Spec> => ({
+  ...spec,
+  replicas: undefined,
+  ordinals: undefined,
+  template: undefined,
+  updateStrategy: undefined,
+  revisionHistoryLimit: undefined,
+  persistentVolumeClaimRetentionPolicy: undefined,
+  minReadySeconds: undefined,
+})
+
+function applyDefaults({ spec }: StatefulSet): void {
+  spec.podManagementPolicy ||= 'OrderedReady'
+  spec.updateStrategy ??= {}
+  if (!spec.updateStrategy.type) {
+    spec.updateStrategy.type = 'RollingUpdate'
+    spec.updateStrategy.rollingUpdate ??= {}
+  }
+  if (spec.updateStrategy.type === 'RollingUpdate' && spec.updateStrategy.rollingUpdate)
+    spec.updateStrategy.rollingUpdate.partition ??= 0
+  spec.persistentVolumeClaimRetentionPolicy ??= {}
+  spec.persistentVolumeClaimRetentionPolicy.whenDeleted ||= 'Retain'
+  spec.persistentVolumeClaimRetentionPolicy.whenScaled ||= 'Retain'
+  spec.replicas ??= 1
+  spec.revisionHistoryLimit ??= 10
+  defaultPodTemplate(spec.template)
+  for (const claim of spec.volumeClaimTemplates ?? []) defaultClaim(claim)
+}
+
+const policies = ['Retain', 'Delete']
+
+function validateSpec(spec: Spec, errors: FieldErrors): void {
+  const management = spec.podManagementPolicy
+  if (!management) errors.push(required('spec.podManagementPolicy'))
+  else if (management !== 'OrderedReady' && management !== 'Parallel')
+    errors.push(invalid('spec.podManagementPolicy', management, "must be 'OrderedReady' or 'Parallel'"))
+  validateUpdateStrategy(spec.updateStrategy ?? {}, errors)
+  const retention = spec.persistentVolumeClaimRetentionPolicy ?? {}
+  for (const name of ['whenDeleted', 'whenScaled'] as const) {
+    const policy = retention[name]
+    if (policy !== undefined && !policies.includes(policy))
+      errors.push(notSupported(`spec.persistentVolumeClaimRetentionPolicy.${name}`, policy, policies))
+  }
+  validateNotNegative(spec.replicas, 'spec.replicas', errors)
+  validateNotNegative(spec.minReadySeconds, 'spec.minReadySeconds', errors)
+  validateNotNegative(spec.ordinals?.start, 'spec.ordinals.start', errors)
+  validateNotNegative(spec.revisionHistoryLimit, 'spec.revisionHistoryLimit', errors)
+  for (const [index, claim] of (spec.volumeClaimTemplates ?? []).entries())
+    validateClaimSpec(claim.spec, `spec.volumeClaimTemplates[${index}].spec`, errors)
+  validateSelector(spec.selector, 'statefulset', errors)
+  if (validateSelected(spec, errors, { detail: '' }))
+    validateLastingTemplate(spec.template, errors, 'activeDeadlineSeconds in StatefulSet is not Supported')
+}
+
+function validateUpdateStrategy(strategy: NonNullable<Spec['updateStrategy']>, errors: FieldErrors): void {
+  const at = 'spec.updateStrategy'
+  const { type, rollingUpdate } = strategy
+  switch (type) {
+    case 'OnDelete':
+      if (!rollingUpdate) return
+      errors.push(
+        invalid(
+          `${at}.rollingUpdate`,
+          dump('io.k8s.api.apps.v1.RollingUpdateStatefulSetStrategy', rollingUpdate),
+          "only allowed for updateStrategy 'RollingUpdate'",
+        ),
+      )
+      return
+    case 'RollingUpdate': {
+      if (!rollingUpdate) return
+      const { partition, maxUnavailable } = rollingUpdate
+      validateNotNegative(partition, `${at}.rollingUpdate.partition`, errors)
+      if (maxUnavailable === undefined) return
+      validateIntOrPercent(maxUnavailable, `${at}.rollingUpdate.maxUnavailable`, errors)
+      if (numberOf(maxUnavailable) === 0)
+        errors.push(invalid(`${at}.rollingUpdate.maxUnavailable`, numberOf(maxUnavailable), 'cannot be 0'))
+      validateNotMoreThanAll(maxUnavailable, `${at}.rollingUpdate.maxUnavailable`, errors)
+      return
+    }
+    default: {
+      const shown = dump('io.k8s.api.apps.v1.StatefulSetUpdateStrategy', strategy)
+      errors.push(invalid(at, shown, "must be 'RollingUpdate' or 'OnDelete'"))
+    }
+  }
+}
+
+function validateStatus({ status = {} }: StatefulSet, old: StatefulSet, errors: FieldErrors): void {
+  const counts = ['replicas', 'readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas'] as const
+  for (const name of counts) validateNotNegative(status[name], `status.${name}`, errors)
+  validateNotNegative(status.observedGeneration, 'status.observedGeneration', errors)
+  validateNotNegative(status.collisionCount, 'status.collisionCount', errors)
+  const { replicas = 0, readyReplicas = 0, availableReplicas = 0, collisionCount = 0 } = status
+  for (const name of ['readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas'] as const) {
+    const count = status[name] ?? 0
+    if (count > replicas) errors.push(invalid(`status.${name}`, count, 'cannot be greater than status.replicas'))
+  }
+  if (availableReplicas > readyReplicas)
+    errors.push(invalid('status.availableReplicas', availableReplicas, 'cannot be greater than status.readyReplicas'))
+  if (old.status?.collisionCount !== undefined && collisionCount < old.status.collisionCount)
+    errors.push(invalid('status.collisionCount', collisionCount, 'cannot be decremented'))
+}

@@ -1,0 +1,151 @@
+/** What the kinds that make pods of a template have in common. */
+import {
+  fromSelectorObject,
+  type LabelSelectorObject,
+  matchesLabels,
+  type Requirement,
+} from '../../shared/api/label-selector.ts'
+import type { ObjectMeta, PodTemplateSpec } from '../../shared/api/types.ts'
+import type { StrategyContext } from '../registry/resource-definition.ts'
+import { forbidden, invalid, notSupported, required } from '../validation/field-error.ts'
+import type { FieldErrors } from '../validation/field-errors.ts'
+import { type LabelSelector, validateLabelSelector } from '../validation/label-selector.ts'
+import { dns1123Label } from '../validation/names.ts'
+import { column, wide } from './cells.ts'
+import { deepEqual } from './deep-equal.ts'
+import {
+  containerImages,
+  containerNames,
+  dropDisabledTemplateFields,
+  podTemplateWarnings,
+  validatePodTemplate,
+} from './pod-template.ts'
+
+/** What the spec of every workload holds. */
+export interface WorkloadSpec {
+  selector?: LabelSelector
+  template: PodTemplateSpec
+}
+export interface Workload {
+  apiVersion?: string
+  kind?: string
+  metadata: ObjectMeta
+  spec: WorkloadSpec
+  status?: unknown
+}
+
+export const containerColumns = [
+  column('Containers', 'Names of each container in the template.', wide),
+  column('Images', 'Images referenced by each container in the template.', wide),
+]
+export const templateColumns = [...containerColumns, column('Selector', 'Which pods are taken for its own.', wide)]
+export const containerCells = ({ template }: WorkloadSpec): string[] => [
+  containerNames(template),
+  containerImages(template),
+]
+export const templateCells = (spec: WorkloadSpec): string[] => [...containerCells(spec), selectorText(spec.selector)]
+
+export function dropDisabled({ spec }: Workload, old: Workload | undefined, { featureGates }: StrategyContext): void {
+  dropDisabledTemplateFields(spec.template, old?.spec.template, featureGates)
+}
+
+/** Warnings of the template, where it is new; those of the name at creation. */
+export function workloadWarnings(
+  object: Workload,
+  old: Workload | undefined,
+  subresource: string | undefined,
+): string[] {
+  if (subresource !== undefined || (old && deepEqual(object.spec.template, old.spec.template))) return []
+  return [...(old ? [] : nameWarnings(object.metadata)), ...podTemplateWarnings(object.spec.template, 'spec.template')]
+}
+
+function nameWarnings({ name }: ObjectMeta): string[] {
+  const messages = name ? dns1123Label(name) : []
+  if (messages.length === 0) return []
+  return [
+    `metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [${messages.join(' ')}]`,
+  ]
+}
+
+/** Whether the spec, or what the controllers read from the annotations, has changed. */
+export const specChanged = (object: { spec?: unknown }, old: { spec?: unknown }): boolean =>
+  !deepEqual(object.spec, old.spec)
+export const specOrAnnotationsChanged = (object: Workload, old: Workload): boolean =>
+  specChanged(object, old) || !deepEqual(object.metadata.annotations ?? {}, old.metadata.annotations ?? {})
+
+export const isEmptySelector = ({ matchLabels, matchExpressions }: LabelSelector): boolean =>
+  Object.keys(matchLabels ?? {}).length === 0 && (matchExpressions ?? []).length === 0
+
+/** A selector as requirements; an error where it is not one. */
+function requirementsOf(selector: LabelSelector | undefined): readonly Requirement[] | undefined | Error {
+  const scratch: FieldErrors = []
+  validateLabelSelector(selector, '', scratch)
+  return scratch.length > 0 ? new Error('invalid label selector') : fromSelectorObject(selector)
+}
+
+/** `kind` is what the message about an empty selector names. */
+export function validateSelector(selector: LabelSelector | undefined, kind: string, errors: FieldErrors): void {
+  if (!selector) {
+    errors.push(required('spec.selector'))
+    return
+  }
+  validateLabelSelector(selector, 'spec.selector', errors)
+  if (isEmptySelector(selector)) {
+    errors.push(invalid('spec.selector', selector, `empty selector is invalid for ${kind}`))
+  }
+}
+
+/** The template's labels must be selected. False when the selector is none that could be asked. */
+export function validateSelected(
+  { selector, template }: WorkloadSpec,
+  errors: FieldErrors,
+  { detail = 'invalid label selector', sayInvalid = true } = {},
+): boolean {
+  const requirements = requirementsOf(selector)
+  if (requirements instanceof Error) {
+    if (sayInvalid) errors.push(invalid('spec.selector', selector, detail))
+    return false
+  }
+  const labels = template.metadata?.labels
+  if (!requirements || !matchesLabels(requirements, labels)) errors.push(notSelected('spec.template', labels))
+  return true
+}
+
+export const notSelected = (path: string, labels: Record<string, string> | undefined) =>
+  invalid(`${path}.metadata.labels`, labels ?? null, '`selector` does not match template `labels`')
+
+/** Pods of these run for ever. */
+export function validateLastingTemplate(
+  template: PodTemplateSpec,
+  errors: FieldErrors,
+  deadlineDetail = 'activeDeadlineSeconds in ReplicaSet is not Supported',
+): void {
+  validatePodTemplate(template, 'spec.template', errors)
+  const { restartPolicy, activeDeadlineSeconds } = template.spec ?? {}
+  if (restartPolicy !== 'Always')
+    errors.push(notSupported('spec.template.spec.restartPolicy', restartPolicy ?? '', ['Always']))
+  if (activeDeadlineSeconds !== undefined)
+    errors.push(forbidden('spec.template.spec.activeDeadlineSeconds', deadlineDetail))
+}
+
+const byKey = (a: Requirement, b: Requirement): number => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)
+
+/** As `kubectl get -o wide` writes a selector: `a=b,x in (1,2)`. */
+export function selectorText(selector: LabelSelectorObject | undefined): string {
+  const requirements = requirementsOf(selector)
+  if (requirements instanceof Error) return '<error>'
+  const labels = new Set(Object.keys(selector?.matchLabels ?? {}))
+  const texts = [...(requirements ?? [])].sort(byKey).map((requirement) => {
+    const { key, operator, values } = requirement
+    if (operator === 'exists') return key
+    if (operator === '!') return `!${key}`
+    if (operator === 'in' && values.length === 1 && labels.has(key)) return `${key}=${values[0]}`
+    return `${key} ${operator} (${[...values].sort().join(',')})`
+  })
+  return texts.join(',') || '<none>'
+}
+
+/** Says what may not change and has. */
+export function validateImmutable(value: unknown, old: unknown, field: string, errors: FieldErrors): void {
+  if (!deepEqual(value, old)) errors.push(invalid(field, value ?? null, 'field is immutable'))
+}
