@@ -1,6 +1,7 @@
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import { resource } from '../registry/resource-definition.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
+import { labelValueMessages } from '../validation/names.ts'
 import { age, ageColumn, column, humanDuration, nameColumn } from './cells.ts'
 import { deepEqual } from './deep-equal.ts'
 import { CONTROLLER_UID, JOB_NAME, type Job, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME } from './job/types.ts'
@@ -41,7 +42,8 @@ export const job = resource<Job>({
     prepareForCreate(object, context) {
       const labelsAreTemplates = deepEqual(object.metadata.labels ?? {}, object.spec.template.metadata?.labels ?? {})
       if (!object.spec.manualSelector) generateSelector(object)
-      if (labelsAreTemplates) object.metadata.labels = { ...object.spec.template.metadata?.labels }
+      if (labelsAreTemplates && labelValueMessages(object.metadata.name ?? '').length === 0)
+        object.metadata.labels = { ...object.spec.template.metadata?.labels }
       object.status = {}
       dropDisabled(object, undefined, context)
     },
@@ -82,6 +84,9 @@ function applyDefaults({ metadata, spec }: Job): void {
   defaultPodTemplate(spec.template)
 }
 
+const sorted = (labels: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)))
+
 /** The pods are found by the job's uid. Labels that were given stay, and are refused if they are others. */
 function generateSelector({ metadata, spec }: Job): void {
   const { uid = '', name = '' } = metadata
@@ -91,8 +96,9 @@ function generateSelector({ metadata, spec }: Job): void {
     [LEGACY_CONTROLLER_UID]: uid,
     [LEGACY_JOB_NAME]: name,
   }
-  spec.template.metadata = { ...spec.template.metadata, labels: { ...own, ...spec.template.metadata?.labels } }
-  spec.selector = { ...spec.selector, matchLabels: { [CONTROLLER_UID]: uid, ...spec.selector?.matchLabels } }
+  spec.template.metadata = { ...spec.template.metadata, labels: sorted({ ...own, ...spec.template.metadata?.labels }) }
+  const matchLabels = { [CONTROLLER_UID]: uid, ...spec.selector?.matchLabels }
+  spec.selector = { ...spec.selector, matchLabels: sorted(matchLabels) }
 }
 
 const phases = ['Complete', 'Failed']

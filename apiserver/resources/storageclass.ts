@@ -84,7 +84,8 @@ function validate(
 
 type Topologies = NonNullable<StorageClass['allowedTopologies']>
 function validateTopologies(topologies: Topologies, errors: FieldErrors): void {
-  const seen: Record<string, string[]>[] = []
+  // Upstream starts with as many empty terms as there are topologies, and finds an empty one in each of them.
+  const seen: Record<string, string[]>[] = topologies.map(() => ({}))
   for (const [index, { matchLabelExpressions = [] }] of topologies.entries()) {
     const at = `allowedTopologies[${index}].matchLabelExpressions`
     const term: Record<string, string[]> = {}
@@ -97,8 +98,7 @@ function validateTopologies(topologies: Topologies, errors: FieldErrors): void {
       if (Object.hasOwn(term, key)) errors.push(duplicate(`${expression}.key`, key))
       term[key] = [...new Set(values)].sort()
     }
-    if (matchLabelExpressions.length === 0 || seen.some((other) => deepEqual(other, term)))
-      errors.push(duplicate(at, ''))
+    for (const other of seen) if (deepEqual(other, term)) errors.push(duplicate(at, ''))
     seen.push(term)
   }
 }
