@@ -1,8 +1,8 @@
 import type { ExecAction } from '../../shared/api/types.ts'
 import type { ActionOptions, ActionResult, ActionTarget } from './action.ts'
 
-/** What a probe keeps of its output (upstream's maxReadLength). */
-const maxOutputBytes = 10 * 1024
+/** What is kept of the output: of a probe upstream's maxReadLength, of a hook what the record of a termination shows. */
+const maxOutputBytes = { probe: 10 * 1024, hook: 8 * 1024 }
 
 /** A command beside the container's process. Upstream: pkg/probe/exec, pkg/kubelet/lifecycle/handlers.go. */
 export async function runExec(action: ExecAction, target: ActionTarget, options: ActionOptions): Promise<ActionResult> {
@@ -12,7 +12,7 @@ export async function runExec(action: ExecAction, target: ActionTarget, options:
     env: options.env,
     timeoutMs: options.timeoutMs,
     signal: options.signal,
-    maxOutputBytes,
+    maxOutputBytes: maxOutputBytes[options.purpose],
   })
   const { output } = result
   const words = command.join(' ')

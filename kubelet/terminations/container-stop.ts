@@ -19,7 +19,10 @@ export interface ContainerStop {
   ended(): void
 }
 
+/** Of the beginning and of the end. */
 const KEPT_BYTES = 4 * 1024
+/** Of a command's output so much is left out already, and a line says so. */
+const NOTE_BYTES = 64
 const dispositions = { caught: 'Caught', ignored: 'Ignored', default: 'Default' } as const
 
 /** Collects what happens, until it is made into a part of a record. */
@@ -35,6 +38,7 @@ export class StopJournal implements ContainerStop {
   #hook: TerminationStep | undefined
   #wait: TerminationStep | undefined
   #waitStartMs = 0
+  #waitedMs = 0
   #usedMs = 0
 
   constructor(
@@ -51,6 +55,11 @@ export class StopJournal implements ContainerStop {
 
   get usedMs(): number {
     return this.#usedMs
+  }
+
+  /** Without the waiting for others. */
+  get ownMs(): number {
+    return this.#usedMs - this.#waitedMs
   }
 
   hookBegins(): void {
@@ -82,8 +91,9 @@ export class StopJournal implements ContainerStop {
   waitEnds(): void {
     if (!this.#wait) return
     this.#wait.endTime = this.#now()
-    // It was its turn already.
-    if (this.#clock.monotonic() - this.#waitStartMs < 1) this.#steps.splice(this.#steps.indexOf(this.#wait), 1)
+    this.#waitedMs = this.#clock.monotonic() - this.#waitStartMs
+    // Less: it was its turn already.
+    if (this.#waitedMs < 1) this.#steps.splice(this.#steps.indexOf(this.#wait), 1)
   }
 
   signalled(name: string, reception?: SignalReception): void {
@@ -132,7 +142,7 @@ export class StopJournal implements ContainerStop {
 /** The first and the last 4 KiB. */
 function ends(text: string): string {
   const bytes = Buffer.from(text)
-  if (bytes.length <= 2 * KEPT_BYTES) return text
+  if (bytes.length <= 2 * KEPT_BYTES + NOTE_BYTES) return text
   const [head, tail] = [bytes.subarray(0, KEPT_BYTES), bytes.subarray(-KEPT_BYTES)]
   return `${head}\n… ${bytes.length - 2 * KEPT_BYTES} bytes left out …\n${tail}`
 }

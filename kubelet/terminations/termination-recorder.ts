@@ -128,7 +128,7 @@ async function termination(
   const { name = '', namespace, uid, deletionTimestamp } = pod.metadata
   const known = new Map((await records).map((record) => [record.id, record]))
   const containers = journals.map((journal) => journal.told(known.get(journal.containerId)?.exitCode))
-  const longest = journals.reduce((a, b) => (b.usedMs > a.usedMs ? b : a))
+  const longest = journals.reduce((a, b) => (b.ownMs > a.ownMs ? b : a))
   const told = containers[journals.indexOf(longest)]
   return {
     metadata: { name: `${name.slice(0, 240)}.${Math.floor(startMs).toString(36)}`, namespace },
@@ -140,7 +140,7 @@ async function termination(
     cause: causeOf(request),
     deletionTimestamp,
     gracePeriodSeconds: Math.max(...journals.map(({ graceSeconds }) => graceSeconds)),
-    used: goDuration(Math.round(longest.usedMs)),
+    used: goDuration(Math.round(Math.max(...journals.map(({ usedMs }) => usedMs)))),
     startTime: toMicroTime(startMs),
     endTime: toMicroTime(endMs),
     phase,

@@ -176,6 +176,39 @@ t.test('what kubectl shows of it', { skip: !newest && 'no kubectl here' }, async
   t.match((await run(['explain', 'terminations.verdict'])).stdout, /What happened, in words/)
 })
 
+t.test('each container has its own steps', async (t) => {
+  const polite = ['sh', '-c', politeScript]
+  const image = 'busybox'
+  const talkative = ['sh', '-c', 'seq 1 10000; exit 4']
+  const pod = podOf({
+    name: 'crowd',
+    command: ['sh', '-c', 'trap "sleep 0.5; exit 0" TERM; while :; do sleep 0.05; done'],
+  })
+  pod.spec.containers.push(
+    { name: 'talkative', image, command: polite, lifecycle: { preStop: { exec: { command: talkative } } } },
+    { name: 'unanswered', image, command: polite, lifecycle: { preStop: { httpGet: { path: '/', port: 9 } } } },
+  )
+  pod.spec.initContainers = [{ name: 'sidecar', image, restartPolicy: 'Always', command: polite }]
+  await client.create(pods, pod, { namespace })
+  const followed = await followPod(client, { namespace, name: 'crowd' })
+  await followed.until(isReady, 'to be ready')
+  await client.delete(pods, { namespace, name: 'crowd' })
+  const { containers = [], verdict } = await recordOf('crowd')
+  t.match(verdict, /^main stopped in/, 'of the container that took longest by itself')
+  const of = (wanted: string) => containers.find(({ name }) => name === wanted)
+  t.match(of('sidecar')?.steps, [{ name: 'WaitForContainers' }, { name: 'SIGTERM' }])
+  t.equal(containers.at(-1)?.name, 'sidecar', 'it ended last')
+  t.match(of('unanswered')?.steps, [
+    { name: 'PreStop', outcome: 'Failed', message: /connection refused/ },
+    { name: 'SIGTERM' },
+  ])
+  t.match(of('unanswered')?.verdict, /; its preStop hook failed$/)
+  const [hook] = of('talkative')?.steps ?? []
+  t.match(hook, { name: 'PreStop', outcome: 'Failed', exitCode: 4 })
+  t.match(hook?.output, /^1\n2\n.*\n… \d+ bytes left out …\n.*\n9999\n10000\n$/s)
+  t.ok(Buffer.byteLength(hook?.output ?? '') < 8 * 1024 + 100, 'what it printed is bounded')
+})
+
 t.test('a container that its probe ends', async (t) => {
   const livenessProbe = { exec: { command: ['false'] }, periodSeconds: 1, failureThreshold: 1 }
   const pod = podOf({ name: 'unwell', command: ['sh', '-c', politeScript] })

@@ -74,6 +74,14 @@ function prefix({ namespaces, workingDir, output }: Launch): string[] {
     case 'new':
       return newNamespaces
     case 'enter':
-      return ['/usr/bin/nsenter', `--target=${namespaces.pid}`, '--pid', '--mount', `--wd=${workingDir}`, '--', ...(output ? [] : ownSession)]
+      return [
+        '/usr/bin/nsenter',
+        `--target=${namespaces.pid}`,
+        '--pid',
+        '--mount',
+        `--wd=${workingDir}`,
+        '--',
+        ...(output ? [] : ownSession),
+      ]
   }
 }

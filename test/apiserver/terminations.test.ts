@@ -1,0 +1,61 @@
+import t from 'tap'
+import { withReason } from '../../apiserver/http/reason-prefix.ts'
+import type { Termination } from '../../shared/api/termination.ts'
+import type { Pod } from '../../shared/api/types.ts'
+import { pods, terminations } from '../../shared/client/resources.ts'
+import { startTestApiServer } from '../harness/api-server.ts'
+import { podOf } from '../harness/pods.ts'
+
+const namespace = 'default'
+
+t.test('a reason in the address of the server', (t) => {
+  const prefix = `/kubestage-reason-${Buffer.from('a b&c').toString('base64url')}`
+  const urls: [method: string, url: string, meant: string][] = [
+    ['DELETE', `${prefix}/api/v1/pods/web`, '/api/v1/pods/web?reason=a%20b%26c'],
+    ['DELETE', `${prefix}/api/v1/pods?limit=1`, '/api/v1/pods?limit=1&reason=a%20b%26c'],
+    [
+      'POST',
+      `${prefix}/api/v1/namespaces/n/pods/web/eviction`,
+      '/api/v1/namespaces/n/pods/web/eviction?reason=a%20b%26c',
+    ],
+    ['POST', `${prefix}/api/v1/namespaces/n/pods`, '/api/v1/namespaces/n/pods'],
+    ['GET', `${prefix}/api/v1/pods?watch=1`, '/api/v1/pods?watch=1'],
+    ['DELETE', '/kubestage-reason-/api/v1/pods/web', '/api/v1/pods/web?reason='],
+    ['GET', '/kubestage-reason-x', '/kubestage-reason-x'],
+    ['DELETE', '/api/v1/pods/web', '/api/v1/pods/web'],
+  ]
+  for (const [method, url, meant] of urls) t.equal(withReason(method, url), meant)
+  t.end()
+})
+
+t.test('who asked is what the server knows, not what a record claims', async (t) => {
+  const server = await startTestApiServer(t)
+  const admin = server.client({ name: 'jane', groups: ['system:masters'] })
+  const kubelet = server.client({ name: 'system:node:node-1', groups: ['system:nodes'] })
+  const create = async (name: string): Promise<Pod> => {
+    const pod = podOf({ name, command: ['true'], spec: { nodeName: 'node-1' } })
+    return admin.create<Pod>(pods, pod, { namespace })
+  }
+  const { uid = '' } = (await create('web')).metadata
+  await admin.delete(pods, { namespace, name: 'web' }, { gracePeriodSeconds: 20, reason: 'Update' })
+  await admin.delete(pods, { namespace, name: 'web' }, { gracePeriodSeconds: 20 })
+  await admin.delete(pods, { namespace, name: 'web' }, { gracePeriodSeconds: 5 })
+  const claim = [{ user: 'nobody', time: '2026-01-01T00:00:00Z' }]
+  const record = { metadata: { name: 'web.1' }, podName: 'web', podUID: uid, requests: claim }
+  const created = await kubelet.create<Termination>(terminations, record, { namespace })
+  t.match(created.requests, [
+    { user: 'jane', gracePeriodSeconds: 20, reason: 'Update' },
+    { user: 'jane', gracePeriodSeconds: 5 },
+  ])
+  t.equal(created.requests?.length, 2, 'a request that changed nothing is none')
+  const forged = { ...created, requests: claim }
+  t.same((await admin.update<Termination>(terminations, forged)).requests, created.requests)
+
+  await kubelet.delete(pods, { namespace, name: 'web' }, { gracePeriodSeconds: 0 })
+  const again = { metadata: { name: 'web.2' }, podName: 'web', podUID: uid }
+  const { requests } = await kubelet.create<Termination>(terminations, again, { namespace })
+  t.same(requests, created.requests, 'the kubelet’s own last word is none either')
+
+  const unasked = { metadata: { name: 'other.1' }, podName: 'other', podUID: 'unknown', requests: claim }
+  t.equal((await kubelet.create<Termination>(terminations, unasked, { namespace })).requests, undefined)
+})
