@@ -89,7 +89,8 @@ async function createRuntime({ config, clock, log }: Omit<RunNodeOptions, 'clien
     images: createImages({ commands: config.image, paths: config.imagePath }),
     nodeIP: config.nodeIp,
     supervised: config.supervised,
-    isolation: config.isolation === 'auto' ? await possibleIsolation() : config.isolation,
+    capabilities:
+      config.isolation === 'none' ? { isolation: 'none', files: 'host' } : await possibleIsolation(config.rootDir),
     warn: (message, fields) => log.warn(fields, message),
   })
 }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
 import path from 'node:path'
 import type { Container, Pod } from '../../shared/api/types.ts'
-import type { ContainerConfig, ContainerRecord, ResolvedImage } from '../runtime/container-runtime.ts'
+import type { ContainerConfig, ContainerRecord, Mount, ResolvedImage } from '../runtime/container-runtime.ts'
 import { expand } from './expansion.ts'
 
 /** What a container's record carries, so that a kubelet that lost the pod can still end it properly. */
@@ -23,14 +24,16 @@ export interface ContainerConfigInput {
   image: ResolvedImage
   env: Record<string, string>
   rootDir: string
+  mounts: Mount[]
+  /** Where its last words are to be found, see {@link newMessageFile}. */
+  messageFile: string
 }
 
 export function containerConfig(input: ContainerConfigInput): ContainerConfig {
-  const { pod, container, image, attempt } = input
+  const { pod, container, image, attempt, messageFile } = input
   const env = { ...image.env, ...input.env }
   const words = (list: string[] = []) => list.map((word) => expand(word, (name) => env[name]))
   const command = container.command?.length ? words(container.command) : image.entrypoint
-  const terminationMessagePath = messageFile(input.rootDir, pod, container.name)
   const args = container.args?.length ? words(container.args) : container.command?.length ? [] : image.cmd
   return {
     sandboxId: input.sandboxId,
@@ -46,10 +49,17 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
     stdin: container.stdin ?? false,
     stdinOnce: container.stdinOnce ?? false,
     tty: container.tty ?? false,
-    terminationMessagePath,
+    mounts: [
+      ...input.mounts,
+      {
+        containerPath: container.terminationMessagePath ?? '/dev/termination-log',
+        hostPath: messageFile,
+        readonly: false,
+      },
+    ],
     annotations: {
       ...annotationsOf(pod, container),
-      [ANNOTATIONS.messageFile]: terminationMessagePath,
+      [ANNOTATIONS.messageFile]: messageFile,
       ...(image.stopSignal && { [ANNOTATIONS.stopSignal]: image.stopSignal }),
     },
   }
@@ -85,6 +95,12 @@ export const podLogDir = (rootDir: string, { metadata }: Pod): string =>
   path.join(rootDir, 'logs', `${metadata.namespace}_${metadata.name}_${metadata.uid}`)
 const logPath = (rootDir: string, pod: Pod, container: string, attempt: number): string =>
   path.join(podLogDir(rootDir, pod), container, `${attempt}.log`)
-/** A new file for each instance, outside the container's view unless the runtime brings it there. */
-const messageFile = (rootDir: string, { metadata }: Pod, container: string): string =>
-  path.join(podDir(rootDir, metadata.uid ?? ''), 'containers', container, randomBytes(4).toString('hex'))
+/** A new file for each instance; the runtime shows it to the container. */
+export function newMessageFile(rootDir: string, { metadata }: Pod, container: string): string {
+  const directory = path.join(podDir(rootDir, metadata.uid ?? ''), 'containers', container)
+  const file = path.join(directory, randomBytes(4).toString('hex'))
+  mkdirSync(directory, { recursive: true })
+  closeSync(openSync(file, 'w'))
+  chmodSync(file, 0o666)
+  return file
+}

@@ -13,6 +13,7 @@ import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import { createPodStatuses } from '../status/pod-statuses.ts'
 import { createStatusManager, type StatusManager } from '../status/status-manager.ts'
 import { createTerminationRecorder } from '../terminations/termination-recorder.ts'
+import { containerMounts } from '../volumes/container-mounts.ts'
 import { createVolumeManager } from '../volumes/volume-manager.ts'
 import { createVolumeSources } from '../volumes/volume-sources.ts'
 import { podDir } from './container-config.ts'
@@ -144,6 +145,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     ensureImage,
     killContainer,
     environment,
+    mounts: (pod, container, env) => containerMounts(pod, container, { env, volumePath: volumes.path }),
     rootDir,
   })
   const removeProbes = (pod: Pod) => prober.remove(pod.metadata.uid ?? '')

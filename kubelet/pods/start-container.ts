@@ -3,8 +3,14 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import { type HookRunner, hookFailureMessage } from '../lifecycle/hook-runner.ts'
 import type { KillContainer } from '../lifecycle/kill-container.ts'
-import { type ContainerRecord, type ContainerRuntime, type Sandbox, StartError } from '../runtime/container-runtime.ts'
-import { containerConfig } from './container-config.ts'
+import {
+  type ContainerRecord,
+  type ContainerRuntime,
+  type Mount,
+  type Sandbox,
+  StartError,
+} from '../runtime/container-runtime.ts'
+import { containerConfig, newMessageFile } from './container-config.ts'
 import { fullName } from './container-kinds.ts'
 import { goDuration } from './go-duration.ts'
 import type { EnsureImage } from './image-puller.ts'
@@ -21,6 +27,8 @@ export interface StartContainerOptions {
   ensureImage: EnsureImage
   killContainer: KillContainer
   environment(pod: Pod, container: Container, podIP: string): Promise<Record<string, string>>
+  /** What to mount, where. Throws for what cannot be. */
+  mounts(pod: Pod, container: Container, env: Record<string, string>): Mount[]
   rootDir: string
 }
 export interface StartRequest {
@@ -74,7 +82,24 @@ export function createStartContainer(options: StartContainerOptions): StartConta
     const [newest] = recordsOf(runtimePod, name)
     const attempt = newest ? newest.attempt + 1 : 0
     const { rootDir } = options
-    const config = containerConfig({ pod, container, sandboxId: sandbox.id, attempt, image, env, rootDir })
+    let mounts: Mount[] = []
+    try {
+      mounts = options.mounts(pod, container, env)
+    } catch (error) {
+      fail((error as Error).message, 'CreateContainerConfigError')
+    }
+    const messageFile = newMessageFile(rootDir, pod, name)
+    const config = containerConfig({
+      pod,
+      container,
+      sandboxId: sandbox.id,
+      attempt,
+      image,
+      env,
+      rootDir,
+      mounts,
+      messageFile,
+    })
     events.podEvent(pod, name, 'Normal', 'Created', 'Container created')
     try {
       const record = await runtime.startContainer(config)

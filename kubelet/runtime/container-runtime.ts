@@ -58,6 +58,11 @@ export interface SignalReception {
 
 export interface RuntimeCapabilities {
   isolation: 'none' | 'pod'
+  /**
+   * What a container sees of the machine's files. `own`: all, with mounts at their places, and what it writes elsewhere is its own and goes with it;
+   * `mounts`: the machine's own, with those mounts whose place exists; `host`: the machine's own.
+   */
+  files: 'own' | 'mounts' | 'host'
 }
 
 export interface ResolvedImage {
@@ -119,9 +124,15 @@ export interface ContainerConfig {
   /** The end of the first attached session is the process's end of file. */
   stdinOnce?: boolean
   tty: boolean
-  terminationMessagePath?: string
+  /** In the order in which they are made: a later one may lie within an earlier. What is to be mounted is there, or a folder is made. */
+  mounts?: Mount[]
   /** Opaque to the runtime; given back by `list`. */
   annotations: Record<string, string>
+}
+export interface Mount {
+  containerPath: string
+  hostPath: string
+  readonly: boolean
 }
 export interface ContainerRecord {
   /** 64 hex digits, as containerd's. */

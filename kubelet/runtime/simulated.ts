@@ -64,7 +64,7 @@ class SimulatedRuntime implements ContainerRuntime {
   }
 
   capabilities() {
-    return { isolation: 'pod' as const }
+    return { isolation: 'pod' as const, files: 'own' as const }
   }
 
   async resolveImage(image: string) {

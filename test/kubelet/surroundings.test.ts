@@ -106,6 +106,8 @@ t.test('command and arguments', async (t) => {
       image,
       env: { A: '1' },
       rootDir: '/r',
+      mounts: [],
+      messageFile: '/r/message',
     })
   t.same(commandOf({}).command, ['/bin/app', 'serve'])
   t.same(commandOf({ args: ['x', '$(A)'] }).command, ['/bin/app', 'x', '1'])

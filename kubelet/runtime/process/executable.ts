@@ -1,7 +1,20 @@
 import { accessSync, closeSync, constants, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import path from 'node:path'
+import type { Mount } from '../container-runtime.ts'
 
 const elf = Buffer.from([0x7f, 0x45, 0x4c, 0x46])
+
+/** Where the host has what a container sees at a path. */
+export type HostPath = (containerPath: string) => string
+const asOnHost: HostPath = (containerPath) => containerPath
+
+/** With these mounts, the last of them first. */
+export const throughMounts =
+  (mounts: Mount[]): HostPath =>
+  (containerPath) => {
+    const mount = mounts.findLast((mount) => `${containerPath}/`.startsWith(`${mount.containerPath}/`))
+    return mount ? path.join(mount.hostPath, containerPath.slice(mount.containerPath.length)) : containerPath
+  }
 
 /**
  * Why a command could not be executed, in the words of a container runtime; undefined if it can be.
@@ -9,18 +22,19 @@ const elf = Buffer.from([0x7f, 0x45, 0x4c, 0x46])
  */
 export function whyNotExecutable(
   command: string[],
-  options: { searchPath: string; workingDir: string },
+  options: { searchPath: string; workingDir: string; hostPath?: HostPath },
 ): string | undefined {
+  const { hostPath = asOnHost } = options
   const [name = ''] = command
   if (name === '') return 'exec: "": executable file not found in $PATH'
   if (name.includes('/')) {
-    const problem = whyNotRunnable(path.resolve(options.workingDir, name), name)
+    const problem = whyNotRunnable(hostPath(path.resolve(options.workingDir, name)), name)
     return problem && `exec: "${name}": ${problem}`
   }
   let denied = false
   for (const directory of options.searchPath.split(':')) {
     const file = path.join(directory || options.workingDir, name)
-    const problem = whyNotRunnable(file, file)
+    const problem = whyNotRunnable(hostPath(file), file)
     if (problem === undefined) return undefined
     if (problem.endsWith('exec format error')) return problem
     if (problem.endsWith('permission denied')) denied = true
@@ -28,10 +42,12 @@ export function whyNotExecutable(
   return `exec: "${name}": ${denied ? 'permission denied' : 'executable file not found in $PATH'}`
 }
 
-/** A missing working directory is made, as container runtimes do. */
-export function whyNoWorkingDir(directory: string): string | undefined {
+/** A missing working directory is made, as container runtimes do; in a container's own view that is left to who makes the view. */
+export function whyNoWorkingDir(directory: string, hostPath?: HostPath): string | undefined {
   try {
-    if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) mkdirSync(directory, { recursive: true })
+    const stat = statSync((hostPath ?? asOnHost)(directory), { throwIfNoEntry: false })
+    if (hostPath && !stat) return undefined
+    if (!stat?.isDirectory()) mkdirSync(directory, { recursive: true })
     return undefined
   } catch (error) {
     const why = (error as NodeJS.ErrnoException).code === 'EACCES' ? 'permission denied' : 'not a directory'

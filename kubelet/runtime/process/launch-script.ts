@@ -1,3 +1,4 @@
+import path from 'node:path'
 import { quote } from './shell.ts'
 
 /** How a process is started beside or instead of a plain exec. */
@@ -5,8 +6,10 @@ export type Namespaces =
   | { kind: 'none' }
   /** A PID namespace of its own, in which it is process 1, and its own `/proc`. */
   | { kind: 'new' }
-  /** Those of a running process. */
-  | { kind: 'enter'; pid: number }
+  /** Its own view of the files, made by `container.pl`, which these words tell how. They include all that follows the namespaces. */
+  | { kind: 'view'; words: string[] }
+  /** Those of a running process: its processes, its view of the files, or both. */
+  | { kind: 'enter'; pid: number; processes: boolean; files: boolean }
 
 export interface Launch {
   command: string[]
@@ -23,14 +26,13 @@ export interface Launch {
 
 /** The text that the shim sources in the process to be: it ends in exec. */
 export function launchScript(launch: Launch): string {
-  const { command, env, workingDir } = launch
-  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
-  const words = [...prefix(launch), '/usr/bin/env', ...separator(variables), ...command]
+  const { namespaces, workingDir } = launch
+  const isThere = namespaces.kind !== 'view' && !(namespaces.kind === 'enter' && namespaces.files)
   return [
     ...redirections(launch),
-    `cd -- ${quote(workingDir)} || exit 126`,
+    `cd -- ${quote(isThere ? workingDir : '/')} || exit 126`,
     'umask 022',
-    `exec -c -- ${words.map(quote).join(' ')}`,
+    `exec -c -- ${words(launch).map(quote).join(' ')}`,
     '',
   ].join('\n')
 }
@@ -42,8 +44,32 @@ function redirections({ input, output, errors }: Launch): string[] {
   return [...making, `exec <${quote(input?.pipe ?? '/dev/null')} ${outputs}`]
 }
 
-/** `env` takes a leading word with `=` for a variable and one with a dash for an option. */
-const separator = (variables: string[]): string[] => ['-i', ...variables]
+function words({ namespaces, command, env, workingDir, output }: Launch): string[] {
+  const cleared = ['/usr/bin/env', '-i']
+  const program = [...variables(env), ...command]
+  switch (namespaces.kind) {
+    case 'none':
+      return [...cleared, ...program]
+    case 'new':
+      return [...newNamespaces, ...cleared, ...program]
+    case 'view':
+      return [perl, containerScript, ...namespaces.words]
+    case 'enter': {
+      const { pid, processes, files } = namespaces
+      const enter = ['/usr/bin/nsenter', `--target=${pid}`, '--mount', ...(processes ? ['--pid'] : [])]
+      const session = output === undefined ? ownSession : []
+      return files
+        ? [...enter, '--uts', '--root', '--', ...session, ...cleared, `--chdir=${workingDir}`, ...program]
+        : [...enter, `--wd=${workingDir}`, '--', ...session, ...cleared, ...program]
+    }
+  }
+}
+
+export const variables = (env: Record<string, string>): string[] =>
+  Object.entries(env).map(([name, value]) => `${name}=${value}`)
+
+export const perl = '/usr/bin/perl'
+export const containerScript = path.join(import.meta.dirname, 'container.pl')
 
 /**
  * Starts a command as process 1 of a PID namespace, with a `/proc` of its own. The shell in between waits for it and ends as it did;
@@ -65,23 +91,4 @@ export const newNamespaces = [
 /** On a terminal: a shell there has to find its process group in its own namespace. */
 const ownSession = ['/usr/bin/setsid', '--ctty']
 /** What runs before the program does. */
-export const launchers = ['/usr/bin/unshare', '/bin/sh', '/usr/bin/env']
-
-function prefix({ namespaces, workingDir, output }: Launch): string[] {
-  switch (namespaces.kind) {
-    case 'none':
-      return []
-    case 'new':
-      return newNamespaces
-    case 'enter':
-      return [
-        '/usr/bin/nsenter',
-        `--target=${namespaces.pid}`,
-        '--pid',
-        '--mount',
-        `--wd=${workingDir}`,
-        '--',
-        ...(output ? [] : ownSession),
-      ]
-  }
-}
+export const launchers = ['/usr/bin/unshare', '/bin/sh', '/usr/bin/env', perl]

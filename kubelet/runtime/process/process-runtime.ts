@@ -23,9 +23,11 @@ import {
 import type { Images } from '../images/images.ts'
 import { PodAddresses } from './addresses.ts'
 import { ContainerLog } from './container-log.ts'
-import { whyNotExecutable, whyNoWorkingDir } from './executable.ts'
+import { type ContainerView, callsOf, viewWords } from './container-view.ts'
+import { throughMounts, whyNotExecutable, whyNoWorkingDir } from './executable.ts'
 import { InputPipe } from './input-pipe.ts'
-import { type Launch, launchers, launchScript, type Namespaces } from './launch-script.ts'
+import { currentHostMounts, scratchDir, viewMounts } from './isolation.ts'
+import { type Launch, launchers, launchScript, type Namespaces, variables } from './launch-script.ts'
 import { markedProcesses, marker, markerOf, markerVariable } from './marker.ts'
 import { OutputStream } from './output-stream.ts'
 import { OutputWindow } from './output-window.ts'
@@ -46,7 +48,7 @@ export interface ProcessRuntimeOptions {
   nodeIP: string
   /** The shim is our supervisor's child; otherwise we start one if none is there. */
   supervised: boolean
-  isolation: RuntimeCapabilities['isolation']
+  capabilities: RuntimeCapabilities
   warn(message: string, fields: object): void
 }
 
@@ -150,7 +152,7 @@ class ProcessRuntime implements ContainerRuntime {
   }
 
   capabilities(): RuntimeCapabilities {
-    return { isolation: this.#options.isolation }
+    return this.#options.capabilities
   }
 
   async resolveImage(image: string, options: { policy: string; hasCommand?: boolean }): Promise<ResolvedImage> {
@@ -201,8 +203,11 @@ class ProcessRuntime implements ContainerRuntime {
     const id = newId()
     const env = this.#environment(config, sandbox, id)
     const workingDir = config.workingDir || '/'
+    const { isolation, files } = this.#options.capabilities
+    const hostPath = files === 'own' ? throughMounts(config.mounts ?? []) : undefined
     const startError =
-      whyNoWorkingDir(workingDir) ?? whyNotExecutable(config.command, { searchPath: env.PATH ?? '', workingDir })
+      whyNoWorkingDir(workingDir, hostPath) ??
+      whyNotExecutable(config.command, { searchPath: env.PATH ?? '', workingDir, hostPath })
     const stored: StoredContainer = {
       ...config,
       id,
@@ -210,7 +215,8 @@ class ProcessRuntime implements ContainerRuntime {
       createdAtMs: this.#options.clock.now(),
       pipe: startError ? '' : await this.#pipes.take(),
       ...(config.stdin && !startError && { input: await this.#inputOf(config, id) }),
-      isolated: this.#options.isolation === 'pod' && !sandbox.shareProcessNamespace,
+      isolated: isolation === 'pod' && !sandbox.shareProcessNamespace,
+      ownFiles: files === 'own',
       ...(startError && { startError: startFailure(startError) }),
     }
     this.#store.saveContainer(stored)
@@ -218,7 +224,7 @@ class ProcessRuntime implements ContainerRuntime {
       this.#containers.set(id, settled(stored, failedRecord(stored, stored.startError)))
       throw new StartError(stored.startError)
     }
-    const namespaces: Namespaces = { kind: stored.isolated ? 'new' : 'none' }
+    const namespaces = this.#namespaces(stored, sandbox, { env, workingDir })
     const input = stored.input === undefined ? undefined : { pipe: stored.input, made: !config.stdinOnce }
     const launch = { command: config.command, env, workingDir, input, output: stored.pipe, namespaces }
     this.#store.saveLaunch('containers', id, launchScript(launch))
@@ -355,9 +361,13 @@ class ProcessRuntime implements ContainerRuntime {
     const workingDir = stored.workingDir || '/'
     const env = { ...this.#environment(stored, sandbox, stored.id), ...added }
     const id = newId()
-    const problem = whyNotExecutable(command, { searchPath: env.PATH ?? '', workingDir })
+    const { isolated, ownFiles } = stored
+    const { pid } = container.record
+    const hostPath = ownFiles ? (file: string) => `/proc/${pid}/root${file}` : undefined
+    const problem = whyNotExecutable(command, { searchPath: env.PATH ?? '', workingDir, hostPath })
     if (problem) return { code: 'Unknown', problem: execFailure(id, problem) }
-    const namespaces: Namespaces = stored.isolated ? { kind: 'enter', pid: container.record.pid } : { kind: 'none' }
+    const namespaces: Namespaces =
+      isolated || ownFiles ? { kind: 'enter', pid, processes: isolated, files: ownFiles } : { kind: 'none' }
     return { id, launch: { command, env, workingDir, namespaces } }
   }
 
@@ -522,7 +532,7 @@ class ProcessRuntime implements ContainerRuntime {
       return
     }
     const known = this.#store.program(container.stored.id)
-    if (!container.stored.isolated) this.#hasStarted(container, started)
+    if (!container.stored.isolated && !container.stored.ownFiles) this.#hasStarted(container, started)
     else if (known !== undefined) this.#hasStarted(container, { ...started, pid: known })
     else this.#awaitProgram(container, started)
   }
@@ -530,7 +540,7 @@ class ProcessRuntime implements ContainerRuntime {
   /** Its namespaces are complete, and can be entered, when the program itself runs in them; nobody tells when that is. */
   #awaitProgram(container: Container, started: Started): void {
     if (container.record.state === 'exited') return
-    const pid = childOf(started.pid)
+    const pid = container.stored.isolated ? childOf(started.pid) : started.pid
     if (pid === undefined || !this.#isProgram(pid, container)) {
       this.#options.clock.setTimer(1, () => this.#awaitProgram(container, started))
       return
@@ -577,6 +587,28 @@ class ProcessRuntime implements ContainerRuntime {
 
   #of(sandboxId: string): Container[] {
     return [...this.#containers.values()].filter(({ stored }) => stored.sandboxId === sandboxId)
+  }
+
+  #namespaces(
+    stored: StoredContainer,
+    { hostname, hostNetwork }: Sandbox,
+    { env, workingDir }: { env: Record<string, string>; workingDir: string },
+  ): Namespaces {
+    const { files } = this.#options.capabilities
+    const numbers = callsOf(process.arch)
+    if (files === 'host' || !numbers) return { kind: stored.isolated ? 'new' : 'none' }
+    const view: ContainerView = {
+      files,
+      scratch: scratchDir(this.#store.root),
+      hostMounts: files === 'own' ? currentHostMounts() : [],
+      mounts: viewMounts(stored.mounts ?? [], files),
+      ownProcesses: stored.isolated,
+      ...(!hostNetwork && { hostname }),
+      workingDir,
+      env: variables(env),
+      command: stored.command,
+    }
+    return { kind: 'view', words: viewWords(view, numbers) }
   }
 
   #environment(config: ContainerConfig, sandbox: Sandbox, containerId: string): Record<string, string> {

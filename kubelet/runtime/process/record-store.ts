@@ -21,6 +21,8 @@ export interface StoredContainer extends ContainerConfig {
   input?: string
   /** It has namespaces of its own. */
   isolated: boolean
+  /** It has its own view of the files. */
+  ownFiles: boolean
   /** It never ran, for this reason. */
   startError?: string
 }
@@ -39,7 +41,7 @@ export class RecordStore {
 
   constructor(root: string) {
     this.root = root
-    for (const dir of ['containers', 'sandboxes', 'execs', 'events', 'pipes'])
+    for (const dir of ['containers', 'sandboxes', 'execs', 'events', 'pipes', 'view'])
       mkdirSync(path.join(root, dir), { recursive: true, mode: 0o700 })
   }
 

@@ -10,7 +10,7 @@ const runtime = await createProcessRuntime({
   images: createImages({ commands: {}, paths: {} }),
   nodeIP: '127.0.0.1',
   supervised: true,
-  isolation: 'none',
+  capabilities: { isolation: 'none', files: 'host' },
   warn: () => {},
 })
 const [container] = (await runtime.list()).containers

@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import type {
   ContainerConfig,
   ContainerRuntime,
+  RuntimeCapabilities,
   RuntimeEvent,
   Sandbox,
 } from '../../../kubelet/runtime/container-runtime.ts'
@@ -24,7 +25,10 @@ interface Node {
   again(): Promise<ContainerRuntime>
 }
 
-async function startNode(t: Test, isolation: 'none' | 'pod' = 'none'): Promise<Node> {
+async function startNode(
+  t: Test,
+  capabilities: RuntimeCapabilities = { isolation: 'none', files: 'host' },
+): Promise<Node> {
   // Not t.testdir(): two runs of this file beside each other would take each other's shim away.
   const rootDir = mkdtempSync(path.join(tmpdir(), 'kubestage-'))
   const { command, args } = startShim({ rootDir })
@@ -37,7 +41,7 @@ async function startNode(t: Test, isolation: 'none' | 'pod' = 'none'): Promise<N
       images: createImages({ commands: {}, paths: {} }),
       nodeIP: '127.0.0.1',
       supervised: true,
-      isolation,
+      capabilities,
       warn: () => {},
     })
     runtimes.push(runtime)
@@ -398,9 +402,11 @@ t.test('two hundred containers at once, each with its own exit', async (t) => {
   t.notOk(existsSync(started[0]?.logPath ?? ''))
 })
 
-t.test('with namespaces of its own: process 1, as in a container', async (t) => {
-  if ((await possibleIsolation()) !== 'pod') return skipOrFail(t, 'this machine gives us no namespaces')
-  const node = await startNode(t, 'pod')
+async function processOne(t: Test, files: RuntimeCapabilities['files']): Promise<void> {
+  const possible = await possibleIsolation(t.testdir())
+  const isPossible = possible.isolation === 'pod' && (files === 'host' || possible.files === 'own')
+  if (!isPossible) return skipOrFail(t, 'this machine gives us no namespaces')
+  const node = await startNode(t, { isolation: 'pod', files })
   const { runtime } = node
   const sandbox = await sandboxOf(runtime, 'isolated')
 
@@ -461,7 +467,88 @@ t.test('with namespaces of its own: process 1, as in a container', async (t) => 
   process.kill(crash.pid, 'SIGKILL')
   await exited(runtime, crash.id)
   t.equal((await recordOf(runtime, crash.id)).exitCode, 137)
-})
+}
+for (const files of ['host', 'mounts', 'own'] as const)
+  t.test(`with namespaces of its own: process 1, as in a container; files: ${files}`, (t) => processOne(t, files))
+
+t.test(
+  'a view of the files: volumes at their places, and what is written elsewhere goes with the container',
+  async (t) => {
+    if ((await possibleIsolation(t.testdir())).files !== 'own')
+      return skipOrFail(t, 'this machine lets us mount nothing')
+    const node = await startNode(t, { isolation: 'pod', files: 'own' })
+    const { runtime } = node
+    const sandbox = await sandboxOf(runtime, 'files')
+    const volume = path.join(node.rootDir, 'volume')
+    const message = path.join(node.rootDir, 'message')
+    mkdirSync(volume)
+    writeFileSync(path.join(volume, 'tool'), '#!/bin/sh\necho from the volume >>/data/out; hostname; pwd', {
+      mode: 0o755,
+    })
+    writeFileSync(message, '')
+    const mounts = [
+      { containerPath: '/data', hostPath: volume, readonly: false },
+      { containerPath: '/made/fixed', hostPath: volume, readonly: true },
+      { containerPath: '/made/folder', hostPath: path.join(volume, 'missing'), readonly: false },
+      { containerPath: '/dev/termination-log', hostPath: message, readonly: false },
+    ]
+    const script = `/data/tool
+    echo last words >/dev/termination-log
+    echo x >/made/fixed/x || echo read-only
+    echo mine >/tmp/kubestage-own; echo >/dev/null; ls -d /made/folder /dev/shm; cat <&0
+    exec sleep 1000`
+    const started = await runtime.startContainer(
+      configOf(node, sandbox, sh(script), {
+        mounts,
+        workingDir: '/not/there',
+        logPath: path.join(node.rootDir, 'a.log'),
+      }),
+    )
+    await until(() => texts(started.logPath).includes('/made/folder'), { what: 'its lines' })
+    t.match(texts(started.logPath), [
+      'files',
+      '/not/there',
+      /Read-only file system/,
+      'read-only',
+      '/dev/shm',
+      '/made/folder',
+    ])
+    t.equal(readFileSync(message, 'utf8'), 'last words\n')
+    t.equal(readFileSync(path.join(volume, 'out'), 'utf8'), 'from the volume\n')
+    for (const file of ['/not', '/made', '/data', '/tmp/kubestage-own'])
+      t.notOk(existsSync(file), `no ${file} on the host`)
+
+    t.match(await runtime.execSync(started.id, { command: ['/made/fixed/tool'] }), {
+      outcome: 'exited',
+      exitCode: 0,
+      output: 'files\n/not/there\n',
+    })
+    t.match(await runtime.execSync(started.id, { command: ['cat', '/tmp/kubestage-own'] }), { output: 'mine\n' })
+    const other = await runtime.startContainer(
+      configOf(node, sandbox, sh('cat /tmp/kubestage-own; cat /data/out'), { mounts, name: 'other', attempt: 1 }),
+    )
+    await exited(runtime, other.id)
+    t.match(texts(other.logPath), [/No such file/, 'from the volume'])
+    t.match(await recordOf(runtime, other.id), { exitCode: 0 })
+
+    const shared = { ...sandbox, shareProcessNamespace: true }
+    const beside = await runtime.startContainer(
+      configOf(node, await runtime.startSandbox(shared), sh('cat /data/out; exec sleep 1000'), { mounts, attempt: 2 }),
+    )
+    await until(() => texts(beside.logPath).length > 0, { what: 'its line' })
+    t.equal(texts(beside.logPath)[0], 'from the volume', 'also where processes are shared')
+    t.match(await runtime.execSync(beside.id, { command: ['ls', '/data'] }), { output: 'missing\nout\ntool\n' })
+    await runtime.stopContainer(beside.id, { signal: 'TERM', gracePeriodMs: 5_000 })
+    t.match(await recordOf(runtime, beside.id), { exitCode: 143 })
+
+    const impossible = [{ containerPath: '/etc/passwd', hostPath: volume, readonly: false }]
+    const failed = await runtime.startContainer(
+      configOf(node, sandbox, ['true'], { mounts: impossible, name: 'failed', attempt: 3 }),
+    )
+    await exited(runtime, failed.id)
+    t.equal((await recordOf(runtime, failed.id)).exitCode, 128)
+  },
+)
 
 t.test('images: the host’s programs by name, and a clear word for what is none', async (t) => {
   const folder = t.testdir()

@@ -1,0 +1,192 @@
+import type { Mount } from '../container-runtime.ts'
+
+/** What `container.pl` does, one after the other: a name and its words. */
+export type Step = [name: string, ...words: string[]]
+
+/** How much of the files a container has for itself. */
+export type FilesView = 'own' | 'mounts'
+
+export interface ContainerView {
+  files: FilesView
+  /** An empty folder of the host, used by every container: what is mounted there, only that container sees. */
+  scratch: string
+  /** As the host has them, see {@link hostMounts}. */
+  hostMounts: HostMount[]
+  mounts: ViewMount[]
+  /** A PID namespace, in which the program is process 1. */
+  ownProcesses: boolean
+  hostname?: string
+  workingDir: string
+  env: string[]
+  command: string[]
+}
+export interface ViewMount extends Mount {
+  isDirectory: boolean
+}
+export interface HostMount {
+  path: string
+  /** What is written there is the container's own, too. */
+  own: boolean
+}
+
+const newMountNamespace = 0x00020000
+const newHostname = 0x04000000
+const newProcesses = 0x20000000
+const readOnly = 0x1
+const noSuid = 0x2
+const noDevices = 0x4
+const noPrograms = 0x8
+const remount = 0x20
+const bind = 0x1000
+const recursive = 0x4000
+const isPrivate = 0x40000
+
+/** Numbers of the system calls that Perl has no name for, by processor. */
+const calls: Partial<Record<NodeJS.Architecture, Record<string, number>>> = {
+  x64: { unshare: 272, mount: 165, mknodat: 259, sethostname: 170 },
+  arm64: { unshare: 97, mount: 40, mknodat: 33, sethostname: 161 },
+}
+/** Undefined where we know none. */
+export const callsOf = (arch: NodeJS.Architecture): Record<string, number> | undefined => calls[arch]
+
+const mount = (source: string, target: string, type: string, flags: number, data = ''): Step => [
+  'mount',
+  source,
+  target,
+  type,
+  String(flags),
+  data,
+]
+
+/** The words for `container.pl`. */
+export function viewWords(view: ContainerView, numbers: Record<string, number>): string[] {
+  return viewSteps(view, numbers).flatMap(([name, ...words]) => [name, String(words.length), ...words])
+}
+
+/**
+ * A namespace of mounts, and in it, for `own`: the host's files below a layer of the container's own, devices, the host's other
+ * file systems, and the pod's volumes at their places. For `mounts` volumes alone, and only where the host has the place.
+ */
+function viewSteps(view: ContainerView, numbers: Record<string, number>): Step[] {
+  const { ownProcesses, hostname, files, workingDir } = view
+  const flags = newMountNamespace | (ownProcesses ? newProcesses : 0) | (hostname ? newHostname : 0)
+  return [
+    ['calls', ...Object.entries(numbers).flatMap(([name, number]) => [name, String(number)])],
+    ['namespaces', String(flags)],
+    mount('none', '/', '', recursive | isPrivate),
+    ...(hostname ? [['hostname', hostname] satisfies Step] : []),
+    ...(ownProcesses ? [['fork'] satisfies Step] : []),
+    ...(files === 'own' ? ownFiles(view) : [...processes(view, ''), ...volumes(view, '')]),
+    ['within', workingDir],
+    ['environment', ...view.env],
+    ['run', ...view.command],
+  ]
+}
+
+function ownFiles(view: ContainerView): Step[] {
+  const { scratch, hostMounts, workingDir } = view
+  return [
+    mount('kubestage', scratch, 'tmpfs', 0, 'mode=0755'),
+    ['within', scratch],
+    ...layer('upper', '/', 'root'),
+    ...devices,
+    ...processes(view, 'root'),
+    mount('/sys', 'root/sys', '', bind | recursive),
+    ...hostMounts.flatMap(({ path, own }, index) =>
+      own
+        ? layer(`upper${index}`, path, `root${path}`)
+        : // Its place is there, below. A file system of somebody's own may not let even root in: then it is not seen.
+          [ifPossible(mount(path, `root${path}`, '', bind | recursive))],
+    ),
+    ...volumes(view, 'root'),
+    ['directory', `root${workingDir}`],
+    ['root', 'root'],
+  ]
+}
+
+/** Relative paths throughout: a comma in the scratch folder's name would end an option. */
+function layer(upper: string, lower: string, target: string): Step[] {
+  const work = `${upper}.work`
+  return [
+    ['directory', upper],
+    ['directory', work],
+    ['directory', target],
+    mount('overlay', target, 'overlay', 0, `lowerdir=${escaped(lower)},upperdir=${upper},workdir=${work}`),
+  ]
+}
+const escaped = (path: string): string => path.replace(/[\\,:]/g, '\\$&')
+
+const character = 0o020666
+const deviceNumbers = {
+  null: [1, 3],
+  zero: [1, 5],
+  full: [1, 7],
+  random: [1, 8],
+  urandom: [1, 9],
+  tty: [5, 0],
+  ptmx: [5, 2],
+}
+const deviceLinks = { fd: '', stdin: '/0', stdout: '/1', stderr: '/2' }
+
+const devices: Step[] = [
+  mount('kubestage', 'root/dev', 'tmpfs', noSuid, 'mode=0755'),
+  ...Object.entries(deviceNumbers).map(
+    ([name, [major = 0, minor = 0]]): Step => [
+      'device',
+      `root/dev/${name}`,
+      String(character),
+      String(major * 256 + minor),
+    ],
+  ),
+  ...Object.entries(deviceLinks).map(([name, end]): Step => ['link', `/proc/self/fd${end}`, `root/dev/${name}`]),
+  ['directory', 'root/dev/shm'],
+  ['mode', String(0o1777), 'root/dev/shm'],
+  ['directory', 'root/dev/pts'],
+  mount('/dev/pts', 'root/dev/pts', '', bind),
+]
+
+const processes = ({ ownProcesses }: ContainerView, root: string): Step[] =>
+  ownProcesses
+    ? [mount('proc', `${root}/proc`, 'proc', noSuid | noDevices | noPrograms)]
+    : root
+      ? [mount('/proc', `${root}/proc`, '', bind | recursive)]
+      : []
+
+const volumes = ({ mounts }: ContainerView, root: string): Step[] =>
+  mounts.flatMap(({ hostPath, containerPath, readonly, isDirectory }) => {
+    const target = `${root}${containerPath}`
+    return [
+      ...(root ? [[isDirectory ? 'directory' : 'file', target] satisfies Step] : []),
+      mount(hostPath, target, '', bind | recursive),
+      ...(readonly ? [mount('none', target, '', bind | remount | readOnly)] : []),
+    ]
+  })
+
+const ifPossible = ([, ...words]: Step): Step => ['mountIfPossible', ...words]
+
+/** Made anew in every container. */
+const made = ['/proc', '/sys', '/dev']
+/** Where programs leave what should not outlive them. */
+const shortLived = ['/tmp', '/run', '/var/tmp']
+
+/** The host's file systems beside its root, from the kernel's list (`/proc/self/mountinfo`); what is mounted below another comes with it. */
+export function hostMounts(mountinfo: string): HostMount[] {
+  const paths = mountinfo
+    .split('\n')
+    .map((line) => line.split(' ')[4] ?? '')
+    .map((path) => path.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))))
+    .filter((path) => path.startsWith('/') && path !== '/')
+  const isBelow = (path: string, others: string[]) =>
+    others.some((other) => path === other || path.startsWith(`${other}/`))
+  const distinct = [...new Set(paths)].sort()
+  return distinct
+    .filter(
+      (path, index) =>
+        !isBelow(path, made) &&
+        !isBelow(
+          path,
+          distinct.slice(0, index).filter((other) => !shortLived.includes(other)),
+        ),
+    )
+    .map((path) => ({ path, own: shortLived.includes(path) }))
+}
