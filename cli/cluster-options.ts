@@ -21,5 +21,9 @@ export const clusterOptions = {
     default: {},
     help: "Folder that comes first on an image's PATH: 'busybox:*=/opt/busybox/bin'; repeatable",
   }),
+  hostFiles: option(flag, {
+    default: false,
+    help: "Containers write to the machine's own files; volumes are mounted only where it has their place",
+  }),
   shutdownGracePeriod: option(duration, { default: 10_000, help: 'How long pods may take to end when we stop' }),
 }

@@ -34,6 +34,10 @@ export const kubeletOptions = {
     default: 'auto',
     help: "Whether a container's processes have their own namespaces; auto: where the machine allows it",
   }),
+  hostFiles: option(flag, {
+    default: false,
+    help: "Containers write to the machine's own files; volumes are mounted only where it has their place",
+  }),
   image: option(commandMap, {
     default: {},
     help: "Program an image stands for: 'nginx:*=/usr/sbin/nginx'; repeatable",

@@ -7,7 +7,7 @@ import type { Logger } from '../shared/log/log.ts'
 import { createActions } from './actions/actions.ts'
 import type { KubeletConfig } from './config.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
-import type { ContainerRuntime } from './runtime/container-runtime.ts'
+import type { ContainerRuntime, RuntimeCapabilities } from './runtime/container-runtime.ts'
 
 export interface RunNodeOptions {
   config: KubeletConfig
@@ -37,7 +37,7 @@ export async function runNode({ config, client, clock, log }: RunNodeOptions): P
     actions,
     nodeName: config.nodeName,
     nodeIP: config.nodeIp,
-    nodeLabels: config.nodeLabels,
+    nodeLabels: { ...capabilityLabels(runtime.capabilities()), ...config.nodeLabels },
     port: server?.port ?? 0,
     rootDir,
     terminationReasons: config.featureGates.PodTerminationReason,
@@ -52,6 +52,12 @@ export async function runNode({ config, client, clock, log }: RunNodeOptions): P
     },
   }
 }
+
+/** What containers have for themselves on this node, to be seen and selected by. */
+const capabilityLabels = ({ isolation, files }: RuntimeCapabilities): Record<string, string> => ({
+  'kubestage.dev/isolation': isolation,
+  'kubestage.dev/files': files,
+})
 
 interface ServerOptions extends Omit<RunNodeOptions, 'client'> {
   runtime: ContainerRuntime
@@ -89,8 +95,7 @@ async function createRuntime({ config, clock, log }: Omit<RunNodeOptions, 'clien
     images: createImages({ commands: config.image, paths: config.imagePath }),
     nodeIP: config.nodeIp,
     supervised: config.supervised,
-    capabilities:
-      config.isolation === 'none' ? { isolation: 'none', files: 'host' } : await possibleIsolation(config.rootDir),
+    capabilities: config.isolation === 'none' ? { isolation: 'none', files: 'host' } : await possibleIsolation(config),
     warn: (message, fields) => log.warn(fields, message),
   })
 }

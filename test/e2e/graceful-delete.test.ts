@@ -87,7 +87,7 @@ t.test('how a hook is told', async (t) => {
       { name: 'OUT', value: out },
       { name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
     ]
-    await client.create(pods, podOf({ ...pod, name, env }), { namespace })
+    await client.create(pods, podOf({ ...pod, name, env, hostFolder: t.testdirName }), { namespace })
     const followed = await followPod(client, { namespace, name })
     await followed.until(isReady, 'to be ready')
     await client.delete(pods, { namespace, name }, options)

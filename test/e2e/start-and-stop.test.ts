@@ -92,7 +92,8 @@ t.test('Ctrl-C ends pods in order', async (t) => {
   const cluster = await startTestCluster(t)
   const out = join(cluster.stateDir, 'said')
   const script = `trap 'echo bye > ${out}; exit 0' TERM; while :; do sleep 0.05; done`
-  await cluster.client.create(pods, podOf({ name: 'p', command: ['sh', '-c', script] }), { namespace })
+  const pod = podOf({ name: 'p', command: ['sh', '-c', script], hostFolder: cluster.stateDir })
+  await cluster.client.create(pods, pod, { namespace })
   await running(cluster.client, 'p')
   cluster.process.child.kill('SIGINT')
   t.equal(await cluster.process.ended, 0)

@@ -13,15 +13,32 @@ export interface PodOptions {
   env?: EnvVar[]
   preStop?: PreStopHandler
   readinessProbe?: Probe
+  /** A folder of the machine that the container sees at the same path, to leave something there. */
+  hostFolder?: string
   spec?: Partial<PodSpec>
 }
 
 /** A pod of one container, `main`. */
-export function podOf({ name, command, image = 'busybox:1.37', env, preStop, readinessProbe, spec }: PodOptions): Pod {
+export function podOf({
+  name,
+  command,
+  image = 'busybox:1.37',
+  env,
+  preStop,
+  readinessProbe,
+  hostFolder,
+  spec,
+}: PodOptions): Pod {
   const lifecycle = preStop && { preStop }
+  const volumeMounts = hostFolder ? [{ name: 'host', mountPath: hostFolder }] : []
+  const volumes = hostFolder ? [{ name: 'host', hostPath: { path: hostFolder } }] : []
   return {
     metadata: { name },
-    spec: { containers: [{ name: 'main', image, command, env, lifecycle, readinessProbe }], ...spec },
+    spec: {
+      containers: [{ name: 'main', image, command, env, lifecycle, readinessProbe, volumeMounts }],
+      volumes,
+      ...spec,
+    },
   }
 }
 

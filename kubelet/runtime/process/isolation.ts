@@ -7,8 +7,13 @@ import { containerScript, newNamespaces, perl } from './launch-script.ts'
 import { runtimeDir } from './shim.ts'
 
 /** What this machine lets us do, the best first. Tried, not guessed: namespaces need Linux and, mostly, root; a view of the files also needs Perl. */
-export async function possibleIsolation(rootDir: string): Promise<RuntimeCapabilities> {
-  for (const files of ['own', 'mounts'] as const)
+export async function possibleIsolation(options: {
+  rootDir: string
+  /** Not more than `mounts`. */
+  hostFiles?: boolean
+}): Promise<RuntimeCapabilities> {
+  const { rootDir, hostFiles = false } = options
+  for (const files of hostFiles ? (['mounts'] as const) : (['own', 'mounts'] as const))
     if (await isPossible(rootDir, files)) return { isolation: 'pod', files }
   const [unshare = '', ...args] = newNamespaces
   return { isolation: (await succeeds(unshare, [...args, '/bin/true'])) ? 'pod' : 'none', files: 'host' }

@@ -403,7 +403,7 @@ t.test('two hundred containers at once, each with its own exit', async (t) => {
 })
 
 async function processOne(t: Test, files: RuntimeCapabilities['files']): Promise<void> {
-  const possible = await possibleIsolation(t.testdir())
+  const possible = await possibleIsolation({ rootDir: t.testdir() })
   const isPossible = possible.isolation === 'pod' && (files === 'host' || possible.files === 'own')
   if (!isPossible) return skipOrFail(t, 'this machine gives us no namespaces')
   const node = await startNode(t, { isolation: 'pod', files })
@@ -474,7 +474,7 @@ for (const files of ['host', 'mounts', 'own'] as const)
 t.test(
   'a view of the files: volumes at their places, and what is written elsewhere goes with the container',
   async (t) => {
-    if ((await possibleIsolation(t.testdir())).files !== 'own')
+    if ((await possibleIsolation({ rootDir: t.testdir() })).files !== 'own')
       return skipOrFail(t, 'this machine lets us mount nothing')
     const node = await startNode(t, { isolation: 'pod', files: 'own' })
     const { runtime } = node
