@@ -52,9 +52,8 @@ async function startPod(name: string): Promise<() => string> {
     '--reason=$(KUBE_POD_TERM_REASON)',
   ]
   const env = [{ name: 'OUT', value: out }]
-  await client.create(pods, podOf({ name, command: ['sh', '-c', politeScript], env, preStop: { exec: { command } } }), {
-    namespace,
-  })
+  const hooked = { name, command: ['sh', '-c', politeScript], env, preStop: { exec: { command } }, hostFolder: folder }
+  await client.create(pods, podOf(hooked), { namespace })
   const pod = await followPod(client, { namespace, name })
   await pod.until(isReady, 'to be ready')
   return () => (existsSync(out) ? readFileSync(out, 'utf8') : '')
