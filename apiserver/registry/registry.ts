@@ -150,4 +150,4 @@ export class Registry {
 }
 
 const cacheId = (resource: Pick<ResourceDefinition, 'group' | 'plural'> & Partial<ResourceDefinition>): string =>
-  resource.custom ? `${keyPrefix(resource)}@${resource.version}` : keyPrefix(resource)
+  resource.custom || resource.conversion ? `${keyPrefix(resource)}@${resource.version}` : keyPrefix(resource)

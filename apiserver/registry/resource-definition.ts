@@ -49,22 +49,30 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
   /** A Warning header of each request on this version. */
   deprecationWarning?: string
   strategy: Strategy<T>
+  /** Set for a version whose objects are stored in the form of another. */
+  conversion?: VersionConversion
   /** Set for custom resources, whose type is a schema that came at run time. */
   custom?: CustomTraits
   /** A complete, valid manifest: the data-driven tests create, patch and delete it. */
   example: T
 }
 
+/** How one version of a resource reads and writes what is stored in another. */
+export interface VersionConversion {
+  /** Group under which the objects are stored, when it is another. */
+  storageGroup?: string
+  /** A stored value as this version shows it. */
+  present(stored: { value: string; revision: number }): string
+  /** Brings an object of this version, in place, into the form in which it is stored. */
+  toStorage(object: KubeObject): void
+}
+
 /** What custom resources do their own way. */
-export interface CustomTraits {
+export interface CustomTraits extends VersionConversion {
   /** Of this version. */
   schema: JSONSchemaProps
   /** Reads a body, as the decoder does for built-in types. Throws DecodeError. */
   decode(body: Record<string, unknown>): Decoded
-  /** A stored value as this version shows it now; mostly the very same string. */
-  present(stored: { value: string; revision: number }): string
-  /** Brings an object of this version, in place, into the form in which it is stored. */
-  toStorage(object: KubeObject): void
   /** How field management sees this version. */
   managedKind: ManagedKind
   /** Present with the scale subresource. */

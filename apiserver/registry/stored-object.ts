@@ -2,7 +2,7 @@ import type { KubeObject } from '../../shared/api/types.ts'
 import { type ManagedFieldsEntry, stringifyEntries } from '../patch/managed-fields.ts'
 import { copy } from '../patch/structured-merge/values.ts'
 import { deepEqual } from '../resources/deep-equal.ts'
-import type { ResourceDefinition } from './resource-definition.ts'
+import type { ResourceDefinition, VersionConversion } from './resource-definition.ts'
 
 /** An object as the store has it: JSON without kind, apiVersion and resourceVersion, beginning with `{"metadata":{"name":`. */
 export interface StoredObject {
@@ -28,20 +28,23 @@ export function encodeObject(object: KubeObject): string {
   return `{"metadata":${head.slice(0, -1)}${fields}}${tail === '{}' ? '}' : `,${tail.slice(1)}`}`
 }
 
+/** How a definition's version differs from what is stored; most do not. */
+export const conversionOf = ({ custom, conversion }: ResourceDefinition): VersionConversion | undefined =>
+  custom ?? conversion
+
 /** The encoding of a write: a custom resource is stored in the form of its storage version, whatever version it came through. */
-export function encodeForStorage({ custom }: ResourceDefinition, object: KubeObject): string {
-  custom?.toStorage(object)
+export function encodeForStorage(definition: ResourceDefinition, object: KubeObject): string {
+  conversionOf(definition)?.toStorage(object)
   return encodeObject(object)
 }
 
 /** What was written, as the version it came through shows it. */
-export const asShown = ({ custom }: ResourceDefinition, stored: StoredObject): StoredObject =>
-  custom
-    ? {
-        ...stored,
-        value: custom.present({ value: stored.value, revision: stored.revision ?? Number.POSITIVE_INFINITY }),
-      }
-    : stored
+export function asShown(definition: ResourceDefinition, stored: StoredObject): StoredObject {
+  const conversion = conversionOf(definition)
+  if (!conversion) return stored
+  const { value, revision = Number.POSITIVE_INFINITY } = stored
+  return { ...stored, value: conversion.present({ value, revision }) }
+}
 
 /** The object of a stored value, with its resourceVersion, ready to be changed. */
 export function decodeStored({ value, revision }: StoredObject): KubeObject {

@@ -15,6 +15,7 @@ import { endpoints } from './endpoints.ts'
 import { endpointslice } from './endpointslice.ts'
 import { event } from './event.ts'
 import { flowcontrol } from './flowcontrol.ts'
+import { horizontalpodautoscaler } from './horizontalpodautoscaler.ts'
 import { ingress } from './ingress.ts'
 import { job } from './job.ts'
 import { lease } from './lease.ts'
@@ -65,6 +66,7 @@ export const resources: ResourceDefinition[] = [
   deployment,
   replicaset,
   statefulset,
+  ...horizontalpodautoscaler,
   cronjob,
   job,
   ingress,

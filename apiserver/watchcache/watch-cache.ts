@@ -144,7 +144,7 @@ export class WatchCache {
   }
 
   #cached(entry: Entry, object?: KubeObject): CachedObject {
-    const value = this.definition.custom?.present(entry) ?? entry.value
+    const value = (this.definition.custom ?? this.definition.conversion)?.present(entry) ?? entry.value
     return new CachedObject(this.definition, { ...entry, value }, value === entry.value ? object : undefined)
   }
 
