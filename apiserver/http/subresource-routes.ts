@@ -27,6 +27,7 @@ const special: Readonly<Record<string, Methods>> = {
   '/pods/portforward': { GET: portForwardToPod, POST: portForwardToPod },
   '/pods/ephemeralcontainers': sameObject,
   '/pods/resize': sameObject,
+  'certificates.k8s.io/certificatesigningrequests/approval': sameObject,
   '/namespaces/finalize': { PUT: finalizeNamespace },
 }
 

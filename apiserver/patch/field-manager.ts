@@ -3,7 +3,7 @@ import type { KubeObject } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { type ApplyRequest, apply, type FieldWrite, updateManagedFields } from './apply.ts'
 import type { ManagedFieldsEntry } from './managed-fields.ts'
-import { ConversionError, defaultResetFields, type ManagedKind } from './managed-kind.ts'
+import { ConversionError, defaultResetFields, type KindVersions, type ManagedKind } from './managed-kind.ts'
 import { builtInType } from './structured-merge/built-in.ts'
 import { fieldPaths, union } from './structured-merge/fields.ts'
 import { equals, type JsonMap } from './structured-merge/values.ts'
@@ -20,12 +20,14 @@ function managedKind(definition: ResourceDefinition): ManagedKind {
   return kind
 }
 
-function builtInKind({ group, version, kind, schema, subresources, resetFields }: ResourceDefinition): ManagedKind {
+function builtInKind(definition: ResourceDefinition): ManagedKind {
+  const { group, version, kind, schema, subresources, resetFields } = definition
   const hasStatus = subresources?.status === true
   return {
     apiVersion: group ? `${group}/${version}` : version,
     kind,
     type: builtInType(schema),
+    ...(definition.siblings && { versions: versionsOf(definition.siblings) }),
     resetFields(subresource) {
       const more = resetFields?.[subresource ?? '']
       const fields = defaultResetFields(hasStatus, subresource)
@@ -33,6 +35,18 @@ function builtInKind({ group, version, kind, schema, subresources, resetFields }
     },
   }
 }
+
+const versionsOf = (siblings: NonNullable<ResourceDefinition['siblings']>): KindVersions => ({
+  type: (apiVersion) => {
+    const sibling = Object.hasOwn(siblings, apiVersion) ? siblings[apiVersion] : undefined
+    return sibling && builtInType(sibling.schema)
+  },
+  convert(object, from, to) {
+    const whole = object as unknown as KubeObject
+    const changed = siblings[to]?.convert(whole) ?? siblings[from]?.convertBack(whole) ?? whole
+    return { ...changed, apiVersion: to, kind: object.kind } as unknown as JsonMap
+  },
+})
 
 /** Sets the managedFields of an object that is to be created (`live` undefined), or to replace the live one. */
 export function trackFields(

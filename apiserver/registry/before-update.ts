@@ -61,10 +61,10 @@ export function keepSystemFields({ definition, namespace }: ObjectScope, object:
   metadata.reason = old.metadata.reason
 }
 
-/** A write of the object keeps the status, a write of the status keeps the rest; a binding is a write of both. */
+/** A write of the object keeps the status, a write of the status, or of its approval, keeps the rest; a binding is a write of both. */
 export function keepOtherHalf({ definition, subresource }: ObjectScope, object: KubeObject, old: KubeObject): void {
   if (!definition.subresources?.status || subresource === 'binding') return
-  if (subresource === 'status') {
+  if (subresource === 'status' || subresource === 'approval') {
     for (const field of new Set([...Object.keys(object), ...Object.keys(old)])) {
       if (field !== 'metadata' && field !== 'status') object[field] = old[field]
     }

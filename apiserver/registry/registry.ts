@@ -121,9 +121,9 @@ export class Registry {
     return deleteObject(this, scope, deleteOptions, options)
   }
 
-  strategyContext({ namespace, subresource }: RequestScope): StrategyContext {
+  strategyContext({ namespace, subresource, user }: RequestScope): StrategyContext {
     const { featureGates, serviceAddresses, deletionRequests } = this
-    return { nowMs: this.clock.now(), featureGates, namespace, subresource, serviceAddresses, deletionRequests }
+    return { nowMs: this.clock.now(), featureGates, namespace, subresource, user, serviceAddresses, deletionRequests }
   }
 
   async admit(attributes: AdmissionAttributes): Promise<void> {

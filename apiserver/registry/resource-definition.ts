@@ -2,6 +2,7 @@ import type { TerminationRequest } from '../../shared/api/termination.ts'
 import type { DeleteOptions, KubeObject, ObjectMeta } from '../../shared/api/types.ts'
 import type { ScaleAccess } from '../apiextensions/scale.ts'
 import type { JSONSchemaProps } from '../apiextensions/schema/json-schema.ts'
+import type { User } from '../auth/types.ts'
 import type { ManagedKind } from '../patch/managed-kind.ts'
 import type { Decoded } from '../validation/decoder.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
@@ -51,6 +52,8 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
   strategy: Strategy<T>
   /** Set for a version whose objects are stored in the form of another. */
   conversion?: VersionConversion
+  /** Other versions of the same resource, by apiVersion. */
+  siblings?: Readonly<Record<string, SiblingVersion>>
   /** Set for custom resources, whose type is a schema that came at run time. */
   custom?: CustomTraits
   /** A complete, valid manifest: the data-driven tests create, patch and delete it. */
@@ -65,6 +68,12 @@ export interface VersionConversion {
   present(stored: { value: string; revision: number }): string
   /** Brings an object of this version, in place, into the form in which it is stored. */
   toStorage(object: KubeObject): void
+}
+/** Another version of a resource, as field management needs it: its type, and what an object of this one is in it. */
+export interface SiblingVersion {
+  schema: string
+  convert(object: KubeObject): KubeObject
+  convertBack(object: KubeObject): KubeObject
 }
 
 /** What custom resources do their own way. */
@@ -122,6 +131,8 @@ export interface StrategyContext {
   namespace?: string
   /** Present for a write of a subresource. */
   subresource?: string
+  /** Who writes. */
+  user?: User
   /** Cluster IPs and node ports, where the server hands them out. */
   serviceAddresses?: ServiceAddresses
   /** Who asked for the deletion of the object with this UID, in order. */

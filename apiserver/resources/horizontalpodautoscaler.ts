@@ -2,7 +2,7 @@ import type { KubeObject } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { zeroOf } from '../validation/decoder.ts'
 import { age, ageColumn, column, nameColumn } from './cells.ts'
-import { toV2, v1Conversion } from './horizontalpodautoscaler/conversion.ts'
+import { asV1, asV2, toV2, v1Conversion } from './horizontalpodautoscaler/conversion.ts'
 import { defaultAutoscaler } from './horizontalpodautoscaler/defaults.ts'
 import type { Autoscaler, AutoscalerV1, Metric } from './horizontalpodautoscaler/types.ts'
 import { validateAutoscaler } from './horizontalpodautoscaler/validate.ts'
@@ -65,7 +65,14 @@ const v1 = plain<AutoscalerV1>({
 })
 
 /** The first is the one that is stored. */
-export const horizontalpodautoscaler: ResourceDefinition[] = [v2, { ...v1, conversion: v1Conversion }]
+export const horizontalpodautoscaler: ResourceDefinition[] = [
+  { ...v2, siblings: { 'autoscaling/v1': { schema: v1.schema, convert: asV1, convertBack: asV2 } } },
+  {
+    ...v1,
+    conversion: v1Conversion,
+    siblings: { 'autoscaling/v2': { schema: v2.schema, convert: asV2, convertBack: asV1 } },
+  },
+]
 
 function cells({ metadata, spec, status }: Pick<KubeObject, 'metadata'> & Autoscaler, nowMs: number): unknown[] {
   const { kind = '', name = '' } = spec?.scaleTargetRef ?? {}

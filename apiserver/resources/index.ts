@@ -2,6 +2,7 @@
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { admissionregistration } from './admissionregistration.ts'
 import { apiservice } from './apiservice.ts'
+import { certificatesigningrequest } from './certificatesigningrequest.ts'
 import { clusterrole } from './clusterrole.ts'
 import { clusterrolebinding } from './clusterrolebinding.ts'
 import { configmap } from './configmap.ts'
@@ -69,6 +70,7 @@ export const resources: ResourceDefinition[] = [
   ...horizontalpodautoscaler,
   cronjob,
   job,
+  certificatesigningrequest,
   ingress,
   networkpolicy,
   ...networking,

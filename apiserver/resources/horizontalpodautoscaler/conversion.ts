@@ -98,6 +98,13 @@ function parsed(text: string | undefined): unknown {
   }
 }
 
+/** Parts of objects, as field management passes them around, may lack their metadata. */
+const complete = (object: KubeObject): KubeObject => ({ ...object, metadata: object.metadata ?? {} })
+export const asV1 = (object: KubeObject): KubeObject =>
+  toV1(complete(object) as unknown as Autoscaler) as unknown as KubeObject
+export const asV2 = (object: KubeObject): KubeObject =>
+  toV2(complete(object) as unknown as AutoscalerV1) as unknown as KubeObject
+
 export const v1Conversion = {
   present: ({ value }: { value: string }): string =>
     encodeObject(toV1(JSON.parse(value) as Autoscaler) as unknown as KubeObject),
