@@ -181,15 +181,13 @@ function countKeys(value: unknown): number {
   return keys
 }
 
-const COLON = 58
 const QUOTE = 34
 const BLANK = 32
 
 /** Colons behind a quote: each ends a key, unless it stands inside a string, which then only costs a scan, as does a blank between the two. */
 function countKeysInText(text: string): number {
   let keys = 0
-  for (let at = 1; at < text.length; at++) {
-    if (text.charCodeAt(at) !== COLON) continue
+  for (let at = text.indexOf(':'); at !== -1; at = text.indexOf(':', at + 1)) {
     const before = text.charCodeAt(at - 1)
     if (before === QUOTE) keys++
     else if (before <= BLANK) return -1

@@ -58,7 +58,10 @@ export function equals(a: unknown, b: unknown): boolean {
 export function copy<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(copy) as T
-  const out: JsonMap = {}
-  for (const key in value) put(out, key, copy(value[key]))
-  return out as T
+  const out = { ...value }
+  for (const key in out) {
+    const child = out[key]
+    if (typeof child === 'object' && child !== null) out[key] = copy(child)
+  }
+  return out
 }
