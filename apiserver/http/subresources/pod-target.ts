@@ -2,7 +2,7 @@ import { badRequest, notFound } from '../../../shared/api/status-errors.ts'
 import type { Node, Pod } from '../../../shared/api/types.ts'
 import type { ApiContext } from '../api-context.ts'
 
-/** The container that is asked for, or the only one. Upstream: pkg/registry/core/pod/strategy.go. */
+/** The container that is asked for, or the only one: kubectl alone knows of a default among several. Upstream: pkg/registry/core/pod/strategy.go. */
 export function chooseContainer({ metadata, spec }: Pod, asked: string): string {
   const regular = spec.containers.map(({ name }) => name)
   const all = [
@@ -14,9 +14,7 @@ export function chooseContainer({ metadata, spec }: Pod, asked: string): string 
     if (all.includes(asked)) return asked
     throw badRequest(`container ${asked} is not valid for pod ${metadata.name}`)
   }
-  const annotated = metadata.annotations?.['kubectl.kubernetes.io/default-container']
   if (regular.length === 1) return regular[0]!
-  if (annotated !== undefined && all.includes(annotated)) return annotated
   const shown = all.length > 0 ? `, choose one of: [${all.join(' ')}]` : ''
   throw badRequest(`a container name must be specified for pod ${metadata.name}${shown}`)
 }
