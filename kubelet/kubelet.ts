@@ -122,7 +122,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       await Promise.all(
         [...source.list()].map((pod) =>
           workers.kill(pod, {
-            graceSeconds,
+            graceSeconds: Math.min(graceSeconds, pod.spec.terminationGracePeriodSeconds ?? graceSeconds),
             cause: 'Eviction',
             status: (status) => ({ ...status, phase: 'Failed', reason: 'Terminated', message }),
           }),

@@ -149,3 +149,18 @@ t.test('shutdown ends all pods, and tells why', async (t) => {
   })
   await kubelet.close()
 })
+
+t.test('shutdown gives no pod more than its own grace', async (t) => {
+  const { clock, start, create, signals } = machine(t, { onTerm: 'ignore' })
+  const kubelet = await start()
+  await create()
+  await clock.advance(2_000)
+  const ended = kubelet.shutdown(30)
+  await clock.advance(7_900)
+  t.same(signals, ['TERM'])
+  await clock.advance(300)
+  t.same(signals, ['TERM', 'KILL'], 'after its 8 s, not after 30')
+  await clock.advance(2_000)
+  await ended
+  await kubelet.close()
+})
