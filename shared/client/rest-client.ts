@@ -1,9 +1,9 @@
-import type { IncomingMessage } from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import { Agent, request } from 'node:https'
 import { createSecureContext } from 'node:tls'
 import { StatusError } from '../api/status-error.ts'
 import type { DeleteOptions, KubeList, KubeObject, Status, WatchEvent } from '../api/types.ts'
-import type { Clock } from '../clock/clock.ts'
+import type { Clock, Timer } from '../clock/clock.ts'
 import type { Client, ListQuery, ObjectRef, PatchType, Resource, WatchQuery } from './client.ts'
 import { lines } from './json-lines.ts'
 import { listPath, objectPath, resourcePath, watchPath } from './resource-path.ts'
@@ -56,6 +56,7 @@ interface Call {
   contentType?: string
   signal?: AbortSignal
   agent: Agent
+  deadline?: Deadline
 }
 
 class RestClient implements Client {
@@ -159,21 +160,15 @@ class RestClient implements Client {
   }
 
   async #json<T>(method: string, path: string, body?: unknown, contentType = 'application/json'): Promise<T> {
-    const call: Call = { method, path, body, contentType, agent: this.#requests }
-    const timeout = new AbortController()
-    const timer = this.#clock.setTimer(
-      this.#requestTimeoutMs,
-      () => timeout.abort(new Error(`${method} ${path}: no answer within ${this.#requestTimeoutMs / 1000} s`)),
-      { background: true },
-    )
+    const deadline = new Deadline(this.#clock, this.#requestTimeoutMs, `${method} ${path}`)
     try {
-      const response = await this.#open({ ...call, signal: timeout.signal })
+      const response = await this.#open({ method, path, body, contentType, agent: this.#requests, deadline })
       if ((response.statusCode ?? 0) >= 300) throw await readFailure(response)
       return JSON.parse(await readText(response)) as T
     } catch (error) {
-      throw timeout.signal.aborted ? timeout.signal.reason : error
+      throw deadline.passed ?? error
     } finally {
-      timer.cancel()
+      deadline.cancel()
     }
   }
 
@@ -191,7 +186,10 @@ class RestClient implements Client {
     }
   }
 
-  #send({ method, path, contentType, signal, agent }: Call, body: string | undefined): Promise<IncomingMessage> {
+  #send(
+    { method, path, contentType, signal, agent, deadline }: Call,
+    body: string | undefined,
+  ): Promise<IncomingMessage> {
     const { prefix, ...target } = this.#target
     const headers =
       body === undefined
@@ -199,8 +197,9 @@ class RestClient implements Client {
         : { ...this.#headers, 'content-type': contentType, 'content-length': Buffer.byteLength(body) }
     return new Promise((resolve, reject) => {
       const outgoing = request({ ...target, method, path: prefix + path, headers, agent, signal }, resolve)
+      deadline?.guard(outgoing)
       outgoing.on('error', (error) => {
-        const stale = outgoing.reusedSocket && !signal?.aborted
+        const stale = outgoing.reusedSocket && !signal?.aborted && !deadline?.passed
         reject(stale ? new StaleConnectionError('connection closed by the server', { cause: error }) : error)
       })
       outgoing.end(body)
@@ -210,14 +209,43 @@ class RestClient implements Client {
 
 class StaleConnectionError extends Error {}
 
+/** Ends a request that takes too long. An AbortSignal for each would cost more than the rest of a short request. */
+class Deadline {
+  /** What to tell, once it is too late. */
+  passed: Error | undefined
+  #request: ClientRequest | undefined
+  readonly #timer: Timer
+
+  constructor(clock: Clock, timeoutMs: number, what: string) {
+    const pass = () => {
+      this.passed = new Error(`${what}: no answer within ${timeoutMs / 1000} s`)
+      this.#request?.destroy(this.passed)
+    }
+    this.#timer = clock.setTimer(timeoutMs, pass, { background: true })
+  }
+
+  guard(request: ClientRequest): void {
+    this.#request = request
+    if (this.passed) request.destroy(this.passed)
+  }
+
+  cancel(): void {
+    this.#timer.cancel()
+  }
+}
+
 function metadataOf(object: object): { namespace?: string; name?: string } {
   return (object as { metadata?: { namespace?: string; name?: string } }).metadata ?? {}
 }
 
-async function readText(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of response) chunks.push(chunk)
-  return (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString('utf8')
+function readText(response: IncomingMessage): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    response.on('data', (chunk: Buffer) => chunks.push(chunk))
+    response.on('end', () => resolve((chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString('utf8')))
+    response.on('error', reject)
+    response.on('close', () => reject(new Error('the connection was closed in the middle of an answer')))
+  })
 }
 
 async function readFailure(response: IncomingMessage): Promise<StatusError> {
