@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Client, Resource } from '../../shared/client/client.ts'
 import { type Informer, startInformer } from '../../shared/client/informer.ts'
@@ -42,15 +43,14 @@ export function startPodSource({ client, clock, nodeName, handler, onError }: Po
 
 /** A change that asks for something, in contrast to one that reports. */
 function isMeant(pod: Pod, old: Pod): boolean {
-  const parts = ({ metadata, spec }: Pod) =>
-    JSON.stringify([
-      metadata.generation,
-      metadata.deletionTimestamp,
-      metadata.deletionGracePeriodSeconds,
-      metadata.reason,
-      metadata.labels,
-      metadata.annotations,
-      spec,
-    ])
-  return parts(pod) !== parts(old)
+  const parts = ({ metadata, spec }: Pod) => [
+    metadata.generation,
+    metadata.deletionTimestamp,
+    metadata.deletionGracePeriodSeconds,
+    metadata.reason,
+    metadata.labels,
+    metadata.annotations,
+    spec,
+  ]
+  return !isDeepStrictEqual(parts(pod), parts(old))
 }

@@ -44,6 +44,8 @@ interface Entry {
   writing?: Promise<void>
   /** What the API answered to our last write: newer than the watch, for a moment. */
   written?: Pod
+  /** Our last word: what keeps the object now are others' finalizers. */
+  deleted?: boolean
 }
 
 /** A status, and whether containers might still have run when it was said. */
@@ -102,9 +104,16 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
 
   async function deleteWhenOver(entry: Entry, pod: Pod): Promise<void> {
     const over = pod.metadata.deletionTimestamp && isTerminalPhase(pod.status?.phase)
-    if (!over || !options.isFinished(uidOf(pod)) || pod.metadata.annotations?.['kubernetes.io/config.mirror']) return
+    if (
+      !over ||
+      entry.deleted ||
+      !options.isFinished(uidOf(pod)) ||
+      pod.metadata.annotations?.['kubernetes.io/config.mirror']
+    )
+      return
     await client.delete(PODS, refOf(pod), { gracePeriodSeconds: 0, preconditions: { uid: uidOf(pod) } })
     entry.queue = []
+    entry.deleted = true
   }
 
   function setStatus(pod: Pod, status: PodStatus, always: boolean): void {
@@ -138,7 +147,7 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
       if (entry.queue.length > 0) return
       const api = newest(pod, entry.written)?.status ?? {}
       const wanted = mergeStatus(api, entry.status, options.mayHaveRunningContainers(uidOf(pod)))
-      const over = pod.metadata.deletionTimestamp && options.isFinished(uidOf(pod))
+      const over = !entry.deleted && pod.metadata.deletionTimestamp && options.isFinished(uidOf(pod))
       if (over || statusPatch(api, wanted)) push(entry, entry.status)
     },
     forget: (podUid) => void entries.delete(podUid),
