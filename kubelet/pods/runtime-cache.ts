@@ -3,7 +3,7 @@ import { emptyRuntimePod, type RuntimePod } from './runtime-pod.ts'
 
 /** The runtime's records by pod. */
 export interface RuntimeCache {
-  /** As it is now: seen not earlier than the call. */
+  /** As it is now. */
   pod(podUid: string): Promise<RuntimePod>
   pods(): Promise<Map<string, RuntimePod>>
 }
@@ -11,28 +11,12 @@ export interface RuntimeCache {
 /** Completes a record with what the runtime does not know, e.g. the termination message. */
 export type CompleteRecord = (record: ContainerRecord) => ContainerRecord
 
-/** One listing serves all that ask while the one before is under way. */
 export function createRuntimeCache(runtime: ContainerRuntime, complete: CompleteRecord): RuntimeCache {
-  let current: Promise<unknown> = Promise.resolve()
-  let next: Promise<Map<string, RuntimePod>> | undefined
-
-  function pods(): Promise<Map<string, RuntimePod>> {
-    if (next) return next
-    const listing = current.then(async () => {
-      next = undefined
-      return byPod(await runtime.list())
-    })
-    current = listing.catch(() => {})
-    next = listing
-    return listing
-  }
-
   return {
-    pods,
+    pods: async () => byPod(await runtime.list()),
     async pod(podUid) {
-      const found = (await pods()).get(podUid)
-      if (!found) return emptyRuntimePod
-      return { ...found, containers: found.containers.map(complete) }
+      const found = byPod(await runtime.list(podUid)).get(podUid)
+      return found ? { ...found, containers: found.containers.map(complete) } : emptyRuntimePod
     },
   }
 }

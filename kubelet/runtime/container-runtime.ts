@@ -43,7 +43,7 @@ export interface ContainerRuntime {
   /** A connection to a port of the pod. Rejects when nobody listens there. */
   portForward(sandboxId: string, port: number): Promise<Duplex>
   /** All sandboxes and containers, running and exited, oldest first: the truth after a restart. */
-  list(): Promise<{ sandboxes: Sandbox[]; containers: ContainerRecord[] }>
+  list(podUid?: string): Promise<{ sandboxes: Sandbox[]; containers: ContainerRecord[] }>
   /** Calls back for every start and exit, at once. Returns a function that ends it. */
   onEvent(listener: (event: RuntimeEvent) => void): () => void
   close(): Promise<void>

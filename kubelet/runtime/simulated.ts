@@ -188,9 +188,14 @@ class SimulatedRuntime implements ContainerRuntime {
     throw new Error(`connect ECONNREFUSED: nobody listens on port ${port} of a simulated pod`)
   }
 
-  async list() {
-    const containers = [...this.#processes.values()].map(({ record }) => ({ ...record }))
-    return { sandboxes: [...this.#sandboxes.values()].map((sandbox) => ({ ...sandbox })), containers }
+  async list(podUid?: string) {
+    const isWanted = (entry: { podUid: string }) => podUid === undefined || entry.podUid === podUid
+    const containers = [...this.#processes.values()].map(({ record }) => record).filter(isWanted)
+    const sandboxes = [...this.#sandboxes.values()].filter(isWanted)
+    return {
+      sandboxes: sandboxes.map((sandbox) => ({ ...sandbox })),
+      containers: containers.map((record) => ({ ...record })),
+    }
   }
 
   onEvent(listener: (event: RuntimeEvent) => void): () => void {

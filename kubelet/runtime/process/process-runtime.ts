@@ -92,6 +92,8 @@ const reapTimeoutMs = 120_000
 /** How long the shim may take to tell of an exit. */
 const exitReportTimeoutMs = 2_000
 const closeTimeoutMs = 1_000
+/** How long a program may run in its new namespaces without being seen. */
+const longestLookMs = 8
 const defaultExecOutputBytes = 10 * 1024
 
 /** Containers as processes of this machine, started by the shim. */
@@ -326,10 +328,11 @@ class ProcessRuntime implements ContainerRuntime {
     return connectToPod({ ip: sandbox.ip, port })
   }
 
-  async list(): Promise<{ sandboxes: Sandbox[]; containers: ContainerRecord[] }> {
+  async list(podUid?: string): Promise<{ sandboxes: Sandbox[]; containers: ContainerRecord[] }> {
+    const isWanted = (entry: { podUid: string }) => podUid === undefined || entry.podUid === podUid
     return {
-      sandboxes: [...this.#sandboxes.values()],
-      containers: [...this.#containers.values()].map(({ record }) => record),
+      sandboxes: [...this.#sandboxes.values()].filter(isWanted),
+      containers: [...this.#containers.values()].map(({ record }) => record).filter(isWanted),
     }
   }
 
@@ -538,11 +541,13 @@ class ProcessRuntime implements ContainerRuntime {
   }
 
   /** Its namespaces are complete, and can be entered, when the program itself runs in them; nobody tells when that is. */
-  #awaitProgram(container: Container, started: Started): void {
+  #awaitProgram(container: Container, started: Started, afterMs = 1): void {
     if (container.record.state === 'exited') return
     const pid = container.stored.isolated ? childOf(started.pid) : started.pid
     if (pid === undefined || !this.#isProgram(pid, container)) {
-      this.#options.clock.setTimer(1, () => this.#awaitProgram(container, started))
+      this.#options.clock.setTimer(afterMs, () =>
+        this.#awaitProgram(container, started, Math.min(2 * afterMs, longestLookMs)),
+      )
       return
     }
     this.#store.saveProgram(container.stored.id, pid)
