@@ -1,4 +1,5 @@
-import { type FileHandle, open, stat } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, stat } from 'node:fs/promises'
+import path from 'node:path'
 
 const blockSize = 64 * 1024
 const newline = 0x0a
@@ -10,18 +11,18 @@ export class LogFile {
   #inode: number
   #offset: number
 
-  private constructor(path: string, handle: FileHandle, inode: number, offset: number) {
-    this.#path = path
+  private constructor(file: string, handle: FileHandle, inode: number, offset: number) {
+    this.#path = file
     this.#handle = handle
     this.#inode = inode
     this.#offset = offset
   }
 
   /** At its beginning, or at the last so many lines. */
-  static async open(path: string, tailLines?: number): Promise<LogFile> {
-    const handle = await open(path, 'r')
+  static async open(file: string, tailLines?: number): Promise<LogFile> {
+    const handle = await openOrMake(file)
     const { ino, size } = await handle.stat()
-    return new LogFile(path, handle, ino, tailLines === undefined ? 0 : await tailOffset(handle, size, tailLines))
+    return new LogFile(file, handle, ino, tailLines === undefined ? 0 : await tailOffset(handle, size, tailLines))
   }
 
   /** What is there after what was read before; empty at the end. */
@@ -45,6 +46,17 @@ export class LogFile {
     this.#inode = now.ino
     this.#offset = 0
     return true
+  }
+}
+
+/** A container that has not said a word has no log yet; whoever follows it waits for the file to grow. */
+async function openOrMake(file: string): Promise<FileHandle> {
+  try {
+    return await open(file, 'r')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    await mkdir(path.dirname(file), { recursive: true, mode: 0o755 })
+    return open(file, 'a+', 0o640)
   }
 }
 

@@ -12,21 +12,19 @@ const mostFiles = 5
 
 /**
  * Frames output as CRI does: `<time> stdout F <line>`, P for a part of a line that goes on. One stream for both outputs,
- * in the order in which they were written. Written at once and synchronously, so that who sees an exit sees all lines.
+ * in the order in which they were written. The file is there from the first line on: many containers never say a word.
+ * Written at once and synchronously, so that who sees an exit sees all lines.
  */
 export class ContainerLog {
   readonly #file: string
   readonly #clock: Clock
-  #fd: number
-  #size: number
+  #fd: number | undefined
+  #size = 0
   #rest: Buffer = Buffer.alloc(0)
 
   constructor(file: string, clock: Clock) {
     this.#file = file
     this.#clock = clock
-    mkdirSync(path.dirname(file), { recursive: true, mode: 0o755 })
-    this.#fd = openSync(file, 'a', 0o640)
-    this.#size = fstatSync(this.#fd).size
   }
 
   write(data: Buffer): void {
@@ -56,13 +54,14 @@ export class ContainerLog {
 
   close(): void {
     this.flush()
-    closeSync(this.#fd)
+    if (this.#fd !== undefined) closeSync(this.#fd)
+    this.#fd = undefined
   }
 
   #append(text: string): void {
     const bytes = Buffer.from(text, 'latin1')
     try {
-      writeSync(this.#fd, bytes)
+      writeSync(this.#open(), bytes)
     } catch {
       return // A full disk costs the line, not the kubelet.
     }
@@ -70,14 +69,22 @@ export class ContainerLog {
     if (this.#size > largestFile) this.#rotate()
   }
 
+  #open(): number {
+    if (this.#fd !== undefined) return this.#fd
+    mkdirSync(path.dirname(this.#file), { recursive: true, mode: 0o755 })
+    const fd = openSync(this.#file, 'a', 0o640)
+    this.#size = fstatSync(fd).size
+    this.#fd = fd
+    return fd
+  }
+
   #rotate(): void {
     const older = (n: number) => `${this.#file}.${n}`
     rmSync(older(mostFiles - 1), { force: true })
     for (let n = mostFiles - 2; n > 0; n--) if (existsSync(older(n))) renameSync(older(n), older(n + 1))
     renameSync(this.#file, older(1))
-    closeSync(this.#fd)
-    this.#fd = openSync(this.#file, 'a', 0o640)
-    this.#size = 0
+    if (this.#fd !== undefined) closeSync(this.#fd)
+    this.#fd = undefined
   }
 
   #stamp(): string {

@@ -92,7 +92,7 @@ function configOf(
 
 const sh = (script: string): string[] => ['sh', '-c', script]
 const texts = (file: string): string[] =>
-  readFileSync(file, 'utf8')
+  (existsSync(file) ? readFileSync(file, 'utf8') : '')
     .split('\n')
     .filter(Boolean)
     .map((line) => line.split(' ').slice(3).join(' '))
