@@ -144,8 +144,18 @@ function resourceEntries(definition: ResourceDefinition) {
   ]
 }
 
-const storageVersionHash = ({ group, version, storageVersion = version, kind }: ResourceDefinition): string =>
-  createHash('sha256').update(`${group}/${storageVersion}/${kind}`).digest().subarray(0, 8).toString('base64')
+const storageVersionHash = ({
+  group,
+  version,
+  storageVersion = version,
+  kind,
+  conversion,
+}: ResourceDefinition): string =>
+  createHash('sha256')
+    .update(`${conversion?.storageGroup ?? group}/${storageVersion}/${kind}`)
+    .digest()
+    .subarray(0, 8)
+    .toString('base64')
 
 /** The aggregated form: of the core group, or of all named ones. */
 export function aggregatedDiscovery(definitions: Definitions, which: 'core' | 'named') {

@@ -76,11 +76,12 @@ function validate(scope: RequestScope, object: KubeObject, context: ReturnType<R
 }
 
 function refuseIfWrong(
-  { definition: { group, kind } }: RequestScope,
+  { definition: { group, kind, conversion } }: RequestScope,
   { metadata }: KubeObject,
   errors: FieldErrors,
 ): void {
-  if (errors.length > 0) throw invalidObject({ group, kind }, metadata.name ?? '', errors)
+  if (errors.length > 0)
+    throw invalidObject({ group: conversion?.storageGroup ?? group, kind }, metadata.name ?? '', errors)
 }
 
 /** Undefined when the name is taken. */

@@ -104,7 +104,12 @@ async function replace(
   const attributes = attributesOf(scope, { object, old }, options)
   const errors: FieldErrors = []
   const refuseIfWrong = (): void => {
-    if (errors.length > 0) throw invalidObject({ group: definition.group, kind: definition.kind }, name, errors)
+    if (errors.length > 0)
+      throw invalidObject(
+        { group: definition.conversion?.storageGroup ?? definition.group, kind: definition.kind },
+        name,
+        errors,
+      )
   }
   await registry.admit(attributes)
   strategy.begin?.(object, old, errors, context)

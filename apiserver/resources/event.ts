@@ -1,9 +1,25 @@
 import type { Event } from '../../shared/api/types.ts'
-import { resource } from '../registry/resource-definition.ts'
+import { type ResourceDefinition, resource } from '../registry/resource-definition.ts'
 import { invalid, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { qualifiedName } from '../validation/names.ts'
 import { age, column, nameColumn, wide } from './cells.ts'
+import { type NewEvent, newEventConversion, toCore } from './event-conversion.ts'
+import { plain } from './plain.ts'
+import { validateImmutable } from './workload.ts'
+
+const columns = [
+  column('Last Seen', 'When the event was last seen.'),
+  column('Type', 'Normal or Warning.'),
+  column('Reason', 'Why the event was written, in one word.'),
+  column('Object', 'What the event is about.'),
+  column('Subobject', 'Which part of the object.', wide),
+  column('Source', 'Who reported the event.', wide),
+  column('Message', 'What happened.'),
+  column('First Seen', 'When the event was first seen.', wide),
+  column('Count', 'How often the event was seen.', wide),
+  { ...nameColumn, ...wide },
+]
 
 export const event = resource<Event>({
   group: '',
@@ -14,18 +30,7 @@ export const event = resource<Event>({
   namespaced: true,
   shortNames: ['ev'],
   schema: 'io.k8s.api.core.v1.Event',
-  columns: [
-    column('Last Seen', 'When the event was last seen.'),
-    column('Type', 'Normal or Warning.'),
-    column('Reason', 'Why the event was written, in one word.'),
-    column('Object', 'What the event is about.'),
-    column('Subobject', 'Which part of the object.', wide),
-    column('Source', 'Who reported the event.', wide),
-    column('Message', 'What happened.'),
-    column('First Seen', 'When the event was first seen.', wide),
-    column('Count', 'How often the event was seen.', wide),
-    { ...nameColumn, ...wide },
-  ],
+  columns,
   cells,
   selectableFields: {
     'involvedObject.kind': ({ involvedObject }) => involvedObject.kind ?? '',
@@ -80,7 +85,15 @@ function cells(event: Event, nowMs: number): unknown[] {
 const DEFAULT_NAMESPACE = 'default'
 
 function validate(event: Event, errors: FieldErrors): void {
-  const { metadata, involvedObject } = event
+  validateNamespace(event, errors)
+  if (!event.eventTime) return
+  validateNewForm(event, 'reportingComponent', errors)
+  if (!types.includes(event.type ?? ''))
+    errors.push(invalid('type', event.type ?? '', `has invalid value: ${event.type ?? ''}`))
+}
+const types = ['Normal', 'Warning']
+
+function validateNamespace({ metadata, involvedObject }: Event, errors: FieldErrors): void {
   const namespace = metadata.namespace ?? ''
   const involved = involvedObject.namespace ?? ''
   if (involved === '') {
@@ -90,18 +103,86 @@ function validate(event: Event, errors: FieldErrors): void {
   } else if (namespace !== involved) {
     errors.push(invalid('involvedObject.namespace', involved, 'does not match event.namespace'))
   }
-  if (event.eventTime) validateNewForm(event, errors)
 }
 
 /** Events with an eventTime are of the newer API and say who does what. */
-function validateNewForm(event: Event, errors: FieldErrors): void {
+function validateNewForm(event: Event, controllerField: string, errors: FieldErrors): void {
   const component = event.reportingComponent ?? ''
-  if (!component) errors.push(required('reportingComponent'))
-  for (const message of qualifiedName(component)) errors.push(invalid('reportingComponent', component, message))
+  if (!component) errors.push(required(controllerField))
+  for (const message of qualifiedName(component)) errors.push(invalid(controllerField, component, message))
   if (!event.reportingInstance) errors.push(required('reportingInstance'))
   if (!event.action) errors.push(required('action'))
   if (!event.reason) errors.push(required('reason'))
-  if (event.type !== 'Normal' && event.type !== 'Warning') {
-    errors.push(invalid('type', event.type ?? '', 'has invalid value: '.concat(event.type ?? '')))
-  }
+}
+
+/** The same objects through the newer group, which asks for more. */
+const newEvent = plain<NewEvent>({
+  group: 'events.k8s.io',
+  kind: 'Event',
+  plural: 'events',
+  namespaced: true,
+  shortNames: ['ev'],
+  columns,
+  cells: (event, nowMs) => cells(toCore(event), nowMs),
+  selectableFields: {
+    'regarding.kind': ({ regarding }) => regarding?.kind ?? '',
+    'regarding.namespace': ({ regarding }) => regarding?.namespace ?? '',
+    'regarding.name': ({ regarding }) => regarding?.name ?? '',
+    'regarding.uid': ({ regarding }) => regarding?.uid ?? '',
+    'regarding.apiVersion': ({ regarding }) => regarding?.apiVersion ?? '',
+    'regarding.resourceVersion': ({ regarding }) => regarding?.resourceVersion ?? '',
+    'regarding.fieldPath': ({ regarding }) => regarding?.fieldPath ?? '',
+    reason: ({ reason }) => reason ?? '',
+    reportingController: ({ reportingController }) => reportingController ?? '',
+    type: ({ type }) => type ?? '',
+  },
+  strategy: {
+    validate: (event, errors) => validateNewEvent(toCore(event), errors),
+    validateUpdate: (event, old, errors) => validateNewEventUpdate(toCore(event), toCore(old), errors),
+    allowCreateOnUpdate: true,
+  },
+  example: {
+    metadata: { name: 'web.2' },
+    eventTime: '2026-01-01T00:00:00.000000Z',
+    reportingController: 'example.com/controller',
+    reportingInstance: 'controller-1',
+    action: 'Started',
+    reason: 'Started',
+    type: 'Normal',
+    note: 'Started container web',
+    regarding: { kind: 'Pod', name: 'web', namespace: 'default' },
+  },
+})
+export const eventOfNewGroup: ResourceDefinition = { ...newEvent, conversion: newEventConversion }
+
+const UNSET = 'needs to be unset'
+function validateNewEvent(event: Event, errors: FieldErrors): void {
+  validateNamespace(event, errors)
+  if (event.eventTime) validateNewForm(event, 'reportingController', errors)
+  else errors.push(required('eventTime'))
+  if (!types.includes(event.type ?? '')) errors.push(invalid('type', '', `has invalid value: ${event.type ?? ''}`))
+  if (event.firstTimestamp) errors.push(invalid('firstTimestamp', '', UNSET))
+  if (event.lastTimestamp) errors.push(invalid('lastTimestamp', '', UNSET))
+  if (event.count) errors.push(invalid('count', '', UNSET))
+  if (event.source?.component || event.source?.host) errors.push(invalid('source', '', UNSET))
+}
+
+const lasting = [
+  'involvedObject',
+  'reason',
+  'message',
+  'source',
+  'firstTimestamp',
+  'lastTimestamp',
+  'count',
+  'type',
+  'eventTime',
+  'action',
+  'related',
+  'reportingComponent',
+  'reportingInstance',
+] as const
+function validateNewEventUpdate(event: Event, old: Event, errors: FieldErrors): void {
+  for (const field of lasting)
+    validateImmutable(event[field], old[field], field === 'reportingComponent' ? 'reportingController' : field, errors)
 }

@@ -14,7 +14,7 @@ import { deployment } from './deployment.ts'
 import { dynamicResources } from './dynamic-resources.ts'
 import { endpoints } from './endpoints.ts'
 import { endpointslice } from './endpointslice.ts'
-import { event } from './event.ts'
+import { event, eventOfNewGroup } from './event.ts'
 import { flowcontrol } from './flowcontrol.ts'
 import { horizontalpodautoscaler } from './horizontalpodautoscaler.ts'
 import { ingress } from './ingress.ts'
@@ -62,6 +62,7 @@ export const resources: ResourceDefinition[] = [
   serviceaccount,
   service,
   apiservice,
+  eventOfNewGroup,
   controllerrevision,
   daemonset,
   deployment,

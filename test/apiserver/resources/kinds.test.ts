@@ -106,7 +106,8 @@ t.test('refusals and acceptances of a real server, creation', async (t) => {
     const body = JSON.parse(JSON.stringify(step.body).replaceAll('{{ns}}', NAMESPACE))
     const { errors } = create(definition, body)
     const all = errors.length === 1 ? errors[0] : `[${errors.join(', ')}]`
-    const subject = definition.group ? `${definition.kind}.${definition.group}` : definition.kind
+    const group = definition.conversion?.storageGroup ?? definition.group
+    const subject = group ? `${definition.kind}.${group}` : definition.kind
     const message = `${subject} "${body.metadata?.name ?? ''}" is invalid: ${all}`
     t.equal(errors.length > 0 ? message : '', recorded.replaceAll('{{ns}}', NAMESPACE).replaceAll('<uid:1>', UID), name)
     compared++
