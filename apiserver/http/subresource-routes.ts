@@ -47,6 +47,6 @@ export function findSubresource(
 
 function methodsOf({ group, plural, subresources, custom }: ResourceDefinition, name = ''): Methods | undefined {
   if (name === 'status' && subresources?.status) return sameObject
-  if (name === 'scale' && custom?.scale) return scale
+  if (name === 'scale' && (custom ? custom.scale : subresources?.scale)) return scale
   return special[`${group}/${plural}/${name}`]
 }

@@ -1,5 +1,6 @@
 /** What the kinds that make pods of a template have in common. */
 import {
+  formatSelectorObject,
   fromSelectorObject,
   type LabelSelectorObject,
   matchesLabels,
@@ -128,22 +129,9 @@ export function validateLastingTemplate(
     errors.push(forbidden('spec.template.spec.activeDeadlineSeconds', deadlineDetail))
 }
 
-const byKey = (a: Requirement, b: Requirement): number => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)
-
 /** As `kubectl get -o wide` writes a selector: `a=b,x in (1,2)`. */
-export function selectorText(selector: LabelSelectorObject | undefined): string {
-  const requirements = requirementsOf(selector)
-  if (requirements instanceof Error) return '<error>'
-  const labels = new Set(Object.keys(selector?.matchLabels ?? {}))
-  const texts = [...(requirements ?? [])].sort(byKey).map((requirement) => {
-    const { key, operator, values } = requirement
-    if (operator === 'exists') return key
-    if (operator === '!') return `!${key}`
-    if (operator === 'in' && values.length === 1 && labels.has(key)) return `${key}=${values[0]}`
-    return `${key} ${operator} (${[...values].sort().join(',')})`
-  })
-  return texts.join(',') || '<none>'
-}
+export const selectorText = (selector: LabelSelectorObject | undefined): string =>
+  requirementsOf(selector) instanceof Error ? '<error>' : formatSelectorObject(selector) || '<none>'
 
 /** Says what may not change and has. */
 export function validateImmutable(value: unknown, old: unknown, field: string, errors: FieldErrors): void {

@@ -63,6 +63,20 @@ export function fromSelectorObject(selector: LabelSelectorObject | undefined | n
   ]
 }
 
+const byKey = (a: Requirement, b: Requirement): number => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)
+
+/** A selector as one text: `a=b,x in (1,2)`. Empty for one that selects nothing or everything. */
+export function formatSelectorObject(selector: LabelSelectorObject | undefined): string {
+  const labels = new Set(Object.keys(selector?.matchLabels ?? {}))
+  const texts = [...(fromSelectorObject(selector) ?? [])].sort(byKey).map(({ key, operator, values }) => {
+    if (operator === 'exists') return key
+    if (operator === '!') return `!${key}`
+    if (operator === 'in' && values.length === 1 && labels.has(key)) return `${key}=${values[0]}`
+    return `${key} ${operator} (${[...values].sort().join(',')})`
+  })
+  return texts.join(',')
+}
+
 /** The query parameter's grammar, e.g. `app in (a, b), !canary, tier=front`; throws a 400 in upstream's words. */
 export function parseLabelSelector(text: string): LabelSelector {
   if (text === '') return []

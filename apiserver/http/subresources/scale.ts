@@ -1,6 +1,7 @@
+import { formatSelectorObject } from '../../../shared/api/label-selector.ts'
 import { internalError, notFound, plainError, resourceNotFound } from '../../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
-import type { ScaleAccess } from '../../apiextensions/scale.ts'
+import { type ScaleAccess, scaleAccess } from '../../apiextensions/scale.ts'
 import { applyConflict } from '../../patch/apply-conflict.ts'
 import { fieldsOf, type ManagedFieldsEntry } from '../../patch/managed-fields.ts'
 import { type FieldsV1, intersection, isEmpty } from '../../patch/structured-merge/fields.ts'
@@ -155,9 +156,21 @@ function scaleOf(object: KubeObject, access: ScaleAccess): Scale {
   }
 }
 
-function accessOf({ custom }: ResourceDefinition): ScaleAccess {
-  if (custom?.scale === undefined) throw resourceNotFound()
-  return custom.scale
+function accessOf({ custom, subresources }: ResourceDefinition): ScaleAccess {
+  const access = custom ? custom.scale : subresources?.scale ? workloadScale : undefined
+  if (access === undefined) throw resourceNotFound()
+  return access
+}
+
+/** All built-in kinds that scale keep their replicas in the same fields. */
+const workloadScale: ScaleAccess = {
+  ...scaleAccess({ specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' }),
+  selector({ spec }) {
+    const selector = (spec as { selector?: Record<string, unknown> } | undefined)?.selector
+    if (!selector) return ''
+    const isPlain = !('matchLabels' in selector) && !('matchExpressions' in selector)
+    return formatSelectorObject(isPlain ? { matchLabels: selector as Record<string, string> } : selector)
+  },
 }
 
 const nestedField = (path: string[]): FieldsV1 =>
