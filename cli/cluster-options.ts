@@ -21,6 +21,10 @@ export const clusterOptions = {
     default: {},
     help: "Folder that comes first on an image's PATH: 'busybox:*=/opt/busybox/bin'; repeatable",
   }),
+  imageStopSignal: option(textMap, {
+    default: {},
+    help: "Signal that asks an image's program to end, instead of SIGTERM: 'nginx:*=SIGQUIT'; repeatable",
+  }),
   hostFiles: option(flag, {
     default: false,
     help: "Containers write to the machine's own files; volumes are mounted only where it has their place",

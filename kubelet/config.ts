@@ -43,6 +43,10 @@ export const kubeletOptions = {
     help: "Program an image stands for: 'nginx:*=/usr/sbin/nginx'; repeatable",
   }),
   imagePath: option(textMap, { default: {}, help: "Folder that comes first on an image's PATH; repeatable" }),
+  imageStopSignal: option(textMap, {
+    default: {},
+    help: "Signal that asks an image's program to end, instead of SIGTERM: 'nginx:*=SIGQUIT'; repeatable",
+  }),
   featureGates: option(featureGates(kubeletFeatureGates), { default: kubeletFeatureGates, help: 'Features on or off' }),
   shutdownGracePeriod: option(duration, { default: 10_000, help: 'What pods get at most when the kubelet is stopped' }),
   supervised: option(flag, { default: false, help: 'End when standard input does, as a supervisor wants it' }),

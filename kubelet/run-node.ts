@@ -92,7 +92,7 @@ async function createRuntime({ config, clock, log }: Omit<RunNodeOptions, 'clien
   return createProcessRuntime({
     rootDir: config.rootDir,
     clock,
-    images: createImages({ commands: config.image, paths: config.imagePath }),
+    images: createImages({ commands: config.image, paths: config.imagePath, stopSignals: config.imageStopSignal }),
     nodeIP: config.nodeIp,
     supervised: config.supervised,
     capabilities: config.isolation === 'none' ? { isolation: 'none', files: 'host' } : await possibleIsolation(config),

@@ -17,6 +17,7 @@ export function writeKubeletFiles({ settings, state, pki, url }: NodeOptions): s
     clientCaFile: join(state.pki, 'ca.crt'),
     image: settings.image,
     imagePath: { 'node:*': dirname(process.execPath), ...settings.imagePath },
+    imageStopSignal: settings.imageStopSignal,
     hostFiles: settings.hostFiles,
     featureGates: settings.featureGates,
     shutdownGracePeriod: `${settings.shutdownGracePeriod}ms`,

@@ -6,7 +6,13 @@ t.setTimeout(600_000)
 
 t.test('a pod lives and dies as under a real kubelet', { timeout: 600_000 }, async (t) => {
   const later = readLater().kubelet
-  const cluster = await startTestCluster(t, `--image-path=busybox:*=${toolFolder(t.testdir())}`)
+  const tools = toolFolder(t.testdir())
+  const cluster = await startTestCluster(
+    t,
+    `--image-path=busybox:*=${tools}`,
+    `--image=stopsig:*=${tools}/tool usr1`,
+    '--image-stop-signal=stopsig:*=SIGUSR1',
+  )
   const { differences } = await replayKubelet(cluster)
   let equal = 0
   for (const [name, found] of differences) {

@@ -8,6 +8,8 @@ export interface ImageMap {
   commands: Record<string, string[]>
   /** Pattern → folder that comes first on PATH. */
   paths: Record<string, string>
+  /** Pattern → signal that asks its program to end, as an image's STOPSIGNAL. */
+  stopSignals?: Record<string, string>
 }
 
 export interface Images {
@@ -18,6 +20,7 @@ export interface Images {
 interface Match {
   command?: string[]
   path: string[]
+  stopSignal?: string
 }
 
 /** Sleeps until TERM, as the pause image does. */
@@ -32,6 +35,10 @@ const shells: Record<string, string[]> = {
 
 export function createImages(map: ImageMap): Images {
   const commands = Object.entries(map.commands).map(([pattern, command]) => ({ matches: matcher(pattern), command }))
+  const stopSignals = Object.entries(map.stopSignals ?? {}).map(([pattern, signal]) => ({
+    matches: matcher(pattern),
+    signal,
+  }))
   const paths = Object.entries(map.paths).map(([pattern, path]) => ({ matches: matcher(pattern), path }))
 
   function find(image: string, name: ImageName): Match | undefined {
@@ -41,13 +48,17 @@ export function createImages(map: ImageMap): Images {
     return command || path.length > 0 ? { command, path } : undefined
   }
 
+  const stopSignalOf = (image: string, name: ImageName): string | undefined =>
+    stopSignals.find(({ matches }) => [image, ...spellings(name)].some(matches))?.signal
+
   return {
     resolve(image, { hasCommand = false } = {}) {
       if (image.startsWith('/')) return resolved(image, { command: [image], path: [] })
       const name = parseImageName(image)
       const match = find(image, name) ?? builtIn(name)
-      if (match) return resolved(image, match)
-      if (hasCommand) return resolved(image, { path: [] })
+      const stopSignal = stopSignalOf(image, name)
+      if (match) return resolved(image, { ...match, stopSignal })
+      if (hasCommand) return resolved(image, { path: [], stopSignal })
       throw new ImageError(
         'ErrImagePull',
         `image "${image}" stands for no program of this machine: say which with --image '${pattern(name)}=/path/to/program', ` +
@@ -64,11 +75,11 @@ function builtIn({ repository }: ImageName): Match | undefined {
   return shell && { command: shell, path: [] }
 }
 
-function resolved(image: string, { command = [], path }: Match): ResolvedImage {
+function resolved(image: string, { command = [], path, stopSignal }: Match): ResolvedImage {
   const digest = createHash('sha256')
     .update(JSON.stringify([image, command, path]))
     .digest('hex')
-  return { id: `sha256:${digest}`, entrypoint: [], cmd: command, env: {}, path, present: true }
+  return { id: `sha256:${digest}`, entrypoint: [], cmd: command, env: {}, path, stopSignal, present: true }
 }
 
 const pattern = ({ domain, repository }: ImageName): string =>

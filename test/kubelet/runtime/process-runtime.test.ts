@@ -556,7 +556,10 @@ t.test('images: the host’s programs by name, and a clear word for what is none
   const images = createImages({
     commands: { 'nginx:*': ['/usr/sbin/nginx', '-g', 'daemon off;'] },
     paths: { 'tools*': folder },
+    stopSignals: { 'nginx:*': 'SIGQUIT' },
   })
+  t.equal(images.resolve('nginx:1.27').stopSignal, 'SIGQUIT')
+  t.equal(images.resolve('busybox:1.37').stopSignal, undefined)
   t.same(images.resolve('nginx').cmd, ['/usr/sbin/nginx', '-g', 'daemon off;'], 'no tag is latest')
   t.same(images.resolve('docker.io/library/nginx:1.27').cmd, ['/usr/sbin/nginx', '-g', 'daemon off;'])
   t.same(images.resolve('tools:1').path, [folder])
