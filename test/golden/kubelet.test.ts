@@ -1,18 +1,17 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { startTestCluster } from '../harness/cluster.ts'
-import { readLater, replayKubelet, toolFolder } from '../harness/replay.ts'
+import { readLater, recordedImages, replayKubelet } from '../harness/replay.ts'
 
 t.setTimeout(600_000)
 
 t.test('a pod lives and dies as under a real kubelet', { timeout: 600_000 }, async (t) => {
   const later = readLater().kubelet
-  const tools = toolFolder(t.testdir())
-  const cluster = await startTestCluster(
-    t,
-    `--image-path=busybox:*=${tools}`,
-    `--image=stopsig:*=${tools}/tool usr1`,
-    '--image-stop-signal=stopsig:*=SIGUSR1',
-  )
+  const folder = t.testdir({ 'images.json': '' })
+  const file = join(folder, 'images.json')
+  writeFileSync(file, JSON.stringify(recordedImages(folder)))
+  const cluster = await startTestCluster(t, `--config=${file}`)
   const { differences } = await replayKubelet(cluster)
   let equal = 0
   for (const [name, found] of differences) {

@@ -8,13 +8,13 @@ import { realClock } from '../../shared/clock/real-clock.ts'
 import { resolveOptions } from '../../shared/config/resolve.ts'
 import { startCluster } from '../../cli/cluster.ts'
 import { clusterOptions } from '../../cli/cluster-options.ts'
-import { type Later, laterFile, type Replay, readLater, recordings, replayApi, replayKubelet, toolFolder } from '../harness/replay.ts'
+import { type Later, laterFile, type Replay, readLater, recordedImages, recordings, replayApi, replayKubelet } from '../harness/replay.ts'
 
 const mayAdd = process.argv.includes('--add')
 const withKubelet = process.argv.includes('--kubelet')
 const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-golden-'))
 const { values } = await resolveOptions(clusterOptions, { args: [], env: {} })
-const parts = withKubelet ? { imagePath: { 'busybox:*': toolFolder(stateDir) } } : { kubelet: false, scheduler: false }
+const parts = withKubelet ? recordedImages(stateDir) : { kubelet: false, scheduler: false }
 const cluster = await startCluster({
   settings: { ...values, ...parts, stateDir, port: 0 },
   clock: realClock,

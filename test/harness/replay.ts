@@ -95,8 +95,18 @@ export function readLater(): LaterFile {
   return JSON.parse(readFileSync(laterFile, 'utf8'))
 }
 
+/** What the images of the recordings stand for here, as settings of a cluster. */
+export function recordedImages(parent: string) {
+  const folder = toolFolder(parent)
+  return {
+    imagePath: { 'busybox:*': folder },
+    image: { 'stopsig:*': [join(folder, 'tool'), 'usr1'] },
+    imageStopSignal: { 'stopsig:*': 'SIGUSR1' },
+  }
+}
+
 /** A folder for `--image-path busybox:*=…` that holds the recordings' helper program. */
-export function toolFolder(parent: string): string {
+function toolFolder(parent: string): string {
   const tool = join(repository, 'test', 'harness', 'tool.mjs')
   const file = join(mkdtempSync(join(parent, 'tools-')), 'tool')
   writeFileSync(file, `#!/bin/sh\nexec '${process.execPath}' '${tool}' "$@"\n`, { mode: 0o755 })
