@@ -16,8 +16,25 @@ const nameAndAge = {
   ],
 }
 
+interface Exactly {
+  allocationMode?: string
+  count?: number
+}
+interface Requests {
+  requests?: { exactly?: Exactly; firstAvailable?: Exactly[] }[]
+}
+/** One device, unless another number is asked for. */
+function defaultRequests(devices: Requests | undefined): void {
+  for (const { exactly, firstAvailable = [] } of devices?.requests ?? []) {
+    for (const request of [...(exactly ? [exactly] : []), ...firstAvailable]) {
+      request.allocationMode ||= 'ExactCount'
+      if (request.allocationMode === 'ExactCount') request.count ||= 1
+    }
+  }
+}
+
 interface ResourceClaim extends KubeObject {
-  spec: { devices?: object }
+  spec: { devices?: Requests }
   status?: { allocation?: object; reservedFor?: object[] }
 }
 
@@ -27,6 +44,7 @@ const deviceclass = plain<WithMeta<V1DeviceClass>>({
   plural: 'deviceclasses',
   ...nameAndAge,
   countsGenerations: true,
+  strategy: { returnsDeletedObject: true },
   example: {
     metadata: { name: 'gpu' },
     spec: { selectors: [{ cel: { expression: 'device.driver == "gpu.example.com"' } }] },
@@ -50,6 +68,8 @@ const resourceclaim = plain<ResourceClaim>({
   cells: (claim, nowMs) => [claim.metadata.name, stateText(claim), age(claim.metadata.creationTimestamp, nowMs)],
   hasStatus: true,
   strategy: {
+    applyDefaults: ({ spec }) => defaultRequests(spec.devices),
+    returnsDeletedObject: true,
     validateUpdate(claim, old, errors, { subresource }) {
       if (subresource !== 'status') validateImmutable(claim.spec, old.spec, 'spec', errors)
     },
@@ -67,6 +87,8 @@ const resourceclaimtemplate = plain<WithMeta<V1ResourceClaimTemplate>>({
   namespaced: true,
   ...nameAndAge,
   strategy: {
+    applyDefaults: ({ spec }) => defaultRequests(spec.spec.devices),
+    returnsDeletedObject: true,
     validateUpdate: (template, old, errors) => validateImmutable(template.spec, old.spec, 'spec', errors),
   },
   example: {
@@ -97,7 +119,7 @@ const resourceslice = plain<WithMeta<V1ResourceSlice>>({
     'spec.nodeName': ({ spec }) => spec.nodeName ?? '',
     'spec.driver': ({ spec }) => spec.driver,
   },
-  strategy: { generation: { changed: ({ spec }, old) => !deepEqual(spec, old.spec) } },
+  strategy: { returnsDeletedObject: true, generation: { changed: ({ spec }, old) => !deepEqual(spec, old.spec) } },
   example: {
     metadata: { name: 'gpus' },
     spec: {

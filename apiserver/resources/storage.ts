@@ -43,6 +43,7 @@ const csidriver = plain<WithMeta<V1CSIDriver>>({
     age(metadata.creationTimestamp, nowMs),
   ],
   strategy: {
+    returnsDeletedObject: true,
     applyDefaults({ spec }) {
       spec.attachRequired ??= true
       spec.podInfoOnMount ??= false
@@ -85,6 +86,7 @@ const csinode = plain<WithMeta<V1CSINode>>({
     age(metadata.creationTimestamp, nowMs),
   ],
   strategy: {
+    returnsDeletedObject: true,
     validate({ spec }, errors) {
       const names = new Set<string>()
       for (const [index, { name, nodeID }] of (spec.drivers ?? []).entries()) {
@@ -105,6 +107,7 @@ const csistoragecapacity = plain<WithMeta<V1CSIStorageCapacity>>({
   plural: 'csistoragecapacities',
   namespaced: true,
   strategy: {
+    returnsDeletedObject: true,
     validate({ storageClassName }, errors) {
       reject(errors, 'storageClassName', storageClassName, dns1123Subdomain(storageClassName))
     },
@@ -139,6 +142,7 @@ const volumeattachment = plain<WithMeta<V1VolumeAttachment>>({
   ],
   hasStatus: true,
   strategy: {
+    returnsDeletedObject: true,
     validate({ spec }, errors) {
       if (!spec.attacher) errors.push(required('spec.attacher'))
       if (!spec.nodeName) errors.push(required('spec.nodeName'))
@@ -168,6 +172,7 @@ const volumeattributesclass = plain<WithMeta<V1VolumeAttributesClass>>({
   columns: [nameColumn, column('DriverName', 'Driver that knows the attributes.'), ageColumn],
   cells: ({ metadata, driverName }, nowMs) => [metadata.name, driverName, age(metadata.creationTimestamp, nowMs)],
   strategy: {
+    returnsDeletedObject: true,
     prepareForCreate({ metadata }) {
       const finalizers = metadata.finalizers ?? []
       if (!finalizers.includes(PROTECTED)) metadata.finalizers = [...finalizers, PROTECTED]

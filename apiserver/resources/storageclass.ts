@@ -38,6 +38,7 @@ export const storageclass = plain<StorageClass>({
     age(object.metadata.creationTimestamp, nowMs),
   ],
   strategy: {
+    returnsDeletedObject: true,
     applyDefaults(object) {
       object.reclaimPolicy ??= 'Delete'
       object.volumeBindingMode ??= 'Immediate'
