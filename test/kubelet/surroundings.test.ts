@@ -1,5 +1,14 @@
 /** What a container finds around it: variables, volumes; and what is told of it: events. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t, { type Test } from 'tap'
@@ -7,6 +16,7 @@ import { createEventFilter } from '../../kubelet/events/event-filter.ts'
 import { containerConfig } from '../../kubelet/pods/container-config.ts'
 import { containerEnvironment, EnvironmentError, type EnvironmentSources } from '../../kubelet/pods/environment.ts'
 import { writeAtomically } from '../../kubelet/volumes/atomic-writer.ts'
+import { containerMounts } from '../../kubelet/volumes/container-mounts.ts'
 import { checkHostPath } from '../../kubelet/volumes/host-path.ts'
 import { type VolumeSources, volumePayload } from '../../kubelet/volumes/volume-payload.ts'
 import type { Container, Pod, Service } from '../../shared/api/types.ts'
@@ -188,6 +198,29 @@ t.test('where contents come from', async (t) => {
   )
   await t.rejects(contents({ configMap: { name: 'none' } }), { message: 'configmap "none" not found' })
   t.same(await contents({ configMap: { name: 'none', optional: true } }), {})
+})
+
+t.test('volume mounts: where on the machine, and whether to be written', async (t) => {
+  const dir = folder(t)
+  const volumes = [
+    { name: 'd', emptyDir: {} },
+    { name: 'c', configMap: { name: 'settings' } },
+  ]
+  const mounted = (mount: object) =>
+    containerMounts(
+      { ...pod, spec: { ...pod.spec, volumes } },
+      { name: 'c', volumeMounts: [{ name: 'd', mountPath: '/data/', ...mount }] },
+      { env: { POD: 'p' }, volumePath: () => dir },
+    )
+  t.same(mounted({}), [{ containerPath: '/data', hostPath: dir, readonly: false }])
+  t.match(mounted({ readOnly: true }), [{ readonly: true }])
+  t.match(mounted({ name: 'c' }), [{ readonly: true }], 'what comes from the API is not written here')
+  t.match(mounted({ subPathExpr: 'of/$(POD)' }), [{ hostPath: path.join(dir, 'of/p') }])
+  t.ok(statSync(path.join(dir, 'of/p')).isDirectory(), 'a missing folder is made')
+  symlinkSync('/etc', path.join(dir, 'out'))
+  for (const subPath of ['out', '../beside'])
+    t.throws(() => mounted({ subPath }), { message: /failed to prepare subPath/ })
+  t.throws(() => mounted({ name: 'none' }), { message: /cannot find volume "none"/ })
 })
 
 t.test('hostPath types', async (t) => {
