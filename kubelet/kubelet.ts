@@ -36,6 +36,7 @@ export interface KubeletLog {
 export interface Kubelet {
   /** Resolves when the node is registered and the first pods are known. */
   ready: Promise<void>
+  /** With our own newest status of each, which may be ahead of the API's. */
   pods(): Iterable<Pod>
   /** Ends all pods with their grace, but at most so many seconds, and tells why. */
   shutdown(graceSeconds: number): Promise<void>
@@ -116,7 +117,9 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
 
   return {
     ready,
-    pods: () => source.list(),
+    *pods() {
+      for (const pod of source.list()) yield { ...pod, status: statuses.get(pod.metadata.uid ?? '') ?? pod.status }
+    },
     async shutdown(graceSeconds) {
       const message = 'Pod was terminated in response to imminent node shutdown.'
       await Promise.all(
