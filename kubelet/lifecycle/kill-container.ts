@@ -1,5 +1,6 @@
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { withinLimit } from '../../shared/clock/within-limit.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import { stopSignalOf } from '../pods/container-config.ts'
 import { containerGraceSeconds, type KillCause, MINIMUM_GRACE_SECONDS } from '../pods/grace-period.ts'
@@ -7,7 +8,7 @@ import type { ContainerRecord, ContainerRuntime } from '../runtime/container-run
 import type { ContainerStop } from '../terminations/container-stop.ts'
 import type { TerminationRecorder } from '../terminations/termination-recorder.ts'
 import type { HookRunner } from './hook-runner.ts'
-import { type TerminationOrder, withinLimit } from './termination-order.ts'
+import type { TerminationOrder } from './termination-order.ts'
 import { deliverReason } from './termination-reason.ts'
 
 export interface KillRequest {

@@ -1,5 +1,6 @@
 import type { PodSpec } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { withinLimit } from '../../shared/clock/within-limit.ts'
 import { sidecars } from '../pods/container-kinds.ts'
 
 /** Who stops when, in a pod with sidecars: after the app containers, the last sidecar first. */
@@ -22,16 +23,5 @@ export function createTerminationOrder(spec: PodSpec, running: string[], clock: 
       await withinLimit(Promise.all(before.map(endOf)), limitMs, clock)
     },
     ended: (container) => ends.get(container)?.resolve(),
-  }
-}
-
-/** Whether `work` was done in time. It goes on if not. */
-export async function withinLimit(work: Promise<unknown>, limitMs: number, clock: Clock): Promise<boolean> {
-  const limit = Promise.withResolvers<false>()
-  const timer = clock.setTimer(limitMs, () => limit.resolve(false))
-  try {
-    return await Promise.race([work.then(() => true as const), limit.promise])
-  } finally {
-    timer.cancel()
   }
 }

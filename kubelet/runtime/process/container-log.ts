@@ -1,4 +1,15 @@
-import { closeSync, existsSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
 import path from 'node:path'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import { toMicroTime } from '../../../shared/clock/timestamp.ts'
@@ -90,4 +101,14 @@ export class ContainerLog {
   #stamp(): string {
     return toMicroTime(this.#clock.now()).replace('Z', '000Z')
   }
+}
+
+/** With its rotated predecessors. */
+export function removeLog(file: string): void {
+  const directory = path.dirname(file)
+  if (!existsSync(directory)) return
+  const name = path.basename(file)
+  for (const entry of readdirSync(directory))
+    if (entry === name || entry.startsWith(`${name}.`)) unlinkSync(path.join(directory, entry))
+  if (readdirSync(directory).length === 0) rmSync(directory, { recursive: true, force: true })
 }

@@ -1,0 +1,9 @@
+/** Why something could not be started, in the words of containerd and runc. */
+
+export const startFailure = (problem: string): string =>
+  `failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: ${problem}`
+
+export const noTask = (id: string): string => `failed to load task: no running task found: task ${id} not found`
+
+export const execFailure = (id: string, problem: string): string =>
+  `failed to exec in container: failed to start exec "${id}": OCI runtime exec failed: exec failed: unable to start container process: ${problem}: unknown`

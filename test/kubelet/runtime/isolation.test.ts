@@ -1,0 +1,157 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import type { RuntimeCapabilities } from '../../../kubelet/runtime/container-runtime.ts'
+import { possibleIsolation } from '../../../kubelet/runtime/process/index.ts'
+import { markedProcesses, marker } from '../../../kubelet/runtime/process/marker.ts'
+import { skipOrFail } from '../../harness/skip.ts'
+import { until } from '../../harness/until.ts'
+import { configOf, exited, isAlive, recordOf, sandboxOf, sh, startNode, texts } from './runtime-node.ts'
+
+async function processOne(t: Test, files: RuntimeCapabilities['files']): Promise<void> {
+  const possible = await possibleIsolation({ rootDir: t.testdir() })
+  const isPossible = possible.isolation === 'pod' && (files === 'host' || possible.files === 'own')
+  if (!isPossible) return skipOrFail(t, 'this machine gives us no namespaces')
+  const node = await startNode(t, { isolation: 'pod', files })
+  const { runtime } = node
+  const sandbox = await sandboxOf(runtime, 'isolated')
+
+  const script = `echo $$; trap 'echo TERM; exit 4' TERM; while :; do sleep 1000 & wait $!; done`
+  const main = await runtime.startContainer(configOf(node, sandbox, sh(script), { env: { A: 'a' } }))
+  await until(() => texts(main.logPath).length === 1, { what: 'its process id' })
+  t.same(texts(main.logPath), ['1'])
+  t.ok(isAlive(main.pid), 'the record has the host’s number')
+  const hook = await runtime.execSync(main.id, {
+    command: sh('echo from the hook >/proc/1/fd/1; cat /proc/1/comm; echo $A $B; exit 6'),
+    env: { B: 'b' },
+  })
+  t.same(hook, { outcome: 'exited', exitCode: 6, output: 'sh\na b\n' })
+  await until(() => texts(main.logPath).includes('from the hook'), { what: 'the hook’s line in the log' })
+  const late = await runtime.execSync(main.id, { command: ['sleep', '1000'], timeoutMs: 200 })
+  t.equal(late.outcome, 'timeout')
+
+  const again = await node.again()
+  t.match(await recordOf(again, main.id), { state: 'running', pid: main.pid })
+  await again.stopContainer(main.id, { signal: 'TERM', gracePeriodMs: 10_000 })
+  t.match(await recordOf(again, main.id), { state: 'exited', exitCode: 4 })
+  t.same(texts(main.logPath).slice(-1), ['TERM'])
+
+  const deaf = await runtime.startContainer(
+    configOf(node, sandbox, ['sleep', '1000'], {
+      attempt: 1,
+      name: 'deaf',
+      logPath: path.join(node.rootDir, 'deaf.log'),
+    }),
+  )
+  const signals: string[] = []
+  const onSignal = (signal: string) => signals.push(signal)
+  await runtime.stopContainer(deaf.id, { signal: 'TERM', gracePeriodMs: 300, onSignal })
+  t.same(signals, ['TERM', 'SIGKILL'], 'process 1 without a handler is not ended by TERM')
+  t.equal((await recordOf(runtime, deaf.id)).exitCode, 137)
+  t.same(texts(deaf.logPath), [], 'nobody else writes to its log')
+
+  const parent = await runtime.startContainer(
+    configOf(node, sandbox, sh('setsid sleep 1000 & sleep 1001 & exec sleep 1002'), { attempt: 2 }),
+  )
+  const alive = () => (markedProcesses().get(marker(path.join(node.rootDir, 'runtime'), parent.id)) ?? []).length
+  await until(() => alive() === 3, { what: 'its children' })
+  await runtime.stopContainer(parent.id, { signal: 'TERM', gracePeriodMs: 0 })
+  t.equal(alive(), 0, 'nothing outlives process 1')
+
+  for (const [i, [command, code]] of (
+    [
+      [['true'], 0],
+      [sh('exit 7'), 7],
+      [sh('kill -SEGV $$; exit 8'), 8],
+    ] as const
+  ).entries()) {
+    const { id } = await runtime.startContainer(configOf(node, sandbox, [...command], { attempt: 3 + i }))
+    await exited(runtime, id)
+    t.equal((await recordOf(runtime, id)).exitCode, code)
+  }
+  const crash = await runtime.startContainer(configOf(node, sandbox, ['sleep', '1000'], { attempt: 9 }))
+  process.kill(crash.pid, 'SIGKILL')
+  await exited(runtime, crash.id)
+  t.equal((await recordOf(runtime, crash.id)).exitCode, 137)
+}
+for (const files of ['host', 'mounts', 'own'] as const)
+  t.test(`with namespaces of its own: process 1, as in a container; files: ${files}`, (t) => processOne(t, files))
+
+t.test(
+  'a view of the files: volumes at their places, and what is written elsewhere goes with the container',
+  async (t) => {
+    if ((await possibleIsolation({ rootDir: t.testdir() })).files !== 'own')
+      return skipOrFail(t, 'this machine lets us mount nothing')
+    const node = await startNode(t, { isolation: 'pod', files: 'own' })
+    const { runtime } = node
+    const sandbox = await sandboxOf(runtime, 'files')
+    const volume = path.join(node.rootDir, 'volume')
+    const message = path.join(node.rootDir, 'message')
+    mkdirSync(volume)
+    writeFileSync(path.join(volume, 'tool'), '#!/bin/sh\necho from the volume >>/data/out; hostname; pwd', {
+      mode: 0o755,
+    })
+    writeFileSync(message, '')
+    const mounts = [
+      { containerPath: '/data', hostPath: volume, readonly: false },
+      { containerPath: '/made/fixed', hostPath: volume, readonly: true },
+      { containerPath: '/made/folder', hostPath: path.join(volume, 'missing'), readonly: false },
+      { containerPath: '/dev/termination-log', hostPath: message, readonly: false },
+    ]
+    const script = `/data/tool
+    echo last words >/dev/termination-log
+    echo x >/made/fixed/x || echo read-only
+    echo mine >/tmp/kubestage-own; echo >/dev/null; ls -d /made/folder /dev/shm; cat <&0
+    exec sleep 1000`
+    const started = await runtime.startContainer(
+      configOf(node, sandbox, sh(script), {
+        mounts,
+        workingDir: '/not/there',
+        logPath: path.join(node.rootDir, 'a.log'),
+      }),
+    )
+    await until(() => texts(started.logPath).includes('/made/folder'), { what: 'its lines' })
+    t.match(texts(started.logPath), [
+      'files',
+      '/not/there',
+      /Read-only file system/,
+      'read-only',
+      '/dev/shm',
+      '/made/folder',
+    ])
+    t.equal(readFileSync(message, 'utf8'), 'last words\n')
+    t.equal(readFileSync(path.join(volume, 'out'), 'utf8'), 'from the volume\n')
+    for (const file of ['/not', '/made', '/data', '/tmp/kubestage-own'])
+      t.notOk(existsSync(file), `no ${file} on the host`)
+
+    t.match(await runtime.execSync(started.id, { command: ['/made/fixed/tool'] }), {
+      outcome: 'exited',
+      exitCode: 0,
+      output: 'files\n/not/there\n',
+    })
+    t.match(await runtime.execSync(started.id, { command: ['cat', '/tmp/kubestage-own'] }), { output: 'mine\n' })
+    const other = await runtime.startContainer(
+      configOf(node, sandbox, sh('cat /tmp/kubestage-own; cat /data/out'), { mounts, name: 'other', attempt: 1 }),
+    )
+    await exited(runtime, other.id)
+    t.match(texts(other.logPath), [/No such file/, 'from the volume'])
+    t.match(await recordOf(runtime, other.id), { exitCode: 0 })
+
+    const shared = { ...sandbox, shareProcessNamespace: true }
+    const beside = await runtime.startContainer(
+      configOf(node, await runtime.startSandbox(shared), sh('cat /data/out; exec sleep 1000'), { mounts, attempt: 2 }),
+    )
+    await until(() => texts(beside.logPath).length > 0, { what: 'its line' })
+    t.equal(texts(beside.logPath)[0], 'from the volume', 'also where processes are shared')
+    t.match(await runtime.execSync(beside.id, { command: ['ls', '/data'] }), { output: 'missing\nout\ntool\n' })
+    await runtime.stopContainer(beside.id, { signal: 'TERM', gracePeriodMs: 5_000 })
+    t.match(await recordOf(runtime, beside.id), { exitCode: 143 })
+
+    const impossible = [{ containerPath: '/etc/passwd', hostPath: volume, readonly: false }]
+    const failed = await runtime.startContainer(
+      configOf(node, sandbox, ['true'], { mounts: impossible, name: 'failed', attempt: 3 }),
+    )
+    await exited(runtime, failed.id)
+    t.equal((await recordOf(runtime, failed.id)).exitCode, 128)
+  },
+)

@@ -1,0 +1,110 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { Test } from 'tap'
+import type {
+  ContainerConfig,
+  ContainerRuntime,
+  RuntimeCapabilities,
+  Sandbox,
+} from '../../../kubelet/runtime/container-runtime.ts'
+import { createImages } from '../../../kubelet/runtime/images/images.ts'
+import { createProcessRuntime, startShim } from '../../../kubelet/runtime/process/index.ts'
+import { realClock } from '../../../shared/clock/real-clock.ts'
+
+import { until } from '../../harness/until.ts'
+
+export interface Node {
+  rootDir: string
+  shim: ChildProcess
+  runtime: ContainerRuntime
+  /** As a kubelet that was killed and started again finds it. */
+  again(): Promise<ContainerRuntime>
+}
+
+export async function startNode(
+  t: Test,
+  capabilities: RuntimeCapabilities = { isolation: 'none', files: 'host' },
+): Promise<Node> {
+  // Not t.testdir(): two runs of this file beside each other would take each other's shim away.
+  const rootDir = mkdtempSync(path.join(tmpdir(), 'kubestage-'))
+  const { command, args } = startShim({ rootDir })
+  const shim = spawn(command, args, { stdio: ['pipe', 'ignore', 'inherit'], detached: true })
+  const runtimes: ContainerRuntime[] = []
+  const open = async () => {
+    const runtime = await createProcessRuntime({
+      rootDir,
+      clock: realClock,
+      images: createImages({ commands: {}, paths: {} }),
+      nodeIP: '127.0.0.1',
+      supervised: true,
+      capabilities,
+      warn: () => {},
+    })
+    runtimes.push(runtime)
+    return runtime
+  }
+  t.teardown(async () => {
+    await Promise.all(runtimes.map((runtime) => runtime.close()))
+    shim.stdin?.end()
+    await until(() => !isAlive(shim.pid ?? 0), { what: 'the shim to have ended' })
+    rmSync(rootDir, { recursive: true, force: true })
+  })
+  return { rootDir, shim, runtime: await open(), again: open }
+}
+
+export const sandboxOf = (runtime: ContainerRuntime, podUid: string, hostNetwork = false): Promise<Sandbox> =>
+  runtime.startSandbox({
+    podUid,
+    namespace: 'default',
+    name: podUid,
+    hostNetwork,
+    hostname: podUid,
+    shareProcessNamespace: false,
+    annotations: { note: 'kept' },
+  })
+
+export function configOf(
+  node: Node,
+  sandbox: Sandbox,
+  command: string[],
+  more: Partial<ContainerConfig> = {},
+): ContainerConfig {
+  return {
+    sandboxId: sandbox.id,
+    name: 'c',
+    attempt: 0,
+    image: 'busybox',
+    imageId: 'sha256:0',
+    command,
+    env: {},
+    path: [],
+    logPath: path.join(node.rootDir, 'logs', sandbox.podUid, `${more.attempt ?? 0}.log`),
+    stdin: false,
+    tty: false,
+    annotations: {},
+    ...more,
+  }
+}
+
+export const sh = (script: string): string[] => ['sh', '-c', script]
+export const texts = (file: string): string[] =>
+  (existsSync(file) ? readFileSync(file, 'utf8') : '')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => line.split(' ').slice(3).join(' '))
+export const isAlive = (pid: number): boolean => {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'latin1').split(' ')[2] !== 'Z'
+  } catch {
+    return false
+  }
+}
+export const recordOf = async (runtime: ContainerRuntime, id: string) => {
+  const record = (await runtime.list()).containers.find((container) => container.id === id)
+  if (!record) throw new Error(`no container ${id}`)
+  return record
+}
+export const exited = (runtime: ContainerRuntime, id: string) =>
+  until(async () => (await recordOf(runtime, id)).state === 'exited', { what: `${id} to have exited` })

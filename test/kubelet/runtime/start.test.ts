@@ -1,0 +1,134 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { until } from '../../harness/until.ts'
+import { configOf, exited, recordOf, sandboxOf, sh, startNode, texts } from './runtime-node.ts'
+
+t.test('a container gets its environment and nothing else, its folder, and a log of whole lines', async (t) => {
+  const node = await startNode(t)
+  const { runtime } = node
+  const sandbox = await sandboxOf(runtime, 'env')
+  const command = ['env']
+  const env = { PLAIN: "it's $HOME", 'dotted.name-1': 'x', EMPTY: '', LINES: 'two\nlines' }
+  const { id, logPath } = await runtime.startContainer(configOf(node, sandbox, command, { env, path: ['/opt/first'] }))
+  await exited(runtime, id)
+  const lines = texts(logPath)
+  for (const line of ["PLAIN=it's $HOME", 'dotted.name-1=x', 'EMPTY=', 'HOSTNAME=env']) t.ok(lines.includes(line), line)
+  t.ok(
+    lines.some((line) => line.startsWith('PATH=/opt/first:')),
+    'folders of the image come first',
+  )
+  const names = lines.filter((line) => line.includes('=')).map((line) => line.split('=')[0])
+  t.same(
+    names.sort(),
+    ['EMPTY', 'HOME', 'HOSTNAME', 'KUBESTAGE_CONTAINER', 'LINES', 'PATH', 'PLAIN', 'dotted.name-1'].sort(),
+    'nothing of ours leaks',
+  )
+  t.match(readFileSync(logPath, 'utf8').split('\n')[0], /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z stdout F /)
+
+  const folder = path.join(node.rootDir, 'made', 'for it')
+  const there = await runtime.startContainer(
+    configOf(node, sandbox, ['pwd'], { name: 'd', workingDir: folder, attempt: 1 }),
+  )
+  await exited(runtime, there.id)
+  t.same(texts(there.logPath), [folder], 'a missing working directory is made')
+})
+
+t.test('signals have their default action, and standard input is empty', async (t) => {
+  const node = await startNode(t)
+  const { runtime } = node
+  const sandbox = await sandboxOf(runtime, 'signals')
+  const script = 'grep -E "SigIgn|SigBlk" /proc/self/status; cat; echo end'
+  const { id, logPath } = await runtime.startContainer(configOf(node, sandbox, sh(script)))
+  await exited(runtime, id)
+  t.same(
+    texts(logPath).map((line) => line.replace(/\s+/g, ' ')),
+    ['SigBlk: 0000000000000000', 'SigIgn: 0000000000000000', 'end'],
+  )
+})
+
+t.test('output keeps its order across both streams, is complete at the exit, and long lines are cut', async (t) => {
+  const node = await startNode(t)
+  const { runtime } = node
+  const sandbox = await sandboxOf(runtime, 'output')
+  const script = `for i in $(seq 500); do echo out $i; echo err $i >&2; done; head -c 20000 /dev/zero | tr '\\0' x; echo; printf last`
+  const { id, logPath } = await runtime.startContainer(configOf(node, sandbox, sh(script)))
+  await new Promise<void>((resolve) => {
+    const stop = runtime.onEvent(({ type, containerId }) => {
+      if (type !== 'exited' || containerId !== id) return
+      stop()
+      resolve()
+    })
+    recordOf(runtime, id).then(({ state }) => state === 'exited' && resolve())
+  })
+  const lines = texts(logPath)
+  t.same(
+    lines.slice(0, 1000),
+    Array.from({ length: 1000 }, (_, i) => `${i % 2 ? 'err' : 'out'} ${Math.floor(i / 2) + 1}`),
+  )
+  t.same(
+    lines.slice(1000).map((line) => line.length),
+    [16384, 20000 - 16384, 4],
+  )
+  const tags = readFileSync(logPath, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .slice(-3)
+    .map((line) => line.split(' ')[2])
+  t.same(tags, ['P', 'F', 'F'])
+})
+
+t.test('exit codes: its own, 128 and the signal, 128 for what cannot start', async (t) => {
+  const node = await startNode(t)
+  const { runtime } = node
+  const sandbox = await sandboxOf(runtime, 'codes')
+  const codeOf = async (command: string[], attempt: number) => {
+    const { id } = await runtime.startContainer(configOf(node, sandbox, command, { attempt }))
+    await exited(runtime, id)
+    return (await recordOf(runtime, id)).exitCode
+  }
+  t.equal(await codeOf(['true'], 0), 0)
+  t.equal(await codeOf(sh('exit 7'), 1), 7)
+  t.equal(await codeOf(sh('kill -SEGV $$'), 2), 139)
+
+  const script = path.join(node.rootDir, 'not-a-program')
+  writeFileSync(script, 'echo hello\n', { mode: 0o755 })
+  const failures: [string[], RegExp][] = [
+    [['/no/such/cmd'], /exec: "\/no\/such\/cmd": stat \/no\/such\/cmd: no such file or directory$/],
+    [['nosuchcmd'], /exec: "nosuchcmd": executable file not found in \$PATH$/],
+    [['/etc/passwd'], /exec: "\/etc\/passwd": permission denied$/],
+    [['/etc'], /exec: "\/etc": is a directory$/],
+    [[script], /exec format error$/],
+  ]
+  for (const [command, message] of failures) {
+    await t.rejects(runtime.startContainer(configOf(node, sandbox, command)), { message })
+  }
+  await t.rejects(runtime.startContainer(configOf(node, sandbox, ['true'], { workingDir: '/etc/passwd' })), {
+    message: /error during container init: mkdir \/etc\/passwd: not a directory$/,
+  })
+  const failed = (await runtime.list()).containers.filter(({ reason }) => reason === 'StartError')
+  t.equal(failed.length, failures.length + 1, 'each is listed')
+  t.ok(failed.every(({ exitCode, state }) => exitCode === 128 && state === 'exited'))
+})
+
+t.test('two hundred containers at once, each with its own exit', async (t) => {
+  const node = await startNode(t)
+  const { runtime } = node
+  const started = await Promise.all(
+    Array.from({ length: 200 }, async (_, i) => {
+      const sandbox = await sandboxOf(runtime, `many-${i}`)
+      return runtime.startContainer(configOf(node, sandbox, sh(`echo ${i}; exit ${i % 7}`)))
+    }),
+  )
+  await until(async () => (await runtime.list()).containers.every(({ state }) => state === 'exited'), {
+    what: 'all exits',
+  })
+  for (const [i, { id, logPath }] of started.entries()) {
+    const { exitCode } = await recordOf(runtime, id)
+    if (exitCode !== i % 7 || texts(logPath)[0] !== String(i))
+      t.fail(`container ${i}: exit ${exitCode}, said ${texts(logPath)}`)
+  }
+  await Promise.all((await runtime.list()).sandboxes.map(({ id }) => runtime.removeSandbox(id)))
+  t.same(await runtime.list(), { sandboxes: [], containers: [] })
+  t.notOk(existsSync(started[0]?.logPath ?? ''))
+})
