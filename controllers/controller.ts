@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { KubeObject } from '../shared/api/types.ts'
 import type { Client, Resource } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import type { Informers } from './informers.ts'
@@ -25,6 +26,10 @@ export interface ApiResource extends Resource {
   namespaced: boolean
   /** Absent: all. */
   verbs?: readonly string[]
+  /** Which of the subresources that built-in kinds have. */
+  subresources?: { scale?: boolean }
+  /** Of a custom resource: where its scale subresource, if it has one, finds the wanted replicas. */
+  custom?: { scale?: { specReplicas(object: KubeObject): number | undefined } }
 }
 
 /** All kinds that the server serves: custom ones come and go. */

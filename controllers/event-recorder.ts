@@ -7,7 +7,9 @@ import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Log } from './controller.ts'
 
 export interface RecordedEvent {
-  kind: 'Pod' | 'Node'
+  kind: string
+  /** Default `v1`. */
+  apiVersion?: string
   regarding: { metadata: ObjectMeta }
   type: 'Normal' | 'Warning'
   reason: string
@@ -48,7 +50,7 @@ export function createEventRecorder(options: {
     onError: (error) => log.debug({ err: error }, 'an event was lost'),
   })
 
-  function build({ kind, regarding, type, reason, action, message }: RecordedEvent): Event {
+  function build({ kind, apiVersion = 'v1', regarding, type, reason, action, message }: RecordedEvent): Event {
     const { name, namespace, uid, resourceVersion } = regarding.metadata
     const nowMs = clock.now()
     const nanos = BigInt(Math.floor(nowMs)) * 1_000_000n + BigInt(count % 1_000_000)
@@ -57,7 +59,7 @@ export function createEventRecorder(options: {
       : { source: { component }, count: 1, firstTimestamp: toTime(nowMs), lastTimestamp: toTime(nowMs) }
     return {
       metadata: { name: `${name}.${nanos.toString(16)}`, namespace: namespace ?? 'default' },
-      involvedObject: { kind, apiVersion: 'v1', namespace, name, uid, resourceVersion },
+      involvedObject: { kind, apiVersion, namespace, name, uid, resourceVersion },
       type,
       reason,
       message: message.slice(0, MAX_MESSAGE_CHARACTERS),

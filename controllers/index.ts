@@ -2,6 +2,7 @@ import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { bootstrap } from './bootstrap.ts'
 import type { ApiResources, Controller, ControllerContext, Log } from './controller.ts'
+import { startDisruptionController } from './disruption/disruption-controller.ts'
 import { startGarbageCollector } from './garbage-collector/garbage-collector.ts'
 import { createInformers } from './informers.ts'
 import { startNamespaceController } from './namespace/namespace-controller.ts'
@@ -41,6 +42,7 @@ export async function startControllers(options: ControllersOptions): Promise<Con
     startNamespaceController(context, resources),
     startGarbageCollector(context, resources),
     startNodeLifecycle(context),
+    startDisruptionController(context, resources),
     startTaintEviction(context),
     startPodGarbageCollector(context),
     ...(options.scheduler ? [startScheduler(context)] : []),

@@ -9,20 +9,24 @@ export interface PodStatusChange {
   phase?: string
 }
 
-/** Sets one condition of a pod (and its phase); a pod that is gone is no failure. */
+/** Sets one condition of a pod (and its phase), whatever others write of it meanwhile; a pod that is gone is no failure. */
 export async function setPodCondition(client: Client, pod: Pod, change: PodStatusChange, nowMs: number): Promise<void> {
   const { namespace, name = '', uid, generation } = pod.metadata
-  const { condition, phase } = change
-  const conditions = pod.status?.conditions ?? []
-  const old = conditions.find(({ type }) => type === condition.type)
-  const lastTransitionTime = old?.status === condition.status ? old.lastTransitionTime : toTime(nowMs)
-  const written = { ...condition, observedGeneration: generation, lastTransitionTime }
-  const status = {
-    conditions: old ? conditions.map((other) => (other === old ? written : other)) : [...conditions, written],
-    ...(phase && { phase }),
+  const { phase, condition } = change
+  const { type, status, reason = null, message = null } = condition
+  const types = (pod.status?.conditions ?? []).map((one) => one.type)
+  const old = pod.status?.conditions?.find((one) => one.type === type)
+  const lastTransitionTime = old?.status === status ? old.lastTransitionTime : toTime(nowMs)
+  const patch = {
+    metadata: { uid },
+    status: {
+      conditions: [{ type, observedGeneration: generation, status, lastTransitionTime, reason, message }],
+      '$setElementOrder/conditions': (old ? types : [...types, type]).map((one) => ({ type: one })),
+      ...(phase && { phase }),
+    },
   }
   try {
-    await client.patch(pods, { namespace, name }, { metadata: { uid }, status }, { subresource: 'status' })
+    await client.patch(pods, { namespace, name }, patch, { type: 'strategic', subresource: 'status' })
   } catch (error) {
     if (!isStatus(error, 'NotFound')) throw error
   }

@@ -137,6 +137,18 @@ export const requestEntityTooLarge = (message: string): StatusError =>
 export const unsupportedMediaType = (message: string): StatusError =>
   new StatusError({ code: 415, reason: 'UnsupportedMediaType', message })
 
+/** A 429; `retryAfterSeconds` 0 leaves it to the client when to come again. */
+export const tooManyRequests = (message: string, retryAfterSeconds: number, causes: StatusCause[]): StatusError =>
+  new StatusError(
+    {
+      code: 429,
+      reason: 'TooManyRequests',
+      message,
+      details: { ...(retryAfterSeconds && { retryAfterSeconds }), causes },
+    },
+    retryAfterSeconds ? { 'retry-after': `${retryAfterSeconds}` } : {},
+  )
+
 /** A 422 with its causes; `message` is what stands after `is invalid: `. */
 export const invalid = (subject: GroupKind, name: string, message: string, causes: StatusCause[]): StatusError =>
   new StatusError({

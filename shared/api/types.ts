@@ -112,6 +112,7 @@ export type ServiceAccount = WithMeta<k8s.V1ServiceAccount>
 export type Event = Omit<WithMeta<k8s.CoreV1Event>, 'eventTime'> & { eventTime?: string | null }
 export type Lease = WithMeta<k8s.V1Lease>
 export type Binding = WithMeta<k8s.V1Binding>
+export type PodDisruptionBudget = WithMeta<k8s.V1PodDisruptionBudget>
 
 export type PropagationPolicy = 'Background' | 'Foreground' | 'Orphan'
 export interface DeleteOptions {

@@ -14,3 +14,4 @@ export const serviceAccounts = core('serviceaccounts')
 export const services = core('services')
 export const terminations: Resource = { group: 'kubestage.dev', version: 'v1', plural: 'terminations' }
 export const leases: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' }
+export const podDisruptionBudgets: Resource = { group: 'policy', version: 'v1', plural: 'poddisruptionbudgets' }

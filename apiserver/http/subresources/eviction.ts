@@ -1,5 +1,6 @@
 import { badRequest } from '../../../shared/api/status-errors.ts'
-import type { DeleteOptions, KubeObject, Pod, PodCondition } from '../../../shared/api/types.ts'
+import type { DeleteOptions, KubeObject, Pod, PodCondition, PodDisruptionBudget } from '../../../shared/api/types.ts'
+import { podDisruptionBudgets } from '../../../shared/client/resources.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
 import { decodeStored } from '../../registry/stored-object.ts'
 import { terminationReason } from '../../registry/termination-reason.ts'
@@ -14,6 +15,7 @@ import { negotiate } from '../negotiation.ts'
 import { readBodyAs } from '../request-object.ts'
 import { sendJson } from '../respond.ts'
 import { parseWriteOptions } from '../write-options.ts'
+import { budgetOf, mayGoUnready, needsNoBudget, spend } from './disruption-budget.ts'
 
 const eviction = { group: 'policy', version: 'v1', kind: 'Eviction', schema: 'io.k8s.api.policy.v1.Eviction' }
 /** Why a pod goes, when an eviction does not say. */
@@ -40,6 +42,7 @@ export async function evictPod(api: ApiContext, { exchange, definition, target }
   const scope = { definition, namespace, name, user }
   const dryRun = options.dryRun || (asked.dryRun ?? []).length > 0
   const pod = decodeStored(api.registry.get(scope))
+  await spendBudget(api, pod as unknown as Pod, scope, { ...options, dryRun })
   const holds = asked.preconditions?.uid === undefined || asked.preconditions.uid === pod.metadata.uid
   if (!dryRun && holds) await markDisrupted(api, scope, options)
   const { featureGates } = api.registry
@@ -61,6 +64,28 @@ async function readEviction(
   // The older version is the same object.
   if (body.apiVersion === 'policy/v1beta1') body.apiVersion = 'policy/v1'
   return decodeBody(eviction, body, { fieldValidation, text, strictErrors }).object as Eviction
+}
+
+/** Takes the eviction from the budget that covers the pod; throws when it has none left. */
+async function spendBudget(api: ApiContext, pod: Pod, scope: ObjectScope, options: WriteOptions): Promise<void> {
+  if (needsNoBudget(pod)) return
+  const budgets = api.registry.lookupAll(podDisruptionBudgets) as Iterable<unknown> as Iterable<PodDisruptionBudget>
+  const budget = budgetOf(pod, budgets)
+  if (!budget || mayGoUnready(pod, budget)) return
+  const { group, version, plural } = podDisruptionBudgets
+  const definition = api.catalog.find(group, version, plural)
+  if (!definition) return
+  const name = budget.metadata.name ?? ''
+  await api.registry.update(
+    { ...scope, definition, name, subresource: 'status' },
+    {
+      uidIsPrecondition: false,
+      createAbsent: 'never',
+      transform: (current) =>
+        spend(current!() as unknown as PodDisruptionBudget, scope.name, api.clock.now()) as KubeObject,
+    },
+    { ...options, fieldManager: 'kube-apiserver' },
+  )
 }
 
 async function markDisrupted(api: ApiContext, scope: ObjectScope, options: WriteOptions): Promise<void> {

@@ -1,0 +1,83 @@
+import {
+  DISRUPTION_TIMEOUT_MS,
+  type DisruptionBudgetStatus,
+  withDisruptionCondition,
+} from '../../shared/api/disruption-budget.ts'
+import type { Pod, PodDisruptionBudget } from '../../shared/api/types.ts'
+import { parseTime } from '../../shared/clock/timestamp.ts'
+
+export interface BudgetInput {
+  budget: PodDisruptionBudget
+  /** All that the budget's selector matches. */
+  pods: readonly Pod[]
+  /** What the owners of these pods want together; counted where a share of them is asked for. */
+  ownersScale: number
+  nowMs: number
+}
+export interface BudgetVerdict {
+  status: DisruptionBudgetStatus
+  /** Pods that were to be gone by now. */
+  overdue: Pod[]
+  /** Look again then, in milliseconds from now. */
+  againInMs?: number
+}
+
+/** Whether the owners' scale decides how many pods there should be, not the pods that there are. */
+export const countsOwners = ({ spec }: PodDisruptionBudget): boolean =>
+  spec?.maxUnavailable !== undefined || typeof spec?.minAvailable === 'string'
+
+/** How many of the budget's pods may go now. Pure; upstream: pkg/controller/disruption/disruption.go. */
+export function budgetStatus(input: BudgetInput): BudgetVerdict {
+  const { budget, pods, nowMs } = input
+  const { disruptedPods, overdue, againInMs } = stillDisrupted(input)
+  const { expectedPods, desiredHealthy } = expectations(input)
+  const currentHealthy = pods.filter((pod) => isHealthy(pod) && !(pod.metadata.name! in disruptedPods)).length
+  const status: DisruptionBudgetStatus = {
+    currentHealthy,
+    desiredHealthy,
+    expectedPods,
+    // A budget that matches nothing yet allows nothing.
+    disruptionsAllowed: expectedPods > 0 ? Math.max(0, currentHealthy - desiredHealthy) : 0,
+    ...(Object.keys(disruptedPods).length > 0 && { disruptedPods }),
+    ...(budget.metadata.generation !== undefined && { observedGeneration: budget.metadata.generation }),
+    ...(budget.status?.conditions && { conditions: budget.status.conditions }),
+  }
+  return { status: withDisruptionCondition(status, nowMs), overdue, againInMs }
+}
+
+function expectations({ budget, pods, ownersScale }: BudgetInput): { expectedPods: number; desiredHealthy: number } {
+  const { minAvailable, maxUnavailable } = budget.spec ?? {}
+  const expectedPods = countsOwners(budget) ? ownersScale : minAvailable === undefined ? 0 : pods.length
+  const desiredHealthy =
+    maxUnavailable === undefined
+      ? share(minAvailable ?? 0, expectedPods)
+      : Math.max(0, expectedPods - share(maxUnavailable, expectedPods))
+  return { expectedPods, desiredHealthy }
+}
+
+/** A number, or a percentage of the total, rounded up. */
+const share = (value: number | string, total: number): number =>
+  typeof value === 'number' ? value : Math.ceil((Number.parseInt(value, 10) * total) / 100)
+
+const isHealthy = ({ metadata, status }: Pod): boolean =>
+  metadata.deletionTimestamp === undefined &&
+  (status?.conditions ?? []).some(({ type, status: state }) => type === 'Ready' && state === 'True')
+
+/** Pods whose eviction was granted, but which are not being deleted yet. */
+function stillDisrupted({ budget, pods, nowMs }: BudgetInput) {
+  const disruptedPods: Record<string, string> = {}
+  const overdue: Pod[] = []
+  let againInMs: number | undefined
+  for (const pod of pods) {
+    const name = pod.metadata.name ?? ''
+    const since = budget.status?.disruptedPods?.[name]
+    if (since === undefined || pod.metadata.deletionTimestamp) continue
+    const leftMs = parseTime(since) + DISRUPTION_TIMEOUT_MS - nowMs
+    if (leftMs < 0) overdue.push(pod)
+    else {
+      disruptedPods[name] = since
+      againInMs = Math.min(leftMs, againInMs ?? leftMs)
+    }
+  }
+  return { disruptedPods, overdue, againInMs }
+}

@@ -1,0 +1,67 @@
+import { isStatus } from '../../shared/api/status-error.ts'
+import type { KubeObject, ObjectMeta, Pod } from '../../shared/api/types.ts'
+import type { Client } from '../../shared/client/client.ts'
+import type { ApiResource, ApiResources } from '../controller.ts'
+
+type OwnerReference = NonNullable<ObjectMeta['ownerReferences']>[number]
+interface Scale {
+  uid: string
+  replicas: number
+}
+export interface OwnersScale {
+  /** Replicas that the controllers of the pods want together. */
+  scale: number
+  /** Pods of nobody. */
+  unmanaged: Pod[]
+}
+
+/** Asks the controllers of pods how many they want. Throws, as upstream, for one that cannot tell. */
+export async function ownersScale(
+  pods: readonly Pod[],
+  { client, resources }: { client: Client; resources: ApiResources },
+): Promise<OwnersScale> {
+  const scales = new Map<string, number>()
+  const asked = new Set<string>()
+  for (const { metadata } of pods) {
+    const owner = controllerOf(metadata)
+    if (owner && asked.has(owner.uid)) continue
+    if (owner) asked.add(owner.uid)
+    const found = owner && (await scaleOf(owner, metadata.namespace ?? ''))
+    if (owner && !found) throw new Error(`found no controllers for pod ${JSON.stringify(metadata.name)}`)
+    if (found) scales.set(found.uid, found.replicas)
+  }
+  return {
+    scale: [...scales.values()].reduce((sum, replicas) => sum + replicas, 0),
+    unmanaged: pods.filter(({ metadata }) => !controllerOf(metadata)),
+  }
+
+  /** Of a replica set that belongs to a deployment, the deployment's. */
+  async function scaleOf(
+    { apiVersion, kind, name, uid }: OwnerReference,
+    namespace: string,
+  ): Promise<Scale | undefined> {
+    const group = apiVersion.includes('/') ? apiVersion.split('/')[0] : ''
+    const resource = resources.current().find((one) => one.group === group && one.kind === kind)
+    if (!resource) return undefined
+    const replicas = replicasOf(resource)
+    const object = await client.get(resource, { namespace, name }).catch(absent)
+    if (object?.metadata.uid !== uid) return undefined
+    const parent = controllerOf(object.metadata)
+    if (kind === 'ReplicaSet' && parent?.kind === 'Deployment') return scaleOf(parent, namespace)
+    return { uid, replicas: replicas(object) ?? 0 }
+  }
+}
+
+/** How to read the wanted number from an object of the kind. */
+function replicasOf({ group, plural, subresources, custom }: ApiResource) {
+  if (custom?.scale) return custom.scale.specReplicas
+  if (subresources?.scale) return ({ spec }: KubeObject & { spec?: { replicas?: number } }) => spec?.replicas
+  throw new Error(`${plural}.${group} does not implement the scale subresource`)
+}
+
+function absent(error: unknown): undefined {
+  if (!isStatus(error, 'NotFound')) throw error
+}
+
+const controllerOf = ({ ownerReferences }: ObjectMeta): OwnerReference | undefined =>
+  ownerReferences?.find(({ controller }) => controller)

@@ -1,0 +1,41 @@
+import { DISRUPTION_TIMEOUT_MS } from '../../shared/api/disruption-budget.ts'
+import type { Pod, PodCondition } from '../../shared/api/types.ts'
+import { parseTime } from '../../shared/clock/timestamp.ts'
+import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { Controller, ControllerContext } from '../controller.ts'
+import { setPodCondition } from '../pod-conditions.ts'
+
+/**
+ * Takes DisruptionTarget back from a pod that was to be deleted and is not, two minutes later. What the kubelet says stands:
+ * its kills may take longer. Upstream: pkg/controller/disruption, stale pod disruption.
+ */
+export function startStaleDisruptions({ client, informers, clock, log }: ControllerContext): Controller {
+  const pods = informers.pods()
+
+  async function sync(key: string): Promise<void> {
+    const [namespace = '', name = ''] = key.split('/')
+    const pod = pods.get({ namespace, name })
+    const condition = pod && pendingDisruption(pod)
+    if (!condition) return
+    const leftMs = parseTime(condition.lastTransitionTime ?? '') + DISRUPTION_TIMEOUT_MS - clock.now()
+    if (leftMs > 0) return queue.addAfter(key, leftMs)
+    await setPodCondition(client, pod, { condition: { type: 'DisruptionTarget', status: 'False' } }, clock.now())
+  }
+
+  const queue = createWorkQueue<string>({
+    clock,
+    work: sync,
+    onError: (error, pod) => log.debug({ err: error, pod }, 'a stale disruption will be looked at again'),
+  })
+  const consider = (pod: Pod): void => {
+    if (pendingDisruption(pod)) queue.add(`${pod.metadata.namespace}/${pod.metadata.name}`)
+  }
+  pods.addHandler({ onAdd: consider, onUpdate: consider })
+  return { close: () => queue.close() }
+}
+
+function pendingDisruption({ metadata, status }: Pod): PodCondition | undefined {
+  if (metadata.deletionTimestamp || status?.phase === 'Succeeded' || status?.phase === 'Failed') return undefined
+  const condition = status?.conditions?.find(({ type }) => type === 'DisruptionTarget')
+  return condition?.status === 'True' && condition.reason !== 'TerminationByKubelet' ? condition : undefined
+}
