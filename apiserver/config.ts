@@ -1,6 +1,7 @@
 import type { Clock } from '../shared/clock/clock.ts'
 import type { Logger } from '../shared/log/log.ts'
 import type { KubeletCredentials } from './http/kubelet-proxy.ts'
+import type { Storage } from './storage/storage.ts'
 
 /** Everything a server is told; plain data but for the clock and the log. */
 export interface ApiServerConfig {
@@ -13,6 +14,8 @@ export interface ApiServerConfig {
   /** Range of cluster IPs, e.g. 10.96.0.0/16. */
   serviceCidr: string
   featureGates: Readonly<Record<string, boolean>>
+  /** The server's own from now on: closed with it. Default: a new one in memory. */
+  storage?: Storage
   clock: Clock
   log: Logger
   /** How long a client may take to send its request. Default: one minute. */

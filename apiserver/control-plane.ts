@@ -5,6 +5,7 @@ import type { Logger } from '../shared/log/log.ts'
 import type { ClusterPki } from '../shared/pki/cluster-pki.ts'
 import type { User } from './auth/types.ts'
 import { startApiServer } from './server.ts'
+import { openStorage, type StorageChoice } from './storage/open-storage.ts'
 
 export interface ControlPlaneOptions {
   host: string
@@ -15,6 +16,8 @@ export interface ControlPlaneOptions {
   /** Milliseconds that the records of terminations are kept. */
   terminationTtl?: number
   scheduler: boolean
+  /** Default: in memory. */
+  storage?: StorageChoice
   pki: ClusterPki
   clock: Clock
   log: Logger
@@ -37,7 +40,9 @@ const admin: User = { name: 'kubernetes-admin', groups: ['system:masters', 'syst
 /** An API server with its controllers in one process; the controllers know nothing of it but a client. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { host, pki, clock, log } = options
+  const storage = await openStorage(options.storage ?? { engine: 'memory' })
   const server = await startApiServer({
+    storage,
     host,
     port: options.port,
     tls: { cert: pki.apiServer.cert, key: pki.apiServer.key, clientCa: pki.ca.cert },
@@ -47,6 +52,9 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     terminationTtlMs: options.terminationTtl,
     clock,
     log,
+  }).catch(async (error) => {
+    await storage.close()
+    throw error
   })
   try {
     const controllers = await startControllers({

@@ -2,12 +2,14 @@ import { knownFeatureGates } from '../shared/config/feature-gates.ts'
 import { option } from '../shared/config/option.ts'
 import { duration, featureGates, oneOf, port, text } from '../shared/config/option-types.ts'
 import { levels } from '../shared/log/levels.ts'
+import { storageOption } from './storage/open-storage.ts'
 
 /** Shared by everything that starts an API server. */
 export const apiServerOptions = {
   host: option(text, { default: '127.0.0.1', help: 'Address to listen on' }),
   port: option(port, { default: 6443, help: 'Port to listen on; 0 takes a free one' }),
   serviceCidr: option(text, { default: '10.96.0.0/16', help: 'Range of cluster IPs' }),
+  storage: storageOption,
   featureGates: option(featureGates(knownFeatureGates), { default: knownFeatureGates, help: 'Features on or off' }),
   terminationTtl: option(duration, { default: 3_600_000, help: 'How long the records of terminations are kept' }),
   logLevel: option(oneOf(...levels), { default: 'info', help: 'How much to log' }),

@@ -54,7 +54,7 @@ const self: User = { name: 'system:apiserver', groups: ['system:masters'] }
 export async function startApiServer(config: ApiServerConfig): Promise<ApiServer> {
   const { clock, log } = config
   const catalog = new Catalog(resources)
-  const storage = createMemoryStorage()
+  const { storage = createMemoryStorage() } = config
   const registry = new Registry({
     catalog,
     storage,

@@ -1,5 +1,5 @@
 import { isStatus } from '../shared/api/status-error.ts'
-import type { Namespace, Service } from '../shared/api/types.ts'
+import type { Namespace, ObjectMeta, Service } from '../shared/api/types.ts'
 import type { Client, Resource } from '../shared/client/client.ts'
 import { namespaces, services } from '../shared/client/resources.ts'
 
@@ -11,10 +11,14 @@ export interface KubernetesServiceOptions {
   clusterIP: string
 }
 
-/** Creates what every cluster has from its first moment: the system namespaces and the `kubernetes` Service. */
+/** Makes sure of what every cluster has from its first moment: the system namespaces and the `kubernetes` Service, which leads to our port. */
 export async function bootstrap(client: Client, options: KubernetesServiceOptions): Promise<void> {
   for (const name of SYSTEM_NAMESPACES) await ensure<Namespace>(client, namespaces, { metadata: { name } })
-  await ensure<Service>(client, services, kubernetesService(options))
+  const desired = kubernetesService(options)
+  const { spec } = await ensure(client, services, desired)
+  if (spec?.ports?.[0]?.targetPort === options.securePort) return
+  const { namespace, name = '' } = desired.metadata
+  await client.patch(services, { namespace, name }, { spec: { ports: desired.spec?.ports } })
 }
 
 function kubernetesService({ securePort, clusterIP }: KubernetesServiceOptions): Service {
@@ -34,10 +38,13 @@ function kubernetesService({ securePort, clusterIP }: KubernetesServiceOptions):
   }
 }
 
-async function ensure<T extends object>(client: Client, resource: Resource, object: T): Promise<void> {
+/** What there is by that name; created when there is nothing. */
+async function ensure<T extends { metadata: ObjectMeta }>(client: Client, resource: Resource, object: T): Promise<T> {
+  const { namespace, name = '' } = object.metadata
   try {
-    await client.create<T>(resource, object)
+    return await client.get<T>(resource, { namespace, name })
   } catch (error) {
-    if (!isStatus(error, 'AlreadyExists')) throw error
+    if (!isStatus(error, 'NotFound')) throw error
   }
+  return client.create<T>(resource, object)
 }

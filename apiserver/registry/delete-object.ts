@@ -26,6 +26,7 @@ export async function deleteObject(
   const { definition, namespace, name, user } = scope
   const cache = registry.cacheOf(definition)
   const key = objectKey(definition, namespace, name)
+  using turn = new DisposableStack()
   for (let attempt = 1; ; attempt++) {
     const current = cache.get(key)
     if (!current) throw notFound(definition, name)
@@ -46,6 +47,7 @@ export async function deleteObject(
       return result
     }
     if (attempt >= maxAttempts) throw modified(definition, name)
+    if (attempt === 1) turn.use(await registry.turns.take(key))
   }
 }
 

@@ -33,6 +33,10 @@ export function startExpiry({ storage, clock, prefix, ttlMs, max = Number.POSITI
       }
     },
   })
+  // What an engine kept from before begins its time anew.
+  void storage.list({ prefix }).then(({ entries }) => {
+    for (const { key } of entries) if (!writtenAt.has(key)) writtenAt.set(key, clock.monotonic())
+  })
   const remove = (key: string): void => {
     writtenAt.delete(key)
     void storage.delete({ key })

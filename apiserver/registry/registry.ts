@@ -1,6 +1,7 @@
 import { notFound } from '../../shared/api/status-errors.ts'
 import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { KeyedTurns } from '../../shared/concurrency/keyed-turns.ts'
 import type { AdmissionAttributes, AdmissionPlugin, Lookup } from '../admission/admission-plugin.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { CachedObject } from '../watchcache/cached-object.ts'
@@ -36,6 +37,8 @@ export class Registry {
   /** Set by the composition root when Services get addresses. */
   serviceAddresses: ServiceAddresses | undefined
   readonly deletionRequests = new DeletionRequests()
+  /** Of those who were too late once to write what a key holds, so that they are not too late again. */
+  readonly turns = new KeyedTurns()
   readonly #caches = new Map<string, WatchCache>()
   readonly #decoded = new WeakMap<CachedObject, KubeObject>()
 

@@ -50,6 +50,7 @@ export async function updateObject(
   const { definition, namespace, name } = scope
   const cache = registry.cacheOf(definition)
   const key = objectKey(definition, namespace, name)
+  using turn = new DisposableStack()
   for (let attempt = 1; ; attempt++) {
     const current = cache.get(key)
     if (!current) return createAbsent(registry, scope, request, options)
@@ -61,6 +62,7 @@ export async function updateObject(
     const stored = await replace(registry, scope, { object, old, current, key }, options)
     if (stored) return { stored, created: false }
     if (attempt >= maxAttempts) throw modified(definition, name)
+    if (attempt === 1) turn.use(await registry.turns.take(key))
   }
 }
 

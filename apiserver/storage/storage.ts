@@ -8,6 +8,8 @@
 export interface Storage {
   /** Revision of the last write; 0... never: an empty store starts at 1. */
   revision(): number
+  /** The revision from which on everything is known: lists and watches from before it fail. */
+  oldestRevision(): number
   get(key: string): Promise<Entry | undefined>
   /** Entries with `prefix` in key order, as they were at `revision` (default: now). Throws {@link CompactedError} below the compacted revision. */
   list(options: ListOptions): Promise<ListResult>
@@ -15,7 +17,7 @@ export interface Storage {
   delete(options: DeleteEntryOptions): Promise<WriteResult>
   /**
    * Delivers every write after `afterRevision` (default: from now) under `prefix`, in revision order, in one call of `onEvents` per batch.
-   * An engine that lives in this process calls it before the write's promise resolves.
+   * An engine tells of its own writes before the write's promise resolves, and of none that could still be lost.
    * Throws {@link CompactedError} synchronously when the history is gone. A watcher that cannot be kept up with is ended with `onEnd(error)`.
    */
   watch(options: WatchOptions): StorageWatch
@@ -46,6 +48,7 @@ export interface ListResult {
   remaining: number
 }
 
+/** Writes reject when the engine cannot make them last (a full disk); nothing was written then, and later ones are tried anew. */
 export interface PutOptions {
   key: string
   value: string

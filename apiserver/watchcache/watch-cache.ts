@@ -39,9 +39,12 @@ export class WatchCache {
     this.definition = definition
     this.prefix = prefix
     this.#storage = storage
-    this.#history = new EventLog<CacheEvent>(history, storage.revision(), sizeOf)
+    const afterRevision = storage.oldestRevision()
+    this.#history = new EventLog<CacheEvent>(history, afterRevision, sizeOf)
     this.#watch = storage.watch({
       prefix,
+      // What an engine remembers from before can be resumed from.
+      afterRevision,
       onEvents: (events) => {
         for (const event of events) this.#apply(event)
       },
@@ -124,8 +127,8 @@ export class WatchCache {
     this.#endAll()
   }
 
-  #apply({ type, key, value, revision, lastValue }: StorageEvent): void {
-    const previous = this.#objects.get(key)
+  #apply({ type, key, value, revision, lastValue, previous: before }: StorageEvent): void {
+    const previous = this.#objects.get(key) ?? (before && this.#cached({ key, ...before }))
     let current: CachedObject | undefined
     let decoded: KubeObject | undefined
     if (type === 'put') {

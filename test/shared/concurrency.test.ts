@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 import { createBackoff } from '../../shared/concurrency/backoff.ts'
+import { KeyedTurns } from '../../shared/concurrency/keyed-turns.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 
 const ms = 1
@@ -85,4 +86,23 @@ t.test('of several delays the earliest wins; closing waits for what runs and let
   queue.add('d')
   await clock.advance(100)
   t.same(log, ['a 10', 'a ends'])
+})
+
+t.test('turns come in the order in which they were asked for, each key by itself', async (t) => {
+  const turns = new KeyedTurns()
+  const log: string[] = []
+  const take = async (key: string, name: string): Promise<Disposable> => {
+    const turn = await turns.take(key)
+    log.push(name)
+    return turn
+  }
+  const first = await take('a', 'first')
+  const [second, third] = [take('a', 'second'), take('a', 'third')]
+  const other = await take('b', 'other')
+  t.same(log, ['first', 'other'])
+  first[Symbol.dispose]()
+  ;(await second)[Symbol.dispose]()
+  ;(await third)[Symbol.dispose]()
+  other[Symbol.dispose]()
+  t.same(log, ['first', 'other', 'second', 'third'])
 })

@@ -1,0 +1,221 @@
+import { extname, join, resolve } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { ConfigError } from '../../../shared/config/option.ts'
+import type { EventLogLimits } from '../event-log.ts'
+import type { Entry, Storage, WriteResult } from '../storage.ts'
+import { defaultHistory, StoreState } from '../store-state.ts'
+import type { Order, Report, Row } from './messages.ts'
+
+export interface SqliteStorageOptions {
+  /** Made if there is none. */
+  file: string
+  history?: EventLogLimits
+}
+
+/** A write that is on its way to the disk. */
+interface Pending extends Row {
+  succeed(): void
+  fail(error: Error): void
+  /** Resolves when it has either happened or failed. */
+  settled: Promise<unknown>
+}
+
+/** Forgotten revisions before the file is told to forget them, too. */
+const compactEvery = 2_000
+/** `.ts` in a checkout, `.js` where it was built. */
+const workerFile = join(import.meta.dirname, `worker${extname(import.meta.filename)}`)
+
+/**
+ * A store that is still there after the power has failed. Whatever comes while one group of writes is being made durable is the next
+ * group, in another thread; only then the writers, the readers and the watches learn of it.
+ * Rejects with one sentence when the file cannot be used.
+ */
+export async function openSqliteStorage({ file, history = defaultHistory }: SqliteStorageOptions): Promise<Storage> {
+  const worker = new Worker(workerFile, { workerData: { file: resolve(file) } })
+  const state = await readState(worker, file, history)
+  return new SqliteStorage(file, worker, state)
+}
+
+async function readState(worker: Worker, file: string, history: EventLogLimits): Promise<StoreState> {
+  const opened = Promise.withResolvers<StoreState>()
+  let state: StoreState | undefined
+  const receive = (report: Report): void => {
+    if (report.type === 'entries') {
+      state ??= new StoreState(history, report.oldest)
+      for (const entry of report.entries) state.restore(entry)
+    } else if (report.type === 'history') state?.apply(report.changes)
+    else if (report.type === 'opened' && state) opened.resolve(state)
+    else if (report.type === 'refused') opened.reject(new ConfigError(`storage file ${file} ${report.reason}`))
+  }
+  worker.on('message', receive).once('error', opened.reject)
+  try {
+    return await opened.promise
+  } finally {
+    worker.off('message', receive).off('error', opened.reject)
+  }
+}
+
+class SqliteStorage implements Storage {
+  readonly #file: string
+  readonly #worker: Worker
+  readonly #state: StoreState
+  /** The newest write of each key that has one on its way. */
+  readonly #head = new Map<string, Pending>()
+  #headRevision: number
+  #queue: Pending[] = []
+  #writing: Pending[] | undefined
+  #compacted: number
+  #closed: PromiseWithResolvers<void> | undefined
+  #broken: Error | undefined
+
+  constructor(file: string, worker: Worker, state: StoreState) {
+    this.#file = file
+    this.#worker = worker
+    this.#state = state
+    this.#headRevision = state.revision
+    this.#compacted = state.oldestRevision
+    worker.on('message', (report: Report) => this.#receive(report))
+    worker.on('error', (error: Error) => this.#break(error))
+    worker.unref()
+  }
+
+  revision(): number {
+    return this.#state.revision
+  }
+
+  oldestRevision(): number {
+    return this.#state.oldestRevision
+  }
+
+  async get(key: string): Promise<Entry | undefined> {
+    return this.#state.get(key)
+  }
+
+  async list(options: Parameters<Storage['list']>[0]) {
+    return this.#state.list(options)
+  }
+
+  put({ key, value, expect }: Parameters<Storage['put']>[0]): Promise<WriteResult> {
+    return this.#write({ key, value }, (revision) => (expect === 'absent' ? undefined : expect) === revision)
+  }
+
+  delete({ key, expect, lastValue }: Parameters<Storage['delete']>[0]): Promise<WriteResult> {
+    return this.#write({ key, lastValue }, (revision) => revision !== undefined && (expect ?? revision) === revision)
+  }
+
+  watch(options: Parameters<Storage['watch']>[0]) {
+    return this.#state.watch(options)
+  }
+
+  async compact(below: number): Promise<void> {
+    this.#state.compact(below)
+    this.#compactFile()
+  }
+
+  /** What is on its way arrives first. */
+  async close(): Promise<void> {
+    if (this.#closed) return this.#closed.promise
+    this.#closed = Promise.withResolvers()
+    this.#worker.ref()
+    if (this.#broken) this.#closed.resolve()
+    else if (!this.#writing && this.#queue.length === 0) this.#send({ type: 'close' })
+    await this.#closed.promise
+    await this.#worker.terminate()
+    this.#state.close()
+  }
+
+  /** `fits`: whether the write may happen on top of the key's revision (none: it is absent). */
+  async #write(
+    change: Pick<Row, 'key' | 'value' | 'lastValue'>,
+    fits: (revision: number | undefined) => boolean,
+  ): Promise<WriteResult> {
+    for (;;) {
+      if (this.#closed || this.#broken) throw this.#broken ?? new Error(`storage file ${this.#file} is closed`)
+      const ahead = this.#head.get(change.key)
+      const current = this.#state.get(change.key)
+      const previous = ahead ? (ahead.value === undefined ? undefined : ahead.revision) : current?.revision
+      if (fits(previous)) {
+        const revision = ++this.#headRevision
+        await this.#enqueue({ ...change, revision, previous })
+        return { ok: true, revision }
+      }
+      if (!ahead) return { ok: false, current }
+      // Only what is durable decides.
+      await ahead.settled
+    }
+  }
+
+  #enqueue(row: Row): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const pending: Pending = { ...row, succeed: resolve, fail: reject, settled: promise.catch(() => {}) }
+    this.#head.set(row.key, pending)
+    // All that one turn of the event loop brings goes together.
+    if (this.#queue.push(pending) === 1 && !this.#writing) setImmediate(() => this.#next())
+    return promise
+  }
+
+  #next(): void {
+    if (this.#writing || this.#broken) return
+    if (this.#queue.length > 0) {
+      this.#writing = this.#queue
+      this.#queue = []
+      this.#worker.ref()
+      const rows = this.#writing.map(({ revision, previous, key, value, lastValue }) => ({
+        revision,
+        previous,
+        key,
+        value,
+        lastValue,
+      }))
+      this.#send({ type: 'write', rows })
+    } else if (this.#closed) {
+      this.#send({ type: 'close' })
+    } else {
+      this.#worker.unref()
+    }
+  }
+
+  #receive(report: Report): void {
+    if (report.type === 'written') this.#publish()
+    else if (report.type === 'failed') this.#giveUp(new Error(`storage file ${this.#file} ${report.reason}`))
+    else if (report.type === 'closed') this.#closed?.resolve()
+  }
+
+  #publish(): void {
+    const written = this.#writing ?? []
+    this.#writing = undefined
+    for (const pending of written) if (this.#head.get(pending.key) === pending) this.#head.delete(pending.key)
+    this.#state.apply(written)
+    for (const { succeed } of written) succeed()
+    this.#compactFile()
+    this.#next()
+  }
+
+  /** What was to follow was decided on top of what has failed. */
+  #giveUp(error: Error): void {
+    const lost = [...(this.#writing ?? []), ...this.#queue]
+    this.#writing = undefined
+    this.#queue = []
+    this.#head.clear()
+    this.#headRevision = this.#state.revision
+    for (const { fail } of lost) fail(error)
+    this.#next()
+  }
+
+  #break(error: Error): void {
+    this.#broken = error
+    this.#giveUp(error)
+    this.#closed?.resolve()
+  }
+
+  #compactFile(): void {
+    const { oldestRevision } = this.#state
+    if (oldestRevision - this.#compacted < compactEvery) return
+    this.#compacted = oldestRevision
+    this.#send({ type: 'compact', revision: oldestRevision })
+  }
+
+  #send(order: Order): void {
+    this.#worker.postMessage(order)
+  }
+}

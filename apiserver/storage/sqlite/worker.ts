@@ -1,0 +1,53 @@
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { Database } from './database.ts'
+import type { Order, Report } from './messages.ts'
+import { reasonOf } from './reasons.ts'
+
+/** Rows per message while the file is read. */
+const batchSize = 1000
+
+const port = parentPort as MessagePort
+const report = (message: Report): void => port.postMessage(message)
+
+try {
+  const database = new Database((workerData as { file: string }).file)
+  tell(database)
+  port.on('message', (order: Order) => carryOut(database, order))
+} catch (error) {
+  report({ type: 'refused', reason: reasonOf(error) })
+}
+
+function tell(database: Database): void {
+  const oldest = database.oldest()
+  for (const entries of batches(database.entries())) report({ type: 'entries', oldest, entries })
+  report({ type: 'entries', oldest, entries: [] })
+  for (const changes of batches(database.changes())) report({ type: 'history', changes })
+  report({ type: 'opened' })
+}
+
+function carryOut(database: Database, order: Order): void {
+  if (order.type === 'close') {
+    database.close()
+    report({ type: 'closed' })
+    port.close()
+    return
+  }
+  try {
+    if (order.type === 'write') database.write(order.rows)
+    else database.compact(order.revision)
+    if (order.type === 'write') report({ type: 'written' })
+  } catch (error) {
+    // What could not be compacted now is compacted with the next.
+    if (order.type === 'write') report({ type: 'failed', reason: reasonOf(error) })
+  }
+}
+
+function* batches<Item>(items: Iterable<Item>): Generator<Item[]> {
+  let batch: Item[] = []
+  for (const item of items) {
+    if (batch.push(item) < batchSize) continue
+    yield batch
+    batch = []
+  }
+  if (batch.length > 0) yield batch
+}

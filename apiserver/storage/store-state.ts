@@ -1,0 +1,108 @@
+import { EventLog, type EventLogLimits } from './event-log.ts'
+import { type Before, rewind } from './rewind.ts'
+import type { Entry, ListOptions, ListResult, StorageEvent, StorageWatch, WatchOptions } from './storage.ts'
+
+/** A write that has happened: the key's new value, or none when it is gone. */
+export interface Change {
+  key: string
+  revision: number
+  value?: string
+  /** See {@link StorageEvent.lastValue}. */
+  lastValue?: string
+}
+
+/** Watch caches keep a history of their own; this one serves whoever reads the store itself. */
+export const defaultHistory: EventLogLimits = { events: 10_000, bytes: 16 * 1024 * 1024 }
+
+/** What is true of a store: its entries, their recent history, and who wants to hear of more. Engines decide what becomes true, and when. */
+export class StoreState {
+  readonly #entries = new Map<string, Entry>()
+  readonly #log: EventLog<StorageEvent>
+  readonly #watches = new Set<WatchOptions>()
+  #revision: number
+
+  /** `oldest`: the revision from which on everything is known. */
+  constructor(history: EventLogLimits, oldest = 1) {
+    this.#log = new EventLog<StorageEvent>(history, oldest, sizeOf)
+    this.#revision = oldest
+  }
+
+  get revision(): number {
+    return this.#revision
+  }
+
+  get oldestRevision(): number {
+    return this.#log.compacted
+  }
+
+  get(key: string): Entry | undefined {
+    return this.#entries.get(key)
+  }
+
+  /** Sorts at every call: watch caches list once, and keep the order themselves. */
+  list(options: ListOptions): ListResult {
+    const { prefix, startAfter, limit, revision = this.#revision } = options
+    const isWanted = ({ key }: Entry): boolean =>
+      key.startsWith(prefix) && (startAfter === undefined || key > startAfter)
+    const current = [...this.#entries.values()].filter(isWanted).sort((a, b) => (a.key < b.key ? -1 : 1))
+    const found =
+      revision < this.#revision ? rewind(current, this.#log.after(revision).map(previousEntry), options) : current
+    const selected = limit === undefined ? found : found.slice(0, limit)
+    const shown = Math.min(revision, this.#revision)
+    return { entries: selected, revision: shown, remaining: found.length - selected.length }
+  }
+
+  /** Takes in what was there before everything that is known to have happened. */
+  restore(entry: Entry): void {
+    this.#entries.set(entry.key, entry)
+  }
+
+  /** Makes writes true, in the order of their revisions, and tells the watches. */
+  apply(changes: readonly Change[]): void {
+    const events = changes.map((change) => this.#take(change))
+    for (const watch of this.#watches) {
+      const wanted = events.filter(({ key }) => key.startsWith(watch.prefix))
+      if (wanted.length > 0) watch.onEvents(wanted)
+    }
+  }
+
+  watch(options: WatchOptions): StorageWatch {
+    if (options.afterRevision !== undefined) {
+      const missed = this.#log.after(options.afterRevision).filter(({ key }) => key.startsWith(options.prefix))
+      if (missed.length > 0) options.onEvents(missed)
+    }
+    this.#watches.add(options)
+    return { close: () => void this.#watches.delete(options) }
+  }
+
+  compact(below: number): void {
+    this.#log.compact(Math.min(below, this.#revision))
+  }
+
+  close(): void {
+    for (const watch of this.#watches) watch.onEnd?.()
+    this.#watches.clear()
+    this.#entries.clear()
+  }
+
+  #take({ key, revision, value, lastValue }: Change): StorageEvent {
+    const previous = this.#entries.get(key)
+    this.#revision = revision
+    if (value === undefined) this.#entries.delete(key)
+    else this.#entries.set(key, { key, value, revision })
+    const event: StorageEvent =
+      value === undefined
+        ? { type: 'delete', key, revision, previous, lastValue }
+        : { type: 'put', key, value, revision, previous }
+    this.#log.append(event)
+    return event
+  }
+}
+
+/** The previous value counts, for only the log still holds it. */
+const sizeOf = (event: StorageEvent): number => (event.previous?.value.length ?? 0) + event.key.length + 100
+
+const previousEntry = ({ key, previous }: StorageEvent): Before<Entry> => ({
+  key,
+  previous: previous && { key, ...previous },
+})

@@ -1,0 +1,18 @@
+/** Those who want the same key get it one after another, in the order in which they asked. */
+export class KeyedTurns {
+  readonly #last = new Map<string, Promise<void>>()
+
+  /** Resolves when it is the caller's turn; disposing of it ends the turn. */
+  async take(key: string): Promise<Disposable> {
+    const before = this.#last.get(key)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#last.set(key, promise)
+    await before
+    return {
+      [Symbol.dispose]: () => {
+        if (this.#last.get(key) === promise) this.#last.delete(key)
+        resolve()
+      },
+    }
+  }
+}
