@@ -37,7 +37,7 @@ export class LocalWatch<T extends object> implements AsyncIterable<WatchEvent<T>
     const encoder = eventEncoder(this.#definition)
     const watch = new Watch(registry.cacheOf(this.#definition), sink, { ...start, encoder })
     const end = (): void => sink.end()
-    const timer = timeoutSeconds ? clock.setTimer(timeoutSeconds * 1000, end, { background: true }) : undefined
+    const timer = timeoutSeconds ? clock.machine.setTimer(timeoutSeconds * 1000, end, { background: true }) : undefined
     signal?.addEventListener('abort', end, { once: true })
     try {
       watch.run().catch((error: unknown) => sink.end(error as StatusError))

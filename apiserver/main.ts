@@ -4,6 +4,7 @@ import { helpText, type Program } from '../shared/config/help.ts'
 import { ConfigError, option } from '../shared/config/option.ts'
 import { flag, path, text } from '../shared/config/option-types.ts'
 import { configOption, resolveOptions } from '../shared/config/resolve.ts'
+import { clusterClock, timeOriginOption } from '../shared/config/time-options.ts'
 import { createLog } from '../shared/log/log.ts'
 import { ensureClusterPki } from '../shared/pki/cluster-pki.ts'
 import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
@@ -25,6 +26,7 @@ const program = {
       default: '.kubestage/kubeconfig',
       help: "Where to write an administrator's kubeconfig",
     }),
+    timeOrigin: timeOriginOption,
     nodeName: option(text, { default: 'node-1', help: 'Node to make a kubelet certificate for' }),
   },
 } satisfies Program
@@ -36,7 +38,7 @@ async function main(): Promise<void> {
   const log = createLog({ level: logLevel, component: 'apiserver' })
   const serviceAddress = firstAddress(serviceCidr)
   const pki = ensureClusterPki({ directory: certDir, nowMs: realClock.now(), host, serviceAddress, nodeName })
-  const controlPlane = await startControlPlane({ ...values, pki, clock: realClock, log })
+  const controlPlane = await startControlPlane({ ...values, pki, clock: clusterClock(realClock, values), log })
   await writeKubeconfig(kubeconfig, { name: 'kubestage', server: controlPlane.url, ca: pki.ca.cert, user: pki.admin })
   log.info({ url: controlPlane.url, kubeconfig }, 'ready')
   const stop = (): void => void controlPlane.close().then(() => process.exit(0))

@@ -1,6 +1,7 @@
 import { knownFeatureGates } from '../shared/config/feature-gates.ts'
 import { option } from '../shared/config/option.ts'
 import { duration, featureGates, oneOf, port, text } from '../shared/config/option-types.ts'
+import { timeScaleOption } from '../shared/config/time-options.ts'
 import { levels } from '../shared/log/levels.ts'
 import { storageOption } from './storage/open-storage.ts'
 
@@ -12,5 +13,6 @@ export const apiServerOptions = {
   storage: storageOption,
   featureGates: option(featureGates(knownFeatureGates), { default: knownFeatureGates, help: 'Features on or off' }),
   terminationTtl: option(duration, { default: 3_600_000, help: 'How long the records of terminations are kept' }),
+  timeScale: timeScaleOption,
   logLevel: option(oneOf(...levels), { default: 'info', help: 'How much to log' }),
 }

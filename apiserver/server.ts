@@ -91,20 +91,26 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
       healthRoute('readyz', readyzChecks),
     ]),
   })
-  const events = startExpiry({ storage, clock, prefix: keyPrefix({ group: '', plural: 'events' }), ttlMs: eventTtlMs })
+  const { machine } = clock
+  const events = startExpiry({
+    storage,
+    clock: machine,
+    prefix: keyPrefix({ group: '', plural: 'events' }),
+    ttlMs: eventTtlMs,
+  })
   const terminations = startExpiry({
     storage,
-    clock,
+    clock: machine,
     prefix: keyPrefix({ group: 'kubestage.dev', plural: 'terminations' }),
     ttlMs: config.terminationTtlMs ?? defaultTerminationTtlMs,
     max: maxTerminations,
   })
   const listener = await listen(config, dispatch)
   port = listener.port
-  let bookmarks = clock.setTimer(bookmarkIntervalMs, sendBookmarks, { background: true })
+  let bookmarks = machine.setTimer(bookmarkIntervalMs, sendBookmarks, { background: true })
   function sendBookmarks(): void {
     registry.sendBookmarks()
-    bookmarks = clock.setTimer(bookmarkIntervalMs, sendBookmarks, { background: true })
+    bookmarks = machine.setTimer(bookmarkIntervalMs, sendBookmarks, { background: true })
   }
   return {
     host: config.host,

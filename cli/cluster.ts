@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { firstAddress, startControlPlane } from '../apiserver/control-plane.ts'
 import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
+import { scaledClock } from '../shared/clock/scaled-clock.ts'
 import type { Values } from '../shared/config/option.ts'
 import { createLog } from '../shared/log/log.ts'
 import { ensureClusterPki } from '../shared/pki/cluster-pki.ts'
@@ -29,6 +30,7 @@ export interface Cluster {
 
 export interface ClusterOptions {
   settings: ClusterSettings
+  /** The machine's; the cluster's own may run faster. */
   clock: Clock
   /** One line about something that should not have happened, and what is done about it. */
   onTrouble(line: string): void
@@ -48,11 +50,17 @@ export async function startCluster({ settings, clock, onTrouble }: ClusterOption
     nodeName: settings.nodeName,
   })
   const log = createLog({ file: join(state.logs, 'apiserver.log'), level: settings.logLevel, component: 'apiserver' })
-  const controlPlane = await startControlPlane({ ...settings, pki, clock, log }).catch(explainListening(settings))
+  const timeOriginMs = Math.floor(clock.now() / 1000) * 1000
+  const clusterClock = scaledClock(clock, { scale: settings.timeScale, originMs: timeOriginMs })
+  const controlPlane = await startControlPlane({ ...settings, pki, clock: clusterClock, log }).catch(
+    explainListening(settings),
+  )
   starting.defer(controlPlane.close)
   const { url, client } = controlPlane
   await writeKubeconfig(state.kubeconfig, { name: 'kubestage', server: url, ca: pki.ca.cert, user: pki.admin })
-  const node = settings.kubelet ? await startNode({ settings, state, pki, url, clock, onTrouble }, client) : undefined
+  const node = settings.kubelet
+    ? await startNode({ settings, state, pki, url, clock, timeOriginMs, onTrouble }, client)
+    : undefined
   if (node) starting.defer(node.stop)
   const running = starting.move()
   return {

@@ -12,6 +12,7 @@ import {
   textMap,
 } from '../shared/config/option-types.ts'
 import { configOption, type Resolved, resolveOptions } from '../shared/config/resolve.ts'
+import { timeOriginOption, timeScaleOption } from '../shared/config/time-options.ts'
 import { levels } from '../shared/log/levels.ts'
 
 /** The second is enforced by the API server alone; it is known here so that both can read the same file. */
@@ -49,6 +50,8 @@ export const kubeletOptions = {
   }),
   featureGates: option(featureGates(kubeletFeatureGates), { default: kubeletFeatureGates, help: 'Features on or off' }),
   shutdownGracePeriod: option(duration, { default: 10_000, help: 'What pods get at most when the kubelet is stopped' }),
+  timeScale: timeScaleOption,
+  timeOrigin: timeOriginOption,
   supervised: option(flag, { default: false, help: 'End when standard input does, as a supervisor wants it' }),
   logLevel: option(oneOf(...levels), { default: 'info', help: 'What to log, as JSON lines on standard output' }),
 } satisfies Options

@@ -137,7 +137,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       stopLease()
       node.close()
       await Promise.all([source.close(), lifecycle.close()])
-      await withinLimit(statuses.flush(), FLUSH_MS, clock)
+      await withinLimit(statuses.flush(), FLUSH_MS, clock.machine)
     },
   }
 }

@@ -4,6 +4,7 @@ import { createRestClient } from '../shared/client/rest-client.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { helpText } from '../shared/config/help.ts'
 import { ConfigError } from '../shared/config/option.ts'
+import { clusterClock } from '../shared/config/time-options.ts'
 import { createLog } from '../shared/log/log.ts'
 import { type KubeletConfig, kubeletOptions, readKubeletConfig } from './config.ts'
 import { runNode } from './run-node.ts'
@@ -25,7 +26,7 @@ async function run(config: KubeletConfig): Promise<void> {
   if (!config.kubeconfig) throw new ConfigError('--kubeconfig is missing: it says where the API server is')
   if (config.supervised) endWithStandardInput()
   const log = createLog({ level: config.logLevel, component: 'kubelet' })
-  const clock = realClock
+  const clock = clusterClock(realClock, config)
   const client = createRestClient({ ...(await loadKubeconfig(config.kubeconfig)), clock, userAgent: 'kubelet/v1.36.3' })
   const node = await runNode({ config, client, clock, log })
   let stopping = false

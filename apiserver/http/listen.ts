@@ -97,7 +97,7 @@ export async function listen(config: ApiServerConfig, dispatch: Dispatch): Promi
       const closed = app.close()
       for (const session of sessions) session.close()
       // What is being answered gets a moment; connections that are only kept open would wait for ever.
-      await config.clock.sleep(graceMs)
+      await config.clock.machine.sleep(graceMs)
       for (const session of sessions) session.destroy()
       for (const socket of sockets) socket.destroySoon()
       await closed

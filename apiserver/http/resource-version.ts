@@ -15,9 +15,10 @@ const stepMs = 50
 
 /** A client may have heard of a revision that is still to come; if it does not come in 3 s, it never will. */
 export async function waitForRevision({ clock }: { clock: Clock }, cache: WatchCache, revision: number): Promise<void> {
-  const deadline = clock.monotonic() + patienceMs
+  const { machine } = clock
+  const deadline = machine.monotonic() + patienceMs
   while (cache.revision() < revision) {
-    if (clock.monotonic() >= deadline) throw resourceVersionTooLarge(revision, cache.revision())
-    await clock.sleep(stepMs)
+    if (machine.monotonic() >= deadline) throw resourceVersionTooLarge(revision, cache.revision())
+    await machine.sleep(stepMs)
   }
 }

@@ -1,10 +1,11 @@
 import { dirname, join } from 'node:path'
+import { toTime } from '../../shared/clock/timestamp.ts'
 import { writePrivately } from '../../shared/pki/files.ts'
 import { kubeconfig } from '../../shared/pki/kubeconfig-file.ts'
 import type { NodeOptions } from './node.ts'
 
 /** Writes what the kubelet reads at its start, and returns the name of its config file. As JSON, which needs no YAML parser. */
-export function writeKubeletFiles({ settings, state, pki, url }: NodeOptions): string {
+export function writeKubeletFiles({ settings, state, pki, url, timeOriginMs }: NodeOptions): string {
   const access = kubeconfig({ name: 'kubestage', server: url, ca: pki.ca.cert, user: pki.kubeletClient })
   const kubeconfigFile = writeJson(join(state.kubelet, 'kubeconfig'), access)
   return writeJson(join(state.kubelet, 'config.json'), {
@@ -21,6 +22,8 @@ export function writeKubeletFiles({ settings, state, pki, url }: NodeOptions): s
     hostFiles: settings.hostFiles,
     featureGates: settings.featureGates,
     shutdownGracePeriod: `${settings.shutdownGracePeriod}ms`,
+    timeScale: settings.timeScale,
+    timeOrigin: toTime(timeOriginMs),
     logLevel: settings.logLevel,
   })
 }

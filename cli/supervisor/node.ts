@@ -21,7 +21,10 @@ export interface NodeOptions {
   state: StateDirectory
   pki: ClusterPki
   url: string
+  /** The machine's: it waits for processes. */
   clock: Clock
+  /** When the cluster's time began to run at its own pace; whole seconds. */
+  timeOriginMs: number
   onTrouble: ClusterOptions['onTrouble']
 }
 

@@ -11,6 +11,8 @@ import { conditionTaints } from './condition-taints.ts'
 const COMPONENT = 'node-controller'
 const MONITOR_PERIOD_MS = 5_000
 const MONITOR_GRACE_MS = 50_000
+/** In the machine's own time: however fast the clock, a kubelet may be busy for a moment. */
+const MACHINE_GRACE_MS = 2_000
 /** For a node whose kubelet has never reported. */
 const STARTUP_GRACE_MS = 60_000
 const KUBELET_CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure']
@@ -51,7 +53,7 @@ export function startNodeLifecycle(context: ControllerContext): Controller {
     if (heartbeat?.seen !== seen) heartbeats.set(name, { seen, sinceMs: clock.monotonic() })
     if (heartbeat?.seen !== seen || readyOf(node)?.status === 'Unknown') return false
     const silentMs = clock.monotonic() - heartbeat.sinceMs
-    if (readyOf(node)) return silentMs > MONITOR_GRACE_MS
+    if (readyOf(node)) return silentMs > Math.max(MONITOR_GRACE_MS, MACHINE_GRACE_MS * clock.scale)
     return clock.now() - parseTime(node.metadata.creationTimestamp ?? '') > STARTUP_GRACE_MS
   }
 

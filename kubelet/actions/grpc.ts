@@ -20,7 +20,7 @@ export async function runGrpc(
   const { promise, resolve } = Promise.withResolvers<ActionResult>()
   const fail = (message: string) => resolve({ outcome: 'failure', output: '', message })
   let connected = false
-  const timer = clock.setTimer(timeoutMs, () =>
+  const timer = clock.machine.setTimer(timeoutMs, () =>
     connected
       ? fail(`timeout: health rpc did not complete within ${timeoutMs / 1000}s`)
       : fail(`timeout: failed to connect service "${address}" within ${timeoutMs / 1000}s: context deadline exceeded`),

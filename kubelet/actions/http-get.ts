@@ -39,7 +39,7 @@ export async function runHttpGet(
   const timer =
     options.timeoutMs === undefined
       ? undefined
-      : options.clock.setTimer(options.timeoutMs, () => deadline.abort(new TimeoutError()))
+      : options.clock.machine.setTimer(options.timeoutMs, () => deadline.abort(new TimeoutError()))
   const signal = options.signal ? AbortSignal.any([options.signal, deadline.signal]) : deadline.signal
   try {
     return judge(await getWithFallback(first, signal, options), options)

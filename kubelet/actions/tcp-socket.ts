@@ -20,7 +20,7 @@ export async function runTcpSocket(
   const timer =
     options.timeoutMs === undefined
       ? undefined
-      : options.clock.setTimer(options.timeoutMs, () =>
+      : options.clock.machine.setTimer(options.timeoutMs, () =>
           resolve({ outcome: 'timeout', output: '', message: `dial tcp ${hostPort(host, port)}: i/o timeout` }),
         )
   const result = await promise

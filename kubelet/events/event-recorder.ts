@@ -60,7 +60,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
             options.onError(error)
             break
           }
-          await clock.sleep(RETRY_MS)
+          await clock.machine.sleep(RETRY_MS)
         }
       }
       waiting--

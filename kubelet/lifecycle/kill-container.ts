@@ -10,6 +10,7 @@ import type { TerminationRecorder } from '../terminations/termination-recorder.t
 import type { HookRunner } from './hook-runner.ts'
 import type { TerminationOrder } from './termination-order.ts'
 import { deliverReason } from './termination-reason.ts'
+import { timeVariables } from './time-variables.ts'
 
 export interface KillRequest {
   pod: Pod
@@ -52,7 +53,7 @@ export function createKillContainer(options: KillContainerOptions): KillContaine
     return graceSeconds - Math.floor((clock.monotonic() - startedMs) / 1000)
   }
 
-  async function preStop(request: KillRequest, stop: ContainerStop): Promise<void> {
+  async function preStop(request: KillRequest, stop: ContainerStop, graceSeconds: number): Promise<void> {
     const { pod, container, record, podIP } = request
     const handler = container.lifecycle?.preStop
     if (!handler) return
@@ -62,7 +63,8 @@ export function createKillContainer(options: KillContainerOptions): KillContaine
       events.podEvent(pod, container.name, 'Warning', 'InvalidReasonDelivery', problem)
     }
     const environment = () => options.environment(pod, container, podIP)
-    const result = await options.hooks.run({ pod, container, record, podIP, handler, env, headers, environment })
+    const told = { ...env, ...timeVariables(clock, graceSeconds) }
+    const result = await options.hooks.run({ pod, container, record, podIP, handler, env: told, headers, environment })
     stop.hookEnds(result)
     // Also long after the kubelet stopped waiting for it.
     if (result.outcome !== 'success') {
@@ -84,7 +86,7 @@ export function createKillContainer(options: KillContainerOptions): KillContaine
     if (container.lifecycle?.preStop) {
       grace = await charged(grace, async (limitMs) => {
         stop.hookBegins()
-        if (!(await withinLimit(preStop(request, stop), limitMs, clock))) stop.hookOverruns()
+        if (!(await withinLimit(preStop(request, stop, grace), limitMs, clock))) stop.hookOverruns()
       })
     }
     if (order) {

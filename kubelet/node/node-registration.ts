@@ -44,7 +44,7 @@ export function startNodeRegistration(options: NodeRegistrationOptions): NodeReg
         return
       } catch (error) {
         options.onError(error)
-        await clock.sleep(backoff.next(), { signal: stopping.signal }).catch(() => {})
+        await clock.machine.sleep(backoff.next(), { signal: stopping.signal }).catch(() => {})
       }
     }
   }

@@ -4,6 +4,7 @@ import type { Client, Resource } from '../../shared/client/client.ts'
 import { startInformer } from '../../shared/client/informer.ts'
 import { configMaps, secrets, services } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { timeVariables } from '../lifecycle/time-variables.ts'
 import type { MachineFacts } from '../node/machine.ts'
 import { EnvironmentError, type EnvironmentSources } from './environment.ts'
 
@@ -43,6 +44,7 @@ export function createEnvironmentSources(options: EnvironmentSourcesOptions): Li
   }
   return {
     hostIP: nodeIP,
+    time: ({ spec }) => timeVariables(clock, spec.terminationGracePeriodSeconds ?? 0),
     configMap: (namespace, name) => read<ConfigMap>(configMaps, namespace, name),
     secret: (namespace, name) => read<Secret>(secrets, namespace, name),
     services(namespace) {

@@ -10,6 +10,8 @@ export interface EnvironmentSources {
   services(namespace: string): Iterable<Service>
   allocatable(): NodeAllocatable
   hostIP: string
+  /** What a program has to know of a clock that is not its own. */
+  time(pod: Pod): Record<string, string>
 }
 /** A variable that cannot be had: the container waits with this message. */
 export class EnvironmentError extends Error {}
@@ -35,7 +37,7 @@ export async function containerEnvironment(
       : expand(variable.value ?? '', (name) => env[name] ?? links[name])
     if (value !== undefined) env[variable.name] = value
   }
-  return { ...links, ...env }
+  return { ...sources.time(pod), ...links, ...env }
 }
 
 interface Context {

@@ -210,7 +210,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
       stopListening()
       prober.close()
       workers.close()
-      await withinLimit(terminations.flush(), FLUSH_MS, clock)
+      await withinLimit(terminations.flush(), FLUSH_MS, clock.machine)
       await sources.close()
     },
   }

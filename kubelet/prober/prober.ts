@@ -125,9 +125,9 @@ export function createProber(options: ProberOptions): Prober {
         if (!worker || !started || ready) continue
         const seenMs = firstSeen.get(containerID)
         if (seenMs === undefined) {
-          firstSeen.set(containerID, clock.monotonic())
-          clock.setTimer(SETTLE_MS, () => worker.trigger(), { background: true })
-        } else if (clock.monotonic() - seenMs >= SETTLE_MS) worker.trigger()
+          firstSeen.set(containerID, clock.machine.monotonic())
+          clock.machine.setTimer(SETTLE_MS, () => worker.trigger(), { background: true })
+        } else if (clock.machine.monotonic() - seenMs >= SETTLE_MS) worker.trigger()
       }
     },
     close() {

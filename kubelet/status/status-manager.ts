@@ -85,7 +85,7 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
         else {
           options.onError(error, entry.pod)
           entry.queue = entry.queue.slice(-1)
-          await clock.sleep(RETRY_MS)
+          await clock.machine.sleep(RETRY_MS)
         }
       }
     }
@@ -116,7 +116,7 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
       pod.metadata.annotations?.['kubernetes.io/config.mirror']
     )
       return
-    await clock.sleep(LAST_LOOK_MS)
+    await clock.machine.sleep(LAST_LOOK_MS)
     await client.delete(PODS, refOf(pod), { gracePeriodSeconds: 0, preconditions: { uid: uidOf(pod) } })
     entry.queue = []
     entry.deleted = true

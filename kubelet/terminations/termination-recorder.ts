@@ -112,7 +112,7 @@ export function createTerminationRecorder(options: TerminationRecorderOptions): 
         // A namespace that is gone or going takes no records; one that is there was written by an earlier try.
         if (['NotFound', 'Forbidden', 'AlreadyExists'].some((reason) => isStatus(error, reason))) return
         if (error instanceof StatusError || tries === TRIES) return options.onError(error, pod)
-        await clock.sleep(RETRY_MS)
+        await clock.machine.sleep(RETRY_MS)
       }
     }
   }

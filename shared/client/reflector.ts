@@ -59,7 +59,7 @@ export function startReflector<T extends { metadata: ObjectMeta }>(options: Refl
   }
 
   async function watch(from: string): Promise<void> {
-    const startedMs = clock.monotonic()
+    const startedMs = clock.machine.monotonic()
     let heard = false
     const events = client.watch<T>(resource, {
       ...selection,
@@ -76,7 +76,7 @@ export function startReflector<T extends { metadata: ObjectMeta }>(options: Refl
       heard = true
       backoff.reset()
     }
-    if (!heard && clock.monotonic() - startedMs < SHORT_WATCH_MS) {
+    if (!heard && clock.machine.monotonic() - startedMs < SHORT_WATCH_MS) {
       throw new Error(`the watch of ${resource.plural} ended at once`)
     }
   }
@@ -90,7 +90,7 @@ export function startReflector<T extends { metadata: ObjectMeta }>(options: Refl
         if (stopping.signal.aborted) return
         if (isStatus(error, 'Expired') || isStatus(error, 'Gone')) resourceVersion = undefined
         onError(error)
-        await clock.sleep(backoff.next(), { signal: stopping.signal }).catch(() => {})
+        await clock.machine.sleep(backoff.next(), { signal: stopping.signal }).catch(() => {})
       }
     }
   }

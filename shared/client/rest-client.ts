@@ -221,7 +221,7 @@ class Deadline {
       this.passed = new Error(`${what}: no answer within ${timeoutMs / 1000} s`)
       this.#request?.destroy(this.passed)
     }
-    this.#timer = clock.setTimer(timeoutMs, pass, { background: true })
+    this.#timer = clock.machine.setTimer(timeoutMs, pass, { background: true })
   }
 
   guard(request: ClientRequest): void {

@@ -3,8 +3,17 @@
  * All durations are milliseconds of this clock, which a scaled or virtual clock may run faster than the machine's.
  */
 export interface Clock {
+  /** How many of its seconds pass in one of the machine's: 1, but for a scaled clock. */
+  readonly scale: number
+  /**
+   * The machine's own pace, for limits on what does not get faster with the clock: answers of others, starts of programs,
+   * what the user of a client waits for. The clock itself where nothing is scaled.
+   */
+  readonly machine: Clock
   /** Milliseconds since the Unix epoch, for timestamps in API objects. May jump; never use it to measure. */
   now(): number
+  /** What `now` says when the machine's clock says `machineMs`, also in the past: for the times of files. */
+  at(machineMs: number): number
   /** Milliseconds from an arbitrary origin, never going back, for measuring and deadlines. */
   monotonic(): number
   /** Calls `callback` once, not earlier than `delayMs` from now; at once-ish for 0 or less. The timer keeps the process alive unless `background`. */

@@ -6,7 +6,12 @@ const maxTimeoutMs = 2 ** 31 - 1
 
 /** The machine's own time. */
 export const realClock: Clock = {
+  scale: 1,
+  get machine() {
+    return realClock
+  },
   now: () => Date.now(),
+  at: (machineMs) => machineMs,
   monotonic: () => performance.now(),
   setTimer: (delayMs, callback, options) => startTimer(performance.now() + delayMs, callback, options?.background),
   sleep: (delayMs, options) => sleepOn(realClock, delayMs, options),

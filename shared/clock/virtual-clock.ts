@@ -39,7 +39,12 @@ export function createVirtualClock(startMs: number = Date.UTC(2026, 0, 1)): Virt
   }
 
   const clock: VirtualClock = {
+    scale: 1,
+    get machine() {
+      return clock
+    },
     now: () => startMs + elapsedMs,
+    at: (machineMs) => machineMs,
     monotonic: () => elapsedMs,
     setTimer(delayMs, callback): Timer {
       const entry = { deadline: elapsedMs + Math.max(0, delayMs), callback }

@@ -1,3 +1,4 @@
+import { parseTime } from '../clock/timestamp.ts'
 import { nearest } from './nearest.ts'
 import type { OptionType } from './option.ts'
 
@@ -45,6 +46,40 @@ export function wholeNumber({
     fromFile: check,
     show: String,
   }
+}
+
+export function decimal({
+  min,
+  max,
+  placeholder,
+}: {
+  min: number
+  max: number
+  placeholder: string
+}): OptionType<number> {
+  const check = (value: unknown): number => {
+    if (typeof value === 'number' && value >= min && value <= max) return value
+    throw mustBe(`a number from ${min} to ${max}`, value)
+  }
+  return {
+    placeholder,
+    fromText: (value) => check(/^\d+(\.\d+)?$/.test(value) ? Number(value) : value),
+    fromFile: check,
+    show: String,
+  }
+}
+
+/** `2026-11-21T15:00:00Z`; milliseconds since the Unix epoch for the program, 0 where nothing is said. */
+export const instant: OptionType<number> = {
+  placeholder: 'TIME',
+  fromText: instantMs,
+  fromFile: instantMs,
+}
+
+function instantMs(value: unknown): number {
+  const ms = typeof value === 'string' ? parseTime(value) : Number.NaN
+  if (Number.isNaN(ms)) throw mustBe('a time such as 2026-11-21T15:00:00Z', value)
+  return ms
 }
 
 export const port = wholeNumber({ min: 0, max: 65_535, placeholder: 'PORT' })

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { StatusError } from '../../shared/api/status-error.ts'
@@ -199,4 +199,34 @@ t.test('how a process ends', async (t) => {
   await forced.untilDeleted()
   await until(() => processesWith(marker).length === 0, { what: 'the process to go', timeoutMs: 3_000 })
   t.pass('the process went within 3 s')
+})
+
+t.test("a probe's own grace is what its failure gets", async (t) => {
+  t.testdir({ healthy: '' })
+  const healthy = join(t.testdirName, 'healthy')
+  const pod = podOf({
+    name: 'wedged',
+    command: ['sh', '-c', deafScript],
+    hostFolder: t.testdirName,
+    spec: { terminationGracePeriodSeconds: 600 },
+  })
+  pod.spec.containers[0]!.livenessProbe = {
+    exec: { command: ['test', '-e', healthy] },
+    periodSeconds: 1,
+    failureThreshold: 1,
+    terminationGracePeriodSeconds: 1,
+  }
+  await client.create(pods, pod, { namespace })
+  const followed = await followPod(client, { namespace, name: 'wedged' })
+  await followed.until(isReady, 'to be ready')
+  rmSync(healthy)
+  const failedMs = realClock.monotonic()
+  const restarted = await followed.until(
+    ({ status }) => (status?.containerStatuses?.[0]?.restartCount ?? 0) > 0,
+    'to be restarted',
+  )
+  t.ok(realClock.monotonic() - failedMs < 5_000, 'within five seconds, not ten minutes')
+  t.match(restarted.status?.containerStatuses?.[0]?.lastState?.terminated, { exitCode: 137, reason: 'Error' })
+  await client.delete(pods, { namespace, name: 'wedged' }, { gracePeriodSeconds: 0 })
+  await followed.untilDeleted()
 })

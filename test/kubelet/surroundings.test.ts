@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { createEventFilter } from '../../kubelet/events/event-filter.ts'
+import { timeVariables } from '../../kubelet/lifecycle/time-variables.ts'
 import { containerConfig } from '../../kubelet/pods/container-config.ts'
 import { containerEnvironment, EnvironmentError, type EnvironmentSources } from '../../kubelet/pods/environment.ts'
 import { writeAtomically } from '../../kubelet/volumes/atomic-writer.ts'
@@ -20,6 +21,8 @@ import { containerMounts } from '../../kubelet/volumes/container-mounts.ts'
 import { checkHostPath } from '../../kubelet/volumes/host-path.ts'
 import { type VolumeSources, volumePayload } from '../../kubelet/volumes/volume-payload.ts'
 import type { Container, Pod, Service } from '../../shared/api/types.ts'
+import { createScaledClock } from '../../shared/clock/scaled-clock.ts'
+import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 
 const pod: Pod = {
   metadata: { name: 'p', namespace: 'ns', uid: 'u', labels: { app: 'web', tier: 'x' } },
@@ -41,6 +44,7 @@ const sources: EnvironmentSources = {
   services: (namespace) => services.filter(({ metadata }) => metadata.namespace === namespace),
   allocatable: () => ({ cpu: '4', memory: '1073741824' }),
   hostIP: '127.0.0.1',
+  time: () => ({}),
 }
 const envOf = (container: Partial<Container>, subject = pod) =>
   containerEnvironment(subject, { name: 'c', ...container }, '127.64.0.5', sources)
@@ -83,6 +87,24 @@ t.test('variables', async (t) => {
     [],
     'no links but to the API itself',
   )
+})
+
+t.test('what a program is told of a clock that is not its own', async (t) => {
+  const machine = createVirtualClock()
+  t.same(timeVariables(machine, 30), {}, 'nothing where time is not scaled')
+  const faster = createScaledClock(machine, { scale: 60, originMs: machine.now() })
+  const told = { KUBESTAGE_TIME_SCALE: '60', KUBESTAGE_GRACE_PERIOD_SECONDS: '0.5' }
+  t.same(timeVariables(faster, 30), told)
+  const env = await containerEnvironment(
+    pod,
+    { name: 'c', env: [{ name: 'KUBESTAGE_TIME_SCALE', value: 'mine' }] },
+    '',
+    {
+      ...sources,
+      time: () => told,
+    },
+  )
+  t.match(env, { KUBESTAGE_TIME_SCALE: 'mine', KUBESTAGE_GRACE_PERIOD_SECONDS: '0.5' }, 'the pod’s own word counts')
 })
 
 t.test('variables that cannot be had', async (t) => {

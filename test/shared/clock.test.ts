@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
+import { createScaledClock, scaledClock } from '../../shared/clock/scaled-clock.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 
 /** What every clock promises; `run` lets the given time pass. */
@@ -54,6 +55,10 @@ function clockSuite(name: string, make: () => { clock: Clock; run(durationMs: nu
 }
 
 clockSuite('real clock', () => ({ clock: realClock, run: (durationMs) => realClock.sleep(durationMs) }))
+clockSuite('scaled clock', () => {
+  const clock = createScaledClock(realClock, { scale: 2, originMs: realClock.now() })
+  return { clock, run: (durationMs) => clock.sleep(durationMs) }
+})
 clockSuite('virtual clock', () => {
   const clock = createVirtualClock()
   return { clock, run: (durationMs) => clock.advance(durationMs) }
@@ -77,4 +82,29 @@ t.test('a virtual clock lets what a timer started set the next one', async (t) =
     clock.advanceUntil(() => false),
     /did not come true/,
   )
+})
+
+t.test('a scaled clock waits a fraction of the time, and shows all of it', async (t) => {
+  const machine = createVirtualClock(1_000_000)
+  const clock = createScaledClock(machine, { scale: 60, originMs: 1_000_000 })
+  let rung = false
+  clock.setTimer(30_000, () => (rung = true))
+  await machine.advance(499)
+  t.notOk(rung)
+  await machine.advance(1)
+  t.ok(rung, 'thirty seconds are half a second')
+  t.equal(clock.now(), 1_030_000)
+  t.equal(clock.machine.now(), 1_000_500)
+  t.equal(clock.at(1_000_250), 1_015_000, 'the time of a file')
+  const joined = createScaledClock(machine, { scale: 60, originMs: 1_000_000 })
+  t.equal(joined.now(), clock.now(), 'who comes later shows the same time')
+  t.equal(scaledClock(machine, { scale: 1, originMs: 0 }), machine, 'nothing to scale')
+})
+
+t.test('a wait that is longer than the machine can count', async (t) => {
+  let rung = false
+  const timer = realClock.setTimer(Number.MAX_SAFE_INTEGER * 1000, () => (rung = true))
+  await realClock.sleep(20)
+  timer.cancel()
+  t.notOk(rung)
 })

@@ -32,7 +32,7 @@ export async function watch(api: ApiContext, { exchange, definition, target }: R
     after,
   })
   const seconds = options.timeoutSeconds || minTimeoutSeconds * (1 + api.registry.random())
-  const timer = api.clock.setTimer(
+  const timer = api.clock.machine.setTimer(
     seconds * 1000,
     () => {
       watch.stop()

@@ -36,7 +36,7 @@ export function servePortForward(transport: Duplex, target: PortForwardTarget): 
   function startPair(requestId: string): Pair {
     const pair: Pair = {}
     pairs.set(requestId, pair)
-    const late = target.clock.setTimer(pairTimeoutMs, () => {
+    const late = target.clock.machine.setTimer(pairTimeoutMs, () => {
       if (pairs.get(requestId) !== pair) return
       pairs.delete(requestId)
       pair.error?.end(`timed out waiting for the other stream of request ${requestId}`)

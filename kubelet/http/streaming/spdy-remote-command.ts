@@ -29,7 +29,7 @@ export async function spdyRemoteStreams(options: SpdyRemoteOptions): Promise<Rem
   })
   const gone = new AbortController()
   const closed = connection.closed.then(() => gone.abort())
-  const late = options.clock.setTimer(openTimeoutMs, () => connection.close())
+  const late = options.clock.machine.setTimer(openTimeoutMs, () => connection.close())
   const first = await Promise.race([complete.promise, closed])
   late.cancel()
   if (first !== 'complete') return undefined

@@ -61,7 +61,7 @@ const reapTimeoutMs = 120_000
 /** Containers as processes of this machine, started by the shim. */
 export async function createProcessRuntime(options: ProcessRuntimeOptions): Promise<ContainerRuntime> {
   const { rootDir, clock, supervised } = options
-  const store = new RecordStore(runtimeDir(rootDir))
+  const store = new RecordStore(runtimeDir(rootDir), clock)
   if (!supervised && !existsSync(path.join(store.root, 'shim.pid'))) startShimAlone({ rootDir })
   const requests = await connectShim(rootDir, clock)
   const runtime = new ProcessRuntime(options, store, requests)

@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
+import type { Clock } from '../../../shared/clock/clock.ts'
 import type { ContainerConfig, Sandbox } from '../container-runtime.ts'
 
 /** What is written when a container is made; pid, exit and their times are the shim's files, `stopSignal` says that we have sent one. */
@@ -38,9 +39,11 @@ export interface Exited {
 /** The runtime's files: all that a kubelet knows after it was killed. */
 export class RecordStore {
   readonly root: string
+  readonly #clock: Clock
 
-  constructor(root: string) {
+  constructor(root: string, clock: Clock) {
     this.root = root
+    this.#clock = clock
     for (const dir of ['containers', 'sandboxes', 'execs', 'events', 'pipes', 'view'])
       mkdirSync(path.join(root, dir), { recursive: true, mode: 0o700 })
   }
@@ -90,7 +93,7 @@ export class RecordStore {
   /** Later than the shim's own start: an earlier one's process ids may be others' by now. */
   isOfThisShim({ atMs }: Started): boolean {
     const shim = statSync(path.join(this.root, 'shim.pid'), { throwIfNoEntry: false })
-    return shim !== undefined && shim.mtimeMs <= atMs
+    return shim !== undefined && this.#clock.at(shim.mtimeMs) <= atMs
   }
 
   started(id: string): Started | undefined {
@@ -124,7 +127,7 @@ export class RecordStore {
     const file = path.join(this.root, 'events', name)
     try {
       const text = readFileSync(file, 'latin1')
-      return text.endsWith('\n') ? { value: Number(text), atMs: statSync(file).mtimeMs } : undefined
+      return text.endsWith('\n') ? { value: Number(text), atMs: this.#clock.at(statSync(file).mtimeMs) } : undefined
     } catch {
       return undefined
     }

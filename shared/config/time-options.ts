@@ -1,0 +1,20 @@
+import type { Clock } from '../clock/clock.ts'
+import { scaledClock } from '../clock/scaled-clock.ts'
+import { option } from './option.ts'
+import { decimal, instant } from './option-types.ts'
+
+/** Beyond it, what the machine itself needs for a step is longer than any wait between two. */
+const fastest = 1_000
+
+export const timeScaleOption = option(decimal({ min: 1, max: fastest, placeholder: 'FACTOR' }), {
+  default: 1,
+  help: 'Waits of the kubelet and the controllers, and the timestamps of the API, run so many times faster',
+})
+/** For programs that are started one by one and have to agree on the time. */
+export const timeOriginOption = option(instant, {
+  default: 0,
+  help: 'When the faster time began, the same for all; by default when the program starts',
+})
+
+export const clusterClock = (machine: Clock, options: { timeScale: number; timeOrigin: number }): Clock =>
+  scaledClock(machine, { scale: options.timeScale, originMs: options.timeOrigin || machine.now() })

@@ -1,0 +1,112 @@
+/** A cluster whose time runs a hundred times faster: half an hour of back-off, and an hour of grace that is not waited for. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import type { Termination } from '../../shared/api/termination.ts'
+import type { ContainerStatus, Pod, WatchEvent } from '../../shared/api/types.ts'
+import { pods, terminations } from '../../shared/client/resources.ts'
+import { parseTime } from '../../shared/clock/timestamp.ts'
+import { startTestCluster } from '../harness/cluster.ts'
+import { deafScript, followPod, podOf } from '../harness/pods.ts'
+import { until } from '../harness/until.ts'
+
+const SCALE = 100
+/** A second of the machine, which is busy. */
+const OVERHEAD_SECONDS = SCALE
+const { client } = await startTestCluster(t, `--time-scale=${SCALE}`)
+const namespace = 'default'
+t.jobs = 3
+
+const containerOf = ({ status }: Pod): ContainerStatus | undefined => status?.containerStatuses?.[0]
+const restartsOf = (pod: Pod): number => containerOf(pod)?.restartCount ?? 0
+
+/** Seconds, by the API's timestamps, from each end to the start that followed it. */
+function waits(events: WatchEvent<Pod>[]): number[] {
+  const byRestart = new Map<number, number>()
+  for (const { object } of events) {
+    const { restartCount = 0, state, lastState } = containerOf(object) ?? {}
+    const [began, ended] = [state?.running?.startedAt, lastState?.terminated?.finishedAt]
+    if (began && ended) byRestart.set(restartCount, (parseTime(began) - parseTime(ended)) / 1000)
+  }
+  return [...byRestart.values()]
+}
+
+async function loop(name: string, pod: Pod, restarts: number): Promise<WatchEvent<Pod>[]> {
+  await client.create(pods, pod, { namespace })
+  const { events, ...followed } = await followPod(client, { namespace, name })
+  await until(() => events.some(({ object }) => restartsOf(object) >= restarts), {
+    what: `${restarts} restarts of ${name}`,
+    timeoutMs: 55_000,
+  })
+  const seen = [...events]
+  await client.delete(pods, { namespace, name }, { gracePeriodSeconds: 1 })
+  await followed.untilDeleted()
+  return seen
+}
+
+t.test('a container that exits waits ever longer', async (t) => {
+  const name = 'crash-loop'
+  const events = await loop(name, podOf({ name, command: ['sh', '-c', 'exit 1'] }), 9)
+  const waited = waits(events)
+  for (const [index, seconds] of [0, 10, 20, 40, 80, 160, 300, 300, 300].entries()) {
+    const actual = waited[index] ?? -1
+    t.ok(actual >= seconds - 1 && actual < seconds + OVERHEAD_SECONDS, `restart ${index + 1} after ${seconds} s`, {
+      actual,
+    })
+  }
+})
+
+t.test('a container that a liveness probe restarts, twelve times', async (t) => {
+  const name = 'liveness-loop'
+  const pod = podOf({ name, command: ['sh', '-c', 'trap "exit 1" TERM; while :; do sleep 0.02; done'] })
+  pod.spec.containers[0]!.livenessProbe = { exec: { command: ['false'] }, periodSeconds: 1, failureThreshold: 1 }
+  const events = await loop(name, pod, 12)
+  const told = events
+    .map(({ object }) => containerOf(object)?.state?.waiting?.message?.match(/^back-off (\S+) restarting/)?.[1])
+    .filter((delay, index, all) => delay && delay !== all[index - 1])
+  t.same(told.slice(0, 6), ['10s', '20s', '40s', '1m20s', '2m40s', '5m0s'], 'what the status says')
+  // A kill by a probe measures from the exit before: that is why some restarts are at once, as upstream's.
+  const waited = waits(events).slice(0, 12)
+  const left = [...waited]
+  for (const seconds of [10, 20, 40, 80, 160, 300, 300]) {
+    const index = left.findIndex((actual) => actual >= seconds - 1)
+    t.ok(index >= 0 && left[index]! < seconds + OVERHEAD_SECONDS, `a wait of ${seconds} s`, { waited })
+    left.splice(0, index + 1)
+  }
+})
+
+t.test('an hour for the pod, a minute for its probe', async (t) => {
+  const name = 'wedged'
+  const note = (who: string): string =>
+    `echo "${who} $KUBESTAGE_TIME_SCALE $KUBESTAGE_GRACE_PERIOD_SECONDS" >> ${join(t.testdirName, 'told')}`
+  t.testdir()
+  const pod = podOf({
+    name,
+    command: ['sh', '-c', `${note('container')}; ${deafScript}`],
+    preStop: { exec: { command: ['sh', '-c', note('hook')] } },
+    hostFolder: t.testdirName,
+    spec: { terminationGracePeriodSeconds: 3600 },
+  })
+  pod.spec.containers[0]!.livenessProbe = {
+    exec: { command: ['false'] },
+    failureThreshold: 1,
+    periodSeconds: 60,
+    terminationGracePeriodSeconds: 60,
+  }
+  await client.create(pods, pod, { namespace })
+  const followed = await followPod(client, { namespace, name })
+  const restarted = await followed.until((pod) => restartsOf(pod) > 0, 'to be restarted')
+  t.equal(containerOf(restarted)?.lastState?.terminated?.exitCode, 137)
+  const record = await until(
+    async () =>
+      (await client.list<Termination>(terminations, { namespace, fieldSelector: `podName=${name}` })).items[0],
+    { what: 'the record' },
+  )
+  t.match(record, { cause: 'LivenessProbe', gracePeriodSeconds: 60, containers: [{ gracePeriodSeconds: 60 }] })
+  const killed = record.containers?.[0]?.steps.find((step) => step.name === 'SIGKILL')
+  const usedSeconds = (parseTime(killed?.startTime ?? '') - parseTime(record.startTime ?? '')) / 1000
+  t.ok(usedSeconds >= 58 && usedSeconds < 60 + OVERHEAD_SECONDS, 'a minute, not an hour', { usedSeconds })
+  t.match(readFileSync(join(t.testdirName, 'told'), 'utf8'), /^container 100 36\nhook 100 0\.6\n/)
+  await client.delete(pods, { namespace, name }, { gracePeriodSeconds: 1 })
+  await followed.untilDeleted()
+})
