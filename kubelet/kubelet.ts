@@ -27,6 +27,8 @@ export interface KubeletOptions {
   nodeLabels?: Record<string, string>
   /** Tell preStop hooks why; on by default. */
   terminationReasons?: boolean
+  /** From 0 to 1: spreads what would otherwise happen everywhere at once. */
+  random?(): number
 }
 export interface KubeletLog {
   info(fields: object, message: string): void

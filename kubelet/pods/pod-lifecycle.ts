@@ -44,6 +44,7 @@ export interface PodLifecycleOptions {
   nodeIP: string
   rootDir: string
   terminationReasons: boolean
+  random?(): number
   /** The newest object known of a pod. */
   latest(pod: Pod): Pod | undefined
   warn(error: unknown, what: string, pod?: Pod): void
@@ -152,7 +153,9 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
 
   workers = createPodWorkers({
     clock,
+    random: options.random,
     syncPod: createSyncPod({
+      random: options.random,
       runtime,
       cache,
       clock,

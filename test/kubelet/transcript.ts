@@ -61,6 +61,7 @@ export async function play(scenario: Scenario, rootDir: string): Promise<string[
     nodeName: 'n1',
     nodeIP: '127.0.0.1',
     port: 10250,
+    random: () => 0,
   })
   await clock.advanceUntil(() => api.object('nodes', 'n1') !== undefined)
   await kubelet.ready
