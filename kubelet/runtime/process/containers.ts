@@ -105,7 +105,7 @@ export class Containers {
 
   /** It has ended and the shim is about to say so; if it does not, whoever could have is gone. */
   #expectExit(container: Container): void {
-    this.#clock.setTimer(exitReportTimeoutMs, () => {
+    this.#clock.machine.setTimer(exitReportTimeoutMs, () => {
       if (container.record.state === 'exited') return
       this.#end(container, lostRecord(container.record, this.#clock.now()))
     })
@@ -132,7 +132,9 @@ export class Containers {
     if (container.record.state === 'exited') return
     const pid = runningProgram(started.pid, container.stored, this.#store.root)
     if (pid === undefined) {
-      this.#clock.setTimer(afterMs, () => this.#awaitProgram(container, started, Math.min(2 * afterMs, longestLookMs)))
+      this.#clock.machine.setTimer(afterMs, () =>
+        this.#awaitProgram(container, started, Math.min(2 * afterMs, longestLookMs)),
+      )
       return
     }
     this.#store.saveProgram(container.stored.id, pid)

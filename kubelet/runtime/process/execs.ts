@@ -131,7 +131,7 @@ export class Execs {
   async close(): Promise<void> {
     const execs = [...this.#execs.values()]
     for (const exec of execs) killExec(exec)
-    await withinLimit(Promise.all(execs.map(({ ended }) => ended.promise)), closeTimeoutMs, this.#clock)
+    await withinLimit(Promise.all(execs.map(({ ended }) => ended.promise)), closeTimeoutMs, this.#clock.machine)
     for (const exec of execs) exec.ended.resolve(exitKilled)
   }
 
@@ -162,7 +162,7 @@ export class Execs {
     const timer =
       timeoutMs === undefined
         ? undefined
-        : this.#clock.setTimer(timeoutMs, () => {
+        : this.#clock.machine.setTimer(timeoutMs, () => {
             timedOut = true
             kill()
           })

@@ -12,7 +12,7 @@ export class Leftovers {
 
   constructor({ runtimeRoot, clock }: { runtimeRoot: string; clock: Clock }) {
     this.#root = runtimeRoot
-    this.#clock = clock
+    this.#clock = clock.machine
   }
 
   async kill(containers: Container[]): Promise<void> {

@@ -63,7 +63,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
   const { rootDir, clock, supervised } = options
   const store = new RecordStore(runtimeDir(rootDir), clock)
   if (!supervised && !existsSync(path.join(store.root, 'shim.pid'))) startShimAlone({ rootDir })
-  const requests = await connectShim(rootDir, clock)
+  const requests = await connectShim(rootDir, clock.machine)
   const runtime = new ProcessRuntime(options, store, requests)
   runtime.adopt()
   return runtime
@@ -173,7 +173,7 @@ class ProcessRuntime implements ContainerRuntime {
     this.#store.saveLaunch('containers', id, launchScript(launch))
     const container = this.#containers.follow(stored)
     this.#requests.run('containers', id)
-    const late = clock.setTimer(startTimeoutMs, () =>
+    const late = clock.machine.setTimer(startTimeoutMs, () =>
       container.started.reject(new StartError('the shim did not start the process within 10 s')),
     )
     await container.started.promise.finally(() => late.cancel())
@@ -199,7 +199,7 @@ class ProcessRuntime implements ContainerRuntime {
     }
     killContainer(container)
     onSignal?.('SIGKILL')
-    if (await withinLimit(container.exited.promise, reapTimeoutMs, clock)) return
+    if (await withinLimit(container.exited.promise, reapTimeoutMs, clock.machine)) return
     throw new Error(`container ${containerId} (process ${container.record.pid}) does not end, although it was killed`)
   }
 
