@@ -39,6 +39,9 @@ export interface KillContainerOptions {
   warn(message: string, pod: Pod): void
 }
 
+/** How long a program is left to set its signal handlers: a real runtime takes this long for its own part. */
+const HANDLERS_MS = 30
+
 /**
  * Killing event, preStop hook, its turn among sidecars, TERM, and KILL when the grace is used up.
  * Hook and waiting are charged to the one grace period, in whole seconds; what is left is never less than 2 s.
@@ -97,6 +100,8 @@ export function createKillContainer(options: KillContainerOptions): KillContaine
       })
     }
     const gracePeriodMs = Math.max(MINIMUM_GRACE_SECONDS, grace) * 1000
+    const youngMs = HANDLERS_MS - (clock.now() - record.startedAtMs) / clock.scale
+    if (youngMs > 0) await clock.machine.sleep(youngMs)
     const signal = stopSignalOf(container, record)
     try {
       await runtime.stopContainer(record.id, { signal, gracePeriodMs, onSignal: (...sent) => stop.signalled(...sent) })

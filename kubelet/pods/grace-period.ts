@@ -28,11 +28,12 @@ export function effectiveGraceSeconds(input: GraceInput): number {
 }
 
 /** What a kill is for, where it changes the grace. */
-export type KillCause = 'LivenessProbe' | 'StartupProbe' | 'FailedPostStartHook' | 'Unknown'
+export type KillCause = 'LivenessProbe' | 'StartupProbe' | 'FailedPostStartHook' | 'RestartAllContainers' | 'Unknown'
 
 /** The grace of one container before any override: a probe's own beats the pod's, a deletion beats both. */
 export function containerGraceSeconds(pod: Pod, container: Container | undefined, cause: KillCause): number {
   if (pod.metadata.deletionGracePeriodSeconds !== undefined) return pod.metadata.deletionGracePeriodSeconds
+  if (cause === 'RestartAllContainers') return 0
   const ofPod = pod.spec.terminationGracePeriodSeconds
   if (ofPod === undefined) return MINIMUM_GRACE_SECONDS
   const probe =

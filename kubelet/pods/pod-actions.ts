@@ -2,6 +2,7 @@ import type { Container, Pod } from '../../shared/api/types.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
 import type { KillCause } from './grace-period.ts'
 import { initContainerActions } from './init-container-actions.ts'
+import { restartAllSource } from './restart-all.ts'
 import { restartsAfter, restartsAfterKill, shouldBeStarted } from './restart-policy.ts'
 import { newestRecord, type RuntimePod, readySandbox } from './runtime-pod.ts'
 
@@ -13,6 +14,8 @@ export interface PodActions {
   initContainersToStart: Container[]
   containersToStart: Container[]
   containersToKill: ContainerToKill[]
+  /** The container whose end makes the whole pod begin anew. */
+  restartAll?: ContainerRecord
 }
 export interface ContainerToKill {
   record: ContainerRecord
@@ -37,6 +40,8 @@ export function computePodActions(pod: Pod, runtime: RuntimePod, probes: ProbeVe
     containersToStart: [],
     containersToKill: [],
   }
+  actions.restartAll = restartAllSource(pod, runtime)
+  if (actions.restartAll) return actions
   const init = initContainerActions(pod, runtime, probes)
   actions.initContainersToStart = init.start
   actions.containersToKill = init.kill

@@ -10,6 +10,7 @@ import { createKillContainer } from '../lifecycle/kill-container.ts'
 import type { MachineFacts } from '../node/machine.ts'
 import { createProber } from '../prober/prober.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
+import { nextRestartCount } from '../status/container-statuses.ts'
 import { createPodStatuses } from '../status/pod-statuses.ts'
 import { createStatusManager, type StatusManager } from '../status/status-manager.ts'
 import { createTerminationRecorder } from '../terminations/termination-recorder.ts'
@@ -24,6 +25,7 @@ import { createPodCleanup } from './pod-cleanup.ts'
 import { createKillPod } from './pod-killer.ts'
 import { createPodWorkers, type PodWorkers } from './pod-workers.ts'
 import { createReasonCache } from './reason-cache.ts'
+import { createRestartAll } from './restart-all.ts'
 import { createRestartBackoff } from './restart-backoff.ts'
 import { createRuntimeCache } from './runtime-cache.ts'
 import { isUp } from './runtime-pod.ts'
@@ -146,6 +148,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     ensureImage,
     killContainer,
     environment,
+    nextAttempt: (pod, name) => nextRestartCount(manager.get(pod.metadata.uid ?? ''), name),
     mounts: (pod, container, env) => containerMounts(pod, container, { env, volumePath: volumes.path }),
     rootDir,
   })
@@ -166,6 +169,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
       killPod,
       killContainer,
       startContainer,
+      restartAll: createRestartAll({ runtime, killContainer }),
       mountVolumes(pod, signal) {
         mkdirSync(podDir(rootDir, pod.metadata.uid ?? ''), { recursive: true })
         return volumes.mount(pod, signal)

@@ -1,12 +1,10 @@
+import { mayRestartAllContainers, restartRuleFor } from '../../shared/api/restart-rules.ts'
 import type { Container, Pod, PodSpec } from '../../shared/api/types.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
 
 /** Whether a container that ended with `exitCode` runs again: its first matching rule, else its own policy, else the pod's. */
 export function restartsAfter(spec: PodSpec, container: Container, exitCode: number): boolean {
-  for (const { exitCodes } of container.restartPolicyRules ?? []) {
-    const listed = exitCodes?.values?.includes(exitCode) ?? false
-    if (exitCodes && listed === (exitCodes.operator === 'In')) return true
-  }
+  if (restartRuleFor(container, exitCode)) return true
   const policy = container.restartPolicy ?? spec.restartPolicy
   if (policy === 'Never') return false
   if (policy === 'OnFailure') return exitCode !== 0
@@ -20,6 +18,10 @@ export function shouldBeStarted(pod: Pod, container: Container, newest: Containe
   if (newest.state === 'running') return false
   return restartsAfter(pod.spec, container, newest.exitCode ?? 255)
 }
+
+/** The same of a container in a pod that may begin anew as a whole: then nothing ends for good. */
+export const mayRunAgain = (spec: PodSpec, container: Container, exitCode: number): boolean =>
+  mayRestartAllContainers(spec) || restartsAfter(spec, container, exitCode)
 
 /** After a probe or a changed definition killed it; exit codes have no say then. */
 export const restartsAfterKill = (spec: PodSpec, container: Container): boolean =>

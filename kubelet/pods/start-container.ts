@@ -29,6 +29,8 @@ export interface StartContainerOptions {
   environment(pod: Pod, container: Container, podIP: string): Promise<Record<string, string>>
   /** What to mount, where. Throws for what cannot be. */
   mounts(pod: Pod, container: Container, env: Record<string, string>): Mount[]
+  /** The restart count of a container of which the runtime knows nothing (any more). */
+  nextAttempt(pod: Pod, container: string): number
   rootDir: string
 }
 export interface StartRequest {
@@ -80,7 +82,7 @@ export function createStartContainer(options: StartContainerOptions): StartConta
       .environment(pod, container, sandbox.ip)
       .catch((error: Error) => fail(error.message, 'CreateContainerConfigError'))
     const [newest] = recordsOf(runtimePod, name)
-    const attempt = newest ? newest.attempt + 1 : 0
+    const attempt = newest ? newest.attempt + 1 : options.nextAttempt(pod, name)
     const { rootDir } = options
     let mounts: Mount[] = []
     try {

@@ -10,6 +10,7 @@ import { computePodActions, type PodActions, type ProbeVerdicts } from './pod-ac
 import type { KillPod } from './pod-killer.ts'
 import type { SyncOutcome } from './pod-workers.ts'
 import type { ReasonCache } from './reason-cache.ts'
+import type { RestartAll } from './restart-all.ts'
 import type { RuntimeCache } from './runtime-cache.ts'
 import { type RuntimePod, readySandbox } from './runtime-pod.ts'
 import type { StartContainer } from './start-container.ts'
@@ -26,6 +27,7 @@ export interface SyncPodOptions {
   killPod: KillPod
   killContainer: KillContainer
   startContainer: StartContainer
+  restartAll: RestartAll
   /** Resolves when the pod's volumes stand; rejects when the signal aborts. */
   mountVolumes(pod: Pod, signal: AbortSignal): Promise<void>
   addProbes(pod: Pod): void
@@ -100,6 +102,12 @@ export function createSyncPod(options: SyncPodOptions) {
     options.addProbes(pod)
 
     const actions = computePodActions(pod, before, options.verdicts)
+    if (actions.restartAll) {
+      await options.restartAll(pod, before, actions.restartAll)
+      reasons.forget(uidOf(pod))
+      statuses.allRemoved(pod)
+      return { ended: false, againAtMs: clock.now() }
+    }
     if (actions.killPod) {
       if (actions.createSandbox && before.sandboxes.length > 0) {
         const message = 'Pod sandbox changed, it will be killed and re-created.'

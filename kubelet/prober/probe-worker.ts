@@ -1,7 +1,7 @@
 import type { Container, ContainerStatus, Pod, PodStatus, Probe } from '../../shared/api/types.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
-import { restartsAfter } from '../pods/restart-policy.ts'
+import { mayRunAgain } from '../pods/restart-policy.ts'
 import { isTerminalPhase } from '../status/status-merge.ts'
 import { INITIAL, type ProbeResult, type ProbeType } from './probe-types.ts'
 
@@ -94,7 +94,7 @@ export class ProbeWorker {
     const { running, terminated } = entry.state ?? {}
     if (!running) {
       this.#options.onResult(id, 'failure')
-      return !terminated || restartsAfter(pod.spec, container, terminated.exitCode)
+      return !terminated || mayRunAgain(pod.spec, container, terminated.exitCode)
     }
     const runsForMs = clock.now() - parseTime(running.startedAt ?? '')
     if (Math.floor(runsForMs / 1000) < (probe.initialDelaySeconds ?? 0)) return true

@@ -1,4 +1,4 @@
-import type { Container, Pod, PodStatus } from '../../shared/api/types.ts'
+import type { Container, ContainerStatus, Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import type { ActionHandler } from '../actions/action.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
@@ -88,14 +88,20 @@ export function createProber(options: ProberOptions): Prober {
   }
 
   /** What this kubelet, or the one before it, told of a container holds until a probe says otherwise. */
-  const saidBefore = (pod: Pod, name: string, id: string, type: 'readiness' | 'startup'): boolean =>
-    said(status(uidOf(pod)) ?? pod.status, name, id, type)
+  const saidBefore = (pod: Pod, name: string, id: string, type: 'readiness' | 'startup'): boolean => {
+    const entry = entryOf(status(uidOf(pod)) ?? pod.status, name)
+    if (!entry?.containerID?.endsWith(id)) return false
+    return (type === 'readiness' ? entry.ready : entry.started) ?? false
+  }
 
   const outcome = (pod: Pod, name: string, id: string, type: 'readiness' | 'startup'): boolean => {
     const container = findContainer(pod.spec, name)
     if (!container || !probeOf(container, type)) return true
     const result = results[type].get(id)
-    return result === undefined ? saidBefore(pod, name, id, type) : result === 'success'
+    if (result !== undefined) return result === 'success'
+    // An instance that takes the place of a killed one at once counts as started until its own probe begins.
+    if (type === 'startup') return entryOf(status(uidOf(pod)) ?? pod.status, name)?.started ?? false
+    return saidBefore(pod, name, id, type)
   }
 
   return {
@@ -124,7 +130,8 @@ export function createProber(options: ProberOptions): Prober {
         const worker = workers.get(uidOf(pod))?.get(`${name}/readiness`)
         if (!worker || !started || ready) continue
         const seenMs = firstSeen.get(containerID)
-        if (seenMs === undefined) {
+        if (findContainer(pod.spec, name)?.startupProbe) worker.trigger()
+        else if (seenMs === undefined) {
           firstSeen.set(containerID, clock.machine.monotonic())
           clock.machine.setTimer(SETTLE_MS, () => worker.trigger(), { background: true })
         } else if (clock.machine.monotonic() - seenMs >= SETTLE_MS) worker.trigger()
@@ -138,8 +145,5 @@ export function createProber(options: ProberOptions): Prober {
 
 const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ''
 
-function said(status: PodStatus | undefined, name: string, id: string, type: 'readiness' | 'startup'): boolean {
-  const entries = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
-  const entry = entries.find((candidate) => candidate.name === name && candidate.containerID?.endsWith(id))
-  return (type === 'readiness' ? entry?.ready : entry?.started) ?? false
-}
+const entryOf = (status: PodStatus | undefined, name: string): ContainerStatus | undefined =>
+  [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].find((entry) => entry.name === name)

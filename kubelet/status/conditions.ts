@@ -1,5 +1,7 @@
+import { mayRestartAllContainers } from '../../shared/api/restart-rules.ts'
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../shared/api/types.ts'
 import { isSidecar } from '../pods/container-kinds.ts'
+import { restartAllSource } from '../pods/restart-all.ts'
 import { type RuntimePod, readySandbox } from '../pods/runtime-pod.ts'
 
 /** A condition without its times: what is true now, and why. */
@@ -25,6 +27,7 @@ export const KUBELET_CONDITIONS = new Set([
   'Ready',
   'ContainersReady',
   'PodScheduled',
+  'AllContainersRestarting',
 ])
 
 /** The kubelet's conditions, in the order upstream writes them. */
@@ -33,7 +36,19 @@ export function kubeletConditions(input: ConditionInput): Verdict[] {
     { type: 'PodReadyToStartContainers', status: readySandbox(input.runtime) ? 'True' : 'False' },
     ...readinessConditions(input),
     { type: 'PodScheduled', status: 'True' },
+    ...allContainersRestarting(input),
   ]
+}
+
+/** Only pods that can begin anew as a whole have this one. */
+function allContainersRestarting({ pod, runtime, phase }: ConditionInput): Verdict[] {
+  if (!mayRestartAllContainers(pod.spec)) return []
+  const type = 'AllContainersRestarting'
+  if (phase === 'Failed') return [{ type, status: 'False', reason: 'PodFailed' }]
+  if (phase === 'Succeeded') return [{ type, status: 'False', reason: 'PodCompleted' }]
+  if (pod.metadata.deletionTimestamp || !restartAllSource(pod, runtime)) return [{ type, status: 'False' }]
+  const message = 'container exited with restart policy rule'
+  return [{ type, status: 'True', reason: 'RestartAllContainersStarted', message }]
 }
 
 type ReadinessInput = Omit<ConditionInput, 'runtime'>
@@ -106,7 +121,7 @@ export function withTimes(
   const old = before.conditions?.find(({ type }) => type === verdict.type)
   return {
     type: verdict.type,
-    ...(generation !== undefined && { observedGeneration: generation }),
+    ...(generation !== undefined && verdict.type !== 'AllContainersRestarting' && { observedGeneration: generation }),
     status: verdict.status,
     lastProbeTime: null as unknown as undefined,
     lastTransitionTime: old?.status === verdict.status && old.lastTransitionTime ? old.lastTransitionTime : time,

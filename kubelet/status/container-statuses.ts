@@ -31,8 +31,9 @@ export const initContainerStatuses = (input: ContainerStatusInput): ContainerSta
 function containerStatus(input: ContainerStatusInput, container: Container, init: boolean): ContainerStatus {
   const { pod, runtime } = input
   const [current, last] = recordsOf(runtime, container.name)
-  const status = current ? fromRecord(current, container) : withoutRecord(input, container, init)
+  const status = current ? fromRecord(current, container) : withoutRecord(input, container)
   if (last) status.lastState = stateOf(last)
+  else if (current) status.lastState = lastToldState(input, container, current)
   const waiting = input.waiting(container.name)
   // An init container that ended well counts as done, also a sidecar that has to wait for its restart.
   const completed = init && current?.state === 'exited' && current.exitCode === 0
@@ -94,12 +95,29 @@ const LOST = {
   message: 'The container could not be located when the pod was deleted.  The container used to be Running',
 }
 
-/** Nothing was ever started, or the runtime has forgotten it. */
-function withoutRecord(input: ContainerStatusInput, container: Container, init: boolean): ContainerStatus {
-  const { pod, previous } = input
-  const old = (init ? previous.initContainerStatuses : previous.containerStatuses)?.find(
-    ({ name }) => name === container.name,
+const toldOf = ({ previous }: ContainerStatusInput, name: string): ContainerStatus | undefined =>
+  [...(previous.initContainerStatuses ?? []), ...(previous.containerStatuses ?? [])].find(
+    (entry) => entry.name === name,
   )
+
+/** What was told of the instance before, whose record is gone, stays true while this one lives. */
+function lastToldState(input: ContainerStatusInput, container: Container, current: ContainerRecord): ContainerState {
+  const told = toldOf(input, container.name)
+  return told && current.attempt > 0 && told.restartCount === current.attempt ? (told.lastState ?? {}) : {}
+}
+
+/** The restart count of the next instance of a container that the runtime has no record of. */
+export function nextRestartCount(told: PodStatus | undefined, name: string): number {
+  const entries = [...(told?.initContainerStatuses ?? []), ...(told?.containerStatuses ?? [])]
+  const entry = entries.find((candidate) => candidate.name === name)
+  if (!entry) return 0
+  return entry.state?.terminated ? entry.restartCount + 1 : entry.restartCount
+}
+
+/** Nothing was ever started, or the runtime has forgotten it. */
+function withoutRecord(input: ContainerStatusInput, container: Container): ContainerStatus {
+  const { pod } = input
+  const old = toldOf(input, container.name)
   if (old?.state?.terminated) return structuredClone(old)
   const status: ContainerStatus = {
     name: container.name,

@@ -1,6 +1,7 @@
 import type { Container, ContainerStatus, PodSpec } from '../../shared/api/types.ts'
 import { isSidecar } from '../pods/container-kinds.ts'
 import { restartsAfter } from '../pods/restart-policy.ts'
+import { RESTARTING_ALL } from './restarting-all.ts'
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed'
 export interface PhaseInput {
@@ -51,7 +52,8 @@ function countSidecar(
     if (status) count.pendingSidecars++
   } else if (status.state.running) {
     count.running++
-    if (!status.started) count.pendingSidecars++
+    // Whether it has started is not known yet when phases are counted; with an app container there, it does not matter.
+    count.pendingSidecars++
   } else if (status.state.waiting && !status.lastState?.terminated) {
     count.pendingSidecars++
     count.waiting++
@@ -68,7 +70,7 @@ function countRegular(
   if (!ended) count.pending++
   else if (ended.exitCode !== 0) {
     // Not pending and not failed: it will be tried again.
-    if (restartsAfter(spec, container, ended.exitCode)) count.pending++
+    if (comesBack(spec, container, ended)) count.pending++
     else count.failedForGood++
   }
 }
@@ -81,10 +83,13 @@ function countApp({ spec, app }: PhaseInput) {
     if (status?.state?.running) count.running++
     else if (ended) {
       count.stopped++
-      if (!restartsAfter(spec, container, ended.exitCode)) count.stoppedForGood++
+      if (!comesBack(spec, container, ended)) count.stoppedForGood++
       if (status?.state?.terminated?.exitCode === 0) count.succeeded++
     } else if (status?.state?.waiting) count.waiting++
     else count.unknown++
   }
   return count
 }
+
+const comesBack = (spec: PodSpec, container: Container, ended: { exitCode: number; reason?: string }): boolean =>
+  ended.reason === RESTARTING_ALL.reason || restartsAfter(spec, container, ended.exitCode)

@@ -9,6 +9,7 @@ import { withTimes } from './conditions.ts'
 import type { ProbeResults } from './container-statuses.ts'
 import { deadlineMs, pastDeadline, podStatus } from './pod-status.ts'
 import { withProbeResults } from './probe-results.ts'
+import { withAllRemoved } from './restarting-all.ts'
 import type { StatusManager } from './status-manager.ts'
 
 /** Computes a pod's status from what is true now, and hands it on to be written. */
@@ -16,6 +17,8 @@ export interface PodStatuses {
   write(pod: Pod, runtimePod: RuntimePod, options?: { podIsTerminal?: boolean; changes?: StatusChange[] }): PodStatus
   /** Its sandbox stands: told at once, before the containers are started. */
   sandboxReady(pod: Pod): void
+  /** Its containers are gone, to be started again as by `RestartAllContainers`. */
+  allRemoved(pod: Pod): void
   /** A probe has changed its mind. */
   probesChanged(pod: Pod): void
   /** When `activeDeadlineSeconds` ends. */
@@ -56,6 +59,7 @@ export function createPodStatuses(options: PodStatusesOptions): PodStatuses {
       const conditions = status.conditions?.map((condition) => (condition.type === ready.type ? ready : condition))
       manager.set(pod, { ...status, conditions })
     },
+    allRemoved: (pod) => manager.set(pod, withAllRemoved(pod, previousOf(pod), toTime(clock.now()))),
     probesChanged(pod) {
       const status = manager.get(pod.metadata.uid ?? '')
       if (status) manager.set(pod, withProbeResults(pod, status, probes(pod), toTime(clock.now())))

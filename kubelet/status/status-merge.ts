@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../shared/api/types.ts'
 import { allContainers } from '../pods/container-kinds.ts'
-import { restartsAfter } from '../pods/restart-policy.ts'
+import { mayRunAgain } from '../pods/restart-policy.ts'
 import { KUBELET_CONDITIONS } from './conditions.ts'
 
 export const isTerminalPhase = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed'
@@ -28,12 +28,15 @@ const isOwn = (type: string): boolean => KUBELET_CONDITIONS.has(type) || type ==
 const foreignConditions = (api: PodStatus): PodCondition[] => (api.conditions ?? []).filter(({ type }) => !isOwn(type))
 
 function ownConditions(api: PodStatus, own: PodStatus, withheld: boolean): PodCondition[] {
-  const disruption = isTerminalPhase(own.phase) && !withheld ? own : api
+  const ofKubelet = isTerminalPhase(own.phase) && !withheld ? disruption(own) : []
   return [
-    ...(disruption.conditions ?? []).filter(({ type }) => type === 'DisruptionTarget'),
+    ...(ofKubelet.length > 0 ? ofKubelet : disruption(api)),
     ...(own.conditions ?? []).filter(({ type }) => KUBELET_CONDITIONS.has(type)),
   ]
 }
+
+const disruption = ({ conditions = [] }: PodStatus): PodCondition[] =>
+  conditions.filter(({ type }) => type === 'DisruptionTarget')
 
 const falseWhenTerminal =
   (phase: string | undefined) =>
@@ -74,7 +77,7 @@ export function isLegalTransition(pod: Pod, before: PodStatus, after: PodStatus)
   return allContainers(pod.spec).every((container) => {
     const ended = find(before, container.name)?.state?.terminated
     const now = find(after, container.name)
-    return !ended || !now || now.state?.terminated || restartsAfter(pod.spec, container, ended.exitCode)
+    return !ended || !now || now.state?.terminated || mayRunAgain(pod.spec, container, ended.exitCode)
   })
 }
 

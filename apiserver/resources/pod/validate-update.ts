@@ -1,6 +1,7 @@
 /** What may change in a pod once it is there. */
 
 import { isIPv6 } from 'node:net'
+import { mayRestartAllContainers, restartRuleFor } from '../../../shared/api/restart-rules.ts'
 import type { Container, ContainerStatus, Pod, PodSpec } from '../../../shared/api/types.ts'
 import { forbidden, invalid, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
@@ -198,15 +199,17 @@ type StatusList = 'containerStatuses' | 'initContainerStatuses' | 'ephemeralCont
 /** Where nothing restarts, what has ended stays ended. */
 function validateTransitions(pod: Pod, old: Pod, list: StatusList, errors: FieldErrors): void {
   const policy = list === 'ephemeralContainerStatuses' ? 'Never' : (old.spec.restartPolicy ?? 'Always')
-  if (policy === 'Always') return
-  const mayRestart = new Set(
-    [...(old.spec.containers ?? []), ...(old.spec.initContainers ?? [])]
-      .filter((container) => container.restartPolicy !== undefined && container.restartPolicy !== 'Never')
-      .map(({ name }) => name),
-  )
+  if (policy === 'Always' || (list !== 'ephemeralContainerStatuses' && mayRestartAllContainers(old.spec))) return
+  const containers = [...(old.spec.containers ?? []), ...(old.spec.initContainers ?? [])]
+  const mayRestart = (name: string, exitCode: number): boolean => {
+    const container = containers.find((candidate) => candidate.name === name)
+    if (!container) return false
+    const own = container.restartPolicy
+    return (own !== undefined && own !== 'Never') || restartRuleFor(container, exitCode) !== undefined
+  }
   for (const [index, before] of (old.status?.[list] ?? []).entries()) {
     const ended = before.state?.terminated
-    if (!ended || (ended.exitCode !== 0 && policy === 'OnFailure') || mayRestart.has(before.name)) continue
+    if (!ended || (ended.exitCode !== 0 && policy === 'OnFailure') || mayRestart(before.name, ended.exitCode)) continue
     const now = pod.status?.[list]?.find(({ name }: ContainerStatus) => name === before.name)
     if (now && !now.state?.terminated) {
       errors.push(forbidden(`status.${list}[${index}].state`, 'may not be transitioned to non-terminated state'))

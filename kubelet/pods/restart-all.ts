@@ -1,0 +1,41 @@
+import { restartRuleFor } from '../../shared/api/restart-rules.ts'
+import type { Pod } from '../../shared/api/types.ts'
+import type { KillContainer } from '../lifecycle/kill-container.ts'
+import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
+import { allContainers, findContainer } from './container-kinds.ts'
+import { newestRecord, type RuntimePod } from './runtime-pod.ts'
+
+/** The container whose end makes all of its pod begin anew, by its rule `RestartAllContainers`. */
+export function restartAllSource(pod: Pod, runtime: RuntimePod): ContainerRecord | undefined {
+  for (const container of allContainers(pod.spec)) {
+    const record = newestRecord(runtime, container.name)
+    if (record?.state !== 'exited') continue
+    if (restartRuleFor(container, record.exitCode ?? 255)?.action === 'RestartAllContainers') return record
+  }
+  return undefined
+}
+
+export interface RestartAllOptions {
+  runtime: ContainerRuntime
+  killContainer: KillContainer
+}
+/** Ends and forgets all containers of a pod; its sandbox, address, volumes and logs stay. */
+export type RestartAll = (pod: Pod, runtimePod: RuntimePod, source: ContainerRecord) => Promise<void>
+
+/**
+ * One after another, app containers first, without their hooks. The one that caused it is forgotten last:
+ * a kubelet that starts in between finds it, and goes on. Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go.
+ */
+export function createRestartAll({ runtime, killContainer }: RestartAllOptions): RestartAll {
+  return async (pod, runtimePod, source) => {
+    const podIP = runtimePod.sandboxes[0]?.ip ?? ''
+    for (const { name } of [...pod.spec.containers, ...(pod.spec.initContainers ?? [])]) {
+      const record = newestRecord(runtimePod, name)
+      const container = findContainer(pod.spec, name)
+      if (record?.state !== 'running' || !container) continue
+      await killContainer({ pod, container, record, podIP, cause: 'RestartAllContainers', message: 'killing' })
+    }
+    for (const { id } of runtimePod.containers) if (id !== source.id) await runtime.removeContainer(id)
+    await runtime.removeContainer(source.id)
+  }
+}
