@@ -29,5 +29,9 @@ export const clusterOptions = {
     default: false,
     help: "Containers write to the machine's own files; volumes are mounted only where it has their place",
   }),
-  shutdownGracePeriod: option(duration, { default: 10_000, help: 'How long pods may take to end when we stop' }),
+  shutdownGracePeriod: option(duration, {
+    default: 10_000,
+    help: 'How long pods may take to end when we, or the node, stop',
+  }),
+  shutdownGracePeriodCriticalPods: option(duration, { default: 0, help: 'How much of it is kept for critical pods' }),
 }

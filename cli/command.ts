@@ -5,6 +5,8 @@ import type { Resolved } from '../shared/config/resolve.ts'
 export interface Command<Table extends Options = Options> {
   /** One sentence, for `--help`. */
   purpose: string
+  /** What may stand beside the flags, for `--help`; without it nothing may. */
+  usage?: string
   options: Table
   notes?: readonly string[]
   /** Resolves to the exit code. */

@@ -14,6 +14,10 @@ interface Entry {
 const commands: Record<string, Entry> = {
   up: { summary: 'start a cluster: API server, controllers and a kubelet', load: () => import('./up.ts') },
   env: { summary: 'print the exports that point kubectl at it', load: () => import('./env.ts') },
+  node: {
+    summary: 'list nodes; shut one down, lose it, get it back',
+    load: () => import('./node.ts'),
+  },
   demo: { summary: 'watch a pod die for a reason, in ten seconds', load: () => import('./demo.ts') },
 }
 
@@ -39,7 +43,7 @@ async function run([name = 'help', ...args]: string[]): Promise<number> {
   const { default: command } = await entry.load()
   const resolved = await resolveOptions(command.options, { args, env: process.env, defaultFile: 'kubestage.yaml' })
   if (resolved.help) return print(helpText({ name: `kubestage ${name}`, ...command }))
-  if (resolved.positionals.length)
+  if (resolved.positionals.length && !command.usage)
     throw new ConfigError(`${name} takes no argument "${resolved.positionals[0]}"; see kubestage ${name} --help`)
   return await command.run(resolved)
 }

@@ -49,9 +49,10 @@ export const kubeletOptions = {
     help: "Signal that asks an image's program to end, instead of SIGTERM: 'nginx:*=SIGQUIT'; repeatable",
   }),
   featureGates: option(featureGates(kubeletFeatureGates), { default: kubeletFeatureGates, help: 'Features on or off' }),
-  shutdownGracePeriod: option(duration, { default: 10_000, help: 'What pods get at most when the kubelet is stopped' }),
   timeScale: timeScaleOption,
   timeOrigin: timeOriginOption,
+  shutdownGracePeriod: option(duration, { default: 10_000, help: 'What pods get at most when the node is shut down' }),
+  shutdownGracePeriodCriticalPods: option(duration, { default: 0, help: 'What of it is kept for critical pods' }),
   supervised: option(flag, { default: false, help: 'End when standard input does, as a supervisor wants it' }),
   logLevel: option(oneOf(...levels), { default: 'info', help: 'What to log, as JSON lines on standard output' }),
 } satisfies Options

@@ -7,10 +7,15 @@ import type { ActionHandler } from './actions/action.ts'
 import { createEventRecorder } from './events/event-recorder.ts'
 import { startLease } from './node/lease.ts'
 import { machineFacts } from './node/machine.ts'
+import { createNodeControls, type NodeControls } from './node/node-controls.ts'
 import { nodeReference, startNodeRegistration } from './node/node-registration.ts'
+import { type ShutdownGroup, twoGroups } from './node/shutdown.ts'
+import { createUplink } from './node/uplink.ts'
+import { firstRejection, rejectedStatus } from './pods/admission.ts'
 import { createPodLifecycle } from './pods/pod-lifecycle.ts'
 import { startPodSource } from './pods/pod-source.ts'
 import type { ContainerRuntime } from './runtime/container-runtime.ts'
+import { isTerminalPhase } from './status/status-merge.ts'
 
 export interface KubeletOptions {
   client: Client
@@ -29,6 +34,8 @@ export interface KubeletOptions {
   terminationReasons?: boolean
   /** From 0 to 1: spreads what would otherwise happen everywhere at once. */
   random?(): number
+  /** How long pods have when the node goes down; by default they end at once. */
+  shutdownGroups?: readonly ShutdownGroup[]
 }
 export interface KubeletLog {
   info(fields: object, message: string): void
@@ -40,8 +47,12 @@ export interface Kubelet {
   ready: Promise<void>
   /** With our own newest status of each, which may be ahead of the API's. */
   pods(): Iterable<Pod>
-  /** Ends all pods with their grace, but at most so many seconds, and tells why. */
-  shutdown(graceSeconds: number): Promise<void>
+  /** What can be done to the machine below. */
+  controls: NodeControls
+  /** True while nobody hears of the node. */
+  isLost(): boolean
+  /** Ends all pods, by their priority and within their time, and tells why. */
+  shutdown(): Promise<void>
   /** Stops looking after the node; what runs goes on and is found again by the next kubelet. */
   close(): Promise<void>
 }
@@ -51,7 +62,9 @@ const FLUSH_MS = 2_000
 
 /** Puts the parts together: the API's pods in, processes and statuses out. */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
-  const { client, clock, log, runtime, nodeName, nodeIP, rootDir } = options
+  const { clock, log, runtime, nodeName, nodeIP, rootDir } = options
+  const uplink = createUplink(options.client)
+  const { client } = uplink
   const warn = (error: unknown, what: string, pod?: Pod) =>
     log.warn({ err: error, ...(pod && { pod: `${pod.metadata.namespace}/${pod.metadata.name}` }) }, what)
   mkdirSync(rootDir, { recursive: true })
@@ -66,11 +79,23 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   })
   const { workers, statuses, ...lifecycle } = await createPodLifecycle({
     ...options,
+    client,
     events,
     machine,
     terminationReasons: options.terminationReasons ?? true,
     latest: ({ metadata }) => source.get({ namespace: metadata.namespace, name: metadata.name ?? '' }),
     warn,
+  })
+  const controls = createNodeControls({
+    clock,
+    events,
+    nodeName,
+    uplink,
+    groups: options.shutdownGroups ?? twoGroups(0, 0),
+    pods: activePods,
+    kill: workers.kill,
+    updateNode: () => node.update(),
+    flush,
   })
   const node = startNodeRegistration({
     client,
@@ -83,19 +108,31 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       machine,
       runtimeVersion: runtime.version,
       pressure: { memory: false, disk: false, pid: false },
-      problems: [],
+      problems: controls.problems(),
       labels: options.nodeLabels,
     }),
     onError: (error) => warn(error, 'the node could not be registered or updated'),
   })
   events.event(nodeReference(nodeName), 'Normal', 'Starting', 'Starting kubelet.')
+
+  /** True for a pod that the node takes; of another it is told why not. */
+  function admits(pod: Pod): boolean {
+    if (isTerminalPhase(pod.status?.phase)) return true
+    const rejection = firstRejection(pod, [controls.admit])
+    if (!rejection) return true
+    events.podEvent(pod, undefined, 'Warning', rejection.reason, rejection.message)
+    statuses.set(pod, rejectedStatus(pod, rejection))
+    return false
+  }
   const source = startPodSource({
     client,
     clock,
     nodeName,
     onError: (error) => warn(error, 'pods could not be watched'),
     handler: {
-      onAdd: (pod) => workers.update(pod, { running: lifecycle.ranBefore(pod.metadata.uid ?? '') }),
+      onAdd(pod) {
+        if (admits(pod)) workers.update(pod, { running: lifecycle.ranBefore(pod.metadata.uid ?? '') })
+      },
       onUpdate: (pod) => workers.update(pod),
       onReconcile(pod) {
         workers.observe(pod)
@@ -117,29 +154,28 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   )
   ready.catch((error) => warn(error, 'the kubelet did not get ready'))
 
+  function* pods(): Generator<Pod> {
+    for (const pod of source.list()) yield { ...pod, status: statuses.get(pod.metadata.uid ?? '') ?? pod.status }
+  }
+  function* activePods(): Generator<Pod> {
+    for (const pod of pods()) if (!isTerminalPhase(pod.status?.phase)) yield pod
+  }
+  async function flush(): Promise<void> {
+    await withinLimit(statuses.flush(), FLUSH_MS, clock.machine)
+  }
+
   return {
     ready,
-    *pods() {
-      for (const pod of source.list()) yield { ...pod, status: statuses.get(pod.metadata.uid ?? '') ?? pod.status }
-    },
-    async shutdown(graceSeconds) {
-      const message = 'Pod was terminated in response to imminent node shutdown.'
-      await Promise.all(
-        [...source.list()].map((pod) =>
-          workers.kill(pod, {
-            graceSeconds: Math.min(graceSeconds, pod.spec.terminationGracePeriodSeconds ?? graceSeconds),
-            cause: 'Eviction',
-            status: (status) => ({ ...status, phase: 'Failed', reason: 'Terminated', message }),
-          }),
-        ),
-      )
-      await statuses.flush()
-    },
+    pods,
+    controls,
+    isLost: () => uplink.isCut,
+    shutdown: controls.endPods,
     async close() {
+      uplink.close()
       stopLease()
       node.close()
       await Promise.all([source.close(), lifecycle.close()])
-      await withinLimit(statuses.flush(), FLUSH_MS, clock.machine)
+      await flush()
     },
   }
 }

@@ -34,7 +34,7 @@ async function run(config: KubeletConfig): Promise<void> {
     if (stopping) process.exit(EXIT_SIGNALLED)
     stopping = true
     log.info({ signal }, 'ending the pods')
-    node.stop(config.shutdownGracePeriod).then(
+    node.stop().then(
       () => process.exit(0),
       (error) => {
         log.error({ err: error }, 'the end was not orderly')

@@ -7,6 +7,7 @@ import type { Logger } from '../shared/log/log.ts'
 import { createActions } from './actions/actions.ts'
 import type { KubeletConfig } from './config.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
+import { twoGroups } from './node/shutdown.ts'
 import type { ContainerRuntime, RuntimeCapabilities } from './runtime/container-runtime.ts'
 
 export interface RunNodeOptions {
@@ -17,8 +18,8 @@ export interface RunNodeOptions {
 }
 export interface RunningNode {
   ready: Promise<void>
-  /** Ends all pods, with `graceMs` at most, and then everything else. */
-  stop(graceMs: number): Promise<void>
+  /** Ends all pods, within the time that they have for it, and then everything else. */
+  stop(): Promise<void>
 }
 
 /** A kubelet with its runtime and its own HTTPS API, as the configuration wants them. */
@@ -28,7 +29,9 @@ export async function runNode({ config, client, clock, log }: RunNodeOptions): P
   const actions = createActions(clock)
   let kubelet: Kubelet | undefined
   const pods = () => [...(kubelet?.pods() ?? [])]
-  const server = config.tlsCertFile ? await startServer({ config, runtime, clock, log, pods }) : undefined
+  const server = config.tlsCertFile
+    ? await startServer({ config, runtime, clock, log, pods, node: () => kubelet })
+    : undefined
   kubelet = await startKubelet({
     client,
     clock,
@@ -41,17 +44,20 @@ export async function runNode({ config, client, clock, log }: RunNodeOptions): P
     port: server?.port ?? 0,
     rootDir,
     terminationReasons: config.featureGates.PodTerminationReason,
+    shutdownGroups: twoGroups(seconds(config.shutdownGracePeriod), seconds(config.shutdownGracePeriodCriticalPods)),
   })
   const running = kubelet
   return {
     ready: running.ready,
-    async stop(graceMs) {
-      await running.shutdown(Math.floor(graceMs / 1000))
+    async stop() {
+      await running.shutdown()
       await running.close()
       await Promise.all([server?.close(), runtime.close(), client.close()])
     },
   }
 }
+
+const seconds = (ms: number): number => Math.floor(ms / 1000)
 
 /** What containers have for themselves on this node, to be seen and selected by. */
 const capabilityLabels = ({ isolation, files }: RuntimeCapabilities): Record<string, string> => ({
@@ -62,9 +68,10 @@ const capabilityLabels = ({ isolation, files }: RuntimeCapabilities): Record<str
 interface ServerOptions extends Omit<RunNodeOptions, 'client'> {
   runtime: ContainerRuntime
   pods(): Pod[]
+  node(): Kubelet | undefined
 }
 
-async function startServer({ config, runtime, clock, log, pods }: ServerOptions) {
+async function startServer({ config, runtime, clock, log, pods, node }: ServerOptions) {
   const { startKubeletServer } = await import('./http/server.ts')
   return startKubeletServer({
     host: config.nodeIp,
@@ -78,6 +85,7 @@ async function startServer({ config, runtime, clock, log, pods }: ServerOptions)
     clock,
     log,
     pods,
+    node,
   })
 }
 

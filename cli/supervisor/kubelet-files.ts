@@ -24,6 +24,7 @@ export function writeKubeletFiles({ settings, state, pki, url, timeOriginMs }: N
     shutdownGracePeriod: `${settings.shutdownGracePeriod}ms`,
     timeScale: settings.timeScale,
     timeOrigin: toTime(timeOriginMs),
+    shutdownGracePeriodCriticalPods: `${settings.shutdownGracePeriodCriticalPods}ms`,
     logLevel: settings.logLevel,
   })
 }

@@ -6,10 +6,12 @@ import { pipeline } from 'node:stream/promises'
 import type { TLSSocket } from 'node:tls'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import type { NodeControls } from '../node/node-controls.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import { containerLogs } from './container-logs.ts'
 import { logOptions } from './log-options.ts'
 import { logTarget } from './log-target.ts'
+import { controlNode } from './node-controls.ts'
 import { Problem } from './problem.ts'
 import { runningPods } from './running-pods.ts'
 import type { UpgradeRequest } from './streaming/negotiation.ts'
@@ -26,6 +28,13 @@ export interface KubeletServerOptions {
   log: { warn(fields: object, message: string): void }
   /** As the API shows them. */
   pods(): Pod[]
+  node?(): ControlledNode | undefined
+}
+/** The machine that the kubelet stands for. */
+export interface ControlledNode {
+  controls: NodeControls
+  /** Then it answers nobody but those who control it. */
+  isLost(): boolean
 }
 export interface KubeletServer {
   port: number
@@ -77,6 +86,11 @@ async function answer(
 ): Promise<void> {
   const { root, rest, url } = parse(request)
   authorize(request)
+  if (root === 'debug') {
+    await controlNode(request.method, rest, options.node?.()?.controls)
+    return respond(response, 200, 'ok')
+  }
+  if (options.node?.()?.isLost()) return void request.socket.destroy()
   if (isStreamVerb(root) && (request.method === 'GET' || request.method === 'POST')) {
     return stream(options, { verb: root, path: rest, query: url.searchParams })
   }
@@ -99,6 +113,7 @@ async function answer(
 async function takeOver(options: KubeletServerOptions, upgrade: UpgradeRequest): Promise<void> {
   const { root, rest, url } = parse(upgrade.request)
   authorize(upgrade.request)
+  if (options.node?.()?.isLost()) return void upgrade.socket.destroy()
   if (!isStreamVerb(root)) throw new Problem(404, '404 page not found')
   await stream(options, { verb: root, path: rest, query: url.searchParams, upgrade })
 }

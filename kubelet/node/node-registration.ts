@@ -86,7 +86,11 @@ export function startNodeRegistration(options: NodeRegistrationOptions): NodeReg
   async function update(): Promise<void> {
     if (!last) return
     try {
-      await writeStatus(last, false)
+      // Others write there, too: whoever took the node for lost.
+      const node = await client.get<Node>(nodes, { name: last.metadata.name ?? '' })
+      tellSchedulable(last, node)
+      last = node
+      await writeStatus(node, false)
     } catch (error) {
       options.onError(error)
       // Someone deleted it: a kubelet without a node would do nothing for ever.
@@ -109,6 +113,13 @@ export function startNodeRegistration(options: NodeRegistrationOptions): NodeReg
       const nodeName = after.metadata.name ?? ''
       events.event(nodeReference(nodeName), 'Normal', name, `Node ${nodeName} status is now: ${name}`)
     }
+  }
+
+  function tellSchedulable(before: Node, { spec, metadata: { name = '' } }: Node): void {
+    const unschedulable = spec?.unschedulable ?? false
+    if (unschedulable === (before.spec?.unschedulable ?? false)) return
+    const what = unschedulable ? 'NodeNotSchedulable' : 'NodeSchedulable'
+    events.event(nodeReference(name), 'Normal', what, `Node ${name} status is now: ${what}`)
   }
 
   const registered = register().then(schedule)

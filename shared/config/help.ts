@@ -5,13 +5,15 @@ export interface Program {
   name: string
   /** One sentence. */
   purpose: string
+  /** What may stand beside the flags. */
+  usage?: string
   options: Options
   /** Lines below the flags. */
   notes?: readonly string[]
 }
 
 /** What `--help` prints. */
-export function helpText({ name, purpose, options, notes = [] }: Program): string {
+export function helpText({ name, purpose, usage, options, notes = [] }: Program): string {
   const rows = Object.entries(options).map(([key, { type, default: value, help }]) => ({
     flag: [flagOf(key), type.placeholder].join(' ').trim(),
     help: help + shownDefault(type.show?.(value)),
@@ -19,7 +21,7 @@ export function helpText({ name, purpose, options, notes = [] }: Program): strin
   const width = Math.max(0, ...rows.map(({ flag }) => flag.length))
   return [
     `${purpose}\n`,
-    `Usage: ${name}${rows.length ? ' [flags]' : ''}\n`,
+    `Usage: ${[name, usage, ...(rows.length ? ['[flags]'] : [])].filter(Boolean).join(' ')}\n`,
     ...(rows.length ? ['Flags:', ...rows.map(({ flag, help }) => `  ${flag.padEnd(width)}  ${help}`), ''] : []),
     ...notes,
     '',

@@ -20,7 +20,7 @@ export interface MemoryApi {
   client: Client
   /** What a user does: graceful delete, as the real server. */
   deletePod(name: string, options?: DeleteOptions): Pod | undefined
-  object<T = KubeObject>(plural: string, name: string): T | undefined
+  object<T = KubeObject>(plural: string, name: string, namespace?: string): T | undefined
   onWrite(listener: (write: Write) => void): void
 }
 
@@ -46,7 +46,10 @@ export function createMemoryApi(clock: Clock): MemoryApi {
   const tell = (write: Write) => {
     for (const listener of listeners) listener(structuredClone(write))
   }
+  /** All that ever happened, for watches that begin in the past. */
+  const history: { plural: string; event: WatchEvent }[] = []
   function publish(type: WatchEvent['type'], plural: string, object: KubeObject): void {
+    history.push({ plural, event: { type, object: structuredClone(object) } })
     for (const watcher of watchers) {
       if (watcher.plural === plural && selects(watcher.query.fieldSelector, object)) {
         watcher.push({ type, object: structuredClone(object) })
@@ -61,7 +64,10 @@ export function createMemoryApi(clock: Clock): MemoryApi {
   }
   function remove(resource: Resource, ref: ObjectRef, object = find(resource, ref)): void {
     objects.delete(keyOf(resource, ref))
-    publish('DELETED', resource.plural, object)
+    publish('DELETED', resource.plural, {
+      ...object,
+      metadata: { ...object.metadata, resourceVersion: String(++revision) },
+    })
   }
 
   const PODS: Resource = { group: '', version: 'v1', plural: 'pods' }
@@ -129,7 +135,11 @@ export function createMemoryApi(clock: Clock): MemoryApi {
       else remove(resource, ref)
     },
     async *watch(resource: Resource, query: WatchQuery) {
-      const queue: WatchEvent[] = []
+      const after = Number(query.resourceVersion ?? revision)
+      const queue: WatchEvent[] = history
+        .filter(({ plural, event }) => plural === resource.plural && selects(query.fieldSelector, event.object))
+        .map(({ event }) => structuredClone(event))
+        .filter(({ object }) => Number(object.metadata.resourceVersion) > after)
       let wake = Promise.withResolvers<void>()
       const watcher = {
         plural: resource.plural,
@@ -160,8 +170,8 @@ export function createMemoryApi(clock: Clock): MemoryApi {
   return {
     client,
     deletePod,
-    object: <T>(plural: string, name: string) =>
-      (objects.get(`${plural}/default/${name}`) ?? objects.get(`${plural}//${name}`)) as T | undefined,
+    object: <T>(plural: string, name: string, namespace = 'default') =>
+      (objects.get(`${plural}/${namespace}/${name}`) ?? objects.get(`${plural}//${name}`)) as T | undefined,
     onWrite: (listener) => void listeners.push(listener),
   }
 }

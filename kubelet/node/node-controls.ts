@@ -1,0 +1,77 @@
+import type { Pod } from '../../shared/api/types.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { EventRecorder } from '../events/event-recorder.ts'
+import type { Rejection } from '../pods/admission.ts'
+import type { KillOptions } from '../pods/pod-state-machine.ts'
+import { nodeReference } from './node-registration.ts'
+import { endPods, type ShutdownGroup } from './shutdown.ts'
+import type { Uplink } from './uplink.ts'
+
+/** What can happen to the machine below a kubelet, for those who want to see it happen. */
+export interface NodeControls {
+  /** Ends the pods by their priority, and then the node is off: nobody hears of it until it comes back. */
+  shutDown(): Promise<void>
+  /** The node is cut off; its pods run on. */
+  lose(): void
+  /** Ends either; also a shutdown under way is called off, but for the pods that have ended. */
+  comeBack(): Promise<void>
+}
+export interface NodeControlsOptions {
+  clock: Clock
+  events: EventRecorder
+  nodeName: string
+  uplink: Uplink
+  groups: readonly ShutdownGroup[]
+  pods(): Iterable<Pod>
+  kill(pod: Pod, options: KillOptions): Promise<void>
+  /** Writes the node's status now. */
+  updateNode(): Promise<void>
+  /** Resolves when what was said of the pods is written. */
+  flush(): Promise<void>
+}
+
+export function createNodeControls(options: NodeControlsOptions) {
+  const { clock, events, uplink } = options
+  let goingDown: Promise<void> | undefined
+
+  const tell = (message: string): void =>
+    events.event(nodeReference(options.nodeName), 'Normal', 'Shutdown', `Shutdown manager detected shutdown ${message}`)
+
+  async function endAll(): Promise<void> {
+    tell('event')
+    void options.updateNode()
+    await endPods({ clock, groups: options.groups, pods: [...options.pods()], kill: options.kill })
+    await options.flush()
+  }
+
+  const controls: NodeControls = {
+    async shutDown() {
+      if (uplink.isCut) return
+      goingDown ??= endAll()
+      const thisOne = goingDown
+      await thisOne
+      await events.flush()
+      if (goingDown === thisOne) uplink.cut()
+    },
+    lose: () => uplink.cut(),
+    async comeBack() {
+      const called = goingDown && !uplink.isCut
+      goingDown = undefined
+      if (called) tell('cancellation')
+      uplink.mend()
+      await options.updateNode()
+    },
+  }
+  return {
+    ...controls,
+    /** Ends all pods, as the node or the kubelet is about to. */
+    async endPods() {
+      goingDown ??= endAll()
+      await goingDown
+    },
+    /** Why the node is not ready. */
+    problems: (): string[] => (goingDown ? ['node is shutting down'] : []),
+    admit: (): Rejection | undefined =>
+      goingDown && { reason: 'NodeShutdown', message: 'Pod was rejected as the node is shutting down.' },
+  }
+}

@@ -1,0 +1,62 @@
+import type { Client, WatchQuery } from '../../shared/client/client.ts'
+
+/**
+ * The node's connection to the API server, which can be cut as a cable can: what is asked then waits, watches end, and all
+ * goes on when it is mended. Pods run on meanwhile.
+ */
+export interface Uplink {
+  readonly client: Client
+  readonly isCut: boolean
+  cut(): void
+  mend(): void
+  /** Whoever still waits for a connection that is cut is told that it will not come. */
+  close(): void
+}
+
+export function createUplink(direct: Client): Uplink {
+  let watches = new AbortController()
+  let mended: PromiseWithResolvers<void> | undefined
+
+  const through = <T>(ask: () => Promise<T>): Promise<T> => (mended ? mended.promise.then(() => through(ask)) : ask())
+
+  async function* watchLater(...[resource, query]: Parameters<Client['watch']>) {
+    await Promise.race([mended?.promise, aborted(query.signal)])
+    if (!query.signal?.aborted) yield* watchNow(resource, query)
+  }
+  const watchNow = (...[resource, query]: Parameters<Client['watch']>) => {
+    const signal = query.signal ? AbortSignal.any([query.signal, watches.signal]) : watches.signal
+    return direct.watch(resource, { ...query, signal } satisfies WatchQuery)
+  }
+
+  const client = {
+    get: (...words: Parameters<Client['get']>) => through(() => direct.get(...words)),
+    list: (...words: Parameters<Client['list']>) => through(() => direct.list(...words)),
+    create: (...words: Parameters<Client['create']>) => through(() => direct.create(...words)),
+    update: (...words: Parameters<Client['update']>) => through(() => direct.update(...words)),
+    patch: (...words: Parameters<Client['patch']>) => through(() => direct.patch(...words)),
+    delete: (...words: Parameters<Client['delete']>) => through(() => direct.delete(...words)),
+    watch: (...words: Parameters<Client['watch']>) => (mended ? watchLater(...words) : watchNow(...words)),
+    close: () => direct.close(),
+  }
+  return {
+    client: client as Client,
+    get isCut() {
+      return mended !== undefined
+    },
+    cut() {
+      if (mended) return
+      mended = Promise.withResolvers()
+      mended.promise.catch(() => {})
+      watches.abort()
+    },
+    mend() {
+      watches = new AbortController()
+      mended?.resolve()
+      mended = undefined
+    },
+    close: () => mended?.reject(new Error('the node is cut off, and the kubelet ends')),
+  }
+}
+
+const aborted = (signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }))
