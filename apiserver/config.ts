@@ -1,5 +1,6 @@
 import type { Clock } from '../shared/clock/clock.ts'
 import type { Logger } from '../shared/log/log.ts'
+import type { KeyPairSource } from './auth/service-account/signing-key.ts'
 import type { KubeletCredentials } from './http/kubelet-proxy.ts'
 import type { Storage } from './storage/storage.ts'
 
@@ -11,6 +12,8 @@ export interface ApiServerConfig {
   tls: TlsConfig
   /** What the server shows to kubelets, and whom it believes to be one. */
   kubeletClient: KubeletCredentials
+  /** Signs the tokens of service accounts; asked for when the first is wanted. */
+  serviceAccountKey: KeyPairSource
   /** Range of cluster IPs, e.g. 10.96.0.0/16. */
   serviceCidr: string
   featureGates: Readonly<Record<string, boolean>>

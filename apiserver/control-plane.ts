@@ -47,6 +47,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     port: options.port,
     tls: { cert: pki.apiServer.cert, key: pki.apiServer.key, clientCa: pki.ca.cert },
     kubeletClient: { ...pki.apiServerKubeletClient, ca: pki.ca.cert },
+    serviceAccountKey: pki.serviceAccountKey,
     serviceCidr: options.serviceCidr,
     featureGates: options.featureGates,
     terminationTtlMs: options.terminationTtl,

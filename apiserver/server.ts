@@ -1,16 +1,22 @@
 import type { Service } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
+import { toTime } from '../shared/clock/timestamp.ts'
 import { admissionPlugins } from './admission/plugins.ts'
+import { rbacEscalation } from './admission/rbac-escalation.ts'
 import { rulesOf } from './apiextensions/cel/rule-check.ts'
 import { CustomResources } from './apiextensions/custom-resources.ts'
+import { createAccess } from './auth/access.ts'
 import { anonymous } from './auth/anonymous.ts'
 import { bearerToken } from './auth/bearer-token.ts'
 import { clientCertificate } from './auth/client-certificate.ts'
 import { createNodeAuthorizer } from './auth/node-authorizer.ts'
 import { nodePodsFrom } from './auth/node-pods.ts'
-import { publicPaths } from './auth/public-paths.ts'
+import { storeBootstrapPolicy } from './auth/rbac/bootstrap/bootstrap-policy.ts'
+import { createRbacAuthorizer } from './auth/rbac/rbac-authorizer.ts'
+import { createRuleResolver } from './auth/rbac/rule-resolver.ts'
+import { createServiceAccountTokens } from './auth/service-account/service-account-tokens.ts'
 import { superuser } from './auth/superuser.ts'
-import type { User } from './auth/types.ts'
+import type { Authorizer, User } from './auth/types.ts'
 import type { ApiServerConfig } from './config.ts'
 import type { ApiContext } from './http/api-context.ts'
 import { discoveryRoutes } from './http/discovery-routes.ts'
@@ -22,6 +28,7 @@ import { createKubeletProxy } from './http/kubelet-proxy.ts'
 import { listen } from './http/listen.ts'
 import { openapiRoute } from './http/openapi-routes.ts'
 import { createPathRoutes } from './http/path-routes.ts'
+import { tokenIssuerRoutes } from './http/token-issuer-routes.ts'
 import { versionRoute } from './http/version-route.ts'
 import { createLocalClient } from './local-client.ts'
 import { Catalog } from './registry/catalog.ts'
@@ -55,6 +62,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   const { clock, log } = config
   const catalog = new Catalog(resources)
   const { storage = createMemoryStorage() } = config
+  await storeBootstrapPolicy(storage, toTime(clock.now()))
   const registry = new Registry({
     catalog,
     storage,
@@ -73,18 +81,38 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   const customResources = new CustomResources({ registry, log, rulesOf })
   await customResources.start()
 
-  const kubelet = createKubeletProxy(config.kubeletClient)
-  const api: ApiContext = { catalog, registry, clock, log, kubelet }
-  const client = (user: User): Client => createLocalClient(api, user)
   let port = config.port
+  const kubelet = createKubeletProxy(config.kubeletClient)
+  const tokens = createServiceAccountTokens({
+    issuer: () => `https://${config.host}:${port}`,
+    keyPair: config.serviceAccountKey,
+    lookup: registry.lookup,
+    clock,
+  })
+  const rules = createRuleResolver(registry.lookup, registry.lookupAll)
+  const authorizers: Authorizer[] = [superuser]
+  const access = createAccess(authorizers, rules)
+  const api: ApiContext = { catalog, registry, clock, log, kubelet, access, tokens }
+  const client = (user: User): Client => createLocalClient(api, user)
+  authorizers.push(createNodeAuthorizer(nodePodsFrom(client(self))), createRbacAuthorizer(rules))
+  registry.admission.push(rbacEscalation(access))
   const dispatch = createDispatch({
     api,
-    authenticators: [clientCertificate(), bearerToken, anonymous],
-    authorizers: [superuser, createNodeAuthorizer(nodePodsFrom(client(self))), publicPaths],
+    authenticators: [clientCertificate(), bearerToken(tokens), anonymous],
+    authorizers,
     paths: createPathRoutes([
-      ...indexRoutes(catalog, ['/healthz', '/livez', '/openapi/v2', '/openapi/v3', '/readyz', '/version']),
+      ...indexRoutes(catalog, [
+        '/.well-known/openid-configuration',
+        '/healthz',
+        '/livez',
+        '/openapi/v2',
+        '/openapi/v3',
+        '/readyz',
+        '/version',
+      ]),
       ...discoveryRoutes(catalog, () => `${config.host}:${port}`),
       openapiRoute(catalog),
+      ...tokenIssuerRoutes(tokens),
       versionRoute,
       healthRoute('healthz', livezChecks),
       healthRoute('livez', livezChecks),
@@ -107,6 +135,8 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   })
   const listener = await listen(config, dispatch)
   port = listener.port
+  // Beside the main thread, before the first pod wants a token.
+  tokens.key().catch((error: unknown) => log.error({ err: error }, 'no key to sign tokens with'))
   let bookmarks = machine.setTimer(bookmarkIntervalMs, sendBookmarks, { background: true })
   function sendBookmarks(): void {
     registry.sendBookmarks()

@@ -1,6 +1,7 @@
 import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { bootstrap } from './bootstrap.ts'
+import { startClusterRoleAggregation } from './clusterrole-aggregation.ts'
 import type { ApiResources, Controller, ControllerContext, Log } from './controller.ts'
 import { startDisruptionController } from './disruption/disruption-controller.ts'
 import { startGarbageCollector } from './garbage-collector/garbage-collector.ts'
@@ -39,6 +40,7 @@ export async function startControllers(options: ControllersOptions): Promise<Con
   const controllers = [
     startServiceAccountController(context),
     startRootCaCertPublisher(context, options.caCert),
+    startClusterRoleAggregation(context),
     startNamespaceController(context, resources),
     startGarbageCollector(context, resources),
     startNodeLifecycle(context),

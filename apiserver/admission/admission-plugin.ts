@@ -33,3 +33,6 @@ export type Lookup = (
   namespace: string | undefined,
   name: string,
 ) => KubeObject | undefined
+
+/** All objects of a resource, or of one namespace of it; likewise only to be looked at. */
+export type LookupAll = (resource: { group: string; plural: string }, namespace?: string) => Iterable<KubeObject>

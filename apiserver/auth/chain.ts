@@ -17,29 +17,34 @@ export function unauthorized(): StatusError {
 
 /** Throws a StatusError (403) unless one allows; returns a promise only when an authorizer had to look something up. */
 export function authorize(authorizers: readonly Authorizer[], attributes: Attributes): void | Promise<void> {
-  return ask(authorizers, attributes, 0, [])
+  const decision = decide(authorizers, attributes)
+  if (decision instanceof Promise) return decision.then((settled) => enforce(settled, attributes))
+  enforce(decision, attributes)
 }
 
-function ask(
+function enforce({ verdict, reason }: Decision, attributes: Attributes): void {
+  if (verdict !== 'allow') throw refusal(attributes, reason)
+}
+
+/** What the first authorizer with an opinion says; without one, the reasons of all. A promise as with {@link authorize}. */
+export function decide(
   authorizers: readonly Authorizer[],
   attributes: Attributes,
-  start: number,
-  reasons: string[],
-): void | Promise<void> {
+  start = 0,
+  reasons: readonly string[] = [],
+): Decision | Promise<Decision> {
+  const told = [...reasons]
   for (let index = start; index < authorizers.length; index++) {
     const decision = authorizers[index]!.authorize(attributes)
     if (decision instanceof Promise) {
-      return decision.then((settled) => {
-        if (!isAllowed(settled, attributes, reasons)) return ask(authorizers, attributes, index + 1, reasons)
-      })
+      return decision.then((settled) =>
+        settled.verdict === 'no opinion'
+          ? decide(authorizers, attributes, index + 1, settled.reason ? [...told, settled.reason] : told)
+          : settled,
+      )
     }
-    if (isAllowed(decision, attributes, reasons)) return
+    if (decision.verdict !== 'no opinion') return decision
+    if (decision.reason) told.push(decision.reason)
   }
-  throw refusal(attributes, reasons)
-}
-
-function isAllowed(decision: Decision, attributes: Attributes, reasons: string[]): boolean {
-  if (decision.reason && decision.verdict !== 'allow') reasons.push(decision.reason)
-  if (decision.verdict === 'deny') throw refusal(attributes, reasons)
-  return decision.verdict === 'allow'
+  return { verdict: 'no opinion', ...(told.length > 0 && { reason: told.join('\n') }) }
 }

@@ -1,28 +1,43 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { badRequest } from '../../shared/api/status-errors.ts'
-import type { Attributes, User } from './types.ts'
+import type { User } from './types.ts'
+
+/** Whom a request wants to act as, before anybody was asked. */
+export interface WantedUser {
+  name: string
+  uid?: string
+  groups: readonly string[]
+  extra: Readonly<Record<string, readonly string[]>>
+}
 
 const extraPrefix = 'impersonate-extra-'
 
 /** Whom the request wants to act as; undefined when it says nothing of the kind. */
-export function requestedUser(headers: IncomingHttpHeaders): User | undefined {
+export function wantedUser(headers: IncomingHttpHeaders): WantedUser | undefined {
   if (!asks(headers)) return undefined
   const name = valuesOf(headers['impersonate-user'])[0] ?? ''
   const [uid] = valuesOf(headers['impersonate-uid'])
   const groups = valuesOf(headers['impersonate-group'])
   const extra = Object.entries(headers).flatMap(([header, value]) =>
-    header.startsWith(extraPrefix) ? [[header.slice(extraPrefix.length), valuesOf(value)] as const] : [],
+    header.startsWith(extraPrefix) ? [[unescaped(header.slice(extraPrefix.length)), valuesOf(value)] as const] : [],
   )
-  if (name === '') {
-    if (uid === undefined && groups.length === 0 && extra.length === 0) return undefined
-    throw badRequest(`requested ${goUser({ uid, groups, extra })} without impersonating a user name`)
-  }
-  const everybody = name === 'system:anonymous' ? 'system:unauthenticated' : 'system:authenticated'
+  if (name !== '') return { name, uid, groups, extra: Object.fromEntries(extra) }
+  if (uid === undefined && groups.length === 0 && extra.length === 0) return undefined
+  throw badRequest(`requested ${goUser({ uid, groups, extra })} without impersonating a user name`)
+}
+
+/** The user whom the wanted one stands for, once that is allowed. */
+export function actingAs({ name, uid, groups, extra }: WantedUser, fixedGroups: readonly string[] = groups): User {
+  const own = groups.length > 0 ? groups : fixedGroups
+  const everybody =
+    name === 'system:anonymous' || own.includes('system:unauthenticated')
+      ? 'system:unauthenticated'
+      : 'system:authenticated'
   return {
     name,
     uid,
-    groups: groups.includes(everybody) ? groups : [...groups, everybody],
-    ...(extra.length > 0 && { extra: Object.fromEntries(extra) }),
+    groups: own.includes(everybody) ? own : [...own, everybody],
+    ...(Object.keys(extra).length > 0 && { extra }),
   }
 }
 
@@ -33,20 +48,16 @@ function asks(headers: IncomingHttpHeaders): boolean {
 }
 const letterI = 'i'.charCodeAt(0)
 
-/** What one must be allowed to do to act as somebody else. */
-export function* impersonationAttributes(user: User, path: string, { name, groups }: User): Generator<Attributes> {
-  const may = (resource: string, name: string): Attributes => ({
-    user,
-    path,
-    verb: 'impersonate',
-    resource: { group: '', resource, name },
-  })
-  yield may('users', name)
-  for (const group of groups) if (!group.startsWith('system:authenticated')) yield may('groups', group)
-}
-
 const valuesOf = (header: string | string[] | undefined): string[] =>
   header === undefined ? [] : [header].flat().flatMap((value) => value.split(', '))
+
+function unescaped(key: string): string {
+  try {
+    return decodeURIComponent(key)
+  } catch {
+    return key // not encoded, then
+  }
+}
 
 type Extra = readonly (readonly [string, readonly string[]])[]
 

@@ -2,9 +2,9 @@ import { StatusError } from '../../shared/api/status-error.ts'
 import type { Attributes, RequestedResource } from './types.ts'
 
 /** The 403 in upstream's words. */
-export function refusal({ user, verb, path, resource }: Attributes, reasons: readonly string[] = []): StatusError {
+export function refusal({ user, verb, path, resource }: Attributes, reason?: string): StatusError {
   const who = `User ${JSON.stringify(user.name)}`
-  const why = reasons.length ? `: ${reasons.join(', ')}` : ''
+  const why = reason ? `: ${reason}` : ''
   if (!resource) {
     const message = `forbidden: ${who} cannot ${verb} path ${JSON.stringify(path)}${why}`
     return new StatusError({ message, reason: 'Forbidden', details: {}, code: 403 })

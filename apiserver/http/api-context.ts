@@ -1,5 +1,7 @@
 import type { Clock } from '../../shared/clock/clock.ts'
 import type { Logger } from '../../shared/log/log.ts'
+import type { Access } from '../auth/access.ts'
+import type { ServiceAccountTokens } from '../auth/service-account/service-account-tokens.ts'
 import type { Catalog } from '../registry/catalog.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { KubeletProxy } from './kubelet-proxy.ts'
@@ -11,4 +13,6 @@ export interface ApiContext {
   clock: Clock
   log: Logger
   kubelet: KubeletProxy
+  access: Access
+  tokens: ServiceAccountTokens
 }

@@ -4,7 +4,8 @@ import type { Socket } from 'node:net'
 import { StatusError } from '../../shared/api/status-error.ts'
 import { badRequest, internalError } from '../../shared/api/status-errors.ts'
 import { authenticate, authorize } from '../auth/chain.ts'
-import { impersonationAttributes, requestedUser } from '../auth/impersonation.ts'
+import { wantedUser } from '../auth/impersonation.ts'
+import { impersonate } from '../auth/impersonation-modes.ts'
 import type { Attributes, Authenticator, Authorizer, User } from '../auth/types.ts'
 import type { ApiContext } from './api-context.ts'
 import { Exchange, type Upgrade } from './exchange.ts'
@@ -36,8 +37,8 @@ export function createDispatch({ api, authenticators, authorizers, paths }: Disp
     const { method = 'GET' } = request
     const info = parseRequestInfo(method, withReason(method, url))
     const asker = authenticate(authenticators, { headers: request.headers, socket: socketOf(request) })
-    const user = requestedUser(request.headers) ?? asker
-    if (user !== asker) await allowImpersonation(authorizers, impersonationAttributes(asker, info.path, user))
+    const wanted = wantedUser(request.headers)
+    const user = wanted ? await impersonate(authorizers, wanted, attributesOf(info, asker)) : asker
     const refused = authorize(authorizers, attributesOf(info, user))
     if (refused) await refused
     const exchange = new Exchange({ request, response, upgrade }, info, user)
@@ -55,10 +56,6 @@ export function createDispatch({ api, authenticators, authorizers, paths }: Disp
     response.on('error', ignore)
     serve(request, response, url, upgrade).catch((error: unknown) => fail({ api, request, response }, error))
   }
-}
-
-async function allowImpersonation(authorizers: readonly Authorizer[], needed: Iterable<Attributes>): Promise<void> {
-  for (const attributes of needed) await authorize(authorizers, attributes)
 }
 
 /** A connection that breaks is the client's affair; whoever waits for it hears of it by `close`. */
@@ -89,15 +86,16 @@ const verbs: Record<string, string> = { POST: 'create', PUT: 'update', PATCH: 'p
 
 function attributesOf({ method, path, query, target }: RequestInfo, user: User): Attributes {
   if (!target) return { user, verb: method.toLowerCase(), path }
-  const { group, resource, subresource, namespace, name } = target
+  const { group, resource, subresource, namespace } = target
   const fieldSelector = query.get('fieldSelector') ?? undefined
-  return {
-    user,
-    path,
-    verb: verbOf({ method, query, target }),
-    resource: { group, resource, subresource, namespace, name, fieldSelector },
-  }
+  const verb = verbOf({ method, query, target })
+  // Who lists one object by its name asks for that object.
+  const name = target.name ?? (verb === 'deletecollection' ? undefined : selectedName(fieldSelector))
+  return { user, path, verb, resource: { group, resource, subresource, namespace, name, fieldSelector } }
 }
+
+const selectedName = (fieldSelector: string | undefined): string | undefined =>
+  fieldSelector && /(?:^|,)metadata\.name==?([^,/%]+)(?:,|$)/.exec(fieldSelector)?.[1]
 
 function verbOf({
   method,

@@ -13,6 +13,7 @@ import { list } from './verbs/list.ts'
 import { patch } from './verbs/patch.ts'
 import { update } from './verbs/update.ts'
 import { watch } from './verbs/watch.ts'
+import { findVirtual } from './virtual/virtual-resources.ts'
 
 export type Handler = (api: ApiContext, exchange: ResourceExchange) => void | Promise<void>
 
@@ -44,9 +45,12 @@ export async function serveResource(api: ApiContext, exchange: Exchange, target:
   if (definition.deprecationWarning !== undefined) exchange.warnings.add(definition.deprecationWarning)
   const handler = target.subresource
     ? findSubresource(definition, target, exchange.info.method)
-    : handlers[verbOf(definition, exchange, target)]
+    : handlerOf(definition, verbOf(definition, exchange, target))
   await handler(api, { exchange, definition, target })
 }
+
+const handlerOf = (definition: ResourceDefinition, verb: Verb): Handler =>
+  definition.virtual ? findVirtual(definition, verb) : handlers[verb]
 
 /** Whether a path with or without namespace fits the resource. */
 function isShaped({ namespaced }: ResourceDefinition, { namespace, name, rest, watchPrefix }: ResourceTarget): boolean {

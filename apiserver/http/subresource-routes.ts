@@ -8,6 +8,7 @@ import { evictPod } from './subresources/eviction.ts'
 import { finalizeNamespace } from './subresources/finalize.ts'
 import { podLog } from './subresources/log.ts'
 import { getScale, patchScale, updateScale } from './subresources/scale.ts'
+import { requestToken } from './subresources/token.ts'
 import { get } from './verbs/get.ts'
 import { patch } from './verbs/patch.ts'
 import { update } from './verbs/update.ts'
@@ -19,6 +20,7 @@ const sameObject: Methods = { GET: get, PUT: update, PATCH: patch }
 
 /** Handlers of their own, by `<group>/<plural>/<subresource>`. */
 const special: Readonly<Record<string, Methods>> = {
+  '/serviceaccounts/token': { POST: requestToken },
   '/pods/binding': { POST: bindPod },
   '/pods/eviction': { POST: evictPod },
   '/pods/log': { GET: podLog },

@@ -2,7 +2,7 @@ import { notFound } from '../../shared/api/status-errors.ts'
 import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { KeyedTurns } from '../../shared/concurrency/keyed-turns.ts'
-import type { AdmissionAttributes, AdmissionPlugin, Lookup } from '../admission/admission-plugin.ts'
+import type { AdmissionAttributes, AdmissionPlugin, Lookup, LookupAll } from '../admission/admission-plugin.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { CachedObject } from '../watchcache/cached-object.ts'
 import { WatchCache } from '../watchcache/watch-cache.ts'
@@ -48,7 +48,7 @@ export class Registry {
     this.clock = clock
     this.featureGates = featureGates
     this.random = random
-    for (const definition of catalog.definitions()) this.cacheOf(definition)
+    for (const definition of catalog.definitions()) if (!definition.virtual) this.cacheOf(definition)
   }
 
   /** Takes in what the store already holds. */
@@ -94,13 +94,13 @@ export class Registry {
   readonly lookup: Lookup = (resource, namespace, name) => {
     const found = this.#caches.get(cacheId(resource))?.get(objectKey(resource, namespace, name))
     return found && this.#decode(found)
-  };
+  }
 
-  /** All objects of a resource, likewise only to be looked at. */
-  *lookupAll(resource: { group: string; plural: string }): Generator<KubeObject> {
+  /** All objects of a resource, or of one namespace of it, likewise only to be looked at. */
+  readonly lookupAll: LookupAll = (resource, namespace) => {
     const cache = this.#caches.get(cacheId(resource))
-    const found = cache?.list({ prefix: cache.prefix, labels: [], fields: [] })
-    for (const item of found?.items ?? []) yield this.#decode(item)
+    const found = cache?.list({ prefix: keyPrefix(resource, namespace), labels: [], fields: [] })
+    return (found?.items ?? []).map((item) => this.#decode(item))
   }
 
   #decode(found: CachedObject): KubeObject {

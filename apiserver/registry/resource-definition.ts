@@ -50,6 +50,8 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
   /** A Warning header of each request on this version. */
   deprecationWarning?: string
   strategy: Strategy<T>
+  /** Answered when asked, by handlers of its own, and never stored. */
+  virtual?: boolean
   /** Set for a version whose objects are stored in the form of another. */
   conversion?: VersionConversion
   /** Other versions of the same resource, by apiVersion. */

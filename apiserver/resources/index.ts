@@ -34,6 +34,7 @@ import { priorityclass } from './priorityclass.ts'
 import { replicaset } from './replicaset.ts'
 import { replicationcontroller } from './replicationcontroller.ts'
 import { resourcequota } from './resourcequota.ts'
+import { reviews } from './reviews.ts'
 import { role } from './role.ts'
 import { rolebinding } from './rolebinding.ts'
 import { runtimeclass } from './runtimeclass.ts'
@@ -90,5 +91,6 @@ export const resources: ResourceDefinition[] = [
   endpointslice,
   ...dynamicResources,
   ...flowcontrol,
+  ...reviews,
   termination,
 ]

@@ -13,6 +13,9 @@ export const serviceaccount = resource<ServiceAccount>({
   schema: 'io.k8s.api.core.v1.ServiceAccount',
   columns: [nameColumn, ageColumn],
   cells: ({ metadata }, nowMs) => [metadata.name, age(metadata.creationTimestamp, nowMs)],
+  extraSubresources: [
+    { name: 'token', group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest', verbs: ['create'] },
+  ],
   strategy: { returnsDeletedObject: true },
   example: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'builder' } },
 })

@@ -155,7 +155,12 @@ export const invalid = (subject: GroupKind, name: string, message: string, cause
     code: 422,
     reason: 'Invalid',
     message: `${subject.group ? `${subject.kind}.${subject.group}` : subject.kind} "${name}" is invalid: ${message}`,
-    details: { ...(name && { name }), ...(subject.group && { group: subject.group }), kind: subject.kind, causes },
+    details: {
+      ...(name && { name }),
+      ...(subject.group && { group: subject.group }),
+      ...(subject.kind && { kind: subject.kind }),
+      causes,
+    },
   })
 
 /** Failures that a real server answers without a reason, e.g. a resourceVersion that is no number. */

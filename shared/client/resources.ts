@@ -13,5 +13,6 @@ export const secrets = core('secrets')
 export const serviceAccounts = core('serviceaccounts')
 export const services = core('services')
 export const terminations: Resource = { group: 'kubestage.dev', version: 'v1', plural: 'terminations' }
+export const clusterRoles: Resource = { group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'clusterroles' }
 export const leases: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' }
 export const podDisruptionBudgets: Resource = { group: 'policy', version: 'v1', plural: 'poddisruptionbudgets' }

@@ -1,6 +1,7 @@
-import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
+import { createPrivateKey, generateKeyPair as generateKeyPairWithCallback, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { toTime } from '../clock/timestamp.ts'
 import { type CertificateRequest, issueCertificate, type KeyPair } from './certificate.ts'
 import { readIfExists, writePrivately } from './files.ts'
@@ -29,13 +30,21 @@ export function ensureCertificate(directory: string, identity: Identity, nowMs: 
   return issued
 }
 
-/** The key with which service-account tokens are signed, and its public half. */
-export function ensureSigningKey(directory: string): { privateKey: string; publicKey: string } {
+/** As PEM. */
+export interface SigningKeyPair {
+  privateKey: string
+  publicKey: string
+}
+
+const generateKeyPair = promisify(generateKeyPairWithCallback)
+
+/** The key with which service-account tokens are signed, and its public half. A new one takes a tenth of a second, beside the main thread. */
+export async function ensureSigningKey(directory: string): Promise<SigningKeyPair> {
   const files = { privateKey: join(directory, 'sa.key'), publicKey: join(directory, 'sa.pub') }
   const kept = { privateKey: readIfExists(files.privateKey), publicKey: readIfExists(files.publicKey) }
   if (kept.privateKey && kept.publicKey) return { privateKey: kept.privateKey, publicKey: kept.publicKey }
-  const pair = generateKeyPairSync('ec', {
-    namedCurve: 'P-256',
+  const pair = await generateKeyPair('rsa', {
+    modulusLength: 2048,
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   })

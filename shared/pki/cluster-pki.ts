@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import type { KeyPair } from './certificate.ts'
-import { ensureCertificate, ensureSigningKey, type Identity } from './certificate-store.ts'
+import { ensureCertificate, ensureSigningKey, type Identity, type SigningKeyPair } from './certificate-store.ts'
 
 export interface ClusterPki {
   ca: KeyPair
@@ -11,7 +11,8 @@ export interface ClusterPki {
   /** What the kubelet shows to the API server, and to whoever asks it for logs. */
   kubeletClient: KeyPair
   kubeletServer: KeyPair
-  serviceAccountKey: { privateKey: string; publicKey: string }
+  /** Signs the tokens of service accounts; made when first asked for. */
+  serviceAccountKey(): Promise<SigningKeyPair>
 }
 
 export interface ClusterPkiOptions {
@@ -65,7 +66,7 @@ export function ensureClusterPki({ directory, nowMs, host, serviceAddress, nodeN
       usage: 'server',
       altNames: [...new Set([...loopback, nodeName])],
     }),
-    serviceAccountKey: ensureSigningKey(directory),
+    serviceAccountKey: () => ensureSigningKey(directory),
   }
 }
 

@@ -8,11 +8,18 @@ import { authenticate, authorize } from '../../apiserver/auth/chain.ts'
 import { clientCertificate } from '../../apiserver/auth/client-certificate.ts'
 import { createNodeAuthorizer } from '../../apiserver/auth/node-authorizer.ts'
 import type { NodePods } from '../../apiserver/auth/node-pods.ts'
-import { publicPaths } from '../../apiserver/auth/public-paths.ts'
+import { storeBootstrapPolicy } from '../../apiserver/auth/rbac/bootstrap/bootstrap-policy.ts'
+import { createRbacAuthorizer } from '../../apiserver/auth/rbac/rbac-authorizer.ts'
+import { createRuleResolver } from '../../apiserver/auth/rbac/rule-resolver.ts'
 import { superuser } from '../../apiserver/auth/superuser.ts'
 import type { Attributes, RequestedResource, User } from '../../apiserver/auth/types.ts'
+import { Catalog } from '../../apiserver/registry/catalog.ts'
+import { Registry } from '../../apiserver/registry/registry.ts'
+import { resources } from '../../apiserver/resources/index.ts'
+import { createMemoryStorage } from '../../apiserver/storage/memory.ts'
 import { StatusError } from '../../shared/api/status-error.ts'
 import type { Pod } from '../../shared/api/types.ts'
+import { realClock } from '../../shared/clock/real-clock.ts'
 import { issueCertificate, type KeyPair } from '../../shared/pki/certificate.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 
@@ -26,7 +33,7 @@ t.test('who asks', async (t) => {
     serviceAddress: '10.96.0.1',
     nodeName: 'n',
   })
-  const chain = [clientCertificate(), bearerToken, anonymous]
+  const chain = [clientCertificate(), bearerToken({ authenticate: () => undefined }), anonymous]
   const server = createSecureServer({
     ...pki.apiServer,
     ca: pki.ca.cert,
@@ -98,7 +105,19 @@ const nodePods: NodePods = {
   nodeOf: async ({ name }) => stored.find((candidate) => candidate.metadata.name === name)?.spec.nodeName,
   onNode: async (nodeName) => stored.filter(({ spec }) => spec.nodeName === nodeName),
 }
-const authorizers = [superuser, publicPaths, createNodeAuthorizer(nodePods)]
+const storage = createMemoryStorage()
+await storeBootstrapPolicy(storage, '2026-01-01T00:00:00Z')
+const registry = new Registry({
+  catalog: new Catalog(resources),
+  storage,
+  clock: realClock,
+  featureGates: { enabled: () => true },
+  random: Math.random,
+})
+await registry.load()
+t.teardown(() => registry.close())
+const rules = createRuleResolver(registry.lookup, registry.lookupAll)
+const authorizers = [superuser, createNodeAuthorizer(nodePods), createRbacAuthorizer(rules)]
 
 async function answer(attributes: Attributes): Promise<string> {
   try {

@@ -48,6 +48,7 @@ export async function startTestApiServer(t: Test, gates: Record<string, boolean>
     port: 0,
     tls: { cert: pki.apiServer.cert, key: pki.apiServer.key, clientCa: pki.ca.cert },
     kubeletClient: { ...pki.apiServerKubeletClient, ca: pki.ca.cert },
+    serviceAccountKey: pki.serviceAccountKey,
     serviceCidr: '10.96.0.0/16',
     featureGates: { PodTerminationReason: true, ProbeTerminationGracePeriod: true, ...gates },
     clock: realClock,

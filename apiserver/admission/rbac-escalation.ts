@@ -1,0 +1,70 @@
+import { forbidden, notFound } from '../../shared/api/status-errors.ts'
+import type { KubeObject } from '../../shared/api/types.ts'
+import type { Access } from '../auth/access.ts'
+import type { PolicyRule } from '../auth/rbac/policy-rule.ts'
+import { deepEqual } from '../resources/deep-equal.ts'
+import { type BindingObject, RBAC_GROUP, type RoleObject } from '../resources/rbac-rules.ts'
+import type { AdmissionAttributes, AdmissionPlugin } from './admission-plugin.ts'
+
+const everything: readonly PolicyRule[] = [
+  { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+  { verbs: ['*'], nonResourceURLs: ['*'] },
+]
+
+/**
+ * Nobody grants what they do not hold, unless they are allowed to `escalate` the role or to `bind` it.
+ * It stands behind all other mutating rules. Upstream: pkg/registry/rbac/{role,clusterrole,rolebinding,clusterrolebinding}/policybased.
+ */
+export function rbacEscalation(access: Access): AdmissionPlugin {
+  return {
+    admit(attributes) {
+      const { definition, operation, user } = attributes
+      if (definition.group !== RBAC_GROUP || operation === 'DELETE' || user.groups.includes('system:masters')) return
+      if (onlyForTheCollector(attributes)) return
+      return definition.plural.endsWith('bindings') ? checkBinding(access, attributes) : checkRole(access, attributes)
+    },
+  }
+}
+
+async function checkRole(access: Access, { definition, namespace, name, user, object, old }: AdmissionAttributes) {
+  if (await isAllowed(access, { user, verb: 'escalate', plural: definition.plural, namespace, name })) return
+  const role = object as unknown as RoleObject
+  const refuse = (why: string) => forbidden(definition, role.metadata.name ?? '', why)
+  const why = access.escalation(user, namespace ?? '', role.rules ?? [])
+  if (why !== undefined) throw refuse(why)
+  // A role that gathers others may come to hold anything.
+  if (!(aggregates(object) || aggregates(old)) || access.escalation(user, '', everything) === undefined) return
+  throw refuse('must have cluster-admin privileges to use the aggregationRule')
+}
+
+async function checkBinding(access: Access, { definition, namespace, user, object }: AdmissionAttributes) {
+  const { metadata, roleRef } = object as unknown as BindingObject
+  const plural = roleRef.kind === 'Role' ? 'roles' : 'clusterroles'
+  if (await isAllowed(access, { user, verb: 'bind', plural, namespace, name: roleRef.name })) return
+  const rules = access.rules.rulesOf(roleRef, namespace ?? '')
+  if (!rules) throw notFound(definition, roleRef.name)
+  const why = access.escalation(user, namespace ?? '', rules)
+  if (why !== undefined) throw forbidden(definition, metadata.name ?? '', why)
+}
+
+interface Question extends Pick<AdmissionAttributes, 'user' | 'namespace' | 'name'> {
+  verb: string
+  plural: string
+}
+
+async function isAllowed(access: Access, { user, verb, plural, namespace, name }: Question): Promise<boolean> {
+  const resource = { group: RBAC_GROUP, resource: plural, namespace, name }
+  return (await access.decide({ user, verb, path: '', resource })).verdict === 'allow'
+}
+
+const aggregates = (object: KubeObject | undefined): boolean =>
+  ((object?.aggregationRule as { clusterRoleSelectors?: unknown[] } | undefined)?.clusterRoleSelectors ?? []).length > 0
+
+/** What the garbage collector needs to change for an object to go. */
+function onlyForTheCollector({ object, old }: AdmissionAttributes): boolean {
+  if (!object || !old) return false
+  const { ownerReferences, finalizers, managedFields } = old.metadata
+  const metadata = { ...object.metadata, ownerReferences, finalizers, managedFields }
+  const untyped = { kind: undefined, apiVersion: undefined }
+  return deepEqual({ ...object, ...untyped, metadata }, { ...old, ...untyped })
+}

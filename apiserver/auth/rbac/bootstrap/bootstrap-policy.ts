@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto'
+import type { KubeObject, ObjectMeta } from '../../../../shared/api/types.ts'
+import { keyPrefix } from '../../../registry/keys.ts'
+import { encodeObject } from '../../../registry/stored-object.ts'
+import { RBAC_GROUP } from '../../../resources/rbac-rules.ts'
+import type { Storage } from '../../../storage/storage.ts'
+import { clusterRoleBindings, roleBindings } from './bindings.ts'
+import { clusterRoles } from './cluster-roles.ts'
+import { controllerRoles } from './controller-roles.ts'
+import { namespaceRoles } from './namespace-roles.ts'
+import { aggregationRuleOf, type BindingRow, labelsOf, type RoleRow, ruleOf, subjectOf } from './rows.ts'
+
+const autoupdate = { 'rbac.authorization.kubernetes.io/autoupdate': 'true' }
+const controllerPrefix = 'system:controller:'
+
+/** Every control loop's role belongs to its service account. */
+const controllerBindings: readonly BindingRow[] = controllerRoles.map(({ name }) => ({
+  name,
+  subjects: [`ServiceAccount kube-system/${name.slice(controllerPrefix.length)}`],
+}))
+
+/**
+ * Stores the roles and bindings that every cluster has, where they are missing. They are written as they are, before anybody
+ * watches: as 160 requests they would take most of the start.
+ */
+export async function storeBootstrapPolicy(storage: Storage, creationTimestamp: string): Promise<void> {
+  const put = (plural: string, row: RoleRow | BindingRow, labels: Record<string, string>, body: object) => {
+    const { namespace, name } = row
+    const annotations = autoupdate
+    const metadata: ObjectMeta = { name, namespace, uid: randomUUID(), creationTimestamp, labels, annotations }
+    const fields = {
+      ...metadataFields(labels),
+      ...Object.fromEntries(Object.keys(body).map((field) => [`f:${field}`, fieldSets[field] ?? {}])),
+    }
+    metadata.managedFields = [managed(creationTimestamp, fields)]
+    const value = encodeObject({ metadata, ...body } as KubeObject)
+    return storage.put({ key: keyPrefix({ group: RBAC_GROUP, plural }, namespace) + name, value, expect: 'absent' })
+  }
+  const roleBody = ({ rules, aggregates }: RoleRow) => ({
+    ...(aggregates && { aggregationRule: aggregationRuleOf(aggregates) }),
+    rules: rules?.map(ruleOf) ?? null,
+  })
+  const bindingBody = (kind: string, { name, role = name, subjects }: BindingRow) => ({
+    roleRef: { apiGroup: RBAC_GROUP, kind, name: role },
+    ...(subjects.length > 0 && { subjects: subjects.map(subjectOf) }),
+  })
+  const plain = { 'kubernetes.io/bootstrapping': 'rbac-defaults' }
+  // At once, so that a storage that writes to disk does it in few strokes.
+  await Promise.all([
+    ...[...clusterRoles, ...controllerRoles].map((row) => put('clusterroles', row, labelsOf(row), roleBody(row))),
+    ...[...clusterRoleBindings, ...controllerBindings].map((row) =>
+      put('clusterrolebindings', row, plain, bindingBody('ClusterRole', row)),
+    ),
+    ...namespaceRoles.map((row) => put('roles', row, labelsOf(row), roleBody(row))),
+    ...roleBindings.map((row) => put('rolebindings', row, plain, bindingBody('Role', row))),
+  ])
+}
+
+const fieldSets: Readonly<Record<string, object>> = {
+  aggregationRule: { '.': {}, 'f:clusterRoleSelectors': {} },
+}
+
+const metadataFields = (labels: Record<string, string>) => ({
+  'f:metadata': {
+    'f:annotations': { '.': {}, 'f:rbac.authorization.kubernetes.io/autoupdate': {} },
+    'f:labels': { '.': {}, ...Object.fromEntries(Object.keys(labels).map((label) => [`f:${label}`, {}])) },
+  },
+})
+
+const managed = (time: string, fieldsV1: object) => ({
+  manager: 'kube-apiserver',
+  operation: 'Update',
+  apiVersion: `${RBAC_GROUP}/v1`,
+  time,
+  fieldsType: 'FieldsV1',
+  fieldsV1,
+})

@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../../../shared/clock/clock.ts'
+import type { Lookup } from '../../admission/admission-plugin.ts'
+import type { User } from '../types.ts'
+import { bearerOf, type Claims, type Reference } from './claims.ts'
+import { isSignedBy, readClaims, signToken } from './json-web-token.ts'
+import { type KeyPairSource, readSigningKey, type SigningKey } from './signing-key.ts'
+
+/** For whom a token may be that is good for the API, besides the issuer. */
+const knownAudiences = ['https://kubernetes.default.svc.cluster.local', 'https://kubernetes.default.svc']
+
+export interface TokenSubject {
+  namespace: string
+  serviceaccount: Reference
+  pod?: Reference
+  secret?: Reference
+  node?: Reference
+}
+
+/** Makes the tokens of service accounts, and knows their bearers. */
+export interface ServiceAccountTokens {
+  /** The URL under which the server tells how its tokens are checked; a token that names no audience is for it. */
+  issuer(): string
+  /** Whether such a token is good for the API. */
+  isForApi(audiences: readonly string[]): boolean
+  /** The key, once it is there. */
+  key(): Promise<SigningKey>
+  /** `warnAfterSeconds`: the token lives longer than the bearer should rely on. */
+  issue(subject: TokenSubject, options: TokenOptions): Promise<string>
+  /**
+   * The bearer, and those of `audiences` (default: the API's) that the token is for; undefined for text that is not ours.
+   * Throws an Error that says why a token of ours is good no longer.
+   */
+  authenticate(token: string, audiences?: readonly string[]): { user: User; audiences: string[] } | undefined
+}
+
+export interface TokenOptions {
+  audiences: readonly string[]
+  seconds: number
+  warnAfterSeconds?: number
+}
+
+/** Tokens whose signature was found right. */
+const maxVerified = 1000
+
+export function createServiceAccountTokens(options: {
+  issuer: () => string
+  keyPair: KeyPairSource
+  lookup: Lookup
+  clock: Clock
+}): ServiceAccountTokens {
+  const { issuer, keyPair, lookup, clock } = options
+  const apiAudiences = (): string[] => [issuer(), ...knownAudiences]
+  const verified = new Map<string, Claims>()
+  let loaded: SigningKey | undefined
+  let loading: Promise<SigningKey> | undefined
+
+  function key(): Promise<SigningKey> {
+    loading ??= keyPair().then((pair) => {
+      loaded = readSigningKey(pair)
+      return loaded
+    })
+    return loading
+  }
+
+  /** What no key has signed yet, none of ours has. */
+  function claimsOf(token: string): Claims | undefined {
+    const known = verified.get(token)
+    if (known) return known
+    const claims = readClaims(token) as unknown as Claims | undefined
+    if (claims?.iss !== issuer() || !loaded || !isSignedBy(loaded, token)) return undefined
+    if (verified.size >= maxVerified) verified.clear()
+    verified.set(token, claims)
+    return claims
+  }
+
+  return {
+    issuer,
+    isForApi: (audiences) => audiences.every((audience) => apiAudiences().includes(audience)),
+    key,
+    async issue({ namespace, serviceaccount, pod, secret, node }, { audiences, seconds, warnAfterSeconds }) {
+      const now = Math.floor(clock.now() / 1000)
+      const claims: Claims = {
+        aud: [...audiences],
+        exp: now + seconds,
+        iat: now,
+        nbf: now,
+        iss: issuer(),
+        jti: randomUUID(),
+        sub: `system:serviceaccount:${namespace}:${serviceaccount.name}`,
+        'kubernetes.io': {
+          namespace,
+          serviceaccount,
+          ...(pod && { pod }),
+          ...(secret && { secret }),
+          ...(node && { node }),
+          ...(warnAfterSeconds !== undefined && { warnafter: now + warnAfterSeconds }),
+        },
+      }
+      return signToken(await key(), claims)
+    },
+    authenticate(token, audiences = apiAudiences()) {
+      const claims = claimsOf(token)
+      if (!claims) return undefined
+      const meant = audiences.filter((audience) => claims.aud.includes(audience))
+      if (meant.length === 0) {
+        const shown = (list: readonly string[]) => `[${list.map((audience) => JSON.stringify(audience)).join(' ')}]`
+        throw new Error(`token audiences ${shown(claims.aud)} is invalid for the target audiences ${shown(audiences)}`)
+      }
+      return { user: bearerOf(claims, lookup, clock.now()), audiences: meant }
+    },
+  }
+}

@@ -1,0 +1,160 @@
+import type { KubeObject, ObjectMeta } from '../../../shared/api/types.ts'
+import type { Attributes, Decision, User } from '../../auth/types.ts'
+import type { RequestScope } from '../../registry/write-context.ts'
+import { invalid, required } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
+import type { ApiContext } from '../api-context.ts'
+import { refuseReview, review } from './review.ts'
+
+interface SelectorAttributes {
+  rawSelector?: string
+  requirements?: { key: string; operator: string; values?: string[] }[]
+}
+interface ResourceAttributes {
+  namespace?: string
+  verb?: string
+  group?: string
+  resource?: string
+  subresource?: string
+  name?: string
+  fieldSelector?: SelectorAttributes
+  labelSelector?: SelectorAttributes
+}
+interface AccessReview extends KubeObject {
+  spec: {
+    resourceAttributes?: ResourceAttributes
+    nonResourceAttributes?: { path?: string; verb?: string }
+    user?: string
+    groups?: string[]
+    uid?: string
+    extra?: Record<string, string[]>
+  }
+}
+
+/** May I? Upstream of all three: pkg/registry/authorization, pkg/apis/authorization/validation. */
+export const selfSubjectAccessReview = review<AccessReview>(async (object, { api, scope }) => {
+  const errors = specErrors(object)
+  validateSelectors(object, errors)
+  validateMetadata(object.metadata, 'must be empty', errors)
+  refuseReview(scope, errors)
+  object.status = await answer(api, object, scope.user)
+})
+
+/** May they? */
+export const subjectAccessReview = review<AccessReview>(async (object, { api, scope }) => {
+  const errors = subjectErrors(object)
+  validateMetadata(object.metadata, 'must be empty', errors)
+  refuseReview(scope, errors)
+  object.status = await answer(api, object, subjectOf(object))
+})
+
+/** May they, in this namespace? */
+export const localSubjectAccessReview = review<AccessReview>(async (object, { api, scope }) => {
+  refuseReview(scope, localErrors(object, scope))
+  object.status = await answer(api, object, subjectOf(object))
+})
+
+function localErrors(object: AccessReview, { namespace = '' }: RequestScope): FieldErrors {
+  const errors = subjectErrors(object)
+  const { resourceAttributes, nonResourceAttributes } = object.spec
+  validateMetadata({ ...object.metadata, namespace: undefined }, 'must be empty except for namespace', errors)
+  const asked = resourceAttributes?.namespace ?? ''
+  if (resourceAttributes && asked !== namespace) {
+    errors.push(invalid('spec.resourceAttributes.namespace', asked, 'must match metadata.namespace'))
+  }
+  if (nonResourceAttributes) {
+    const detail = 'disallowed on this kind of request'
+    errors.push(invalid('spec.nonResourceAttributes', goPath(nonResourceAttributes), detail))
+  }
+  return errors
+}
+
+function specErrors({ spec: { resourceAttributes, nonResourceAttributes } }: AccessReview): FieldErrors {
+  const errors: FieldErrors = []
+  if (resourceAttributes && nonResourceAttributes) {
+    const detail = 'cannot be specified in combination with resourceAttributes'
+    errors.push(invalid('spec.nonResourceAttributes', goPath(nonResourceAttributes), detail))
+  }
+  if (!resourceAttributes && !nonResourceAttributes) {
+    const detail = 'exactly one of nonResourceAttributes or resourceAttributes must be specified'
+    errors.push(invalid('spec.resourceAttributes', null, detail))
+  }
+  return errors
+}
+
+function subjectErrors(object: AccessReview): FieldErrors {
+  const errors = specErrors(object)
+  const { user = '', groups = [] } = object.spec
+  if (!user && groups.length === 0) {
+    errors.push(invalid('spec.user', '', 'at least one of user or group must be specified'))
+  }
+  validateSelectors(object, errors)
+  return errors
+}
+
+/** As a real server prints it in messages. */
+const goPath = ({ path = '', verb = '' }: { path?: string; verb?: string }) => ({ Path: path, Verb: verb })
+
+function validateSelectors({ spec: { resourceAttributes = {} } }: AccessReview, errors: FieldErrors): void {
+  for (const name of ['fieldSelector', 'labelSelector'] as const) {
+    const selector = resourceAttributes[name]
+    if (!selector) continue
+    const at = `spec.resourceAttributes.${name}`
+    const { rawSelector = '', requirements = [] } = selector
+    if (rawSelector && requirements.length > 0) {
+      errors.push(invalid(`${at}.rawSelector`, rawSelector, 'may not specified at the same time as requirements'))
+    }
+    if (!rawSelector && requirements.length === 0) {
+      errors.push(required(`${at}.requirements`, `when ${at} is specified, requirements or rawSelector is required`))
+    }
+    for (const [index, { operator, values = [] }] of requirements.entries()) {
+      const path = `${at}.requirements[${index}].values`
+      if ((operator === 'In' || operator === 'NotIn') && values.length === 0) {
+        errors.push(required(path, "must be specified when `operator` is 'In' or 'NotIn'"))
+      } else if ((operator === 'Exists' || operator === 'DoesNotExist') && values.length > 0) {
+        errors.push({
+          type: 'FieldValueForbidden',
+          field: path,
+          detail: "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+        })
+      }
+    }
+  }
+}
+
+/** Only who wrote which field may stand there, and that comes from the server. */
+function validateMetadata(metadata: ObjectMeta, detail: string, errors: FieldErrors): void {
+  const { managedFields: _, ...rest } = metadata
+  if (Object.values(rest).some((value) => value !== undefined)) errors.push(invalid('metadata', metadata, detail))
+}
+
+const subjectOf = ({ spec: { user = '', groups = [], uid, extra } }: AccessReview): User => ({
+  name: user,
+  groups,
+  uid,
+  extra,
+})
+
+async function answer({ access }: ApiContext, review: AccessReview, user: User): Promise<object> {
+  const { verdict, reason }: Decision = await access.decide(attributesOf(review, user))
+  return { allowed: verdict === 'allow', ...(verdict === 'deny' && { denied: true }), ...(reason && { reason }) }
+}
+
+function attributesOf({ spec }: AccessReview, user: User): Attributes {
+  if (!spec.resourceAttributes) {
+    const { path = '', verb = '' } = spec.nonResourceAttributes ?? {}
+    return { user, verb, path }
+  }
+  const { verb = '', group = '', resource = '', subresource, namespace, name, fieldSelector } = spec.resourceAttributes
+  const requested = { group, resource, subresource, namespace, name, fieldSelector: selectorText(fieldSelector) }
+  return { user, verb, path: '', resource: requested }
+}
+
+/** As it would stand in a URL; what fields cannot be asked for is left out, and the answer is the stricter one. */
+function selectorText({ rawSelector, requirements = [] }: SelectorAttributes = {}): string | undefined {
+  if (rawSelector) return rawSelector
+  const terms = requirements.flatMap(({ key, operator, values = [] }) =>
+    operator === 'In' && values.length === 1 ? [`${key}=${values[0]}`] : [],
+  )
+  return terms.length > 0 ? terms.join(',') : undefined
+}

@@ -1,0 +1,45 @@
+import type { KubeObject } from '../../../shared/api/types.ts'
+import { toTime } from '../../../shared/clock/timestamp.ts'
+import { trackFields } from '../../patch/field-manager.ts'
+import { checkNewObject } from '../../registry/before-create.ts'
+import type { RequestScope } from '../../registry/write-context.ts'
+import { invalidObject } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
+import type { ApiContext } from '../api-context.ts'
+import { readBody } from '../body.ts'
+import { negotiate } from '../negotiation.ts'
+import { readObject } from '../request-object.ts'
+import type { Handler } from '../resource-routes.ts'
+import { sendJson } from '../respond.ts'
+import { parseWriteOptions } from '../write-options.ts'
+
+/** Fills in the status of the review; what else the answer shows of it stays as it came. */
+export type Answer<T extends KubeObject> = (
+  review: T,
+  context: { api: ApiContext; scope: RequestScope },
+) => void | Promise<void>
+
+/** A create that is answered and forgotten. */
+export const review =
+  <T extends KubeObject>(answer: Answer<T>): Handler =>
+  async (api, { exchange, definition, target }) => {
+    const { request, user } = exchange
+    const negotiated = negotiate(request.headers.accept, false)
+    const options = parseWriteOptions(exchange, 'CreateOptions')
+    const raw = { bytes: await readBody(request), contentType: request.headers['content-type'] }
+    const object = await readObject(definition, raw, options)
+    const scope: RequestScope = { definition, namespace: target.namespace, user }
+    checkNewObject(scope, object)
+    if (definition.namespaced) object.metadata.namespace = target.namespace
+    const time = toTime(api.clock.now())
+    trackFields(definition, undefined, object, { manager: options.fieldManager, time })
+    await answer(object as T, { api, scope })
+    const { group, version, kind } = definition
+    const json = JSON.stringify({ kind, apiVersion: `${group}/${version}`, ...object })
+    sendJson(exchange, { status: 201, json, headers: undefined }, negotiated)
+  }
+
+/** Refuses a review that is not as it should be: oddly, by the group alone. */
+export function refuseReview({ definition: { group } }: RequestScope, errors: FieldErrors): void {
+  if (errors.length > 0) throw invalidObject({ group, kind: '' }, '', errors)
+}

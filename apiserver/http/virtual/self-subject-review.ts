@@ -1,0 +1,26 @@
+import type { KubeObject } from '../../../shared/api/types.ts'
+import { toTime } from '../../../shared/clock/timestamp.ts'
+import type { User } from '../../auth/types.ts'
+import { review } from './review.ts'
+
+export interface UserInfo {
+  username?: string
+  uid?: string
+  groups?: readonly string[]
+  extra?: User['extra']
+}
+
+/** As reviews show who somebody is. */
+export const userInfo = ({ name, uid, groups, extra }: User): UserInfo => ({
+  username: name,
+  ...(uid && { uid }),
+  ...(groups.length > 0 && { groups }),
+  ...(extra && Object.keys(extra).length > 0 && { extra }),
+})
+
+/** Who am I? Of the question nothing is kept. Upstream: pkg/registry/authentication/selfsubjectreview. */
+export const selfSubjectReview = review<KubeObject>((object, { api, scope }) => {
+  const { managedFields } = object.metadata
+  object.metadata = { creationTimestamp: toTime(api.clock.now()), managedFields }
+  object.status = { userInfo: userInfo(scope.user) }
+})

@@ -1,0 +1,23 @@
+import { methodNotAllowed } from '../../../shared/api/status-errors.ts'
+import type { ResourceDefinition, Verb } from '../../registry/resource-definition.ts'
+import type { Handler } from '../resource-routes.ts'
+import { localSubjectAccessReview, selfSubjectAccessReview, subjectAccessReview } from './access-reviews.ts'
+import { selfSubjectReview } from './self-subject-review.ts'
+import { selfSubjectRulesReview } from './self-subject-rules-review.ts'
+import { tokenReview } from './token-review.ts'
+
+/** How resources that are not stored are answered, by `<group>/<plural>`. */
+const handlers: Readonly<Record<string, Partial<Record<Verb, Handler>>>> = {
+  'authentication.k8s.io/selfsubjectreviews': { create: selfSubjectReview },
+  'authentication.k8s.io/tokenreviews': { create: tokenReview },
+  'authorization.k8s.io/localsubjectaccessreviews': { create: localSubjectAccessReview },
+  'authorization.k8s.io/selfsubjectaccessreviews': { create: selfSubjectAccessReview },
+  'authorization.k8s.io/selfsubjectrulesreviews': { create: selfSubjectRulesReview },
+  'authorization.k8s.io/subjectaccessreviews': { create: subjectAccessReview },
+}
+
+export function findVirtual({ group, plural }: ResourceDefinition, verb: Verb): Handler {
+  const handler = handlers[`${group}/${plural}`]?.[verb]
+  if (!handler) throw methodNotAllowed()
+  return handler
+}
