@@ -29,6 +29,10 @@ export const clusterOptions = {
     default: false,
     help: "Containers write to the machine's own files; volumes are mounted only where it has their place",
   }),
+  shortenRunningKills: option(flag, {
+    default: false,
+    help: 'A second DELETE that leaves less time shortens a kill that has begun; a real kubelet goes on as it was',
+  }),
   shutdownGracePeriod: option(duration, {
     default: 10_000,
     help: 'How long pods may take to end when we, or the node, stop',

@@ -15,7 +15,7 @@ import { configOption, type Resolved, resolveOptions } from '../shared/config/re
 import { timeOriginOption, timeScaleOption } from '../shared/config/time-options.ts'
 import { levels } from '../shared/log/levels.ts'
 
-/** The second is enforced by the API server alone; it is known here so that both can read the same file. */
+/** The features that change what a kubelet does. */
 export const kubeletFeatureGates = { PodTerminationReason: true, ProbeTerminationGracePeriod: true }
 
 /** What the kubelet can be told, by flag, variable or config file. */
@@ -49,6 +49,10 @@ export const kubeletOptions = {
     help: "Signal that asks an image's program to end, instead of SIGTERM: 'nginx:*=SIGQUIT'; repeatable",
   }),
   featureGates: option(featureGates(kubeletFeatureGates), { default: kubeletFeatureGates, help: 'Features on or off' }),
+  shortenRunningKills: option(flag, {
+    default: false,
+    help: 'A second DELETE that leaves less time shortens a kill that has begun; a real kubelet goes on as it was',
+  }),
   timeScale: timeScaleOption,
   timeOrigin: timeOriginOption,
   shutdownGracePeriod: option(duration, { default: 10_000, help: 'What pods get at most when the node is shut down' }),

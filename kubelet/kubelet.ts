@@ -32,6 +32,10 @@ export interface KubeletOptions {
   nodeLabels?: Record<string, string>
   /** Tell preStop hooks why; on by default. */
   terminationReasons?: boolean
+  /** A liveness or startup probe's own grace period counts; on by default. */
+  probeGracePeriods?: boolean
+  /** A second DELETE that leaves less time shortens a kill that has begun; off by default, as upstream. */
+  shortenRunningKills?: boolean
   /** From 0 to 1: spreads what would otherwise happen everywhere at once. */
   random?(): number
   /** How long pods have when the node goes down; by default they end at once. */
@@ -83,6 +87,8 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     events,
     machine,
     terminationReasons: options.terminationReasons ?? true,
+    probeGracePeriods: options.probeGracePeriods ?? true,
+    shortenRunningKills: options.shortenRunningKills ?? false,
     latest: ({ metadata }) => source.get({ namespace: metadata.namespace, name: metadata.name ?? '' }),
     warn,
   })

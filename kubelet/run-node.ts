@@ -45,6 +45,8 @@ export async function runNode({ config, client, clock, log }: RunNodeOptions): P
     rootDir,
     terminationReasons: config.featureGates.PodTerminationReason,
     shutdownGroups: twoGroups(seconds(config.shutdownGracePeriod), seconds(config.shutdownGracePeriodCriticalPods)),
+    probeGracePeriods: config.featureGates.ProbeTerminationGracePeriod,
+    shortenRunningKills: config.shortenRunningKills,
   })
   const running = kubelet
   return {

@@ -21,6 +21,7 @@ export function writeKubeletFiles({ settings, state, pki, url, timeOriginMs }: N
     imageStopSignal: settings.imageStopSignal,
     hostFiles: settings.hostFiles,
     featureGates: settings.featureGates,
+    shortenRunningKills: settings.shortenRunningKills,
     shutdownGracePeriod: `${settings.shutdownGracePeriod}ms`,
     timeScale: settings.timeScale,
     timeOrigin: toTime(timeOriginMs),

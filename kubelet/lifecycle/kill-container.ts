@@ -1,6 +1,5 @@
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import { withinLimit } from '../../shared/clock/within-limit.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import { stopSignalOf } from '../pods/container-config.ts'
 import { containerGraceSeconds, type KillCause, MINIMUM_GRACE_SECONDS } from '../pods/grace-period.ts'
@@ -8,6 +7,7 @@ import type { ContainerRecord, ContainerRuntime } from '../runtime/container-run
 import type { ContainerStop } from '../terminations/container-stop.ts'
 import type { TerminationRecorder } from '../terminations/termination-recorder.ts'
 import type { HookRunner } from './hook-runner.ts'
+import type { RunningGrace, RunningGraces } from './running-grace.ts'
 import type { TerminationOrder } from './termination-order.ts'
 import { deliverReason } from './termination-reason.ts'
 import { timeVariables } from './time-variables.ts'
@@ -26,6 +26,7 @@ export interface KillRequest {
   /** Why the pod is terminated, for the hook. */
   reason?: string
 }
+type StopOptions = Parameters<ContainerRuntime['stopContainer']>[1]
 /** Resolves when the container's processes are gone. */
 export type KillContainer = (request: KillRequest) => Promise<void>
 
@@ -35,6 +36,9 @@ export interface KillContainerOptions {
   events: EventRecorder
   hooks: HookRunner
   terminations: TerminationRecorder
+  graces: RunningGraces
+  /** The feature gate ProbeTerminationGracePeriod. */
+  probeGracePeriods: boolean
   environment(pod: Pod, container: Container, podIP: string): Promise<Record<string, string>>
   warn(message: string, pod: Pod): void
 }
@@ -48,13 +52,6 @@ const HANDLERS_MS = 30
  */
 export function createKillContainer(options: KillContainerOptions): KillContainer {
   const { runtime, clock, events } = options
-
-  async function charged(graceSeconds: number, work: (limitMs: number) => Promise<unknown>): Promise<number> {
-    if (graceSeconds <= 0) return graceSeconds
-    const startedMs = clock.monotonic()
-    await work(graceSeconds * 1000)
-    return graceSeconds - Math.floor((clock.monotonic() - startedMs) / 1000)
-  }
 
   async function preStop(request: KillRequest, stop: ContainerStop, graceSeconds: number): Promise<void> {
     const { pod, container, record, podIP } = request
@@ -76,41 +73,58 @@ export function createKillContainer(options: KillContainerOptions): KillContaine
     }
   }
 
+  const ownGraceSeconds = ({ pod, container, cause }: KillRequest): number =>
+    containerGraceSeconds(pod, container, options.probeGracePeriods ? cause : 'Unknown')
+
+  /** TERM and, when what is left of the grace is over, KILL: sooner, when it is shortened meanwhile. */
+  async function stopWithin(grace: RunningGrace, { id }: ContainerRecord, how: Omit<StopOptions, 'gracePeriodMs'>) {
+    const askedMs = clock.monotonic()
+    const stopping = runtime.stopContainer(id, { ...how, gracePeriodMs: atLeast(grace.left) * 1000 })
+    grace.onShortened((left) => {
+      const gracePeriodMs = Math.max(1, atLeast(left) * 1000 - (clock.monotonic() - askedMs))
+      // Whether it fails is known by the one that is waited for.
+      runtime.stopContainer(id, { ...how, gracePeriodMs }).catch(() => {})
+    })
+    await stopping
+  }
+
   return async (request) => {
     const { pod, container, record, order } = request
     const { name } = container
     events.podEvent(pod, name, 'Normal', 'Killing', killingMessage(request))
-    let grace = request.graceSeconds ?? containerGraceSeconds(pod, container, request.cause)
+    const graceSeconds = request.graceSeconds ?? ownGraceSeconds(request)
     const stop = options.terminations.stopping({
       ...request,
-      graceSeconds: grace,
+      graceSeconds,
       podEnds: request.graceSeconds !== undefined,
     })
-    if (container.lifecycle?.preStop) {
-      grace = await charged(grace, async (limitMs) => {
-        stop.hookBegins()
-        if (!(await withinLimit(preStop(request, stop, grace), limitMs, clock))) stop.hookOverruns()
-      })
+    const grace = options.graces.begin(pod.metadata.uid ?? '', graceSeconds, { onShortened: stop.graceShortened })
+    if (container.lifecycle?.preStop && grace.left > 0) {
+      stop.hookBegins()
+      if (!(await grace.charge(preStop(request, stop, graceSeconds)))) stop.hookOverruns()
     }
-    if (order) {
-      grace = await charged(grace, async (limitMs) => {
-        stop.waitBegins()
-        await order.turn(name, limitMs)
-        stop.waitEnds()
-      })
+    if (order && grace.left > 0) {
+      stop.waitBegins()
+      await grace.charge(order.turn(name, grace.left * 1000))
+      stop.waitEnds()
     }
-    const gracePeriodMs = Math.max(MINIMUM_GRACE_SECONDS, grace) * 1000
     const youngMs = HANDLERS_MS - (clock.now() - record.startedAtMs) / clock.scale
     if (youngMs > 0) await clock.machine.sleep(youngMs)
-    const signal = stopSignalOf(container, record)
     try {
-      await runtime.stopContainer(record.id, { signal, gracePeriodMs, onSignal: (...sent) => stop.signalled(...sent) })
+      await stopWithin(grace, record, {
+        signal: stopSignalOf(container, record),
+        onSignal: (...sent) => stop.signalled(...sent),
+      })
     } finally {
+      grace.end()
       stop.ended()
     }
     order?.ended(name)
   }
 }
+
+/** Whatever is left: a process that can end shall not be killed for lack of a moment. */
+const atLeast = (seconds: number): number => Math.max(MINIMUM_GRACE_SECONDS, seconds)
 
 const killingMessage = ({ message, container, reason }: KillRequest): string =>
   message ?? `Stopping container ${container.name}${reason === undefined ? '' : `, reason: ${reason}`}`

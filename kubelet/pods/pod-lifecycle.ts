@@ -7,6 +7,7 @@ import type { ActionHandler } from '../actions/action.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import { createHookRunner } from '../lifecycle/hook-runner.ts'
 import { createKillContainer } from '../lifecycle/kill-container.ts'
+import { createRunningGraces } from '../lifecycle/running-grace.ts'
 import type { MachineFacts } from '../node/machine.ts'
 import { createProber } from '../prober/prober.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
@@ -46,6 +47,10 @@ export interface PodLifecycleOptions {
   nodeIP: string
   rootDir: string
   terminationReasons: boolean
+  /** A probe's own grace period counts. */
+  probeGracePeriods: boolean
+  /** A DELETE that leaves less time also shortens a kill that has begun. */
+  shortenRunningKills: boolean
   random?(): number
   /** The newest object known of a pod. */
   latest(pod: Pod): Pod | undefined
@@ -126,12 +131,15 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     containers: async (uid) => (await cache.pod(uid)).containers,
     onError: (error, pod) => warn(error, 'the record of a termination was lost', pod),
   })
+  const graces = createRunningGraces(clock)
   const killContainer = createKillContainer({
     runtime,
     clock,
     events,
     hooks,
     terminations,
+    graces,
+    probeGracePeriods: options.probeGracePeriods,
     environment,
     warn: (message, pod) => warn(undefined, message, pod),
   })
@@ -191,6 +199,9 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
       if (removed) void forget(pod).catch((error) => warn(error, 'a pod could not be cleaned up', pod))
       else manager.terminate(pod)
     },
+    ...(options.shortenRunningKills && {
+      onGraceShortened: ({ metadata }: Pod, seconds: number) => graces.shorten(metadata.uid ?? '', seconds),
+    }),
     onError: (error, pod) => warn(error, 'a pod could not be synced', pod),
   })
 

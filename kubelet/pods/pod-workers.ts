@@ -38,6 +38,8 @@ export interface PodWorkersOptions {
   syncTerminatedPod(pod: Pod): Promise<void>
   /** Nothing of the pod is left to do. `removed`: nor is its object in the API. */
   onFinished(pod: Pod, removed: boolean): void
+  /** A pod whose containers are being stopped has less time than was said. */
+  onGraceShortened?(pod: Pod, graceSeconds: number): void
   onError(error: unknown, pod: Pod): void
   random?(): number
 }
@@ -77,8 +79,10 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
       stopped: Promise.withResolvers(),
     }
     workers.set(uid, worker)
+    const isShorter = known?.work.phase === 'terminating' && work.graceSeconds < known.work.graceSeconds
     worker.pod = pod
     worker.work = work
+    if (isShorter) options.onGraceShortened?.(pod, work.graceSeconds)
     if (work.phase !== 'sync') worker.cancel.abort()
     return worker
   }

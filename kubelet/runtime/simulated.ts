@@ -40,6 +40,8 @@ interface Process {
   record: ContainerRecord
   behaviour: Behaviour
   timers: Timer[]
+  /** It was sent the signal that asks it to end. */
+  asked?: boolean
   ended: PromiseWithResolvers<void>
 }
 
@@ -138,14 +140,16 @@ class SimulatedRuntime implements ContainerRuntime {
       onSignal?.(name)
       this.#options.onSignal?.(process.record, name.replace('SIG', ''))
     }
-    tell(signal)
+    const isFirst = !process.asked
+    process.asked = true
+    if (isFirst) tell(signal)
     const kill = this.#options.clock.setTimer(gracePeriodMs, () => {
       tell('SIGKILL')
       this.#end(process, EXIT_KILL)
     })
     process.timers.push(kill)
     const { onTerm = { afterMs: 0, exitCode: EXIT_TERM } } = process.behaviour
-    if (onTerm !== 'ignore') this.#endAfter(process, onTerm.afterMs, onTerm.exitCode)
+    if (isFirst && onTerm !== 'ignore') this.#endAfter(process, onTerm.afterMs, onTerm.exitCode)
     await process.ended.promise
   }
 

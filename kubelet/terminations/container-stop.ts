@@ -15,6 +15,8 @@ export interface ContainerStop {
   /** For the containers that have to end before this one. */
   waitBegins(): void
   waitEnds(): void
+  /** It has less than it was given at first. */
+  graceShortened(seconds: number): void
   signalled(name: string, reception?: SignalReception): void
   ended(): void
 }
@@ -28,7 +30,7 @@ const dispositions = { caught: 'Caught', ignored: 'Ignored', default: 'Default' 
 /** Collects what happens, until it is made into a part of a record. */
 export class StopJournal implements ContainerStop {
   readonly name: string
-  readonly graceSeconds: number
+  graceSeconds: number
   readonly containerId: string
   readonly #clock: Clock
   readonly #startMs: number
@@ -94,6 +96,10 @@ export class StopJournal implements ContainerStop {
     this.#waitedMs = this.#clock.monotonic() - this.#waitStartMs
     // Less: it was its turn already.
     if (this.#waitedMs < 1) this.#steps.splice(this.#steps.indexOf(this.#wait), 1)
+  }
+
+  graceShortened = (seconds: number): void => {
+    this.graceSeconds = seconds
   }
 
   signalled(name: string, reception?: SignalReception): void {

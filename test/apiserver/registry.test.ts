@@ -12,10 +12,9 @@ import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 const user = { name: 'tester', groups: [] }
 const namespace = 'ns'
 
-function setUp(gates: Record<string, boolean> = { PodTerminationReason: true }) {
+function setUp(gates: Record<string, boolean> = { PodTerminationReason: true }, storage = createMemoryStorage()) {
   const catalog = new Catalog(resources)
   const clock = createVirtualClock(Date.UTC(2026, 0, 1))
-  const storage = createMemoryStorage()
   const registry = new Registry({
     catalog,
     storage,
@@ -326,4 +325,75 @@ t.test('a namespace is marked first, and goes when nothing holds it', async (t) 
     { subresource: 'finalize' },
   )
   t.throws(() => get('namespaces', 'team'), new Error('namespaces "team" not found'))
+})
+
+t.test("a probe's own grace period, and servers with its gate on, off and on again over one store", async (t) => {
+  const storage = createMemoryStorage()
+  const server = async (enabled: boolean) => {
+    const stage = setUp({ ProbeTerminationGracePeriod: enabled }, storage)
+    await stage.registry.load()
+    return stage
+  }
+  const livenessProbe = { exec: { command: ['true'] }, terminationGracePeriodSeconds: 60 }
+  const template = () => ({ containers: [{ name: 'c', image: 'i', livenessProbe }] })
+  const deployment = (name: string, spec: object) => ({
+    metadata: { name },
+    spec: { selector: { matchLabels: { a: 'b' } }, template: { metadata: { labels: { a: 'b' } }, spec } },
+  })
+  type Stage = Awaited<ReturnType<typeof server>>
+  const graceOf = ({ get }: Stage, plural: string, name: string): number | undefined => {
+    const { spec } = get(plural, name) as unknown as { spec: Pod['spec'] & { template?: { spec: Pod['spec'] } } }
+    return (spec.template?.spec ?? spec).containers[0]?.livenessProbe?.terminationGracePeriodSeconds
+  }
+
+  const on = await server(true)
+  await on.create('pods', pod(template()))
+  await on.create('deployments', deployment('d', template()))
+  t.equal(graceOf(on, 'pods', 'p'), 60)
+
+  const off = await server(false)
+  t.equal(graceOf(off, 'pods', 'p'), 60, 'what is stored is still served')
+  await off.create('pods', pod(template(), { name: 'new' }))
+  t.equal(graceOf(off, 'pods', 'new'), undefined, 'dropped from what is new')
+  const label = (object: KubeObject): void => {
+    object.metadata.labels = { touched: 'yes' }
+  }
+  await off.update('pods', 'p', label)
+  await off.update('deployments', 'd', label)
+  t.equal(graceOf(off, 'pods', 'p'), 60, 'kept by an update of what has it')
+  t.equal(graceOf(off, 'deployments', 'd'), 60)
+  const probed = (seconds?: number) => (object: KubeObject) => {
+    const { template } = (object as unknown as { spec: { template: { spec: Pod['spec'] } } }).spec
+    const container = template.spec.containers[0]!
+    container.livenessProbe ??= {
+      exec: { command: ['true'] },
+      successThreshold: 1,
+      failureThreshold: 3,
+      timeoutSeconds: 1,
+    }
+    if (seconds === undefined) delete container.livenessProbe.terminationGracePeriodSeconds
+    else container.livenessProbe.terminationGracePeriodSeconds = seconds
+  }
+  await off.update('deployments', 'd', probed(90))
+  t.equal(graceOf(off, 'deployments', 'd'), 90, 'and may change where it is in use')
+  await off.create('deployments', deployment('bare', { containers: [{ name: 'c', image: 'i' }] }))
+  await off.update('deployments', 'bare', probed(90))
+  t.equal(graceOf(off, 'deployments', 'bare'), undefined, 'an update cannot bring it in')
+  await off.update('deployments', 'd', probed())
+  await off.update('deployments', 'd', probed(90))
+  t.equal(graceOf(off, 'deployments', 'd'), undefined, 'nor back, once it is unset')
+
+  const again = await server(true)
+  t.equal(graceOf(again, 'pods', 'p'), 60, 'there again as it was')
+  await again.update('deployments', 'bare', probed(90))
+  t.equal(graceOf(again, 'deployments', 'bare'), 90)
+  const readiness = { readinessProbe: livenessProbe }
+  await t.rejects(again.create('pods', pod({ containers: [{ name: 'c', image: 'i', ...readiness }] }, { name: 'r' })), {
+    message: /readinessProbe.terminationGracePeriodSeconds: Invalid value: 60: must not be set for readinessProbes/,
+  })
+  for (const seconds of [0, -1]) {
+    const startupProbe = { ...livenessProbe, terminationGracePeriodSeconds: seconds }
+    const refused = pod({ containers: [{ name: 'c', image: 'i', startupProbe }] }, { name: 's' })
+    await t.rejects(again.create('pods', refused), { message: /must be greater than 0/ }, `${seconds}`)
+  }
 })

@@ -4,7 +4,7 @@
  */
 
 import type { ActionHandler } from '../../kubelet/actions/action.ts'
-import { startKubelet } from '../../kubelet/kubelet.ts'
+import { type KubeletOptions, startKubelet } from '../../kubelet/kubelet.ts'
 import { type Behaviour, createSimulatedRuntime, type SimulatedExec } from '../../kubelet/runtime/simulated.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
@@ -19,6 +19,8 @@ export interface Scenario {
   /** `at` seconds after the pod's creation: `{ at: 2, delete: { reason: 'Update' } }`. */
   user: { at: number; delete?: object }[]
   untilSeconds: number
+  /** How this kubelet differs from the usual one. */
+  kubelet?: Pick<KubeletOptions, 'probeGracePeriods' | 'shortenRunningKills' | 'terminationReasons'>
 }
 
 export async function play(scenario: Scenario, rootDir: string): Promise<string[]> {
@@ -62,6 +64,7 @@ export async function play(scenario: Scenario, rootDir: string): Promise<string[
     nodeIP: '127.0.0.1',
     port: 10250,
     random: () => 0,
+    ...scenario.kubelet,
   })
   await clock.advanceUntil(() => api.object('nodes', 'n1') !== undefined)
   await kubelet.ready
