@@ -64,7 +64,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       log,
       resources: server.resources,
       scheduler: options.scheduler,
-      caCert: pki.ca.cert,
+      ca: pki.ca,
       securePort: server.port,
       kubernetesServiceIP: firstAddress(options.serviceCidr),
     })

@@ -1,6 +1,8 @@
 import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
+import type { KeyPair } from '../shared/pki/certificate.ts'
 import { bootstrap } from './bootstrap.ts'
+import { startCertificatesController } from './certificates/certificates-controller.ts'
 import { startClusterRoleAggregation } from './clusterrole-aggregation.ts'
 import type { ApiResources, Controller, ControllerContext, Log } from './controller.ts'
 import { startDisruptionController } from './disruption/disruption-controller.ts'
@@ -23,8 +25,8 @@ export interface ControllersOptions {
   /** All kinds that the server serves: the namespace controller and the garbage collector treat them alike. */
   resources: ApiResources
   scheduler: boolean
-  /** PEM, published to every namespace as kube-root-ca.crt. */
-  caCert: string
+  /** Its certificate is published to every namespace as kube-root-ca.crt; its key signs certificate requests. */
+  ca: KeyPair
   /** Of the `kubernetes` Service. */
   securePort: number
   kubernetesServiceIP: string
@@ -39,7 +41,8 @@ export async function startControllers(options: ControllersOptions): Promise<Con
   const context: ControllerContext = { client, informers, clock, log }
   const controllers = [
     startServiceAccountController(context),
-    startRootCaCertPublisher(context, options.caCert),
+    startRootCaCertPublisher(context, options.ca.cert),
+    startCertificatesController(context, options.ca),
     startClusterRoleAggregation(context),
     startNamespaceController(context, resources),
     startGarbageCollector(context, resources),

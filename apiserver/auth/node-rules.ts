@@ -58,6 +58,7 @@ export const nodeRules: Readonly<Record<string, readonly NodeRule[]>> = {
   secrets: [{ verbs: read, relation: namedByOwnPod }],
   persistentvolumeclaims: [{ verbs: ['get'], relation: namedByOwnPod }],
   'serviceaccounts/token': [{ verbs: ['create'], relation: namedByOwnPod }],
+  'certificates.k8s.io/certificatesigningrequests': [{ verbs: ['create', ...read], relation: anyObject }],
   'coordination.k8s.io/leases': [{ verbs: ['get', 'create', 'update', 'patch', 'delete'], relation: ownLease }],
   'node.k8s.io/runtimeclasses': [{ verbs: read, relation: anyObject }],
 }

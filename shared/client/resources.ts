@@ -16,3 +16,8 @@ export const terminations: Resource = { group: 'kubestage.dev', version: 'v1', p
 export const clusterRoles: Resource = { group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'clusterroles' }
 export const leases: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' }
 export const podDisruptionBudgets: Resource = { group: 'policy', version: 'v1', plural: 'poddisruptionbudgets' }
+export const certificateSigningRequests: Resource = {
+  group: 'certificates.k8s.io',
+  version: 'v1',
+  plural: 'certificatesigningrequests',
+}

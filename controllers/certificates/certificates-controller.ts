@@ -1,0 +1,129 @@
+import type { V1CertificateSigningRequest } from '@kubernetes/client-node'
+import { isStatus } from '../../shared/api/status-error.ts'
+import type { WithMeta } from '../../shared/api/types.ts'
+import { certificateSigningRequests } from '../../shared/client/resources.ts'
+import { toTime } from '../../shared/clock/timestamp.ts'
+import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import { type KeyPair, signCertificate } from '../../shared/pki/certificate.ts'
+import { isExtendedUsage, isKeyUsage } from '../../shared/pki/identifiers.ts'
+import { readSigningRequest, type SigningRequest } from '../../shared/pki/signing-request.ts'
+import type { Controller, ControllerContext } from '../controller.ts'
+import { approvalMessage } from './approval.ts'
+import { isOver } from './cleaning.ts'
+import { signers } from './signers.ts'
+
+type Request = WithMeta<V1CertificateSigningRequest>
+type Condition = NonNullable<NonNullable<Request['status']>['conditions']>[number]
+
+const SWEEP_MS = 3_600_000
+const BACKDATE_MS = 300_000
+const LONGEST_SECONDS = 365 * 86_400
+
+/**
+ * Approves the certificates that kubelets ask for, signs what is approved for one of Kubernetes' own signers, and clears away what is over.
+ * Upstream: pkg/controller/certificates.
+ */
+export function startCertificatesController(context: ControllerContext, ca: KeyPair): Controller {
+  const { client, informers, clock, log } = context
+  const requests = informers.selected<Request>(certificateSigningRequests, {
+    handlers: [
+      {
+        onAdd: ({ metadata }) => queue.add(metadata.name ?? ''),
+        onUpdate: ({ metadata }) => queue.add(metadata.name ?? ''),
+      },
+    ],
+  })
+
+  async function sync(name: string): Promise<void> {
+    const request = requests.get({ name })
+    const signer = request && signers[request.spec.signerName]
+    if (!request || !signer || request.status?.certificate || has(request, 'Denied') || has(request, 'Failed')) return
+    const wanted = parsed(request)
+    if (!has(request, 'Approved')) {
+      const { signerName, usages = [] } = request.spec
+      const message = wanted instanceof Error ? undefined : approvalMessage(signerName, wanted, usages, request.spec)
+      if (message) await condition(request, { type: 'Approved', reason: 'AutoApproved', message }, 'approval')
+      return
+    }
+    const refusal = wanted instanceof Error ? wanted.message : signer.refusal(wanted, request.spec.usages ?? [])
+    if (refusal || wanted instanceof Error)
+      await condition(request, { type: 'Failed', reason: 'SignerValidationFailure', message: refusal ?? '' }, 'status')
+    else await issue(request, wanted)
+  }
+
+  async function condition(
+    request: Request,
+    { type, reason, message }: Pick<Condition, 'type' | 'reason' | 'message'>,
+    subresource: 'approval' | 'status',
+  ): Promise<void> {
+    const now = toTime(clock.now())
+    const added = { type, status: 'True', reason, message, lastUpdateTime: now, lastTransitionTime: now }
+    const conditions = [...(request.status?.conditions ?? []), added]
+    await client.update(
+      certificateSigningRequests,
+      { ...request, status: { ...request.status, conditions } },
+      { subresource },
+    )
+  }
+
+  async function issue(request: Request, wanted: SigningRequest): Promise<void> {
+    const { usages = [], expirationSeconds = LONGEST_SECONDS } = request.spec
+    const nowMs = clock.now()
+    const pem = signCertificate(
+      {
+        subject: wanted.subject,
+        publicKeyInfo: wanted.publicKeyInfo,
+        altNames: wanted.altNames,
+        keyUsages: usages.filter(isKeyUsage),
+        extendedUsages: usages.filter(isExtendedUsage),
+        notBefore: toTime(nowMs - BACKDATE_MS),
+        notAfter: toTime(nowMs + Math.min(expirationSeconds, LONGEST_SECONDS) * 1000),
+      },
+      ca,
+    )
+    const certificate = Buffer.from(pem).toString('base64')
+    await client.update(
+      certificateSigningRequests,
+      { ...request, status: { ...request.status, certificate } },
+      { subresource: 'status' },
+    )
+  }
+
+  const queue = createWorkQueue<string>({
+    clock,
+    work: (name) => sync(name).catch(unlessObsolete),
+    onError: (error, name) => log.warn({ err: error, name }, 'certificate request will be looked at again'),
+  })
+  const cleaner = createWorkQueue<'sweep'>({
+    clock,
+    async work() {
+      for (const request of [...requests.list()])
+        if (isOver(request, clock.now()))
+          await client.delete(certificateSigningRequests, { name: request.metadata.name ?? '' }).catch(unlessObsolete)
+      cleaner.addAfter('sweep', SWEEP_MS)
+    },
+    onError: (error) => log.warn({ err: error }, 'old certificate requests will be cleared away later'),
+  })
+  cleaner.addAfter('sweep', SWEEP_MS)
+  return {
+    async close() {
+      await Promise.all([queue.close(), cleaner.close()])
+    },
+  }
+}
+
+const has = ({ status }: Request, type: string): boolean =>
+  status?.conditions?.some((condition) => condition.type === type) ?? false
+
+function parsed({ spec }: Request): SigningRequest | Error {
+  try {
+    return readSigningRequest(Buffer.from(spec.request, 'base64').toString('latin1'))
+  } catch (error) {
+    return error as Error
+  }
+}
+
+/** Someone changed or removed it meanwhile: the news of that brings us back. */
+function unlessObsolete(error: unknown): void {
+  if (!isStatus(error, 'Conflict') && !isStatus(error, 'NotFound')) throw error
+}

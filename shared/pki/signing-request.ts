@@ -1,0 +1,121 @@
+import { createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
+import { bitString, integer, objectIdentifier, octetString, sequence, set, tagged } from './der.ts'
+import { dotted, type Element, element, elements } from './der-reader.ts'
+import { digests, oids } from './identifiers.ts'
+import { distinguishedName, generalNames } from './names.ts'
+import { fromPem, pem } from './pem.ts'
+
+export interface SigningRequestOptions {
+  commonName: string
+  organizations?: readonly string[]
+  /** DNS names and IP addresses. */
+  altNames?: readonly string[]
+}
+
+/** What a PKCS #10 request (RFC 2986) asks for. */
+export interface SigningRequest {
+  commonName: string
+  organizations: string[]
+  /** Other parts of the subject, by object identifier. */
+  otherAttributes: string[]
+  dnsNames: string[]
+  /** Each as its 4 or 16 bytes in hexadecimal. */
+  ipAddresses: string[]
+  /** How many mail addresses, URIs and the like. */
+  otherNames: number
+  /** In DER, to be passed on into a certificate. */
+  subject: Buffer
+  publicKeyInfo: Buffer
+  altNames?: Buffer
+}
+
+const LABEL = 'CERTIFICATE REQUEST'
+const signatureAlgorithm = sequence(objectIdentifier(oids.ecdsaWithSha256))
+
+/** A new P-256 key, and the request for its certificate; both in PEM. */
+export function createSigningRequest(options: SigningRequestOptions): { request: string; key: string } {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const body = sequence(
+    integer(Buffer.from([0])),
+    distinguishedName(options.commonName, options.organizations),
+    publicKey.export({ type: 'spki', format: 'der' }),
+    tagged(0, ...(options.altNames?.length ? [extensionRequest(options.altNames)] : [])),
+  )
+  const signature = sign('sha256', body, privateKey)
+  return {
+    request: pem(LABEL, sequence(body, signatureAlgorithm, bitString(signature))),
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  }
+}
+
+const extensionRequest = (altNames: readonly string[]): Buffer =>
+  sequence(
+    objectIdentifier(oids.extensionRequest),
+    set(sequence(sequence(objectIdentifier(oids.subjectAltName), octetString(generalNames(altNames))))),
+  )
+
+/** Reads a request in PEM. Throws where it is none, or is not signed with the key it names. */
+export function readSigningRequest(text: string): SigningRequest {
+  const der = fromPem(LABEL, text)
+  if (!der) throw new Error(`PEM block type must be ${LABEL}`)
+  const [body, algorithm, signature] = children(element(der))
+  const [, subject, publicKeyInfo, attributes] = children(body)
+  if (!body || !signature || !subject || !publicKeyInfo) throw new Error('not a certificate request')
+  checkSignature(body.whole, children(algorithm)[0], signature, publicKeyInfo.whole)
+  const altNames = attributes && requestedAltNames(attributes)
+  return {
+    ...readSubject(subject),
+    ...readAltNames(altNames),
+    subject: subject.whole,
+    publicKeyInfo: publicKeyInfo.whole,
+    altNames: altNames?.whole,
+  }
+}
+
+function checkSignature(body: Buffer, algorithm: Element | undefined, signature: Element, publicKeyInfo: Buffer): void {
+  const name = algorithm ? dotted(algorithm.content) : ''
+  const digest = digests[name]
+  if (digest === undefined) throw new Error(`signature algorithm ${name} is not known`)
+  const key = createPublicKey({ key: publicKeyInfo, type: 'spki', format: 'der' })
+  if (!verify(digest, body, key, signature.content.subarray(1))) throw new Error('signature does not fit the key')
+}
+
+function readSubject(subject: Element): Pick<SigningRequest, 'commonName' | 'organizations' | 'otherAttributes'> {
+  const attributes = children(subject)
+    .flatMap(children)
+    .map((attribute) => {
+      const [type, value] = children(attribute)
+      return { type: type ? dotted(type.content) : '', value: value?.content.toString('utf8') ?? '' }
+    })
+  const valuesOf = (wanted: string): string[] =>
+    attributes.filter(({ type }) => type === wanted).map(({ value }) => value)
+  return {
+    commonName: valuesOf(oids.commonName).at(-1) ?? '',
+    organizations: valuesOf(oids.organization),
+    otherAttributes: attributes
+      .map(({ type }) => type)
+      .filter((type) => type !== oids.commonName && type !== oids.organization),
+  }
+}
+
+function readAltNames(names: Element | undefined): Pick<SigningRequest, 'dnsNames' | 'ipAddresses' | 'otherNames'> {
+  const all = names ? children(names) : []
+  const dnsNames = all.filter(({ tag }) => tag === 0x82).map(({ content }) => content.toString('latin1'))
+  const ipAddresses = all.filter(({ tag }) => tag === 0x87).map(({ content }) => content.toString('hex'))
+  return { dnsNames, ipAddresses, otherNames: all.length - dnsNames.length - ipAddresses.length }
+}
+
+function requestedAltNames(attributes: Element): Element | undefined {
+  for (const attribute of children(attributes)) {
+    const [type, values] = children(attribute)
+    if (!type || dotted(type.content) !== oids.extensionRequest) continue
+    for (const extension of children(values).flatMap(children)) {
+      const [name, ...value] = children(extension)
+      const content = value.at(-1)?.content
+      if (name && content && dotted(name.content) === oids.subjectAltName) return element(content)
+    }
+  }
+  return undefined
+}
+
+const children = (parent: Element | undefined): Element[] => (parent ? elements(parent.content) : [])

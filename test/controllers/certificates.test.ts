@@ -1,0 +1,136 @@
+import { X509Certificate } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { V1CertificateSigningRequest } from '@kubernetes/client-node'
+import { pino } from 'pino'
+import t from 'tap'
+import { startControlPlane } from '../../apiserver/control-plane.ts'
+import { approvalMessage } from '../../controllers/certificates/approval.ts'
+import { isOver } from '../../controllers/certificates/cleaning.ts'
+import { signers } from '../../controllers/certificates/signers.ts'
+import type { WithMeta } from '../../shared/api/types.ts'
+import { certificateSigningRequests } from '../../shared/client/resources.ts'
+import { realClock } from '../../shared/clock/real-clock.ts'
+import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
+import {
+  createSigningRequest,
+  readSigningRequest,
+  type SigningRequestOptions,
+} from '../../shared/pki/signing-request.ts'
+
+type Request = WithMeta<V1CertificateSigningRequest>
+
+const parsed = (options: SigningRequestOptions) => readSigningRequest(createSigningRequest(options).request)
+const node = { commonName: 'system:node:n', organizations: ['system:nodes'] }
+const clientSigner = 'kubernetes.io/kube-apiserver-client-kubelet'
+const servingSigner = 'kubernetes.io/kubelet-serving'
+const clientUsages = ['digital signature', 'client auth']
+const servingUsages = ['digital signature', 'key encipherment', 'server auth']
+
+t.test("what each of Kubernetes' signers insists on", async (t) => {
+  const refusal = (signer: string, options: SigningRequestOptions, usages: string[]) =>
+    signers[signer]!.refusal(parsed(options), usages)
+  t.equal(refusal(clientSigner, node, clientUsages), undefined)
+  t.match(refusal(clientSigner, { ...node, altNames: ['a'] }, clientUsages), 'DNS subjectAltNames')
+  t.match(refusal(clientSigner, { ...node, altNames: ['10.0.0.1'] }, clientUsages), 'IP subjectAltNames')
+  t.match(refusal(clientSigner, { ...node, organizations: ['system:masters'] }, clientUsages), 'organization')
+  t.match(refusal(clientSigner, { ...node, commonName: 'jane' }, clientUsages), 'common name')
+  t.match(refusal(clientSigner, node, [...clientUsages, 'server auth']), 'usages')
+  t.equal(refusal(servingSigner, { ...node, altNames: ['n', '10.0.0.1'] }, servingUsages), undefined)
+  t.match(refusal(servingSigner, node, servingUsages), 'subjectAltName is required')
+  t.match(refusal(servingSigner, { ...node, altNames: ['n'] }, clientUsages), 'usages')
+  t.equal(refusal('kubernetes.io/kube-apiserver-client', { commonName: 'jane' }, ['client auth']), undefined)
+  t.match(refusal('kubernetes.io/kube-apiserver-client', { commonName: 'jane' }, ['server auth']), 'usages')
+})
+
+t.test('only kubelets are approved without a person', async (t) => {
+  const newcomer = { username: 'system:bootstrap:x', groups: ['system:bootstrappers'] }
+  const itself = { username: node.commonName, groups: ['system:nodes'] }
+  const other = { username: 'system:node:other', groups: ['system:nodes'] }
+  const serving = parsed({ ...node, altNames: ['n'] })
+  t.match(approvalMessage(clientSigner, parsed(node), clientUsages, newcomer), 'Auto approving kubelet client')
+  t.match(approvalMessage(clientSigner, parsed(node), clientUsages, itself), 'Auto approving self kubelet')
+  t.match(approvalMessage(servingSigner, serving, servingUsages, itself), 'serving')
+  for (const who of [other, { username: 'jane', groups: [] }])
+    t.equal(approvalMessage(clientSigner, parsed(node), clientUsages, who), undefined, who.username)
+  t.equal(approvalMessage(servingSigner, serving, servingUsages, newcomer), undefined)
+  t.equal(approvalMessage('kubernetes.io/kube-apiserver-client', parsed(node), clientUsages, newcomer), undefined)
+})
+
+t.test('requests go when they are over', async (t) => {
+  const at = (iso: string): number => Date.parse(iso)
+  const request = (conditions: object[], certificate?: string) =>
+    ({
+      metadata: { creationTimestamp: '2026-01-01T00:00:00Z' },
+      status: { conditions, certificate },
+    }) as unknown as Request
+  const decided = (type: string) => ({ type, status: 'True', lastUpdateTime: '2026-01-01T00:00:00Z' })
+  t.notOk(isOver(request([]), at('2026-01-01T23:00:00Z')))
+  t.ok(isOver(request([]), at('2026-01-02T01:00:00Z')))
+  t.notOk(isOver(request([decided('Denied')]), at('2026-01-01T00:50:00Z')))
+  t.ok(isOver(request([decided('Denied')]), at('2026-01-01T01:10:00Z')))
+  t.notOk(isOver(request([decided('Approved')]), at('2026-01-01T01:10:00Z')), 'approved, but not signed yet')
+  t.ok(isOver(request([decided('Approved')], 'eA=='), at('2026-01-01T01:10:00Z')))
+})
+
+t.test('approved by a person, signed by the cluster', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'kubestage-certificates-'))
+  const pki = ensureClusterPki({
+    directory,
+    nowMs: Date.now(),
+    host: '127.0.0.1',
+    serviceAddress: '10.96.0.1',
+    nodeName: 'n',
+  })
+  const plane = await startControlPlane({
+    host: '127.0.0.1',
+    port: 0,
+    serviceCidr: '10.96.0.0/16',
+    featureGates: { PodTerminationReason: true, ProbeTerminationGracePeriod: true },
+    scheduler: false,
+    pki,
+    clock: realClock,
+    log: pino({ level: 'silent' }),
+  })
+  t.teardown(async () => {
+    await plane.close()
+    rmSync(directory, { recursive: true })
+  })
+  const { client } = plane
+  const ask = (name: string, commonName: string, usages: string[]) =>
+    client.create<Request>(certificateSigningRequests, {
+      metadata: { name },
+      spec: {
+        request: Buffer.from(createSigningRequest({ commonName }).request).toString('base64'),
+        signerName: 'kubernetes.io/kube-apiserver-client',
+        expirationSeconds: 3_600,
+        usages,
+      },
+    })
+  const approve = (request: Request) =>
+    client.update(
+      certificateSigningRequests,
+      { ...request, status: { conditions: [{ type: 'Approved', status: 'True', reason: 'ok' }] } },
+      { subresource: 'approval' },
+    )
+  const settled = async (name: string): Promise<Request> => {
+    const watch = client.watch<Request>(certificateSigningRequests, {
+      fieldSelector: `metadata.name=${name}`,
+      sendInitialEvents: true,
+      timeoutSeconds: 10,
+    })
+    for await (const { object } of watch)
+      if (object.status?.certificate || object.status?.conditions?.some(({ type }) => type === 'Failed')) return object
+    throw new Error('not signed in time')
+  }
+
+  await approve(await ask('jane', 'jane', ['client auth']))
+  const signed = new X509Certificate(Buffer.from((await settled('jane')).status!.certificate!, 'base64'))
+  t.equal(signed.subject, 'CN=jane')
+  t.ok(signed.verify(new X509Certificate(pki.ca.cert).publicKey))
+  t.ok(signed.validToDate.getTime() - Date.now() <= 3_600_000)
+
+  await approve(await ask('web', 'web', ['server auth']))
+  t.match((await settled('web')).status?.conditions?.at(-1), { type: 'Failed', reason: 'SignerValidationFailure' })
+})
