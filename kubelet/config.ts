@@ -1,4 +1,5 @@
 import os from 'node:os'
+import { join } from 'node:path'
 import { type Options, option, type Values } from '../shared/config/option.ts'
 import {
   commandMap,
@@ -22,14 +23,28 @@ export const kubeletFeatureGates = { PodTerminationReason: true, ProbeTerminatio
 export const kubeletOptions = {
   config: configOption,
   kubeconfig: option(path, { default: '', help: 'How to reach the API server, and as whom' }),
+  bootstrapKubeconfig: option(path, {
+    default: '',
+    help: 'Credentials to ask for own ones with, which are kept in --kubeconfig (default: in --root-dir)',
+  }),
   nodeName: option(text, { default: os.hostname().toLowerCase(), help: 'Name of the node' }),
-  nodeIp: option(text, { default: '127.0.0.1', help: 'Address of the node, and of pods with hostNetwork' }),
+  nodeIp: option(text, {
+    default: '127.0.0.1',
+    help: "Address of the node, and of pods with hostNetwork; auto: this machine's first that is not loopback",
+  }),
   nodeLabels: option(textMap, { default: {}, help: 'Labels to register the node with' }),
   rootDir: option(path, { default: '.kubestage/kubelet', help: "The kubelet's own files: pods, logs, containers" }),
   port: option(port, { default: 0, help: "Port of the kubelet's own HTTPS API; 0 takes a free one" }),
-  tlsCertFile: option(path, { default: '', help: "Certificate of the kubelet's own API; without it there is none" }),
+  tlsCertFile: option(path, {
+    default: '',
+    help: "Certificate of the kubelet's own API; without it there is none, or after a bootstrap one that was asked for",
+  }),
   tlsPrivateKeyFile: option(path, { default: '', help: 'Its private key' }),
   clientCaFile: option(path, { default: '', help: 'Who may speak to it: holders of certificates of this CA' }),
+  healthzPort: option(port, {
+    default: 0,
+    help: 'Port on 127.0.0.1 that answers /healthz once the node is ready; 0: none',
+  }),
   runtime: option(oneOf('process', 'simulated'), { default: 'process', help: 'Real processes, or none at all' }),
   isolation: option(oneOf('auto', 'none', 'pod'), {
     default: 'auto',
@@ -63,5 +78,21 @@ export const kubeletOptions = {
 
 export type KubeletConfig = Values<typeof kubeletOptions>
 
-export const readKubeletConfig = (args: readonly string[]): Promise<Resolved<typeof kubeletOptions>> =>
-  resolveOptions(kubeletOptions, { args, env: process.env })
+export async function readKubeletConfig(args: readonly string[]): Promise<Resolved<typeof kubeletOptions>> {
+  const resolved = await resolveOptions(kubeletOptions, { args, env: process.env })
+  return { ...resolved, values: completed(resolved.values) }
+}
+
+function completed(values: KubeletConfig): KubeletConfig {
+  const { bootstrapKubeconfig, kubeconfig, nodeIp, rootDir } = values
+  return {
+    ...values,
+    kubeconfig: bootstrapKubeconfig && !kubeconfig ? join(rootDir, 'kubeconfig') : kubeconfig,
+    nodeIp: nodeIp === 'auto' ? firstAddress() : nodeIp,
+  }
+}
+
+function firstAddress(): string {
+  const all = Object.values(os.networkInterfaces()).flatMap((addresses) => addresses ?? [])
+  return all.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? '127.0.0.1'
+}

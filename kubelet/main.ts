@@ -1,13 +1,13 @@
 import { flushCompileCache } from 'node:module'
 import { loadKubeconfig } from '../shared/client/kubeconfig.ts'
-import { createRestClient } from '../shared/client/rest-client.ts'
+import { type ClusterAccess, createRestClient } from '../shared/client/rest-client.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { helpText } from '../shared/config/help.ts'
 import { ConfigError } from '../shared/config/option.ts'
 import { clusterClock } from '../shared/config/time-options.ts'
-import { createLog } from '../shared/log/log.ts'
+import { createLog, type Logger } from '../shared/log/log.ts'
 import { type KubeletConfig, kubeletOptions, readKubeletConfig } from './config.ts'
-import { runNode } from './run-node.ts'
+import { type RunningNode, runNode } from './run-node.ts'
 
 const EXIT_SIGNALLED = 130
 
@@ -23,15 +23,13 @@ async function main(): Promise<void> {
 }
 
 async function run(config: KubeletConfig): Promise<void> {
-  if (!config.kubeconfig) throw new ConfigError('--kubeconfig is missing: it says where the API server is')
   if (config.supervised) endWithStandardInput()
   const log = createLog({ level: config.logLevel, component: 'kubelet' })
-  const clock = clusterClock(realClock, config)
-  const client = createRestClient({ ...(await loadKubeconfig(config.kubeconfig)), clock, userAgent: 'kubelet/v1.36.3' })
-  const node = await runNode({ config, client, clock, log })
+  let node: RunningNode | undefined
   let stopping = false
   const stop = (signal: string): void => {
     if (stopping) process.exit(EXIT_SIGNALLED)
+    if (!node) process.exit(0)
     stopping = true
     log.info({ signal }, 'ending the pods')
     node.stop().then(
@@ -43,10 +41,24 @@ async function run(config: KubeletConfig): Promise<void> {
     )
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
+  const clock = clusterClock(realClock, config)
+  const client = createRestClient({ ...(await credentials(config, log)), clock, userAgent: 'kubelet/v1.36.3' })
+  node = await runNode({ config, client, clock, log })
   await node.ready
   log.info({ node: config.nodeName }, 'ready')
   // So that the next start is quick and small also when this one is killed.
   flushCompileCache()
+}
+
+async function credentials(config: KubeletConfig, log: Logger): Promise<ClusterAccess> {
+  const { kubeconfig, bootstrapKubeconfig, nodeName } = config
+  if (bootstrapKubeconfig) {
+    const { bootstrapCredentials } = await import('./certificates/bootstrap.ts')
+    const onError = (error: unknown): void => log.warn({ err: error }, 'no credentials yet')
+    return bootstrapCredentials({ kubeconfig, bootstrapKubeconfig, nodeName, clock: realClock, onError })
+  }
+  if (!kubeconfig) throw new ConfigError('--kubeconfig is missing: it says where the API server is')
+  return loadKubeconfig(kubeconfig)
 }
 
 /** Our supervisor holds the other end: when that closes, it is gone, and our containers end by the shim. */

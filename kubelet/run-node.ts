@@ -1,11 +1,12 @@
-import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Pod } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import type { Logger } from '../shared/log/log.ts'
 import { createActions } from './actions/actions.ts'
+import { ownTls, type ServerTls } from './certificates/own-tls.ts'
 import type { KubeletConfig } from './config.ts'
+import { startHealthz } from './http/healthz.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
 import { twoGroups } from './node/shutdown.ts'
 import type { ContainerRuntime, RuntimeCapabilities } from './runtime/container-runtime.ts'
@@ -29,9 +30,8 @@ export async function runNode({ config, client, clock, log }: RunNodeOptions): P
   const actions = createActions(clock)
   let kubelet: Kubelet | undefined
   const pods = () => [...(kubelet?.pods() ?? [])]
-  const server = config.tlsCertFile
-    ? await startServer({ config, runtime, clock, log, pods, node: () => kubelet })
-    : undefined
+  const tls = await ownTls({ config, client, clock })
+  const server = tls && (await startServer({ tls, config, runtime, clock, log, pods, node: () => kubelet }))
   kubelet = await startKubelet({
     client,
     clock,
@@ -49,12 +49,13 @@ export async function runNode({ config, client, clock, log }: RunNodeOptions): P
     shortenRunningKills: config.shortenRunningKills,
   })
   const running = kubelet
+  const healthz = config.healthzPort ? running.ready.then(() => startHealthz(config.healthzPort, clock)) : undefined
   return {
-    ready: running.ready,
+    ready: Promise.all([running.ready, healthz]).then(() => {}),
     async stop() {
       await running.shutdown()
       await running.close()
-      await Promise.all([server?.close(), runtime.close(), client.close()])
+      await Promise.all([server?.close(), healthz?.then(({ close }) => close()), runtime.close(), client.close()])
     },
   }
 }
@@ -68,21 +69,18 @@ const capabilityLabels = ({ isolation, files }: RuntimeCapabilities): Record<str
 })
 
 interface ServerOptions extends Omit<RunNodeOptions, 'client'> {
+  tls: ServerTls
   runtime: ContainerRuntime
   pods(): Pod[]
   node(): Kubelet | undefined
 }
 
-async function startServer({ config, runtime, clock, log, pods, node }: ServerOptions) {
+async function startServer({ tls, config, runtime, clock, log, pods, node }: ServerOptions) {
   const { startKubeletServer } = await import('./http/server.ts')
   return startKubeletServer({
     host: config.nodeIp,
     port: config.port,
-    tls: {
-      cert: readFileSync(config.tlsCertFile, 'utf8'),
-      key: readFileSync(config.tlsPrivateKeyFile, 'utf8'),
-      clientCa: readFileSync(config.clientCaFile, 'utf8'),
-    },
+    tls,
     runtime,
     clock,
     log,

@@ -1,0 +1,93 @@
+import { X509Certificate } from 'node:crypto'
+import { join } from 'node:path'
+import type { Client } from '../../shared/client/client.ts'
+import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
+import { type ClusterAccess, createRestClient } from '../../shared/client/rest-client.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { KeyPair } from '../../shared/pki/certificate.ts'
+import { readIfExists, writePrivately } from '../../shared/pki/files.ts'
+import { kubeconfig } from '../../shared/pki/kubeconfig-file.ts'
+import { requestCertificate } from './request-certificate.ts'
+
+export interface BootstrapOptions {
+  /** Of somebody who may do nothing but ask for a certificate. */
+  bootstrapKubeconfig: string
+  /** Where the kubelet's own is kept, and found by the next start. */
+  kubeconfig: string
+  nodeName: string
+  clock: Clock
+  onError(error: unknown): void
+}
+
+const DAY_MS = 86_400_000
+const RETRY_MS = 1_000
+const NODES = 'system:nodes'
+
+/**
+ * TLS bootstrap: the kubelet's own credentials, asked for with those of a newcomer where there are none yet, or they end within a day.
+ * Goes on trying while the API server cannot be reached. Upstream: pkg/kubelet/certificate/bootstrap.
+ */
+export async function bootstrapCredentials(options: BootstrapOptions): Promise<ClusterAccess> {
+  const { clock, nodeName } = options
+  if (isUsable(await known(options.kubeconfig), nodeName, clock.now())) return loadKubeconfig(options.kubeconfig)
+  for (;;) {
+    try {
+      const newcomer = await loadKubeconfig(options.bootstrapKubeconfig)
+      const client = createRestClient({ ...newcomer, clock, userAgent: 'kubelet/v1.36.3' })
+      await using _closing = { [Symbol.asyncDispose]: () => client.close() }
+      const own = await requestCertificate(client, {
+        signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
+        commonName: `system:node:${nodeName}`,
+        organizations: [NODES],
+      })
+      const { server, ca = '' } = newcomer
+      writePrivately(options.kubeconfig, JSON.stringify(kubeconfig({ name: 'kubestage', server, ca, user: own })))
+      return { ...newcomer, ...own }
+    } catch (error) {
+      options.onError(error)
+      await clock.sleep(RETRY_MS)
+    }
+  }
+}
+
+export interface ServingOptions {
+  client: Client
+  /** Folder in which the pair is kept. */
+  directory: string
+  nodeName: string
+  nodeIP: string
+  nowMs: number
+}
+
+/** The certificate of the kubelet's own API for this name and address: the one kept, or a new one asked for. */
+export async function servingCertificate({
+  client,
+  directory,
+  nodeName,
+  nodeIP,
+  nowMs,
+}: ServingOptions): Promise<KeyPair> {
+  const files = { cert: join(directory, 'kubelet-serving.crt'), key: join(directory, 'kubelet-serving.key') }
+  const kept = { cert: readIfExists(files.cert), key: readIfExists(files.key) }
+  if (kept.cert && kept.key && isUsable(kept, nodeName, nowMs) && new X509Certificate(kept.cert).checkIP(nodeIP))
+    return { cert: kept.cert, key: kept.key }
+  const issued = await requestCertificate(client, {
+    signerName: 'kubernetes.io/kubelet-serving',
+    commonName: `system:node:${nodeName}`,
+    organizations: [NODES],
+    altNames: [nodeName, nodeIP],
+  })
+  writePrivately(files.key, issued.key)
+  writePrivately(files.cert, issued.cert)
+  return issued
+}
+
+async function known(file: string): Promise<Partial<KeyPair>> {
+  return readIfExists(file) === undefined ? {} : await loadKubeconfig(file)
+}
+
+function isUsable({ cert }: Partial<KeyPair>, nodeName: string, nowMs: number): boolean {
+  if (!cert) return false
+  const { subject, validToDate } = new X509Certificate(cert)
+  return subject.split('\n').includes(`CN=system:node:${nodeName}`) && validToDate.getTime() > nowMs + DAY_MS
+}
