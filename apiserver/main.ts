@@ -6,9 +6,10 @@ import { flag, path, text } from '../shared/config/option-types.ts'
 import { configOption, resolveOptions } from '../shared/config/resolve.ts'
 import { clusterClock, timeOriginOption } from '../shared/config/time-options.ts'
 import { createLog } from '../shared/log/log.ts'
-import { ensureClusterPki } from '../shared/pki/cluster-pki.ts'
+import { ensureBootstrapper, ensureClusterPki } from '../shared/pki/cluster-pki.ts'
 import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
 import { firstAddress, startControlPlane } from './control-plane.ts'
+import { letKubeletsJoin } from './let-kubelets-join.ts'
 import { apiServerOptions } from './options.ts'
 
 const program = {
@@ -26,6 +27,15 @@ const program = {
       default: '.kubestage/kubeconfig',
       help: "Where to write an administrator's kubeconfig",
     }),
+    kubeconfigServer: option(text, {
+      default: '',
+      help: 'Address of the API server in it, where clients need another than we know',
+    }),
+    bootstrapKubeconfig: option(path, {
+      default: '',
+      help: "Where to write a kubeconfig with which kubelets may join (a kubelet's --bootstrap-kubeconfig)",
+    }),
+    bootstrapServer: option(text, { default: '', help: 'Address of the API server in that one' }),
     timeOrigin: timeOriginOption,
     nodeName: option(text, { default: 'node-1', help: 'Node to make a kubelet certificate for' }),
   },
@@ -34,12 +44,23 @@ const program = {
 async function main(): Promise<void> {
   const { values, help } = await resolveOptions(program.options, { args: process.argv.slice(2), env: process.env })
   if (help) return void process.stdout.write(helpText(program))
-  const { host, serviceCidr, certDir, nodeName, kubeconfig, logLevel } = values
+  const { host, serviceCidr, certDir, nodeName, kubeconfig, logLevel, tlsSan } = values
   const log = createLog({ level: logLevel, component: 'apiserver' })
   const serviceAddress = firstAddress(serviceCidr)
-  const pki = ensureClusterPki({ directory: certDir, nowMs: realClock.now(), host, serviceAddress, nodeName })
+  const nowMs = realClock.now()
+  const pki = ensureClusterPki({ directory: certDir, nowMs, host, serviceAddress, nodeName, altNames: tlsSan })
   const controlPlane = await startControlPlane({ ...values, pki, clock: clusterClock(realClock, values), log })
-  await writeKubeconfig(kubeconfig, { name: 'kubestage', server: controlPlane.url, ca: pki.ca.cert, user: pki.admin })
+  const access = { name: 'kubestage', server: controlPlane.url, ca: pki.ca.cert }
+  await writeKubeconfig(kubeconfig, { ...access, server: values.kubeconfigServer || access.server, user: pki.admin })
+  if (values.bootstrapKubeconfig) {
+    await letKubeletsJoin(controlPlane.client)
+    const user = ensureBootstrapper({ directory: certDir, nowMs }, pki.ca)
+    await writeKubeconfig(values.bootstrapKubeconfig, {
+      ...access,
+      server: values.bootstrapServer || access.server,
+      user,
+    })
+  }
   log.info({ url: controlPlane.url, kubeconfig }, 'ready')
   const stop = (): void => void controlPlane.close().then(() => process.exit(0))
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)

@@ -1,6 +1,6 @@
 import { knownFeatureGates } from '../shared/config/feature-gates.ts'
 import { option } from '../shared/config/option.ts'
-import { duration, featureGates, oneOf, port, text } from '../shared/config/option-types.ts'
+import { duration, featureGates, names, oneOf, port, text } from '../shared/config/option-types.ts'
 import { timeScaleOption } from '../shared/config/time-options.ts'
 import { levels } from '../shared/log/levels.ts'
 import { storageOption } from './storage/open-storage.ts'
@@ -9,6 +9,7 @@ import { storageOption } from './storage/open-storage.ts'
 export const apiServerOptions = {
   host: option(text, { default: '127.0.0.1', help: 'Address to listen on' }),
   port: option(port, { default: 6443, help: 'Port to listen on; 0 takes a free one' }),
+  tlsSan: option(names, { default: [], help: 'More names and addresses that clients reach it by; repeatable' }),
   serviceCidr: option(text, { default: '10.96.0.0/16', help: 'Range of cluster IPs' }),
   storage: storageOption,
   featureGates: option(featureGates(knownFeatureGates), { default: knownFeatureGates, help: 'Features on or off' }),

@@ -48,6 +48,7 @@ export async function startCluster({ settings, clock, onTrouble }: ClusterOption
     host: settings.host,
     serviceAddress: firstAddress(settings.serviceCidr),
     nodeName: settings.nodeName,
+    altNames: settings.tlsSan,
   })
   const log = createLog({ file: join(state.logs, 'apiserver.log'), level: settings.logLevel, component: 'apiserver' })
   const timeOriginMs = Math.floor(clock.now() / 1000) * 1000

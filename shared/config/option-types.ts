@@ -141,6 +141,16 @@ export function featureGates<Gates extends Record<string, boolean>>(known: Gates
   }
 }
 
+/** `a,b`, may be given several times; a list in the file. */
+export const names: OptionType<string[]> = {
+  placeholder: 'NAME,…',
+  fromText: (value, soFar = []) => [...soFar, ...value.split(',').filter(Boolean)],
+  fromFile(value) {
+    if (Array.isArray(value) && value.every((name) => typeof name === 'string')) return value
+    throw mustBe('a list of names', value)
+  },
+}
+
 /** `PATTERN=TEXT`, may be given several times; a map in the file. */
 export const textMap: OptionType<Record<string, string>> = {
   placeholder: 'PATTERN=TEXT',

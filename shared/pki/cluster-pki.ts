@@ -23,6 +23,8 @@ export interface ClusterPkiOptions {
   /** The first address of the service range. */
   serviceAddress: string
   nodeName: string
+  /** More names and addresses of the API server. */
+  altNames?: readonly string[]
 }
 
 const loopback = ['127.0.0.1', '::1', 'localhost']
@@ -35,7 +37,8 @@ const serviceNames = [
 const masters = 'system:masters'
 
 /** Everybody's certificates, kept in `directory` and made where they are missing, expired or no longer fitting. */
-export function ensureClusterPki({ directory, nowMs, host, serviceAddress, nodeName }: ClusterPkiOptions): ClusterPki {
+export function ensureClusterPki(options: ClusterPkiOptions): ClusterPki {
+  const { directory, nowMs, host, serviceAddress, nodeName, altNames = [] } = options
   const ca = ensureCertificate(directory, { name: 'ca', commonName: 'kubestage-ca', usage: 'ca' }, nowMs)
   const issue = (identity: Identity): KeyPair => ensureCertificate(directory, identity, nowMs, ca)
   return {
@@ -44,7 +47,7 @@ export function ensureClusterPki({ directory, nowMs, host, serviceAddress, nodeN
       name: 'apiserver',
       commonName: 'kube-apiserver',
       usage: 'server',
-      altNames: [...new Set([...loopback, ...serviceNames, serviceAddress, ...reachableAs(host)])],
+      altNames: [...new Set([...loopback, ...serviceNames, serviceAddress, ...reachableAs(host), ...altNames])],
     }),
     apiServerKubeletClient: issue({
       name: 'apiserver-kubelet-client',
@@ -68,6 +71,20 @@ export function ensureClusterPki({ directory, nowMs, host, serviceAddress, nodeN
     }),
     serviceAccountKey: () => ensureSigningKey(directory),
   }
+}
+
+/** Of a machine that wants to join: it may ask for a kubelet's certificate, and nothing else. */
+export function ensureBootstrapper(
+  { directory, nowMs }: Pick<ClusterPkiOptions, 'directory' | 'nowMs'>,
+  ca: KeyPair,
+): KeyPair {
+  const identity = {
+    name: 'bootstrap',
+    commonName: 'system:bootstrap:kubelet',
+    organizations: ['system:bootstrappers'],
+    usage: 'client',
+  } as const
+  return ensureCertificate(directory, identity, nowMs, ca)
 }
 
 /** "All addresses" is no name a client can use. */
