@@ -16,6 +16,10 @@ export interface ApiServerConfig {
   serviceAccountKey: KeyPairSource
   /** Range of cluster IPs, e.g. 10.96.0.0/16. */
   serviceCidr: string
+  /** Whoever is known may do everything. */
+  alwaysAllow?: boolean
+  /** Names of admission plugins to leave out. */
+  disabledAdmissionPlugins?: readonly string[]
   featureGates: Readonly<Record<string, boolean>>
   /** The server's own from now on: closed with it. Default: a new one in memory. */
   storage?: Storage

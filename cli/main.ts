@@ -18,6 +18,10 @@ const commands: Record<string, Entry> = {
     summary: 'list nodes; shut one down, lose it, get it back',
     load: () => import('./node.ts'),
   },
+  'envtest-assets': {
+    summary: "print a folder of programs for controller-runtime's envtest",
+    load: () => import('./envtest-assets.ts'),
+  },
   demo: { summary: 'watch a pod die for a reason, in ten seconds', load: () => import('./demo.ts') },
 }
 
@@ -53,7 +57,7 @@ function overview(): string {
   return [
     'The stand-in Kubernetes: an API server and a kubelet that runs pods as real processes.\n',
     'Usage: kubestage COMMAND [flags]\n',
-    ...Object.entries(rows).map(([name, { summary }]) => `  ${name.padEnd(8)} ${summary}`),
+    ...Object.entries(rows).map(([name, { summary }]) => `  ${name.padEnd(15)} ${summary}`),
     '\nkubestage COMMAND --help lists the flags.\n',
   ].join('\n')
 }

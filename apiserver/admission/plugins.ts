@@ -6,12 +6,19 @@ import { serviceAccount } from './service-account.ts'
 import { storageObjectInUseProtection } from './storage-object-in-use-protection.ts'
 import { taintNodesByCondition } from './taint-nodes-by-condition.ts'
 
-/** The rules of a stock server, in its order. */
-export const admissionPlugins = (lookup: Lookup, random: () => number): AdmissionPlugin[] => [
-  namespaceLifecycle(lookup),
-  serviceAccount(lookup, random),
-  taintNodesByCondition,
-  priority(lookup),
-  defaultTolerationSeconds,
-  storageObjectInUseProtection,
-]
+/** The rules of a stock server, in its order, by the names that its flags know; some may be left out. */
+export function admissionPlugins(
+  lookup: Lookup,
+  random: () => number,
+  disabled: readonly string[] = [],
+): AdmissionPlugin[] {
+  const plugins: Record<string, AdmissionPlugin> = {
+    NamespaceLifecycle: namespaceLifecycle(lookup),
+    ServiceAccount: serviceAccount(lookup, random),
+    TaintNodesByCondition: taintNodesByCondition,
+    Priority: priority(lookup),
+    DefaultTolerationSeconds: defaultTolerationSeconds,
+    StorageObjectInUseProtection: storageObjectInUseProtection,
+  }
+  return Object.entries(plugins).flatMap(([name, plugin]) => (disabled.includes(name) ? [] : [plugin]))
+}

@@ -84,7 +84,13 @@ class RestClient implements Client {
       ...(options.token && { authorization: `Bearer ${options.token}` }),
     }
     const tls = {
-      secureContext: createSecureContext({ ca: options.ca, cert: options.cert, key: options.key }),
+      secureContext: createSecureContext({
+        ca: options.ca,
+        cert: options.cert,
+        key: options.key,
+        // As Go's clients do: the certificate that a server shows may itself be what is trusted.
+        allowPartialTrustChain: true,
+      }),
       rejectUnauthorized: !options.insecureSkipTlsVerify,
       keepAlive: true,
       keepAliveMsecs: TCP_KEEP_ALIVE_MS,

@@ -1,0 +1,29 @@
+import { createHash } from 'node:crypto'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { option } from '../shared/config/option.ts'
+import { path } from '../shared/config/option-types.ts'
+import { configOption } from '../shared/config/resolve.ts'
+import { command } from './command.ts'
+import { writeAssets } from './envtest/assets.ts'
+import { packageRoot, version } from './package.ts'
+
+/** Of this version, installed here, run by this Node. */
+const identity = createHash('sha256').update(`${packageRoot}\n${process.execPath}`).digest('hex').slice(0, 8)
+const defaultFolder = join(homedir(), '.cache', 'kubestage', 'envtest', `${version}-${identity}`)
+
+export default command({
+  purpose:
+    'Prints a folder with programs that controller-runtime\'s envtest starts instead of etcd and kube-apiserver: KUBEBUILDER_ASSETS="$(kubestage envtest-assets)".',
+  options: {
+    config: configOption,
+    assetsDir: option(path, { default: defaultFolder, help: 'Where to put them' }),
+  },
+  notes: ["The rest is envtest's own business: ports, certificates and users are the ones it chooses."],
+  async run({ values: { assetsDir: folder } }) {
+    const program = join(packageRoot, 'bin', 'kubestage-envtest.mjs')
+    writeAssets({ folder, node: process.execPath, program })
+    process.stdout.write(`${folder}\n`)
+    return 0
+  },
+})

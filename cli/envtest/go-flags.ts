@@ -1,0 +1,16 @@
+/** Flags as Go's programs read them: `--name=value`, `--name value`, or `--name` alone for `true`. The last of several counts. */
+export function parseGoFlags(args: readonly string[]): Map<string, string> {
+  const flags = new Map<string, string>()
+  for (let index = 0; index < args.length; index++) {
+    const [, name, value] = /^--?([^=]+)(?:=([\s\S]*))?$/.exec(args[index] ?? '') ?? []
+    if (name === undefined) throw new Error(`unknown argument ${JSON.stringify(args[index])}`)
+    const next = args[index + 1]
+    if (value !== undefined) flags.set(name, value)
+    else if (next === undefined || next.startsWith('-')) flags.set(name, 'true')
+    else {
+      flags.set(name, next)
+      index++
+    }
+  }
+  return flags
+}

@@ -1,0 +1,172 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { get as httpGet } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { writeAssets } from '../../cli/envtest/assets.ts'
+import { parseGoFlags } from '../../cli/envtest/go-flags.ts'
+import { klogLine } from '../../cli/envtest/klog.ts'
+import { readKubeApiserverFlags } from '../../cli/envtest/kube-apiserver-flags.ts'
+import type { Namespace } from '../../shared/api/types.ts'
+import { namespaces, pods, services } from '../../shared/client/resources.ts'
+import { type ClusterAccess, createRestClient } from '../../shared/client/rest-client.ts'
+import { realClock } from '../../shared/clock/real-clock.ts'
+import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
+import { repository } from '../harness/cluster.ts'
+import { podOf } from '../harness/pods.ts'
+import { until } from '../harness/until.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'kubestage-envtest-'))
+t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+const assets = join(folder, 'assets')
+writeAssets({ folder: assets, node: process.execPath, program: join(repository, 'bin', 'kubestage-envtest.mjs') })
+
+t.test("flags are read as Go's programs read them", async (t) => {
+  const flags = parseGoFlags(['--a=1', '-b', '2', '--c', '--d=x=y', '--a=3', '--e='])
+  t.same(
+    [...flags],
+    [
+      ['a', '3'],
+      ['b', '2'],
+      ['c', 'true'],
+      ['d', 'x=y'],
+      ['e', ''],
+    ],
+  )
+  t.throws(() => parseGoFlags(['word']), /unknown argument "word"/)
+  t.match(readKubeApiserverFlags(['--secure-port', '7000', '--feature-gates=A=true,B=false', '--made-up=1', '--v=2']), {
+    host: '127.0.0.1',
+    port: 7000,
+    featureGates: { A: true, B: false },
+    ignored: ['made-up'],
+    controllers: false,
+  })
+})
+
+t.test('log lines are shaped as klog shapes them', async (t) => {
+  const line = klogLine({
+    level: 40,
+    time: Date.UTC(2026, 10, 21, 15, 4, 5, 6),
+    msg: 'No "luck"',
+    err: { message: 'why' },
+    port: 1,
+  })
+  t.match(line, /^W1121 15:04:05\.006000 +\d+ kubestage] "No \\"luck\\"" err="why" port=1\n$/)
+})
+
+t.test('help tells the flags that are looked for, without starting anything', async (t) => {
+  const help = (name: string): string => execFileSync(join(assets, name), ['--help'], { encoding: 'utf8', env: {} })
+  t.match(help('etcd'), /^\s*--unsafe-no-fsync\b/m)
+  t.match(help('kube-apiserver'), /^\s*--client-ca-file\b/m)
+  t.notMatch(help('kube-apiserver'), /^\s*--insecure-port\b/m)
+})
+
+t.test('etcd says that it is well, and ends on TERM', async (t) => {
+  const url = `http://127.0.0.1:${await freePort()}`
+  const etcd = start(t, 'etcd', ['--data-dir', folder, `--listen-client-urls=${url}`])
+  t.same(await until(() => getJson(`${url}/health`), { what: 'etcd' }), { health: 'true', reason: '' })
+  t.equal(await getJson(`${url}/v3/kv/range`), undefined)
+  t.equal(await etcd.stop(), 0)
+})
+
+t.test(
+  'kube-apiserver serves with the certificates it is given, and like the real one has no controllers',
+  async (t) => {
+    const port = await freePort()
+    const certDir = mkdtempSync(join(folder, 'certs-'))
+    const pki = ensureClusterPki({
+      directory: certDir,
+      nowMs: realClock.now(),
+      host: '127.0.0.1',
+      serviceAddress: '10.0.0.1',
+      nodeName: 'unused',
+    })
+    const clientCa = join(certDir, 'ca.crt')
+    const args = [`--cert-dir=${certDir}`, `--client-ca-file=${clientCa}`, '--disable-admission-plugins=ServiceAccount']
+    const server = start(t, 'kube-apiserver', [`--secure-port=${port}`, ...args, '--nonsense=1'])
+    const client = clientFor(t, { server: `https://127.0.0.1:${port}`, ca: pki.ca.cert, ...pki.admin })
+    await until(() => client.get<Namespace>(namespaces, { name: 'default' }).catch(() => undefined), {
+      what: 'a server',
+    })
+    t.match(await client.get(services, { namespace: 'default', name: 'kubernetes' }), {
+      spec: { clusterIP: '10.0.0.1' },
+    })
+    await client.create(pods, podOf({ name: 'a', command: ['true'] }), { namespace: 'default' })
+    await client.create(namespaces, { metadata: { name: 'doomed' } })
+    await client.delete(namespaces, { name: 'doomed' })
+    t.match(await client.get(namespaces, { name: 'doomed' }), { status: { phase: 'Terminating' } })
+    t.match(server.errors(), /^W.* "Flag has no effect here" flag="nonsense"$/m)
+    t.match(server.errors(), new RegExp(`^I.* "Serving securely on 127.0.0.1:${port}"$`, 'm'))
+    t.equal(await server.stop(), 0)
+  },
+)
+
+t.test('kube-apiserver makes its own certificate where there is none, and believes only whom it is told', async (t) => {
+  const port = await freePort()
+  const certDir = mkdtempSync(join(folder, 'certs-'))
+  const [known, strangers] = ['known-', 'strangers-'].map((name) =>
+    ensureClusterPki({
+      directory: mkdtempSync(join(folder, name)),
+      nowMs: realClock.now(),
+      host: '127.0.0.1',
+      serviceAddress: '10.0.0.1',
+      nodeName: 'some',
+    }),
+  )
+  const clientCa = join(folder, 'known-ca.crt')
+  writeFileSync(clientCa, known?.ca.cert ?? '')
+  const server = start(t, 'kube-apiserver', [
+    ...['--secure-port', `${port}`, '--cert-dir', certDir],
+    ...['--client-ca-file', clientCa, '--authorization-mode', 'AlwaysAllow'],
+  ])
+  await until(() => server.errors().includes('Serving'), { what: 'a server' })
+  const access = { server: `https://127.0.0.1:${port}`, ca: readFileSync(join(certDir, 'apiserver.crt'), 'utf8') }
+  const stranger = clientFor(t, { ...access, ...strangers?.admin })
+  await t.rejects(stranger.get(namespaces, { name: 'default' }), /Unauthorized/)
+  const nobodySpecial = clientFor(t, { ...access, ...known?.kubeletClient })
+  t.match(await nobodySpecial.create(namespaces, { metadata: { name: 'mine' } }), { metadata: { name: 'mine' } })
+  t.equal(await server.stop(), 0)
+})
+
+function start(t: Test, name: string, args: string[]) {
+  const child = spawn(join(assets, name), args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  let errors = ''
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    errors += chunk
+  })
+  const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string)
+  t.teardown(() => child.kill('SIGKILL'))
+  const stop = (): Promise<number | string> => {
+    child.kill('SIGTERM')
+    return ended
+  }
+  return { errors: () => errors, stop }
+}
+
+function clientFor(t: Test, access: ClusterAccess) {
+  const client = createRestClient({ ...access, clock: realClock })
+  t.teardown(() => client.close())
+  return client
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** Undefined when there is no good answer. */
+function getJson(url: string): Promise<unknown> {
+  return new Promise((resolve) => {
+    httpGet(url, (response) => {
+      text(response).then((body) => resolve(response.statusCode === 200 ? JSON.parse(body) : undefined))
+    }).on('error', () => resolve(undefined))
+  })
+}
