@@ -1,17 +1,21 @@
 import { mkdirSync } from 'node:fs'
-import type { Pod } from '../shared/api/types.ts'
+import type { Node, Pod } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
+import { startInformer } from '../shared/client/informer.ts'
+import { nodes } from '../shared/client/resources.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { withinLimit } from '../shared/clock/within-limit.ts'
 import type { ActionHandler } from './actions/action.ts'
+import { admitPods } from './admission/admit-pods.ts'
+import { forbiddenSysctl } from './admission/sysctls.ts'
 import { createEventRecorder } from './events/event-recorder.ts'
 import { startLease } from './node/lease.ts'
 import { machineFacts } from './node/machine.ts'
 import { createNodeControls, type NodeControls } from './node/node-controls.ts'
 import { nodeReference, startNodeRegistration } from './node/node-registration.ts'
+import { nodeObject } from './node/node-status.ts'
 import { type ShutdownGroup, twoGroups } from './node/shutdown.ts'
 import { createUplink } from './node/uplink.ts'
-import { firstRejection, rejectedStatus } from './pods/admission.ts'
 import { createPodLifecycle } from './pods/pod-lifecycle.ts'
 import { startPodSource } from './pods/pod-source.ts'
 import type { ContainerRuntime } from './runtime/container-runtime.ts'
@@ -89,6 +93,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     terminationReasons: options.terminationReasons ?? true,
     probeGracePeriods: options.probeGracePeriods ?? true,
     shortenRunningKills: options.shortenRunningKills ?? false,
+    onOver: (podUid) => admission.released(podUid),
     latest: ({ metadata }) => source.get({ namespace: metadata.namespace, name: metadata.name ?? '' }),
     warn,
   })
@@ -103,42 +108,43 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     updateNode: () => node.update(),
     flush,
   })
+  const facts = () => ({
+    name: nodeName,
+    nodeIP,
+    port: options.port,
+    machine,
+    runtimeVersion: runtime.version,
+    pressure: { memory: false, disk: false, pid: false },
+    problems: controls.problems(),
+    labels: options.nodeLabels,
+  })
   const node = startNodeRegistration({
     client,
     clock,
     events,
-    facts: () => ({
-      name: nodeName,
-      nodeIP,
-      port: options.port,
-      machine,
-      runtimeVersion: runtime.version,
-      pressure: { memory: false, disk: false, pid: false },
-      problems: controls.problems(),
-      labels: options.nodeLabels,
-    }),
+    facts,
     onError: (error) => warn(error, 'the node could not be registered or updated'),
   })
   events.event(nodeReference(nodeName), 'Normal', 'Starting', 'Starting kubelet.')
-
-  /** True for a pod that the node takes; of another it is told why not. */
-  function admits(pod: Pod): boolean {
-    if (isTerminalPhase(pod.status?.phase)) return true
-    const rejection = firstRejection(pod, [controls.admit])
-    if (!rejection) return true
-    events.podEvent(pod, undefined, 'Warning', rejection.reason, rejection.message)
-    statuses.set(pod, rejectedStatus(pod, rejection))
-    return false
-  }
-  const source = startPodSource({
+  const nodeSource = startInformer<Node>({
     client,
     clock,
-    nodeName,
-    onError: (error) => warn(error, 'pods could not be watched'),
-    handler: {
-      onAdd(pod) {
-        if (admits(pod)) workers.update(pod, { running: lifecycle.ranBefore(pod.metadata.uid ?? '') })
-      },
+    resource: nodes,
+    selection: { fieldSelector: `metadata.name=${nodeName}` },
+    onError: (error) => warn(error, 'the node could not be watched'),
+    handlers: [],
+  })
+  const admission = admitPods(
+    {
+      clock,
+      events,
+      statuses,
+      handlers: [forbiddenSysctl, controls.admit],
+      node: () => nodeSource.get({ name: nodeName }) ?? nodeObject({ ...facts(), nowMs: clock.now() }),
+      kill: workers.kill,
+    },
+    {
+      onAdd: (pod) => workers.update(pod, { running: lifecycle.ranBefore(pod.metadata.uid ?? '') }),
       onUpdate: (pod) => workers.update(pod),
       onReconcile(pod) {
         workers.observe(pod)
@@ -147,6 +153,13 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       },
       onRemove: (pod) => workers.remove(pod),
     },
+  )
+  const source = startPodSource({
+    client,
+    clock,
+    nodeName,
+    onError: (error) => warn(error, 'pods could not be watched'),
+    handler: admission,
   })
 
   const stopLease = startLease({
@@ -180,7 +193,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       uplink.close()
       stopLease()
       node.close()
-      await Promise.all([source.close(), lifecycle.close()])
+      await Promise.all([source.close(), nodeSource.close(), lifecycle.close()])
       await flush()
     },
   }

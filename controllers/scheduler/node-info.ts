@@ -1,5 +1,6 @@
+import { type Amounts, add, amountsOf, podRequests } from '../../shared/api/amounts.ts'
+import { collide, type HostPort, hostPortsOf } from '../../shared/api/host-ports.ts'
 import type { Node, Pod } from '../../shared/api/types.ts'
-import { type Amounts, add, amountsOf, podRequests } from './amounts.ts'
 
 /** What scheduling needs to know of a pod, worked out once. */
 export interface PodInfo {
@@ -9,11 +10,6 @@ export interface PodInfo {
   weighed: Amounts
   hostPorts: HostPort[]
 }
-export interface HostPort {
-  ip: string
-  protocol: string
-  port: number
-}
 
 /** Upstream's figures: a tenth of a core, 200 MiB. */
 const WEIGHED_AT_LEAST: [string, number][] = [
@@ -22,21 +18,14 @@ const WEIGHED_AT_LEAST: [string, number][] = [
 ]
 
 export function podInfo(pod: Pod): PodInfo {
-  const ports = pod.spec.containers.flatMap(({ ports = [] }) => ports)
   const requests = podRequests(pod)
   return {
     pod,
     requests,
     weighed: new Map([...WEIGHED_AT_LEAST, ...requests]),
-    hostPorts: ports
-      .filter(({ hostPort }) => hostPort)
-      .map(({ hostPort = 0, hostIP, protocol = 'TCP' }) => ({ ip: hostIP || ANY_IP, protocol, port: hostPort })),
+    hostPorts: hostPortsOf(pod),
   }
 }
-
-const ANY_IP = '0.0.0.0'
-export const collide = (a: HostPort, b: HostPort): boolean =>
-  a.port === b.port && a.protocol === b.protocol && (a.ip === b.ip || a.ip === ANY_IP || b.ip === ANY_IP)
 
 /** A node and what is on it. Pods may be known before their node is. */
 export class NodeInfo {

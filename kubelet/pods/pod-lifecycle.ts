@@ -54,6 +54,8 @@ export interface PodLifecycleOptions {
   random?(): number
   /** The newest object known of a pod. */
   latest(pod: Pod): Pod | undefined
+  /** Nothing of the pod is left on the node. */
+  onOver(podUid: string): void
   warn(error: unknown, what: string, pod?: Pod): void
 }
 /** All that makes a pod object into processes and a status, put together. */
@@ -195,6 +197,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     syncTerminatedPod: createSyncTerminatedPod({ cache, statuses, removeProbes, unmountVolumes: async () => {} }),
     onFinished(pod, removed) {
       const uid = pod.metadata.uid ?? ''
+      options.onOver(uid)
       terminations.podEnded(uid, manager.get(uid)?.phase)
       if (removed) void forget(pod).catch((error) => warn(error, 'a pod could not be cleaned up', pod))
       else manager.terminate(pod)

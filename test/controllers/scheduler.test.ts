@@ -1,8 +1,8 @@
 import t from 'tap'
-import { podRequests } from '../../controllers/scheduler/amounts.ts'
 import { decide } from '../../controllers/scheduler/decide.ts'
 import { NodeInfo, podInfo } from '../../controllers/scheduler/node-info.ts'
 import { SchedulingQueue } from '../../controllers/scheduler/scheduling-queue.ts'
+import { podRequests } from '../../shared/api/amounts.ts'
 import type { Container, Node, Pod, PodSpec } from '../../shared/api/types.ts'
 
 type Changes = {

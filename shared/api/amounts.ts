@@ -1,5 +1,5 @@
-import { quantityMilliValue } from '../../shared/api/quantity.ts'
-import type { Container, Pod } from '../../shared/api/types.ts'
+import { quantityMilliValue } from './quantity.ts'
+import type { Container, Pod } from './types.ts'
 
 /** Resource name → thousandths of its unit (cores, bytes, pieces), so that sums are exact. */
 export type Amounts = Map<string, number>

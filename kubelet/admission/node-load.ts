@@ -1,0 +1,39 @@
+import { type Amounts, add, podRequests } from '../../shared/api/amounts.ts'
+import { type HostPort, hostPortsOf } from '../../shared/api/host-ports.ts'
+import type { Pod } from '../../shared/api/types.ts'
+
+/** What an admitted pod holds of its node. */
+export interface PodLoad {
+  pod: Pod
+  requests: Amounts
+  hostPorts: HostPort[]
+}
+
+export const podLoad = (pod: Pod): PodLoad => ({ pod, requests: podRequests(pod), hostPorts: hostPortsOf(pod) })
+
+/** The pods that the node has taken and that are not over yet, with the sum of what they asked for. */
+export class NodeLoad {
+  readonly requested: Amounts = new Map()
+  readonly #pods = new Map<string, PodLoad>()
+
+  get pods(): Iterable<PodLoad> {
+    return this.#pods.values()
+  }
+
+  get count(): number {
+    return this.#pods.size
+  }
+
+  take(load: PodLoad): void {
+    const uid = load.pod.metadata.uid ?? ''
+    this.release(uid)
+    this.#pods.set(uid, load)
+    add(this.requested, load.requests)
+  }
+
+  release(podUid: string): void {
+    const load = this.#pods.get(podUid)
+    if (load) add(this.requested, load.requests, -1)
+    this.#pods.delete(podUid)
+  }
+}

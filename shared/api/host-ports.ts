@@ -1,0 +1,19 @@
+import type { Pod } from './types.ts'
+
+/** A port of the node that a pod wants for itself. */
+export interface HostPort {
+  ip: string
+  protocol: string
+  port: number
+}
+
+const ANY_IP = '0.0.0.0'
+
+export const hostPortsOf = ({ spec }: Pod): HostPort[] =>
+  spec.containers
+    .flatMap(({ ports = [] }) => ports)
+    .filter(({ hostPort }) => hostPort)
+    .map(({ hostPort = 0, hostIP, protocol = 'TCP' }) => ({ ip: hostIP || ANY_IP, protocol, port: hostPort }))
+
+export const collide = (a: HostPort, b: HostPort): boolean =>
+  a.port === b.port && a.protocol === b.protocol && (a.ip === b.ip || a.ip === ANY_IP || b.ip === ANY_IP)
