@@ -6,7 +6,6 @@ import { deepEqual } from '../resources/deep-equal.ts'
 import {
   type CustomResourceDefinition,
   type CustomResourceDefinitionVersion,
-  isConditionTrue,
   type SelectableField,
   storageVersionOf,
 } from './custom-resource-definition.ts'
@@ -32,6 +31,8 @@ const schemaOf = (version: CustomResourceDefinitionVersion | undefined): JSONSch
 export interface CustomResourceOptions {
   /** Objects written after this revision already follow the definition's present schema. */
   writtenUnderSchemaSince: number
+  /** Whether the definition is being deleted: then no object may be created any more. */
+  isTerminating(): boolean
   /** How a schema's x-kubernetes-validations are checked; undefined when it has none. */
   rulesOf?(schema: JSONSchemaProps): ValidationRules['rules']
 }
@@ -40,7 +41,7 @@ export interface CustomResourceOptions {
 export function customResource(
   crd: CustomResourceDefinition,
   version: CustomResourceDefinitionVersion,
-  { writtenUnderSchemaSince, rulesOf }: CustomResourceOptions,
+  { writtenUnderSchemaSince, isTerminating, rulesOf }: CustomResourceOptions,
 ): ResourceDefinition {
   const { group, scope } = crd.spec
   const names = crd.status?.acceptedNames ?? crd.spec.names
@@ -69,7 +70,7 @@ export function customResource(
     selectableFields: selectableFields(version.selectableFields),
     subresources: { status: version.subresources?.status !== undefined, scale: scale !== undefined },
     deprecationWarning: deprecationWarning(version, `${apiVersion} ${names.kind}`),
-    strategy: strategyOf(crd, version, rules),
+    strategy: strategyOf(crd, version, { rules, isTerminating }),
     custom: {
       schema,
       decode: (body) => decodeCustomResource(body, schema),
@@ -105,13 +106,12 @@ function normalise(object: KubeObject, schema: JSONSchemaProps): void {
 function strategyOf(
   crd: CustomResourceDefinition,
   version: CustomResourceDefinitionVersion,
-  rules: ValidationRules,
+  { rules, isTerminating }: { rules: ValidationRules } & Pick<CustomResourceOptions, 'isTerminating'>,
 ): Strategy {
   const hasStatus = version.subresources?.status !== undefined
-  const terminating = isConditionTrue(crd, 'Terminating')
   return {
     prepareForCreate: (object) => {
-      if (terminating)
+      if (isTerminating())
         throw forbidden(
           { group: crd.spec.group, plural: crd.spec.names.plural },
           object.metadata.name ?? '',

@@ -150,10 +150,14 @@ export class CustomResources {
   /** Makes the catalog say what the definition says. */
   async #serve(crd: CustomResourceDefinition): Promise<void> {
     const name = crd.metadata.name ?? ''
-    const fingerprint = JSON.stringify([crd.spec, crd.status?.acceptedNames, isConditionTrue(crd, 'Terminating')])
+    const fingerprint = JSON.stringify([crd.spec, crd.status?.acceptedNames])
     const before = this.#served.get(name)
     if (before?.fingerprint === fingerprint) return
-    const options = { writtenUnderSchemaSince: this.#registry.storage.revision(), rulesOf: this.#rulesOf }
+    const options = {
+      writtenUnderSchemaSince: this.#registry.storage.revision(),
+      isTerminating: () => this.#find(name)?.metadata.deletionTimestamp !== undefined,
+      rulesOf: this.#rulesOf,
+    }
     const definitions = (crd.spec.versions ?? [])
       .filter((version) => version.served)
       .map((version) => customResource(crd, version, options))

@@ -58,7 +58,9 @@ export class WatchGroup<Chunk> {
     this.#schedule()
   }
 
+  /** Ends all watches, each after what is pending. */
   end(): void {
+    this.#deliver(Number.POSITIVE_INFINITY)
     for (const sink of this.#sinks) sink.end()
     this.#sinks = []
   }
@@ -66,7 +68,7 @@ export class WatchGroup<Chunk> {
   #schedule(): void {
     if (this.#scheduled) return
     this.#scheduled = true
-    setImmediate(() => this.#deliver())
+    setImmediate(() => this.#deliver(sliceSize))
   }
 
   /** What is pending belongs to those who are here now. */
@@ -78,10 +80,10 @@ export class WatchGroup<Chunk> {
     this.#pending = []
   }
 
-  #deliver(): void {
+  #deliver(atMost: number): void {
     this.#scheduled = false
     this.#seal()
-    let budget = sliceSize
+    let budget = atMost
     for (let delivery = this.#deliveries[0]; delivery; delivery = this.#deliveries[0]) {
       const { chunk, sinks } = delivery
       for (; delivery.next < sinks.length && budget > 0; budget--) this.#write(sinks[delivery.next++]!, chunk)

@@ -187,6 +187,15 @@ t.test('one who comes in between sees each event once', async (t) => {
   t.same(second.seen, ['+x@2', '+y@3'])
 })
 
+t.test('a cache that closes ends its watches after what has happened', async (t) => {
+  const { cache, put, watch } = setUp()
+  const { sink } = await watch()
+  await put('ns/a')
+  cache.close()
+  t.same(sink.seen, ['+a@2'])
+  t.ok(sink.ended)
+})
+
 t.test('who does not read is cut off, and the others are not', async (t) => {
   const { put, watch } = setUp()
   const { sink: slow } = await watch()

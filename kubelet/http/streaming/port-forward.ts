@@ -66,7 +66,11 @@ async function forward(
   error.resume()
   try {
     const connection = await connect(port)
-    await Promise.all([pipeline(data, connection, { end: true }), pipeline(connection, data)])
+    // Over when the server has said all, read all or not.
+    connection.on('error', () => undefined)
+    data.pipe(connection)
+    await pipeline(connection, data)
+    data.resume()
     error.end()
   } catch (problem) {
     if (!error.destroyed) error.end(forwardProblem({ port, describe }, problem as Error))

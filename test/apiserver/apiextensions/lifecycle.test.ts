@@ -228,6 +228,21 @@ t.test('a deleted definition takes its objects along, and waits for the last', a
   const things = await server.served('v1')
   await server.create(things, thing({ a: 'x' }, { finalizers: ['example.com/hold'] }), 'default')
   await server.create(things, thing({ a: 'y' }, { name: 'u' }), 'default')
+  const seen: string[] = []
+  server.registry.cacheOf(things).join(
+    {
+      write: (types: string[]) => seen.push(...types),
+      buffered: () => 0,
+      drained: async () => undefined,
+      end: () => seen.push('end'),
+      abort: () => seen.push('abort'),
+    },
+    {
+      selection: { prefix: '/registry/', labels: [], fields: [] },
+      encoder: { encode: (records) => records.map(({ type }) => type) },
+      bookmarks: false,
+    },
+  )
   await server.delete(customresourcedefinition, 'things.example.com')
   const terminating = () => conditionOf(server.crd('things.example.com') as CustomResourceDefinition, 'Terminating')
   await until(() => terminating()?.reason === 'InstanceDeletionInProgress', { what: 'deletion in progress' })
@@ -247,6 +262,7 @@ t.test('a deleted definition takes its objects along, and waits for the last', a
   )
   await until(() => server.crd('things.example.com') === undefined, { what: 'the definition gone' })
   await until(() => server.find('v1') === undefined, { what: 'served no longer' })
+  t.same(seen, ['MODIFIED', 'DELETED', 'DELETED', 'end'], 'a watch lasts until everything is gone')
 })
 
 t.test('what an object got wrong before is let be, what it gets wrong now is not', async (t) => {

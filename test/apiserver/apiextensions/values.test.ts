@@ -50,7 +50,11 @@ for (const { name, steps } of scenarios) {
         continue
       const version = crd.spec.versions?.find((candidate) => step.path?.includes(`/${candidate.name}/`))
       if (version === undefined) continue
-      const definition = customResource(crd, version, { writtenUnderSchemaSince: 0, rulesOf })
+      const definition = customResource(crd, version, {
+        writtenUnderSchemaSince: 0,
+        isTerminating: () => false,
+        rulesOf,
+      })
       const body = (step.body ?? JSON.parse(step.raw ?? '')) as Record<string, unknown>
       checkAnswer(t, definition, structuredClone(body), answer)
     }
