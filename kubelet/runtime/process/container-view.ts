@@ -1,4 +1,5 @@
 import type { Mount } from '../container-runtime.ts'
+import { realPlace } from './real-place.ts'
 
 /** What `container.pl` does, one after the other: a name and its words. */
 export type Step = [name: string, ...words: string[]]
@@ -99,7 +100,7 @@ function ownFiles(view: ContainerView): Step[] {
           [ifPossible(mount(path, `root${path}`, '', bind | recursive))],
     ),
     ...volumes(view, 'root'),
-    ['directory', `root${workingDir}`],
+    ['directory', `root${realPlace(workingDir)}`],
     ['root', 'root'],
   ]
 }

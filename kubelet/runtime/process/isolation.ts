@@ -4,6 +4,7 @@ import path from 'node:path'
 import type { Mount, RuntimeCapabilities } from '../container-runtime.ts'
 import { type ContainerView, callsOf, hostMounts, type ViewMount, viewWords } from './container-view.ts'
 import { containerScript, newNamespaces, perl } from './launch-script.ts'
+import { realPlace } from './real-place.ts'
 import { runtimeDir } from './shim.ts'
 
 /** What this machine lets us do, the best first. Tried, not guessed: namespaces need Linux and, mostly, root; a view of the files also needs Perl. */
@@ -54,6 +55,6 @@ export function viewMounts(mounts: Mount[], files: ContainerView['files']): View
     .map((mount) => {
       const stat = statSync(mount.hostPath, { throwIfNoEntry: false })
       if (!stat) mkdirSync(mount.hostPath, { recursive: true })
-      return { ...mount, isDirectory: stat?.isDirectory() ?? true }
+      return { ...mount, containerPath: realPlace(mount.containerPath), isDirectory: stat?.isDirectory() ?? true }
     })
 }

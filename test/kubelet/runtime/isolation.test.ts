@@ -96,12 +96,14 @@ t.test(
       { containerPath: '/data', hostPath: volume, readonly: false },
       { containerPath: '/made/fixed', hostPath: volume, readonly: true },
       { containerPath: '/made/folder', hostPath: path.join(volume, 'missing'), readonly: false },
+      // On most machines /var/run is a link, and must not lead out of the container.
+      { containerPath: '/var/run/kubestage/linked', hostPath: volume, readonly: true },
       { containerPath: '/dev/termination-log', hostPath: message, readonly: false },
     ]
     const script = `/data/tool
     echo last words >/dev/termination-log
     echo x >/made/fixed/x || echo read-only
-    echo mine >/tmp/kubestage-own; echo >/dev/null; ls -d /made/folder /dev/shm; cat <&0
+    echo mine >/tmp/kubestage-own; echo >/dev/null; ls -d /made/folder /dev/shm /var/run/kubestage/linked/tool; cat <&0
     exec sleep 1000`
     const started = await runtime.startContainer(
       configOf(node, sandbox, sh(script), {
@@ -118,10 +120,11 @@ t.test(
       'read-only',
       '/dev/shm',
       '/made/folder',
+      '/var/run/kubestage/linked/tool',
     ])
     t.equal(readFileSync(message, 'utf8'), 'last words\n')
     t.equal(readFileSync(path.join(volume, 'out'), 'utf8'), 'from the volume\n')
-    for (const file of ['/not', '/made', '/data', '/tmp/kubestage-own'])
+    for (const file of ['/not', '/made', '/data', '/tmp/kubestage-own', '/var/run/kubestage'])
       t.notOk(existsSync(file), `no ${file} on the host`)
 
     t.match(await runtime.execSync(started.id, { command: ['/made/fixed/tool'] }), {
