@@ -5,7 +5,11 @@ import type { RequestScope } from './write-context.ts'
 /** Refuses what no object to be created may say about itself. */
 export function checkNewObject({ definition, namespace }: RequestScope, { metadata }: KubeObject): void {
   if (definition.namespaced && metadata.namespace && metadata.namespace !== namespace) throw otherNamespace()
-  if (/^[0-9]+$/.test(metadata.resourceVersion ?? '') && BigInt(metadata.resourceVersion!) !== 0n) {
+}
+
+/** Only the store itself refuses it: after all other rules, and not in a dry run. */
+export function checkNoResourceVersion(resourceVersion: string | undefined): void {
+  if (/^[0-9]+$/.test(resourceVersion ?? '') && BigInt(resourceVersion!) !== 0n) {
     throw plainError('resourceVersion should not be set on objects to be created')
   }
 }

@@ -8,7 +8,7 @@ import { invalidObject } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dns1123Subdomain } from '../validation/names.ts'
 import { validateObjectMeta } from '../validation/object-meta.ts'
-import { checkNewObject, fillSystemFields } from './before-create.ts'
+import { checkNewObject, checkNoResourceVersion, fillSystemFields } from './before-create.ts'
 import { generateName } from './generate-name.ts'
 import { objectKey } from './keys.ts'
 import type { Registry } from './registry.ts'
@@ -28,6 +28,7 @@ export async function createObject(
   const { definition, namespace, subresource, user } = scope
   const { metadata } = object
   checkNewObject(scope, object)
+  const { resourceVersion } = metadata
   const now = toTime(registry.clock.now())
   if (!options.managedFieldsAreSet) {
     trackFields(definition, undefined, object, { manager: options.fieldManager, subresource, time: now })
@@ -59,6 +60,7 @@ export async function createObject(
       validate(scope, object, context)
       for (const text of definition.strategy.warnings?.(object, undefined, context) ?? []) warn(text)
       await registry.validateAdmission(attributes)
+      if (!dryRun) checkNoResourceVersion(resourceVersion)
     }
     const stored = await put(registry, scope, object, dryRun)
     if (stored) return stored

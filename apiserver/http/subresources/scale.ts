@@ -1,13 +1,16 @@
 import { formatSelectorObject } from '../../../shared/api/label-selector.ts'
-import { internalError, notFound, plainError, resourceNotFound } from '../../../shared/api/status-errors.ts'
+import type { StatusError } from '../../../shared/api/status-error.ts'
+import { badRequest, internalError, notFound, plainError, resourceNotFound } from '../../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import { type ScaleAccess, scaleAccess } from '../../apiextensions/scale.ts'
 import { applyConflict } from '../../patch/apply-conflict.ts'
+import { applyFields } from '../../patch/field-manager.ts'
 import { fieldsOf, type ManagedFieldsEntry } from '../../patch/managed-fields.ts'
 import { type FieldsV1, intersection, isEmpty } from '../../patch/structured-merge/fields.ts'
 import type { ResourceDefinition } from '../../registry/resource-definition.ts'
 import { decodeStored } from '../../registry/stored-object.ts'
 import type { ObjectScope } from '../../registry/write-context.ts'
+import { decodeObject } from '../../validation/decoder.ts'
 import { invalid, invalidObject } from '../../validation/field-error.ts'
 import type { ApiContext } from '../api-context.ts'
 import { readBody } from '../body.ts'
@@ -77,14 +80,64 @@ export const patchScale: Handler = async (api, context) => {
   })
 }
 
+const applyScale: Handler = async (api, context) => {
+  const options = parseWriteOptions(context.exchange, 'PatchOptions', { isApply: true })
+  const { value } = await parseYaml((await readBody(context.exchange.request)).toString('utf8'))
+  await (context.definition.custom ? applyCustomScale : applyWorkloadScale)(
+    api,
+    context,
+    options,
+    value as Scale | null,
+  )
+}
+
+type ApplyScale = (
+  api: ApiContext,
+  context: ResourceExchange,
+  options: ReturnType<typeof parseWriteOptions>,
+  value: Scale | null,
+) => Promise<void>
+
+/** The replicas are applied to the workload itself, as a field of the manager's through this subresource. */
+const applyWorkloadScale: ApplyScale = async (api, { exchange, definition: resource, target }, options, value) => {
+  const { kind = '', apiVersion = '' } = value ?? {}
+  if (kind !== 'Scale' || apiVersion !== 'autoscaling/v1') {
+    throw badRequest(`invalid object type: ${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${kind}`)
+  }
+  const negotiated = negotiate(exchange.request.headers.accept, false)
+  const { namespace, name = '' } = target
+  checkName(value?.metadata?.name ?? name, name)
+  const replicas = value?.spec?.replicas
+  if (replicas !== undefined && replicas < 0) throw negativeReplicas(name, replicas)
+  const config = {
+    apiVersion: `${resource.group && `${resource.group}/`}${resource.version}`,
+    kind: resource.kind,
+    metadata: { name, namespace },
+    spec: replicas === undefined ? {} : { replicas },
+  }
+  const { fieldManager: manager, force } = options
+  const { stored } = await api.registry.update(
+    { definition: resource, namespace, name, subresource: 'scale', user: exchange.user },
+    {
+      uidIsPrecondition: false,
+      createAbsent: 'never',
+      transform(current) {
+        // A real server forgets the time of what is written through scale.
+        const write = { manager, force, subresource: 'scale', time: '' }
+        return decodeObject(resource, applyFields(resource, current?.(), config, write)).object
+      },
+    },
+    { ...options, managedFieldsAreSet: true },
+  )
+  send({ api, exchange }, scaleOf(decodeStored(stored), accessOf(resource)), negotiated)
+}
+
 /** A real server applies scales of custom resources only so far: it finds conflicts, and then cannot convert what it merged. */
-const applyScale: Handler = async (api, { exchange, definition: resource, target }) => {
-  const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
-  const { value } = await parseYaml((await readBody(exchange.request)).toString('utf8'))
+const applyCustomScale: ApplyScale = async (api, { exchange, definition: resource, target }, options, value) => {
   const stored = api.registry.get({ ...target, definition: resource, name: target.name ?? '', user: exchange.user })
   const object = decodeStored(stored)
   const access = accessOf(resource)
-  const wanted = (value as Scale | null)?.spec?.replicas
+  const wanted = value?.spec?.replicas
   const path = nestedField(access.specReplicasPath.slice(1).split('.'))
   const owners = ((object.metadata.managedFields ?? []) as ManagedFieldsEntry[]).filter(
     (entry) => entry.manager !== options.fieldManager && !isEmpty(intersection(fieldsOf(entry), path)),
@@ -92,7 +145,7 @@ const applyScale: Handler = async (api, { exchange, definition: resource, target
   if (!options.force && owners.length > 0 && wanted !== access.specReplicas(object))
     throw applyConflict(owners.map((entry) => ({ entry, fields: specReplicas })))
   throw plainError(
-    `failed to convert new object (${(value as Scale | null)?.metadata?.namespace ?? ''}/${target.name}; autoscaling/v1, Kind=Scale) to proper version: request to convert CR to an invalid group/version: autoscaling/v1`,
+    `failed to convert new object (${value?.metadata?.namespace ?? ''}/${target.name}; autoscaling/v1, Kind=Scale) to proper version: request to convert CR to an invalid group/version: autoscaling/v1`,
   )
 }
 
@@ -116,11 +169,7 @@ async function write(
         const object = current()
         const scale = await change(scaleOf(object, access), scope)
         const replicas = scale.spec?.replicas ?? 0
-        if (replicas < 0) {
-          throw invalidObject(definition, name, [
-            invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
-          ])
-        }
+        if (replicas < 0) throw negativeReplicas(name, replicas)
         access.setSpecReplicas(object, replicas)
         if (scale.metadata.resourceVersion) object.metadata.resourceVersion = scale.metadata.resourceVersion
         return object
@@ -130,6 +179,9 @@ async function write(
   )
   send({ api, exchange }, scaleOf(decodeStored(stored), access), negotiated)
 }
+
+const negativeReplicas = (name: string, replicas: number): StatusError =>
+  invalidObject(definition, name, [invalid('spec.replicas', replicas, 'must be greater than or equal to 0')])
 
 function send(
   { api, exchange }: { api: ApiContext; exchange: ResourceExchange['exchange'] },
