@@ -1,4 +1,5 @@
 import { apiServerOptions } from '../apiserver/options.ts'
+import { evictionOptions } from '../kubelet/eviction/options.ts'
 import { option } from '../shared/config/option.ts'
 import { commandMap, duration, flag, port, text, textMap } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
@@ -38,4 +39,5 @@ export const clusterOptions = {
     help: 'How long pods may take to end when we, or the node, stop',
   }),
   shutdownGracePeriodCriticalPods: option(duration, { default: 0, help: 'How much of it is kept for critical pods' }),
+  ...evictionOptions,
 }

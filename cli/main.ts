@@ -15,7 +15,7 @@ const commands: Record<string, Entry> = {
   up: { summary: 'start a cluster: API server, controllers and a kubelet', load: () => import('./up.ts') },
   env: { summary: 'print the exports that point kubectl at it', load: () => import('./env.ts') },
   node: {
-    summary: 'list nodes; shut one down, lose it, get it back',
+    summary: 'list nodes; put one under pressure, shut it down, lose it, get it back',
     load: () => import('./node.ts'),
   },
   'envtest-assets': {

@@ -6,41 +6,68 @@ import { nodes, pods } from '../shared/client/resources.ts'
 import { createRestClient } from '../shared/client/rest-client.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { nearest } from '../shared/config/nearest.ts'
-import { ConfigError } from '../shared/config/option.ts'
+import { ConfigError, option } from '../shared/config/option.ts'
+import { flag, text } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { command } from './command.ts'
 import { askKubelet } from './node/kubelet-request.ts'
 import { nodeTable } from './node/list.ts'
 import { stateDirectory, stateDirOption } from './state-directory.ts'
 
+interface Wishes {
+  off: boolean
+  available: string
+}
 interface Deed {
-  path: string
-  done(node: string): string
+  /** What it needs to be told besides the node's name. */
+  words: readonly string[]
+  request(words: readonly string[], wishes: Wishes): { method: string; path: string }
+  done(node: string, words: readonly string[], wishes: Wishes): string
 }
 
 const deeds: Record<string, Deed> = {
+  pressure: {
+    words: ['SIGNAL'],
+    request([signal = ''], { off, available }) {
+      const query = available ? `?available=${encodeURIComponent(available)}` : ''
+      return {
+        method: off ? 'DELETE' : 'PUT',
+        path: `/debug/pressure/${encodeURIComponent(signal)}${off ? '' : query}`,
+      }
+    },
+    done: (node, [signal], { off }) => (off ? `${node}: ${signal} is as it is` : `${node} is low on ${signal}`),
+  },
   shutdown: {
-    path: '/debug/node/shutdown',
+    words: [],
+    request: () => ({ method: 'POST', path: '/debug/node/shutdown' }),
     done: (node) => `${node} is off; kubestage node return ${node} starts it again`,
   },
   lose: {
-    path: '/debug/node/lose',
+    words: [],
+    request: () => ({ method: 'POST', path: '/debug/node/lose' }),
     done: (node) => `${node} is cut off; kubestage node return ${node} connects it again`,
   },
   return: {
-    path: '/debug/node/return',
+    words: [],
+    request: () => ({ method: 'POST', path: '/debug/node/return' }),
     done: (node) => `${node} is back`,
   },
 }
 
 export default command({
   purpose: 'Lists the nodes, or does to one what can happen to a machine.',
-  usage: '(list | shutdown NAME | lose NAME | return NAME)',
+  usage: '(list | pressure NAME SIGNAL [--available AMOUNT] [--off] | shutdown NAME | lose NAME | return NAME)',
   options: {
     config: configOption,
     stateDir: stateDirOption,
+    available: option(text, {
+      default: '',
+      help: 'pressure: what is left, as 50Mi or 3%; by default half of what there should be',
+    }),
+    off: option(flag, { default: false, help: 'pressure: no more' }),
   },
   notes: [
+    '  pressure  the kubelet finds too little memory, disk, inodes, or pids, and evicts pods, one after the other, until --off',
     '  shutdown  pods are ended, critical ones last, each within shutdownGracePeriod; then the node is off',
     '  lose      nothing is heard of the node; its pods run on',
     '  return    after shutdown or lose: the node is there again',
@@ -53,7 +80,7 @@ export default command({
     }
     const deed = Object.hasOwn(deeds, word) ? deeds[word] : undefined
     if (!deed && word !== 'list') throw unknownWord(word)
-    const wanted = word === 'list' ? [] : ['NAME']
+    const wanted = word === 'list' ? [] : ['NAME', ...(deed?.words ?? [])]
     const given = name === undefined ? [] : [name, ...words]
     if (given.length !== wanted.length) throw new ConfigError(`usage: ${['kubestage node', word, ...wanted].join(' ')}`)
     const access = await loadKubeconfig(kubeconfig)
@@ -69,9 +96,12 @@ export default command({
           ? new ConfigError(`there is no node ${name}; kubestage node list shows all`)
           : error
       })
-      await askKubelet(node, access, { method: 'POST', path: deed.path })
-      process.stdout.write(`${deed.done(name)}\n`)
+      await askKubelet(node, access, deed.request(words, values))
+      process.stdout.write(`${deed.done(name, words, values)}\n`)
       return 0
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED') throw error
+      throw new ConfigError(`the cluster in ${values.stateDir} does not run; kubestage up starts it`)
     } finally {
       await client.close()
     }

@@ -15,6 +15,7 @@ import {
 import { configOption, type Resolved, resolveOptions } from '../shared/config/resolve.ts'
 import { timeOriginOption, timeScaleOption } from '../shared/config/time-options.ts'
 import { levels } from '../shared/log/levels.ts'
+import { evictionOptions } from './eviction/options.ts'
 
 /** The features that change what a kubelet does. */
 export const kubeletFeatureGates = { PodTerminationReason: true, ProbeTerminationGracePeriod: true }
@@ -72,6 +73,7 @@ export const kubeletOptions = {
   timeOrigin: timeOriginOption,
   shutdownGracePeriod: option(duration, { default: 10_000, help: 'What pods get at most when the node is shut down' }),
   shutdownGracePeriodCriticalPods: option(duration, { default: 0, help: 'What of it is kept for critical pods' }),
+  ...evictionOptions,
   supervised: option(flag, { default: false, help: 'End when standard input does, as a supervisor wants it' }),
   logLevel: option(oneOf(...levels), { default: 'info', help: 'What to log, as JSON lines on standard output' }),
 } satisfies Options

@@ -9,13 +9,18 @@ import type { ActionHandler } from './actions/action.ts'
 import { admitPods } from './admission/admit-pods.ts'
 import { forbiddenSysctl } from './admission/sysctls.ts'
 import { createEventRecorder } from './events/event-recorder.ts'
+import { createEvictionManager, type EvictionConfig, type EvictionManager } from './eviction/eviction-manager.ts'
+import { createPodMeter } from './eviction/measure-pods.ts'
+import type { Observations } from './eviction/signals.ts'
 import { startLease } from './node/lease.ts'
 import { machineFacts } from './node/machine.ts'
+import { machineSignals } from './node/machine-signals.ts'
 import { createNodeControls, type NodeControls } from './node/node-controls.ts'
 import { nodeReference, startNodeRegistration } from './node/node-registration.ts'
 import { nodeObject } from './node/node-status.ts'
 import { type ShutdownGroup, twoGroups } from './node/shutdown.ts'
 import { createUplink } from './node/uplink.ts'
+import { createKillPodNow } from './pods/kill-pod-now.ts'
 import { createPodLifecycle } from './pods/pod-lifecycle.ts'
 import { startPodSource } from './pods/pod-source.ts'
 import type { ContainerRuntime } from './runtime/container-runtime.ts'
@@ -42,6 +47,10 @@ export interface KubeletOptions {
   shortenRunningKills?: boolean
   /** From 0 to 1: spreads what would otherwise happen everywhere at once. */
   random?(): number
+  /** When pods are evicted for the node's sake; by default never. */
+  eviction?: EvictionConfig
+  /** What there is left of memory, disk and process ids; by default this machine's. */
+  observe?(): Promise<Observations>
   /** How long pods have when the node goes down; by default they end at once. */
   shutdownGroups?: readonly ShutdownGroup[]
 }
@@ -57,12 +66,20 @@ export interface Kubelet {
   pods(): Iterable<Pod>
   /** What can be done to the machine below. */
   controls: NodeControls
+  eviction: EvictionManager
   /** True while nobody hears of the node. */
   isLost(): boolean
   /** Ends all pods, by their priority and within their time, and tells why. */
   shutdown(): Promise<void>
   /** Stops looking after the node; what runs goes on and is found again by the next kubelet. */
   close(): Promise<void>
+}
+
+const neverEvict: EvictionConfig = {
+  thresholds: [],
+  measured: new Set(),
+  maxPodGracePeriodSeconds: 0,
+  pressureTransitionPeriodMs: 0,
 }
 
 /** For the last statuses, when the kubelet stops. */
@@ -108,13 +125,25 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     updateNode: () => node.update(),
     flush,
   })
+  const eviction = createEvictionManager({
+    clock,
+    events,
+    nodeName,
+    config: options.eviction ?? neverEvict,
+    activePods,
+    observe: options.observe ?? (() => machineSignals(rootDir)),
+    usageOf: createPodMeter({ runtime, volumePath: lifecycle.volumePath }),
+    kill: createKillPodNow({ clock, events, kill: workers.kill }),
+    onChange: () => void node.update(),
+    onError: (error) => warn(error, 'what the node has left could not be measured'),
+  })
   const facts = () => ({
     name: nodeName,
     nodeIP,
     port: options.port,
     machine,
     runtimeVersion: runtime.version,
-    pressure: { memory: false, disk: false, pid: false },
+    pressure: eviction.pressure(),
     problems: controls.problems(),
     labels: options.nodeLabels,
   })
@@ -139,7 +168,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       clock,
       events,
       statuses,
-      handlers: [forbiddenSysctl, controls.admit],
+      handlers: [eviction.admit, forbiddenSysctl, controls.admit],
       node: () => nodeSource.get({ name: nodeName }) ?? nodeObject({ ...facts(), nowMs: clock.now() }),
       kill: workers.kill,
     },
@@ -187,10 +216,12 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     ready,
     pods,
     controls,
+    eviction,
     isLost: () => uplink.isCut,
     shutdown: controls.endPods,
     async close() {
       uplink.close()
+      eviction.close()
       stopLease()
       node.close()
       await Promise.all([source.close(), nodeSource.close(), lifecycle.close()])

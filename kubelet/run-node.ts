@@ -6,6 +6,7 @@ import type { Logger } from '../shared/log/log.ts'
 import { createActions } from './actions/actions.ts'
 import { ownTls, type ServerTls } from './certificates/own-tls.ts'
 import type { KubeletConfig } from './config.ts'
+import { evictionConfig } from './eviction/options.ts'
 import { startHealthz } from './http/healthz.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
 import { twoGroups } from './node/shutdown.ts'
@@ -44,6 +45,7 @@ export async function runNode({ config, client, clock, log }: RunNodeOptions): P
     port: server?.port ?? 0,
     rootDir,
     terminationReasons: config.featureGates.PodTerminationReason,
+    eviction: evictionConfig(config),
     shutdownGroups: twoGroups(seconds(config.shutdownGracePeriod), seconds(config.shutdownGracePeriodCriticalPods)),
     probeGracePeriods: config.featureGates.ProbeTerminationGracePeriod,
     shortenRunningKills: config.shortenRunningKills,

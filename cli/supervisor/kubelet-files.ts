@@ -26,6 +26,14 @@ export function writeKubeletFiles({ settings, state, pki, url, timeOriginMs }: N
     timeScale: settings.timeScale,
     timeOrigin: toTime(timeOriginMs),
     shutdownGracePeriodCriticalPods: `${settings.shutdownGracePeriodCriticalPods}ms`,
+    evictionHard: settings.evictionHard,
+    evictionSoft: settings.evictionSoft,
+    evictionSoftGracePeriod: Object.fromEntries(
+      Object.entries(settings.evictionSoftGracePeriod).map(([signal, ms]) => [signal, `${ms}ms`]),
+    ),
+    evictionMaxPodGracePeriod: settings.evictionMaxPodGracePeriod,
+    evictionMinimumReclaim: settings.evictionMinimumReclaim,
+    evictionPressureTransitionPeriod: `${settings.evictionPressureTransitionPeriod}ms`,
     logLevel: settings.logLevel,
   })
 }

@@ -18,9 +18,22 @@ export interface ObjectReference {
 }
 /** Tells people what happened. Never waits, never fails; order is kept. */
 export interface EventRecorder {
-  event(object: ObjectReference, type: EventType, reason: string, message: string): void
+  event(
+    object: ObjectReference,
+    type: EventType,
+    reason: string,
+    message: string,
+    annotations?: Record<string, string>,
+  ): void
   /** On a pod, or on one of its containers. */
-  podEvent(pod: Pod, container: string | undefined, type: EventType, reason: string, message: string): void
+  podEvent(
+    pod: Pod,
+    container: string | undefined,
+    type: EventType,
+    reason: string,
+    message: string,
+    annotations?: Record<string, string>,
+  ): void
   /** Resolves when all events so far are posted or given up. */
   flush(): Promise<void>
 }
@@ -67,14 +80,14 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     })
   }
 
-  function event(object: ObjectReference, type: EventType, reason: string, text: string): void {
+  function event(...[object, type, reason, text, annotations]: Parameters<EventRecorder['event']>): void {
     const decision = filter.admit({ object, type, reason, message: text }, clock.now())
     if (!decision) return
     const { known, message } = decision
     const time = toTime(clock.now())
     const namespace = object.namespace ?? 'default'
     const create = async () => {
-      const body = newEvent({ object, type, reason, message, namespace, time })
+      const body = newEvent({ object, type, reason, message, namespace, time, annotations })
       known.name = body.metadata.name ?? ''
       known.count = 1
       await client.create<Event>(EVENTS, body, { namespace })
@@ -106,12 +119,13 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     message: string
     namespace: string
     time: string
+    annotations?: Record<string, string>
   }): Event {
-    const { object, type, reason, message, namespace, time } = parts
+    const { object, type, reason, message, namespace, time, annotations } = parts
     const nanos = BigInt(Math.floor(clock.now())) * 1_000_000n
     lastNanos = nanos > lastNanos ? nanos : lastNanos + 1n
     return {
-      metadata: { name: `${object.name}.${lastNanos.toString(16)}`, namespace },
+      metadata: { name: `${object.name}.${lastNanos.toString(16)}`, namespace, ...(annotations && { annotations }) },
       involvedObject: object,
       reason,
       message,
@@ -128,8 +142,8 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 
   return {
     event,
-    podEvent(pod, container, type, reason, message) {
-      event(podReference(pod, container), type, reason, message)
+    podEvent(pod, container, ...words) {
+      event(podReference(pod, container), ...words)
     },
     flush: () => tail,
   }

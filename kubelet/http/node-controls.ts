@@ -1,23 +1,62 @@
+import type { EvictionManager } from '../eviction/eviction-manager.ts'
+import { knownSignals, signalNamed } from '../eviction/signals.ts'
+import { type Amount, parseAmount } from '../eviction/thresholds.ts'
 import type { NodeControls } from '../node/node-controls.ts'
 import { Problem } from './problem.ts'
 
-/** What an operator may do to the machine below: `POST /debug/node/<word>`. */
+/** The machine that the kubelet stands for. */
+export interface ControlledNode {
+  controls: NodeControls
+  eviction: EvictionManager
+  /** Then it answers nobody but those who control it. */
+  isLost(): boolean
+}
+export interface ControlRequest {
+  method: string | undefined
+  /** Below `/debug`. */
+  path: readonly string[]
+  query: URLSearchParams
+}
+
+/** `POST /debug/node/<word>`. */
 const words: Record<string, (controls: NodeControls) => Promise<void> | void> = {
   shutdown: (controls) => controls.shutDown(),
   lose: (controls) => controls.lose(),
   return: (controls) => controls.comeBack(),
 }
 
-/** Answers when it is done. */
+/** What an operator may do to the machine below. Resolves when it is done. */
 export async function controlNode(
-  method: string | undefined,
-  path: readonly string[],
-  controls: NodeControls | undefined,
-) {
+  { method, path, query }: ControlRequest,
+  node: ControlledNode | undefined,
+): Promise<void> {
   const [what, word = ''] = path
-  const act = what === 'node' && path.length === 2 && Object.hasOwn(words, word) ? words[word] : undefined
+  if (path.length !== 2 || (what !== 'node' && what !== 'pressure')) throw new Problem(404, '404 page not found')
+  if (!node) throw new Problem(503, 'the kubelet is not ready')
+  if (what === 'pressure') return putUnderPressure(node.eviction, { method, word, query })
+  const act = Object.hasOwn(words, word) ? words[word] : undefined
   if (!act) throw new Problem(404, '404 page not found')
   if (method !== 'POST') throw new Problem(405, 'method not allowed')
-  if (!controls) throw new Problem(503, 'the kubelet is not ready')
-  await act(controls)
+  await act(node.controls)
+}
+
+/** `PUT` and `DELETE /debug/pressure/<signal>`, the first with `?available=<amount>` where it matters how little there is. */
+function putUnderPressure(
+  eviction: EvictionManager,
+  { method, word, query }: { method: string | undefined; word: string; query: URLSearchParams },
+): void {
+  const signal = signalNamed(word)
+  if (!signal) throw new Problem(404, `there is no signal "${word}", but ${knownSignals().join(', ')}`)
+  if (method === 'DELETE') eviction.release(signal)
+  else if (method === 'PUT') eviction.induce(signal, amountIn(query.get('available')))
+  else throw new Problem(405, 'method not allowed')
+}
+
+function amountIn(text: string | null): Amount | undefined {
+  if (!text) return undefined
+  try {
+    return parseAmount(text)
+  } catch (error) {
+    throw new Problem(400, `available ${(error as Error).message}`)
+  }
 }

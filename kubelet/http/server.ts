@@ -6,12 +6,11 @@ import { pipeline } from 'node:stream/promises'
 import type { TLSSocket } from 'node:tls'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import type { NodeControls } from '../node/node-controls.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import { containerLogs } from './container-logs.ts'
 import { logOptions } from './log-options.ts'
 import { logTarget } from './log-target.ts'
-import { controlNode } from './node-controls.ts'
+import { type ControlledNode, controlNode } from './node-controls.ts'
 import { Problem } from './problem.ts'
 import { runningPods } from './running-pods.ts'
 import type { UpgradeRequest } from './streaming/negotiation.ts'
@@ -29,12 +28,6 @@ export interface KubeletServerOptions {
   /** As the API shows them. */
   pods(): Pod[]
   node?(): ControlledNode | undefined
-}
-/** The machine that the kubelet stands for. */
-export interface ControlledNode {
-  controls: NodeControls
-  /** Then it answers nobody but those who control it. */
-  isLost(): boolean
 }
 export interface KubeletServer {
   port: number
@@ -87,7 +80,7 @@ async function answer(
   const { root, rest, url } = parse(request)
   authorize(request)
   if (root === 'debug') {
-    await controlNode(request.method, rest, options.node?.()?.controls)
+    await controlNode({ method: request.method, path: rest, query: url.searchParams }, options.node?.())
     return respond(response, 200, 'ok')
   }
   if (options.node?.()?.isLost()) return void request.socket.destroy()

@@ -2,6 +2,7 @@ import type { Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { withinLimit } from '../../shared/clock/within-limit.ts'
+import { CRITICAL_PRIORITY } from '../admission/critical-pod.ts'
 import { MINIMUM_GRACE_SECONDS } from '../pods/grace-period.ts'
 import type { KillOptions, StatusChange } from '../pods/pod-state-machine.ts'
 import { disruptedByKubelet } from '../status/disruption.ts'
@@ -13,7 +14,6 @@ export interface ShutdownGroup {
   graceSeconds: number
 }
 
-const CRITICAL_PRIORITY = 2_000_000_000
 const MESSAGE = 'Pod was terminated in response to imminent node shutdown.'
 
 /** All pods but critical ones share what the critical ones do not need; upstream: `shutdownGracePeriod`, `…CriticalPods`. */

@@ -16,7 +16,7 @@ import { createPodStatuses } from '../status/pod-statuses.ts'
 import { createStatusManager, type StatusManager } from '../status/status-manager.ts'
 import { createTerminationRecorder } from '../terminations/termination-recorder.ts'
 import { containerMounts } from '../volumes/container-mounts.ts'
-import { createVolumeManager } from '../volumes/volume-manager.ts'
+import { createVolumeManager, type VolumeManager } from '../volumes/volume-manager.ts'
 import { createVolumeSources } from '../volumes/volume-sources.ts'
 import { podDir } from './container-config.ts'
 import { containerEnvironment } from './environment.ts'
@@ -66,6 +66,8 @@ export interface PodLifecycle {
   synced(): Promise<void>
   /** Ends what runs on this node of pods that are not among `known`; the API has forgotten them. */
   endOrphans(known: Set<string>): Promise<void>
+  /** Where a volume of a pod is on this machine. */
+  volumePath: VolumeManager['path']
   /** Whether something of the pod ran when this kubelet began. */
   ranBefore(podUid: string): boolean
   close(): Promise<void>
@@ -225,6 +227,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     workers,
     statuses: manager,
     synced: sources.synced,
+    volumePath: volumes.path,
     endOrphans: (known) => cleanup.endOrphans(found, known),
     ranBefore: (podUid) => isUp(found.get(podUid)),
     async close() {

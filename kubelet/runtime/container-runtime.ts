@@ -44,9 +44,22 @@ export interface ContainerRuntime {
   portForward(sandboxId: string, port: number): Promise<Duplex>
   /** All sandboxes and containers, running and exited, oldest first: the truth after a restart. */
   list(podUid?: string): Promise<{ sandboxes: Sandbox[]; containers: ContainerRecord[] }>
+  /** What the running containers use of the machine; of all pods or of one. */
+  usage(podUid?: string): Promise<ContainerUsage[]>
   /** Calls back for every start and exit, at once. Returns a function that ends it. */
   onEvent(listener: (event: RuntimeEvent) => void): () => void
   close(): Promise<void>
+}
+
+export interface ContainerUsage {
+  podUid: string
+  name: string
+  /** Memory that is its own, in RAM. */
+  memoryBytes: number
+  processes: number
+  /** What it wrote to its own layer, and to its log. */
+  diskBytes: number
+  inodes: number
 }
 
 /** How a process takes a signal. */

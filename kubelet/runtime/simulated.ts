@@ -5,6 +5,7 @@ import type {
   ContainerConfig,
   ContainerRecord,
   ContainerRuntime,
+  ContainerUsage,
   ExecOptions,
   ExecResult,
   ProcessStreams,
@@ -21,6 +22,7 @@ export interface Behaviour {
   onTerm?: 'ignore' | { afterMs: number; exitCode: number }
   /** The program cannot be executed, for this reason. */
   startError?: string
+  usage?: Partial<Pick<ContainerUsage, 'memoryBytes' | 'processes' | 'diskBytes' | 'inodes'>>
 }
 export interface SimulatedExec {
   durationMs?: number
@@ -200,6 +202,20 @@ class SimulatedRuntime implements ContainerRuntime {
       sandboxes: sandboxes.map((sandbox) => ({ ...sandbox })),
       containers: containers.map((record) => ({ ...record })),
     }
+  }
+
+  async usage(podUid?: string): Promise<ContainerUsage[]> {
+    return [...this.#processes.values()]
+      .filter(({ record }) => record.state === 'running' && (podUid === undefined || record.podUid === podUid))
+      .map(({ record: { podUid, name }, behaviour: { usage } }) => ({
+        podUid,
+        name,
+        memoryBytes: 0,
+        processes: 1,
+        diskBytes: 0,
+        inodes: 0,
+        ...usage,
+      }))
   }
 
   onEvent(listener: (event: RuntimeEvent) => void): () => void {

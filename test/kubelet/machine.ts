@@ -66,7 +66,7 @@ export function machine(
           containers: [{ name: 'c', image: 'x', readinessProbe: { exec: { command: ['true'] }, periodSeconds: 60 } }],
           ...spec,
         },
-        status: { phase: 'Pending' },
+        status: { phase: 'Pending', qosClass: 'BestEffort' },
       },
       { namespace: 'default' },
     )

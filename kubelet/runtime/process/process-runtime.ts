@@ -7,6 +7,7 @@ import {
   type ContainerConfig,
   type ContainerRecord,
   type ContainerRuntime,
+  type ContainerUsage,
   type ExecOptions,
   type ExecResult,
   ImageError,
@@ -40,6 +41,7 @@ import { Sandboxes } from './sandboxes.ts'
 import { connectShim, runtimeDir, type ShimRequests, startShimAlone } from './shim.ts'
 import { watchShimEvents } from './shim-events.ts'
 import { sendSignal, signalNumber } from './signals.ts'
+import { usageOf } from './usage.ts'
 
 export interface ProcessRuntimeOptions {
   rootDir: string
@@ -258,6 +260,12 @@ class ProcessRuntime implements ContainerRuntime {
       sandboxes: [...this.#sandboxes.all()].filter(isWanted),
       containers: [...this.#containers.all()].map(({ record }) => record).filter(isWanted),
     }
+  }
+
+  async usage(podUid?: string): Promise<ContainerUsage[]> {
+    const running = [...this.#containers.all()].filter(({ record }) => record.state === 'running')
+    const wanted = running.filter(({ record }) => podUid === undefined || record.podUid === podUid)
+    return usageOf(wanted, this.#store.root)
   }
 
   onEvent(listener: (event: RuntimeEvent) => void): () => void {

@@ -1,0 +1,37 @@
+import { addQuantities, canonicalQuantity, quantityValue } from '../../shared/api/quantity.ts'
+import type { Container, Pod } from '../../shared/api/types.ts'
+import { isSidecar } from '../pods/container-kinds.ts'
+import { diskOf, type PodUsage } from './pod-usage.ts'
+
+const RESOURCE = 'ephemeral-storage'
+const limitOf = ({ resources }: Container): string | undefined => resources?.limits?.[RESOURCE]
+const sizeLimit = (volume: NonNullable<Pod['spec']['volumes']>[number]): string | undefined =>
+  volume.emptyDir?.sizeLimit
+
+/** Whether the pod may use only so much of the node's disk: others need not be measured. */
+export const hasLocalLimits = ({ spec }: Pod): boolean =>
+  (spec.volumes ?? []).some(sizeLimit) || [...spec.containers, ...(spec.initContainers ?? [])].some(limitOf)
+
+/** What the pod has exceeded, in upstream's words (pkg/kubelet/eviction/eviction_manager.go); undefined: nothing. */
+export function exceededLocalLimit({ spec }: Pod, usage: PodUsage): string | undefined {
+  for (const volume of spec.volumes ?? []) {
+    const limit = sizeLimit(volume)
+    const used = usage.volumes.get(volume.name)?.bytes ?? 0
+    if (limit === undefined || quantityValue(limit) <= 0 || used <= quantityValue(limit)) continue
+    return `Usage of EmptyDir volume "${volume.name}" exceeds the limit "${canonicalQuantity(limit)}". `
+  }
+  const limited = [...spec.containers, ...(spec.initContainers ?? []).filter(isSidecar)]
+    .map((container) => ({ name: container.name, limit: limitOf(container) }))
+    .filter((entry): entry is { name: string; limit: string } => entry.limit !== undefined)
+  const total = limited.reduce((sum, { limit }) => addQuantities(sum, limit), '0')
+  if (limited.length > 0 && diskOf(usage).bytes > quantityValue(total)) {
+    return `Pod ephemeral local storage usage exceeds the total limit of containers ${total}. `
+  }
+  for (const { name, limit } of limited) {
+    const used = usage.containers.find((container) => container.name === name)?.diskBytes ?? 0
+    if (used > quantityValue(limit)) {
+      return `Container ${name} exceeded its local ephemeral storage limit "${canonicalQuantity(limit)}". `
+    }
+  }
+  return undefined
+}

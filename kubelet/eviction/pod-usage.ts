@@ -1,0 +1,32 @@
+import { quantityValue } from '../../shared/api/quantity.ts'
+import type { Container, Pod } from '../../shared/api/types.ts'
+import { isSidecar } from '../pods/container-kinds.ts'
+import type { ContainerUsage } from '../runtime/container-runtime.ts'
+
+/** What a pod uses, of which a node may have too little. */
+export interface PodUsage {
+  containers: readonly ContainerUsage[]
+  /** Bytes and inodes by the name of the volume; of those that count. */
+  volumes: ReadonlyMap<string, DiskUsage>
+}
+export interface DiskUsage {
+  bytes: number
+  inodes: number
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
+
+export const memoryOf = ({ containers }: PodUsage): number => sum(containers.map(({ memoryBytes }) => memoryBytes))
+export const processesOf = ({ containers }: PodUsage): number => sum(containers.map(({ processes }) => processes))
+export const diskOf = ({ containers, volumes }: PodUsage): DiskUsage => ({
+  bytes: sum([...containers.map(({ diskBytes }) => diskBytes), ...[...volumes.values()].map(({ bytes }) => bytes)]),
+  inodes: sum([...containers.map(({ inodes }) => inodes), ...[...volumes.values()].map(({ inodes }) => inodes)]),
+})
+
+/** What the pod asked for: its containers and sidecars together, or the greediest of its initialization. */
+export function podRequest({ spec }: Pod, resource: 'memory' | 'ephemeral-storage'): number {
+  const of = ({ resources }: Container): number => quantityValue(resources?.requests?.[resource] ?? '0')
+  const { initContainers = [], containers } = spec
+  const running = sum([...containers, ...initContainers.filter(isSidecar)].map(of))
+  return Math.max(running, ...initContainers.map(of))
+}

@@ -1,0 +1,106 @@
+import { formatQuantity, parseQuantity, quantityValue } from '../../shared/api/quantity.ts'
+import { isSignal, knownSignals, type Observation, type Observations, type Signal, signals } from './signals.ts'
+
+/** An amount, or a share of what there is. */
+export type Amount = { text: string } | { fraction: number }
+
+/** There should be at least `amount`; pods are evicted when there was less for `graceMs`. */
+export interface Threshold {
+  signal: Signal
+  amount: Amount
+  /** 0: a hard one. */
+  graceMs: number
+  isHard: boolean
+  /** So much more than the amount must be there again before it counts as met no longer. */
+  reclaim?: Amount
+}
+
+/** Amounts by signal, as `100Mi` or `10%`. */
+export type AmountMap = Readonly<Record<string, string>>
+export interface ThresholdSettings {
+  hard: AmountMap
+  soft: AmountMap
+  /** How long a soft one must be met, milliseconds by signal. */
+  softGraceMs: Readonly<Record<string, number>>
+  minimumReclaim: AmountMap
+}
+
+/** Upstream's, with one for pids, for which it has none. */
+export const defaultHard: AmountMap = {
+  'memory.available': '100Mi',
+  'nodefs.available': '10%',
+  'nodefs.inodesFree': '5%',
+  'imagefs.available': '15%',
+  'imagefs.inodesFree': '5%',
+  'pid.available': '5%',
+}
+
+/** Throws an Error that says what is wrong. */
+export function parseThresholds({ hard, soft, softGraceMs, minimumReclaim }: ThresholdSettings): Threshold[] {
+  const reclaims = new Map(Object.entries(minimumReclaim).map(([name, text]) => [signalOf(name), parseAmount(text)]))
+  const all: Threshold[] = []
+  for (const [name, text] of Object.entries(hard)) {
+    all.push({ signal: signalOf(name), amount: parseAmount(text), graceMs: 0, isHard: true })
+  }
+  for (const [name, text] of Object.entries(soft)) {
+    const graceMs = softGraceMs[name]
+    if (graceMs === undefined) throw new Error(`needs a grace period for ${name}: evictionSoftGracePeriod`)
+    all.push({ signal: signalOf(name), amount: parseAmount(text), graceMs, isHard: false })
+  }
+  return all.map((threshold) => ({ ...threshold, reclaim: reclaims.get(threshold.signal) }))
+}
+
+/** Throws for one that is none. */
+export function signalOf(name: string): Signal {
+  if (isSignal(name)) return name
+  throw new Error(`has no signal "${name}"; there are ${knownSignals().filter(isSignal).join(', ')}`)
+}
+
+/** Throws for what is neither. */
+export function parseAmount(text: string): Amount {
+  const percent = /^(\d+(?:\.\d+)?)%$/.exec(text)
+  if (percent) {
+    const fraction = Number(percent[1]) / 100
+    if (fraction <= 1) return { fraction }
+  } else if (/^\d/.test(text)) {
+    parseQuantity(text)
+    return { text }
+  }
+  throw new Error(`must be an amount such as 100Mi or 10%, not ${JSON.stringify(text)}`)
+}
+
+export const amountOf = (amount: Amount, capacity: number): number =>
+  'fraction' in amount ? Math.trunc(amount.fraction * capacity) : quantityValue(amount.text)
+
+/** As messages show it. */
+export const amountText = (amount: Amount, signal: Signal, capacity: number): string =>
+  'fraction' in amount ? countText(amountOf(amount, capacity), signal) : formatQuantity(parseQuantity(amount.text))
+
+/** Bytes with binary suffixes, inodes and processes with decimal ones. */
+export function countText(count: number, signal: Signal): string {
+  const { resource } = signals[signal]
+  const isBytes = resource === 'memory' || resource === 'ephemeral-storage'
+  return formatQuantity({
+    nano: BigInt(Math.trunc(count)) * 1_000_000_000n,
+    format: isBytes ? 'BinarySI' : 'DecimalSI',
+  })
+}
+
+/** Those of which there is too little; `settled`: one that was met before stays so until enough is reclaimed. */
+export function thresholdsMet(
+  thresholds: readonly Threshold[],
+  observations: Observations,
+  options: { settled: boolean },
+): Threshold[] {
+  return thresholds.filter(({ signal, amount, reclaim }) => {
+    const observed: Observation | undefined = observations[signal]
+    if (!observed) return false
+    const { available, capacity } = observed
+    const extra = options.settled && reclaim ? amountOf(reclaim, capacity) : 0
+    return available < amountOf(amount, capacity) + extra
+  })
+}
+
+/** Memory first: it is what kills. */
+export const byUrgency = (a: Threshold, b: Threshold): number =>
+  Number(b.signal === 'memory.available') - Number(a.signal === 'memory.available')

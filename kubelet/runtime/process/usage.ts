@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { stat, statfs } from 'node:fs/promises'
+import path from 'node:path'
+import type { ContainerUsage } from '../container-runtime.ts'
+import type { Container } from './container.ts'
+import { marker, markerOf } from './marker.ts'
+
+/** What each running container uses. One walk through /proc for all; zeros where there is none. */
+export async function usageOf(containers: readonly Container[], runtimeRoot: string): Promise<ContainerUsage[]> {
+  const pidsOf = processesByOwner()
+  return Promise.all(
+    containers.map(async ({ stored, record }) => {
+      const { podUid, name } = record
+      const pids = pidsOf.get(stored.isolated ? namespaceOf(record.pid) : marker(runtimeRoot, stored.id)) ?? []
+      const memoryBytes = pids.reduce((sum, pid) => sum + memoryOf(pid), 0)
+      const layer = stored.ownFiles ? await layerOf(record.pid) : { bytes: 0, inodes: 0 }
+      const log = await logBytes(record.logPath)
+      return {
+        podUid,
+        name,
+        memoryBytes,
+        processes: pids.length,
+        diskBytes: layer.bytes + log,
+        inodes: layer.inodes,
+      }
+    }),
+  )
+}
+
+/** Process ids by their PID namespace, and by their mark. */
+function processesByOwner(): Map<string, number[]> {
+  const found = new Map<string, number[]>()
+  const own = namespaceOf(process.pid)
+  for (const entry of process.platform === 'linux' ? readdirSync('/proc') : []) {
+    const pid = Number(entry)
+    if (!Number.isInteger(pid)) continue
+    const namespace = namespaceOf(pid)
+    const owner = namespace === own ? markerOf(pid) : namespace
+    if (owner === undefined) continue
+    const pids = found.get(owner)
+    if (pids) pids.push(pid)
+    else found.set(owner, [pid])
+  }
+  return found
+}
+
+function namespaceOf(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`)
+  } catch {
+    return '' // gone meanwhile, or not ours to read
+  }
+}
+
+/** What only this process has in RAM: its program's file is in the page cache for all. */
+function memoryOf(pid: number): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'latin1')
+    const kibibytes = [...status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm)].map(([, text]) => Number(text))
+    return kibibytes.reduce((sum, one) => sum + one, 0) * 1024
+  } catch {
+    return 0
+  }
+}
+
+/** A container's layer is a file system of its own in memory, and all of it is counted there. */
+async function layerOf(pid: number): Promise<{ bytes: number; inodes: number }> {
+  const found = await statfs(`/proc/${pid}/root`).catch(() => undefined)
+  if (!found) return { bytes: 0, inodes: 0 }
+  return { bytes: (found.blocks - found.bfree) * found.bsize, inodes: found.files - found.ffree }
+}
+
+/** With those that were rotated. */
+async function logBytes(logPath: string): Promise<number> {
+  const folder = path.dirname(logPath)
+  const sizes = readdirOrNone(folder).map((name) =>
+    stat(path.join(folder, name)).then(
+      ({ size }) => size,
+      () => 0,
+    ),
+  )
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+}
+
+function readdirOrNone(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
