@@ -15,6 +15,8 @@ export interface ControlPlaneOptions {
   featureGates: Record<string, boolean>
   /** Milliseconds that the records of terminations are kept. */
   terminationTtl?: number
+  /** Milliseconds that a node may be silent. */
+  nodeMonitorGracePeriod?: number
   scheduler: boolean
   /** Default: in memory. */
   storage?: StorageChoice
@@ -64,6 +66,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       log,
       resources: server.resources,
       scheduler: options.scheduler,
+      nodeMonitorGraceMs: options.nodeMonitorGracePeriod,
       ca: pki.ca,
       securePort: server.port,
       kubernetesServiceIP: firstAddress(options.serviceCidr),

@@ -14,6 +14,10 @@ export const apiServerOptions = {
   storage: storageOption,
   featureGates: option(featureGates(knownFeatureGates), { default: knownFeatureGates, help: 'Features on or off' }),
   terminationTtl: option(duration, { default: 3_600_000, help: 'How long the records of terminations are kept' }),
+  nodeMonitorGracePeriod: option(duration, {
+    default: 50_000,
+    help: 'How long a node may be silent until it counts as lost',
+  }),
   timeScale: timeScaleOption,
   logLevel: option(oneOf(...levels), { default: 'info', help: 'How much to log' }),
 }

@@ -25,6 +25,8 @@ export interface ControllersOptions {
   /** All kinds that the server serves: the namespace controller and the garbage collector treat them alike. */
   resources: ApiResources
   scheduler: boolean
+  /** A node that is silent for longer counts as lost; by default 50 s. */
+  nodeMonitorGraceMs?: number
   /** Its certificate is published to every namespace as kube-root-ca.crt; its key signs certificate requests. */
   ca: KeyPair
   /** Of the `kubernetes` Service. */
@@ -46,7 +48,7 @@ export async function startControllers(options: ControllersOptions): Promise<Con
     startClusterRoleAggregation(context),
     startNamespaceController(context, resources),
     startGarbageCollector(context, resources),
-    startNodeLifecycle(context),
+    startNodeLifecycle(context, { monitorGraceMs: options.nodeMonitorGraceMs }),
     startDisruptionController(context, resources),
     startTaintEviction(context),
     startPodGarbageCollector(context),

@@ -99,7 +99,7 @@ function trimPod({ metadata, spec, status }: Pod): Pod {
       containers: spec.containers.map(trimContainer),
       initContainers: spec.initContainers?.map(trimContainer),
     },
-    status: { phase: status?.phase, conditions: status?.conditions },
+    status: { phase: status?.phase, reason: status?.reason, conditions: status?.conditions },
   }
 }
 

@@ -5,29 +5,35 @@ import { pods } from '../shared/client/resources.ts'
 import { toTime } from '../shared/clock/timestamp.ts'
 
 export interface PodStatusChange {
-  condition: Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>
+  condition?: Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>
   phase?: string
 }
 
-/** Sets one condition of a pod (and its phase), whatever others write of it meanwhile; a pod that is gone is no failure. */
-export async function setPodCondition(client: Client, pod: Pod, change: PodStatusChange, nowMs: number): Promise<void> {
-  const { namespace, name = '', uid, generation } = pod.metadata
+/** Sets one condition of a pod, or its phase, whatever others write of it meanwhile; a pod that is gone is no failure. */
+export async function setPodStatus(client: Client, pod: Pod, change: PodStatusChange, nowMs: number): Promise<void> {
+  const { namespace, name = '', uid } = pod.metadata
   const { phase, condition } = change
-  const { type, status, reason = null, message = null } = condition
-  const types = (pod.status?.conditions ?? []).map((one) => one.type)
-  const old = pod.status?.conditions?.find((one) => one.type === type)
-  const lastTransitionTime = old?.status === status ? old.lastTransitionTime : toTime(nowMs)
-  const patch = {
-    metadata: { uid },
-    status: {
-      conditions: [{ type, observedGeneration: generation, status, lastTransitionTime, reason, message }],
-      '$setElementOrder/conditions': (old ? types : [...types, type]).map((one) => ({ type: one })),
-      ...(phase && { phase }),
-    },
-  }
+  const status = { ...(condition && conditionPatch(pod, condition, nowMs)), ...(phase && { phase }) }
   try {
-    await client.patch(pods, { namespace, name }, patch, { type: 'strategic', subresource: 'status' })
+    const options = { type: 'strategic', subresource: 'status' } as const
+    await client.patch(pods, { namespace, name }, { metadata: { uid }, status }, options)
   } catch (error) {
     if (!isStatus(error, 'NotFound')) throw error
+  }
+}
+
+function conditionPatch(
+  { metadata, status }: Pod,
+  condition: NonNullable<PodStatusChange['condition']>,
+  nowMs: number,
+) {
+  const { type, status: state, reason = null, message = null } = condition
+  const types = (status?.conditions ?? []).map((one) => one.type)
+  const old = status?.conditions?.find((one) => one.type === type)
+  const lastTransitionTime = old?.status === state ? old.lastTransitionTime : toTime(nowMs)
+  const observedGeneration = metadata.generation
+  return {
+    conditions: [{ type, observedGeneration, status: state, lastTransitionTime, reason, message }],
+    '$setElementOrder/conditions': (old ? types : [...types, type]).map((one) => ({ type: one })),
   }
 }

@@ -3,12 +3,13 @@ import type { Pod } from '../shared/api/types.ts'
 import { nodes as nodesResource, pods as podsResource } from '../shared/client/resources.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
-import { setPodCondition } from './pod-conditions.ts'
+import { setPodStatus } from './pod-conditions.ts'
 
 const PERIOD_MS = 20_000
 /** A node must be missing for so long before its pods are given up. */
 const QUARANTINE_MS = 40_000
 const MAX_TERMINATED = 12_500
+const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
 const ORPHANED = {
   type: 'DisruptionTarget',
   status: 'True',
@@ -25,10 +26,18 @@ export function startPodGarbageCollector(context: ControllerContext): Controller
 
   async function sweep(): Promise<void> {
     const all = [...pods.list()]
-    for (const pod of tooManyTerminated(all)) await remove(pod)
+    for (const pod of tooManyTerminated(all, MAX_TERMINATED)) await remove(pod)
     for (const pod of all.filter(isTerminatingWithoutNode)) await fail(pod)
+    for (const pod of all.filter(isOutOfService)) await fail(pod)
     const gone = await goneNodes(all)
     for (const pod of all) if (gone.has(pod.spec.nodeName ?? '')) await fail(pod, ORPHANED)
+  }
+
+  /** Being deleted on a node of which somebody says that it will not come back. */
+  function isOutOfService({ metadata, spec }: Pod): boolean {
+    const node = metadata.deletionTimestamp === undefined ? undefined : nodes.get({ name: spec.nodeName ?? '' })
+    const isReady = node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')
+    return !isReady && (node?.spec?.taints ?? []).some(({ key }) => key === OUT_OF_SERVICE)
   }
 
   async function goneNodes(all: readonly Pod[]): Promise<Set<string>> {
@@ -57,11 +66,7 @@ export function startPodGarbageCollector(context: ControllerContext): Controller
   }
 
   async function fail(pod: Pod, condition?: typeof ORPHANED): Promise<void> {
-    if (!isTerminated(pod)) {
-      const scheduled = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled')
-      const said = condition ?? scheduled
-      if (said) await setPodCondition(client, pod, { condition: said, phase: 'Failed' }, clock.now())
-    }
+    if (!isTerminated(pod)) await setPodStatus(client, pod, { condition, phase: 'Failed' }, clock.now())
     await remove(pod)
   }
 
@@ -89,9 +94,11 @@ const isTerminated = ({ status }: Pod): boolean => status?.phase === 'Succeeded'
 const isTerminatingWithoutNode = ({ metadata, spec }: Pod): boolean =>
   metadata.deletionTimestamp !== undefined && !spec.nodeName
 
-function tooManyTerminated(pods: readonly Pod[]): Pod[] {
+/** What there is beyond `max` of pods that are over: evicted ones first, then the oldest. */
+export function tooManyTerminated(pods: readonly Pod[], max: number): Pod[] {
   const terminated = pods.filter(isTerminated)
-  const created = ({ metadata }: Pod): string => metadata.creationTimestamp ?? ''
-  terminated.sort((a, b) => (created(a) < created(b) ? -1 : 1))
-  return terminated.slice(0, Math.max(0, terminated.length - MAX_TERMINATED))
+  const rank = ({ metadata, status }: Pod): string =>
+    `${status?.phase === 'Failed' && status.reason === 'Evicted' ? 0 : 1} ${metadata.creationTimestamp}`
+  terminated.sort((a, b) => (rank(a) < rank(b) ? -1 : 1))
+  return terminated.slice(0, Math.max(0, terminated.length - max))
 }

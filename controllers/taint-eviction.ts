@@ -1,12 +1,13 @@
 import { isStatus } from '../shared/api/status-error.ts'
 import { type Taint, type Toleration, tolerates, untolerated } from '../shared/api/taints.ts'
 import type { Node, Pod } from '../shared/api/types.ts'
+import type { ObjectRef } from '../shared/client/client.ts'
 import { pods as podsResource } from '../shared/client/resources.ts'
 import type { Timer } from '../shared/clock/clock.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 import { createEventRecorder } from './event-recorder.ts'
-import { setPodCondition } from './pod-conditions.ts'
+import { setPodStatus } from './pod-conditions.ts'
 
 const COMPONENT = 'taint-eviction-controller'
 const DISRUPTION = {
@@ -23,33 +24,31 @@ export function startTaintEviction(context: ControllerContext): Controller {
   const pods = informers.pods()
   const nodes = informers.nodes()
   /** Pods whose time on their node is limited, by UID. */
-  const scheduled = new Map<string, Timer>()
+  const scheduled = new Map<string, { timer: Timer; ref: ObjectRef; seconds: number }>()
 
   function consider(pod: Pod): void {
-    const uid = pod.metadata.uid ?? ''
+    const { uid = '', namespace, name = '', deletionTimestamp } = pod.metadata
     const node = nodes.get({ name: pod.spec.nodeName ?? '' })
     const taints = (node?.spec?.taints ?? []).filter(({ effect }) => effect === 'NoExecute')
-    if (pod.metadata.deletionTimestamp || isOver(pod)) return void cancel(uid)
+    if (deletionTimestamp) return void cancel(uid)
     const seconds = secondsAllowed(taints, pod.spec.tolerations ?? [])
-    if (seconds === Number.POSITIVE_INFINITY) {
-      if (cancel(uid)) record(pod, `Cancelling deletion of Pod ${nameOf(pod)}`)
-    } else if (!scheduled.has(uid)) {
-      // The time runs from now on, whatever else happens to the pod or the taint.
-      scheduled.set(
-        uid,
-        clock.setTimer(seconds * 1000, () => evictions.add(uid), { background: true }),
-      )
-    }
+    // The time runs from now on, whatever else happens to the pod or the taint; but it may be over at once.
+    const known = scheduled.get(uid)
+    if (known && seconds < Number.POSITIVE_INFINITY && (seconds > 0 || known.seconds === 0)) return
+    if (cancel(uid)) record(pod, `Cancelling deletion of Pod ${nameOf(pod)}`)
+    if (seconds === Number.POSITIVE_INFINITY) return
+    const timer = clock.setTimer(seconds * 1000, () => evictions.add(uid), { background: true })
+    scheduled.set(uid, { timer, ref: { namespace, name }, seconds })
   }
 
   async function evict(uid: string): Promise<void> {
-    const [pod] = [...pods.list()].filter(({ metadata }) => metadata.uid === uid)
-    if (!pod || !scheduled.has(uid)) return
+    const ref = scheduled.get(uid)?.ref
+    const pod = ref && pods.get(ref)
+    if (pod?.metadata.uid !== uid) return void scheduled.delete(uid)
     record(pod, `Marking for deletion Pod ${nameOf(pod)}`)
-    await setPodCondition(client, pod, { condition: DISRUPTION }, clock.now())
-    const { namespace, name = '' } = pod.metadata
+    await setPodStatus(client, pod, { condition: DISRUPTION }, clock.now())
     try {
-      await client.delete(podsResource, { namespace, name }, { preconditions: { uid }, reason: 'IntolerableTaint' })
+      await client.delete(podsResource, ref!, { preconditions: { uid }, reason: 'IntolerableTaint' })
     } catch (error) {
       if (!isStatus(error, 'NotFound') && !isStatus(error, 'Conflict')) throw error
     }
@@ -57,7 +56,7 @@ export function startTaintEviction(context: ControllerContext): Controller {
   }
 
   function cancel(uid: string): boolean {
-    scheduled.get(uid)?.cancel()
+    scheduled.get(uid)?.timer.cancel()
     return scheduled.delete(uid)
   }
 
@@ -96,5 +95,4 @@ function secondsAllowed(taints: readonly Taint[], tolerations: readonly Tolerati
   return Math.max(0, Math.min(...used.map(({ tolerationSeconds = Number.POSITIVE_INFINITY }) => tolerationSeconds)))
 }
 
-const isOver = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
 const nameOf = ({ metadata }: Pod): string => `${metadata.namespace}/${metadata.name}`

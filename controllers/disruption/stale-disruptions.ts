@@ -3,7 +3,7 @@ import type { Pod, PodCondition } from '../../shared/api/types.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
-import { setPodCondition } from '../pod-conditions.ts'
+import { setPodStatus } from '../pod-conditions.ts'
 
 /**
  * Takes DisruptionTarget back from a pod that was to be deleted and is not, two minutes later. What the kubelet says stands:
@@ -19,7 +19,7 @@ export function startStaleDisruptions({ client, informers, clock, log }: Control
     if (!condition) return
     const leftMs = parseTime(condition.lastTransitionTime ?? '') + DISRUPTION_TIMEOUT_MS - clock.now()
     if (leftMs > 0) return queue.addAfter(key, leftMs)
-    await setPodCondition(client, pod, { condition: { type: 'DisruptionTarget', status: 'False' } }, clock.now())
+    await setPodStatus(client, pod, { condition: { type: 'DisruptionTarget', status: 'False' } }, clock.now())
   }
 
   const queue = createWorkQueue<string>({

@@ -5,7 +5,7 @@ import { parseTime, toTime } from '../../shared/clock/timestamp.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
-import { setPodCondition } from '../pod-conditions.ts'
+import { setPodStatus } from '../pod-conditions.ts'
 import { conditionTaints } from './condition-taints.ts'
 
 const COMPONENT = 'node-controller'
@@ -25,13 +25,18 @@ interface Heartbeat {
 }
 
 /** Watches whether kubelets still report; says so on nodes that fell silent and their pods; keeps taints equal to conditions. */
-export function startNodeLifecycle(context: ControllerContext): Controller {
+export function startNodeLifecycle(
+  context: ControllerContext,
+  { monitorGraceMs = MONITOR_GRACE_MS }: { monitorGraceMs?: number } = {},
+): Controller {
   const { client, informers, clock, log } = context
   const recorder = createEventRecorder({ client, clock, log, component: COMPONENT })
   const nodes = informers.nodes()
   const pods = informers.pods()
   const leases = informers.selected<Lease>(leasesResource, { selection: { namespace: 'kube-node-lease' } })
   const heartbeats = new Map<string, Heartbeat>()
+  /** Pods that were told, by the state they had then: our own write is seen a moment later. */
+  const told = new Map<string, string | undefined>()
 
   async function sync(name: string): Promise<void> {
     const node = nodes.get({ name })
@@ -53,7 +58,7 @@ export function startNodeLifecycle(context: ControllerContext): Controller {
     if (heartbeat?.seen !== seen) heartbeats.set(name, { seen, sinceMs: clock.monotonic() })
     if (heartbeat?.seen !== seen || readyOf(node)?.status === 'Unknown') return false
     const silentMs = clock.monotonic() - heartbeat.sinceMs
-    if (readyOf(node)) return silentMs > Math.max(MONITOR_GRACE_MS, MACHINE_GRACE_MS * clock.scale)
+    if (readyOf(node)) return silentMs > Math.max(monitorGraceMs, MACHINE_GRACE_MS * clock.scale)
     return clock.now() - parseTime(node.metadata.creationTimestamp ?? '') > STARTUP_GRACE_MS
   }
 
@@ -106,8 +111,10 @@ export function startNodeLifecycle(context: ControllerContext): Controller {
   async function markPodsNotReady(nodeName: string): Promise<void> {
     for (const pod of pods.list()) {
       const ready = pod.status?.conditions?.find(({ type }) => type === 'Ready')
-      if (pod.spec.nodeName !== nodeName || ready?.status !== 'True') continue
-      await setPodCondition(client, pod, { condition: { ...ready, status: 'False' } }, clock.now())
+      const { uid = '', resourceVersion } = pod.metadata
+      if (pod.spec.nodeName !== nodeName || ready?.status !== 'True' || told.get(uid) === resourceVersion) continue
+      told.set(uid, resourceVersion)
+      await setPodStatus(client, pod, { condition: { ...ready, status: 'False' } }, clock.now())
       recordOnPod(pod)
     }
   }
@@ -130,6 +137,7 @@ export function startNodeLifecycle(context: ControllerContext): Controller {
   })
   monitor.addAfter('all', MONITOR_PERIOD_MS)
   const consider = ({ metadata }: Node): void => queue.add(metadata.name ?? '')
+  pods.addHandler({ onDelete: ({ metadata }) => void told.delete(metadata.uid ?? '') })
   nodes.addHandler({ onAdd: consider, onUpdate: consider, onDelete: consider })
   return {
     async close() {

@@ -5,7 +5,7 @@ import type { Timer } from '../../shared/clock/clock.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
-import { setPodCondition } from '../pod-conditions.ts'
+import { setPodStatus } from '../pod-conditions.ts'
 import { decide } from './decide.ts'
 import { NodeInfo, podInfo } from './node-info.ts'
 import { SchedulingQueue } from './scheduling-queue.ts'
@@ -104,7 +104,7 @@ export function startScheduler(
       message,
     })
     const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }
-    await setPodCondition(client, pod, { condition }, clock.now())
+    await setPodStatus(client, pod, { condition }, clock.now())
   }
 
   function place(pod: Pod, nodeName: string): void {
