@@ -1,6 +1,7 @@
 import type { Service } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
 import { toTime } from '../shared/clock/timestamp.ts'
+import { chargeQuotaIn } from './admission/charge-quota.ts'
 import { admissionPlugins } from './admission/plugins.ts'
 import { rbacEscalation } from './admission/rbac-escalation.ts'
 import { rulesOf } from './apiextensions/cel/rule-check.ts'
@@ -17,6 +18,7 @@ import { createRuleResolver } from './auth/rbac/rule-resolver.ts'
 import { createServiceAccountTokens } from './auth/service-account/service-account-tokens.ts'
 import { superuser } from './auth/superuser.ts'
 import type { Authorizer, User } from './auth/types.ts'
+import { storeSystemObjects } from './bootstrap/system-objects.ts'
 import type { ApiServerConfig } from './config.ts'
 import type { ApiContext } from './http/api-context.ts'
 import { discoveryRoutes } from './http/discovery-routes.ts'
@@ -63,7 +65,9 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   const { clock, log } = config
   const catalog = new Catalog(resources)
   const { storage = createMemoryStorage() } = config
-  await storeBootstrapPolicy(storage, toTime(clock.now()))
+  const now = toTime(clock.now())
+  await storeBootstrapPolicy(storage, now)
+  await storeSystemObjects(storage, catalog, now)
   const registry = new Registry({
     catalog,
     storage,
@@ -77,7 +81,6 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     services: () => registry.lookupAll({ group: '', plural: 'services' }) as unknown as Iterable<Service>,
     nowMs: () => clock.now(),
   })
-  registry.admission.push(...admissionPlugins(registry.lookup, registry.random, config.disabledAdmissionPlugins))
 
   const customResources = new CustomResources({ registry, log, rulesOf })
   await customResources.start()
@@ -97,6 +100,16 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   const client = (user: User): Client => createLocalClient(api, user)
   authorizers.push(createNodeAuthorizer(nodePodsFrom(client(self))), createRbacAuthorizer(rules))
   if (config.alwaysAllow) authorizers.push(everything)
+  registry.admission.push(
+    ...admissionPlugins({
+      lookup: registry.lookup,
+      lookupAll: registry.lookupAll,
+      access,
+      chargeQuota: chargeQuotaIn(registry, self),
+      nowMs: () => clock.now(),
+      random: registry.random,
+    }),
+  )
   registry.admission.push(rbacEscalation(access))
   const dispatch = createDispatch({
     api,

@@ -11,6 +11,7 @@ import { createInformers } from './informers.ts'
 import { startNamespaceController } from './namespace/namespace-controller.ts'
 import { startNodeLifecycle } from './node-lifecycle/node-lifecycle.ts'
 import { startPodGarbageCollector } from './pod-gc.ts'
+import { startResourceQuotaController } from './resource-quota.ts'
 import { startRootCaCertPublisher } from './root-ca-cert-publisher.ts'
 import { startScheduler } from './scheduler/scheduler.ts'
 import { startServiceAccountController } from './service-account.ts'
@@ -46,6 +47,7 @@ export async function startControllers(options: ControllersOptions): Promise<Con
     startRootCaCertPublisher(context, options.ca.cert),
     startCertificatesController(context, options.ca),
     startClusterRoleAggregation(context),
+    startResourceQuotaController(context, resources),
     startNamespaceController(context, resources),
     startGarbageCollector(context, resources),
     startNodeLifecycle(context, { monitorGraceMs: options.nodeMonitorGraceMs }),

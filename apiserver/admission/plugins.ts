@@ -1,24 +1,50 @@
-import type { AdmissionPlugin, Lookup } from './admission-plugin.ts'
+import type { Access } from '../auth/access.ts'
+import type { AdmissionPlugin, Lookup, LookupAll } from './admission-plugin.ts'
+import { certificateApproval, certificateSigning, certificateSubjectRestriction } from './certificates.ts'
+import { claimResize } from './claim-resize.ts'
+import { defaultIngressClass, defaultStorageClass } from './default-class.ts'
 import { defaultTolerationSeconds } from './default-toleration-seconds.ts'
+import { limitRanger } from './limit-ranger.ts'
 import { namespaceLifecycle } from './namespace-lifecycle.ts'
 import { priority } from './priority.ts'
+import { type ChargeQuota, resourceQuota } from './resource-quota.ts'
+import { runtimeClass } from './runtime-class.ts'
 import { serviceAccount } from './service-account.ts'
 import { storageObjectInUseProtection } from './storage-object-in-use-protection.ts'
 import { taintNodesByCondition } from './taint-nodes-by-condition.ts'
 
+/** What the rules know of the world. */
+export interface AdmissionContext {
+  lookup: Lookup
+  lookupAll: LookupAll
+  access: Access
+  chargeQuota: ChargeQuota
+  nowMs(): number
+  /** From 0 up to 1, for generated names. */
+  random(): number
+}
+
 /** The rules of a stock server, in its order, by the names that its flags know; some may be left out. */
 export function admissionPlugins(
-  lookup: Lookup,
-  random: () => number,
+  { lookup, lookupAll, access, chargeQuota, nowMs, random }: AdmissionContext,
   disabled: readonly string[] = [],
 ): AdmissionPlugin[] {
   const plugins: Record<string, AdmissionPlugin> = {
     NamespaceLifecycle: namespaceLifecycle(lookup),
+    LimitRanger: limitRanger(lookupAll),
     ServiceAccount: serviceAccount(lookup, random),
     TaintNodesByCondition: taintNodesByCondition,
-    Priority: priority(lookup),
+    Priority: priority(lookup, lookupAll),
     DefaultTolerationSeconds: defaultTolerationSeconds,
+    DefaultStorageClass: defaultStorageClass(lookupAll),
     StorageObjectInUseProtection: storageObjectInUseProtection,
+    PersistentVolumeClaimResize: claimResize(lookup),
+    RuntimeClass: runtimeClass(lookup),
+    CertificateApproval: certificateApproval(access),
+    CertificateSigning: certificateSigning(access),
+    CertificateSubjectRestriction: certificateSubjectRestriction,
+    DefaultIngressClass: defaultIngressClass(lookupAll),
+    ResourceQuota: resourceQuota(lookupAll, chargeQuota, nowMs),
   }
   return Object.entries(plugins).flatMap(([name, plugin]) => (disabled.includes(name) ? [] : [plugin]))
 }

@@ -1,43 +1,52 @@
 import { forbidden } from '../../shared/api/status-errors.ts'
 import type { KubeObject, Pod } from '../../shared/api/types.ts'
-import type { AdmissionPlugin, Lookup } from './admission-plugin.ts'
+import type { AdmissionAttributes, AdmissionPlugin, Lookup, LookupAll } from './admission-plugin.ts'
 
 interface PriorityClass extends KubeObject {
   value: number
+  globalDefault?: boolean
   preemptionPolicy?: string
 }
 
-/** Those that every cluster has. */
-const systemClasses: Readonly<Record<string, number>> = {
-  'system-cluster-critical': 2_000_000_000,
-  'system-node-critical': 2_000_001_000,
-}
+const classes = { group: 'scheduling.k8s.io', plural: 'priorityclasses' }
 
-/** Turns the name of a priority class into the number that counts. */
-export function priority(lookup: Lookup): AdmissionPlugin {
-  const classes = { group: 'scheduling.k8s.io', plural: 'priorityclasses' }
+/** Turns the name of a priority class into the number that counts; of defaults there is one at most. Upstream: plugin/pkg/admission/priority. */
+export function priority(lookup: Lookup, lookupAll: LookupAll): AdmissionPlugin {
+  const defaults = (): PriorityClass[] =>
+    [...lookupAll(classes)].filter(({ globalDefault }) => globalDefault) as PriorityClass[]
   return {
-    admit({ operation, definition, subresource, object }) {
+    admit(attributes) {
+      const { operation, definition, subresource, object } = attributes
       if (operation !== 'CREATE' || definition.group !== '' || definition.plural !== 'pods' || subresource) return
       const { metadata, spec } = object as unknown as Pod
       const refused = (why: string) => forbidden(definition, metadata.name ?? '', why)
-      let value = 0
-      let preemptionPolicy = 'PreemptLowerPriority'
-      const name = spec.priorityClassName
-      if (name) {
-        const found = lookup(classes, undefined, name) as PriorityClass | undefined
-        const known = found?.value ?? (Object.hasOwn(systemClasses, name) ? systemClasses[name] : undefined)
-        if (known === undefined) throw refused(`no PriorityClass with name ${name} was found`)
-        value = known
-        preemptionPolicy = found?.preemptionPolicy ?? preemptionPolicy
+      let found: PriorityClass | undefined
+      if (spec.priorityClassName) {
+        found = lookup(classes, undefined, spec.priorityClassName) as PriorityClass | undefined
+        if (!found) throw refused(`no PriorityClass with name ${spec.priorityClassName} was found`)
+      } else {
+        // Of several, which only a race can make, the lowest.
+        ;[found] = defaults().sort((a, b) => a.value - b.value)
+        if (found) spec.priorityClassName = found.metadata.name
       }
-      if (spec.priority !== undefined && spec.priority !== value) {
-        throw refused(
-          `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`,
-        )
-      }
+      const { value = 0, preemptionPolicy = 'PreemptLowerPriority' } = found ?? {}
+      if (spec.priority !== undefined && spec.priority !== value)
+        throw refused(notToBeSet('integer', 'priority', spec.priority, value))
       spec.priority = value
-      spec.preemptionPolicy ??= preemptionPolicy
+      if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== preemptionPolicy)
+        throw refused(notToBeSet('string', 'PreemptionPolicy', spec.preemptionPolicy, preemptionPolicy))
+      spec.preemptionPolicy = preemptionPolicy
     },
-  }
+    validate: ({ operation, definition, subresource, object }) => {
+      if (operation === 'DELETE' || definition.group !== classes.group || definition.plural !== classes.plural) return
+      if (subresource || !(object as PriorityClass).globalDefault) return
+      const [other] = defaults().filter(({ metadata }) => metadata.name !== object?.metadata.name)
+      if (!other) return
+      const why = `PriorityClass ${other.metadata.name} is already marked as default. Only one default can exist`
+      throw forbidden(definition, object?.metadata.name ?? '', why)
+    },
+  } satisfies { [Phase in keyof AdmissionPlugin]: (attributes: AdmissionAttributes) => void }
 }
+
+const notToBeSet = (type: string, what: string, given: string | number, computed: string | number): string =>
+  `the ${type} value of ${what} (${given}) must not be provided in pod spec; priority admission controller computed ${computed} from the given PriorityClass name`

@@ -1,0 +1,71 @@
+import { forbidden } from '../../shared/api/status-errors.ts'
+import type { KubeObject } from '../../shared/api/types.ts'
+import type { Access } from '../auth/access.ts'
+import type { User } from '../auth/types.ts'
+import { hasOrganization } from '../resources/certificatesigningrequest/subject.ts'
+import { deepEqual } from '../resources/deep-equal.ts'
+import type { AdmissionAttributes, AdmissionPlugin } from './admission-plugin.ts'
+
+const group = 'certificates.k8s.io'
+const clientSigner = 'kubernetes.io/kube-apiserver-client'
+
+interface SigningRequest extends KubeObject {
+  spec: { signerName: string; request?: string }
+  status?: { certificate?: string; conditions?: unknown[] }
+}
+
+const isAbout = ({ definition }: AdmissionAttributes): boolean =>
+  definition.group === group && definition.plural === 'certificatesigningrequests'
+
+/** Who approves a request needs a permission for the very signer, or all of its domain. Upstream of all: plugin/pkg/admission/certificates. */
+export const certificateApproval = (access: Access): AdmissionPlugin => ({
+  validate(attributes) {
+    const { operation, subresource } = attributes
+    if (isAbout(attributes) && operation === 'UPDATE' && subresource === 'approval')
+      return mustBeAllowed(access, 'approve', attributes)
+  },
+})
+
+/** Likewise who signs it. */
+export const certificateSigning = (access: Access): AdmissionPlugin => ({
+  validate(attributes) {
+    const { operation, subresource, object, old } = attributes
+    if (!isAbout(attributes) || operation !== 'UPDATE' || subresource !== 'status') return
+    if (!isSameStatus(object as SigningRequest, old as SigningRequest)) return mustBeAllowed(access, 'sign', attributes)
+  },
+})
+
+/** Nobody becomes an administrator by a certificate. */
+export const certificateSubjectRestriction: AdmissionPlugin = {
+  validate(attributes) {
+    const { operation, subresource, object, definition, name } = attributes
+    if (!isAbout(attributes) || operation !== 'CREATE' || subresource) return
+    const { signerName, request = '' } = (object as SigningRequest).spec
+    if (signerName !== clientSigner || !hasOrganization(request, 'system:masters')) return
+    throw forbidden(definition, name, `use of ${clientSigner} signer with system:masters group is not allowed`)
+  },
+}
+
+async function mustBeAllowed(
+  access: Access,
+  verb: string,
+  { definition, user, old, name }: AdmissionAttributes,
+): Promise<void> {
+  const { signerName } = (old as SigningRequest).spec
+  if (await isAllowed(access, user, verb, signerName)) return
+  const why = `user not permitted to ${verb} requests with signerName ${JSON.stringify(signerName)}`
+  throw forbidden(definition, name, why)
+}
+
+const isSameStatus = ({ status: now = {} }: SigningRequest, { status: before = {} }: SigningRequest): boolean =>
+  now.certificate === before.certificate && deepEqual(now.conditions ?? [], before.conditions ?? [])
+
+/** A permission for `example.com/*` is one for all signers of the domain. */
+async function isAllowed(access: Access, user: User, verb: string, signerName: string): Promise<boolean> {
+  const [domain = ''] = signerName.split('/')
+  for (const name of [signerName, `${domain}/*`]) {
+    const { verdict } = await access.decide({ user, verb, path: '', resource: { group, resource: 'signers', name } })
+    if (verdict === 'allow') return true
+  }
+  return false
+}

@@ -1,0 +1,35 @@
+import { randomUUID } from 'node:crypto'
+import type { KubeObject, ObjectMeta } from '../../shared/api/types.ts'
+import { trackFields } from '../patch/field-manager.ts'
+import type { Catalog } from '../registry/catalog.ts'
+import { objectKey } from '../registry/keys.ts'
+import { encodeObject } from '../registry/stored-object.ts'
+import type { Storage } from '../storage/storage.ts'
+import { priorityClasses } from './priority-classes.ts'
+
+/** An object of the cluster's own that every server makes when it starts. */
+export interface SystemObject {
+  group: string
+  version: string
+  plural: string
+  name: string
+  /** Beside the metadata. */
+  body: Record<string, unknown>
+  annotations?: Record<string, string>
+}
+
+/** Stores what is missing of them, as it is: before anybody watches. */
+export async function storeSystemObjects(storage: Storage, catalog: Catalog, creationTimestamp: string): Promise<void> {
+  const objects: readonly SystemObject[] = [...priorityClasses]
+  await Promise.all(
+    objects.map(({ group, version, plural, name, body, annotations }) => {
+      const definition = catalog.find(group, version, plural)
+      if (!definition) throw new Error(`nothing serves ${plural}.${group}`)
+      const metadata: ObjectMeta = { name, uid: randomUUID(), creationTimestamp, annotations }
+      if (definition.strategy.generation) metadata.generation = 1
+      const object: KubeObject = { metadata, ...body }
+      trackFields(definition, undefined, object, { manager: 'kube-apiserver', time: creationTimestamp })
+      return storage.put({ key: objectKey(definition, undefined, name), value: encodeObject(object), expect: 'absent' })
+    }),
+  )
+}

@@ -1,0 +1,112 @@
+import type { V1ResourceQuotaSpec, V1ResourceQuotaStatus } from '@kubernetes/client-node'
+import { addLists, maskList, type ResourceList } from '../shared/api/resource-list.ts'
+import { isStatus } from '../shared/api/status-error.ts'
+import type { KubeObject, Pod, Wire } from '../shared/api/types.ts'
+import { pods, resourceQuotas } from '../shared/client/resources.ts'
+import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
+import { isInScopes } from '../shared/quota/scopes.ts'
+import { countedBy, type GroupResource, namesCountedBy, usageOf } from '../shared/quota/usage.ts'
+import type { ApiResource, ApiResources, Controller, ControllerContext } from './controller.ts'
+import type { Metadata } from './informers.ts'
+
+interface Quota extends KubeObject {
+  spec?: Wire<V1ResourceQuotaSpec>
+  status?: Wire<V1ResourceQuotaStatus>
+}
+
+/** Sums that nothing has corrected for this long are made anew. */
+const resyncMs = 300_000
+
+/**
+ * Keeps the status of quotas true: what is granted, and what is in use. What is created is counted by admission, at once;
+ * here what is no longer there is given back. Upstream: pkg/controller/resourcequota.
+ */
+export function startResourceQuotaController(context: ControllerContext, resources: ApiResources): Controller {
+  const { client, informers, clock, log } = context
+  const watched = new Set<string>()
+  const quotas = informers.selected<Quota>(resourceQuotas, {
+    handlers: [{ onAdd: changed, onUpdate: changed }],
+  })
+  const queue = createWorkQueue<string>({
+    clock,
+    work: sync,
+    onError: (error, quota) => log.warn({ err: error, quota }, 'cannot count what a quota grants'),
+  })
+
+  function changed(quota: Quota): void {
+    for (const name of Object.keys(quota.spec?.hard ?? {})) watch(countedBy(name))
+    if (!isCounted(quota)) queue.add(keyOf(quota))
+    queue.addAfter(keyOf(quota), resyncMs)
+  }
+
+  /** What one quota speaks of is watched from then on. */
+  function watch(counted: GroupResource | undefined): void {
+    const resource = counted && find(resources, counted)
+    if (!resource || watched.has(idOf(resource))) return
+    watched.add(idOf(resource))
+    const given = ({ metadata }: Metadata): void => {
+      for (const quota of quotas.list()) if (quota.metadata.namespace === metadata.namespace) queue.add(keyOf(quota))
+    }
+    if (resource.plural === pods.plural && resource.group === '') {
+      const onUpdate = (pod: Pod, old: Pod): void => {
+        if (hasEnded(pod) && !hasEnded(old)) given(pod)
+      }
+      informers.pods().addHandler({ onUpdate, onDelete: given })
+    } else informers.metadata(resource).addHandler({ onDelete: given })
+  }
+
+  async function sync(key: string): Promise<void> {
+    const [namespace = '', name = ''] = key.split('/')
+    const quota = quotas.get({ namespace, name })
+    if (!quota) return
+    const hard = quota.spec?.hard ?? {}
+    const used = await usage(quota, namespace)
+    if (sameList(hard, quota.status?.hard) && sameList(used, quota.status?.used)) return
+    const { metadata } = quota
+    try {
+      await client.update(resourceQuotas, { ...quota, metadata, status: { hard, used } }, { subresource: 'status' })
+    } catch (error) {
+      // Counted in the meantime, or gone: the next change brings it back.
+      if (isStatus(error, 'Conflict')) queue.addAfter(key, 10)
+      else if (!isStatus(error, 'NotFound')) throw error
+    }
+  }
+
+  async function usage({ spec = {} }: Quota, namespace: string): Promise<ResourceList> {
+    const names = Object.keys(spec.hard ?? {})
+    const counted = new Map(
+      names.flatMap((name) => {
+        const resource = countedBy(name)
+        const served = resource && find(resources, resource)
+        return served ? [[idOf(served), served] as const] : []
+      }),
+    )
+    let used: ResourceList = {}
+    for (const resource of counted.values()) {
+      const own = namesCountedBy(resource, names)
+      const { items } = await client.list(resource, { namespace })
+      const lists = items
+        .filter((item) => isInScopes(spec, resource, item))
+        .map((item) => maskList(usageOf(resource, item, clock.now()), own))
+      used = { ...used, ...Object.fromEntries(own.map((name) => [name, '0'])), ...addLists(...lists) }
+    }
+    return used
+  }
+
+  return { close: () => queue.close() }
+}
+
+const idOf = ({ group, plural }: GroupResource): string => `${plural}.${group}`
+const keyOf = ({ metadata }: Quota): string => `${metadata.namespace}/${metadata.name}`
+const find = (resources: ApiResources, { group, plural }: GroupResource): ApiResource | undefined =>
+  resources.current().find((resource) => resource.group === group && resource.plural === plural && resource.namespaced)
+
+const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Failed' || status?.phase === 'Succeeded'
+
+/** Whether its status speaks of what its spec grants. */
+const isCounted = ({ spec, status }: Quota): boolean =>
+  sameList(spec?.hard, status?.hard) &&
+  Object.keys(spec?.hard ?? {}).every((name) => status?.used?.[name] !== undefined || countedBy(name) === undefined)
+
+const sameList = (a: ResourceList = {}, b: ResourceList = {}): boolean =>
+  Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([name, amount]) => b[name] === amount)

@@ -1,0 +1,58 @@
+import { addQuantities, compareQuantities, formatQuantity, parseQuantity } from './quantity.ts'
+import type { Pod } from './types.ts'
+
+/** Name of a resource (cpu, memory …) → quantity. */
+export type ResourceList = Readonly<Record<string, string>>
+
+export function addLists(...lists: (ResourceList | undefined)[]): ResourceList {
+  const sum: Record<string, string> = {}
+  for (const list of lists) {
+    for (const [name, amount] of Object.entries(list ?? {})) {
+      const known = sum[name]
+      sum[name] = known === undefined ? amount : addQuantities(known, amount)
+    }
+  }
+  return sum
+}
+
+/** `a` less `b`, for every name of either. */
+export function subtractLists(a: ResourceList, b: ResourceList): ResourceList {
+  const negative = Object.entries(b).map(([name, amount]) => {
+    const { nano, format } = parseQuantity(amount)
+    return [name, formatQuantity({ nano: -nano, format })] as const
+  })
+  return addLists(a, Object.fromEntries(negative))
+}
+
+/** Of each name the greater amount. */
+export function maxLists(a: ResourceList, b: ResourceList): ResourceList {
+  const most: Record<string, string> = { ...a }
+  for (const [name, amount] of Object.entries(b)) {
+    const known = most[name]
+    if (known === undefined || compareQuantities(known, amount) < 0) most[name] = amount
+  }
+  return most
+}
+
+/** What of the list is among the names. */
+export const maskList = (list: ResourceList, names: Iterable<string>): ResourceList => {
+  const wanted = new Set(names)
+  return Object.fromEntries(Object.entries(list).filter(([name]) => wanted.has(name)))
+}
+
+/**
+ * What a pod asks for, or is limited to: its containers together, or its greediest moment of initialisation, unless it says so
+ * for itself as a whole. Upstream: component-helpers/resource/helpers.go.
+ */
+export function podResources({ spec }: Pick<Pod, 'spec'>, which: 'requests' | 'limits'): ResourceList {
+  const running = spec.containers.map(({ resources }) => resources?.[which])
+  const sidecars: (ResourceList | undefined)[] = []
+  let initial: ResourceList = {}
+  for (const { resources, restartPolicy } of spec.initContainers ?? []) {
+    if (restartPolicy === 'Always') sidecars.push(resources?.[which])
+    const moment = restartPolicy === 'Always' ? sidecars : [...sidecars, resources?.[which]]
+    initial = maxLists(initial, addLists(...moment))
+  }
+  const containers = maxLists(addLists(...running, ...sidecars), initial)
+  return { ...containers, ...(spec.resources?.[which] as ResourceList | undefined) }
+}
