@@ -1,0 +1,180 @@
+/** What can happen to a node, done with `kubestage node` to a cluster whose time runs faster; hooks and processes are real. */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import type { Event, Node, Pod } from '../../shared/api/types.ts'
+import { events, nodes, pods } from '../../shared/client/resources.ts'
+import { startCommand, startTestCluster } from '../harness/cluster.ts'
+import { followPod, getText, isReady, podOf } from '../harness/pods.ts'
+import { until } from '../harness/until.ts'
+
+const namespace = 'default'
+const folder = mkdtempSync(join(tmpdir(), 'kubestage-nodes-'))
+t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+const flags = ['--time-scale=4', '--node-monitor-grace-period=20s', '--eviction-pressure-transition-period=6s']
+const cluster = await startTestCluster(t, ...flags)
+const { client, stateDir } = cluster
+
+/** Tells when it is asked to end. */
+const witness = 'trap "echo TERM >>$OUT; exit 1" TERM; while :; do sleep 0.05; done'
+const told = (name: string): string => {
+  const file = join(folder, name)
+  return existsSync(file) ? readFileSync(file, 'utf8') : ''
+}
+async function startPod(name: string, options: { spec?: Partial<Pod['spec']>; script?: string } = {}) {
+  const { spec, script = witness } = options
+  const env = [{ name: 'OUT', value: join(folder, name) }]
+  const preStop = { exec: { command: ['sh', '-c', 'echo "hook $KUBE_POD_TERM_REASON" >>$OUT'] } }
+  const pod = podOf({ name, command: ['sh', '-c', script], env, preStop, hostFolder: folder, spec })
+  await client.create(pods, pod, { namespace })
+  const followed = await followPod(client, { namespace, name })
+  await followed.until(isReady, 'to be ready')
+  return followed
+}
+async function node(...words: string[]): Promise<{ code: unknown; output: string }> {
+  const command = startCommand(t, ['node', ...words, `--state-dir=${stateDir}`])
+  return { code: await command.ended, output: command.output() }
+}
+const theNode = (): Promise<Node> => client.get<Node>(nodes, { name: 'node-1' })
+const nodeIs = (type: string, status: string) =>
+  until(async () => (await theNode()).status?.conditions?.find((one) => one.type === type && one.status === status), {
+    what: `${type} of the node to be ${status}`,
+  })
+const taintsOf = async () => ((await theNode()).spec?.taints ?? []).map(({ key, effect }) => `${key}:${effect}`)
+const eventsOf = async (name: string) =>
+  (await client.list<Event>(events)).items
+    .filter(({ involvedObject }) => involvedObject.name === name)
+    .map(({ reason, message }) => `${reason}: ${message}`)
+const isOver = ({ status }: Pod): boolean => status?.phase === 'Failed'
+
+t.test('pressure', async (t) => {
+  const greedy = `x=$(head -c 60000000 /dev/zero | tr '\\0' x); ${witness}`
+  const spared = await startPod('critical', { spec: { priorityClassName: 'system-node-critical' } })
+  const hog = await startPod('hog', { script: greedy })
+  t.same(await node('pressure', 'node-1', 'memory', '--available=50Mi'), {
+    code: 0,
+    output: 'node-1 is low on memory\n',
+  })
+  const { status } = await hog.until(isOver, 'to be evicted')
+  const message =
+    /^The node was low on resource: memory\. Threshold quantity: 100Mi, available: 50Mi\. Container main was using \d+Ki, request is 0, has larger consumption of memory\. $/
+  t.match(status, { phase: 'Failed', reason: 'Evicted', message })
+  t.match(
+    status?.conditions?.find(({ type }) => type === 'DisruptionTarget'),
+    { status: 'True', reason: 'TerminationByKubelet', message },
+  )
+  t.match(told('hog'), /^hook Eviction\n/)
+  await nodeIs('MemoryPressure', 'True')
+  await until(async () => (await taintsOf()).includes('node.kubernetes.io/memory-pressure:NoSchedule'), {
+    what: 'the taint',
+  })
+  t.match(
+    (await eventsOf('hog')).find((text) => text.startsWith('Evicted')),
+    /^Evicted: The node was low/,
+  )
+  t.ok((await eventsOf('node-1')).includes('EvictionThresholdMet: Attempting to reclaim memory'))
+  const late = podOf({ name: 'late', command: ['true'], spec: { nodeName: 'node-1' } })
+  await client.create(pods, late, { namespace })
+  const refused = await (await followPod(client, { namespace, name: 'late' })).until(isOver, 'to be refused')
+  t.match(refused.status, {
+    reason: 'Evicted',
+    message: 'Pod was rejected: The node had condition: [MemoryPressure]. ',
+  })
+  t.match(
+    (await node('list')).output,
+    /^node-1 +Ready +MemoryPressure +node.kubernetes.io\/memory-pressure:NoSchedule +1$/m,
+  )
+  t.equal((await node('pressure', 'node-1', 'memory', '--off')).code, 0)
+  await nodeIs('MemoryPressure', 'False')
+  t.ok(isReady(spared.events.at(-1)!.object), 'a critical pod is never evicted')
+})
+
+t.test('a volume that grows too large', async (t) => {
+  const volumes = [{ name: 'd', emptyDir: { sizeLimit: '1Mi' } }]
+  const pod = podOf({
+    name: 'filler',
+    command: ['sh', '-c', `head -c 3000000 /dev/zero >/d/f; ${witness}`],
+    spec: { volumes },
+  })
+  pod.spec.containers[0]!.volumeMounts = [{ name: 'd', mountPath: '/d' }]
+  pod.spec.containers[0]!.env = [{ name: 'OUT', value: '/dev/null' }]
+  await client.create(pods, pod, { namespace })
+  const { status } = await (await followPod(client, { namespace, name: 'filler' })).until(isOver, 'to be evicted')
+  t.match(status, { reason: 'Evicted', message: 'Usage of EmptyDir volume "d" exceeds the limit "1Mi". ' })
+})
+
+t.test('shutdown, and back', async (t) => {
+  const important = await followPod(client, { namespace, name: 'critical' })
+  const pod = await startPod('ordinary')
+  t.same(await node('shutdown', 'node-1'), {
+    code: 0,
+    output: 'node-1 is off; kubestage node return node-1 starts it again\n',
+  })
+  const message = 'Pod was terminated in response to imminent node shutdown.'
+  for (const followed of [pod, important]) {
+    const { status } = await followed.until(isOver, 'to end')
+    t.match(status, { phase: 'Failed', reason: 'Terminated', message })
+    t.match(
+      status?.conditions?.find(({ type }) => type === 'DisruptionTarget'),
+      { reason: 'TerminationByKubelet', message },
+    )
+  }
+  t.equal(told('ordinary'), 'hook Eviction\nTERM\n')
+  t.match(await nodeIs('Ready', 'False'), { reason: 'KubeletNotReady', message: 'node is shutting down' })
+  t.ok((await eventsOf('node-1')).includes('Shutdown: Shutdown manager detected shutdown event'))
+  t.equal((await node('return', 'node-1')).code, 0)
+  await nodeIs('Ready', 'True')
+})
+
+t.test('lost, and found again', async (t) => {
+  const kept = await startPod('kept')
+  await startPod('orphan')
+  const deleted = await startPod('deleted')
+  t.equal((await node('lose', 'node-1')).code, 0)
+  t.match(await nodeIs('Ready', 'Unknown'), { message: 'Kubelet stopped posting node status.' })
+  const unready = await kept.until(
+    ({ metadata, status }) => !isReady({ metadata, status } as Pod) && status?.podIP !== undefined,
+    'to be not ready',
+  )
+  t.equal(unready.status?.phase, 'Running')
+  await until(async () => (await taintsOf()).includes('node.kubernetes.io/unreachable:NoSchedule'), {
+    what: 'the taint',
+  })
+  t.ok((await eventsOf('kept')).includes('NodeNotReady: Node is not ready'))
+  t.match(await getText(cluster, '/api/v1/namespaces/default/pods/kept/log'), /Internal error occurred/)
+  await client.delete(pods, { namespace, name: 'orphan' }, { gracePeriodSeconds: 0 })
+  await client.delete(pods, { namespace, name: 'deleted' }, { reason: 'the rack is gone' })
+  t.equal(told('orphan') + told('deleted'), '', 'nobody there knows')
+  t.equal((await node('return', 'node-1')).code, 0)
+  await nodeIs('Ready', 'True')
+  await deleted.untilDeleted()
+  t.equal(told('deleted'), 'hook the rack is gone\nTERM\n')
+  await until(() => told('orphan').includes('TERM'), { what: 'the orphan to be ended' })
+  const { status } = await client.get<Pod>(pods, { namespace, name: 'kept' })
+  t.equal(status?.containerStatuses?.[0]?.restartCount, 0, 'what nobody deleted ran on')
+  t.equal(told('kept'), '')
+})
+
+t.test('mistakes are told in one sentence', async (t) => {
+  const cases: [string[], RegExp][] = [
+    [['lose'], /^kubestage: usage: kubestage node lose NAME\n$/],
+    [['retrun', 'node-1'], /^kubestage: node has no "retrun"; did you mean return\? .*\n$/],
+    [['lose', 'node-2'], /^kubestage: there is no node node-2; kubestage node list shows all\n$/],
+    [
+      ['pressure', 'node-1', 'patience'],
+      /^kubestage: the kubelet of node node-1 refused: there is no signal "patience", but memory, .*\n$/,
+    ],
+    [
+      ['pressure', 'node-1', 'disk', '--available=much'],
+      /^kubestage: the kubelet of node node-1 refused: available must be an amount .*\n$/,
+    ],
+  ]
+  await Promise.all(
+    cases.map(async ([words, wanted]) => {
+      const { code, output } = await node(...words)
+      t.equal(code, 1, words.join(' '))
+      t.match(output, wanted)
+    }),
+  )
+})
