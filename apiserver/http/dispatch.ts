@@ -1,6 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ServerHttp2Stream } from 'node:http2'
-import type { Socket } from 'node:net'
 import { StatusError } from '../../shared/api/status-error.ts'
 import { badRequest, internalError } from '../../shared/api/status-errors.ts'
 import { authenticate, authorize } from '../auth/chain.ts'
@@ -36,7 +34,7 @@ export function createDispatch({ api, authenticators, authorizers, paths }: Disp
   ): Promise<void> => {
     const { method = 'GET' } = request
     const info = parseRequestInfo(method, withReason(method, url))
-    const asker = authenticate(authenticators, { headers: request.headers, socket: socketOf(request) })
+    const asker = authenticate(authenticators, { headers: request.headers, socket: request.socket })
     const wanted = wantedUser(request.headers)
     const user = wanted ? await impersonate(authorizers, wanted, attributesOf(info, asker)) : asker
     const refused = authorize(authorizers, attributesOf(info, user))
@@ -75,12 +73,6 @@ function fail(
 /** Every walk over a body is recursive: one that is nested too deeply for any ends here, and is the client's fault. */
 const isTooDeep = (error: unknown): boolean =>
   error instanceof RangeError && error.message === 'Maximum call stack size exceeded'
-
-/** Of HTTP/2, the session's socket: the same object for all its streams. */
-function socketOf(request: IncomingMessage): Socket {
-  const { stream } = request as unknown as { stream?: ServerHttp2Stream }
-  return stream?.session?.socket ?? request.socket
-}
 
 const verbs: Record<string, string> = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' }
 

@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Http2Session, IncomingHttpHeaders, SecureServerOptions, ServerHttp2Stream } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import fastify from 'fastify'
 import type { ApiServerConfig } from '../config.ts'
 import type { Dispatch } from './dispatch.ts'
-import { Http2Request, Http2Response } from './http2-exchange.ts'
+import { Http2Connection } from './http2/connection.ts'
+import type { Http2Request } from './http2/request.ts'
+import type { Http2Response } from './http2/response.ts'
 
 export interface Listener {
   port: number
@@ -20,26 +22,18 @@ const isUpgrade = ({ headers }: IncomingMessage): boolean => /^(websocket|spdy\/
 /** Between the end of the watches and that of the connections. */
 const graceMs = 50
 
-/** Many watches share one connection, and many of them come and go at once: neither is an attack here. */
-const http2Options: SecureServerOptions = {
-  maxSessionMemory: 1000,
-  streamResetBurst: 100_000,
-  streamResetRate: 10_000,
-  settings: { maxConcurrentStreams: 100_000 },
-}
-
 function noSchemas(): never {
   throw new Error('no route has a schema')
 }
 
-/** HTTP/2 and HTTP/1.1 over TLS on one port. Kubernetes' URLs have a grammar of their own, so there is but one route. */
+/** HTTP/2 (our own) and HTTP/1.1 (fastify's) over TLS on one port. Kubernetes' URLs have a grammar of their own, so there is but one route. */
 export async function listen(config: ApiServerConfig, dispatch: Dispatch): Promise<Listener> {
   const { host, port, tls, requestTimeoutMs: requestTimeout = requestTimeoutMs } = config
+  const onRequest = (request: Http2Request, response: Http2Response): void =>
+    dispatch(request as unknown as IncomingMessage, response as unknown as ServerResponse, request.url)
   const app = fastify({
-    http2: true,
     https: {
-      ...http2Options,
-      allowHTTP1: true,
+      ALPNProtocols: ['h2', 'http/1.1'],
       cert: tls.cert,
       key: tls.key,
       ca: tls.clientCa,
@@ -64,11 +58,24 @@ export async function listen(config: ApiServerConfig, dispatch: Dispatch): Promi
     },
   })
   const { server } = app
-  // Streams go the short way; fastify keeps HTTP/1.1 requests and upgrades.
-  server.removeAllListeners('stream')
-  server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
-    const [request, response] = [new Http2Request(stream, headers), new Http2Response(stream)]
-    dispatch(request as unknown as IncomingMessage, response as unknown as ServerResponse, request.url)
+  const connections = new Set<Http2Connection>()
+  const sockets = new Set<Socket>()
+  const [serveHttp1] = server.listeners('secureConnection') as [(socket: TLSSocket) => void]
+  server.removeAllListeners('secureConnection')
+  server.on('secureConnection', (socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    if (socket.alpnProtocol !== 'h2') {
+      serveHttp1.call(server, socket)
+      return
+    }
+    const connection = new Http2Connection(socket, {
+      clock: config.clock.machine,
+      requestTimeoutMs: requestTimeout,
+      onRequest,
+    })
+    connections.add(connection)
+    socket.on('close', () => connections.delete(connection))
   })
   Object.assign(server, { shouldUpgradeCallback: isUpgrade })
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
@@ -79,26 +86,15 @@ export async function listen(config: ApiServerConfig, dispatch: Dispatch): Promi
     socket.on('error', () => socket.destroy())
     dispatch(request, response, request.url ?? '/', { socket, head })
   })
-  const sessions = new Set<Http2Session>()
-  server.on('session', (session) => {
-    sessions.add(session)
-    session.on('error', () => session.destroy())
-    session.on('close', () => sessions.delete(session))
-  })
-  const sockets = new Set<Socket>()
-  server.on('secureConnection', (socket) => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
-  })
   await app.listen({ host, port })
   return {
     port: (app.server.address() as AddressInfo).port,
     async close() {
       const closed = app.close()
-      for (const session of sessions) session.close()
+      for (const connection of connections) connection.close()
       // What is being answered gets a moment; connections that are only kept open would wait for ever.
       await config.clock.machine.sleep(graceMs)
-      for (const session of sessions) session.destroy()
+      for (const connection of connections) connection.destroy()
       for (const socket of sockets) socket.destroySoon()
       await closed
     },

@@ -18,5 +18,17 @@ export const toMicroTime = (ms: number): string => {
   const micros = Math.floor((ms - Math.floor(ms)) * 1000)
   return `${new Date(ms).toISOString().slice(0, 23)}${String(micros).padStart(3, '0')}Z`
 }
+/** As HTTP's Date field has it. */
+export function httpDate(ms: number): string {
+  const second = Math.floor(ms / 1000)
+  if (second !== lastDateSecond) {
+    lastDate = new Date(ms).toUTCString()
+    lastDateSecond = second
+  }
+  return lastDate
+}
+let lastDateSecond = Number.NaN
+let lastDate = ''
+
 /** Milliseconds, or NaN for what is not a time. */
 export const parseTime = (text: string): number => Date.parse(text)

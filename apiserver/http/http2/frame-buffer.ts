@@ -1,0 +1,96 @@
+import { ErrorCode, Flag, FrameType, frameHeaderBytes } from './protocol.ts'
+
+const bytes = Buffer.allocUnsafeSlow(256 * 1024)
+
+/**
+ * Where frames are put together, one connection's at a time: what goes out in one turn of the event loop becomes one write.
+ * One buffer serves all connections, because TLS has encrypted it when `write` returns.
+ */
+export class FrameBuffer {
+  #at = 0
+
+  get length(): number {
+    return this.#at
+  }
+  /** Of a payload that would still fit, with its frame's header. */
+  get room(): number {
+    return bytes.length - this.#at - frameHeaderBytes
+  }
+
+  clear(): void {
+    this.#at = 0
+  }
+
+  /** What was put together; good until the next `clear`. */
+  view(): Buffer {
+    return bytes.subarray(0, this.#at)
+  }
+
+  begin(type: number, flags: number, streamId: number, length: number): void {
+    const at = this.#at
+    bytes[at] = length >> 16
+    bytes[at + 1] = length >> 8
+    bytes[at + 2] = length
+    bytes[at + 3] = type
+    bytes[at + 4] = flags
+    bytes[at + 5] = streamId >> 24
+    bytes[at + 6] = streamId >> 16
+    bytes[at + 7] = streamId >> 8
+    bytes[at + 8] = streamId
+    this.#at = at + frameHeaderBytes
+  }
+
+  byte(value: number): void {
+    bytes[this.#at++] = value
+  }
+
+  copy(source: Buffer, start: number, end: number): void {
+    source.copy(bytes, this.#at, start, end)
+    this.#at += end - start
+  }
+
+  /** Of a text without a character beyond ASCII. */
+  ascii(text: string): void {
+    bytes.write(text, this.#at, text.length, 'latin1')
+    this.#at += text.length
+  }
+
+  /** A head, in as many frames as it needs. */
+  head(
+    streamId: number,
+    block: Buffer,
+    { endStream, maxFrameSize }: { endStream: boolean; maxFrameSize: number },
+  ): void {
+    let at = 0
+    do {
+      const end = Math.min(block.length, at + maxFrameSize)
+      const flags = (end === block.length ? Flag.endHeaders : 0) | (at === 0 && endStream ? Flag.endStream : 0)
+      this.begin(at === 0 ? FrameType.headers : FrameType.continuation, flags, streamId, end - at)
+      this.copy(block, at, end)
+      at = end
+    } while (at < block.length)
+  }
+}
+
+/** A frame of its own, for what is not part of an answer. */
+export function controlFrame(type: number, flags: number, streamId: number, payload: readonly number[]): Buffer {
+  const { length } = payload
+  const id = uint32(streamId)
+  return Buffer.from([length >> 16, length >> 8, length, type, flags, ...id, ...payload])
+}
+
+export const uint32 = (value: number): number[] => [
+  value >>> 24,
+  (value >> 16) & 0xff,
+  (value >> 8) & 0xff,
+  value & 0xff,
+]
+
+export const goAway = (lastStreamId: number, code: ErrorCode = ErrorCode.noError): Buffer =>
+  controlFrame(FrameType.goAway, 0, 0, [...uint32(lastStreamId), ...uint32(code)])
+
+export const resetStream = (streamId: number, code: ErrorCode): Buffer =>
+  controlFrame(FrameType.resetStream, 0, streamId, uint32(code))
+
+export const windowUpdate = (streamId: number, bytes: number): Buffer =>
+  controlFrame(FrameType.windowUpdate, 0, streamId, uint32(bytes))

@@ -1,0 +1,41 @@
+import { calmDown, dependsOnItself, protocolError, unpadded } from './frame-checks.ts'
+import { ConnectionError, ErrorCode, Flag } from './protocol.ts'
+import { maxHeaderListBytes } from './request-head.ts'
+
+/** Of so many that say next to nothing, there is no end to be expected. */
+const maxContinuations = 64
+const priorityBytes = 5
+
+/** The head of a request, or its trailers, as HEADERS and CONTINUATION bring it. */
+export class HeaderBlock {
+  readonly streamId: number
+  readonly endStream: boolean
+  readonly selfDependent: boolean
+  #parts: Buffer[]
+  #length: number
+
+  constructor(streamId: number, flags: number, payload: Buffer) {
+    if (streamId % 2 === 0) throw protocolError('a client opens streams with odd numbers')
+    let part = unpadded(flags, payload)
+    this.streamId = streamId
+    this.endStream = (flags & Flag.endStream) !== 0
+    this.selfDependent = false
+    if (flags & Flag.priority) {
+      if (part.length < priorityBytes) throw new ConnectionError(ErrorCode.frameSizeError, 'no room for the priority')
+      this.selfDependent = dependsOnItself(streamId, part)
+      part = part.subarray(priorityBytes)
+    }
+    this.#parts = [part]
+    this.#length = part.length
+  }
+
+  append(part: Buffer): void {
+    this.#parts.push(part)
+    this.#length += part.length
+    if (this.#length > maxHeaderListBytes || this.#parts.length > maxContinuations) throw calmDown('a head without end')
+  }
+
+  get bytes(): Buffer {
+    return this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts)
+  }
+}

@@ -1,0 +1,101 @@
+import type { OutgoingHttpHeaders } from 'node:http'
+import { staticNames, staticTable } from './header-tables.ts'
+
+/** Fields whose values repeat from answer to answer: their bytes are kept. */
+const repeating = new Set(['cache-control', 'content-type', 'content-encoding', 'vary', 'x-content-type-options'])
+const kept = new Map<string, Buffer>()
+const maxKept = 64
+
+/** Of HTTP/1.1 alone (RFC 9113, 8.2.2). */
+const connectionFields = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])
+
+const statusNumbers = new Map(
+  staticTable.flatMap(({ name, value }, index) => (name === ':status' ? [[value, index + 1]] : [])),
+)
+
+let scratch: Buffer = Buffer.allocUnsafeSlow(4096)
+let at = 0
+
+/**
+ * HPACK of an answer's head. Nothing is ever put into the client's table, so that every block stands for itself.
+ * The bytes are good until the next call.
+ */
+export function encodeHead(
+  status: number,
+  fields: OutgoingHttpHeaders,
+  { date, prefix }: { date: string; prefix?: number },
+): Buffer {
+  at = 0
+  if (prefix !== undefined) scratch[at++] = prefix
+  const number = statusNumbers.get(String(status))
+  if (number === undefined) appendField(':status', String(status))
+  else scratch[at++] = 0x80 | number
+  for (const name in fields) {
+    const value = fields[name]
+    if (value === undefined || connectionFields.has(name)) continue
+    if (Array.isArray(value)) for (const each of value) appendField(name, each)
+    else if (repeating.has(name)) appendKept(name, String(value))
+    else appendField(name, String(value))
+  }
+  if (fields.date === undefined) appendField('date', date)
+  return scratch.subarray(0, at)
+}
+
+/** Comes before the first block of a connection: nothing of ours is to be remembered (RFC 7541, 6.3). */
+export const noTable = 0x20
+
+function appendKept(name: string, value: string): void {
+  const line = `${name} ${value}`
+  const bytes = kept.get(line)
+  if (bytes) {
+    reserve(bytes.length)
+    scratch.set(bytes, at)
+    at += bytes.length
+    return
+  }
+  const start = at
+  appendField(name, value)
+  if (kept.size < maxKept) kept.set(line, Buffer.from(scratch.subarray(start, at)))
+}
+
+/** A literal field without indexing (RFC 7541, 6.2.2), its name by number where it has one. */
+function appendField(name: string, value: string): void {
+  const number = staticNames.get(name)
+  if (number === undefined) {
+    reserve(1)
+    scratch[at++] = 0
+    appendText(name.toLowerCase())
+  } else {
+    reserve(integerBytes)
+    appendInteger(number, 4)
+  }
+  appendText(value)
+}
+
+function appendText(text: string): void {
+  const length = Buffer.byteLength(text)
+  reserve(length + integerBytes)
+  appendInteger(length, 7)
+  scratch.write(text, at, length, length === text.length ? 'latin1' : 'utf8')
+  at += length
+}
+
+const integerBytes = 5
+
+function appendInteger(value: number, bits: number): void {
+  const most = (1 << bits) - 1
+  if (value < most) {
+    scratch[at++] = value
+    return
+  }
+  scratch[at++] = most
+  for (value -= most; value >= 0x80; value >>= 7) scratch[at++] = (value & 0x7f) | 0x80
+  scratch[at++] = value
+}
+
+function reserve(bytes: number): void {
+  if (at + bytes <= scratch.length) return
+  const larger = Buffer.allocUnsafeSlow(2 * (at + bytes))
+  scratch.copy(larger, 0, 0, at)
+  scratch = larger
+}

@@ -1,0 +1,140 @@
+import type { TLSSocket } from 'node:tls'
+import { FrameBuffer } from './frame-buffer.ts'
+import { calmDown } from './frame-checks.ts'
+import { type ConnectionError, defaultWindow, maxWindow } from './protocol.ts'
+import type { ServerStream } from './stream.ts'
+
+/** Answers to pings, settings and the like that a client who does not read may leave lying. */
+const maxControlFrames = 10_000
+
+const buffer = new FrameBuffer()
+
+export interface OutboxEvents {
+  /** The answer of a stream is complete. */
+  complete(stream: ServerStream): void
+  /** Nothing is left to send. */
+  idle(): void
+  /** The connection cannot go on. */
+  fail(error: ConnectionError): void
+}
+
+/**
+ * What a connection has to send. All that comes up in one turn of the event loop leaves in one write, streams in turns,
+ * and nothing follows before the socket has taken it: until then bodies wait where their writers can see them.
+ */
+export class Outbox {
+  readonly #socket: TLSSocket
+  readonly #on: OutboxEvents
+  #control: Buffer[] = []
+  readonly #ready = new Set<ServerStream>()
+  #window = defaultWindow
+  #scheduled = false
+  #writing = false
+  #closed = false
+
+  constructor(socket: TLSSocket, on: OutboxEvents) {
+    this.#socket = socket
+    this.#on = on
+  }
+
+  get isIdle(): boolean {
+    return !this.#writing && this.#control.length === 0 && this.#ready.size === 0
+  }
+
+  /** A frame that waits for nobody's window. */
+  send(frame: Buffer): void {
+    if (this.#closed) return
+    if (this.#control.length > maxControlFrames) {
+      this.#on.fail(calmDown('the client does not read the answers to its control frames'))
+      return
+    }
+    this.#control.push(frame)
+    this.#schedule()
+  }
+
+  /** The stream may have something to send. */
+  ready(stream: ServerStream): void {
+    if (!stream.response.hasSendable) return
+    this.#ready.add(stream)
+    this.#schedule()
+  }
+
+  drop(stream: ServerStream): void {
+    this.#ready.delete(stream)
+  }
+
+  /** The client takes more. False when that is more than there can be. */
+  widen(by: number): boolean {
+    this.#window += by
+    if (this.#ready.size > 0) this.#schedule()
+    return this.#window <= maxWindow
+  }
+
+  /** The last frame, and then nothing. */
+  close(last?: Buffer): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#ready.clear()
+    if (!this.#socket.destroyed && last) this.#socket.write(Buffer.concat([...this.#control, last]))
+    this.#control = []
+    this.#socket.destroySoon()
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#writing || this.#closed) return
+    this.#scheduled = true
+    process.nextTick(flush, this)
+  }
+
+  flush(): void {
+    this.#scheduled = false
+    if (this.#writing || this.#closed) return
+    buffer.clear()
+    this.#fillControl()
+    const touched = this.#fillStreams()
+    if (buffer.length === 0) return
+    this.#writing = true
+    this.#socket.write(buffer.view(), this.#onWritten)
+    for (const stream of touched) {
+      if (stream.response.complete) this.#on.complete(stream)
+      else stream.response.notifyDrained()
+    }
+  }
+
+  readonly #onWritten = (): void => {
+    this.#writing = false
+    if (this.#control.length > 0 || this.#ready.size > 0) this.flush()
+    if (this.isIdle) this.#on.idle()
+  }
+
+  #fillControl(): void {
+    let sent = 0
+    for (const frame of this.#control) {
+      if (frame.length > buffer.room) break
+      buffer.copy(frame, 0, frame.length)
+      sent++
+    }
+    this.#control = sent === this.#control.length ? [] : this.#control.slice(sent)
+  }
+
+  /** A stream that has more than its turn's worth goes to the end of the queue. */
+  #fillStreams(): Set<ServerStream> {
+    const touched = new Set<ServerStream>()
+    for (const stream of this.#ready) {
+      const before = buffer.length
+      const taken = stream.response.fill(buffer, Math.max(0, this.#window))
+      if (taken === undefined) break
+      this.#window -= taken
+      if (buffer.length > before) touched.add(stream)
+      if (!stream.response.hasSendable) this.#ready.delete(stream)
+      else if (buffer.room <= 0) break
+      else if (taken > 0) {
+        this.#ready.delete(stream)
+        this.#ready.add(stream)
+      }
+    }
+    return touched
+  }
+}
+
+const flush = (outbox: Outbox): void => outbox.flush()

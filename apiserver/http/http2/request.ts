@@ -1,0 +1,91 @@
+import { EventEmitter } from 'node:events'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { TLSSocket } from 'node:tls'
+import type { RequestHead } from './request-head.ts'
+import type { StreamOwner } from './stream.ts'
+
+type Listener = (...args: unknown[]) => void
+
+/**
+ * What handlers use of an IncomingMessage: method, URL, headers, and a body as `data` and `end`; `aborted` when it will never end.
+ * The body waits, and so does the client, until somebody listens.
+ */
+export class Http2Request extends EventEmitter {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  readonly socket: TLSSocket
+  readonly #streamId: number
+  readonly #owner: StreamOwner
+  #waiting: Buffer[] = []
+  #flowing = false
+  #state: 'arriving' | 'complete' | 'told' | 'aborted' = 'arriving'
+
+  constructor(
+    streamId: number,
+    { method, path, headers }: Pick<RequestHead, 'method' | 'path' | 'headers'>,
+    { socket, owner }: { socket: TLSSocket; owner: StreamOwner },
+  ) {
+    super()
+    this.method = method
+    this.url = path
+    this.headers = headers
+    this.socket = socket
+    this.#streamId = streamId
+    this.#owner = owner
+  }
+
+  override on(event: string, listener: Listener): this {
+    super.on(event, listener)
+    if (event === 'data') this.resume()
+    return this
+  }
+
+  /** What nobody listens to is dropped from now on. */
+  resume(): this {
+    if (!this.#flowing) {
+      this.#flowing = true
+      // Whoever listens to `data` goes on to listen to `end`.
+      queueMicrotask(() => this.#deliver())
+    }
+    return this
+  }
+
+  /** A part of the body has arrived. */
+  receive(part: Buffer): void {
+    if (part.length > 0) this.#waiting.push(part)
+    if (this.#flowing) this.#deliver()
+  }
+
+  /** The body is complete. */
+  receiveEnd(): void {
+    this.#state = 'complete'
+    if (this.#flowing) this.#deliver()
+  }
+
+  /** The rest of the body will not come. */
+  abort(): void {
+    if (this.#state !== 'arriving') return
+    this.#state = 'aborted'
+    this.emit('aborted')
+  }
+
+  /** Of the body that nobody took, and nobody will: how much there was. */
+  discard(): number {
+    const bytes = this.#waiting.reduce((sum, part) => sum + part.length, 0)
+    this.#waiting = []
+    return bytes
+  }
+
+  #deliver(): void {
+    const parts = this.#waiting
+    this.#waiting = []
+    for (const part of parts) {
+      this.emit('data', part)
+      this.#owner.consumed(this.#streamId, part.length)
+    }
+    if (this.#state !== 'complete') return
+    this.#state = 'told'
+    this.emit('end')
+  }
+}

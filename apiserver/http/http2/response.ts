@@ -1,0 +1,170 @@
+import { EventEmitter } from 'node:events'
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { FrameBuffer } from './frame-buffer.ts'
+import { encodeHead } from './header-encoder.ts'
+import { ErrorCode, Flag, FrameType, frameHeaderBytes } from './protocol.ts'
+import type { StreamOwner } from './stream.ts'
+
+/** Of a body that is not sent yet: from here on whoever writes is asked to wait. */
+const highWaterMark = 64 * 1024
+/** What one stream may put in before the others have their turn. */
+const turnBytes = 64 * 1024
+
+/** A part of a body: text is ASCII only, so that each character is a byte. */
+type Chunk = string | Buffer
+
+/**
+ * What handlers, and pipes into it, use of a ServerResponse: `drain` when there is room again, `finish` when all was written,
+ * `close` when the stream is over for whatever reason.
+ */
+export class Http2Response extends EventEmitter {
+  readonly #owner: StreamOwner
+  readonly #streamId: number
+  statusCode = 200
+  headersSent = false
+  destroyed = false
+  /** Bytes written but not yet put on the wire. */
+  writableLength = 0
+  writableNeedDrain = false
+  #head: OutgoingHttpHeaders | undefined
+  #chunks: Chunk[] = []
+  /** What of the first chunk was sent. */
+  #sent = 0
+  #ended = false
+  #complete = false
+  /** What the client still takes for this stream; may be negative after it changed its mind. */
+  window: number
+
+  constructor(streamId: number, owner: StreamOwner, window: number) {
+    super()
+    this.#streamId = streamId
+    this.#owner = owner
+    this.window = window
+  }
+
+  get writable(): boolean {
+    return !this.#ended && !this.destroyed
+  }
+  get writableEnded(): boolean {
+    return this.#ended
+  }
+  /** The end of the answer is on its way. */
+  get complete(): boolean {
+    return this.#complete
+  }
+  /** Whether there is something that its own window does not hold back. */
+  get hasSendable(): boolean {
+    if (this.#complete || this.destroyed) return false
+    return this.#head !== undefined || (this.#chunks.length > 0 ? this.window > 0 : this.#ended)
+  }
+
+  writeHead(status: number, headers: OutgoingHttpHeaders = {}): this {
+    this.statusCode = status
+    this.headersSent = true
+    this.#head = headers
+    this.#owner.ready(this.#streamId)
+    return this
+  }
+
+  /** The head leaves with writeHead. */
+  flushHeaders(): void {}
+
+  write(chunk: string | Uint8Array): boolean {
+    if (this.destroyed) return true
+    this.#append(chunk)
+    this.#owner.ready(this.#streamId)
+    this.writableNeedDrain ||= this.writableLength >= highWaterMark
+    return !this.writableNeedDrain
+  }
+
+  end(chunk?: string | Uint8Array): this {
+    if (this.destroyed || this.#ended) return this
+    if (chunk !== undefined) this.#append(chunk)
+    if (!this.headersSent) this.writeHead(this.statusCode)
+    this.#ended = true
+    this.#owner.ready(this.#streamId)
+    return this
+  }
+
+  /** Cut off: the client sees an error, not an end. */
+  destroy(_error?: Error): this {
+    if (!this.destroyed && !this.#complete) this.#owner.reset(this.#streamId, ErrorCode.internalError)
+    return this
+  }
+
+  /** The stream is over. */
+  close(): void {
+    if (this.destroyed) return
+    this.destroyed = true
+    this.#chunks = []
+    this.writableLength = 0
+    if (this.#complete) this.emit('finish')
+    this.emit('close')
+  }
+
+  /** Says so when there is room again. */
+  notifyDrained(): void {
+    if (!this.writableNeedDrain || this.writableLength >= highWaterMark) return
+    this.writableNeedDrain = false
+    this.emit('drain')
+  }
+
+  /** Puts what may be sent now into `out`, and says how much of the connection's window that takes; undefined when there was no room. */
+  fill(out: FrameBuffer, connectionWindow: number): number | undefined {
+    if (this.#head && !this.#fillHead(out, this.#head)) return undefined
+    const limit = Math.min(connectionWindow, this.window, turnBytes)
+    let taken = 0
+    while (!this.#complete && this.#chunks.length > 0 && taken < limit && out.room > 0) {
+      taken += this.#fillData(out, limit - taken)
+    }
+    this.window -= taken
+    this.writableLength -= taken
+    if (this.#ended && !this.#complete && this.#chunks.length === 0 && out.room > 0) {
+      out.begin(FrameType.data, Flag.endStream, this.#streamId, 0)
+      this.#complete = true
+    }
+    return taken
+  }
+
+  #append(chunk: string | Uint8Array): void {
+    if (chunk.length === 0) return
+    const part = typeof chunk === 'string' ? asChunk(chunk) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
+    this.#chunks.push(part)
+    this.writableLength += part.length
+  }
+
+  #fillHead(out: FrameBuffer, head: OutgoingHttpHeaders): boolean {
+    const { maxFrameSize } = this.#owner
+    const block = encodeHead(this.statusCode, head, { date: this.#owner.date(), prefix: this.#owner.headPrefix() })
+    if (block.length + frameHeaderBytes * (1 + block.length / maxFrameSize) > out.room) {
+      if (out.length === 0) this.#owner.reset(this.#streamId, ErrorCode.internalError)
+      return false
+    }
+    const endStream = this.#ended && this.#chunks.length === 0
+    out.head(this.#streamId, block, { endStream, maxFrameSize })
+    this.#owner.headWritten()
+    this.#head = undefined
+    this.#complete = endStream
+    return true
+  }
+
+  /** One frame of at most `limit` bytes. */
+  #fillData(out: FrameBuffer, limit: number): number {
+    const chunk = this.#chunks[0]!
+    const start = this.#sent
+    const length = Math.min(chunk.length - start, limit, this.#owner.maxFrameSize, out.room)
+    const end = start + length
+    const isLastOfChunk = end === chunk.length
+    const isLast = isLastOfChunk && this.#ended && this.#chunks.length === 1
+    out.begin(FrameType.data, isLast ? Flag.endStream : 0, this.#streamId, length)
+    if (typeof chunk !== 'string') out.copy(chunk, start, end)
+    else out.ascii(start === 0 && isLastOfChunk ? chunk : chunk.slice(start, end))
+    this.#sent = isLastOfChunk ? 0 : end
+    if (isLastOfChunk) this.#chunks.shift()
+    this.#complete = isLast
+    return length
+  }
+}
+
+/** A text is kept as it is when its bytes are its characters. */
+const asChunk = (text: string): Chunk => (Buffer.byteLength(text) === text.length ? text : Buffer.from(text))

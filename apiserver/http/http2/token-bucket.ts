@@ -1,0 +1,30 @@
+import type { Clock } from '../../../shared/clock/clock.ts'
+
+/** Lets `burst` through at once and `perSecond` in the long run. */
+export class TokenBucket {
+  readonly #clock: Clock
+  readonly #burst: number
+  readonly #perSecond: number
+  #tokens: number
+  #filledMs: number
+
+  constructor(clock: Clock, { burst, perSecond }: { burst: number; perSecond: number }) {
+    this.#clock = clock
+    this.#burst = burst
+    this.#perSecond = perSecond
+    this.#tokens = burst
+    this.#filledMs = clock.monotonic()
+  }
+
+  /** False when there is nothing left. */
+  take(): boolean {
+    if (this.#tokens < 1) {
+      const nowMs = this.#clock.monotonic()
+      this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#filledMs) / 1000) * this.#perSecond)
+      this.#filledMs = nowMs
+    }
+    if (this.#tokens < 1) return false
+    this.#tokens -= 1
+    return true
+  }
+}
