@@ -7,10 +7,18 @@ export class InputPipe extends Writable {
   readonly #opened = Promise.withResolvers<Socket>()
   #socket: Socket | undefined
 
-  /** The pipe is there now. It is opened for reading as well, so that nobody has to be waited for. */
+  /** The pipe is there now. It is opened as soon as its reader has: what were written and ended before that would be lost. */
   open(pipe: string): void {
     if (this.#socket || this.destroyed) return
-    const fd = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK)
+    let fd: number
+    try {
+      fd = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK)
+    } catch (error) {
+      // Nobody has opened it for reading, or waits in doing so.
+      if ((error as NodeJS.ErrnoException).code === 'ENXIO') setImmediate(() => this.open(pipe))
+      else this.destroy()
+      return
+    }
     this.#socket = new Socket({ fd, readable: false, writable: true })
     this.#socket.on('error', () => this.destroy())
     this.#opened.resolve(this.#socket)

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
 import t from 'tap'
 import { until } from '../../harness/until.ts'
 import { configOf, isAlive, recordOf, sandboxOf, sh, startNode, texts } from './runtime-node.ts'
@@ -63,6 +64,15 @@ t.test(
     const bad = await runtime.execSync(id, { command: ['nope'] })
     t.equal(bad.outcome, 'failed')
     t.match(bad, { message: /exec: "nope": executable file not found in \$PATH: unknown$/ })
+
+    // Its input is written and ended before the command has opened it.
+    const quick = async (text: string): Promise<string> => {
+      const { stdin, stdout } = await runtime.exec(id, { command: ['cat'], stdin: true, tty: false })
+      stdin?.end(text)
+      return textOf(stdout)
+    }
+    const inputs = Array.from({ length: 20 }, (_, i) => `input ${i}`)
+    t.same(await Promise.all(inputs.map(quick)), inputs)
 
     const stopping = new AbortController()
     const aborted = runtime.execSync(id, { command: ['sleep', '1000'], signal: stopping.signal })
