@@ -32,16 +32,18 @@ export interface NodeControlsOptions {
 
 export function createNodeControls(options: NodeControlsOptions) {
   const { clock, events, uplink } = options
+  let isGoingDown = false
   let goingDown: Promise<void> | undefined
 
   const tell = (message: string): void =>
     events.event(nodeReference(options.nodeName), 'Normal', 'Shutdown', `Shutdown manager detected shutdown ${message}`)
 
   async function endAll(): Promise<void> {
+    isGoingDown = true
     tell('event')
-    void options.updateNode()
+    const told = uplink.isCut ? undefined : options.updateNode()
     await endPods({ clock, groups: options.groups, pods: [...options.pods()], kill: options.kill })
-    await options.flush()
+    await Promise.all([told, options.flush()])
   }
 
   const controls: NodeControls = {
@@ -57,6 +59,7 @@ export function createNodeControls(options: NodeControlsOptions) {
     async comeBack() {
       const called = goingDown && !uplink.isCut
       goingDown = undefined
+      isGoingDown = false
       if (called) tell('cancellation')
       uplink.mend()
       await options.updateNode()
@@ -70,8 +73,8 @@ export function createNodeControls(options: NodeControlsOptions) {
       await goingDown
     },
     /** Why the node is not ready. */
-    problems: (): string[] => (goingDown ? ['node is shutting down'] : []),
+    problems: (): string[] => (isGoingDown ? ['node is shutting down'] : []),
     admit: (): Rejection | undefined =>
-      goingDown && { reason: 'NodeShutdown', message: 'Pod was rejected as the node is shutting down.' },
+      isGoingDown ? { reason: 'NodeShutdown', message: 'Pod was rejected as the node is shutting down.' } : undefined,
   }
 }

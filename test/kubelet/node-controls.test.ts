@@ -144,6 +144,16 @@ t.test('a node that is lost: its pods run on, and the API hears nothing until it
   await kubelet.close()
 })
 
+t.test('a kubelet that ends says so of its node, even one without pods', async (t) => {
+  const { clock, start, nodeCondition } = machine(t)
+  const kubelet = await start()
+  const ending = kubelet.shutdown()
+  await clock.advance(0)
+  await ending
+  t.match(nodeCondition('Ready'), { status: 'False', message: 'node is shutting down' })
+  await kubelet.close()
+})
+
 t.test('a kubelet that ends while its node is lost does not wait for it', async (t) => {
   const { clock, start, create } = machine(t)
   const kubelet = await start()
