@@ -1,63 +1,24 @@
 /** `kubectl delete --reason`, through the shim and the plugin, with every kubectl of this machine; and the records of it. */
-import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import t from 'tap'
 import type { Termination } from '../../shared/api/termination.ts'
 import { pods, terminations } from '../../shared/client/resources.ts'
-import { repository, startTestCluster } from '../harness/cluster.ts'
-import { type Answer, findKubectls, type Kubectl } from '../harness/kubectl.ts'
+import { startTestCluster } from '../harness/cluster.ts'
+import { findKubectls, type Kubectl } from '../harness/kubectl.ts'
 import { followPod, isReady, podOf, politeScript } from '../harness/pods.ts'
+import { shimShell, startWitness } from '../harness/reasons.ts'
 import { until } from '../harness/until.ts'
 
-const shims = join(repository, 'bin', 'kubestage-kubectl')
 const namespace = 'default'
 const cluster = await startTestCluster(t)
 const { client, kubeconfig } = cluster
 const folder = mkdtempSync(join(tmpdir(), 'kubestage-reasons-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A shell in which only this kubectl, and our shim before it, are to be found. */
-function shellWith({
-  file,
-  version,
-}: Kubectl): (args: string[], options?: { input?: string; file?: string }) => Promise<Answer> {
-  const bin = join(folder, version)
-  if (!existsSync(bin)) {
-    mkdirSync(bin)
-    symlinkSync(file, join(bin, 'kubectl'))
-  }
-  const env = {
-    PATH: `${shims}:${bin}:/usr/bin:/bin`,
-    KUBECONFIG: kubeconfig,
-    HOME: dirname(kubeconfig),
-  }
-  return (args, { input, file = join(shims, 'kubectl') } = {}) =>
-    new Promise((resolve) => {
-      const child = execFile(file, args, { env, timeout: 60_000 }, (error, stdout, stderr) => {
-        resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr })
-      })
-      child.stdin?.end(input)
-    })
-}
-
-/** A pod whose hook writes down what it was told, by variable and by flag. */
-async function startPod(name: string): Promise<() => string> {
-  const out = join(folder, name)
-  const command = [
-    'sh',
-    '-c',
-    'echo "$KUBE_POD_TERM_REASON" >> $OUT; echo "$0" | tee -a $OUT',
-    '--reason=$(KUBE_POD_TERM_REASON)',
-  ]
-  const env = [{ name: 'OUT', value: out }]
-  const hooked = { name, command: ['sh', '-c', politeScript], env, preStop: { exec: { command } }, hostFolder: folder }
-  await client.create(pods, podOf(hooked), { namespace })
-  const pod = await followPod(client, { namespace, name })
-  await pod.until(isReady, 'to be ready')
-  return () => (existsSync(out) ? readFileSync(out, 'utf8') : '')
-}
+const shellWith = (kubectl: Kubectl) => shimShell(kubectl, { kubeconfig, folder })
+const startPod = (name: string) => startWitness(name, { client, folder })
 
 const recordOf = (name: string): Promise<Termination> =>
   until(
