@@ -5,7 +5,6 @@ import type { Exchange } from './exchange.ts'
 import {
   documentHash,
   documentPath,
-  info,
   openapiV2,
   openapiV3,
   openapiV3Index,
@@ -19,9 +18,11 @@ import { baseHeaders, sendJson, sendText } from './respond.ts'
 export function openapiRoute(catalog: Catalog): PathRoute {
   let generation = -1
   let texts = new Map<string, string>()
+  let v2Protobuf: Buffer | undefined
   const text = (name: string, make: () => object): string => {
     if (generation !== catalog.generation) {
       texts = new Map()
+      v2Protobuf = undefined
       generation = catalog.generation
     }
     let json = texts.get(name)
@@ -30,6 +31,12 @@ export function openapiRoute(catalog: Catalog): PathRoute {
       texts.set(name, json)
     }
     return json
+  }
+
+  const v2InBytes = (): Buffer => {
+    const json = text('v2', () => openapiV2(catalog.definitions()))
+    v2Protobuf ??= openapiV2Protobuf(JSON.parse(json) as object)
+    return v2Protobuf
   }
 
   const document = (exchange: Exchange, path: string): boolean => {
@@ -66,7 +73,7 @@ export function openapiRoute(catalog: Catalog): PathRoute {
     handle(exchange, [, format, ...rest]) {
       if (format === 'v2' && rest.length === 0) {
         if (takesOnlyProtobuf(exchange.request.headers.accept)) {
-          const body = openapiV2Protobuf(info)
+          const body = v2InBytes()
           const headers = { ...baseHeaders(), 'content-type': openapiV2ProtobufType, 'content-length': body.length }
           exchange.response.writeHead(200, headers).end(exchange.request.method === 'HEAD' ? undefined : body)
           return true

@@ -34,15 +34,29 @@ export function acceptSpdyUpgrade({ request, socket, head }: UpgradeRequest, sup
   return protocol
 }
 
+export interface AcceptedWebSocket {
+  socket: WebSocket
+  /** Empty when the client named none. */
+  protocol: string
+}
+
 /** Likewise for WebSocket, where it may also do without. */
-export function acceptWebSocket({ request, socket, head }: UpgradeRequest, supported: readonly string[]) {
+export function acceptWebSocket(
+  { request, socket, head }: UpgradeRequest,
+  supported: readonly string[],
+): Promise<AcceptedWebSocket> {
   const offered = listOf(request.headers['sec-websocket-protocol'])
   const protocol = offered.find((entry) => supported.includes(entry))
   if (protocol === undefined && (offered.length > 0 || !supported.includes(''))) {
     throw new Problem(400, `unable to negotiate protocol: client supports [${offered.join(' ')}]`)
   }
-  const server = new WebSocketServer({ noServer: true, handleProtocols: () => protocol ?? false })
-  return new Promise<WebSocket>((resolve) => server.handleUpgrade(request, socket, head, resolve))
+  const server = new WebSocketServer({ noServer: true })
+  // Kubernetes' own names have a slash, which RFC 6455 forbids and `ws` refuses: it is not to see them.
+  delete request.headers['sec-websocket-protocol']
+  if (protocol) server.on('headers', (lines) => lines.push(`Sec-WebSocket-Protocol: ${protocol}`))
+  return new Promise((resolve) =>
+    server.handleUpgrade(request, socket, head, (accepted) => resolve({ socket: accepted, protocol: protocol ?? '' })),
+  )
 }
 
 const listOf = (header: string | string[] | undefined): string[] =>

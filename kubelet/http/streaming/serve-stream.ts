@@ -59,8 +59,8 @@ async function joinRemoteCommand(
   command: RemoteCommand,
 ): Promise<void> {
   if (upgrade && isWebSocket(upgrade.request)) {
-    const socket = await acceptWebSocket(upgrade, Object.keys(remoteCommandProtocols))
-    return runRemoteCommand(command, webSocketRemoteStreams(socket, wanted))
+    const accepted = await acceptWebSocket(upgrade, Object.keys(remoteCommandProtocols))
+    return runRemoteCommand(command, webSocketRemoteStreams(accepted, wanted))
   }
   if (!upgrade || !isSpdy(upgrade.request)) throw upgradeRequired()
   const version = spdyVersions[acceptSpdyUpgrade(upgrade, Object.keys(spdyVersions))]!
@@ -79,9 +79,9 @@ async function forwardPorts(context: StreamContext, { path, query, upgrade }: St
   if (upgrade && isWebSocket(upgrade.request)) {
     const ports = portsOf(query)
     const channels = ports.length > 0 ? Object.keys(portForwardProtocols) : []
-    const socket = await acceptWebSocket(upgrade, [tunnelProtocol, ...channels])
-    if (socket.protocol === tunnelProtocol) return servePortForward(createWebSocketStream(socket), target)
-    return serveWebSocketPortForward(socket, ports, target)
+    const accepted = await acceptWebSocket(upgrade, [tunnelProtocol, ...channels])
+    if (accepted.protocol === tunnelProtocol) return servePortForward(createWebSocketStream(accepted.socket), target)
+    return serveWebSocketPortForward(accepted, ports, target)
   }
   if (!upgrade || !isSpdy(upgrade.request)) throw upgradeRequired()
   acceptSpdyUpgrade(upgrade, [forwardProtocol])

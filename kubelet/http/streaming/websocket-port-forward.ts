@@ -1,4 +1,4 @@
-import type { WebSocket } from 'ws'
+import type { AcceptedWebSocket } from './negotiation.ts'
 import { forwardProblem, type PortForwardTarget } from './port-forward.ts'
 import { WebSocketChannels } from './websocket-channels.ts'
 
@@ -9,8 +9,12 @@ export const portForwardProtocols: Readonly<Record<string, { base64: boolean }>>
 }
 
 /** One connection for each port: channel 2i is its data, 2i+1 its errors, and both begin with the port's number. */
-export function serveWebSocketPortForward(socket: WebSocket, ports: number[], target: PortForwardTarget): void {
-  const wire = new WebSocketChannels(socket, portForwardProtocols[socket.protocol]!)
+export function serveWebSocketPortForward(
+  { socket, protocol }: AcceptedWebSocket,
+  ports: number[],
+  target: PortForwardTarget,
+): void {
+  const wire = new WebSocketChannels(socket, portForwardProtocols[protocol]!)
   for (const [index, port] of ports.entries()) {
     const [dataChannel, errorChannel] = [2 * index, 2 * index + 1]
     const number = Buffer.alloc(2)

@@ -1,4 +1,4 @@
-import type { WebSocket } from 'ws'
+import type { AcceptedWebSocket } from './negotiation.ts'
 import { encodeStatus } from './remote-status.ts'
 import { parseSizes, type RemoteStreams, type WantedStreams } from './remote-streams.ts'
 import { WebSocketChannels } from './websocket-channels.ts'
@@ -15,8 +15,8 @@ export const remoteCommandProtocols: Readonly<Record<string, { version: number; 
   '': { version: 1, base64: false },
 }
 
-export function webSocketRemoteStreams(socket: WebSocket, wanted: WantedStreams): RemoteStreams {
-  const { version, base64 } = remoteCommandProtocols[socket.protocol]!
+export function webSocketRemoteStreams({ socket, protocol }: AcceptedWebSocket, wanted: WantedStreams): RemoteStreams {
+  const { version, base64 } = remoteCommandProtocols[protocol]!
   const wire = new WebSocketChannels(socket, { base64 })
   const hasErrors = wanted.stderr && !wanted.tty
   const lowest = wanted.stdout ? channels.stdout : hasErrors ? channels.stderr : channels.error
