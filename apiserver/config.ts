@@ -25,6 +25,8 @@ export interface ApiServerConfig {
   storage?: Storage
   clock: Clock
   log: Logger
+  /** How many requests the journal keeps. Default: none. */
+  journal?: number
   /** How long a client may take to send its request. Default: one minute. */
   requestTimeoutMs?: number
   /** How long the records of terminations are kept. Default: one hour. */

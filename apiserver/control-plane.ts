@@ -1,9 +1,11 @@
+import { bootstrap } from '../controllers/bootstrap.ts'
 import { startControllers } from '../controllers/index.ts'
 import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import type { Logger } from '../shared/log/log.ts'
 import type { ClusterPki } from '../shared/pki/cluster-pki.ts'
 import type { User } from './auth/types.ts'
+import type { Instruments } from './http/api-context.ts'
 import { startApiServer } from './server.ts'
 import { openStorage, type StorageChoice } from './storage/open-storage.ts'
 
@@ -18,8 +20,12 @@ export interface ControlPlaneOptions {
   /** Milliseconds that a node may be silent. */
   nodeMonitorGracePeriod?: number
   scheduler: boolean
+  /** Without them the server stands alone, and pods need no service account. Default: true. */
+  controllers?: boolean
   /** Default: in memory. */
   storage?: StorageChoice
+  /** How many requests the journal keeps. Default: none. */
+  journal?: number
   pki: ClusterPki
   clock: Clock
   log: Logger
@@ -30,6 +36,9 @@ export interface ControlPlane {
   port: number
   /** As an administrator, without the network. */
   client: Client
+  /** As the kubelet of a node, without the network. */
+  nodeClient(nodeName: string): Client
+  instruments: Instruments
   close(): Promise<void>
 }
 
@@ -53,6 +62,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     serviceCidr: options.serviceCidr,
     featureGates: options.featureGates,
     terminationTtlMs: options.terminationTtl,
+    disabledAdmissionPlugins: options.controllers === false ? ['ServiceAccount'] : [],
+    journal: options.journal,
     clock,
     log,
   }).catch(async (error) => {
@@ -60,7 +71,9 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     throw error
   })
   try {
-    const controllers = await startControllers({
+    const { controllers: wanted = true } = options
+    const start = wanted ? startControllers : startNone
+    const controllers = await start({
       client: server.client(controllerManager),
       clock,
       log,
@@ -71,10 +84,14 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       securePort: server.port,
       kubernetesServiceIP: firstAddress(options.serviceCidr),
     })
+    await server.instruments.snapshots.markStart()
     return {
       url: `https://${urlHost(host)}:${server.port}`,
       port: server.port,
       client: server.client(admin),
+      nodeClient: (name) =>
+        server.client({ name: `system:node:${name}`, groups: ['system:nodes', 'system:authenticated'] }),
+      instruments: server.instruments,
       async close() {
         await controllers.close()
         await server.close()
@@ -84,6 +101,12 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     await server.close()
     throw error
   }
+}
+
+/** The first objects of a cluster, and nobody who looks after them. */
+const startNone: typeof startControllers = async ({ client, securePort, kubernetesServiceIP }) => {
+  await bootstrap(client, { securePort, clusterIP: kubernetesServiceIP })
+  return { close: async () => {} }
 }
 
 /** `10.96.0.0/16` → `10.96.0.1`, the address of the `kubernetes` Service. */

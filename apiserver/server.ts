@@ -20,18 +20,22 @@ import { superuser } from './auth/superuser.ts'
 import type { Authorizer, User } from './auth/types.ts'
 import { storeSystemObjects } from './bootstrap/system-objects.ts'
 import type { ApiServerConfig } from './config.ts'
-import type { ApiContext } from './http/api-context.ts'
+import type { ApiContext, Instruments } from './http/api-context.ts'
 import { discoveryRoutes } from './http/discovery-routes.ts'
 import { createDispatch } from './http/dispatch.ts'
 import { livezChecks, readyzChecks } from './http/health-checks.ts'
 import { healthRoute } from './http/health-routes.ts'
 import { indexRoutes } from './http/index-route.ts'
+import { instrumentRoutes } from './http/instruments/routes.ts'
 import { createKubeletProxy } from './http/kubelet-proxy.ts'
 import { listen } from './http/listen.ts'
 import { openapiRoute } from './http/openapi-routes.ts'
 import { createPathRoutes } from './http/path-routes.ts'
 import { tokenIssuerRoutes } from './http/token-issuer-routes.ts'
 import { versionRoute } from './http/version-route.ts'
+import { Faults } from './instruments/faults.ts'
+import { Journal } from './instruments/journal.ts'
+import { Snapshots } from './instruments/snapshot.ts'
 import { createLocalClient } from './local-client.ts'
 import { Catalog } from './registry/catalog.ts'
 import { startExpiry } from './registry/expiry.ts'
@@ -49,6 +53,7 @@ export interface ApiServer {
   client(user: User): Client
   /** What is served, custom resources included. */
   readonly resources: ServedResources
+  readonly instruments: Instruments
   /** Ends every watch and connection. */
   close(): Promise<void>
 }
@@ -96,7 +101,9 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   const rules = createRuleResolver(registry.lookup, registry.lookupAll)
   const authorizers: Authorizer[] = [superuser]
   const access = createAccess(authorizers, rules)
-  const api: ApiContext = { catalog, registry, clock, log, kubelet, access, tokens }
+  const instruments = { journal: new Journal(clock), faults: new Faults(), snapshots: new Snapshots(storage) }
+  instruments.journal.keep(config.journal ?? 0)
+  const api: ApiContext = { catalog, registry, clock, log, kubelet, access, tokens, instruments }
   const client = (user: User): Client => createLocalClient(api, user)
   authorizers.push(createNodeAuthorizer(nodePodsFrom(client(self))), createRbacAuthorizer(rules))
   if (config.alwaysAllow) authorizers.push(everything)
@@ -129,6 +136,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
       openapiRoute(catalog),
       ...tokenIssuerRoutes(tokens),
       versionRoute,
+      instrumentRoutes(api),
       healthRoute('healthz', livezChecks),
       healthRoute('livez', livezChecks),
       healthRoute('readyz', readyzChecks),
@@ -162,6 +170,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     port: listener.port,
     client,
     resources: new ServedResources(catalog),
+    instruments,
     async close() {
       bookmarks.cancel()
       events.close()

@@ -63,6 +63,7 @@ export async function startCluster({ settings, clock, onTrouble }: ClusterOption
     ? await startNode({ settings, state, pki, url, clock, timeOriginMs, onTrouble }, client)
     : undefined
   if (node) starting.defer(node.stop)
+  await controlPlane.instruments.snapshots.markStart()
   const running = starting.move()
   return {
     url,

@@ -2,9 +2,19 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import type { Logger } from '../../shared/log/log.ts'
 import type { Access } from '../auth/access.ts'
 import type { ServiceAccountTokens } from '../auth/service-account/service-account-tokens.ts'
+import type { Faults } from '../instruments/faults.ts'
+import type { Journal } from '../instruments/journal.ts'
+import type { Snapshots } from '../instruments/snapshot.ts'
 import type { Catalog } from '../registry/catalog.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { KubeletProxy } from './kubelet-proxy.ts'
+
+/** What watches requests, or gets in their way, on purpose. */
+export interface Instruments {
+  journal: Journal
+  faults: Faults
+  snapshots: Snapshots
+}
 
 /** What every handler needs of the server. */
 export interface ApiContext {
@@ -13,6 +23,7 @@ export interface ApiContext {
   clock: Clock
   log: Logger
   kubelet: KubeletProxy
+  instruments: Instruments
   access: Access
   tokens: ServiceAccountTokens
 }

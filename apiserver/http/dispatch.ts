@@ -7,6 +7,7 @@ import { impersonate } from '../auth/impersonation-modes.ts'
 import type { Attributes, Authenticator, Authorizer, User } from '../auth/types.ts'
 import type { ApiContext } from './api-context.ts'
 import { Exchange, type Upgrade } from './exchange.ts'
+import { intercept } from './instruments/intercept.ts'
 import { errorEncoding } from './negotiation.ts'
 import type { PathRoutes } from './path-routes.ts'
 import { withReason } from './reason-prefix.ts'
@@ -37,9 +38,12 @@ export function createDispatch({ api, authenticators, authorizers, paths }: Disp
     const asker = authenticate(authenticators, { headers: request.headers, socket: request.socket })
     const wanted = wantedUser(request.headers)
     const user = wanted ? await impersonate(authorizers, wanted, attributesOf(info, asker)) : asker
-    const refused = authorize(authorizers, attributesOf(info, user))
-    if (refused) await refused
+    const attributes = attributesOf(info, user)
     const exchange = new Exchange({ request, response, upgrade }, info, user)
+    const { journal, faults } = api.instruments
+    if ((journal.isOpen || faults.size > 0) && (await intercept(api, exchange, attributes))) return
+    const refused = authorize(authorizers, attributes)
+    if (refused) await refused
     try {
       await (info.target ? serveResource(api, exchange, info.target) : paths.serve(exchange))
     } catch (error) {

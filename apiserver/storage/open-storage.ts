@@ -7,8 +7,8 @@ export type StorageChoice = { engine: 'memory' } | { engine: 'sqlite'; file: str
 
 const choice: OptionType<StorageChoice> = {
   placeholder: 'memory|sqlite:PATH',
-  fromText: parse,
-  fromFile: parse,
+  fromText: parseStorage,
+  fromFile: parseStorage,
   show: (value) => (value.engine === 'memory' ? 'memory' : `sqlite:${value.file}`),
 }
 
@@ -17,7 +17,8 @@ export const storageOption = option(choice, {
   help: 'Where objects are kept: in memory, or in a file that outlives us',
 })
 
-function parse(value: unknown): StorageChoice {
+/** `memory` or `sqlite:PATH`. */
+export function parseStorage(value: unknown): StorageChoice {
   if (value === 'memory') return { engine: 'memory' }
   const file = typeof value === 'string' ? /^sqlite:(.+)$/.exec(value)?.[1] : undefined
   if (file !== undefined) return { engine: 'sqlite', file }

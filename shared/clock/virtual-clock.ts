@@ -19,8 +19,8 @@ interface Pending {
   callback: () => void
 }
 
-/** `startMs`: what `now` says at first. */
-export function createVirtualClock(startMs: number = Date.UTC(2026, 0, 1)): VirtualClock {
+/** `startMs`: what `now` says at first. `machine`: whose pace limits on real work have; default: its own. */
+export function createVirtualClock(startMs: number = Date.UTC(2026, 0, 1), machine?: Clock): VirtualClock {
   const pending = new Set<Pending>()
   let elapsedMs = 0
 
@@ -41,7 +41,7 @@ export function createVirtualClock(startMs: number = Date.UTC(2026, 0, 1)): Virt
   const clock: VirtualClock = {
     scale: 1,
     get machine() {
-      return clock
+      return machine ?? clock
     },
     now: () => startMs + elapsedMs,
     at: (machineMs) => machineMs,

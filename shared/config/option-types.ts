@@ -106,7 +106,8 @@ export const duration: OptionType<number> = {
   },
 }
 
-function durationMs(value: unknown): number {
+/** Milliseconds of `500ms`, `30s`, `1m30s`. Throws an Error that goes on where the name of what is read ends. */
+export function durationMs(value: unknown): number {
   if (typeof value !== 'string' || !/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(value)) {
     throw mustBe('a duration such as 500ms, 30s or 1m30s', value)
   }

@@ -1,0 +1,105 @@
+import { StatusError } from '../../../shared/api/status-error.ts'
+import { durationMs } from '../../../shared/config/option-types.ts'
+import type { Attributes } from '../../auth/types.ts'
+import type { FaultEffect } from '../../instruments/faults.ts'
+import type { ObservedRequest } from '../../instruments/request-filter.ts'
+import type { ApiContext } from '../api-context.ts'
+import type { Exchange } from '../exchange.ts'
+
+/** Notes the request in the journal, and does to it what a fault wants. Resolves to true when it needs no answer any more. */
+export async function intercept(api: ApiContext, exchange: Exchange, attributes: Attributes): Promise<boolean> {
+  const { journal, faults } = api.instruments
+  const { request, response, info } = exchange
+  const query = String(info.query)
+  const { verb, user, resource } = attributes
+  const observed: ObservedRequest = {
+    verb,
+    user: user.name,
+    path: query === '' ? info.path : `${info.path}?${query}`,
+    ...(resource && {
+      group: resource.group,
+      resource: resource.resource,
+      subresource: resource.subresource,
+      namespace: resource.namespace,
+      name: resource.name,
+    }),
+  }
+  const effect = faults.strike(observed)
+  if (journal.isOpen) {
+    const { machine } = api.clock
+    const startedMs = machine.monotonic()
+    const userAgent = request.headers['user-agent']
+    const entry = journal.begin({ ...observed, userAgent, ...(effect && { fault: describe(effect) }) })
+    exchange.onClose(() => {
+      const code = response.headersSent ? response.statusCode : 0
+      journal.end(entry, code, machine.monotonic() - startedMs)
+    })
+  }
+  return effect ? carryOut(api, exchange, effect) : false
+}
+
+async function carryOut(api: ApiContext, exchange: Exchange, effect: FaultEffect): Promise<boolean> {
+  const { machine } = api.clock
+  if (effect.delay !== undefined) await machine.sleep(durationMs(effect.delay))
+  if (effect.status !== undefined) throw statusOf(effect.status)
+  if (effect.reset) {
+    exchange.response.destroy(new Error('cut on purpose'))
+    return true
+  }
+  if (effect.dropWatch !== undefined) {
+    const timer = machine.setTimer(durationMs(effect.dropWatch), () => exchange.response.destroy(), {
+      background: true,
+    })
+    exchange.onClose(() => timer.cancel())
+  }
+  if (effect.stale !== undefined) makeStale(api, exchange, effect.stale)
+  return false
+}
+
+/** The list shows what was there `writes` ago, as far as that is remembered. Pages that follow another are of one revision anyway. */
+function makeStale({ catalog, registry }: ApiContext, { info }: Exchange, writes: number): void {
+  const { target, query } = info
+  const definition = target && catalog.find(target.group, target.version, target.resource)
+  if (!definition || query.has('continue')) return
+  const cache = registry.cacheOf(definition)
+  const revision = Math.max(cache.oldestRevision(), cache.revision() - writes)
+  const changed = new URLSearchParams(String(query))
+  changed.set('resourceVersion', String(revision))
+  changed.set('resourceVersionMatch', 'Exact')
+  info.query = changed
+}
+
+const reasons: Record<number, string> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  409: 'Conflict',
+  410: 'Expired',
+  413: 'RequestEntityTooLarge',
+  422: 'Invalid',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+  504: 'Timeout',
+}
+
+function statusOf(status: NonNullable<FaultEffect['status']>): StatusError {
+  const {
+    code,
+    reason = reasons[code],
+    message = 'failed on purpose',
+    retryAfterSeconds,
+  } = typeof status === 'number' ? { code: status } : status
+  return new StatusError(
+    { code, reason, message, ...(retryAfterSeconds !== undefined && { details: { retryAfterSeconds } }) },
+    retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) },
+  )
+}
+
+function describe(effect: FaultEffect): string {
+  return Object.entries(effect)
+    .map(([name, value]) => `${name}=${typeof value === 'object' ? value.code : value}`)
+    .join(' ')
+}

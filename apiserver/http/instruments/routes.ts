@@ -1,0 +1,108 @@
+import { badRequest } from '../../../shared/api/status-errors.ts'
+import type { FaultRule } from '../../instruments/faults.ts'
+import { filterFields, isMeant, parseFilter } from '../../instruments/request-filter.ts'
+import type { Snapshot } from '../../instruments/snapshot.ts'
+import type { ApiContext } from '../api-context.ts'
+import type { Exchange } from '../exchange.ts'
+import type { PathRoute } from '../path-routes.ts'
+import { baseHeaders, sendJson } from '../respond.ts'
+
+type Handler = (exchange: Exchange, rest: readonly string[]) => unknown
+
+/** What a handler answers when it has answered by itself. */
+const answered = Symbol('answered')
+const maxSnapshotBytes = 1024 * 1024 * 1024
+
+/** `/kubestage/v1/…`: journal, faults, snapshots and the clock, for administrators only. */
+export function instrumentRoutes(api: ApiContext): PathRoute {
+  const { journal, faults, snapshots } = api.instruments
+  const handlers: Record<string, Handler> = {
+    'GET journal': (exchange) => {
+      const { query } = exchange.info
+      const filter = parseFilter(Object.fromEntries(filterFields.map((field) => [field, given(query.getAll(field))])))
+      if (query.get('watch') === 'true') return followJournal(api, exchange, filter)
+      return { kept: journal.kept, items: journal.entries(filter) }
+    },
+    'PUT journal': async (exchange) => {
+      const { kept } = (await readJson(exchange)) as { kept?: unknown }
+      if (!Number.isSafeInteger(kept) || Number(kept) < 0) throw badRequest('kept must be a whole number from 0 on')
+      journal.keep(Number(kept))
+      return { kept }
+    },
+    'DELETE journal': () => {
+      journal.clear()
+      return { kept: journal.kept }
+    },
+    'GET faults': () => ({ items: faults.list() }),
+    'POST faults': async (exchange) => faults.add((await readJson(exchange)) as FaultRule),
+    'DELETE faults': (_exchange, [id]) => {
+      if (id === undefined) faults.clear()
+      else faults.remove(Number(id))
+      return { items: faults.list() }
+    },
+    'GET snapshot': () => snapshots.take(),
+    'PUT snapshot': async (exchange) => snapshots.restore(checkSnapshot(await readJson(exchange))),
+    'POST reset': () => {
+      faults.clear()
+      journal.clear()
+      return snapshots.reset()
+    },
+    'GET clock': () => ({ now: new Date(api.clock.now()).toISOString(), scale: api.clock.scale }),
+  }
+  return {
+    first: 'kubestage',
+    async handle(exchange, [, version, what = '', ...rest]) {
+      const name = `${exchange.info.method} ${what}`
+      const handler = version === 'v1' && Object.hasOwn(handlers, name) ? handlers[name] : undefined
+      if (!handler) return false
+      const answer = await handler(exchange, rest)
+      if (answer !== answered) sendJson(exchange, { status: 200, json: JSON.stringify(answer) })
+      return true
+    },
+  }
+}
+
+/** One JSON line for each entry when it begins and when it is over; goes on until the client leaves. */
+function followJournal(api: ApiContext, exchange: Exchange, filter: ReturnType<typeof parseFilter>): typeof answered {
+  const { response } = exchange
+  response.writeHead(200, { ...baseHeaders(), 'content-type': 'application/json' })
+  response.flushHeaders()
+  const leave = api.instruments.journal.listen((entry) => {
+    if (isMeant(filter, entry)) response.write(`${JSON.stringify(entry)}\n`)
+  })
+  exchange.onClose(leave)
+  return answered
+}
+
+const given = (values: string[]): string[] | undefined => (values.length === 0 ? undefined : values)
+
+/** Larger than an object may be: a snapshot holds many. */
+async function readJson({ request }: Exchange): Promise<unknown> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  await new Promise<void>((resolve, reject) => {
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes <= maxSnapshotBytes) chunks.push(chunk)
+      else reject(badRequest(`a body has ${maxSnapshotBytes} bytes at most`))
+    })
+    request.on('end', resolve)
+    request.on('error', () => reject(badRequest('unexpected EOF')))
+    request.on('aborted', () => reject(badRequest('unexpected EOF')))
+  })
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+  } catch (error) {
+    throw badRequest(`the body is no JSON: ${(error as Error).message}`)
+  }
+}
+
+function checkSnapshot(value: unknown): Snapshot {
+  const { entries } = (value ?? {}) as Partial<Snapshot>
+  const isEntry = ({ key, value }: Snapshot['entries'][number]): boolean =>
+    typeof key === 'string' && key.startsWith('/registry/') && typeof value === 'string'
+  if (!Array.isArray(entries) || !entries.every((entry) => entry && isEntry(entry))) {
+    throw badRequest('this is no snapshot of a cluster')
+  }
+  return value as Snapshot
+}

@@ -1,0 +1,137 @@
+import { badRequest, notFound } from '../../shared/api/status-errors.ts'
+import { durationMs } from '../../shared/config/option-types.ts'
+import { filterFields, isMeant, type ObservedRequest, parseFilter, type RequestFilter } from './request-filter.ts'
+import { seededRandom } from './seeded-random.ts'
+
+/** What happens to a request that is meant. One of them, or a delay and one of them. */
+export interface FaultEffect {
+  /** Answered with this code; or with a Status of which these are the fields. */
+  status?: number | { code: number; reason?: string; message?: string; retryAfterSeconds?: number }
+  /** Served that much later: `250ms`, `2s`. */
+  delay?: string
+  /** The connection (over HTTP/2: the stream) is cut before an answer. */
+  reset?: boolean
+  /** A watch is served, and cut after that time. */
+  dropWatch?: string
+  /** A list shows things as they were that many writes ago. */
+  stale?: number
+}
+
+export interface FaultRule extends RequestFilter {
+  /** From 0 to 1; default 1. */
+  probability?: number
+  /** Makes chance repeatable; default 1. */
+  seed?: number
+  /** Ends after having struck so often; default: never. */
+  times?: number
+  then: FaultEffect
+}
+
+export interface Fault extends FaultRule {
+  id: number
+  /** How often it has struck. */
+  hits: number
+}
+
+interface Active {
+  fault: Fault
+  random: () => number
+}
+
+const ruleFields: readonly string[] = [...filterFields, 'probability', 'seed', 'times', 'then']
+const effectFields: readonly string[] = ['status', 'delay', 'reset', 'dropWatch', 'stale']
+
+/** Things that go wrong on purpose. Of several rules that mean a request, the first that strikes counts. */
+export class Faults {
+  readonly #active = new Map<number, Active>()
+  #count = 0
+
+  get size(): number {
+    return this.#active.size
+  }
+
+  list(): Fault[] {
+    return [...this.#active.values()].map(({ fault }) => ({ ...fault }))
+  }
+
+  /** Throws a StatusError (400) that says what is wrong with the rule. */
+  add(given: FaultRule): Fault {
+    const rule = checkRule(given)
+    const fault: Fault = { id: ++this.#count, ...rule, hits: 0 }
+    this.#active.set(fault.id, { fault, random: seededRandom(rule.seed ?? 1) })
+    return { ...fault }
+  }
+
+  /** Throws NotFound. */
+  remove(id: number): void {
+    if (!this.#active.delete(id)) throw notFound({ group: 'kubestage.dev', plural: 'faults' }, String(id))
+  }
+
+  clear(): void {
+    this.#active.clear()
+  }
+
+  /** What is to happen to the request; undefined for what would have happened anyway. */
+  strike(request: ObservedRequest): FaultEffect | undefined {
+    for (const { fault, random } of this.#active.values()) {
+      const { probability = 1, times = Number.POSITIVE_INFINITY, then } = fault
+      if (fault.hits >= times || !isMeant(fault, request) || !canStrike(then, request)) continue
+      if (probability < 1 && random() >= probability) continue
+      fault.hits++
+      return then
+    }
+    return undefined
+  }
+}
+
+/** A fault of watches or lists does nothing to other requests, and is not spent on them. */
+function canStrike({ dropWatch, stale, ...others }: FaultEffect, { verb }: ObservedRequest): boolean {
+  return (
+    Object.keys(others).length > 0 ||
+    (dropWatch !== undefined && verb === 'watch') ||
+    (stale !== undefined && verb === 'list')
+  )
+}
+
+function checkRule(given: FaultRule): FaultRule {
+  if (!isMap(given)) throw badRequest('a fault is a map of fields')
+  const { probability, seed, times, then } = given
+  for (const field of Object.keys(given)) {
+    if (!ruleFields.includes(field)) throw badRequest(`a fault has no ${field}; it has ${ruleFields.join(', ')}`)
+  }
+  if (probability !== undefined && !(Number(probability) >= 0 && Number(probability) <= 1)) {
+    throw badRequest(`probability must be from 0 to 1, not ${JSON.stringify(probability)}`)
+  }
+  checkCount('seed', seed, 0)
+  checkCount('times', times, 1)
+  checkEffect(then)
+  return { ...given, ...parseFilter({ ...given }) }
+}
+
+function checkEffect(then: FaultEffect): void {
+  const fields = isMap(then) ? Object.keys(then) : []
+  if (fields.length === 0 || fields.some((field) => !effectFields.includes(field))) {
+    throw badRequest(`then must be a map with one of ${effectFields.join(', ')}`)
+  }
+  const { status, delay, dropWatch, stale } = then
+  for (const [field, text] of Object.entries({ delay, dropWatch })) {
+    if (text === undefined) continue
+    try {
+      durationMs(text)
+    } catch (error) {
+      throw badRequest(`${field} ${(error as Error).message}`)
+    }
+  }
+  checkCount('stale', stale, 1)
+  const code = typeof status === 'object' ? status?.code : status
+  if (status !== undefined && !(Number.isInteger(code) && Number(code) >= 400 && Number(code) <= 599)) {
+    throw badRequest('status must be a code from 400 to 599, or a map with such a code')
+  }
+}
+
+function checkCount(field: string, value: unknown, min: number): void {
+  if (value === undefined || (Number.isSafeInteger(value) && Number(value) >= min)) return
+  throw badRequest(`${field} must be a whole number from ${min} on, not ${JSON.stringify(value)}`)
+}
+
+const isMap = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)

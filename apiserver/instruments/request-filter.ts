@@ -1,0 +1,66 @@
+import { badRequest } from '../../shared/api/status-errors.ts'
+
+/** What is said of a request when it is looked for. */
+export interface ObservedRequest {
+  /** `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; the method in lower case for a path that is no resource. */
+  verb: string
+  user: string
+  /** With the query. */
+  path: string
+  group?: string
+  /** Plural, absent for a path that is no resource. */
+  resource?: string
+  subresource?: string
+  namespace?: string
+  name?: string
+}
+
+type OneOrMore = string | readonly string[]
+
+/** Which requests are meant: all that agree with every field given. */
+export interface RequestFilter {
+  verb?: OneOrMore
+  /** `pods`, `pods/status`, `deployments.apps`; `pods` alone means no subresource, `pods/*` any of them. */
+  resource?: OneOrMore
+  namespace?: OneOrMore
+  name?: OneOrMore
+  user?: OneOrMore
+}
+
+export const filterFields = ['verb', 'resource', 'namespace', 'name', 'user'] as const
+
+/** Reads a filter that came as JSON or as a query. Throws a StatusError (400). */
+export function parseFilter(given: Readonly<Record<string, unknown>>): RequestFilter {
+  const filter: Record<string, OneOrMore> = {}
+  for (const field of filterFields) {
+    const value = given[field]
+    if (value === undefined) continue
+    const isList = Array.isArray(value) && value.every((item) => typeof item === 'string')
+    if (typeof value !== 'string' && !isList) throw badRequest(`${field} must be text, or a list of texts`)
+    filter[field] = value
+  }
+  return filter
+}
+
+export function isMeant(filter: RequestFilter, request: ObservedRequest): boolean {
+  const { verb, resource, namespace, name, user } = filter
+  return (
+    isOneOf(verb, request.verb) &&
+    isOneOf(namespace, request.namespace) &&
+    isOneOf(name, request.name) &&
+    isOneOf(user, request.user) &&
+    (resource === undefined || [resource].flat().some((wanted) => isResource(wanted, request)))
+  )
+}
+
+const isOneOf = (wanted: OneOrMore | undefined, value: string | undefined): boolean =>
+  wanted === undefined || (value !== undefined && [wanted].flat().includes(value))
+
+function isResource(wanted: string, { group = '', resource, subresource }: ObservedRequest): boolean {
+  const [, plural, wantedGroup, wantedSubresource] = /^([^./]+)(?:\.([^/]+))?(?:\/(.+))?$/.exec(wanted) ?? []
+  return (
+    plural === resource &&
+    (wantedGroup === undefined || wantedGroup === group) &&
+    (wantedSubresource === '*' ? subresource !== undefined : wantedSubresource === subresource)
+  )
+}

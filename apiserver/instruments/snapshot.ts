@@ -1,0 +1,97 @@
+import type { Storage } from '../storage/storage.ts'
+
+/** All objects as they were at one moment, but for what machines say of themselves: nodes, their leases, and where the server is. */
+export interface Snapshot {
+  revision: number
+  entries: readonly SnapshotEntry[]
+}
+export interface SnapshotEntry {
+  key: string
+  value: string
+}
+export interface Restored {
+  created: number
+  changed: number
+  deleted: number
+}
+
+const everything = '/registry/'
+const notOurs = [
+  '/registry/core/nodes/',
+  '/registry/coordination.k8s.io/leases/kube-node-lease/',
+  '/registry/core/services/default/kubernetes',
+  '/registry/core/endpoints/default/kubernetes',
+  '/registry/discovery.k8s.io/endpointslices/default/kubernetes',
+]
+/** They come before what needs them, and go after it. */
+const first = ['/registry/apiextensions.k8s.io/customresourcedefinitions/', '/registry/core/namespaces/']
+
+const isIn = (prefixes: readonly string[], key: string): boolean => prefixes.some((prefix) => key.startsWith(prefix))
+
+async function takeSnapshot(storage: Storage): Promise<Snapshot> {
+  const { entries, revision } = await storage.list({ prefix: everything })
+  const ours = entries.filter(({ key }) => !isIn(notOurs, key))
+  return { revision, entries: ours.map(({ key, value }) => ({ key, value })) }
+}
+
+/**
+ * Makes all objects what they were, by ordinary writes: watchers see exactly what changes, resourceVersions go on,
+ * and nobody has to list anew. What is as it was is not touched.
+ */
+async function restoreSnapshot(storage: Storage, snapshot: Snapshot): Promise<Restored> {
+  const wanted = new Map(snapshot.entries.map(({ key, value }) => [key, value]))
+  const { entries } = await storage.list({ prefix: everything })
+  const surplus = entries.filter(({ key }) => !wanted.has(key) && !isIn(notOurs, key)).map(({ key }) => key)
+  const restored: Restored = { created: 0, changed: 0, deleted: 0 }
+  const put = async (key: string): Promise<void> => {
+    const outcome = await write(storage, key, wanted.get(key)!)
+    if (outcome) restored[outcome]++
+  }
+  const remove = async (key: string): Promise<void> => {
+    if ((await storage.delete({ key })).ok) restored.deleted++
+  }
+  const keys = Map.groupBy(wanted.keys(), (key) => isIn(first, key))
+  const gone = Map.groupBy(surplus, (key) => isIn(first, key))
+  await Promise.all((keys.get(true) ?? []).map(put))
+  await Promise.all((keys.get(false) ?? []).map(put))
+  await Promise.all((gone.get(false) ?? []).map(remove))
+  await Promise.all((gone.get(true) ?? []).map(remove))
+  return restored
+}
+
+/** Until nobody else is quicker. Undefined when it says that already. */
+async function write(storage: Storage, key: string, value: string): Promise<'created' | 'changed' | undefined> {
+  for (;;) {
+    const current = await storage.get(key)
+    if (current?.value === value) return undefined
+    const { ok } = await storage.put({ key, value, expect: current?.revision ?? 'absent' })
+    if (ok) return current ? 'changed' : 'created'
+  }
+}
+
+/** Snapshots of one store, and the one that a reset goes back to. */
+export class Snapshots {
+  readonly #storage: Storage
+  #start: Snapshot = { revision: 1, entries: [] }
+
+  constructor(storage: Storage) {
+    this.#storage = storage
+  }
+
+  /** What there is now is what a reset goes back to. */
+  async markStart(): Promise<void> {
+    this.#start = await this.take()
+  }
+
+  take(): Promise<Snapshot> {
+    return takeSnapshot(this.#storage)
+  }
+
+  restore(snapshot: Snapshot): Promise<Restored> {
+    return restoreSnapshot(this.#storage, snapshot)
+  }
+
+  reset(): Promise<Restored> {
+    return this.restore(this.#start)
+  }
+}

@@ -1,0 +1,53 @@
+import type { Fault, FaultRule } from '../apiserver/instruments/faults.ts'
+import type { Restored, Snapshot } from '../apiserver/instruments/snapshot.ts'
+import type { Client } from '../shared/client/client.ts'
+import type { ClusterAccess } from '../shared/client/rest-client.ts'
+import type { Duration } from './duration.ts'
+import type { ClusterJournal } from './journal.ts'
+import type { Terminations, Waiters } from './waiters.ts'
+
+/** A cluster that runs; `await using` ends it. */
+export interface Cluster extends Waiters, AsyncDisposable {
+  /** `https://127.0.0.1:43210` */
+  readonly url: string
+  /** An administrator's, as text: `new KubeConfig().loadFromString(cluster.kubeconfig)`. */
+  readonly kubeconfig: string
+  /** The same as a file, for KUBECONFIG. */
+  readonly kubeconfigFile: string
+  /** The same in parts, PEM. */
+  readonly access: Required<Pick<ClusterAccess, 'server' | 'ca' | 'cert' | 'key'>>
+  /** As an administrator, without the network: not in the journal, and no fault gets in its way. */
+  readonly client: Client
+  readonly clock: ClusterClock
+  readonly journal: ClusterJournal
+  readonly faults: ClusterFaults
+  readonly terminations: Terminations
+  /** All objects as they are now, but for nodes and their leases. */
+  snapshot(): Promise<Snapshot>
+  /** Makes all objects what they were, by ordinary writes: who watches sees exactly what changes, and need not list anew. */
+  restore(snapshot: Snapshot): Promise<Restored>
+  /** Back to the start: objects, faults and journal. */
+  reset(): Promise<Restored>
+  /** Pods end first, then nodes, controllers and the server. */
+  close(): Promise<void>
+}
+
+export interface ClusterClock {
+  /** Milliseconds since the Unix epoch, of the cluster. */
+  now(): number
+  /** Lets that much time pass at once, and all that is due in it happen. Rejects unless time is virtual. */
+  advance(duration: Duration): Promise<void>
+}
+
+export interface ClusterFaults {
+  /** From now on. Throws a StatusError that says what is wrong with the rule. */
+  add(rule: FaultRule): ActiveFault
+  list(): Fault[]
+  clear(): void
+}
+export interface ActiveFault extends Disposable {
+  readonly id: number
+  /** How often it has struck so far. */
+  hits(): number
+  remove(): void
+}

@@ -1,0 +1,14 @@
+import { durationMs } from '../shared/config/option-types.ts'
+
+/** `500ms`, `30s`, `10m`, `1h30m`; a number is milliseconds. */
+export type Duration = string | number
+
+/** Throws an Error that says what a duration looks like. */
+export function toMs(duration: Duration): number {
+  if (typeof duration === 'number') return duration
+  try {
+    return durationMs(duration)
+  } catch (error) {
+    throw new Error(`a duration ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,83 @@
+import { AssertionError } from 'node:assert'
+import type { Journal, JournalEntry } from '../apiserver/instruments/journal.ts'
+import { isMeant, type RequestFilter } from '../apiserver/instruments/request-filter.ts'
+import type { Clock } from '../shared/clock/clock.ts'
+import { type Duration, toMs } from './duration.ts'
+
+export interface JournalFilter extends RequestFilter {
+  /** Of the answer. */
+  code?: number
+}
+
+/** How often something has happened: exactly so often, or within bounds. */
+export type Count = number | { min?: number; max?: number }
+
+const shownEntries = 20
+const patience = '5s'
+
+/** What came to the API server over the network since the start, or since `clear`; the cluster's own client and controllers need no network. */
+export class ClusterJournal {
+  readonly #journal: Journal
+  readonly #clock: Clock
+
+  /** `clock`: the machine's. */
+  constructor(journal: Journal, clock: Clock) {
+    this.#journal = journal
+    this.#clock = clock
+  }
+
+  /** In the order in which they came; without a code while they are under way. */
+  entries(filter: JournalFilter = {}): JournalEntry[] {
+    return this.#journal.entries(filter).filter((entry) => fits(filter, entry))
+  }
+
+  clear(): void {
+    this.#journal.clear()
+  }
+
+  /** Resolves to the first such request that has been answered (a watch: that has begun), also one of the past; rejects with what came instead. */
+  async waitFor(filter: JournalFilter, { timeout = patience }: { timeout?: Duration } = {}): Promise<JournalEntry> {
+    const isWanted = (entry: JournalEntry): boolean =>
+      isMeant(filter, entry) && fits(filter, entry) && (entry.code !== undefined || entry.verb === 'watch')
+    const known = this.entries(filter).find(isWanted)
+    if (known) return known
+    return new Promise((resolve, reject) => {
+      const stop = this.#journal.listen((entry) => {
+        if (!isWanted(entry)) return
+        stop()
+        timer.cancel()
+        resolve(entry)
+      })
+      const timer = this.#clock.setTimer(toMs(timeout), () => {
+        stop()
+        reject(new Error(`waited ${timeout} in vain for a request with ${show(filter)}; ${this.#whatCame()}`))
+      })
+    })
+  }
+
+  /** Throws an AssertionError that prints what came instead. */
+  assert(filter: JournalFilter, count: Count = { min: 1 }): void {
+    const found = this.entries(filter).length
+    const { min = 0, max = Number.POSITIVE_INFINITY } = typeof count === 'number' ? { min: count, max: count } : count
+    if (found >= min && found <= max) return
+    const wanted = min === max ? min : `${min} to ${max === Number.POSITIVE_INFINITY ? 'any number' : max}`
+    throw new AssertionError({
+      message: `expected ${wanted} requests with ${show(filter)}, but there were ${found}; ${this.#whatCame()}`,
+      actual: found,
+      expected: count,
+      operator: 'journal',
+    })
+  }
+
+  #whatCame(): string {
+    const all = this.#journal.entries()
+    if (all.length === 0) return 'no request came'
+    const last = all.slice(-shownEntries).map(line)
+    return `the last ${last.length} of ${all.length} that came:\n${last.join('\n')}`
+  }
+}
+
+const fits = ({ code }: JournalFilter, entry: JournalEntry): boolean => code === undefined || entry.code === code
+const show = (filter: JournalFilter): string => JSON.stringify(filter)
+const line = ({ id, verb, path, code, user, fault }: JournalEntry): string =>
+  `  #${id} ${verb} ${path} → ${code ?? '…'} (${user})${fault ? ` fault: ${fault}` : ''}`

@@ -1,0 +1,64 @@
+import { copyFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { firstAddress } from '../apiserver/control-plane.ts'
+import type { ClusterSettings } from '../cli/cluster.ts'
+import type { StateDirectory } from '../cli/state-directory.ts'
+import { startNode } from '../cli/supervisor/node.ts'
+import { kubeletOptions } from '../kubelet/config.ts'
+import { runNode } from '../kubelet/run-node.ts'
+import type { Client } from '../shared/client/client.ts'
+import type { Clock } from '../shared/clock/clock.ts'
+import { resolveOptions } from '../shared/config/resolve.ts'
+import type { Logger } from '../shared/log/log.ts'
+import { ensureClusterPki } from '../shared/pki/cluster-pki.ts'
+
+export interface RealNodeOptions {
+  name: string
+  settings: ClusterSettings
+  /** Of the whole cluster. */
+  state: StateDirectory
+  url: string
+  /** The machine's. */
+  clock: Clock
+  timeOriginMs: number
+  client: Client
+  onTrouble(line: string): void
+}
+
+/** A kubelet in a process of its own, with a folder of its own; resolves to how to stop it, when the node is ready. */
+export async function startRealNode(options: RealNodeOptions): Promise<() => Promise<void>> {
+  const { name, settings, state, clock, client, ...rest } = options
+  const own = nodeDirectory(state, name)
+  for (const folder of [own.pki, own.logs]) mkdirSync(folder, { recursive: true, mode: 0o700 })
+  for (const file of ['ca.crt', 'ca.key']) copyFileSync(join(state.pki, file), join(own.pki, file))
+  const serviceAddress = firstAddress(settings.serviceCidr)
+  const { host } = settings
+  const pki = ensureClusterPki({ directory: own.pki, nowMs: clock.now(), host, serviceAddress, nodeName: name })
+  const node = await startNode({ ...rest, settings: { ...settings, nodeName: name }, state: own, pki, clock }, client)
+  return node.stop
+}
+
+function nodeDirectory(state: StateDirectory, name: string): StateDirectory {
+  const root = join(state.root, 'nodes', name)
+  return { ...state, root, pki: join(root, 'pki'), logs: join(state.logs, name), kubelet: join(root, 'kubelet') }
+}
+
+export interface SimulatedNodeOptions {
+  name: string
+  state: StateDirectory
+  client: Client
+  clock: Clock
+  log: Logger
+}
+
+/** A kubelet in this process whose containers are timers; resolves to how to stop it, when the node is ready. */
+export async function startSimulatedNode(options: SimulatedNodeOptions): Promise<() => Promise<void>> {
+  const { name, state, client, clock, log } = options
+  const { values } = await resolveOptions(kubeletOptions, { args: [], env: {} })
+  const rootDir = join(state.root, 'nodes', name, 'kubelet')
+  mkdirSync(rootDir, { recursive: true, mode: 0o700 })
+  const config = { ...values, nodeName: name, rootDir, runtime: 'simulated' as const, shutdownGracePeriod: 0 }
+  const node = await runNode({ config, client, clock, log })
+  await node.ready
+  return () => node.stop()
+}

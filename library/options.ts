@@ -1,0 +1,39 @@
+import type { Duration } from './duration.ts'
+
+/** Everything has a default; an empty map is a control plane with one node that runs pods as processes of this machine. */
+export interface StartClusterOptions {
+  /** An API server and nothing else: nothing is scheduled, collected or run, and pods need no service account. */
+  apiOnly?: boolean
+  /** Nodes that run pods as processes of this machine, each a kubelet in a process of its own. Default 1; 0 if there are simulated ones. */
+  nodes?: number
+  /** Nodes within this process, whose pods only seem to run: hundreds of pods, and any speed of time. Default 0. */
+  simulatedNodes?: number
+  /** Default true; without it pods stay Pending until you bind them. */
+  scheduler?: boolean
+  /**
+   * `virtual`: time stands still but for `clock.advance`; needs simulated nodes, or none.
+   * A number: so many seconds of the cluster pass in one of the machine's. Default `real`.
+   */
+  time?: 'real' | 'virtual' | number
+  /** Default 127.0.0.1. */
+  host?: string
+  /** Default 0: a free one. */
+  port?: number
+  /** Default 10.96.0.0/16. */
+  serviceCidr?: string
+  featureGates?: Partial<Record<'PodTerminationReason' | 'ProbeTerminationGracePeriod', boolean>>
+  /** Programs that images stand for: `{'nginx:*': ['/usr/sbin/nginx', '-g', 'daemon off;']}`. */
+  images?: Record<string, string[]>
+  /** Folders that come first on an image's PATH: `{'busybox:*': '/opt/busybox/bin'}`. */
+  imagePaths?: Record<string, string>
+  /** Where objects are kept; default `memory`. */
+  storage?: 'memory' | `sqlite:${string}`
+  /** How many requests the journal keeps; default 1,000. */
+  journal?: number
+  /** What pods may take to end when the cluster is closed; default 2 s. */
+  shutdownGracePeriod?: Duration
+  /** Where logs, certificates and the kubelets' files are; default: a new folder that goes with the cluster. */
+  stateDir?: string
+  /** Told in one line of what should not have happened. Default: nobody. */
+  onTrouble?(line: string): void
+}

@@ -1,0 +1,153 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type ControlPlane, firstAddress, startControlPlane } from '../apiserver/control-plane.ts'
+import { parseStorage } from '../apiserver/storage/open-storage.ts'
+import type { ClusterSettings } from '../cli/cluster.ts'
+import { clusterOptions } from '../cli/cluster-options.ts'
+import { explainListening } from '../cli/explain-listening.ts'
+import { openStateDirectory } from '../cli/state-directory.ts'
+import type { Clock } from '../shared/clock/clock.ts'
+import { realClock } from '../shared/clock/real-clock.ts'
+import { scaledClock } from '../shared/clock/scaled-clock.ts'
+import { createVirtualClock, type VirtualClock } from '../shared/clock/virtual-clock.ts'
+import { resolveOptions } from '../shared/config/resolve.ts'
+import { createLog } from '../shared/log/log.ts'
+import { ensureClusterPki } from '../shared/pki/cluster-pki.ts'
+import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
+import type { Cluster, ClusterClock, ClusterFaults } from './cluster.ts'
+import { toMs } from './duration.ts'
+import { ClusterJournal } from './journal.ts'
+import type { StartClusterOptions } from './options.ts'
+import { createWaiters, Terminations } from './waiters.ts'
+
+const machine = realClock
+
+/** Starts a cluster within this process (kubelets that run pods have their own); resolves when its nodes are ready. Rejects with nothing left running. */
+export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
+  const { apiOnly = false, simulatedNodes = 0, time = 'real', onTrouble = () => {} } = options
+  const nodes = apiOnly ? 0 : (options.nodes ?? (simulatedNodes > 0 || time === 'virtual' ? 0 : 1))
+  if (time === 'virtual' && nodes > 0)
+    throw new Error("processes cannot wait for a virtual clock: time: 'virtual' needs simulatedNodes")
+  if (apiOnly && simulatedNodes > 0) throw new Error('apiOnly means that there are no nodes')
+
+  await using starting = new AsyncDisposableStack()
+  const stateDir = options.stateDir ?? mkdtempSync(join(tmpdir(), 'kubestage-'))
+  if (options.stateDir === undefined) starting.defer(() => rmSync(stateDir, { recursive: true, force: true }))
+  const state = openStateDirectory(stateDir)
+  starting.defer(state.release)
+  mkdirSync(state.logs, { recursive: true, mode: 0o700 })
+  const settings = await settingsFor(options)
+  const { host, serviceCidr } = settings
+  const pki = ensureClusterPki({
+    directory: state.pki,
+    nowMs: machine.now(),
+    host,
+    serviceAddress: firstAddress(serviceCidr),
+    nodeName: 'node-1',
+  })
+  const log = createLog({ file: join(state.logs, 'apiserver.log'), level: settings.logLevel, component: 'apiserver' })
+  const timeOriginMs = Math.floor(machine.now() / 1000) * 1000
+  const clock = clockFor(time, timeOriginMs)
+  const controlPlane = await startControlPlane({
+    ...settings,
+    storage: parseStorage(options.storage ?? 'memory'),
+    controllers: !apiOnly,
+    journal: options.journal ?? 1000,
+    pki,
+    clock,
+    log,
+  }).catch(explainListening(settings))
+  starting.defer(controlPlane.close)
+  const { url, client, instruments } = controlPlane
+  await writeKubeconfig(state.kubeconfig, { name: 'kubestage', server: url, ca: pki.ca.cert, user: pki.admin })
+
+  const startNodes = async (): Promise<(() => Promise<void>)[]> => {
+    const { startRealNode, startSimulatedNode } = await import('./nodes.ts')
+    const shared = { settings, state, url, clock: machine, timeOriginMs, client, onTrouble }
+    return Promise.all([
+      ...names('node', nodes).map((name) => startRealNode({ ...shared, name })),
+      ...names('simulated', simulatedNodes).map((name) =>
+        startSimulatedNode({ name, state, client: controlPlane.nodeClient(name), clock, log }),
+      ),
+    ])
+  }
+  const stops = nodes + simulatedNodes > 0 ? await startNodes() : []
+  starting.defer(async () => void (await Promise.all(stops.map((stop) => stop()))))
+  await instruments.snapshots.markStart()
+
+  const running = starting.move()
+  const waiters = createWaiters(client, machine)
+  const close = (): Promise<void> => running.disposeAsync()
+  return {
+    ...waiters,
+    url,
+    kubeconfig: readFileSync(state.kubeconfig, 'utf8'),
+    kubeconfigFile: state.kubeconfig,
+    access: { server: url, ca: pki.ca.cert, ...pki.admin },
+    client,
+    clock: clusterClock(clock),
+    journal: new ClusterJournal(instruments.journal, machine),
+    faults: clusterFaults(instruments),
+    terminations: new Terminations(client, waiters),
+    snapshot: () => instruments.snapshots.take(),
+    restore: (snapshot) => instruments.snapshots.restore(snapshot),
+    reset() {
+      instruments.faults.clear()
+      instruments.journal.clear()
+      return instruments.snapshots.reset()
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+/** What `kubestage up` would make of its flags, with what was given instead. */
+async function settingsFor(options: StartClusterOptions): Promise<ClusterSettings> {
+  const { values } = await resolveOptions(clusterOptions, { args: [], env: {} })
+  return {
+    ...values,
+    host: options.host ?? values.host,
+    port: options.port ?? 0,
+    serviceCidr: options.serviceCidr ?? values.serviceCidr,
+    scheduler: options.scheduler ?? true,
+    featureGates: { ...values.featureGates, ...options.featureGates },
+    image: options.images ?? {},
+    imagePath: options.imagePaths ?? {},
+    timeScale: typeof options.time === 'number' ? options.time : 1,
+    shutdownGracePeriod: toMs(options.shutdownGracePeriod ?? '2s'),
+  }
+}
+
+function clockFor(time: StartClusterOptions['time'], originMs: number): Clock {
+  if (time === 'virtual') return createVirtualClock(originMs, machine)
+  return scaledClock(machine, { scale: typeof time === 'number' ? time : 1, originMs })
+}
+
+const clusterClock = (clock: Clock): ClusterClock => ({
+  now: () => clock.now(),
+  async advance(duration) {
+    if (!isVirtual(clock)) throw new Error("time is not yours to move: start the cluster with time: 'virtual'")
+    await clock.advance(toMs(duration))
+  },
+})
+
+const isVirtual = (clock: Clock): clock is VirtualClock => 'advance' in clock
+
+function clusterFaults({ faults }: ControlPlane['instruments']): ClusterFaults {
+  return {
+    add(rule) {
+      const { id } = faults.add(rule)
+      const remove = (): void => {
+        if (faults.list().some((fault) => fault.id === id)) faults.remove(id)
+      }
+      const hits = (): number => faults.list().find((fault) => fault.id === id)?.hits ?? 0
+      return { id, hits, remove, [Symbol.dispose]: remove }
+    },
+    list: () => faults.list(),
+    clear: () => faults.clear(),
+  }
+}
+
+const names = (stem: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `${stem}-${index + 1}`)

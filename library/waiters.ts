@@ -1,0 +1,124 @@
+import type { Termination } from '../shared/api/termination.ts'
+import type { KubeObject } from '../shared/api/types.ts'
+import type { Client, Resource } from '../shared/client/client.ts'
+import { terminations } from '../shared/client/resources.ts'
+import type { Clock } from '../shared/clock/clock.ts'
+import { type Duration, toMs } from './duration.ts'
+
+/** Which objects are looked at. */
+export interface Target {
+  namespace?: string
+  name?: string
+  labelSelector?: string
+}
+export interface WaitOptions {
+  /** Default 10 s, of the machine. */
+  timeout?: Duration
+}
+
+const patience = '10s'
+
+/** What waits on watches, and so neither polls nor misses anything in between. */
+export interface Waiters {
+  /** Resolves to the first such object for which the condition holds; rejects with the last state seen. */
+  waitFor<T extends object = KubeObject>(
+    resource: Resource,
+    target: Target,
+    condition: (object: T) => boolean,
+    options?: WaitOptions,
+  ): Promise<T>
+  /** Resolves when the object is gone; at once if there is none. */
+  waitForDeleted(resource: Resource, target: Target & { name: string }, options?: WaitOptions): Promise<void>
+}
+
+/** `clock`: the machine's. */
+export function createWaiters(client: Client, clock: Clock): Waiters {
+  const follow = async <Found>(
+    resource: Resource,
+    target: Target,
+    look: (type: string, object: KubeObject) => Found | undefined,
+    { timeout = patience }: WaitOptions,
+  ): Promise<Found> => {
+    const { namespace, name, labelSelector } = target
+    const waiting = new AbortController()
+    const timer = clock.setTimer(toMs(timeout), () => waiting.abort())
+    const fieldSelector = name === undefined ? undefined : `metadata.name=${name}`
+    let last: KubeObject | undefined
+    try {
+      const changes = client.watch<KubeObject>(resource, {
+        namespace,
+        labelSelector,
+        fieldSelector,
+        sendInitialEvents: true,
+        allowWatchBookmarks: true,
+        signal: waiting.signal,
+      })
+      for await (const { type, object } of changes) {
+        if (type !== 'BOOKMARK') last = object
+        const found = look(type, object)
+        if (found !== undefined) return found
+      }
+    } finally {
+      timer.cancel()
+      waiting.abort()
+    }
+    const wanted = `${resource.plural}${name === undefined ? '' : ` ${name}`}${labelSelector ? ` (${labelSelector})` : ''}`
+    throw new Error(
+      `waited ${timeout} in vain for ${wanted}; ${last ? `last seen: ${JSON.stringify(last)}` : 'there was none'}`,
+    )
+  }
+  return {
+    waitFor: <T extends object>(
+      resource: Resource,
+      target: Target,
+      condition: (object: T) => boolean,
+      options: WaitOptions = {},
+    ) =>
+      follow<T>(
+        resource,
+        target,
+        (type, object) =>
+          type !== 'BOOKMARK' && type !== 'DELETED' && condition(object as T) ? (object as T) : undefined,
+        options,
+      ),
+    async waitForDeleted(resource, target, options = {}) {
+      let exists = false
+      // The bookmark says that all there is has been shown.
+      const look = (type: string): true | undefined => {
+        if (type === 'DELETED' || (type === 'BOOKMARK' && !exists)) return true
+        if (type !== 'BOOKMARK') exists = true
+        return undefined
+      }
+      await follow(resource, target, look, options)
+    },
+  }
+}
+
+/** The records of how pods were stopped. */
+export class Terminations {
+  readonly #client: Client
+  readonly #waiters: Waiters
+
+  constructor(client: Client, waiters: Waiters) {
+    this.#client = client
+    this.#waiters = waiters
+  }
+
+  /** In one namespace, or in all. */
+  async list(namespace?: string): Promise<Termination[]> {
+    return (await this.#client.list<Termination>(terminations, { namespace })).items
+  }
+
+  /** Resolves to the pod's record, when it is written. */
+  of(
+    podName: string,
+    { namespace = 'default', ...options }: WaitOptions & { namespace?: string } = {},
+  ): Promise<Termination> {
+    return this.#waiters.waitFor<Termination>(
+      terminations,
+      { namespace },
+      (termination) => termination.podName === podName,
+      options,
+    )
+  }
+}
