@@ -1,7 +1,7 @@
 import { apiServerOptions } from '../apiserver/options.ts'
 import { evictionOptions } from '../kubelet/eviction/options.ts'
 import { option } from '../shared/config/option.ts'
-import { commandMap, duration, flag, port, text, textMap } from '../shared/config/option-types.ts'
+import { commandMap, duration, flag, path, port, text, textMap } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { stateDirOption } from './state-directory.ts'
 
@@ -14,6 +14,10 @@ export const clusterOptions = {
   kubelet: option(flag, { default: true, help: 'Run a kubelet; without it the cluster has no node' }),
   nodeName: option(text, { default: 'node-1', help: 'Name of the node' }),
   kubeletPort: option(port, { default: 0, help: "Port of the kubelet's own API; 0 takes a free one" }),
+  staticPodPath: option(path, {
+    default: '',
+    help: 'Folder whose files are pods of the node; by default kubelet/manifests in the state folder',
+  }),
   image: option(commandMap, {
     default: {},
     help: "Program an image stands for: 'nginx:*=/usr/sbin/nginx'; repeatable",

@@ -35,6 +35,7 @@ export const kubeletOptions = {
   }),
   nodeLabels: option(textMap, { default: {}, help: 'Labels to register the node with' }),
   rootDir: option(path, { default: '.kubestage/kubelet', help: "The kubelet's own files: pods, logs, containers" }),
+  staticPodPath: option(path, { default: '', help: 'Folder whose files are pods of this node' }),
   port: option(port, { default: 0, help: "Port of the kubelet's own HTTPS API; 0 takes a free one" }),
   tlsCertFile: option(path, {
     default: '',

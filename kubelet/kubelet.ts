@@ -23,7 +23,11 @@ import { createUplink } from './node/uplink.ts'
 import { createKillPodNow } from './pods/kill-pod-now.ts'
 import { createPodLifecycle } from './pods/pod-lifecycle.ts'
 import { startPodSource } from './pods/pod-source.ts'
+import { isMirror, isStatic } from './pods/static-pod.ts'
 import type { ContainerRuntime } from './runtime/container-runtime.ts'
+import { watchManifests } from './static/manifest-folder.ts'
+import { createMirrorPods } from './static/mirror-pods.ts'
+import { createStaticPods } from './static/static-pods.ts'
 import { isTerminalPhase } from './status/status-merge.ts'
 
 export interface KubeletOptions {
@@ -39,6 +43,8 @@ export interface KubeletOptions {
   /** Own files: pods, logs. */
   rootDir: string
   nodeLabels?: Record<string, string>
+  /** A folder whose files are pods of this node. */
+  staticPodPath?: string
   /** Tell preStop hooks why; on by default. */
   terminationReasons?: boolean
   /** A liveness or startup probe's own grace period counts; on by default. */
@@ -110,8 +116,11 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     terminationReasons: options.terminationReasons ?? true,
     probeGracePeriods: options.probeGracePeriods ?? true,
     shortenRunningKills: options.shortenRunningKills ?? false,
-    onOver: (podUid) => admission.released(podUid),
-    latest: ({ metadata }) => source.get({ namespace: metadata.namespace, name: metadata.name ?? '' }),
+    onOver(podUid) {
+      admission.released(podUid)
+      statics.over(podUid)
+    },
+    latest: (pod) => (isStatic(pod) && !statics.isCurrent(pod) ? undefined : objectOf(pod)),
     warn,
   })
   const controls = createNodeControls({
@@ -161,7 +170,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     resource: nodes,
     selection: { fieldSelector: `metadata.name=${nodeName}` },
     onError: (error) => warn(error, 'the node could not be watched'),
-    handlers: [],
+    handlers: [{ onAdd: () => statics.showAll() }],
   })
   const admission = admitPods(
     {
@@ -183,13 +192,32 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       onRemove: (pod) => workers.remove(pod),
     },
   )
+  const statics = createStaticPods({
+    mirrors: createMirrorPods({
+      client,
+      find: objectOf,
+      node: () => nodeSource.get({ name: nodeName }),
+      onError: (error, pod) => warn(error, 'a mirror pod could not be kept', pod),
+    }),
+    next: admission,
+  })
   const source = startPodSource({
     client,
     clock,
     nodeName,
     onError: (error) => warn(error, 'pods could not be watched'),
-    handler: admission,
+    handler: statics,
   })
+  const manifests =
+    options.staticPodPath === undefined
+      ? undefined
+      : watchManifests({
+          folder: options.staticPodPath,
+          nodeName,
+          clock,
+          onPods: statics.want,
+          onError: (error, file) => warn(error, `${file} could not be read as a pod`),
+        })
 
   const stopLease = startLease({
     client,
@@ -197,13 +225,19 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     nodeName,
     onError: (error) => warn(error, 'the lease could not be renewed'),
   })
-  const ready = Promise.all([node.registered, source.synced(), lifecycle.synced()]).then(() =>
-    lifecycle.endOrphans(new Set([...source.list()].map(({ metadata }) => metadata.uid ?? ''))),
+  const ready = Promise.all([node.registered, source.synced(), lifecycle.synced(), manifests?.read]).then(() =>
+    lifecycle.endOrphans(new Set([...source.list(), ...statics.list()].map(({ metadata }) => metadata.uid ?? ''))),
   )
   ready.catch((error) => warn(error, 'the kubelet did not get ready'))
 
+  function objectOf({ metadata }: Pod): Pod | undefined {
+    return source.get({ namespace: metadata.namespace, name: metadata.name ?? '' })
+  }
   function* pods(): Generator<Pod> {
-    for (const pod of source.list()) yield { ...pod, status: statuses.get(pod.metadata.uid ?? '') ?? pod.status }
+    for (const object of source.list()) {
+      const pod = isMirror(object) ? statics.shownBy(object) : object
+      if (pod) yield { ...pod, status: statuses.get(pod.metadata.uid ?? '') ?? pod.status }
+    }
   }
   function* activePods(): Generator<Pod> {
     for (const pod of pods()) if (!isTerminalPhase(pod.status?.phase)) yield pod
@@ -223,6 +257,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       uplink.close()
       eviction.close()
       stopLease()
+      manifests?.close()
       node.close()
       await Promise.all([source.close(), nodeSource.close(), lifecycle.close()])
       await flush()

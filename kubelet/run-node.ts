@@ -42,6 +42,7 @@ export async function runNode({ config, client, clock, log }: RunNodeOptions): P
     nodeName: config.nodeName,
     nodeIP: config.nodeIp,
     nodeLabels: { ...capabilityLabels(runtime.capabilities()), ...config.nodeLabels },
+    ...(config.staticPodPath && { staticPodPath: path.resolve(config.staticPodPath) }),
     port: server?.port ?? 0,
     rootDir,
     terminationReasons: config.featureGates.PodTerminationReason,

@@ -6,6 +6,7 @@ import { defaultIngressClass, defaultStorageClass } from './default-class.ts'
 import { defaultTolerationSeconds } from './default-toleration-seconds.ts'
 import { limitRanger } from './limit-ranger.ts'
 import { namespaceLifecycle } from './namespace-lifecycle.ts'
+import { nodeRestriction } from './node-restriction.ts'
 import { priority } from './priority.ts'
 import { type ChargeQuota, resourceQuota } from './resource-quota.ts'
 import { runtimeClass } from './runtime-class.ts'
@@ -33,6 +34,7 @@ export function admissionPlugins(
     NamespaceLifecycle: namespaceLifecycle(lookup),
     LimitRanger: limitRanger(lookupAll),
     ServiceAccount: serviceAccount(lookup, random),
+    NodeRestriction: nodeRestriction,
     TaintNodesByCondition: taintNodesByCondition,
     Priority: priority(lookup, lookupAll),
     DefaultTolerationSeconds: defaultTolerationSeconds,

@@ -48,6 +48,8 @@ export const nodeRules: Readonly<Record<string, readonly NodeRule[]>> = {
   'nodes/status': [{ verbs: ['update', 'patch'], relation: ownNode }],
   pods: [
     { verbs: read, relation: ownPods },
+    // Which ones is for admission to say.
+    { verbs: ['create'], relation: anyObject },
     { verbs: ['delete'], relation: ownPod },
   ],
   'pods/status': [{ verbs: ['update', 'patch'], relation: ownPod }],

@@ -11,6 +11,7 @@ export function writeKubeletFiles({ settings, state, pki, url, timeOriginMs }: N
   return writeJson(join(state.kubelet, 'config.json'), {
     kubeconfig: kubeconfigFile,
     rootDir: state.kubelet,
+    staticPodPath: settings.staticPodPath || join(state.kubelet, 'manifests'),
     nodeName: settings.nodeName,
     port: settings.kubeletPort,
     tlsCertFile: join(state.pki, 'kubelet.crt'),

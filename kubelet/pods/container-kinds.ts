@@ -5,14 +5,21 @@ export const isSidecar = (container: Container): boolean => container.restartPol
 export const sidecars = (spec: PodSpec): Container[] => (spec.initContainers ?? []).filter(isSidecar)
 export const regularInitContainers = (spec: PodSpec): Container[] =>
   (spec.initContainers ?? []).filter((container) => !isSidecar(container))
+/** Added to a running pod, to look into it: started once, and never again. */
+export const ephemeralContainers = (spec: PodSpec): Container[] => (spec.ephemeralContainers ?? []) as Container[]
 /** In spec order, init containers first. */
-export const allContainers = (spec: PodSpec): Container[] => [...(spec.initContainers ?? []), ...spec.containers]
+export const allContainers = (spec: PodSpec): Container[] => [
+  ...(spec.initContainers ?? []),
+  ...spec.containers,
+  ...ephemeralContainers(spec),
+]
 export const findContainer = (spec: PodSpec, name: string): Container | undefined =>
   allContainers(spec).find((container) => container.name === name)
 /** Where a container stands in its pod, as events and messages name it. */
-export const fieldPathOf = (spec: PodSpec, name: string): string =>
-  spec.initContainers?.some((container) => container.name === name)
-    ? `spec.initContainers{${name}}`
-    : `spec.containers{${name}}`
+export function fieldPathOf(spec: PodSpec, name: string): string {
+  const lists = ['initContainers', 'ephemeralContainers'] as const
+  const list = lists.find((list) => spec[list]?.some((container) => container.name === name)) ?? 'containers'
+  return `spec.${list}{${name}}`
+}
 /** `p_ns(uid)`, how messages name a pod. */
 export const fullName = ({ metadata }: Pod): string => `${metadata.name}_${metadata.namespace}(${metadata.uid})`

@@ -1,5 +1,6 @@
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
+import { ephemeralContainers } from './container-kinds.ts'
 import type { KillCause } from './grace-period.ts'
 import { initContainerActions } from './init-container-actions.ts'
 import { restartAllSource } from './restart-all.ts'
@@ -11,6 +12,7 @@ export interface PodActions {
   /** All containers and the sandbox go; then, if `createSandbox`, the pod begins anew. */
   killPod: boolean
   createSandbox: boolean
+  ephemeralContainersToStart: Container[]
   initContainersToStart: Container[]
   containersToStart: Container[]
   containersToKill: ContainerToKill[]
@@ -36,12 +38,14 @@ export function computePodActions(pod: Pod, runtime: RuntimePod, probes: ProbeVe
   const actions: PodActions = {
     killPod: false,
     createSandbox: false,
+    ephemeralContainersToStart: [],
     initContainersToStart: [],
     containersToStart: [],
     containersToKill: [],
   }
   actions.restartAll = restartAllSource(pod, runtime)
   if (actions.restartAll) return actions
+  actions.ephemeralContainersToStart = ephemeralContainers(pod.spec).filter(({ name }) => !newestRecord(runtime, name))
   const init = initContainerActions(pod, runtime, probes)
   actions.initContainersToStart = init.start
   actions.containersToKill = init.kill
@@ -73,6 +77,7 @@ function sandboxActions(pod: Pod, runtime: RuntimePod): PodActions {
   const actions: PodActions = {
     killPod: true,
     createSandbox: true,
+    ephemeralContainersToStart: [],
     initContainersToStart: [],
     containersToStart: [],
     containersToKill: [],

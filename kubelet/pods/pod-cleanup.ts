@@ -1,9 +1,10 @@
 import { rm } from 'node:fs/promises'
 import type { Pod } from '../../shared/api/types.ts'
-import type { ContainerRuntime } from '../runtime/container-runtime.ts'
+import type { EventRecorder } from '../events/event-recorder.ts'
+import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
 import { podDir, podLogDir } from './container-config.ts'
 import type { RuntimeCache } from './runtime-cache.ts'
-import type { RuntimePod } from './runtime-pod.ts'
+import { isRunning, type RuntimePod } from './runtime-pod.ts'
 
 /** Removes what is left on the node of pods that the API does not have any more. */
 export interface PodCleanup {
@@ -13,7 +14,15 @@ export interface PodCleanup {
   endOrphans(found: Map<string, RuntimePod>, known: Set<string>): Promise<void>
 }
 
-export function createPodCleanup(runtime: ContainerRuntime, cache: RuntimeCache, rootDir: string): PodCleanup {
+export interface PodCleanupOptions {
+  runtime: ContainerRuntime
+  cache: RuntimeCache
+  events: EventRecorder
+  rootDir: string
+  onError(error: unknown, pod: Pod): void
+}
+
+export function createPodCleanup({ runtime, cache, events, rootDir, onError }: PodCleanupOptions): PodCleanup {
   const removeTree = (dir: string) => rm(dir, { recursive: true, force: true })
   return {
     async remove(pod) {
@@ -23,15 +32,28 @@ export function createPodCleanup(runtime: ContainerRuntime, cache: RuntimeCache,
       await removeTree(podLogDir(rootDir, pod))
     },
     async endOrphans(found, known) {
-      for (const [uid, { sandboxes }] of found) {
-        if (known.has(uid)) continue
-        for (const sandbox of sandboxes) {
-          await runtime.stopSandbox(sandbox.id)
-          await runtime.removeSandbox(sandbox.id)
-          await removeTree(podLogDir(rootDir, { metadata: { ...sandbox, uid }, spec: { containers: [] } }))
-        }
-        await removeTree(podDir(rootDir, uid))
-      }
+      await Promise.all(
+        [...found].map(async ([uid, { sandboxes, containers }]) => {
+          const [sandbox] = sandboxes
+          if (known.has(uid) || !sandbox) return
+          const { namespace, name } = sandbox
+          const pod: Pod = { metadata: { namespace, name, uid }, spec: { containers: [] } }
+          try {
+            await Promise.all(containers.filter(isRunning).map((record) => endOrphan(pod, record)))
+            for (const { id } of sandboxes) await runtime.removeSandbox(id)
+            await removeTree(podLogDir(rootDir, pod))
+            await removeTree(podDir(rootDir, uid))
+          } catch (error) {
+            onError(error, pod)
+          }
+        }),
+      )
     },
+  }
+
+  /** At once: its hook and its grace were the pod's, and the pod is no more. */
+  async function endOrphan(pod: Pod, { id, name }: ContainerRecord): Promise<void> {
+    events.podEvent(pod, name, 'Normal', 'Killing', `Stopping container ${name}`)
+    await runtime.stopContainer(id, { signal: 'SIGKILL', gracePeriodMs: 0 })
   }
 }

@@ -210,7 +210,13 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     onError: (error, pod) => warn(error, 'a pod could not be synced', pod),
   })
 
-  const cleanup = createPodCleanup(runtime, cache, rootDir)
+  const cleanup = createPodCleanup({
+    runtime,
+    cache,
+    events,
+    rootDir,
+    onError: (error, pod) => warn(error, 'what was left of a pod could not be removed', pod),
+  })
   async function forget(pod: Pod): Promise<void> {
     const uid = pod.metadata.uid ?? ''
     manager.forget(uid)

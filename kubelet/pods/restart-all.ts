@@ -2,7 +2,7 @@ import { restartRuleFor } from '../../shared/api/restart-rules.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { KillContainer } from '../lifecycle/kill-container.ts'
 import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
-import { allContainers, findContainer } from './container-kinds.ts'
+import { allContainers, ephemeralContainers, findContainer } from './container-kinds.ts'
 import { newestRecord, type RuntimePod } from './runtime-pod.ts'
 
 /** The container whose end makes all of its pod begin anew, by its rule `RestartAllContainers`. */
@@ -35,7 +35,10 @@ export function createRestartAll({ runtime, killContainer }: RestartAllOptions):
       if (record?.state !== 'running' || !container) continue
       await killContainer({ pod, container, record, podIP, cause: 'RestartAllContainers', message: 'killing' })
     }
-    for (const { id } of runtimePod.containers) if (id !== source.id) await runtime.removeContainer(id)
+    const mayStay = new Set(ephemeralContainers(pod.spec).map(({ name }) => name))
+    for (const { id, name } of runtimePod.containers) {
+      if (id !== source.id && !mayStay.has(name)) await runtime.removeContainer(id)
+    }
     await runtime.removeContainer(source.id)
   }
 }

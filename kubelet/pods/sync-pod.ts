@@ -61,6 +61,7 @@ export function createSyncPod(options: SyncPodOptions) {
         return false
       }
     }
+    for (const container of actions.ephemeralContainersToStart) await start(container)
     for (const container of actions.initContainersToStart) {
       if (!(await start(container)) && !isSidecar(container)) return { failures, started }
     }

@@ -1,6 +1,6 @@
 import type { Container, ContainerState, ContainerStatus, Pod, PodStatus } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
-import { isSidecar } from '../pods/container-kinds.ts'
+import { ephemeralContainers, isSidecar } from '../pods/container-kinds.ts'
 import type { WaitingReason } from '../pods/reason-cache.ts'
 import { shouldBeStarted } from '../pods/restart-policy.ts'
 import { type RuntimePod, recordsOf } from '../pods/runtime-pod.ts'
@@ -25,6 +25,11 @@ export function appContainerStatuses(input: ContainerStatusInput): ContainerStat
   const statuses = input.pod.spec.containers.map((container) => containerStatus(input, container, false))
   return statuses.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
+export const ephemeralContainerStatuses = (input: ContainerStatusInput): ContainerStatus[] =>
+  ephemeralContainers(input.pod.spec)
+    .map((container) => containerStatus(input, container, false))
+    .map(({ started: _started, ...status }) => ({ ...status, ready: false }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
 export const initContainerStatuses = (input: ContainerStatusInput): ContainerStatus[] =>
   (input.pod.spec.initContainers ?? []).map((container) => containerStatus(input, container, true))
 

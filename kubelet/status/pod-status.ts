@@ -2,8 +2,14 @@ import type { ContainerStatus, Pod, PodStatus } from '../../shared/api/types.ts'
 import { parseTime, toTime } from '../../shared/clock/timestamp.ts'
 import type { WaitingReason } from '../pods/reason-cache.ts'
 import { type RuntimePod, sandboxHolds } from '../pods/runtime-pod.ts'
+import { isStatic } from '../pods/static-pod.ts'
 import { KUBELET_CONDITIONS, kubeletConditions, withTimes } from './conditions.ts'
-import { appContainerStatuses, initContainerStatuses, type ProbeResults } from './container-statuses.ts'
+import {
+  appContainerStatuses,
+  ephemeralContainerStatuses,
+  initContainerStatuses,
+  type ProbeResults,
+} from './container-statuses.ts'
 import { podPhase } from './phase.ts'
 
 export interface PodStatusInput {
@@ -29,6 +35,7 @@ export function podStatus(input: PodStatusInput): PodStatus {
   const { pod, previous, runtime } = input
   const init = initContainerStatuses(input)
   const app = appContainerStatuses(input)
+  const ephemeral = ephemeralContainerStatuses(input)
   const verdict = phaseAndReason(input, init, app)
   const conditions = conditionsOf(input, { init, app, phase: verdict.phase })
   const podIP = runtime.sandboxes[0]?.ip ?? previous.podIP
@@ -45,6 +52,7 @@ export function podStatus(input: PodStatusInput): PodStatus {
     startTime: previous.startTime ?? pod.status?.startTime ?? toTime(input.nowMs),
     ...(init.length > 0 && { initContainerStatuses: init }),
     containerStatuses: app,
+    ...(ephemeral.length > 0 && { ephemeralContainerStatuses: ephemeral }),
     qosClass: pod.status?.qosClass ?? 'BestEffort',
     resources: {},
   }
@@ -68,7 +76,7 @@ function phaseAndReason(input: PodStatusInput, init: ContainerStatus[], app: Con
     init,
     app,
     podIsTerminal: input.podIsTerminal,
-    isStatic: pod.metadata.annotations?.['kubernetes.io/config.source'] === 'file',
+    isStatic: isStatic(pod),
     appContainerExists: sandboxHolds(runtime, new Set(pod.spec.containers.map(({ name }) => name))),
   })
   if (!isTerminal(phase)) phase = [previous.phase, apiPhase].find(isTerminal) ?? phase

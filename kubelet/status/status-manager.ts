@@ -5,6 +5,7 @@ import type { Client } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { PODS } from '../pods/pod-source.ts'
+import { isMirror, isStatic } from '../pods/static-pod.ts'
 import { statusAtEnd } from './end-of-life.ts'
 import { cutMessages, isLegalTransition, isTerminalPhase, mergeStatus, statusPatch } from './status-merge.ts'
 
@@ -26,7 +27,7 @@ export interface StatusManager {
 export interface StatusManagerOptions {
   client: Client
   clock: Clock
-  /** The newest pod object known here. */
+  /** The newest object of the pod known here: of a static pod its picture. */
   latest(pod: Pod): Pod | undefined
   /** While true a terminal phase is not told. */
   mayHaveRunningContainers(podUid: string): boolean
@@ -67,8 +68,11 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
   const { client, clock } = options
   const entries = new Map<string, Entry>()
 
+  /** Of a static pod the end is told at once: nobody waits for its picture to go. */
+  const mayRun = (pod: Pod): boolean => !isStatic(pod) && options.mayHaveRunningContainers(uidOf(pod))
+
   function push(entry: Entry, status: PodStatus): void {
-    entry.queue.push({ status, mayRun: options.mayHaveRunningContainers(uidOf(entry.pod)) })
+    entry.queue.push({ status, mayRun: mayRun(entry.pod) })
     if (entry.queue.length > MAX_QUEUE) entry.queue.splice(0, entry.queue.length - 1)
     if (!entry.busy) entry.writing = drain(entry)
   }
@@ -94,7 +98,7 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
 
   async function write(entry: Entry, { status, mayRun }: Saying): Promise<void> {
     let pod = newest(options.latest(entry.pod), entry.written)
-    for (let attempt = 0; pod && uidOf(pod) === uidOf(entry.pod); attempt++) {
+    for (let attempt = 0; pod && shows(pod, entry.pod); attempt++) {
       const api = pod.status ?? {}
       const patch = statusPatch(api, mergeStatus(api, status, mayRun))
       try {
@@ -109,13 +113,7 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
 
   async function deleteWhenOver(entry: Entry, pod: Pod): Promise<void> {
     const over = pod.metadata.deletionTimestamp && isTerminalPhase(pod.status?.phase)
-    if (
-      !over ||
-      entry.deleted ||
-      !options.isFinished(uidOf(pod)) ||
-      pod.metadata.annotations?.['kubernetes.io/config.mirror']
-    )
-      return
+    if (!over || entry.deleted || !options.isFinished(uidOf(pod)) || isMirror(pod)) return
     await clock.machine.sleep(LAST_LOOK_MS)
     await client.delete(PODS, refOf(pod), { gracePeriodSeconds: 0, preconditions: { uid: uidOf(pod) } })
     entry.queue = []
@@ -150,9 +148,10 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
       const entry = entries.get(uidOf(pod))
       if (!entry) return
       entry.pod = pod
-      if (entry.queue.length > 0) return
-      const api = newest(pod, entry.written)?.status ?? {}
-      const wanted = mergeStatus(api, entry.status, options.mayHaveRunningContainers(uidOf(pod)))
+      const object = isStatic(pod) ? options.latest(pod) : pod
+      if (entry.queue.length > 0 || !object) return
+      const api = newest(object, entry.written)?.status ?? {}
+      const wanted = mergeStatus(api, entry.status, mayRun(pod))
       const over = !entry.deleted && pod.metadata.deletionTimestamp && options.isFinished(uidOf(pod))
       if (over || statusPatch(api, wanted)) push(entry, entry.status)
     },
@@ -173,6 +172,8 @@ const sendPatch = (client: Client, pod: Pod, status: Record<string, unknown>): P
   )
 
 const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ''
+/** Whether an object of the API is this pod, or the picture of it. */
+const shows = (object: Pod, pod: Pod): boolean => uidOf(object) === uidOf(pod) || (isStatic(pod) && isMirror(object))
 const refOf = ({ metadata }: Pod) => ({ namespace: metadata.namespace, name: metadata.name ?? '' })
 /** Resource versions of one collection can be compared since Kubernetes 1.35. */
 const newest = (a: Pod | undefined, b: Pod | undefined): Pod | undefined => {

@@ -13,7 +13,12 @@ export const isTerminalPhase = (phase: string | undefined): boolean => phase ===
 export function mergeStatus(api: PodStatus, own: PodStatus, mayHaveRunningContainers: boolean): PodStatus {
   const withheld = mayHaveRunningContainers && isTerminalPhase(own.phase) && !isTerminalPhase(api.phase)
   const conditions = [...foreignConditions(api), ...ownConditions(api, own, withheld)]
-  const merged: PodStatus = { ...own, conditions: conditions.map(falseWhenTerminal(withheld ? api.phase : own.phase)) }
+  const qosClass = api.qosClass ?? own.qosClass
+  const merged: PodStatus = {
+    ...own,
+    qosClass,
+    conditions: conditions.map(falseWhenTerminal(withheld ? api.phase : own.phase)),
+  }
   if (!withheld) return merged
   const { reason: _reason, message: _message, ...rest } = merged
   return {
@@ -81,15 +86,20 @@ export function isLegalTransition(pod: Pod, before: PodStatus, after: PodStatus)
   })
 }
 
+const allStatuses = (status: PodStatus): ContainerStatus[] => [
+  ...(status.initContainerStatuses ?? []),
+  ...(status.containerStatuses ?? []),
+  ...(status.ephemeralContainerStatuses ?? []),
+]
 const find = (status: PodStatus, name: string): ContainerStatus | undefined =>
-  [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].find((entry) => entry.name === name)
+  allStatuses(status).find((entry) => entry.name === name)
 
 const MESSAGE_BYTES_PER_POD = 12 * 1024
 
 /** All termination messages of a pod together stay within 12 KiB: each container has its equal part. */
 export function cutMessages(pod: Pod, status: PodStatus): PodStatus {
   const limit = Math.floor(MESSAGE_BYTES_PER_POD / allContainers(pod.spec).length)
-  for (const entry of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]) {
+  for (const entry of allStatuses(status)) {
     for (const state of [entry.state?.terminated, entry.lastState?.terminated]) {
       if (state?.message && Buffer.byteLength(state.message) > limit) {
         state.message = Buffer.from(state.message).subarray(0, limit).toString()

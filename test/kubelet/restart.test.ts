@@ -43,7 +43,7 @@ t.test('deleted while no kubelet was there: what is left is ended at once', asyn
   api.deletePod('p', { gracePeriodSeconds: 0 })
   const second = await start()
   t.same(await runtime.list(), { sandboxes: [], containers: [] })
-  t.same(signals, [], 'no TERM')
+  t.same(signals, ['KILL'], 'no TERM')
   await second.close()
 })
 

@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto'
+import type { Pod } from '../../shared/api/types.ts'
+import { CONFIG } from '../pods/static-pod.ts'
+
+export interface ManifestInput {
+  /** JSON or YAML. */
+  text: string
+  file: string
+  nodeName: string
+  /** When it was read, as a timestamp. */
+  seen: string
+}
+
+/**
+ * The pod that a file wants. Its name tells the node, its UID the content: the same file is the same pod also to the next kubelet,
+ * a changed one another. Throws for what is no pod. Upstream: pkg/kubelet/config/common.go.
+ */
+export async function podFromManifest({ text, file, nodeName, seen }: ManifestInput): Promise<Pod> {
+  const manifest = (await parse(text)) as Partial<Pod> | null
+  const { metadata, spec } = manifest ?? {}
+  if (manifest?.kind !== 'Pod' || !metadata?.name || !spec?.containers?.length) throw new Error(`${file} is no pod`)
+  const hash = createHash('md5')
+    .update(JSON.stringify([nodeName, file, metadata, spec]))
+    .digest('hex')
+  const tolerations = [...(spec.tolerations ?? []), { operator: 'Exists', effect: 'NoExecute' }]
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      ...metadata,
+      name: `${metadata.name}-${nodeName}`,
+      namespace: metadata.namespace || 'default',
+      uid: metadata.uid || hash,
+      annotations: { ...metadata.annotations, [CONFIG.hash]: hash, [CONFIG.seen]: seen, [CONFIG.source]: 'file' },
+    },
+    spec: { restartPolicy: 'Always', terminationGracePeriodSeconds: 30, ...spec, nodeName, tolerations },
+    status: { phase: 'Pending' },
+  }
+}
+
+async function parse(text: string): Promise<unknown> {
+  if (text.trimStart().startsWith('{')) return JSON.parse(text)
+  const { load } = await import('js-yaml')
+  return load(text)
+}
+
+/** How the API is to show a static pod. */
+export function mirrorOf(pod: Pod, node: { name: string; uid: string }): Pod {
+  const { uid: _uid, annotations = {}, ...metadata } = pod.metadata
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      ...metadata,
+      annotations: { ...annotations, [CONFIG.mirror]: annotations[CONFIG.hash] ?? '' },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: node.name, uid: node.uid, controller: true }],
+    },
+    spec: pod.spec,
+  }
+}
