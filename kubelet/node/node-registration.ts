@@ -83,7 +83,14 @@ export function startNodeRegistration(options: NodeRegistrationOptions): NodeReg
     last = updated
   }
 
-  async function update(): Promise<void> {
+  let lastUpdate: Promise<void> = Promise.resolve()
+  /** One after the other, so that no transition is told twice. */
+  function update(): Promise<void> {
+    lastUpdate = lastUpdate.then(updateNow)
+    return lastUpdate
+  }
+
+  async function updateNow(): Promise<void> {
     if (!last) return
     try {
       // Others write there, too: whoever took the node for lost.

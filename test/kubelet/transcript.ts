@@ -4,10 +4,15 @@
  */
 
 import type { ActionHandler } from '../../kubelet/actions/action.ts'
+import { evictionConfig, evictionOptions } from '../../kubelet/eviction/options.ts'
+import type { Signal } from '../../kubelet/eviction/signals.ts'
+import { parseAmount } from '../../kubelet/eviction/thresholds.ts'
 import { type KubeletOptions, startKubelet } from '../../kubelet/kubelet.ts'
+import type { NodeControls } from '../../kubelet/node/node-controls.ts'
 import { type Behaviour, createSimulatedRuntime, type SimulatedExec } from '../../kubelet/runtime/simulated.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
+import type { Values } from '../../shared/config/option.ts'
 import { createMemoryApi, type Write } from './memory-api.ts'
 
 export interface Scenario {
@@ -17,10 +22,20 @@ export interface Scenario {
   /** By the first word of the command. */
   commands?: Record<string, SimulatedExec>
   /** `at` seconds after the pod's creation: `{ at: 2, delete: { reason: 'Update' } }`. */
-  user: { at: number; delete?: object }[]
+  user: Deed[]
   untilSeconds: number
   /** How this kubelet differs from the usual one. */
-  kubelet?: Pick<KubeletOptions, 'probeGracePeriods' | 'shortenRunningKills' | 'terminationReasons'>
+  kubelet?: Pick<KubeletOptions, 'probeGracePeriods' | 'shortenRunningKills' | 'terminationReasons' | 'shutdownGroups'>
+  /** Settings of its evictions, as options name them. */
+  eviction?: Partial<Values<typeof evictionOptions>>
+}
+interface Deed {
+  at: number
+  delete?: object
+  /** What happens to the machine: `shutDown`, `lose`, `comeBack`. */
+  node?: keyof NodeControls
+  /** There is only so much left of something; `plenty`: no more. */
+  pressure?: { signal: Signal; available: string }
 }
 
 export async function play(scenario: Scenario, rootDir: string): Promise<string[]> {
@@ -64,6 +79,8 @@ export async function play(scenario: Scenario, rootDir: string): Promise<string[
     nodeIP: '127.0.0.1',
     port: 10250,
     random: () => 0,
+    eviction: evictionConfig({ ...evictionDefaults, ...scenario.eviction }),
+    observe: async () => ({ 'memory.available': free, 'nodefs.available': free, 'pid.available': free }),
     ...scenario.kubelet,
   })
   await clock.advanceUntil(() => api.object('nodes', 'n1') !== undefined)
@@ -78,15 +95,39 @@ export async function play(scenario: Scenario, rootDir: string): Promise<string[
     },
     { namespace: 'default' },
   )
-  for (const { at, delete: options } of scenario.user) {
-    await clock.advance(at * 1000 - (clock.monotonic() - beginMs))
-    say(`user: delete ${JSON.stringify(options ?? {})}`)
-    api.deletePod('p', options)
+  for (const deed of scenario.user) {
+    await clock.advance(deed.at * 1000 - (clock.monotonic() - beginMs))
+    act(deed)
   }
   await clock.advance(scenario.untilSeconds * 1000 - (clock.monotonic() - beginMs))
-  await kubelet.close()
-  return lines
+  const told = lines.length
+  const closed = kubelet.close()
+  await clock.advance(5_000)
+  await closed
+  return lines.slice(0, told)
+
+  function act({ node, pressure, delete: options = {} }: Deed): void {
+    if (node) {
+      say(`node: ${node}`)
+      void kubelet.controls[node]()
+    } else if (pressure?.available === 'plenty') {
+      say(`node: plenty of ${pressure.signal}`)
+      kubelet.eviction.release(pressure.signal)
+    } else if (pressure) {
+      say(`node: ${pressure.signal} ${pressure.available}`)
+      kubelet.eviction.induce(pressure.signal, parseAmount(pressure.available))
+    } else {
+      say(`user: delete ${JSON.stringify(options)}`)
+      api.deletePod('p', options)
+    }
+  }
 }
+
+const evictionDefaults = Object.fromEntries(
+  Object.entries(evictionOptions).map(([name, { default: value }]) => [name, value]),
+) as Values<typeof evictionOptions>
+/** Half of all that such a machine has. */
+const free = { available: 500 * 1024 ** 2, capacity: 1000 * 1024 ** 2 }
 
 function describe({ verb, plural, object, body }: Write): string | undefined {
   if (plural === 'events') {
