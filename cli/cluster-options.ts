@@ -1,7 +1,17 @@
 import { apiServerOptions } from '../apiserver/options.ts'
 import { evictionOptions } from '../kubelet/eviction/options.ts'
 import { option } from '../shared/config/option.ts'
-import { commandMap, duration, flag, path, port, text, textMap } from '../shared/config/option-types.ts'
+import {
+  commandMap,
+  duration,
+  flag,
+  oneOf,
+  path,
+  podCount,
+  port,
+  text,
+  textMap,
+} from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { stateDirOption } from './state-directory.ts'
 
@@ -13,6 +23,7 @@ export const clusterOptions = {
   scheduler: option(flag, { default: true, help: 'Run the scheduler; without it pods stay Pending' }),
   kubelet: option(flag, { default: true, help: 'Run a kubelet; without it the cluster has no node' }),
   nodeName: option(text, { default: 'node-1', help: 'Name of the node' }),
+  maxPods: option(podCount, { default: 110, help: 'How many pods the node takes' }),
   kubeletPort: option(port, { default: 0, help: "Port of the kubelet's own API; 0 takes a free one" }),
   staticPodPath: option(path, {
     default: '',
@@ -29,6 +40,10 @@ export const clusterOptions = {
   imageStopSignal: option(textMap, {
     default: {},
     help: "Signal that asks an image's program to end, instead of SIGTERM: 'nginx:*=SIGQUIT'; repeatable",
+  }),
+  isolation: option(oneOf('auto', 'none', 'pod'), {
+    default: 'auto',
+    help: "Whether a container's processes have their own namespaces; auto: where the machine allows it",
   }),
   hostFiles: option(flag, {
     default: false,

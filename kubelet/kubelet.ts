@@ -45,6 +45,8 @@ export interface KubeletOptions {
   nodeLabels?: Record<string, string>
   /** A folder whose files are pods of this node. */
   staticPodPath?: string
+  /** How many pods the node takes; 110 unless told. */
+  maxPods?: number
   /** Tell preStop hooks why; on by default. */
   terminationReasons?: boolean
   /** A liveness or startup probe's own grace period counts; on by default. */
@@ -151,6 +153,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     nodeIP,
     port: options.port,
     machine,
+    maxPods: options.maxPods ?? 110,
     runtimeVersion: runtime.version,
     pressure: eviction.pressure(),
     problems: controls.problems(),

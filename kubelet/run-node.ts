@@ -43,6 +43,7 @@ export async function runNode({ config, client, clock, log }: RunNodeOptions): P
     nodeIP: config.nodeIp,
     nodeLabels: { ...capabilityLabels(runtime.capabilities()), ...config.nodeLabels },
     ...(config.staticPodPath && { staticPodPath: path.resolve(config.staticPodPath) }),
+    maxPods: config.maxPods,
     port: server?.port ?? 0,
     rootDir,
     terminationReasons: config.featureGates.PodTerminationReason,

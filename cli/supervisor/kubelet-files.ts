@@ -20,6 +20,8 @@ export function writeKubeletFiles({ settings, state, pki, url, timeOriginMs }: N
     image: settings.image,
     imagePath: { 'node:*': dirname(process.execPath), ...settings.imagePath },
     imageStopSignal: settings.imageStopSignal,
+    maxPods: settings.maxPods,
+    isolation: settings.isolation,
     hostFiles: settings.hostFiles,
     featureGates: settings.featureGates,
     shortenRunningKills: settings.shortenRunningKills,

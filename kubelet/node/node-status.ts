@@ -3,7 +3,6 @@ import { toTime } from '../../shared/clock/timestamp.ts'
 import type { MachineFacts } from './machine.ts'
 
 export const KUBELET_VERSION = 'v1.36.3'
-const MAX_PODS = '110'
 /** Kept free by the eviction rules: memory.available<100Mi. */
 const EVICTION_RESERVE_BYTES = 100 * 1024 ** 2
 
@@ -18,6 +17,8 @@ export interface NodeInput {
   /** Of the kubelet's own API. */
   port: number
   machine: MachineFacts
+  /** How many pods it takes. */
+  maxPods: number
   runtimeVersion: string
   pressure: NodePressure
   /** Why the node is not ready; empty when it is. */
@@ -57,7 +58,7 @@ export function nodeStatus(input: NodeInput): NonNullable<Node['status']> {
     cpu: String(machine.cpus),
     'ephemeral-storage': `${Math.floor(machine.diskBytes / 1024)}Ki`,
     memory: `${Math.floor(machine.memoryBytes / 1024)}Ki`,
-    pods: MAX_PODS,
+    pods: String(input.maxPods),
   }
   const allocatable = {
     ...capacity,

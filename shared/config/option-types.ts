@@ -82,6 +82,9 @@ function instantMs(value: unknown): number {
   return ms
 }
 
+/** A node's `maxPods`. */
+export const podCount = wholeNumber({ min: 1, max: 100_000, placeholder: 'NUMBER' })
+
 export const port = wholeNumber({ min: 0, max: 65_535, placeholder: 'PORT' })
 
 export function oneOf<const Choice extends string>(...choices: Choice[]): OptionType<Choice> {
