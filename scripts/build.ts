@@ -4,7 +4,7 @@ import { cpSync, rmSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
 import { join } from 'node:path'
 
-const data = ['openapi/data/**/*.json', 'kubelet/runtime/process/*.{sh,pl}']
+const data = ['openapi/data/**/*.json', 'kubelet/runtime/process/*.pl']
 
 rmSync('dist', { recursive: true, force: true })
 execFileSync('tsc', ['-p', 'tsconfig.build.json'], { stdio: 'inherit' })

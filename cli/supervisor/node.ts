@@ -5,10 +5,9 @@ import { ConfigError } from '../../shared/config/option.ts'
 import type { ClusterPki } from '../../shared/pki/cluster-pki.ts'
 import type { ClusterOptions, ClusterSettings } from '../cluster.ts'
 import type { StateDirectory } from '../state-directory.ts'
-import { Child } from './child.ts'
 import { kubeletSpec, shimSpec } from './child-specs.ts'
+import { KeptProcess } from './kept-process.ts'
 import { writeKubeletFiles } from './kubelet-files.ts'
-import { KubeletProcess } from './kubelet-process.ts'
 import { nodeIsReady } from './node-ready.ts'
 
 const readyTimeoutMs = 30_000
@@ -42,9 +41,17 @@ export async function startNode(options: NodeOptions, client: Client): Promise<R
   const { settings, state, clock, onTrouble } = options
   const config = writeKubeletFiles(options)
   const logFile = join(state.logs, 'kubelet.log')
-  const shim = new Child(shimSpec(state.kubelet, logFile))
   let isReady = false
-  const kubelet = new KubeletProcess({
+  const shim = new KeptProcess({
+    spec: shimSpec(state.kubelet, logFile),
+    clock,
+    onCrash(ending, restartInMs) {
+      if (!isReady) return // told as the reason why nothing starts
+      const seconds = restartInMs / 1000
+      onTrouble(`the shim ended (${ending}), and all containers with it; both start again in ${seconds} s`)
+    },
+  })
+  const kubelet = new KeptProcess({
     spec: kubeletSpec(config, logFile),
     clock,
     onCrash(ending, restartInMs) {
@@ -52,10 +59,7 @@ export async function startNode(options: NodeOptions, client: Client): Promise<R
       onTrouble(`the kubelet ended (${ending}) and starts again in ${restartInMs / 1000} s; its containers run on`)
     },
   })
-  const endShim = async (): Promise<void> => {
-    shim.release()
-    await shim.endWithin(clock, shimTimeoutMs)
-  }
+  const endShim = (): Promise<void> => shim.stop(shimTimeoutMs, 'release')
   const kill = async (): Promise<void> => {
     kubelet.kill()
     await endShim()
@@ -65,6 +69,11 @@ export async function startNode(options: NodeOptions, client: Client): Promise<R
       nodeIsReady({ client, clock, nodeName: settings.nodeName, timeoutMs: readyTimeoutMs }),
       kubelet.firstCrash.then((ending) => {
         throw new ConfigError(`the kubelet ended before its node was ready (${ending}); ${logFile} tells why`)
+      }),
+      shim.firstCrash.then((ending) => {
+        throw new ConfigError(
+          `the shim, a Perl program, ended before the node was ready (${ending}); ${logFile} tells why`,
+        )
       }),
     ])
   } catch (error) {

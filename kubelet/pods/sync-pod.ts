@@ -79,6 +79,7 @@ export function createSyncPod(options: SyncPodOptions) {
         hostNetwork: pod.spec.hostNetwork ?? false,
         hostname: hostnameOf(pod),
         shareProcessNamespace: pod.spec.shareProcessNamespace ?? false,
+        hostPID: pod.spec.hostPID ?? false,
         annotations: {},
       })
       statuses.sandboxReady(pod)

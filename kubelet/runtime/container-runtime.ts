@@ -109,6 +109,8 @@ export interface SandboxConfig {
   hostNetwork: boolean
   hostname: string
   shareProcessNamespace: boolean
+  /** Its containers see the machine's processes. */
+  hostPID?: boolean
   /** Opaque to the runtime; given back by `list`. */
   annotations: Record<string, string>
 }

@@ -166,6 +166,32 @@ t.test('kill -9 of the kubelet: it is started again, and finds its pods', async 
   t.same(processesWith(`lives-${process.pid}`), processes, 'same processes')
 })
 
+t.test('kill -9 of the shim: it is started again, and so are its containers', async (t) => {
+  const cluster = await startTestCluster(t)
+  const { client } = cluster
+  const script = `: shimless-${process.pid}; ${politeScript}`
+  await client.create(pods, podOf({ name: 'p', command: ['sh', '-c', script] }), { namespace })
+  await running(client, 'p')
+  const before = processesWith(`shimless-${process.pid}`)
+  const [shim] = processesWith(join('process', 'shim.pl')).filter((candidate) =>
+    isChildOf(candidate, cluster.process.child.pid),
+  )
+  process.kill(shim!, 'SIGKILL')
+  await cluster.process.printed('the shim ended (SIGKILL), and all containers with it')
+  const pod = await followPod(client, { namespace, name: 'p' })
+  const after = await pod.until(({ status }) => {
+    const [first] = status?.containerStatuses ?? []
+    return first?.restartCount === 1 && first.state?.running !== undefined
+  }, 'to be started again')
+  t.match(after.status?.containerStatuses?.[0]?.lastState?.terminated, { exitCode: 255, reason: 'Unknown' })
+  const processes = processesWith(`shimless-${process.pid}`)
+  t.ok(processes.length > 0)
+  t.notOk(
+    processes.some((one) => before.includes(one)),
+    'nothing of the first is left',
+  )
+})
+
 t.test('under an old Node it finds the right one, and dies with it', async (t) => {
   const old = oldNode()
   if (!old) return skipOrFail(t, 'no old Node on this machine')

@@ -1,8 +1,8 @@
 import os from 'node:os'
 import type { ContainerConfig, RuntimeCapabilities, Sandbox } from '../container-runtime.ts'
-import { type ContainerView, callsOf, viewWords } from './container-view.ts'
+import { type ContainerView, viewFlags, viewSteps } from './container-view.ts'
 import { currentHostMounts, scratchDir, viewMounts } from './isolation.ts'
-import { type Launch, type Namespaces, variables } from './launch-script.ts'
+import type { Launch, Namespaces } from './launch.ts'
 import { marker, markerVariable } from './marker.ts'
 import type { StoredContainer } from './record-store.ts'
 import { defaultPath } from './shim.ts'
@@ -21,44 +21,37 @@ export function containerEnvironment(
   }
 }
 
-export function containerLaunch(
-  stored: StoredContainer,
-  options: {
-    sandbox: Sandbox
-    files: RuntimeCapabilities['files']
-    env: Record<string, string>
-    workingDir: string
-    runtimeRoot: string
-  },
-): Launch {
-  const { env, workingDir } = options
-  const { command, input, stdinOnce, pipe } = stored
-  return {
-    command,
-    env,
-    workingDir,
-    ...(input !== undefined && { input: { pipe: input, made: !stdinOnce } }),
-    output: pipe,
-    namespaces: namespacesOf(stored, options),
-  }
+export interface LaunchOptions {
+  sandbox: Sandbox
+  capabilities: RuntimeCapabilities
+  /** Process 1 of the pod, where its containers share their processes. */
+  pausePid?: number
+  env: Record<string, string>
+  workingDir: string
+  runtimeRoot: string
 }
+
+export const containerLaunch = (stored: StoredContainer, options: LaunchOptions): Launch => ({
+  command: stored.command,
+  env: options.env,
+  workingDir: options.workingDir,
+  namespaces: namespacesOf(stored, options),
+})
 
 function namespacesOf(
   stored: StoredContainer,
-  { sandbox, files, env, workingDir, runtimeRoot }: Parameters<typeof containerLaunch>[1],
+  { sandbox, capabilities, pausePid, workingDir, runtimeRoot }: LaunchOptions,
 ): Namespaces {
-  const numbers = callsOf(process.arch)
-  if (files === 'host' || !numbers) return { kind: stored.isolated ? 'new' : 'none' }
+  const { isolation, files } = capabilities
+  if (isolation === 'none') return { kind: 'none' }
   const view: ContainerView = {
-    files,
+    files: files === 'own' ? 'own' : 'mounts',
     scratch: scratchDir(runtimeRoot),
     hostMounts: files === 'own' ? currentHostMounts() : [],
-    mounts: viewMounts(stored.mounts ?? [], files),
-    ownProcesses: stored.isolated,
+    mounts: files === 'host' ? [] : viewMounts(stored.mounts ?? [], files),
+    processes: stored.processes,
     ...(!sandbox.hostNetwork && { hostname: sandbox.hostname }),
     workingDir,
-    env: variables(env),
-    command: stored.command,
   }
-  return { kind: 'view', words: viewWords(view, numbers) }
+  return { kind: 'new', flags: viewFlags(view), besidePid: pausePid, steps: viewSteps(view) }
 }

@@ -1,5 +1,6 @@
 import type { Mount } from '../container-runtime.ts'
 import { realPlace } from './real-place.ts'
+import type { Processes } from './record-store.ts'
 
 /** What `container.pl` does, one after the other: a name and its words. */
 export type Step = [name: string, ...words: string[]]
@@ -14,12 +15,11 @@ export interface ContainerView {
   /** As the host has them, see {@link hostMounts}. */
   hostMounts: HostMount[]
   mounts: ViewMount[]
-  /** A PID namespace, in which the program is process 1. */
-  ownProcesses: boolean
+  /** Of a PID namespace of its own, in which the program is process 1, or of the pod's, which somebody else has made. */
+  processes: Processes
   hostname?: string
+  /** Made, where all files are its own. */
   workingDir: string
-  env: string[]
-  command: string[]
 }
 export interface ViewMount extends Mount {
   isDirectory: boolean
@@ -32,7 +32,7 @@ export interface HostMount {
 
 const newMountNamespace = 0x00020000
 const newHostname = 0x04000000
-const newProcesses = 0x20000000
+export const newProcesses = 0x20000000
 const readOnly = 0x1
 const noSuid = 0x2
 const noDevices = 0x4
@@ -41,14 +41,6 @@ const remount = 0x20
 const bind = 0x1000
 const recursive = 0x4000
 const isPrivate = 0x40000
-
-/** Numbers of the system calls that Perl has no name for, by processor. */
-const calls: Partial<Record<NodeJS.Architecture, Record<string, number>>> = {
-  x64: { unshare: 272, mount: 165, mknodat: 259, sethostname: 170 },
-  arm64: { unshare: 97, mount: 40, mknodat: 33, sethostname: 161 },
-}
-/** Undefined where we know none. */
-export const callsOf = (arch: NodeJS.Architecture): Record<string, number> | undefined => calls[arch]
 
 const mount = (source: string, target: string, type: string, flags: number, data = ''): Step => [
   'mount',
@@ -59,28 +51,20 @@ const mount = (source: string, target: string, type: string, flags: number, data
   data,
 ]
 
-/** The words for `container.pl`. */
-export function viewWords(view: ContainerView, numbers: Record<string, number>): string[] {
-  return viewSteps(view, numbers).flatMap(([name, ...words]) => [name, String(words.length), ...words])
-}
+/** The flags of the namespaces that it needs. */
+export const viewFlags = ({ processes, hostname }: ContainerView): number =>
+  newMountNamespace | (processes === 'own' ? newProcesses : 0) | (hostname ? newHostname : 0)
 
 /**
- * A namespace of mounts, and in it, for `own`: the host's files below a layer of the container's own, devices, the host's other
+ * In a namespace of mounts, for `own`: the host's files below a layer of the container's own, devices, the host's other
  * file systems, and the pod's volumes at their places. For `mounts` volumes alone, and only where the host has the place.
  */
-function viewSteps(view: ContainerView, numbers: Record<string, number>): Step[] {
-  const { ownProcesses, hostname, files, workingDir } = view
-  const flags = newMountNamespace | (ownProcesses ? newProcesses : 0) | (hostname ? newHostname : 0)
+export function viewSteps(view: ContainerView): Step[] {
+  const { hostname, files } = view
   return [
-    ['calls', ...Object.entries(numbers).flatMap(([name, number]) => [name, String(number)])],
-    ['namespaces', String(flags)],
     mount('none', '/', '', recursive | isPrivate),
     ...(hostname ? [['hostname', hostname] satisfies Step] : []),
-    ...(ownProcesses ? [['fork'] satisfies Step] : []),
-    ...(files === 'own' ? ownFiles(view) : [...processes(view, ''), ...volumes(view, '')]),
-    ['within', workingDir],
-    ['environment', ...view.env],
-    ['run', ...view.command],
+    ...(files === 'own' ? ownFiles(view) : [...ownProc(view, ''), ...volumes(view, '')]),
   ]
 }
 
@@ -91,7 +75,7 @@ function ownFiles(view: ContainerView): Step[] {
     ['within', scratch],
     ...layer('upper', '/', 'root'),
     ...devices,
-    ...processes(view, 'root'),
+    ...ownProc(view, 'root'),
     mount('/sys', 'root/sys', '', bind | recursive),
     ...hostMounts.flatMap(({ path, own }, index) =>
       own
@@ -146,8 +130,8 @@ const devices: Step[] = [
   mount('/dev/pts', 'root/dev/pts', '', bind),
 ]
 
-const processes = ({ ownProcesses }: ContainerView, root: string): Step[] =>
-  ownProcesses
+const ownProc = ({ processes }: ContainerView, root: string): Step[] =>
+  processes !== 'host'
     ? [mount('proc', `${root}/proc`, 'proc', noSuid | noDevices | noPrograms)]
     : root
       ? [mount('/proc', `${root}/proc`, '', bind | recursive)]

@@ -1,9 +1,12 @@
-# Becomes a container: takes the steps that its arguments spell out, in order; the last executes the program.
+# Becomes a container, or a command in one: takes the steps that its arguments spell out, in order; the last executes the program.
 # Each step is a name, how many words belong to it, and those words. What fails is told, and ends it all with 128.
-# Perl, since it is on nearly every Linux and asks the kernel itself: one program instead of ten.
+# Perl, since it is on nearly every Linux and asks the kernel itself: one program instead of ten. The shim takes the same steps in
+# a fork of itself; by itself this file is run to try what the machine allows, and on terminals.
 use strict;
 
-my (%number, %step);
+# Numbers of the system calls that Perl has no name for, by name.
+our %number;
+my %step;
 
 sub ask {
   my ($call, @words) = @_;
@@ -17,6 +20,15 @@ sub directory {
   return mkdir($path, 0755) || -d $path;
 }
 
+# A namespace of that process, by its name under /proc/PID/ns and the flag that the kernel knows it by.
+sub join_namespace {
+  my ($pid, $name, $flag) = @_;
+  open(my $namespace, '<', "/proc/$pid/ns/$name") or return 0;
+  return ask('setns', fileno $namespace, $flag + 0);
+}
+
+sub mount { my ($source, $target, $type, $flags, $data) = @_; ask('mount', $source, $target, $type, $flags + 0, $data) }
+
 %step = (
   calls => sub { %number = @_; 1 },
   namespaces => sub { ask('unshare', $_[0] + 0) },
@@ -27,8 +39,17 @@ sub directory {
     waitpid($child, 0);
     exit($? & 127 ? 128 + ($? & 127) : $? >> 8);
   },
-  mount => sub { my ($source, $target, $type, $flags, $data) = @_; ask('mount', $source, $target, $type, $flags + 0, $data) },
-  mountIfPossible => sub { $step{mount}->(@_); 1 },
+  # The namespaces of a process, and with `root` also what it sees as the root of its files.
+  enter => sub {
+    my ($pid, @names) = @_;
+    my $root;
+    opendir($root, "/proc/$pid/root") or return 0 if grep { $_ eq 'root' } @names;
+    my %flag = (user => 0x10000000, mnt => 0x00020000, uts => 0x04000000, pid => 0x20000000);
+    for my $name (grep { $flag{$_} } @names) { join_namespace($pid, $name, $flag{$name}) or return 0 }
+    return !$root || chdir($root) && chroot('.');
+  },
+  mount => \&mount,
+  mountIfPossible => sub { mount(@_); 1 },
   directory => sub { directory($_[0]) },
   file => sub { $_[0] =~ m{^(.+)/} and directory($1) or return 0; -e $_[0] or open(my $file, '>>', $_[0]) },
   device => sub { my ($path, $mode, $device) = @_; ask('mknodat', -100, $path, $mode + 0, $device + 0) and chmod($mode & 0777, $path) },
@@ -37,14 +58,30 @@ sub directory {
   hostname => sub { ask('sethostname', $_[0], length $_[0]) },
   root => sub { chroot($_[0]) },
   within => sub { chdir($_[0]) },
+  # A session of its own, with the terminal at hand.
+  session => sub { syscall($number{setsid}); ioctl(STDIN, 0x540e, 1); 1 },
   environment => sub { %ENV = map { split(/=/, $_, 2) } @_; 1 },
+  # Process 1 of a pod: does nothing but bury what others leave.
+  pause => sub { $0 = '/pause'; $SIG{CHLD} = 'IGNORE'; sleep while 1 },
   run => sub { exec { $_[0] } @_ },
 );
 
-while (@ARGV) {
-  my ($name, $count) = splice(@ARGV, 0, 2);
-  my @words = splice(@ARGV, 0, $count);
-  $step{$name}->(@words) and next;
-  print STDERR "kubestage: $name $words[0]", $name eq 'mount' ? " on $words[1]" : '', ": $!\n";
-  exit 128;
+# Undefined when all is done; otherwise what went wrong.
+sub take_steps {
+  while (@_) {
+    my ($name, $count) = splice(@_, 0, 2);
+    my @words = splice(@_, 0, $count);
+    $step{$name}->(@words) and next;
+    my $why = lc $!;
+    return qq(exec: "$words[0]": $why) if $name eq 'run';
+    return "error during container init: $name $words[0]" . ($name =~ /^mount/ ? " on $words[1]" : '') . ": $why";
+  }
+  return undef;
 }
+
+unless (caller) {
+  my $problem = take_steps(@ARGV);
+  print STDERR "kubestage: $problem\n" if defined $problem;
+  exit(defined $problem ? 128 : 0);
+}
+1;

@@ -1,21 +1,18 @@
 import type { ContainerRecord } from '../container-runtime.ts'
 import type { ContainerLog } from './container-log.ts'
-import type { InputPipe } from './input-pipe.ts'
 import type { OutputStream } from './output-stream.ts'
 import type { PipeReader } from './pipe-reader.ts'
 import type { Exited, Started, StoredContainer } from './record-store.ts'
 import { sendSignal } from './signals.ts'
 
-/** A container as the runtime holds it while its record exists. */
+/** A container as the runtime holds it while its record exists. Its process leads a group; `record.pid` is 0 until it runs. */
 export interface Container {
   readonly stored: StoredContainer
   record: ContainerRecord
-  /** The shim's child and the leader of the process group: the container's process, or the one that made its namespaces. 0 until it is known. */
-  jobPid: number
   /** While its output may still grow. */
   output?: { reader: PipeReader; log: ContainerLog; attached: Set<OutputStream> }
-  /** Of a container with `stdinOnce`: its only writing end, and so ours to close. */
-  input?: InputPipe
+  /** Name of the pipe that it reads, until that is at its end. */
+  input?: string
   readonly started: PromiseWithResolvers<void>
   readonly exited: PromiseWithResolvers<void>
 }
@@ -23,22 +20,15 @@ export interface Container {
 const exitStart = 128
 const exitLost = 255
 
-/** One about which nothing more will be heard. */
-export function settledContainer(stored: StoredContainer, record: ContainerRecord): Container {
-  const container = newContainer(stored, record)
-  container.started.resolve()
-  container.exited.resolve()
-  return container
-}
-
-export function newContainer(stored: StoredContainer, record: ContainerRecord): Container {
-  return {
+export function newContainer(stored: StoredContainer): Container {
+  const container: Container = {
     stored,
-    record,
-    jobPid: record.pid,
+    record: runningRecord(stored, { pid: 0, atMs: stored.createdAtMs }),
     started: Promise.withResolvers<void>(),
     exited: Promise.withResolvers<void>(),
   }
+  container.started.promise.catch(() => {}) // its failure is also in the record
+  return container
 }
 
 export function runningRecord(stored: StoredContainer, { pid, atMs }: Started): ContainerRecord {
@@ -80,9 +70,9 @@ export const lostRecord = (record: ContainerRecord, atMs: number): ContainerReco
   reason: 'Unknown',
 })
 
-/** In namespaces of its own everything ends with the first process, before the shim tells; elsewhere the group has to do. */
-export function killContainer({ stored, record, jobPid }: Container): void {
-  sendSignal(stored.isolated ? record.pid : -jobPid, 'SIGKILL')
+/** With namespaces of its own everything ends with process 1; elsewhere the group has to do. */
+export function killContainer({ stored, record }: Container): void {
+  if (record.pid !== 0) sendSignal(stored.processes === 'own' ? record.pid : -record.pid, 'SIGKILL')
 }
 
 /** Takes the last lines, and closes the log. */

@@ -1,34 +1,23 @@
 import type { Clock } from '../../../shared/clock/clock.ts'
 import { withinLimit } from '../../../shared/clock/within-limit.ts'
-import type { ExecOptions, ExecResult, ProcessStreams } from '../container-runtime.ts'
-import { InputPipe } from './input-pipe.ts'
-import { type Launch, launchScript } from './launch-script.ts'
+import { type ExecOptions, type ExecResult, type ProcessStreams, StartError } from '../container-runtime.ts'
+import { openInput } from './input-pipe.ts'
+import { type Launch, shimLaunch } from './launch.ts'
+import { newId } from './new-id.ts'
 import { OutputStream } from './output-stream.ts'
 import { OutputWindow } from './output-window.ts'
-import type { PipePool } from './pipe-pool.ts'
-import { type PipeReader, readPipe } from './pipe-reader.ts'
-import type { RecordStore } from './record-store.ts'
-import type { ShimRequests } from './shim.ts'
-import { isGroupAlive, sendSignal } from './signals.ts'
-import { startOnTerminal } from './terminal.ts'
-
-/** A command that could be started. */
-export interface Startable {
-  id: string
-  launch: Launch
-}
+import { readPipe } from './pipe-reader.ts'
+import { execFailure } from './runtime-errors.ts'
+import type { ShimConnection, StartedProcess } from './shim-connection.ts'
+import { sendSignal } from './signals.ts'
 
 interface Exec {
   pid: number
   /** To be killed as soon as it is known what to kill. */
   killed: boolean
-  input?: InputPipe
-  ended: PromiseWithResolvers<number>
-}
-interface ListenedPipe {
-  pipe: string
-  reader: PipeReader
-  stream: OutputStream
+  started: PromiseWithResolvers<StartedProcess>
+  /** With its exit code; undefined when it could not be started. */
+  ended: PromiseWithResolvers<number | undefined>
 }
 
 const exitKilled = 137
@@ -37,148 +26,136 @@ const defaultOutputBytes = 10 * 1024
 
 /** The commands that run beside containers: hooks, exec probes, and those of people. They end with the kubelet that asked for them. */
 export class Execs {
-  readonly #store: RecordStore
-  readonly #requests: ShimRequests
-  readonly #pipes: PipePool
+  readonly #shim: () => ShimConnection
   readonly #clock: Clock
   readonly #execs = new Map<string, Exec>()
 
-  constructor(options: { store: RecordStore; requests: ShimRequests; pipes: PipePool; clock: Clock }) {
-    this.#store = options.store
-    this.#requests = options.requests
-    this.#pipes = options.pipes
-    this.#clock = options.clock
-  }
-
-  /** Ends what an earlier kubelet was waiting for. */
-  endFormer(): void {
-    for (const id of this.#store.execs()) {
-      const started = this.#store.started(id)
-      const isRunning = started !== undefined && this.#store.isOfThisShim(started) && !this.#store.exited(id)
-      if (isRunning) sendSignal(-started.pid, 'SIGKILL')
-      this.#store.removeExec(id)
-    }
+  constructor({ shim, clock }: { shim: () => ShimConnection; clock: Clock }) {
+    this.#shim = shim
+    this.#clock = clock
   }
 
   /** Waits for its end. */
-  async run({ id, launch }: Startable, options: ExecOptions): Promise<ExecResult> {
+  async run(launch: Launch, options: ExecOptions): Promise<ExecResult> {
     options.signal?.throwIfAborted()
     const output = new OutputWindow(options.maxOutputBytes ?? defaultOutputBytes)
-    const pipe = await this.#pipes.take()
-    const reader = readPipe(pipe, (data) => output.add(data))
-    const exec = this.#start(id, { ...launch, output: pipe })
+    const { id, exec } = this.#start(launch, { hasInput: false, separateErrors: false })
+    const release = this.#limit(exec, options)
     try {
-      const exitCode = await this.#end(exec, options)
+      const reader = readPipe((await exec.started.promise).output, (data) => output.add(data))
+      const exitCode = (await exec.ended.promise) ?? exitKilled
       reader.drain()
-      return exitCode === 'timeout'
-        ? { outcome: 'timeout', output: output.toString() }
-        : { outcome: 'exited', exitCode, output: output.toString() }
-    } finally {
       reader.close()
+      if (release()) return { outcome: 'timeout', output: output.toString() }
+      return { outcome: 'exited', exitCode, output: output.toString() }
+    } catch (error) {
+      if (!(error instanceof StartError)) throw error
+      const message = `rpc error: code = Unknown desc = ${error.message}`
+      return { outcome: 'failed', message, output: '' }
+    } finally {
+      release()
       this.#forget(id)
-      this.#pipes.give(pipe)
     }
   }
 
-  async onPipes({ id, launch }: Startable, { stdin }: { stdin: boolean }): Promise<ProcessStreams> {
-    const outputs = await Promise.all([0, 1].map(() => this.#listen()))
-    const [stdout, stderr] = outputs as [ListenedPipe, ListenedPipe]
-    const input = stdin ? { pipe: this.#store.inputFile(id), made: false } : undefined
-    const exec = this.#start(id, { ...launch, input, output: stdout.pipe, errors: stderr.pipe })
+  async onPipes(launch: Launch, { stdin }: { stdin: boolean }): Promise<ProcessStreams> {
+    const { id, exec } = this.#start(launch, { hasInput: stdin, separateErrors: true })
+    const { output, errors = '', input } = await exec.started.promise
+    const [stdout, stderr] = [listenTo(output), listenTo(errors)]
+    const writer = input === undefined ? undefined : openInput(input)
+    writer?.on('close', () => this.#shim().closeInput(id))
     const exitCode = exec.ended.promise.then((code) => {
-      for (const { reader, stream, pipe } of outputs) {
+      for (const { reader, stream } of [stdout, stderr]) {
         reader.drain()
         reader.close()
         stream.end()
-        // What it left running may still print.
-        if (!isGroupAlive(exec.pid)) this.#pipes.give(pipe)
       }
-      exec.input?.destroy()
+      writer?.destroy()
       this.#forget(id)
-      return code
+      return code ?? exitKilled
     })
-    return { ...(exec.input && { stdin: exec.input }), stdout: stdout.stream, stderr: stderr.stream, exitCode }
+    return { ...(writer && { stdin: writer }), stdout: stdout.stream, stderr: stderr.stream, exitCode }
   }
 
-  async onTerminal({ id, launch }: Startable): Promise<ProcessStreams> {
-    this.#store.saveLaunch('execs', id, launchScript(launch))
-    const streams = await startOnTerminal(this.#store.launchFile('execs', id)).catch((error: unknown) => {
-      this.#store.removeExec(id)
-      throw error
-    })
-    void streams.exitCode.then(() => this.#store.removeExec(id))
-    return streams
-  }
-
-  /** The pipe that it reads is there. */
-  inputIsMade(id: string, file: string): void {
-    this.#execs.get(id)?.input?.open(file)
-  }
-
-  /** The shim may have written something about it. */
-  look(id: string): void {
+  hasStarted(id: string, process: StartedProcess): void {
     const exec = this.#execs.get(id)
     if (!exec) return
-    if (exec.pid === 0) {
-      exec.pid = this.#store.started(id)?.pid ?? 0
-      if (exec.killed) killExec(exec)
+    exec.pid = process.pid
+    if (exec.killed) kill(exec)
+    exec.started.resolve(process)
+  }
+
+  hasFailed(id: string, why: string): void {
+    const exec = this.#execs.get(id)
+    exec?.started.reject(new StartError(execFailure(id, why)))
+    exec?.ended.resolve(undefined)
+  }
+
+  hasExited(id: string, code: number): void {
+    this.#execs.get(id)?.ended.resolve(code)
+  }
+
+  /** The shim has ended, and they with it. */
+  areLost(): void {
+    for (const [id, exec] of this.#execs) {
+      exec.started.reject(new StartError(execFailure(id, 'the shim has ended')))
+      exec.ended.resolve(exitKilled)
     }
-    const exited = this.#store.exited(id)
-    if (exited) exec.ended.resolve(exited.code)
   }
 
   /** Ends them all. */
   async close(): Promise<void> {
     const execs = [...this.#execs.values()]
-    for (const exec of execs) killExec(exec)
+    for (const exec of execs) kill(exec)
     await withinLimit(Promise.all(execs.map(({ ended }) => ended.promise)), closeTimeoutMs, this.#clock.machine)
-    for (const exec of execs) exec.ended.resolve(exitKilled)
+    this.areLost()
   }
 
-  #start(id: string, launch: Launch): Exec {
-    this.#store.saveLaunch('execs', id, launchScript(launch))
-    const exec: Exec = { pid: 0, killed: false, ended: Promise.withResolvers<number>() }
-    if (launch.input) exec.input = new InputPipe()
+  #start(launch: Launch, streams: { hasInput: boolean; separateErrors: boolean }): { id: string; exec: Exec } {
+    const id = newId()
+    const exec: Exec = {
+      pid: 0,
+      killed: false,
+      started: Promise.withResolvers<StartedProcess>(),
+      ended: Promise.withResolvers<number | undefined>(),
+    }
     this.#execs.set(id, exec)
-    this.#requests.run('execs', id)
-    return exec
+    this.#shim().run({ kind: 'command', id, ...streams, ...shimLaunch(launch) })
+    return { id, exec }
   }
 
   #forget(id: string): void {
     this.#execs.delete(id)
-    this.#store.removeExec(id)
+    this.#shim().forget(id)
   }
 
-  async #listen(): Promise<ListenedPipe> {
-    const pipe = await this.#pipes.take()
-    const reader = readPipe(pipe, (data) => stream.add(data))
-    const stream = new OutputStream(reader)
-    return { pipe, reader, stream }
-  }
-
-  async #end(exec: Exec, { timeoutMs, signal }: ExecOptions): Promise<number | 'timeout'> {
-    let timedOut = false
-    const kill = () => killExec(exec)
+  /** Kills it in time, or when its caller wants. Returns what ends that, and says whether it was too late. */
+  #limit(exec: Exec, { timeoutMs, signal }: ExecOptions): () => boolean {
+    let isLate = false
+    const onAbort = () => kill(exec)
     const timer =
       timeoutMs === undefined
         ? undefined
         : this.#clock.machine.setTimer(timeoutMs, () => {
-            timedOut = true
-            kill()
+            isLate = true
+            kill(exec)
           })
-    if (signal?.aborted) kill()
-    else signal?.addEventListener('abort', kill, { once: true })
-    try {
-      const code = await exec.ended.promise
-      return timedOut ? 'timeout' : code
-    } finally {
+    signal?.addEventListener('abort', onAbort, { once: true })
+    return () => {
       timer?.cancel()
-      signal?.removeEventListener('abort', kill)
+      signal?.removeEventListener('abort', onAbort)
+      return isLate
     }
   }
 }
 
-function killExec(exec: Exec): void {
+function listenTo(pipe: string) {
+  const reader = readPipe(pipe, (data) => stream.add(data))
+  const stream = new OutputStream(reader)
+  return { reader, stream }
+}
+
+function kill(exec: Exec): void {
   exec.killed = true
   if (exec.pid !== 0) sendSignal(-exec.pid, 'SIGKILL')
 }

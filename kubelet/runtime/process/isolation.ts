@@ -2,12 +2,13 @@ import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { Mount, RuntimeCapabilities } from '../container-runtime.ts'
-import { type ContainerView, callsOf, hostMounts, type ViewMount, viewWords } from './container-view.ts'
-import { containerScript, newNamespaces, perl } from './launch-script.ts'
+import { type ContainerView, hostMounts, type ViewMount, viewFlags, viewSteps } from './container-view.ts'
+import { aloneLaunch } from './launch.ts'
 import { realPlace } from './real-place.ts'
 import { runtimeDir } from './shim.ts'
+import { systemCalls } from './system-calls.ts'
 
-/** What this machine lets us do, the best first. Tried, not guessed: namespaces need Linux and, mostly, root; a view of the files also needs Perl. */
+/** What this machine lets us do, the best first. Tried, not guessed: namespaces need Linux and, mostly, root. */
 export async function possibleIsolation(options: {
   rootDir: string
   /** Not more than `mounts`. */
@@ -16,15 +17,13 @@ export async function possibleIsolation(options: {
   const { rootDir, hostFiles = false } = options
   for (const files of hostFiles ? (['mounts'] as const) : (['own', 'mounts'] as const))
     if (await isPossible(rootDir, files)) return { isolation: 'pod', files }
-  const [unshare = '', ...args] = newNamespaces
-  return { isolation: (await succeeds(unshare, [...args, '/bin/true'])) ? 'pod' : 'none', files: 'host' }
+  return { isolation: 'none', files: 'host' }
 }
 
 export const scratchDir = (runtimeRoot: string): string => path.join(runtimeRoot, 'view')
 
-function isPossible(rootDir: string, files: ContainerView['files']): Promise<boolean> | boolean {
-  const numbers = callsOf(process.arch)
-  if (process.platform !== 'linux' || !numbers) return false
+async function isPossible(rootDir: string, files: ContainerView['files']): Promise<boolean> {
+  if (systemCalls().length === 0) return false
   const scratch = scratchDir(runtimeDir(rootDir))
   mkdirSync(scratch, { recursive: true })
   const view: ContainerView = {
@@ -32,21 +31,22 @@ function isPossible(rootDir: string, files: ContainerView['files']): Promise<boo
     scratch,
     hostMounts: currentHostMounts(),
     mounts: [],
-    ownProcesses: true,
+    processes: 'own',
     hostname: 'trial',
     workingDir: '/',
-    env: [],
-    command: ['/bin/true'],
   }
-  return succeeds(perl, [containerScript, ...viewWords(view, numbers)])
+  const { file, args } = aloneLaunch([
+    ['namespaces', String(viewFlags(view))],
+    ['fork'],
+    ...viewSteps(view),
+    ['run', '/bin/true'],
+  ])
+  return new Promise((resolve) => {
+    execFile(file, args, (error) => resolve(!error))
+  })
 }
 
 export const currentHostMounts = () => hostMounts(readFileSync('/proc/self/mountinfo', 'utf8'))
-
-const succeeds = (program: string, args: string[]): Promise<boolean> =>
-  new Promise((resolve) => {
-    execFile(program, args, { env: {} }, (error) => resolve(!error))
-  })
 
 /** A host path that is missing becomes a folder, as with container runtimes. Without an own view, only what has its place can be mounted. */
 export function viewMounts(mounts: Mount[], files: ContainerView['files']): ViewMount[] {

@@ -16,13 +16,13 @@ export class Leftovers {
   }
 
   async kill(containers: Container[]): Promise<void> {
-    const started = containers.filter(({ jobPid }) => jobPid !== 0)
+    const started = containers.filter(({ record }) => record.pid !== 0)
     for (const container of started) {
       const { stored, record } = container
       const isLeft = record.state === 'running' || markerOf(record.pid) === marker(this.#root, stored.id)
       if (isLeft) killContainer(container)
     }
-    const scattered = started.filter(({ stored }) => !stored.isolated)
+    const scattered = started.filter(({ stored }) => stored.processes !== 'own')
     if (scattered.length === 0 || process.platform !== 'linux') return
     const marked = await this.#scanProcesses()
     for (const { stored } of scattered) {

@@ -1,7 +1,7 @@
+import { constants, openSync, readSync } from 'node:fs'
 import { Socket } from 'node:net'
-import { drain, openPipe } from './pipe-pool.ts'
 
-/** Reads a named pipe as it fills. */
+/** Reads a pipe as it fills. */
 export interface PipeReader {
   /** Delivers what is in the pipe now; to be called when the writer has ended, whose last words are then there. */
   drain(): void
@@ -11,28 +11,60 @@ export interface PipeReader {
   close(): void
 }
 
+/** `onData` gets each piece only to look at: what it wants to keep, it copies. A pipe that is not there any more has nothing to read. */
 export function readPipe(pipe: string, onData: (data: Buffer) => void): PipeReader {
   const fd = openPipe(pipe)
+  if (fd === undefined) return nothing
   const socket = new Socket({ fd, readable: true, writable: false })
   socket.on('data', onData)
-  let open = true
-  socket.on('error', () => {})
-  socket.on('close', () => {
-    open = false // also by itself, when the shim that held the other end is gone
-  })
+  let isOpen = true
+  const hasClosed = () => {
+    isOpen = false // also by itself, when nobody is left who could write
+  }
+  socket
+    .on('error', () => {})
+    .on('end', hasClosed)
+    .on('close', hasClosed)
   return {
     drain() {
-      if (!open) return
+      if (!isOpen) return
       // What was read before a pause; reading it tells the listener.
       while (socket.read() !== null);
-      drain(fd, onData)
+      if (isOpen) readAll(fd, onData)
     },
     pause: () => void socket.pause(),
     resume: () => void socket.resume(),
     close() {
-      if (!open) return
-      open = false
+      if (!isOpen) return
+      isOpen = false
       socket.destroy()
     },
+  }
+}
+
+const nothing: PipeReader = { drain() {}, pause() {}, resume() {}, close() {} }
+
+function openPipe(pipe: string): number | undefined {
+  try {
+    return openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch {
+    return undefined
+  }
+}
+
+const scratch = Buffer.alloc(64 * 1024)
+
+/** What is there now, without waiting. */
+function readAll(fd: number, onData: (data: Buffer) => void): void {
+  for (;;) {
+    let bytes: number
+    try {
+      bytes = readSync(fd, scratch, 0, scratch.length, null)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return
+      throw error
+    }
+    if (bytes === 0) return
+    onData(scratch.subarray(0, bytes))
   }
 }

@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs'
-import path from 'node:path'
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import { withinLimit } from '../../../shared/clock/within-limit.ts'
@@ -25,22 +23,23 @@ import { closeOutput, killContainer } from './container.ts'
 import { containerEnvironment, containerLaunch } from './container-launch.ts'
 import { removeLog } from './container-log.ts'
 import { Containers } from './containers.ts'
-import { Execs, type Startable } from './execs.ts'
+import { Execs } from './execs.ts'
 import { throughMounts, whyNotExecutable, whyNoWorkingDir } from './executable.ts'
-import { InputPipe } from './input-pipe.ts'
-import { type Launch, launchScript, type Namespaces } from './launch-script.ts'
+import { openInput } from './input-pipe.ts'
+import { KeptShim } from './kept-shim.ts'
+import { type Launch, shimLaunch, terminalLaunch } from './launch.ts'
 import { Leftovers } from './leftovers.ts'
 import { newId } from './new-id.ts'
 import { OutputStream } from './output-stream.ts'
-import { createPipePool, type PipePool } from './pipe-pool.ts'
 import { connectToPod } from './port-forward.ts'
 import { receptionOf } from './proc-files.ts'
-import { RecordStore, type StoredContainer } from './record-store.ts'
+import { type Processes, RecordStore } from './record-store.ts'
 import { execFailure, noTask, startFailure } from './runtime-errors.ts'
 import { Sandboxes } from './sandboxes.ts'
-import { connectShim, runtimeDir, type ShimRequests, startShimAlone } from './shim.ts'
-import { watchShimEvents } from './shim-events.ts'
+import { runtimeDir } from './shim.ts'
+import type { ShimListener } from './shim-connection.ts'
 import { sendSignal, signalNumber } from './signals.ts'
+import { startOnTerminal } from './terminal.ts'
 import { usageOf } from './usage.ts'
 
 export interface ProcessRuntimeOptions {
@@ -54,20 +53,14 @@ export interface ProcessRuntimeOptions {
   warn(message: string, fields: object): void
 }
 
-type PreparedExec = Startable | { code: 'NotFound' | 'Unknown'; problem: string }
-
 const startTimeoutMs = 10_000
 /** How long the dead may take to be reaped: the kubelet's runtime request timeout. */
 const reapTimeoutMs = 120_000
 
 /** Containers as processes of this machine, started by the shim. */
 export async function createProcessRuntime(options: ProcessRuntimeOptions): Promise<ContainerRuntime> {
-  const { rootDir, clock, supervised } = options
-  const store = new RecordStore(runtimeDir(rootDir), clock)
-  if (!supervised && !existsSync(path.join(store.root, 'shim.pid'))) startShimAlone({ rootDir })
-  const requests = await connectShim(rootDir, clock.machine)
-  const runtime = new ProcessRuntime(options, store, requests)
-  runtime.adopt()
+  const runtime = new ProcessRuntime(options)
+  await runtime.connect()
   return runtime
 }
 
@@ -75,39 +68,31 @@ class ProcessRuntime implements ContainerRuntime {
   readonly version = 'kubestage://0.1.0'
   readonly #options: ProcessRuntimeOptions
   readonly #store: RecordStore
-  readonly #requests: ShimRequests
+  readonly #shim: KeptShim
   readonly #sandboxes: Sandboxes
   readonly #containers: Containers
   readonly #execs: Execs
   readonly #leftovers: Leftovers
-  readonly #batches = new Map<string, () => void>()
-  readonly #pipes: PipePool
-  readonly #events: { close(): void }
-  #closed = false
+  #isClosed = false
 
-  constructor(options: ProcessRuntimeOptions, store: RecordStore, requests: ShimRequests) {
-    const { clock } = options
+  constructor(options: ProcessRuntimeOptions) {
+    const { rootDir, clock, supervised, nodeIP, capabilities, warn } = options
+    const store = new RecordStore(runtimeDir(rootDir))
+    const listener = this.#listener()
     this.#options = options
     this.#store = store
-    this.#requests = requests
-    this.#sandboxes = new Sandboxes({ store, clock, nodeIP: options.nodeIP })
-    const used = new Set(store.containers().map(({ pipe }) => pipe))
-    this.#pipes = createPipePool({
-      root: store.root,
-      free: store.pipes().filter((pipe) => !used.has(pipe)),
-      makeBatch: (name, count) => this.#makePipes(name, count),
-    })
+    this.#shim = new KeptShim({ rootDir, clock, supervised, listener, warn: (message) => warn(message, {}) })
+    const shim = () => this.#shim.connection
+    this.#sandboxes = new Sandboxes({ store, clock, nodeIP, isolates: capabilities.isolation === 'pod', shim })
     this.#containers = new Containers({ store, clock })
-    this.#execs = new Execs({ store, requests, pipes: this.#pipes, clock })
+    this.#execs = new Execs({ shim, clock })
     this.#leftovers = new Leftovers({ runtimeRoot: store.root, clock })
-    this.#events = watchShimEvents(store.root, (id, kind) => this.#onShimEvent(id, kind))
   }
 
-  /** Finds what an earlier kubelet left, and ends the commands that it was waiting for. */
-  adopt(): void {
-    for (const sandbox of this.#store.sandboxes().sort(byCreation)) this.#sandboxes.adopt(sandbox)
-    for (const stored of this.#store.containers().sort(byCreation)) this.#containers.adopt(stored)
-    this.#execs.endFormer()
+  /** Finds what an earlier kubelet left. */
+  async connect(): Promise<void> {
+    const known = await this.#shim.connect()
+    this.#forgetAllBut((id) => known.has(id))
   }
 
   capabilities(): RuntimeCapabilities {
@@ -124,16 +109,17 @@ class ProcessRuntime implements ContainerRuntime {
   }
 
   async startSandbox(config: SandboxConfig): Promise<Sandbox> {
+    await this.#shim.ready()
     return this.#sandboxes.start(config)
   }
 
   async stopSandbox(sandboxId: string): Promise<void> {
     const sandbox = this.#sandboxes.get(sandboxId)
-    if (!sandbox || sandbox.state === 'notReady') return
+    if (!sandbox) return
     const containers = this.#containers.ofSandbox(sandboxId)
-    await this.#leftovers.kill(containers)
+    if (sandbox.state === 'ready') await this.#leftovers.kill(containers)
     for (const container of containers) closeOutput(container)
-    this.#sandboxes.stop(sandbox)
+    if (sandbox.state === 'ready') this.#sandboxes.stop(sandbox)
   }
 
   async removeSandbox(sandboxId: string): Promise<void> {
@@ -145,40 +131,32 @@ class ProcessRuntime implements ContainerRuntime {
 
   async startContainer(config: ContainerConfig): Promise<ContainerRecord> {
     const { clock, capabilities } = this.#options
-    const { isolation, files } = capabilities
     const sandbox = this.#sandboxes.get(config.sandboxId)
-    if (!sandbox) throw new StartError(`sandbox "${config.sandboxId}" not found`)
+    if (sandbox?.state !== 'ready') throw new StartError(`sandbox "${config.sandboxId}" not found`)
+    await this.#shim.ready()
     const id = newId()
     const env = this.#environment(config, sandbox, id)
     const workingDir = config.workingDir || '/'
-    const hostPath = files === 'own' ? throughMounts(config.mounts ?? []) : undefined
+    const hostPath = capabilities.files === 'own' ? throughMounts(config.mounts ?? []) : undefined
     const problem =
       whyNoWorkingDir(workingDir, hostPath) ??
       whyNotExecutable(config.command, { searchPath: env.PATH ?? '', workingDir, hostPath })
-    const stored: StoredContainer = {
+    const container = this.#containers.add({
       ...config,
       id,
       podUid: sandbox.podUid,
       createdAtMs: clock.now(),
-      pipe: problem ? '' : await this.#pipes.take(),
-      ...(config.stdin && !problem && { input: await this.#inputOf(config, id) }),
-      isolated: isolation === 'pod' && !sandbox.shareProcessNamespace,
-      ownFiles: files === 'own',
+      processes: this.#processesOf(sandbox),
+      ownFiles: capabilities.files === 'own',
       ...(problem && { startError: startFailure(problem) }),
-    }
-    this.#store.saveContainer(stored)
-    if (stored.startError) {
-      this.#containers.addFailed(stored, stored.startError)
-      throw new StartError(stored.startError)
-    }
-    const launch = containerLaunch(stored, { sandbox, files, env, workingDir, runtimeRoot: this.#store.root })
-    this.#store.saveLaunch('containers', id, launchScript(launch))
-    const container = this.#containers.follow(stored)
-    this.#requests.run('containers', id)
-    const late = clock.machine.setTimer(startTimeoutMs, () =>
-      container.started.reject(new StartError('the shim did not start the process within 10 s')),
-    )
-    await container.started.promise.finally(() => late.cancel())
+    })
+    if (problem) throw new StartError(startFailure(problem))
+    const pausePid = await this.#sandboxes.pausePid(sandbox)
+    const options = { sandbox, capabilities, pausePid, env, workingDir, runtimeRoot: this.#store.root }
+    const launch = shimLaunch(containerLaunch(container.stored, options))
+    this.#shim.connection.run({ kind: 'container', id, hasInput: config.stdin, separateErrors: false, ...launch })
+    if (!(await withinLimit(container.started.promise, startTimeoutMs, clock.machine)))
+      throw new StartError('the shim did not start the process within 10 s')
     return container.record
   }
 
@@ -211,41 +189,42 @@ class ProcessRuntime implements ContainerRuntime {
     if (container.record.state === 'running') throw new Error(`container ${containerId} is running`)
     if (this.#sandboxes.get(container.stored.sandboxId)?.state === 'ready') await this.#leftovers.kill([container])
     closeOutput(container)
-    this.#containers.forget(containerId)
-    this.#store.removeContainer(containerId)
-    const { pipe, input, stdinOnce } = container.stored
-    if (pipe) this.#pipes.give(pipe)
-    if (input !== undefined && !stdinOnce) this.#pipes.give(input)
+    this.#containers.remove(container)
+    this.#shim.connection.forget(containerId)
     if (logs) removeLog(container.stored.logPath)
   }
 
   async execSync(containerId: string, options: ExecOptions): Promise<ExecResult> {
-    const found = this.#prepareExec(containerId, options)
-    if ('launch' in found) return this.#execs.run(found, options)
+    const found = this.#execLaunch(containerId, options)
+    if ('launch' in found) return this.#execs.run(found.launch, options)
     return { outcome: 'failed', output: '', message: `rpc error: code = ${found.code} desc = ${found.problem}` }
   }
 
   async exec(containerId: string, { command, stdin, tty }: StreamedExecOptions): Promise<ProcessStreams> {
-    const found = this.#prepareExec(containerId, { command, env: tty ? { TERM: 'xterm' } : {} })
+    const found = this.#execLaunch(containerId, { command, env: tty ? { TERM: 'xterm' } : {} })
     if ('problem' in found) throw new StartError(found.problem)
-    return tty ? this.#execs.onTerminal(found) : this.#execs.onPipes(found, { stdin })
+    return tty ? startOnTerminal(terminalLaunch(found.launch)) : this.#execs.onPipes(found.launch, { stdin })
   }
 
   async attach(containerId: string): Promise<ProcessStreams> {
     const container = this.#containers.get(containerId)
     if (!container?.output || container.record.state === 'exited') throw new StartError(noTask(containerId))
     const { reader, attached } = container.output
-    const { stored, exited } = container
     const stdout = new OutputStream(reader)
     attached.add(stdout)
     stdout.on('close', () => attached.delete(stdout))
-    let stdin = container.input
-    if (stored.input !== undefined && !stored.stdinOnce) {
-      stdin = new InputPipe()
-      stdin.open(stored.input)
+    const stdin = container.input === undefined ? undefined : openInput(container.input)
+    if (container.stored.stdinOnce) {
+      stdin?.on('close', () => {
+        container.input = undefined
+        this.#shim.connection.closeInput(containerId)
+      })
     }
-    const exitCode = exited.promise.then(() => container.record.exitCode ?? 0)
-    return { ...(stdin?.writable && { stdin }), stdout, exitCode }
+    const exitCode = container.exited.promise.then(() => {
+      stdin?.destroy()
+      return container.record.exitCode ?? 0
+    })
+    return { ...(stdin && { stdin }), stdout, exitCode }
   }
 
   async portForward(sandboxId: string, port: number): Promise<Duplex> {
@@ -255,11 +234,11 @@ class ProcessRuntime implements ContainerRuntime {
   }
 
   async list(podUid?: string): Promise<{ sandboxes: Sandbox[]; containers: ContainerRecord[] }> {
-    const isWanted = (entry: { podUid: string }) => podUid === undefined || entry.podUid === podUid
-    return {
-      sandboxes: [...this.#sandboxes.all()].filter(isWanted),
-      containers: [...this.#containers.all()].map(({ record }) => record).filter(isWanted),
+    if (podUid === undefined) {
+      return { sandboxes: [...this.#sandboxes.all()], containers: [...this.#containers.all()].map(recordOf) }
     }
+    const sandboxes = this.#sandboxes.ofPod(podUid)
+    return { sandboxes, containers: sandboxes.flatMap(({ id }) => this.#containers.ofSandbox(id).map(recordOf)) }
   }
 
   async usage(podUid?: string): Promise<ContainerUsage[]> {
@@ -273,69 +252,79 @@ class ProcessRuntime implements ContainerRuntime {
   }
 
   async close(): Promise<void> {
-    if (this.#closed) return
-    this.#closed = true
+    if (this.#isClosed) return
+    this.#isClosed = true
     await this.#execs.close()
-    this.#events.close()
     const containers = [...this.#containers.all()]
     for (const container of containers) closeOutput(container)
-    if (!this.#options.supervised && containers.length === 0) this.#requests.end()
-    this.#requests.close()
+    if (!this.#options.supervised && containers.length === 0) this.#shim.connection.end()
+    this.#shim.close()
+    this.#store.close()
+  }
+
+  #listener(): ShimListener {
+    return {
+      started: (id, process) => {
+        const container = this.#containers.get(id)
+        if (container) this.#containers.hasStarted(container, process)
+        else if (this.#sandboxes.get(id)) this.#sandboxes.pauseHasStarted(id, process.pid)
+        else this.#execs.hasStarted(id, process)
+      },
+      failed: (id, { why }) => {
+        const container = this.#containers.get(id)
+        if (container) this.#containers.hasFailed(container, why)
+        else if (this.#sandboxes.get(id)) this.#sandboxes.pauseHasFailed(id, why)
+        else this.#execs.hasFailed(id, why)
+      },
+      exited: (id, exit) => {
+        const container = this.#containers.get(id)
+        if (container) this.#containers.hasExited(container, exit)
+        else if (this.#sandboxes.get(id)) this.#sandboxes.pauseHasExited(id)
+        else this.#execs.hasExited(id, exit.code)
+      },
+      lost: () => this.#forgetAllBut(() => false),
+    }
+  }
+
+  /** What the shim does not know has ended, and nobody can tell how. */
+  #forgetAllBut(isKnown: (id: string) => boolean): void {
+    this.#execs.areLost()
+    this.#sandboxes.pausesAreLost(isKnown)
+    for (const container of this.#containers.all())
+      if (!isKnown(container.stored.id)) this.#containers.isLost(container)
   }
 
   /** What a command beside a container's process is started with, or, in containerd's words, why it cannot be. */
-  #prepareExec(containerId: string, { command, env: added }: Pick<ExecOptions, 'command' | 'env'>): PreparedExec {
+  #execLaunch(
+    containerId: string,
+    { command, env: added }: Pick<ExecOptions, 'command' | 'env'>,
+  ): { launch: Launch } | { code: 'NotFound' | 'Unknown'; problem: string } {
     const container = this.#containers.get(containerId)
     const sandbox = container && this.#sandboxes.get(container.stored.sandboxId)
     if (!container || !sandbox || container.record.state === 'exited') {
       return { code: 'NotFound', problem: `failed to exec in container: ${noTask(containerId)}` }
     }
     const { stored, record } = container
-    const { isolated, ownFiles } = stored
     const { pid } = record
     const workingDir = stored.workingDir || '/'
     const env = { ...this.#environment(stored, sandbox, stored.id), ...added }
-    const id = newId()
-    const hostPath = ownFiles ? (file: string) => `/proc/${pid}/root${file}` : undefined
+    const hostPath = stored.ownFiles ? (file: string) => `/proc/${pid}/root${file}` : undefined
     const problem = whyNotExecutable(command, { searchPath: env.PATH ?? '', workingDir, hostPath })
-    if (problem) return { code: 'Unknown', problem: execFailure(id, problem) }
-    const namespaces: Namespaces =
-      isolated || ownFiles ? { kind: 'enter', pid, processes: isolated, files: ownFiles } : { kind: 'none' }
-    const launch: Launch = { command, env, workingDir, namespaces }
-    return { id, launch }
+    if (problem) return { code: 'Unknown', problem: execFailure(newId(), problem) }
+    const processes = stored.processes !== 'host'
+    const namespaces: Launch['namespaces'] =
+      processes || stored.ownFiles ? { kind: 'enter', pid, processes, files: stored.ownFiles } : { kind: 'none' }
+    return { launch: { command, env, workingDir, namespaces } }
+  }
+
+  #processesOf({ shareProcessNamespace, hostPID }: Sandbox): Processes {
+    if (this.#options.capabilities.isolation === 'none' || hostPID) return 'host'
+    return shareProcessNamespace ? 'pod' : 'own'
   }
 
   #environment(config: ContainerConfig, { hostname }: Sandbox, containerId: string): Record<string, string> {
     return containerEnvironment(config, { hostname, runtimeRoot: this.#store.root, containerId })
   }
-
-  /** One that the shim holds open never ends, and survives us; one that ends has to be ours alone. */
-  async #inputOf({ stdinOnce }: ContainerConfig, id: string): Promise<string> {
-    return stdinOnce ? this.#store.inputFile(id) : this.#pipes.take()
-  }
-
-  #onShimEvent(id: string, kind: string): void {
-    const container = this.#containers.get(id)
-    if (kind === 'pipes') {
-      this.#batches.get(id)?.()
-    } else if (kind === 'stdin') {
-      const file = this.#store.inputFile(id)
-      if (!existsSync(file)) return
-      if (container) container.input?.open(file)
-      else this.#execs.inputIsMade(id, file)
-    } else if (container) {
-      this.#containers.look(container)
-    } else {
-      this.#execs.look(id)
-    }
-  }
-
-  async #makePipes(name: string, count: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#batches.set(name, resolve)
-    this.#requests.pipes(name, count)
-    await promise.finally(() => this.#batches.delete(name))
-  }
 }
 
-const byCreation = (a: { createdAtMs: number }, b: { createdAtMs: number }): number => a.createdAtMs - b.createdAtMs
+const recordOf = ({ record }: { record: ContainerRecord }): ContainerRecord => record

@@ -1,27 +1,16 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs'
 import path from 'node:path'
-import type { Clock } from '../../../shared/clock/clock.ts'
 import type { ContainerConfig, Sandbox } from '../container-runtime.ts'
 
-/** What is written when a container is made; pid, exit and their times are the shim's files, `stopSignal` says that we have sent one. */
+export type Processes = 'own' | 'pod' | 'host'
+
+/** What is known of a container when it is made. */
 export interface StoredContainer extends ContainerConfig {
   id: string
   podUid: string
   createdAtMs: number
-  pipe: string
-  /** What it reads, if anything: one that its shim holds open, or one of its own (`inputFile`). */
-  input?: string
-  /** It has namespaces of its own. */
-  isolated: boolean
+  /** Whose processes it sees: its own alone, as process 1; those of its pod; or the machine's. */
+  processes: Processes
   /** It has its own view of the files. */
   ownFiles: boolean
   /** It never ran, for this reason. */
@@ -35,126 +24,154 @@ export interface Exited {
   code: number
   atMs: number
 }
+export interface ContainerHistory {
+  stored: StoredContainer
+  started?: Started
+  exited?: Exited
+  /** Which signal it was sent, if any. */
+  stopSignal?: string
+}
 
-/** The runtime's files: all that a kubelet knows after it was killed. */
+/** One line of the journal. A container's later lines say what changed. */
+type Entry =
+  | { sandbox: Sandbox }
+  | { container: StoredContainer }
+  | { id: string; started: Started }
+  | { id: string; exited: Exited }
+  | { id: string; startError: string }
+  | { id: string; stopSignal: string }
+  | { removed: string }
+
+/** Written anew when it is larger than this, and mostly of the past. */
+const largestJournal = 1024 * 1024
+
+/**
+ * All that a kubelet knows after it was killed: a journal, one line of JSON for each thing that happened. One file, as making
+ * files is what takes time on many disks. What cannot be written, on a full disk, is written later; until then it is known here.
+ */
 export class RecordStore {
   readonly root: string
-  readonly #clock: Clock
+  readonly #sandboxes = new Map<string, Sandbox>()
+  readonly #containers = new Map<string, ContainerHistory>()
+  #fd = -1
+  #bytes = 0
+  #liveBytes = 0
+  #isBehind = false
 
-  constructor(root: string, clock: Clock) {
+  constructor(root: string) {
     this.root = root
-    this.#clock = clock
-    for (const dir of ['containers', 'sandboxes', 'execs', 'events', 'pipes', 'view'])
-      mkdirSync(path.join(root, dir), { recursive: true, mode: 0o700 })
+    mkdirSync(path.join(root, 'view'), { recursive: true, mode: 0o700 })
+    if (existsSync(this.#file)) this.#read()
+    this.#rewrite()
   }
 
-  containers(): StoredContainer[] {
-    return this.#readAll<StoredContainer>('containers')
-  }
+  /** In the order in which they were made. */
   sandboxes(): Sandbox[] {
-    return this.#readAll<Sandbox>('sandboxes')
+    return [...this.#sandboxes.values()]
   }
-  execs(): string[] {
-    return readdirSync(path.join(this.root, 'execs')).map((file) => path.parse(file).name)
+  containers(): ContainerHistory[] {
+    return [...this.#containers.values()]
   }
-  pipes(): string[] {
-    return readdirSync(path.join(this.root, 'pipes')).map((name) => path.join(this.root, 'pipes', name))
-  }
-
-  saveContainer(container: StoredContainer): void {
-    this.#write(path.join('containers', `${container.id}.json`), JSON.stringify(container))
-  }
-  saveSandbox(sandbox: Sandbox): void {
-    this.#write(path.join('sandboxes', `${sandbox.id}.json`), JSON.stringify(sandbox))
-  }
-  saveLaunch(dir: 'containers' | 'execs', id: string, script: string): void {
-    writeFileSync(this.launchFile(dir, id), script, { mode: 0o600 })
-  }
-  launchFile(dir: 'containers' | 'execs', id: string): string {
-    return path.join(this.root, dir, `${id}.launch`)
-  }
-  /** Which signal a container was sent, if any. */
   stopSignal(id: string): string | undefined {
-    const file = path.join(this.root, 'containers', `${id}.stopSignal`)
-    return existsSync(file) ? readFileSync(file, 'utf8') : undefined
-  }
-  saveStopSignal(id: string, signal: string): void {
-    writeFileSync(path.join(this.root, 'containers', `${id}.stopSignal`), signal)
+    return this.#containers.get(id)?.stopSignal
   }
 
-  /** The process that is the program, where that is not the shim's own child. */
-  program(id: string): number | undefined {
-    const file = path.join(this.root, 'containers', `${id}.program`)
-    return existsSync(file) ? Number(readFileSync(file, 'latin1')) : undefined
+  saveSandbox(sandbox: Sandbox): void {
+    this.#add({ sandbox })
   }
-  saveProgram(id: string, pid: number): void {
-    this.#write(path.join('containers', `${id}.program`), String(pid))
+  saveContainer(container: StoredContainer): void {
+    this.#add({ container })
   }
-  /** Later than the shim's own start: an earlier one's process ids may be others' by now. */
-  isOfThisShim({ atMs }: Started): boolean {
-    const shim = statSync(path.join(this.root, 'shim.pid'), { throwIfNoEntry: false })
-    return shim !== undefined && this.#clock.at(shim.mtimeMs) <= atMs
+  saveStarted(id: string, { pid, atMs }: Started): void {
+    this.#add({ id, started: { pid, atMs } })
   }
-
-  started(id: string): Started | undefined {
-    const event = this.#event(`${id}.pid`)
-    return event && { pid: event.value, atMs: event.atMs }
+  saveExited(id: string, exited: Exited): void {
+    this.#add({ id, exited })
   }
-  exited(id: string): Exited | undefined {
-    const event = this.#event(`${id}.exit`)
-    return event && { code: event.value, atMs: event.atMs }
+  saveStartError(id: string, startError: string): void {
+    this.#add({ id, startError })
   }
-
-  /** Where the shim's child makes the pipe of a process that shall see its end of file; that it is there, is an event. */
-  inputFile(id: string): string {
-    return path.join(this.root, 'events', `${id}.stdin`)
+  saveStopSignal(id: string, stopSignal: string): void {
+    this.#add({ id, stopSignal })
   }
-
-  removeContainer(id: string): void {
-    this.#removeEvents(id)
-    for (const kind of ['json', 'launch', 'stopSignal', 'program']) this.#remove('containers', `${id}.${kind}`)
+  /** A sandbox or a container. */
+  remove(id: string): void {
+    this.#add({ removed: id })
   }
-  removeExec(id: string): void {
-    this.#removeEvents(id)
-    this.#remove('execs', `${id}.launch`)
-  }
-  removeSandbox(id: string): void {
-    this.#remove('sandboxes', `${id}.json`)
+  close(): void {
+    if (this.#fd >= 0) closeSync(this.#fd)
+    this.#fd = -1
   }
 
-  /** The shim's word, once it is written whole. Its time is the file's. */
-  #event(name: string): { value: number; atMs: number } | undefined {
-    const file = path.join(this.root, 'events', name)
+  get #file(): string {
+    return path.join(this.root, 'journal')
+  }
+
+  #add(entry: Entry): void {
+    this.#apply(entry)
+    if (this.#fd < 0) return
+    if (this.#isBehind || this.#bytes > Math.max(largestJournal, 4 * this.#liveBytes)) this.#rewrite()
+    else this.#append(entry)
+  }
+
+  #append(entry: Entry): void {
+    const line = Buffer.from(`${JSON.stringify(entry)}\n`)
     try {
-      const text = readFileSync(file, 'latin1')
-      return text.endsWith('\n') ? { value: Number(text), atMs: this.#clock.at(statSync(file).mtimeMs) } : undefined
+      this.#isBehind = writeSync(this.#fd, line) < line.length
     } catch {
-      return undefined
+      this.#isBehind = true
+    }
+    this.#bytes += line.length
+  }
+
+  #apply(entry: Entry): void {
+    if ('sandbox' in entry) this.#sandboxes.set(entry.sandbox.id, entry.sandbox)
+    else if ('container' in entry) this.#containers.set(entry.container.id, { stored: entry.container })
+    else if ('removed' in entry) {
+      this.#sandboxes.delete(entry.removed)
+      this.#containers.delete(entry.removed)
+    } else {
+      const { id, ...change } = entry
+      const history = this.#containers.get(id)
+      if (!history) return
+      if ('startError' in change) history.stored = { ...history.stored, ...change }
+      else Object.assign(history, change)
     }
   }
 
-  #removeEvents(id: string): void {
-    for (const kind of ['pid', 'exit', 'stdin']) this.#remove('events', `${id}.${kind}`)
+  /** A last line without its end was being written when the kubelet died, and was never promised to anybody. */
+  #read(): void {
+    const lines = readFileSync(this.#file, 'utf8').split('\n')
+    for (const line of lines.slice(0, -1)) this.#apply(JSON.parse(line) as Entry)
   }
 
-  #remove(dir: string, file: string): void {
+  /** What still counts, and nothing else. */
+  #rewrite(): void {
+    const text = this.#entries()
+      .map((entry) => `${JSON.stringify(entry)}\n`)
+      .join('')
     try {
-      unlinkSync(path.join(this.root, dir, file))
+      writeFileSync(`${this.#file}.new`, text, { mode: 0o600 })
+      renameSync(`${this.#file}.new`, this.#file)
+      this.close()
+      this.#fd = openSync(this.#file, 'a')
+      this.#isBehind = false
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      if (this.#fd < 0) throw error
+      this.#isBehind = true
     }
+    this.#liveBytes = this.#bytes = text.length
   }
 
-  #write(file: string, text: string): void {
-    const target = path.join(this.root, file)
-    writeFileSync(`${target}.tmp`, text, { mode: 0o600 })
-    renameSync(`${target}.tmp`, target)
-  }
-
-  /** What was being written when the kubelet died is not there, and was never promised to anybody. */
-  #readAll<T>(dir: string): T[] {
-    return readdirSync(path.join(this.root, dir))
-      .filter((entry) => entry.endsWith('.json'))
-      .map((entry) => JSON.parse(readFileSync(path.join(this.root, dir, entry), 'utf8')) as T)
+  #entries(): Entry[] {
+    return [
+      ...this.sandboxes().map((sandbox) => ({ sandbox })),
+      ...this.containers().flatMap(({ stored, started, exited, stopSignal }): Entry[] => [
+        { container: stored },
+        ...(started ? [{ id: stored.id, started }] : []),
+        ...(stopSignal ? [{ id: stored.id, stopSignal }] : []),
+        ...(exited ? [{ id: stored.id, exited }] : []),
+      ]),
+    ]
   }
 }

@@ -1,22 +1,44 @@
 import type { Clock } from '../../../shared/clock/clock.ts'
-import type { Sandbox, SandboxConfig } from '../container-runtime.ts'
+import { type Sandbox, type SandboxConfig, StartError } from '../container-runtime.ts'
 import { PodAddresses } from './addresses.ts'
+import { shimLaunch } from './launch.ts'
 import { newId } from './new-id.ts'
+import { pause } from './pause.ts'
 import type { RecordStore } from './record-store.ts'
+import { startFailure } from './runtime-errors.ts'
+import type { ShimConnection } from './shim-connection.ts'
+import { sendSignal } from './signals.ts'
 
-/** The pods' sandboxes: a record and an address each. */
+/** The pods' sandboxes: a record and an address each, and where its containers share their processes, a process that is their first. */
 export class Sandboxes {
   readonly #store: RecordStore
   readonly #clock: Clock
   readonly #nodeIP: string
+  readonly #isolates: boolean
+  readonly #shim: () => ShimConnection
   readonly #addresses: PodAddresses
   readonly #sandboxes = new Map<string, Sandbox>()
+  readonly #byPod = new Map<string, Set<string>>()
+  readonly #pauses = new Map<string, PromiseWithResolvers<number>>()
 
-  constructor({ store, clock, nodeIP }: { store: RecordStore; clock: Clock; nodeIP: string }) {
-    this.#store = store
-    this.#clock = clock
-    this.#nodeIP = nodeIP
-    this.#addresses = new PodAddresses(store.root)
+  constructor(options: {
+    store: RecordStore
+    clock: Clock
+    nodeIP: string
+    /** Containers have PID namespaces. */
+    isolates: boolean
+    shim: () => ShimConnection
+  }) {
+    this.#store = options.store
+    this.#clock = options.clock
+    this.#nodeIP = options.nodeIP
+    this.#isolates = options.isolates
+    this.#shim = options.shim
+    this.#addresses = new PodAddresses(this.#store.root)
+    for (const sandbox of this.#store.sandboxes()) {
+      this.#index(sandbox)
+      if (!sandbox.hostNetwork && sandbox.state === 'ready') this.#addresses.keep(sandbox.ip)
+    }
   }
 
   get(id: string): Sandbox | undefined {
@@ -24,6 +46,10 @@ export class Sandboxes {
   }
   all(): IterableIterator<Sandbox> {
     return this.#sandboxes.values()
+  }
+
+  ofPod(podUid: string): Sandbox[] {
+    return [...(this.#byPod.get(podUid) ?? [])].flatMap((id) => this.#sandboxes.get(id) ?? [])
   }
 
   start(config: SandboxConfig): Sandbox {
@@ -36,28 +62,78 @@ export class Sandboxes {
       createdAtMs: this.#clock.now(),
     }
     this.#keep(sandbox)
+    if (this.#hasPause(sandbox)) {
+      const launch = shimLaunch(pause(this.#store.root, sandbox.id))
+      this.#shim().run({ kind: 'container', id: sandbox.id, hasInput: false, separateErrors: false, ...launch })
+    }
     return sandbox
   }
 
-  /** One that an earlier kubelet started. */
-  adopt(sandbox: Sandbox): void {
-    this.#sandboxes.set(sandbox.id, sandbox)
-    if (!sandbox.hostNetwork && sandbox.state === 'ready') this.#addresses.keep(sandbox.ip)
+  /** The process whose PID namespace the pod's containers share; undefined when they do not. Rejects when it could not be started. */
+  async pausePid(sandbox: Sandbox): Promise<number | undefined> {
+    return this.#hasPause(sandbox) ? this.#pause(sandbox.id).promise : undefined
+  }
+
+  pauseHasStarted(id: string, pid: number): void {
+    if (this.#sandboxes.has(id)) this.#pause(id).resolve(pid)
+  }
+  pauseHasFailed(id: string, why: string): void {
+    if (this.#sandboxes.has(id)) this.#pause(id).reject(new StartError(startFailure(why)))
+  }
+  /** Without it the pod's processes are gone, and no others can be started. */
+  pauseHasExited(id: string): void {
+    const sandbox = this.#sandboxes.get(id)
+    if (sandbox) this.#pause(id).reject(new StartError(startFailure('the pod has no process 1')))
+    if (sandbox?.state === 'ready') this.stop(sandbox)
+  }
+  /** All that the shim does not know. */
+  pausesAreLost(known: (id: string) => boolean): void {
+    for (const sandbox of this.#sandboxes.values())
+      if (this.#hasPause(sandbox) && !known(sandbox.id)) this.pauseHasExited(sandbox.id)
   }
 
   /** Its address may be another's. */
   stop(sandbox: Sandbox): void {
     this.#keep({ ...sandbox, state: 'notReady' })
+    this.#pauses.get(sandbox.id)?.promise.then(
+      (pid) => sendSignal(pid, 'SIGKILL'),
+      () => {},
+    )
     if (!sandbox.hostNetwork) this.#addresses.give(sandbox.ip)
   }
 
   forget(id: string): void {
+    const podUid = this.#sandboxes.get(id)?.podUid ?? ''
+    const others = this.#byPod.get(podUid)
+    others?.delete(id)
+    if (others?.size === 0) this.#byPod.delete(podUid)
     this.#sandboxes.delete(id)
-    this.#store.removeSandbox(id)
+    if (this.#pauses.delete(id)) this.#shim().forget(id)
+    this.#store.remove(id)
+  }
+
+  #hasPause({ shareProcessNamespace, hostPID }: Sandbox): boolean {
+    return this.#isolates && shareProcessNamespace && !hostPID
+  }
+
+  #pause(id: string): PromiseWithResolvers<number> {
+    const known = this.#pauses.get(id)
+    if (known) return known
+    const pause = Promise.withResolvers<number>()
+    pause.promise.catch(() => {}) // whoever starts a container hears of it
+    this.#pauses.set(id, pause)
+    return pause
   }
 
   #keep(sandbox: Sandbox): void {
     this.#store.saveSandbox(sandbox)
+    this.#index(sandbox)
+  }
+
+  #index(sandbox: Sandbox): void {
     this.#sandboxes.set(sandbox.id, sandbox)
+    const others = this.#byPod.get(sandbox.podUid)
+    if (others) others.add(sandbox.id)
+    else this.#byPod.set(sandbox.podUid, new Set([sandbox.id]))
   }
 }

@@ -7,9 +7,9 @@ import { defaultPath } from './shim.ts'
 const absent =
   'a terminal needs the optional package @lydell/node-pty, which is not installed on this node: try again without -t'
 
-/** Runs a launch script on a terminal of its own. It is our child, and ends with us: who sat at it is gone then as well. */
-export async function startOnTerminal(script: string): Promise<ProcessStreams> {
-  const terminal = await spawn(script)
+/** Runs a program on a terminal of its own. It is our child, and ends with us: who sat at it is gone then as well. */
+export async function startOnTerminal(program: { file: string; args: string[] }): Promise<ProcessStreams> {
+  const terminal = await spawn(program)
   const stdout = new OutputStream({ pause: () => terminal.pause(), resume: () => terminal.resume() })
   const ended = Promise.withResolvers<number>()
   let isOver = false
@@ -38,9 +38,9 @@ export async function startOnTerminal(script: string): Promise<ProcessStreams> {
   }
 }
 
-async function spawn(script: string): Promise<IPty> {
+async function spawn({ file, args }: { file: string; args: string[] }): Promise<IPty> {
   const pty = await import('@lydell/node-pty').catch(() => {
     throw new StartError(absent)
   })
-  return pty.spawn('bash', [script], { name: 'xterm', cwd: '/', env: { PATH: defaultPath }, encoding: null })
+  return pty.spawn(file, args, { name: 'xterm', cwd: '/', env: { PATH: defaultPath }, encoding: null })
 }

@@ -11,7 +11,8 @@ export async function usageOf(containers: readonly Container[], runtimeRoot: str
   return Promise.all(
     containers.map(async ({ stored, record }) => {
       const { podUid, name } = record
-      const pids = pidsOf.get(stored.isolated ? namespaceOf(record.pid) : marker(runtimeRoot, stored.id)) ?? []
+      const pids =
+        pidsOf.get(stored.processes === 'own' ? namespaceOf(record.pid) : marker(runtimeRoot, stored.id)) ?? []
       const memoryBytes = pids.reduce((sum, pid) => sum + memoryOf(pid), 0)
       const layer = stored.ownFiles ? await layerOf(record.pid) : { bytes: 0, inodes: 0 }
       const log = await logBytes(record.logPath)
@@ -35,11 +36,12 @@ function processesByOwner(): Map<string, number[]> {
     const pid = Number(entry)
     if (!Number.isInteger(pid)) continue
     const namespace = namespaceOf(pid)
-    const owner = namespace === own ? markerOf(pid) : namespace
-    if (owner === undefined) continue
-    const pids = found.get(owner)
-    if (pids) pids.push(pid)
-    else found.set(owner, [pid])
+    for (const owner of namespace === own ? [markerOf(pid)] : [namespace, markerOf(pid)]) {
+      if (owner === undefined) continue
+      const pids = found.get(owner)
+      if (pids) pids.push(pid)
+      else found.set(owner, [pid])
+    }
   }
   return found
 }

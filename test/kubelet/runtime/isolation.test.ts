@@ -13,7 +13,7 @@ async function processOne(t: Test, files: RuntimeCapabilities['files']): Promise
   const isPossible = possible.isolation === 'pod' && (files === 'host' || possible.files === 'own')
   if (!isPossible) return skipOrFail(t, 'this machine gives us no namespaces')
   const node = await startNode(t, { isolation: 'pod', files })
-  const { runtime } = node
+  let { runtime } = node
   const sandbox = await sandboxOf(runtime, 'isolated')
 
   const script = `echo $$; trap 'echo TERM; exit 4' TERM; while :; do sleep 1000 & wait $!; done`
@@ -30,10 +30,11 @@ async function processOne(t: Test, files: RuntimeCapabilities['files']): Promise
   const late = await runtime.execSync(main.id, { command: ['sleep', '1000'], timeoutMs: 200 })
   t.equal(late.outcome, 'timeout')
 
-  const again = await node.again()
-  t.match(await recordOf(again, main.id), { state: 'running', pid: main.pid })
-  await again.stopContainer(main.id, { signal: 'TERM', gracePeriodMs: 10_000 })
-  t.match(await recordOf(again, main.id), { state: 'exited', exitCode: 4 })
+  await runtime.close()
+  runtime = await node.again()
+  t.match(await recordOf(runtime, main.id), { state: 'running', pid: main.pid })
+  await runtime.stopContainer(main.id, { signal: 'TERM', gracePeriodMs: 10_000 })
+  t.match(await recordOf(runtime, main.id), { state: 'exited', exitCode: 4 })
   t.same(texts(main.logPath).slice(-1), ['TERM'])
 
   const deaf = await runtime.startContainer(
@@ -151,10 +152,11 @@ t.test(
     t.match(await recordOf(runtime, beside.id), { exitCode: 143 })
 
     const impossible = [{ containerPath: '/etc/passwd', hostPath: volume, readonly: false }]
-    const failed = await runtime.startContainer(
-      configOf(node, sandbox, ['true'], { mounts: impossible, name: 'failed', attempt: 3 }),
+    await t.rejects(
+      runtime.startContainer(configOf(node, sandbox, ['true'], { mounts: impossible, name: 'failed', attempt: 3 })),
+      { message: /error during container init: directory root\/etc\/passwd: file exists$/ },
     )
-    await exited(runtime, failed.id)
-    t.equal((await recordOf(runtime, failed.id)).exitCode, 128)
+    const failed = (await runtime.list()).containers.find(({ name }) => name === 'failed')
+    t.match(failed, { state: 'exited', exitCode: 128, reason: 'StartError' })
   },
 )

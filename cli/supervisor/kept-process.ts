@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { Child, type ChildSpec, type Ending } from './child.ts'
 
-export interface KubeletProcessOptions {
+export interface KeptProcessOptions {
   spec: ChildSpec
   clock: Clock
   /** Told when it ended although nobody asked it to, before it is started again. */
@@ -13,18 +13,18 @@ const longestDelayMs = 30_000
 /** Having lived so long, the next crash counts as the first again. */
 const steadyAfterMs = 60_000
 
-/** A kubelet that is started again, ever more slowly, whenever it ends by itself. Its containers live on meanwhile. */
-export class KubeletProcess {
+/** A process that is started again, ever more slowly, whenever it ends by itself. */
+export class KeptProcess {
   /** Resolves when it ended by itself for the first time. */
   readonly firstCrash: Promise<Ending>
-  readonly #options: KubeletProcessOptions
+  readonly #options: KeptProcessOptions
   #child: Child
   #delayMs = firstDelayMs
   #restart: Timer | undefined
   #isStopping = false
   readonly #tellCrash: (ending: Ending) => void
 
-  constructor(options: KubeletProcessOptions) {
+  constructor(options: KeptProcessOptions) {
     this.#options = options
     const { promise, resolve } = Promise.withResolvers<Ending>()
     this.firstCrash = promise
@@ -36,11 +36,12 @@ export class KubeletProcess {
     return this.#child.pid
   }
 
-  /** Lets it end its pods; by SIGKILL after `timeoutMs`. */
-  async stop(timeoutMs: number): Promise<void> {
+  /** Asks it to end, by SIGTERM or by closing its stdin; by SIGKILL after `timeoutMs`. */
+  async stop(timeoutMs: number, how: 'SIGTERM' | 'release' = 'SIGTERM'): Promise<void> {
     this.#isStopping = true
     this.#restart?.cancel()
-    this.#child.signal('SIGTERM')
+    if (how === 'release') this.#child.release()
+    else this.#child.signal(how)
     await this.#child.endWithin(this.#options.clock, timeoutMs)
   }
 

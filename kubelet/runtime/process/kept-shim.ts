@@ -1,0 +1,71 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import type { Clock } from '../../../shared/clock/clock.ts'
+import { runtimeDir, startShimAlone } from './shim.ts'
+import { connectShim, type ShimConnection, type ShimListener } from './shim-connection.ts'
+
+export interface KeptShimOptions {
+  rootDir: string
+  clock: Clock
+  /** Somebody else starts the shim, and starts it again. */
+  supervised: boolean
+  listener: ShimListener
+  warn(message: string): void
+}
+
+/** The shim as long as there is one, and the next after it. */
+export class KeptShim {
+  readonly #options: KeptShimOptions
+  #connection: ShimConnection | undefined
+  #connected: Promise<void> = Promise.resolve()
+  #isClosed = false
+
+  constructor(options: KeptShimOptions) {
+    this.#options = options
+  }
+
+  /** What is asked for while there is none is not done; whoever asked is told that it is lost. */
+  get connection(): ShimConnection {
+    return this.#connection ?? absent
+  }
+
+  /** Resolves when there is one again. */
+  async ready(): Promise<void> {
+    await this.#connected
+  }
+
+  /** Resolves with the ids of all that it knows. Rejects when none is there in time. */
+  async connect(): Promise<Set<string>> {
+    const { rootDir, clock, supervised, listener } = this.#options
+    if (!supervised && !existsSync(path.join(runtimeDir(rootDir), 'shim.pid'))) startShimAlone({ rootDir })
+    const { connection, known } = await connectShim({
+      rootDir,
+      clock,
+      listener: {
+        ...listener,
+        lost: () => {
+          this.#connection = undefined
+          listener.lost()
+          if (!this.#isClosed) this.#connected = this.#connectAgain()
+        },
+      },
+    })
+    this.#connection = connection
+    return known
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#connection?.close()
+  }
+
+  async #connectAgain(): Promise<void> {
+    this.#options.warn('the shim ended, and with it all containers; they are started again')
+    while (!this.#isClosed && !this.#connection) {
+      await this.connect().catch((error: unknown) => this.#options.warn(String(error)))
+    }
+    if (this.#isClosed) this.#connection?.close()
+  }
+}
+
+const absent: ShimConnection = { run() {}, closeInput() {}, forget() {}, end() {}, close() {} }

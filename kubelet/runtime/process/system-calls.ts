@@ -1,0 +1,35 @@
+/** Numbers of the system calls that Perl has no name for, by processor. */
+const calls: Partial<Record<NodeJS.Architecture, Record<string, number>>> = {
+  x64: {
+    clock_gettime: 228,
+    clone: 56,
+    mknodat: 259,
+    mount: 165,
+    prctl: 157,
+    rt_sigprocmask: 14,
+    sethostname: 170,
+    setns: 308,
+    setsid: 112,
+    signalfd4: 289,
+    unshare: 272,
+  },
+  arm64: {
+    clock_gettime: 113,
+    clone: 220,
+    mknodat: 33,
+    mount: 40,
+    prctl: 167,
+    rt_sigprocmask: 135,
+    sethostname: 161,
+    setns: 268,
+    setsid: 157,
+    signalfd4: 74,
+    unshare: 97,
+  },
+}
+
+/** By name and number in turns, as the shim and `container.pl` take them. Empty where we know none: then there are no namespaces. */
+export function systemCalls(): string[] {
+  const known = process.platform === 'linux' ? calls[process.arch] : undefined
+  return Object.entries(known ?? {}).flatMap(([name, number]) => [name, String(number)])
+}
