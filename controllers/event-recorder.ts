@@ -1,9 +1,11 @@
+import { isStatus } from '../shared/api/status-error.ts'
 import type { Event, ObjectMeta } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
 import { events } from '../shared/client/resources.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { toMicroTime, toTime } from '../shared/clock/timestamp.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
+import { createEventFilter, type KnownEvent } from '../shared/events/event-filter.ts'
 import type { Log } from './controller.ts'
 
 export interface RecordedEvent {
@@ -18,7 +20,7 @@ export interface RecordedEvent {
   action?: string
 }
 
-/** Writes events in the background. Never in the way: beyond a bound they are dropped, as upstream does. */
+/** Writes events in the background; equal ones are counted. Never in the way: beyond a bound they are dropped, as upstream does. */
 export interface EventRecorder {
   record(event: RecordedEvent): void
   close(): Promise<void>
@@ -27,6 +29,14 @@ export interface EventRecorder {
 const MAX_WAITING = 1_000
 const MAX_MESSAGE_CHARACTERS = 1_024
 
+/** An event that is there, or about to be. */
+interface Entry {
+  event: Event
+  /** How often it happened, and how often it is written that it did. */
+  count: number
+  written: number
+}
+
 export function createEventRecorder(options: {
   client: Client
   clock: Clock
@@ -34,26 +44,37 @@ export function createEventRecorder(options: {
   component: string
 }): EventRecorder {
   const { client, clock, log, component } = options
-  const waiting = new Map<number, Event>()
-  let count = 0
+  const filter = createEventFilter()
+  const entries = new WeakMap<KnownEvent, Entry>()
+  let waiting = 0
+  let made = 0
 
-  async function post(number: number): Promise<void> {
-    const event = waiting.get(number)
-    waiting.delete(number)
-    if (event) await client.create<Event>(events, event)
+  async function post(entry: Entry): Promise<void> {
+    const { event, count, written } = entry
+    waiting -= count - written
+    entry.written = count
+    const { metadata, message } = event
+    const { namespace, name = '' } = metadata
+    const news = { ...(event.count && { count, lastTimestamp: toTime(clock.now()) }), message }
+    if (written > 0) {
+      const found = await client.patch(events, { namespace, name }, news).catch(absent)
+      if (found) return
+    }
+    await client.create<Event>(events, { ...event, ...news })
   }
 
-  const queue = createWorkQueue<number>({
+  const queue = createWorkQueue<Entry>({
     clock,
     concurrency: 4,
-    work: post,
+    work: (entry) => post(entry).catch((error) => log.debug({ err: error }, 'an event was lost')),
     onError: (error) => log.debug({ err: error }, 'an event was lost'),
   })
 
   function build({ kind, apiVersion = 'v1', regarding, type, reason, action, message }: RecordedEvent): Event {
     const { name, namespace, uid, resourceVersion } = regarding.metadata
     const nowMs = clock.now()
-    const nanos = BigInt(Math.floor(nowMs)) * 1_000_000n + BigInt(count % 1_000_000)
+    made += 1
+    const nanos = BigInt(Math.floor(nowMs)) * 1_000_000n + BigInt(made % 1_000_000)
     const when = action
       ? { action, eventTime: toMicroTime(nowMs), reportingInstance: `${component}-kubestage` }
       : { source: { component }, count: 1, firstTimestamp: toTime(nowMs), lastTimestamp: toTime(nowMs) }
@@ -68,13 +89,38 @@ export function createEventRecorder(options: {
     }
   }
 
+  /** Undefined for an object that has had its share. */
+  function entryFor(event: RecordedEvent): Entry | undefined {
+    const { kind, apiVersion = 'v1', regarding, type, reason, message } = event
+    if (event.action) return { event: build(event), count: 0, written: 0 }
+    const { name = '', namespace, uid = '' } = regarding.metadata
+    const object = { kind, apiVersion, name, namespace, uid }
+    const decision = filter.admit({ object, type, reason, message }, clock.now())
+    if (!decision) return undefined
+    const entry = entries.get(decision.known) ?? {
+      event: build({ ...event, message: decision.message }),
+      count: 0,
+      written: 0,
+    }
+    entry.event.message = decision.message.slice(0, MAX_MESSAGE_CHARACTERS)
+    entries.set(decision.known, entry)
+    return entry
+  }
+
   return {
     record(event) {
-      if (waiting.size >= MAX_WAITING) return
-      count += 1
-      waiting.set(count, build(event))
-      queue.add(count)
+      if (waiting >= MAX_WAITING) return
+      const entry = entryFor(event)
+      if (!entry) return
+      entry.count += 1
+      waiting += 1
+      queue.add(entry)
     },
     close: () => queue.close(),
   }
+}
+
+/** Events do not last. */
+function absent(error: unknown): undefined {
+  if (!isStatus(error, 'NotFound')) throw error
 }

@@ -3,19 +3,16 @@ import type { Event, Pod } from '../../shared/api/types.ts'
 import type { Client, Resource } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
+import {
+  createEventFilter,
+  type EventFilter,
+  type EventType,
+  type ObjectReference,
+} from '../../shared/events/event-filter.ts'
 import { fieldPathOf } from '../pods/container-kinds.ts'
-import { createEventFilter, type EventFilter } from './event-filter.ts'
 
-export type EventType = 'Normal' | 'Warning'
-export interface ObjectReference {
-  kind: string
-  apiVersion: string
-  namespace?: string
-  name: string
-  uid: string
-  resourceVersion?: string
-  fieldPath?: string
-}
+export type { EventType, ObjectReference } from '../../shared/events/event-filter.ts'
+
 /** Tells people what happened. Never waits, never fails; order is kept. */
 export interface EventRecorder {
   event(

@@ -7,8 +7,8 @@ import t from 'tap'
 import { startControlPlane } from '../../apiserver/control-plane.ts'
 import { tooManyTerminated } from '../../controllers/pod-gc.ts'
 import { isStatus } from '../../shared/api/status-error.ts'
-import type { Event, Lease, Node, Pod } from '../../shared/api/types.ts'
-import { events, leases, nodes, pods } from '../../shared/client/resources.ts'
+import type { Event, Lease, Node, Pod, PodDisruptionBudget } from '../../shared/api/types.ts'
+import { events, leases, nodes, podDisruptionBudgets, pods } from '../../shared/client/resources.ts'
 import { toMicroTime, toTime } from '../../shared/clock/timestamp.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
@@ -205,6 +205,24 @@ t.test('pods of a node that is gone', async (t) => {
       ],
     },
   })
+})
+
+t.test('what happens again is counted', async (t) => {
+  const noPods = async () => (await client.list<Event>(events)).items.filter(({ reason }) => reason === 'NoPods')
+  const spec = { minAvailable: 1, selector: { matchLabels: { app: 'nobody' } } }
+  await client.create<PodDisruptionBudget>(podDisruptionBudgets, { metadata: { namespace, name: 'empty' }, spec })
+  await pass(1)
+  const [first] = await noPods()
+  t.match(first, { type: 'Normal', message: 'No matching pods found', source: { component: 'controllermanager' } })
+  await client.patch(podDisruptionBudgets, { namespace, name: 'empty' }, { spec: { minAvailable: 2 } })
+  await pass(1)
+  const again = await noPods()
+  t.equal(again.length, 1)
+  t.ok((again[0]?.count ?? 0) > (first?.count ?? 0))
+  await client.delete(events, { namespace, name: first?.metadata.name ?? '' })
+  await client.patch(podDisruptionBudgets, { namespace, name: 'empty' }, { spec: { minAvailable: 3 } })
+  await pass(1)
+  t.ok(((await noPods())[0]?.count ?? 0) > (again[0]?.count ?? 0), 'also of one that has expired')
 })
 
 t.test('of too many pods that are over, evicted ones go first, then the oldest', async (t) => {

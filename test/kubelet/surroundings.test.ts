@@ -12,7 +12,6 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t, { type Test } from 'tap'
-import { createEventFilter } from '../../kubelet/events/event-filter.ts'
 import { timeVariables } from '../../kubelet/lifecycle/time-variables.ts'
 import { containerConfig } from '../../kubelet/pods/container-config.ts'
 import { containerEnvironment, EnvironmentError, type EnvironmentSources } from '../../kubelet/pods/environment.ts'
@@ -23,6 +22,7 @@ import { type VolumeSources, volumePayload } from '../../kubelet/volumes/volume-
 import type { Container, Pod, Service } from '../../shared/api/types.ts'
 import { createScaledClock } from '../../shared/clock/scaled-clock.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
+import { createEventFilter } from '../../shared/events/event-filter.ts'
 
 const pod: Pod = {
   metadata: { name: 'p', namespace: 'ns', uid: 'u', labels: { app: 'web', tier: 'x' } },

@@ -1,4 +1,14 @@
-import type { EventType, ObjectReference } from './event-recorder.ts'
+export type EventType = 'Normal' | 'Warning'
+/** What an event is about. */
+export interface ObjectReference {
+  kind: string
+  apiVersion: string
+  namespace?: string
+  name: string
+  uid: string
+  resourceVersion?: string
+  fieldPath?: string
+}
 
 /** An event that was posted before: the next of its kind only counts it up. */
 export interface KnownEvent {
