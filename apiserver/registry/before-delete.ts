@@ -1,3 +1,4 @@
+import { goDurationMs } from '../../shared/api/go-duration-ms.ts'
 import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { finalizersFor } from './finalizers.ts'
@@ -41,7 +42,7 @@ export function decideDelete(
   }
   if (deletion?.isHeld(current)) return { outcome: 'pending', object: current }
   if (graceful && first) {
-    mark(object, nowMs + gracePeriodSeconds * 1000, gracePeriodSeconds)
+    mark(object, nowMs + goDurationMs(gracePeriodSeconds), gracePeriodSeconds)
     return gracePeriodSeconds === 0 && !metadata.finalizers
       ? { outcome: 'remove', object, written: true }
       : { outcome: 'mark', object }
@@ -60,7 +61,7 @@ function shorten(object: KubeObject, options: DeleteOptions, nowMs: number, curr
   const granted = clampGrace(metadata.deletionGracePeriodSeconds) ?? 0
   let asked = clampGrace(options.gracePeriodSeconds)
   if (asked !== undefined && asked < granted) {
-    const deadlineMs = Date.parse(metadata.deletionTimestamp!) + (asked - granted) * 1000
+    const deadlineMs = Date.parse(metadata.deletionTimestamp!) - goDurationMs(granted) + goDurationMs(asked)
     if (deadlineMs < nowMs && asked !== 0) asked = 1
     metadata.deletionTimestamp = toTime(Math.max(deadlineMs, nowMs))
     metadata.deletionGracePeriodSeconds = asked

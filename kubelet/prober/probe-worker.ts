@@ -91,10 +91,10 @@ export class ProbeWorker {
     if (!entry || !id) return true
     if (id !== this.#containerId) this.#meet(id)
     if (this.#onHold) return true
-    const { running, terminated } = entry.state ?? {}
+    const { running } = entry.state ?? {}
     if (!running) {
       this.#options.onResult(id, 'failure')
-      return !terminated || mayRunAgain(pod.spec, container, terminated.exitCode)
+      return !hasEndedForGood(pod, container, status)
     }
     const runsForMs = clock.now() - parseTime(running.startedAt ?? '')
     if (Math.floor(runsForMs / 1000) < (probe.initialDelaySeconds ?? 0)) return true
@@ -125,6 +125,12 @@ export class ProbeWorker {
       this.#lastRun = undefined
     }
   }
+}
+
+/** It will not run again: there is nothing to probe any more. */
+export function hasEndedForGood({ spec }: Pod, container: Container, status: PodStatus | undefined): boolean {
+  const ended = entryOf(status, container.name)?.state?.terminated
+  return ended !== undefined && !mayRunAgain(spec, container, ended.exitCode)
 }
 
 const entryOf = (status: PodStatus | undefined, name: string): ContainerStatus | undefined =>

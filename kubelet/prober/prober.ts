@@ -7,7 +7,7 @@ import type { ProbeVerdicts } from '../pods/pod-actions.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import type { ProbeResults } from '../status/container-statuses.ts'
 import { PROBE_TYPES, type ProbeResult, type ProbeType, probeOf } from './probe-types.ts'
-import { ProbeWorker } from './probe-worker.ts'
+import { hasEndedForGood, ProbeWorker } from './probe-worker.ts'
 import { createRunProbe } from './run-probe.ts'
 
 /** All probes of all pods on the node. */
@@ -106,7 +106,10 @@ export function createProber(options: ProberOptions): Prober {
 
   return {
     add(pod) {
-      for (const container of allContainers(pod.spec)) for (const type of PROBE_TYPES) start(pod, container, type)
+      for (const container of allContainers(pod.spec)) {
+        if (hasEndedForGood(pod, container, status(uidOf(pod)))) continue
+        for (const type of PROBE_TYPES) start(pod, container, type)
+      }
     },
     stopKilling(pod) {
       for (const container of pod.spec.containers) {

@@ -12,6 +12,7 @@ import type { RuntimePod } from '../../kubelet/pods/runtime-pod.ts'
 import type { ContainerRecord } from '../../kubelet/runtime/container-runtime.ts'
 import { qualifiedImage } from '../../kubelet/status/container-statuses.ts'
 import { isLegalTransition, mergeStatus, statusPatch } from '../../kubelet/status/status-merge.ts'
+import { goDurationMs } from '../../shared/api/go-duration-ms.ts'
 import type { Container, Pod, PodSpec, PodStatus } from '../../shared/api/types.ts'
 
 const pod = (spec: Partial<PodSpec>, metadata: Pod['metadata'] = {}): Pod => ({
@@ -231,4 +232,13 @@ t.test('texts', async (t) => {
   t.equal(qualifiedImage('busybox:1.37'), 'docker.io/library/busybox:1.37')
   t.equal(qualifiedImage('127.0.0.1:17490/nope:1'), '127.0.0.1:17490/nope:1')
   t.equal(qualifiedImage('bitnami/redis'), 'docker.io/bitnami/redis:latest')
+})
+
+t.test('a grace that Go cannot count', async (t) => {
+  t.equal(goDurationMs(30), 30_000)
+  t.equal(goDurationMs(-5), -5_000)
+  const century = 3_153_600_000
+  t.equal(goDurationMs(century), century * 1000)
+  t.equal(goDurationMs(9_999_999_999), -8_446_744_074_709, 'more than 292 years wraps around')
+  t.equal(goDurationMs(Number.MAX_SAFE_INTEGER), 4_611_686_017_427)
 })

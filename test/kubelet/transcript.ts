@@ -3,7 +3,6 @@
  * seconds of the virtual clock, everything that the kubelet tells and does.
  */
 
-import type { ActionHandler } from '../../kubelet/actions/action.ts'
 import { evictionConfig, evictionOptions } from '../../kubelet/eviction/options.ts'
 import type { Signal } from '../../kubelet/eviction/signals.ts'
 import { parseAmount } from '../../kubelet/eviction/thresholds.ts'
@@ -14,6 +13,7 @@ import type { Pod } from '../../shared/api/types.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 import type { Values } from '../../shared/config/option.ts'
 import { createMemoryApi, type Write } from './memory-api.ts'
+import { simulatedActions } from './simulated-actions.ts'
 
 export interface Scenario {
   pod: { metadata?: Partial<Pod['metadata']>; spec: Pod['spec'] }
@@ -156,29 +156,3 @@ function statusLine({ status = {}, metadata }: Pod): string {
     .filter((type) => type !== 'PodScheduled')
   return `${[status.phase, status.reason].filter(Boolean).join(' ')} · ${containers.join(', ')} · ${conditions.join(' ') || '-'} · observed ${status.observedGeneration}/${metadata.generation}`
 }
-
-/** Commands run in the simulated container; requests answer at once. */
-const simulatedActions = (
-  clock: ReturnType<typeof createVirtualClock>,
-  say: (text: string) => void,
-): ActionHandler => ({
-  async run(action, { runtime, containerId }, { env, headers, timeoutMs, signal }) {
-    if (action.sleep) {
-      await clock.sleep(action.sleep.seconds * 1000, { signal })
-      return { outcome: 'success', output: '', message: '' }
-    }
-    if (action.httpGet) {
-      say(`GET ${action.httpGet.path} ${JSON.stringify(headers ?? {})}`)
-      return { outcome: 'success', output: '', message: '' }
-    }
-    const result = await runtime.execSync(containerId, { command: action.exec?.command ?? [], env, timeoutMs, signal })
-    if (result.outcome !== 'exited') return { outcome: 'error', output: result.output, message: result.outcome }
-    const message = `command exited with ${result.exitCode}`
-    return {
-      outcome: result.exitCode === 0 ? 'success' : 'failure',
-      output: result.output,
-      exitCode: result.exitCode,
-      message,
-    }
-  },
-})
