@@ -1,7 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Agent, request as httpsRequest } from 'node:https'
 import type { Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
+import { type Duplex, Writable } from 'node:stream'
 import { StatusError } from '../../shared/api/status-error.ts'
 import { internalError } from '../../shared/api/status-errors.ts'
 import type { Node, Status } from '../../shared/api/types.ts'
@@ -87,11 +87,19 @@ function join(agent: Agent, node: Node, { path, request, response, upgrade }: Jo
   })
 }
 
-/** What one side says, the other hears; and neither outlives the other. */
+/**
+ * What one side says, the other hears; and neither outlives the other. Chunk by chunk: written together they would become one TLS
+ * record, and clients that poll their connection (Python's) would not see the second message in it.
+ */
 function tie(from: Duplex, to: Duplex): void {
   from.on('error', () => from.destroy())
   from.on('close', () => (from.readableEnded ? to.end() : to.destroy()))
-  from.pipe(to)
+  const oneByOne = new Writable({
+    write: (chunk: Buffer, _encoding, done) => void to.write(chunk, done),
+    final: (done) => void to.end(done),
+  })
+  oneByOne.on('error', () => from.destroy())
+  from.pipe(oneByOne)
 }
 
 /** Those of the upgrade alone: who asks is settled, and compression would only be undone here. */

@@ -35,6 +35,7 @@ export function acceptSpdyUpgrade({ request, socket, head }: UpgradeRequest, sup
 }
 
 export interface AcceptedWebSocket {
+  /** Paused, so that nothing gets lost until somebody listens. */
   socket: WebSocket
   /** Empty when the client named none. */
   protocol: string
@@ -55,7 +56,10 @@ export function acceptWebSocket(
   delete request.headers['sec-websocket-protocol']
   if (protocol) server.on('headers', (lines) => lines.push(`Sec-WebSocket-Protocol: ${protocol}`))
   return new Promise((resolve) =>
-    server.handleUpgrade(request, socket, head, (accepted) => resolve({ socket: accepted, protocol: protocol ?? '' })),
+    server.handleUpgrade(request, socket, head, (accepted) => {
+      accepted.pause()
+      resolve({ socket: accepted, protocol: protocol ?? '' })
+    }),
   )
 }
 

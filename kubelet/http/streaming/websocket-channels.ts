@@ -7,6 +7,8 @@ export class WebSocketChannels {
   readonly #base64: boolean
   readonly #inputs = new Map<number, Readable>()
   readonly #gone = new AbortController()
+  /** The message before the next one. */
+  #sent: Promise<void> = Promise.resolve()
 
   constructor(socket: WebSocket, { base64 }: { base64: boolean }) {
     this.#socket = socket
@@ -17,6 +19,7 @@ export class WebSocketChannels {
       this.#gone.abort()
       for (const input of this.#inputs.values()) if (!input.readableEnded) input.push(null)
     })
+    socket.resume()
   }
 
   get gone(): AbortSignal {
@@ -42,8 +45,17 @@ export class WebSocketChannels {
   }
 
   send(channel: number, data: Buffer, done: (error?: Error) => void = () => {}): void {
-    if (this.#base64) this.#socket.send(`${channel}${data.toString('base64')}`, done)
-    else this.#socket.send(Buffer.concat([Buffer.of(channel), data]), { binary: true }, done)
+    const message = this.#base64 ? `${channel}${data.toString('base64')}` : Buffer.concat([Buffer.of(channel), data])
+    this.#next((sent) => this.#socket.send(message, { binary: !this.#base64 }, sent)).then(() => done(), done)
+  }
+
+  /** Each message is a TLS record of its own: clients that poll their connection would not see the second one in it. */
+  #next(send: (sent: (error?: Error) => void) => void): Promise<void> {
+    const sent = this.#sent.then(
+      () => new Promise<void>((resolve, reject) => send((error) => (error ? reject(error) : resolve()))),
+    )
+    this.#sent = sent.catch(() => {})
+    return sent
   }
 
   endInput(channel: number): void {
@@ -52,7 +64,7 @@ export class WebSocketChannels {
   }
 
   close(): void {
-    this.#socket.close(1000)
+    void this.#sent.then(() => this.#socket.close(1000))
   }
 
   #receive(message: Buffer, isBinary: boolean): void {
