@@ -7,6 +7,7 @@ import type { Event, Node, Pod } from '../../shared/api/types.ts'
 import { events, nodes, pods } from '../../shared/client/resources.ts'
 import { startCommand, startTestCluster } from '../harness/cluster.ts'
 import { followPod, getText, isReady, podOf } from '../harness/pods.ts'
+import { addNode } from '../harness/second-node.ts'
 import { until } from '../harness/until.ts'
 
 const namespace = 'default'
@@ -36,12 +37,13 @@ async function node(...words: string[]): Promise<{ code: unknown; output: string
   const command = startCommand(t, ['node', ...words, `--state-dir=${stateDir}`])
   return { code: await command.ended, output: command.output() }
 }
-const theNode = (): Promise<Node> => client.get<Node>(nodes, { name: 'node-1' })
+const theNode = (name = 'node-1'): Promise<Node> => client.get<Node>(nodes, { name })
 const nodeIs = (type: string, status: string) =>
   until(async () => (await theNode()).status?.conditions?.find((one) => one.type === type && one.status === status), {
     what: `${type} of the node to be ${status}`,
   })
-const taintsOf = async () => ((await theNode()).spec?.taints ?? []).map(({ key, effect }) => `${key}:${effect}`)
+const taintsOf = async (name = 'node-1') =>
+  ((await theNode(name)).spec?.taints ?? []).map(({ key, effect }) => `${key}:${effect}`)
 const eventsOf = async (name: string) =>
   (await client.list<Event>(events)).items
     .filter(({ involvedObject }) => involvedObject.name === name)
@@ -156,11 +158,38 @@ t.test('lost, and found again', async (t) => {
   t.equal(told('kept'), '')
 })
 
+t.test('one of two nodes is lost: its pods are deleted, and end when it is back', async (t) => {
+  await addNode(t, cluster, 'node-2')
+  const unreachable = { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' }
+  const spec = { nodeName: 'node-2' }
+  const hasty = await startPod('hasty', { spec: { ...spec, tolerations: [{ ...unreachable, tolerationSeconds: 4 }] } })
+  const patient = await startPod('patient', { spec })
+  t.equal((await node('lose', 'node-2')).code, 0)
+  const deleted = await hasty.until(({ metadata }) => metadata.deletionTimestamp !== undefined, 'to be deleted')
+  t.equal(deleted.metadata.reason, 'IntolerableTaint')
+  t.match(
+    deleted.status?.conditions?.find(({ type }) => type === 'DisruptionTarget'),
+    { status: 'True', reason: 'DeletionByTaintManager' },
+  )
+  t.same((await taintsOf('node-2')).sort(), [
+    'node.kubernetes.io/unreachable:NoExecute',
+    'node.kubernetes.io/unreachable:NoSchedule',
+  ])
+  t.ok((await eventsOf('hasty')).includes('TaintManagerEviction: Marking for deletion Pod default/hasty'))
+  t.equal(told('hasty'), '', 'it still runs')
+  t.equal((await node('return', 'node-2')).code, 0)
+  await hasty.untilDeleted()
+  t.equal(told('hasty'), 'hook IntolerableTaint\nTERM\n')
+  await until(async () => (await taintsOf('node-2')).length === 0, { what: 'the taints to go' })
+  t.equal(patient.events.at(-1)?.object.metadata.deletionTimestamp, undefined, 'it has five minutes')
+  t.equal(told('patient'), '')
+})
+
 t.test('mistakes are told in one sentence', async (t) => {
   const cases: [string[], RegExp][] = [
     [['lose'], /^kubestage: usage: kubestage node lose NAME\n$/],
     [['retrun', 'node-1'], /^kubestage: node has no "retrun"; did you mean return\? .*\n$/],
-    [['lose', 'node-2'], /^kubestage: there is no node node-2; kubestage node list shows all\n$/],
+    [['lose', 'node-3'], /^kubestage: there is no node node-3; kubestage node list shows all\n$/],
     [
       ['pressure', 'node-1', 'patience'],
       /^kubestage: the kubelet of node node-1 refused: there is no signal "patience", but memory, .*\n$/,
