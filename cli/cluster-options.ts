@@ -11,6 +11,7 @@ import {
   port,
   text,
   textMap,
+  wholeNumber,
 } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { stateDirOption } from './state-directory.ts'
@@ -20,6 +21,10 @@ export const clusterOptions = {
   config: configOption,
   stateDir: stateDirOption,
   ...apiServerOptions,
+  journal: option(wholeNumber({ min: 0, max: 1_000_000, placeholder: 'COUNT' }), {
+    default: 0,
+    help: 'How many requests to keep for kubestage journal',
+  }),
   scheduler: option(flag, { default: true, help: 'Run the scheduler; without it pods stay Pending' }),
   kubelet: option(flag, { default: true, help: 'Run a kubelet; without it the cluster has no node' }),
   nodeName: option(text, { default: 'node-1', help: 'Name of the node' }),

@@ -22,6 +22,18 @@ export function takeLock(file: string): { taken: true; release(): void } | { tak
   }
 }
 
+export interface LockHolder {
+  pid: number
+  /** Also true when it has given the lock back, and has yet to end. */
+  isAlive(): boolean
+}
+
+/** Who holds the lock now; undefined when nobody does who is alive. */
+export function lockHolder(file: string): LockHolder | undefined {
+  const holder = readHolder(file)
+  return holder && isAlive(holder) ? { pid: holder.pid, isAlive: () => isAlive(holder) } : undefined
+}
+
 /** Linking, unlike writing, never shows half a file to another process. */
 function linked(draft: string, file: string): boolean {
   try {

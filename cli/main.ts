@@ -13,15 +13,22 @@ interface Entry {
 
 const commands: Record<string, Entry> = {
   up: { summary: 'start a cluster: API server, controllers and a kubelet', load: () => import('./up.ts') },
+  down: { summary: 'stop it', load: () => import('./down.ts') },
+  status: { summary: 'what runs, since when, with how much memory', load: () => import('./status.ts') },
   env: { summary: 'print the exports that point kubectl at it', load: () => import('./env.ts') },
-  node: {
-    summary: 'list nodes; put one under pressure, shut it down, lose it, get it back',
-    load: () => import('./node.ts'),
-  },
+  logs: { summary: "print the log of one of the cluster's own programs", load: () => import('./logs.ts') },
+  node: { summary: 'list nodes; shut one down, lose it, get it back', load: () => import('./node.ts') },
+  snapshot: { summary: 'write all objects to a file', load: () => import('./snapshot.ts') },
+  restore: { summary: 'make all objects what a file says', load: () => import('./restore.ts') },
+  reset: { summary: 'make the cluster what it was at its start', load: () => import('./reset.ts') },
+  journal: { summary: 'print the requests that came to the API server', load: () => import('./journal.ts') },
+  fault: { summary: 'make requests fail on purpose', load: () => import('./fault.ts') },
+  clock: { summary: "print the cluster's own time", load: () => import('./clock.ts') },
   'envtest-assets': {
     summary: "print a folder of programs for controller-runtime's envtest",
     load: () => import('./envtest-assets.ts'),
   },
+  doctor: { summary: 'what this machine can do, and how to get the rest', load: () => import('./doctor.ts') },
   demo: { summary: 'watch a pod die for a reason, in ten seconds', load: () => import('./demo.ts') },
 }
 
@@ -45,7 +52,12 @@ async function run([name = 'help', ...args]: string[]): Promise<number> {
   const entry = commands[name]
   if (!entry) throw unknownCommand(name)
   const { default: command } = await entry.load()
-  const resolved = await resolveOptions(command.options, { args, env: process.env, defaultFile: 'kubestage.yaml' })
+  const resolved = await resolveOptions(command.options, {
+    args,
+    env: process.env,
+    defaultFile: 'kubestage.yaml',
+    alsoInFile: async () => (await import('./cluster-options.ts')).clusterOptions,
+  })
   if (resolved.help) return print(helpText({ name: `kubestage ${name}`, ...command }))
   if (resolved.positionals.length && !command.usage)
     throw new ConfigError(`${name} takes no argument "${resolved.positionals[0]}"; see kubestage ${name} --help`)

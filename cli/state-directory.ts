@@ -10,6 +10,9 @@ export interface StateDirectory {
   kubeconfig: string
   pki: string
   logs: string
+  lock: string
+  /** What runs here; there while it is ready. */
+  running: string
   /** The kubelet's own root. */
   kubelet: string
 }
@@ -26,6 +29,8 @@ export function stateDirectory(directory: string): StateDirectory {
     kubeconfig: join(root, 'kubeconfig'),
     pki: join(root, 'pki'),
     logs: join(root, 'logs'),
+    lock: join(root, 'lock'),
+    running: join(root, 'running.json'),
     kubelet: join(root, 'kubelet'),
   }
 }
@@ -46,7 +51,7 @@ export function openStateDirectory(directory: string): StateDirectory & { releas
   const state = stateDirectory(directory)
   try {
     makeFolder(state.root)
-    const lock = takeLock(join(state.root, 'lock'))
+    const lock = takeLock(state.lock)
     if (lock.taken) return { ...state, release: lock.release }
     throw new ConfigError(
       `already running with state folder ${directory} (process ${lock.pid}); stop it first, or ${remedy}`,

@@ -1,24 +1,52 @@
-import { relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { styleText } from 'node:util'
+import { storageOption } from '../apiserver/storage/open-storage.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
+import { option } from '../shared/config/option.ts'
+import { flag } from '../shared/config/option-types.ts'
 import { type Cluster, type ClusterSettings, startCluster } from './cluster.ts'
 import { clusterOptions } from './cluster-options.ts'
 import { command } from './command.ts'
+import { startDetached } from './detach.ts'
 import { version } from './package.ts'
+import { announce } from './running.ts'
 import { untilStopped } from './signals.ts'
+import { stateDirectory } from './state-directory.ts'
 
 export default command({
   purpose: 'Starts a cluster: API server and controllers in this process, a kubelet in a second one.',
-  options: clusterOptions,
+  options: {
+    ...clusterOptions,
+    detach: option(flag, {
+      default: false,
+      short: 'd',
+      help: 'Return when the cluster is ready, and let it run; its state then stays in a file unless --storage says otherwise',
+    }),
+  },
   notes: ['Each flag is also a variable (--port: KUBESTAGE_PORT) and a key of kubestage.yaml (port).'],
-  async run({ values }) {
+  async run({ values: { detach, ...values } }) {
+    if (detach) return await startInBackground(values)
     const cluster = await startCluster({ settings: values, clock: realClock, onTrouble })
+    const takeBack = announce(cluster, values, realClock)
     process.stdout.write(greeting(cluster, values, realClock.monotonic()))
     const { again } = await untilStopped()
+    takeBack()
     process.stdout.write('\nStopping: pods end first. Ctrl-C again stops at once.\n')
     return await Promise.race([orderly(cluster), again.then(() => atOnce(cluster))])
   },
 })
+
+/** The same command again, in a session of its own. */
+async function startInBackground({ stateDir, storage }: ClusterSettings): Promise<number> {
+  const { root, kubeconfig } = stateDirectory(stateDir)
+  const stays = storage === storageOption.default ? [`--storage=sqlite:${join(root, 'state.db')}`] : []
+  const given = process.argv.slice(3).filter((arg) => arg !== '-d')
+  const args = [...given, ...stays, '--detach=false']
+  const { url, pid } = await startDetached({ stateDir, args, clock: realClock })
+  process.stdout.write(`Kubestage runs: ${url} (process ${pid}); kubestage down stops it.\n\n`)
+  process.stdout.write(`  export KUBECONFIG=${kubeconfig}\n`)
+  return 0
+}
 
 async function orderly(cluster: Cluster): Promise<number> {
   await cluster.stop()

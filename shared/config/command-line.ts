@@ -12,7 +12,12 @@ export interface CommandLine {
 
 /** `--flag value`, `--flag=value`, a switch alone or with `=true|false`, `--no-switch`. `--` ends the flags. */
 export function parseCommandLine(args: readonly string[], options: Options): CommandLine {
-  const names = new Map(Object.keys(options).map((name) => [flagOf(name), name]))
+  const names = new Map(
+    Object.entries(options).flatMap(([name, { short }]) => [
+      [flagOf(name), name],
+      ...(short ? [[`-${short}`, name] as const] : []),
+    ]),
+  )
   const line: CommandLine = { values: {}, positionals: [], help: false }
   const rest = [...args]
   for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {

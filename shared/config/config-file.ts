@@ -4,15 +4,16 @@ import { nearest } from './nearest.ts'
 import { ConfigError, type Options } from './option.ts'
 import { record } from './option-types.ts'
 
-/** What a YAML (or JSON) file says, by option name. A mistake is told with file and line. */
-export function readConfigFile(file: string, options: Options): Record<string, unknown> {
+/** What a YAML (or JSON) file says, by option name; what it says to others is left out. A mistake is told with file and line. */
+export function readConfigFile(file: string, options: Options, others: Options = {}): Record<string, unknown> {
   const source = read(file)
   const content = parse(file, source)
   const values: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(content)) {
     const at = `${file}:${lineOf(source, key)}`
     const known = options[key]
-    if (!known) throw unknownKey(at, key, Object.keys(options))
+    if (!known && Object.hasOwn(others, key)) continue
+    if (!known) throw unknownKey(at, key, Object.keys({ ...options, ...others }))
     try {
       values[key] = known.type.fromFile(value)
     } catch (error) {

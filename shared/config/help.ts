@@ -14,8 +14,8 @@ export interface Program {
 
 /** What `--help` prints. */
 export function helpText({ name, purpose, usage, options, notes = [] }: Program): string {
-  const rows = Object.entries(options).map(([key, { type, default: value, help }]) => ({
-    flag: [flagOf(key), type.placeholder].join(' ').trim(),
+  const rows = Object.entries(options).map(([key, { type, default: value, help, short }]) => ({
+    flag: [flagOf(key) + (short ? `, -${short}` : ''), type.placeholder].join(' ').trim(),
     help: help + shownDefault(type.show?.(value)),
   }))
   const width = Math.max(0, ...rows.map(({ flag }) => flag.length))

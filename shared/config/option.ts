@@ -14,6 +14,8 @@ export interface Option<Value> {
   default: Value
   /** One line, without a full stop. */
   help: string
+  /** One letter: `o` for `-o`. */
+  short?: string
 }
 
 /** By camelCase name, which is the key in the config file; the flag is its kebab-case, the variable `KUBESTAGE_` and its upper snake case. */

@@ -8,6 +8,8 @@ export interface Sources {
   env: Readonly<Record<string, string | undefined>>
   /** Read when it exists and `--config` names no other. */
   defaultFile?: string
+  /** What else may stand in the file, since other programs read it, too. */
+  alsoInFile?(): Promise<Options>
 }
 
 export interface Resolved<Table extends Options> {
@@ -29,7 +31,7 @@ export async function resolveOptions<const Table extends Options>(
   const file = (line.values.config ?? variables.config ?? defaultFile(sources)) as string | undefined
   const values = {
     ...Object.fromEntries(Object.entries(table).map(([name, { default: value }]) => [name, value])),
-    ...(file && !line.help ? await fromFile(file, table) : {}),
+    ...(file && !line.help ? await fromFile(file, table, sources) : {}),
     ...variables,
     ...line.values,
   }
@@ -37,9 +39,9 @@ export async function resolveOptions<const Table extends Options>(
 }
 
 /** Most starts have no file, and then need no YAML parser. */
-async function fromFile(file: string, table: Options): Promise<Record<string, unknown>> {
+async function fromFile(file: string, table: Options, { alsoInFile }: Sources): Promise<Record<string, unknown>> {
   const { readConfigFile } = await import('./config-file.ts')
-  return readConfigFile(file, table)
+  return readConfigFile(file, table, await alsoInFile?.())
 }
 
 function defaultFile({ defaultFile }: Sources): string | undefined {

@@ -1,0 +1,37 @@
+import { realClock } from '../shared/clock/real-clock.ts'
+import { option } from '../shared/config/option.ts'
+import { duration } from '../shared/config/option-types.ts'
+import { configOption } from '../shared/config/resolve.ts'
+import { command } from './command.ts'
+import { findRunning } from './running.ts'
+import { stateDirOption } from './state-directory.ts'
+
+const stepMs = 20
+
+export default command({
+  purpose: 'Stops the cluster: pods end first, with their grace. Does nothing where none runs.',
+  options: {
+    config: configOption,
+    stateDir: stateDirOption,
+    timeout: option(duration, { default: 60_000, help: 'After this it is killed, and all its processes with it' }),
+  },
+  async run({ values: { stateDir, timeout } }) {
+    const { holder } = findRunning(stateDir)
+    if (holder === undefined) {
+      process.stdout.write(`Nothing runs in ${stateDir}.\n`)
+      return 0
+    }
+    process.kill(holder.pid, 'SIGTERM')
+    const deadline = realClock.monotonic() + timeout
+    while (holder.isAlive()) {
+      if (realClock.monotonic() > deadline) {
+        process.kill(holder.pid, 'SIGKILL')
+        process.stdout.write('Killed: it took too long to stop.\n')
+        return 1
+      }
+      await realClock.sleep(stepMs)
+    }
+    process.stdout.write('Stopped.\n')
+    return 0
+  },
+})

@@ -1,0 +1,54 @@
+import type { Fault } from '../apiserver/instruments/faults.ts'
+import { ConfigError } from '../shared/config/option.ts'
+import { configOption } from '../shared/config/resolve.ts'
+import { askServer } from './ask-server.ts'
+import { command } from './command.ts'
+import { outputOption, printJson, printTable } from './output.ts'
+import { stateDirOption } from './state-directory.ts'
+
+const path = '/kubestage/v1/faults'
+const usage = "(list | add 'verb: create, resource: pods, then: {status: 503}' | remove ID | clear)"
+
+export default command({
+  purpose: 'Makes requests fail on purpose.',
+  usage,
+  options: { config: configOption, stateDir: stateDirOption, output: outputOption },
+  notes: [
+    'A rule is YAML: verb, resource (pods, pods/status, deployments.apps), namespace, name, user say which requests are meant, each also as a list;',
+    'probability, seed and times say how often; then is one of',
+    '  {status: 503}       answered with this code; or {status: {code: 429, reason, message, retryAfterSeconds}}',
+    '  {delay: 250ms}      served that much later',
+    '  {reset: true}       the connection is cut',
+    '  {dropWatch: 1s}     a watch is served, and cut after that time',
+    '  {stale: 3}          a list shows things as they were three writes ago',
+  ],
+  async run({ values: { stateDir, output }, positionals: [word = 'list', argument, ...rest] }) {
+    const wanted = word === 'add' || word === 'remove'
+    if (rest.length > 0 || wanted !== (argument !== undefined)) throw new ConfigError(`usage: kubestage fault ${usage}`)
+    if (word === 'add') {
+      const fault = await askServer<Fault>(stateDir, { method: 'POST', path, body: await readRule(argument ?? '') })
+      if (output === 'json') printJson(fault)
+      else process.stdout.write(`fault ${fault.id} is on\n`)
+      return 0
+    }
+    const method = word === 'list' ? 'GET' : word === 'remove' || word === 'clear' ? 'DELETE' : undefined
+    if (!method) throw new ConfigError(`usage: kubestage fault ${usage}`)
+    const which = word === 'remove' ? `/${encodeURIComponent(argument ?? '')}` : ''
+    const { items } = await askServer<{ items: Fault[] }>(stateDir, { method, path: path + which })
+    if (output === 'json') printJson(items)
+    else printTable([['ID', 'HITS', 'RULE'], ...items.map(row)])
+    return 0
+  },
+})
+
+/** Without the braces of a map that stands on one line, too. */
+async function readRule(text: string): Promise<unknown> {
+  const { load } = await import('js-yaml')
+  try {
+    return load(/^\s*\{/.test(text) || text.includes('\n') ? text : `{${text}}`)
+  } catch (error) {
+    throw new ConfigError(`the rule is not valid YAML: ${(error as { reason?: string }).reason ?? ''}`)
+  }
+}
+
+const row = ({ id, hits, ...rule }: Fault): string[] => [String(id), String(hits), JSON.stringify(rule)]

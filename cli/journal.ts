@@ -1,0 +1,74 @@
+import { createInterface } from 'node:readline'
+import type { JournalEntry } from '../apiserver/instruments/journal.ts'
+import { ConfigError, option } from '../shared/config/option.ts'
+import { flag, text } from '../shared/config/option-types.ts'
+import { configOption } from '../shared/config/resolve.ts'
+import { askServer, openAnswer } from './ask-server.ts'
+import { command } from './command.ts'
+import { outputOption, printJson, printTable } from './output.ts'
+import { stateDirOption } from './state-directory.ts'
+
+const filterOption = (help: string) => option(text, { default: '', help })
+const filters = {
+  verb: filterOption('Only these: get, list, watch, create, update, patch, delete, deletecollection'),
+  resource: filterOption('Only these: pods, pods/status, deployments.apps'),
+  namespace: { ...filterOption('Only in this namespace'), short: 'n' },
+  name: filterOption('Only for the object of this name'),
+  user: filterOption('Only by this user'),
+}
+
+export default command({
+  purpose:
+    'Prints the requests that came to the API server: those that it kept, or with --follow those that come from now on.',
+  options: {
+    config: configOption,
+    stateDir: stateDirOption,
+    follow: option(flag, { default: false, short: 'f', help: 'Print requests as they are answered, until Ctrl-C' }),
+    keep: option(text, { default: '', help: 'Keep so many requests from now on (0: none), and print nothing' }),
+    ...filters,
+    output: outputOption,
+  },
+  notes: ['kubestage up --journal=1000 keeps the last thousand from the start.'],
+  async run({ values }) {
+    const { stateDir, follow, keep, output } = values
+    const path = '/kubestage/v1/journal'
+    if (keep !== '') {
+      if (!/^\d+$/.test(keep)) throw new ConfigError(`--keep must be a whole number, not "${keep}"`)
+      await askServer(stateDir, { method: 'PUT', path, body: { kept: Number(keep) } })
+      return 0
+    }
+    const query = new URLSearchParams()
+    for (const name of Object.keys(filters) as (keyof typeof filters)[]) {
+      for (const value of values[name].split(',').filter(Boolean)) query.append(name, value)
+    }
+    if (follow) {
+      query.set('watch', 'true')
+      await print(await openAnswer(stateDir, { path: `${path}?${query}` }), output)
+      return 0
+    }
+    const { kept, items } = await askServer<{ kept: number; items: JournalEntry[] }>(stateDir, {
+      path: `${path}?${query}`,
+    })
+    if (output === 'json') printJson(items)
+    else printTable([['AT', 'USER', 'VERB', 'CODE', 'MS', 'PATH'], ...items.map(row)])
+    if (kept === 0) process.stderr.write('kubestage: no request is kept; kubestage journal --keep=1000 begins it\n')
+    return 0
+  },
+})
+
+async function print(answer: NodeJS.ReadableStream, output: 'text' | 'json'): Promise<void> {
+  for await (const line of createInterface({ input: answer })) {
+    const entry = JSON.parse(line) as JournalEntry
+    if (output === 'json') process.stdout.write(`${line}\n`)
+    else if (entry.code !== undefined || entry.verb === 'watch') process.stdout.write(`${row(entry).join('  ')}\n`)
+  }
+}
+
+const row = ({ at, user, verb, code, durationMs, path, fault }: JournalEntry): string[] => [
+  at.slice(11, 23),
+  user,
+  verb,
+  String(code ?? '…'),
+  String(durationMs === undefined ? '…' : Math.round(durationMs)),
+  path + (fault ? ` (fault: ${fault})` : ''),
+]

@@ -1,0 +1,43 @@
+import { closeSync, existsSync, fstatSync, openSync, readSync, watch } from 'node:fs'
+import { join } from 'node:path'
+import { ConfigError, option } from '../shared/config/option.ts'
+import { flag } from '../shared/config/option-types.ts'
+import { configOption } from '../shared/config/resolve.ts'
+import { command } from './command.ts'
+import { stateDirectory, stateDirOption } from './state-directory.ts'
+
+const programs = ['apiserver', 'kubelet', 'up'] as const
+
+export default command({
+  purpose: "Prints the log of one of the cluster's own programs; those of pods are printed by kubectl logs.",
+  usage: `(${programs.join(' | ')})`,
+  options: {
+    config: configOption,
+    stateDir: stateDirOption,
+    follow: option(flag, { default: false, short: 'f', help: 'Go on with what is written from now on, until Ctrl-C' }),
+  },
+  notes: ['up is what a cluster started with --detach has said. The others are one JSON object a line.'],
+  async run({ values: { stateDir, follow }, positionals: [program = 'apiserver', ...rest] }) {
+    if (rest.length > 0 || !programs.some((known) => known === program)) {
+      throw new ConfigError(`usage: kubestage logs (${programs.join(' | ')})`)
+    }
+    const file = join(stateDirectory(stateDir).logs, `${program}.log`)
+    if (!existsSync(file)) throw new ConfigError(`there is no ${file}`)
+    const descriptor = openSync(file, 'r')
+    copy(descriptor)
+    if (!follow) {
+      closeSync(descriptor)
+      return 0
+    }
+    watch(file, () => copy(descriptor))
+    return new Promise(() => {}) // until a signal ends us
+  },
+})
+
+/** From where we are to the end. */
+function copy(descriptor: number): void {
+  const buffer = Buffer.alloc(Math.min(1 << 20, fstatSync(descriptor).size + 1))
+  for (let read = readSync(descriptor, buffer); read > 0; read = readSync(descriptor, buffer)) {
+    process.stdout.write(Buffer.from(buffer.subarray(0, read)))
+  }
+}

@@ -1,0 +1,69 @@
+import { readFileSync, rmSync } from 'node:fs'
+import type { Clock } from '../shared/clock/clock.ts'
+import { toTime } from '../shared/clock/timestamp.ts'
+import { ConfigError } from '../shared/config/option.ts'
+import { writePrivately } from '../shared/pki/files.ts'
+import type { Cluster, ClusterSettings } from './cluster.ts'
+import { type LockHolder, lockHolder } from './lock.ts'
+import { version } from './package.ts'
+import { type StateDirectory, stateDirectory } from './state-directory.ts'
+
+/** What a cluster says of itself to other commands, from the moment when it is ready until it stops. */
+export interface RunningCluster {
+  pid: number
+  kubeletPid?: number
+  version: string
+  url: string
+  startedAt: string
+  node?: string
+  storage: string
+}
+
+/** Writes it down; returns how to take it back. */
+export function announce(cluster: Cluster, settings: ClusterSettings, clock: Clock): () => void {
+  const { storage } = settings
+  const running: RunningCluster = {
+    pid: process.pid,
+    kubeletPid: cluster.kubeletPid(),
+    version,
+    url: cluster.url,
+    startedAt: toTime(clock.now()),
+    ...(settings.kubelet && { node: settings.nodeName }),
+    storage: storage.engine === 'memory' ? 'memory' : `sqlite:${storage.file}`,
+  }
+  writePrivately(cluster.state.running, `${JSON.stringify(running, undefined, 2)}\n`)
+  return () => rmSync(cluster.state.running, { force: true })
+}
+
+export interface Found {
+  state: StateDirectory
+  /** The process that holds the folder; absent when none does. */
+  holder?: LockHolder
+  /** Absent while it is not ready yet, or no longer. */
+  running?: RunningCluster
+}
+
+/** What runs with this state folder. */
+export function findRunning(stateDir: string): Found {
+  const state = stateDirectory(stateDir)
+  const holder = lockHolder(state.lock)
+  const running = holder && readRunning(state.running)
+  return { state, holder, running: running?.pid === holder?.pid ? running : undefined }
+}
+
+/** The same, where something must run. */
+export function requireRunning(stateDir: string): Found & { running: RunningCluster } {
+  const found = findRunning(stateDir)
+  if (found.running) return { ...found, running: found.running }
+  throw new ConfigError(
+    `no cluster runs in ${stateDir}: start one with kubestage up, or name its folder with --state-dir`,
+  )
+}
+
+function readRunning(file: string): RunningCluster | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as RunningCluster
+  } catch {
+    return undefined // not there, or not yet
+  }
+}

@@ -1,0 +1,140 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { ConfigMap } from '../../shared/api/types.ts'
+import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
+import { configMaps, nodes } from '../../shared/client/resources.ts'
+import { createRestClient } from '../../shared/client/rest-client.ts'
+import { realClock } from '../../shared/clock/real-clock.ts'
+import { startCommand } from '../harness/cluster.ts'
+import { processesWith } from '../harness/processes.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'kubestage-commands-'))
+t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+const namespace = 'default'
+
+/** Runs a command to its end. */
+async function run(t: Test, ...args: string[]): Promise<{ code: number | string; output: string }> {
+  const command = startCommand(t, args)
+  return { code: await command.ended, output: command.output() }
+}
+
+t.test('a cluster in the background, and all that can be asked of it', async (t) => {
+  const stateDir = join(folder, 'one')
+  const here = `--state-dir=${stateDir}`
+  const ask = (...args: string[]) => run(t, ...args, here)
+  const json = async (...args: string[]) => JSON.parse((await ask(...args, '-o', 'json')).output)
+  t.teardown(() => run(t, 'down', here))
+
+  t.match(await ask('status'), { code: 1, output: /^state +stopped\n/ })
+  t.match(await ask('journal'), { code: 1, output: /^kubestage: no cluster runs in .*: start one with kubestage up, / })
+  t.match(await ask('down'), { code: 0, output: /^Nothing runs in / })
+
+  const up = await ask('up', '-d', '--port=0', '--journal=100')
+  t.match(up, { code: 0, output: /^Kubestage runs: https:\/\/127.0.0.1:\d+ .*\n\n {2}export KUBECONFIG=/ })
+  const status = await json('status')
+  t.match(status, { state: 'running', node: 'node-1', storage: `sqlite:${stateDir}/state.db`, startedAt: /Z$/ })
+  t.ok(status.memoryBytes > 20e6 && status.kubeletMemoryBytes > 20e6)
+  t.match(await ask('up', '-d', '--port=0'), { code: 1, output: /^kubestage: already running with state folder/ })
+
+  const client = createRestClient({ ...(await loadKubeconfig(join(stateDir, 'kubeconfig'))), clock: realClock })
+  t.teardown(() => client.close())
+  t.equal((await client.list(nodes)).items.length, 1)
+  const create = (name: string) => client.create<ConfigMap>(configMaps, { metadata: { name } }, { namespace })
+  await create('kept')
+
+  t.match(await json('journal', '--verb=create', '--resource=configmaps', '--user=kubernetes-admin'), [
+    { code: 201, path: '/api/v1/namespaces/default/configmaps', namespace },
+  ])
+  t.match((await ask('journal', '--name=kept,none')).output, /^AT +USER +VERB +CODE +MS +PATH\n$/)
+  const file = join(folder, 'snapshot.json')
+  t.match(await ask('snapshot', file), { code: 0, output: /^\d+ objects in / })
+  t.equal((await ask('snapshot')).output, 'kubestage: usage: kubestage snapshot FILE\n')
+
+  const fault = await json('fault', 'add', 'verb: create, resource: configmaps, times: 1, then: {status: 503}')
+  t.match(fault, { id: 1, hits: 0 })
+  await t.rejects(create('surplus'), { code: 503 })
+  await create('surplus')
+  t.match(await json('fault', 'list'), [{ id: 1, hits: 1 }])
+  t.match(await ask('fault', 'add', 'then: {explode: true}'), {
+    code: 1,
+    output: /then must be a map with one of status/,
+  })
+  t.match(await ask('fault', 'remove', '9'), { code: 1, output: /faults.kubestage.dev "9" not found/ })
+  t.match(await ask('fault', 'clear'), { code: 0, output: 'ID   HITS   RULE\n' })
+
+  t.match(await ask('restore', file), { code: 0, output: /^0 objects created, \d+ changed, \d+ deleted\n/ })
+  const names = async () =>
+    (await client.list<ConfigMap>(configMaps, { namespace })).items.map(({ metadata }) => metadata.name)
+  t.same(await names(), ['kept', 'kube-root-ca.crt'])
+  writeFileSync(join(folder, 'none.json'), '{}')
+  t.match(await ask('restore', join(folder, 'none.json')), {
+    code: 1,
+    output: 'kubestage: this is no snapshot of a cluster\n',
+  })
+  t.match(await ask('restore', join(folder, 'absent.json')), { code: 1, output: /absent.json: no such file\n$/ })
+  t.match(await json('reset'), { deleted: Number })
+  t.same(await names(), ['kube-root-ca.crt'])
+
+  t.match(await json('clock'), { scale: 1, now: /^20.*Z$/ })
+  t.match((await ask('logs', 'kubelet')).output, /"msg":"ready"/)
+  t.match(await ask('logs', 'nonsense'), { code: 1, output: /usage: kubestage logs \(apiserver \| kubelet \| up\)/ })
+  const following = startCommand(t, ['journal', '--follow', here])
+  const followed = following.printed('/api/v1/namespaces/default/configmaps').finally(() => {
+    isFollowed = true
+  })
+  // It may need a moment to begin.
+  let isFollowed = false
+  while (!isFollowed) await create('followed').catch(() => {})
+  await followed
+  await following.stop()
+
+  await create('stays').catch(() => {})
+  t.match(await ask('down'), { code: 0, output: 'Stopped.\n' })
+  t.same(processesWith(stateDir), [], 'nothing is left')
+  t.match(await ask('up', '-d', '--port=0', '--kubelet=false'), { code: 0 })
+  const later = createRestClient({ ...(await loadKubeconfig(join(stateDir, 'kubeconfig'))), clock: realClock })
+  t.match(await later.get(configMaps, { namespace, name: 'stays' }), { metadata: { name: 'stays' } }, 'state stays')
+  await later.close()
+  t.match(await ask('down'), { code: 0 })
+})
+
+t.test('what cannot start in the background says why', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as { port: number }
+  const taken = await run(t, 'up', '--detach', `--port=${port}`, `--state-dir=${join(folder, 'two')}`)
+  t.match(taken, { code: 1, output: new RegExp(`^kubestage: port ${port} on 127.0.0.1 is in use by another program;`) })
+  t.match(await run(t, 'doctor', `--port=${port}`), { code: 1, output: /port +bad +127.0.0.1:\d+ cannot be used/ })
+  server.close()
+  const findings = JSON.parse((await run(t, 'doctor', '--port=0', '-o', 'json')).output)
+  t.ok(findings.every(({ state }: { state: string }) => state === 'good' || state === 'degraded'))
+})
+
+t.test('a config file may say what other commands want to know', async (t) => {
+  const config = join(folder, 'kubestage.yaml')
+  writeFileSync(config, `image: {'a': /bin/true}\nstateDir: ${join(folder, 'three')}\n`)
+  t.match(await run(t, 'status', '--config', config), { code: 1, output: new RegExp(join(folder, 'three')) })
+  writeFileSync(config, 'imagge: {}\n')
+  t.match(await run(t, 'status', '--config', config), {
+    code: 1,
+    output: /unknown key "imagge"; did you mean "image"\?/,
+  })
+})
+
+t.test('each command explains itself', async (t) => {
+  const overview = (await run(t, 'help')).output
+  const commands = [...overview.matchAll(/^ {2}(\S+) {2,}/gm)].map(([, name]) => name ?? '')
+  t.ok(commands.length > 15)
+  const readme = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'commands.md'), 'utf8')
+  await Promise.all(
+    commands
+      .filter((name) => name !== 'help' && name !== 'version')
+      .map(async (name) => {
+        t.match(await run(t, name, '--help'), { code: 0, output: new RegExp(`Usage: kubestage ${name}`) })
+        t.match(readme, new RegExp(`\`kubestage ${name}\\b`), `docs/commands.md tells of ${name}`)
+      }),
+  )
+})
