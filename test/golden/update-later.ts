@@ -8,12 +8,13 @@ import { realClock } from '../../shared/clock/real-clock.ts'
 import { resolveOptions } from '../../shared/config/resolve.ts'
 import { startCluster } from '../../cli/cluster.ts'
 import { clusterOptions } from '../../cli/cluster-options.ts'
-import { type Later, laterFile, type Replay, readLater, recordedImages, recordings, replayApi, replayKubelet } from '../harness/replay.ts'
+import { type Later, laterFile, type Replay, readLater, recordings, replayApi } from '../harness/replay.ts'
+import { allScenarios, recordedFlags, recordedImages, replayKubelet } from '../harness/replay-kubelet.ts'
 
 const mayAdd = process.argv.includes('--add')
 const withKubelet = process.argv.includes('--kubelet')
 const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-golden-'))
-const { values } = await resolveOptions(clusterOptions, { args: [], env: {} })
+const { values } = await resolveOptions(clusterOptions, { args: withKubelet ? recordedFlags : [], env: {} })
 const parts = withKubelet ? recordedImages(stateDir) : { kubelet: false, scheduler: false }
 const cluster = await startCluster({
   settings: { ...values, ...parts, stateDir, port: 0 },
@@ -24,7 +25,7 @@ const target = { stateDir, kubeconfigJson: join(stateDir, 'kubeconfig.json') }
 writeFileSync(target.kubeconfigJson, JSON.stringify(load(readFileSync(cluster.state.kubeconfig, 'utf8'))))
 
 const later = readLater()
-if (withKubelet) update(later.kubelet, 'kubelet', await replayKubelet(target))
+if (withKubelet) update(later.kubelet, 'kubelet', await replayKubelet(target, allScenarios()))
 else for (const file of recordings) update(later.api, file, await replayApi(target, file))
 writeFileSync(laterFile, `${JSON.stringify({ api: sorted(later.api), kubelet: sorted(later.kubelet) }, undefined, 2)}\n`)
 await cluster.stop()

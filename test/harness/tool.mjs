@@ -45,11 +45,10 @@ const commands = {
 
 /** /status/N, /delay/SECONDS, /redirect/…, /file (200 while /tmp/ok exists), anything else 200. */
 async function answer(request, response) {
-  const { host, ...headers } = request.headers
-  const shown = Object.entries(headers)
-    .map(([name, value]) => `${name.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())}: ${value}`)
-    .sort()
-  say(`request ${request.method} ${request.url} host=${host} proto=HTTP/${request.httpVersion} [${shown.join('; ')}]`)
+  const { host } = request.headers
+  say(
+    `request ${request.method} ${request.url} host=${host} proto=HTTP/${request.httpVersion} [${headersOf(request).join('; ')}]`,
+  )
   const [, kind, value] = new URL(request.url, 'http://x').pathname.split('/')
   if (kind === 'status' && value) return response.writeHead(Number(value)).end(`status ${value}\n`)
   if (kind === 'redirect' && value) return response.writeHead(302, { location: 'http://10.0.0.1:1/' }).end()
@@ -59,6 +58,16 @@ async function answer(request, response) {
     say('answered', request.url)
   }
   response.end()
+}
+
+/** As Go prints them: by name, the values of one name together. */
+function headersOf({ rawHeaders }) {
+  const values = new Map()
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index].toLowerCase().replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())
+    if (name !== 'Host') values.set(name, [...(values.get(name) ?? []), rawHeaders[index + 1]])
+  }
+  return [...values].map(([name, all]) => `${name}: ${all.join(',')}`).sort()
 }
 
 await commands[command]()

@@ -1,0 +1,126 @@
+import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { repository, type TestCluster } from './cluster.ts'
+import { goldenFolder, type Later, type Replay, run } from './replay.ts'
+
+const tools = join(goldenFolder, 'kubelet')
+const observed = join(tools, 'observed.json')
+
+/** Flags of a cluster as it was when the recordings were made: nobody had heard of termination reasons. */
+export const recordedFlags = ['--feature-gates=PodTerminationReason=false']
+
+/** What the images of the recordings stand for here, as settings of a cluster. */
+export function recordedImages(parent: string) {
+  const folder = toolFolder(parent)
+  return {
+    imagePath: { 'busybox:*': folder },
+    image: { 'stopsig:*': [join(folder, 'tool'), 'usr1'], 'envimg:*': ['sh', '-c', 'echo cmd'] },
+    imageStopSignal: { 'stopsig:*': 'SIGUSR1' },
+  }
+}
+
+/** A folder for `--image-path busybox:*=…`: the recordings' helper program, and what of busybox is told apart from the host's own. */
+function toolFolder(parent: string): string {
+  const folder = mkdtempSync(join(parent, 'tools-'))
+  const programs = {
+    tool: `exec '${process.execPath}' '${join(repository, 'test', 'harness', 'tool.mjs')}' "$@"`,
+    cat: `for file; do /bin/cat "$file" 2>/dev/null || { echo "cat: can't open '$file': No such file or directory" >&2; code=1; }; done
+[ $# -gt 0 ] || exec /bin/cat
+exit $code`,
+  }
+  for (const [name, script] of Object.entries(programs)) {
+    writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`)
+    chmodSync(join(folder, name), 0o755)
+  }
+  return folder
+}
+
+interface Scenario {
+  name: string
+  /** How long the real one took. */
+  endMs: number
+}
+const scenarios = (): Scenario[] => JSON.parse(readFileSync(observed, 'utf8'))
+
+const quickMs = 10_000
+/** They are played together, or need a kubelet that is killed, or a folder of manifests: all of that takes its time. */
+const slowGroups = /^(krestart|static|taint|preempt)/
+
+/** What a test run has the time for: all that was over soon, without those that are not expected to agree. */
+export const quickScenarios = (later: Later): string[] =>
+  scenarios()
+    .filter(({ name, endMs }) => endMs <= quickMs && !slowGroups.test(name) && !later[name])
+    .map(({ name }) => name)
+/** Those whose containers listen on the port 8080 of every address. */
+export const isServer = (name: string): boolean => /http|tcp/.test(name)
+export const serverPortIsFree = (): Promise<boolean> =>
+  new Promise((resolve) => {
+    const probe = createServer()
+    probe.once('error', () => resolve(false))
+    probe.listen(8080, () => probe.close(() => resolve(true)))
+  })
+export const allScenarios = (): string[] => scenarios().map(({ name }) => name)
+
+type KubeletTarget = Pick<TestCluster, 'kubeconfigJson' | 'stateDir'>
+
+const lanes = 14
+
+/**
+ * Plays recorded scenarios and compares them with what a real kubelet did. What differs is played once more, with less going on beside it:
+ * a busy machine may be late, but it is not late twice.
+ */
+export async function replayKubelet(target: KubeletTarget, names: readonly string[]): Promise<Replay> {
+  const differences = await playOnce(target, names, lanes)
+  const again = [...differences].filter(([, found]) => found.length > 0).map(([name]) => name)
+  const alone = again.filter((name) => !slowGroups.test(name))
+  if (alone.length > 0) for (const [name, found] of await playOnce(target, alone, 4)) differences.set(name, found)
+  return { differences }
+}
+
+/** All servers of the recordings listen on one port of every address: side by side only where pods have networks of their own. */
+async function playOnce(
+  target: KubeletTarget,
+  names: readonly string[],
+  sideBySide: number,
+): Promise<Map<string, string[]>> {
+  const isGroup = (name: string) => slowGroups.test(name)
+  const servers = names.filter((name) => isServer(name) && !isGroup(name))
+  const others = names.filter((name) => !isServer(name) && !isGroup(name))
+  const [a, b] = await Promise.all([play(target, others, sideBySide), play(target, servers, 1)])
+  const c = await play(target, names.filter(isGroup), sideBySide)
+  return new Map([...a, ...b, ...c])
+}
+
+let runs = 0
+
+async function play(
+  { kubeconfigJson, stateDir }: KubeletTarget,
+  names: string[],
+  parallel: number,
+): Promise<Map<string, string[]>> {
+  const differences = new Map<string, string[]>()
+  if (names.length === 0) return differences
+  const out = join(stateDir, `run-${runs++}.json`)
+  const only = `^(${names.map((name) => name.replaceAll('.', '\\.')).join('|')})$`
+  const host = join(import.meta.dirname, 'kubelet-host.mjs')
+  await run(
+    [
+      join(tools, 'record.mjs'),
+      ...['--kubeconfig', kubeconfigJson, '--out', out, '--only', only],
+      ...['--parallel', String(parallel), '--host', host],
+    ],
+    { KUBESTAGE_STATE_DIR: stateDir },
+  )
+  const output = await run([join(tools, 'compare.mjs'), observed, '--run', out, '--only', only])
+  for (const { name } of JSON.parse(readFileSync(out, 'utf8')) as Scenario[]) differences.set(name, [])
+  let current: string[] = []
+  for (const line of output) {
+    const name = /^✗ (\S+)/.exec(line)?.[1]
+    if (name) {
+      current = []
+      differences.set(name, current)
+    } else if (line.startsWith('    ')) current.push(line.trim())
+  }
+  return differences
+}
