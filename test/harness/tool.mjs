@@ -51,7 +51,10 @@ async function answer(request, response) {
   )
   const [, kind, value] = new URL(request.url, 'http://x').pathname.split('/')
   if (kind === 'status' && value) return response.writeHead(Number(value)).end(`status ${value}\n`)
-  if (kind === 'redirect' && value) return response.writeHead(302, { location: 'http://10.0.0.1:1/' }).end()
+  if (kind === 'redirect' && value) {
+    response.writeHead(302, { location: 'http://10.0.0.1:1/', 'content-type': 'text/html; charset=utf-8' })
+    return response.end('<a href="http://10.0.0.1:1/">Found</a>.\n\n')
+  }
   if (kind === 'file' && !existsSync('/tmp/ok')) return response.writeHead(503).end()
   if (kind === 'delay' && value) {
     await sleep(Number(value) * 1000)
