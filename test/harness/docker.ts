@@ -1,0 +1,87 @@
+import { execFile, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { Test } from 'tap'
+import { realClock } from '../../shared/clock/real-clock.ts'
+
+/** A Docker daemon to try the compose file with, and how to ask it. */
+export interface Docker {
+  run(command: string, args: string[], options?: RunOptions): Promise<string>
+}
+interface RunOptions {
+  cwd?: string
+  env?: Record<string, string>
+}
+
+const STARTS_WITHIN_MS = 30_000
+const MINUTES_MS = 60_000
+
+/** The machine's daemon where one answers, else one of our own that ends with the test; or why there can be none. */
+export async function startDocker(t: Test): Promise<Docker | { missing: string } | { cannot: string }> {
+  for (const program of ['docker', 'docker-compose'])
+    if (!(await succeeds(program, ['--version']))) return { missing: program }
+  if (await succeeds('docker', ['info'])) return { run: runWith({}) }
+  if (!(await succeeds('dockerd', ['--version']))) return { missing: 'dockerd' }
+  const root = await mkdtemp(join(tmpdir(), 'kubestage-docker-'))
+  const host = `unix://${root}/socket`
+  const flags = ['--data-root', `${root}/data`, '--exec-root', `${root}/exec`, '--pidfile', `${root}/pid`, '-H', host]
+  const daemon = spawn('dockerd', flags, { stdio: ['ignore', 'ignore', 'pipe'] })
+  let said = ''
+  daemon.stderr.on('data', (text) => {
+    said = `${said}${text}`.slice(-2_000)
+  })
+  const ended = new Promise<void>((resolve) => daemon.once('exit', () => resolve()))
+  t.teardown(async () => {
+    daemon.kill('SIGTERM')
+    await ended
+    rmSync(root, { recursive: true, force: true })
+  })
+  const env = { DOCKER_HOST: host }
+  for (const deadlineMs = realClock.monotonic() + STARTS_WITHIN_MS; ; await realClock.sleep(100)) {
+    if (await succeeds('docker', ['info'], env)) return { run: runWith(env) }
+    if (daemon.exitCode !== null || realClock.monotonic() > deadlineMs)
+      return { cannot: `no Docker daemon can run here: ${said.trim().split('\n').at(-1)}` }
+  }
+}
+
+/** The image that the Dockerfile begins with, made of Debian's packages and the Node that runs us where nobody has it. */
+export async function ensureNodeImage({ run }: Docker, t: Test, image: string): Promise<void> {
+  if (await run('docker', ['image', 'inspect', image]).then(Boolean, () => false)) return
+  const root = await mkdtemp(join(tmpdir(), 'kubestage-image-'))
+  t.teardown(() => rmSync(root, { recursive: true, force: true }))
+  await run('debootstrap', ['--variant=minbase', '--include=ca-certificates,libatomic1', debianRelease(), root])
+  const npm = await run('bash', ['-c', 'readlink -f "$(command -v npm)"'])
+  mkdirSync(join(root, 'usr/local/lib/node_modules'), { recursive: true })
+  await run('cp', [process.execPath, join(root, 'usr/local/bin/node')])
+  await run('cp', ['-r', dirname(dirname(npm.trim())), join(root, 'usr/local/lib/node_modules/npm')])
+  symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(root, 'usr/local/bin/npm'))
+  await run('bash', ['-c', `tar -C "$0" -c . | docker import - "$1"`, root, image])
+}
+
+const debianRelease = (): string =>
+  /^VERSION_CODENAME=(.*)$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'bookworm'
+
+/** Certificates that this machine's administrator trusts beside the usual ones: a build needs them, too. */
+export function localCertificates(): string {
+  const folder = '/usr/local/share/ca-certificates'
+  const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.crt')) : []
+  return files.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n')
+}
+
+function runWith(base: Record<string, string>): Docker['run'] {
+  return (command, args, { cwd, env } = {}) =>
+    new Promise((resolve, reject) => {
+      const options = { cwd, env: { ...process.env, ...base, ...env }, maxBuffer: 64 << 20, timeout: 10 * MINUTES_MS }
+      execFile(command, args, options, (error, stdout, stderr) => {
+        if (error) reject(new Error(`${command} ${args.join(' ')}: ${stdout.slice(-3_000)}${stderr.slice(-3_000)}`))
+        else resolve(stdout)
+      })
+    })
+}
+
+const succeeds = (command: string, args: string[], env: Record<string, string> = {}): Promise<boolean> =>
+  new Promise((resolve) => {
+    execFile(command, args, { env: { ...process.env, ...env }, timeout: MINUTES_MS }, (error) => resolve(!error))
+  })
