@@ -108,14 +108,17 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   authorizers.push(createNodeAuthorizer(nodePodsFrom(client(self))), createRbacAuthorizer(rules))
   if (config.alwaysAllow) authorizers.push(everything)
   registry.admission.push(
-    ...admissionPlugins({
-      lookup: registry.lookup,
-      lookupAll: registry.lookupAll,
-      access,
-      chargeQuota: chargeQuotaIn(registry, self),
-      nowMs: () => clock.now(),
-      random: registry.random,
-    }),
+    ...admissionPlugins(
+      {
+        lookup: registry.lookup,
+        lookupAll: registry.lookupAll,
+        access,
+        chargeQuota: chargeQuotaIn(registry, self),
+        nowMs: () => clock.now(),
+        random: registry.random,
+      },
+      config.disabledAdmissionPlugins,
+    ),
   )
   registry.admission.push(rbacEscalation(access))
   const dispatch = createDispatch({

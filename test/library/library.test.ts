@@ -282,3 +282,9 @@ t.test('two nodes with real processes', async (t) => {
   t.match(await cluster.terminations.of('a'), { reason: 'Update', nodeName: 'node-1' })
   await cluster.waitForDeleted(pods, { namespace, name: 'a' })
 })
+
+t.test('an API server alone takes pods without service accounts', async (t) => {
+  const { client } = await start(t)
+  const spec = { containers: [{ name: 'main', image: 'x' }] }
+  t.match(await client.create(pods, { metadata: { name: 'web', namespace }, spec }), { spec: { containers: [{}] } })
+})
