@@ -24,6 +24,8 @@ export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
 export interface ApiResource extends Resource {
   kind: string
   namespaced: boolean
+  /** Its objects stay when their namespace goes. */
+  outlivesNamespace?: boolean
   /** Absent: all. */
   verbs?: readonly string[]
   /** Which of the subresources that built-in kinds have. */

@@ -11,7 +11,7 @@ export function namespaceLifecycle(lookup: Lookup): AdmissionPlugin {
       if (operation === 'DELETE' && definition.group === '' && definition.plural === 'namespaces') {
         if (immortal.has(name)) throw forbidden(namespaces, name, 'this namespace may not be deleted')
       }
-      if (operation !== 'CREATE' || namespace === undefined) return
+      if (operation !== 'CREATE' || namespace === undefined || definition.outlivesNamespace) return
       const found = lookup(namespaces, undefined, namespace)
       if (!found) throw notFound(namespaces, namespace)
       if (!found.metadata.deletionTimestamp) return

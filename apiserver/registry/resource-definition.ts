@@ -24,6 +24,8 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
   /** What precedes the metadata of an item in its lists; default: nothing but the brace. */
   itemHead?: string
   namespaced: boolean
+  /** Its objects may come into a namespace that is going or gone, and stay when it goes: for what tells of what was there. */
+  outlivesNamespace?: boolean
   shortNames?: string[]
   categories?: string[]
   /** Default: all eight. Sorted as discovery shows them. */

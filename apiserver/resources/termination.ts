@@ -4,7 +4,7 @@ import { age, ageColumn, column, nameColumn, orNone, wide } from './cells.ts'
 
 /** Wide enough for most reasons, and few enough for a table of 100 columns. */
 const reasonWidth = 20
-const askerWidth = 17
+const askerWidth = 18
 
 export const termination = resource<Termination>({
   group: 'kubestage.dev',
@@ -13,6 +13,7 @@ export const termination = resource<Termination>({
   plural: 'terminations',
   singular: 'termination',
   namespaced: true,
+  outlivesNamespace: true,
   shortNames: ['term'],
   schema: 'dev.kubestage.v1.Termination',
   columns: [

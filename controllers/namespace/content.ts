@@ -21,7 +21,8 @@ export async function deleteContent(
   options: { namespace: string; reason?: string },
 ): Promise<RemainingContent> {
   const remaining: RemainingContent = { resources: new Map(), finalizers: new Map(), errors: [] }
-  const deletable = resources.filter((resource) => resource.namespaced && supports(resource, 'list', 'delete'))
+  const goesAlong = ({ namespaced, outlivesNamespace }: ApiResource): boolean => namespaced && !outlivesNamespace
+  const deletable = resources.filter((resource) => goesAlong(resource) && supports(resource, 'list', 'delete'))
   const isPods = ({ group, plural }: ApiResource): boolean => group === '' && plural === 'pods'
   for (const wave of [deletable.filter(isPods), deletable.filter((resource) => !isPods(resource))]) {
     for (const resource of wave) await deleteAll(client, resource, options, remaining)

@@ -200,7 +200,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     onFinished(pod, removed) {
       const uid = pod.metadata.uid ?? ''
       options.onOver(uid)
-      terminations.podEnded(uid, manager.get(uid)?.phase)
+      terminations.podEnded(uid, manager.get(uid))
       if (removed) void forget(pod).catch((error) => warn(error, 'a pod could not be cleaned up', pod))
       else manager.terminate(pod)
     },

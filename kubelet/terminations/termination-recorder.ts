@@ -1,6 +1,6 @@
 import { isStatus, StatusError } from '../../shared/api/status-error.ts'
 import type { Termination } from '../../shared/api/termination.ts'
-import type { Pod } from '../../shared/api/types.ts'
+import type { Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { terminations } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
@@ -25,8 +25,8 @@ export interface StopRequest {
  */
 export interface TerminationRecorder {
   stopping(request: StopRequest): ContainerStop
-  /** Nothing of the pod is left to be done. `phase`: which it ended in. */
-  podEnded(podUid: string, phase: string | undefined): void
+  /** Nothing of the pod is left to be done. `status`: its last. */
+  podEnded(podUid: string, status: PodStatus | undefined): void
   /** Resolves when all records so far are written or given up. */
   flush(): Promise<void>
 }
@@ -90,7 +90,7 @@ export function createTerminationRecorder(options: TerminationRecorderOptions): 
     if (!state.podEnds) finish(uid, undefined)
   }
 
-  function finish(uid: string, phase: string | undefined): void {
+  function finish(uid: string, status: PodStatus | undefined): void {
     const state = stoppings.get(uid)
     if (!state || state.running > 0) return
     stoppings.delete(uid)
@@ -98,7 +98,7 @@ export function createTerminationRecorder(options: TerminationRecorderOptions): 
     if (waiting >= MAX_QUEUE) return
     waiting++
     tail = tail.then(async () => {
-      await write(state, await termination(state, { phase, endMs, nodeName: options.nodeName }))
+      await write(state, await termination(state, { status, endMs, nodeName: options.nodeName }))
       waiting--
     })
   }
@@ -109,8 +109,8 @@ export function createTerminationRecorder(options: TerminationRecorderOptions): 
         await client.create(terminations, body, { namespace: pod.metadata.namespace })
         return
       } catch (error) {
-        // A namespace that is gone or going takes no records; one that is there was written by an earlier try.
-        if (['NotFound', 'Forbidden', 'AlreadyExists'].some((reason) => isStatus(error, reason))) return
+        // Written by an earlier try.
+        if (isStatus(error, 'AlreadyExists')) return
         if (error instanceof StatusError || tries === TRIES) return options.onError(error, pod)
         await clock.machine.sleep(RETRY_MS)
       }
@@ -122,7 +122,7 @@ export function createTerminationRecorder(options: TerminationRecorderOptions): 
 
 async function termination(
   { request, startMs, journals, records }: Stopping,
-  { phase, endMs, nodeName }: { phase: string | undefined; endMs: number; nodeName: string },
+  { status, endMs, nodeName }: { status: PodStatus | undefined; endMs: number; nodeName: string },
 ): Promise<Termination> {
   const { pod, reason } = request
   const { name = '', namespace, uid, deletionTimestamp } = pod.metadata
@@ -137,20 +137,25 @@ async function termination(
     nodeName,
     verdict: journals.length > 1 ? `${told?.name} ${told?.verdict}` : told?.verdict,
     reason,
-    cause: causeOf(request),
+    cause: causeOf(request, status),
+    message: status?.message,
     deletionTimestamp,
     gracePeriodSeconds: Math.max(...journals.map(({ graceSeconds }) => graceSeconds)),
     used: goDuration(Math.round(Math.max(...journals.map(({ usedMs }) => usedMs)))),
     startTime: toMicroTime(startMs),
     endTime: toMicroTime(endMs),
-    phase,
+    phase: status?.phase,
     containers,
   }
 }
 
 /** In the terms of the record. */
-function causeOf({ cause, pod, reason, podEnds }: StopRequest): string {
+function causeOf({ cause, pod, podEnds }: StopRequest, status: PodStatus | undefined): string {
   if (cause !== 'Unknown') return cause
   if (pod.metadata.deletionTimestamp) return 'PodDeleted'
-  return podEnds && reason === 'Eviction' ? 'Eviction' : 'PodStopped'
+  if (!podEnds || !status?.reason) return 'PodStopped'
+  // `Evicted` and `DeadlineExceeded` say it themselves.
+  return status.reason === NODE_SHUTDOWN_REASON ? 'NodeShutdown' : status.reason
 }
+/** Of the status of a pod that ends with its node. */
+const NODE_SHUTDOWN_REASON = 'Terminated'

@@ -11,6 +11,8 @@ export interface Termination {
   verdict?: string
   reason?: string
   cause?: string
+  /** The pod's own, at its end. */
+  message?: string
   requests?: TerminationRequest[]
   deletionTimestamp?: string
   gracePeriodSeconds?: number

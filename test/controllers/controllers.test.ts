@@ -27,6 +27,7 @@ import {
   secrets,
   serviceAccounts,
   services,
+  terminations,
 } from '../../shared/client/resources.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
@@ -150,6 +151,7 @@ t.test('a namespace takes its content along, with the reason, and waits for what
   const namespace = await newNamespace()
   await client.create<ConfigMap>(configMaps, { metadata: { namespace, name: 'a' } })
   await client.create<Secret>(secrets, { metadata: { namespace, name: 'held', finalizers: ['example.com/f'] } })
+  await client.create(terminations, { metadata: { name: 'web.1' }, podName: 'web' }, { namespace })
   await client.delete(namespaces, { name: namespace }, { reason: 'Update' })
   await disappears(configMaps, { namespace, name: 'a' })
   const held = await eventually(
@@ -176,6 +178,10 @@ t.test('a namespace takes its content along, with the reason, and waits for what
   })
   await client.patch(secrets, { namespace, name: 'held' }, { metadata: { finalizers: null } })
   t.equal(await disappears(namespaces, { name: namespace }), undefined)
+  const ref = { namespace, name: 'web.1' }
+  t.match(await client.get(terminations, ref), { podName: 'web' }, 'what tells how its pods ended stays')
+  const later = { metadata: { name: 'web.2' }, podName: 'web' }
+  t.match(await client.create(terminations, later, { namespace }), later, 'and may come later than its end')
 })
 
 t.test('owners and dependents: background, foreground, orphan, and why', async (t) => {

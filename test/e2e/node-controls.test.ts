@@ -3,8 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import type { Termination } from '../../shared/api/termination.ts'
 import type { Event, Node, Pod } from '../../shared/api/types.ts'
-import { events, nodes, pods } from '../../shared/client/resources.ts'
+import { events, nodes, pods, terminations } from '../../shared/client/resources.ts'
 import { startCommand, startTestCluster } from '../harness/cluster.ts'
 import { followPod, getText, isReady, podOf } from '../harness/pods.ts'
 import { addNode } from '../harness/second-node.ts'
@@ -48,6 +49,12 @@ const eventsOf = async (name: string) =>
   (await client.list<Event>(events)).items
     .filter(({ involvedObject }) => involvedObject.name === name)
     .map(({ reason, message }) => `${reason}: ${message}`)
+const recordOf = (podName: string): Promise<Termination> =>
+  until(
+    async () =>
+      (await client.list<Termination>(terminations, { namespace, fieldSelector: `podName=${podName}` })).items[0],
+    { what: `the record of ${podName}` },
+  )
 const isOver = ({ status }: Pod): boolean => status?.phase === 'Failed'
 
 t.test('pressure', async (t) => {
@@ -67,6 +74,7 @@ t.test('pressure', async (t) => {
     { status: 'True', reason: 'TerminationByKubelet', message },
   )
   t.match(told('hog'), /^hook Eviction\n/)
+  t.match(await recordOf('hog'), { reason: 'Eviction', cause: 'Evicted', message, phase: 'Failed' })
   await nodeIs('MemoryPressure', 'True')
   await until(async () => (await taintsOf()).includes('node.kubernetes.io/memory-pressure:NoSchedule'), {
     what: 'the taint',
@@ -121,6 +129,8 @@ t.test('shutdown, and back', async (t) => {
       status?.conditions?.find(({ type }) => type === 'DisruptionTarget'),
       { reason: 'TerminationByKubelet', message },
     )
+    const podName = followed.events[0]!.object.metadata.name!
+    t.match(await recordOf(podName), { reason: 'Eviction', cause: 'NodeShutdown', message })
   }
   t.equal(told('ordinary'), 'hook Eviction\nTERM\n')
   t.match(await nodeIs('Ready', 'False'), { reason: 'KubeletNotReady', message: 'node is shutting down' })
