@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import { type Sandbox, type SandboxConfig, StartError } from '../container-runtime.ts'
 import { PodAddresses } from './addresses.ts'
@@ -34,7 +35,7 @@ export class Sandboxes {
     this.#nodeIP = options.nodeIP
     this.#isolates = options.isolates
     this.#shim = options.shim
-    this.#addresses = new PodAddresses(this.#store.root)
+    this.#addresses = new PodAddresses(`${hostname()}${this.#store.root}`)
     for (const sandbox of this.#store.sandboxes()) {
       this.#index(sandbox)
       if (!sandbox.hostNetwork && sandbox.state === 'ready') this.#addresses.keep(sandbox.ip)
