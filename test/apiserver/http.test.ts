@@ -3,6 +3,7 @@ import type { ClientHttp2Session } from 'node:http2'
 import { Agent } from 'node:https'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
+import type { Pod } from '../../shared/api/types.ts'
 import { startTestApiServer, type TestApiServer } from '../harness/api-server.ts'
 import { until } from '../harness/until.ts'
 
@@ -100,6 +101,26 @@ t.test('an eviction is a delete with a reason of its own', async (t) => {
   const again = { metadata: { name: 'b' } }
   t.equal((await send(`${pods}/b/eviction`, { method: 'POST', body: again })).status, 201)
   t.equal(((await send(`${pods}/b`)).body as Body).metadata.reason, 'Update', 'what was said before stands')
+})
+
+t.test('an eviction on conditions, and one with a reason that is none', async (t) => {
+  const { send } = await startTestApiServer(t)
+  const { body } = await send(pods, { method: 'POST', body: podOf('a', { nodeName: 'n' }) })
+  const { uid, resourceVersion } = (body as Body).metadata
+  const evict = (deleteOptions: object) =>
+    send(`${pods}/a/eviction`, { method: 'POST', body: { metadata: { name: 'a' }, deleteOptions } })
+  const conditions = async () => ((await send(`${pods}/a`)).body as Pod).status?.conditions ?? []
+  for (const preconditions of [{ uid: 'another' }, { resourceVersion: '1' }, { uid, resourceVersion: '1' }]) {
+    t.match(await evict({ preconditions }), { status: 409, body: { reason: 'Conflict' } })
+  }
+  t.match(await evict({ reason: 'two\nlines' }), { status: 422, body: { details: { causes: [{ field: 'reason' }] } } })
+  t.same(await conditions(), [], 'nothing is marked')
+  t.equal(
+    (await evict({ preconditions: { uid, resourceVersion } })).status,
+    201,
+    'that of the pod before it was marked',
+  )
+  t.match(await conditions(), [{ type: 'DisruptionTarget' }])
 })
 
 t.test('lists: streamed, compressed, in pages that show one moment', async (t) => {

@@ -41,12 +41,16 @@ export async function evictPod(api: ApiContext, { exchange, definition, target }
   }
   const scope = { definition, namespace, name, user }
   const dryRun = options.dryRun || (asked.dryRun ?? []).length > 0
+  const { featureGates } = api.registry
+  // Of all mistakes in the options only this one is found before the budget is asked.
+  parseDeleteOptions({ reason: asked.reason }, info.query, featureGates)
   const pod = decodeStored(api.registry.get(scope))
   await spendBudget(api, pod as unknown as Pod, scope, { ...options, dryRun })
-  const holds = asked.preconditions?.uid === undefined || asked.preconditions.uid === pod.metadata.uid
-  if (!dryRun && holds) await markDisrupted(api, scope, options)
-  const { featureGates } = api.registry
+  const marked = !dryRun && holds(asked, pod) ? await markDisrupted(api, scope, options) : pod.metadata.resourceVersion
   const deleteOptions = parseDeleteOptions({ ...asked }, info.query, featureGates)
+  if (holds(asked, pod) && deleteOptions.preconditions?.resourceVersion) {
+    deleteOptions.preconditions = { ...deleteOptions.preconditions, resourceVersion: marked }
+  }
   if (pod.metadata.reason === undefined) {
     deleteOptions.reason ??= terminationReason(featureGates, deleteOptions, pod) ?? defaultReason
   }
@@ -88,9 +92,15 @@ async function spendBudget(api: ApiContext, pod: Pod, scope: ObjectScope, option
   )
 }
 
-async function markDisrupted(api: ApiContext, scope: ObjectScope, options: WriteOptions): Promise<void> {
+function holds({ preconditions }: DeleteOptions, { metadata }: KubeObject): boolean {
+  const { uid = metadata.uid, resourceVersion = metadata.resourceVersion } = preconditions ?? {}
+  return uid === metadata.uid && resourceVersion === metadata.resourceVersion
+}
+
+/** Resolves to the pod's new resourceVersion. */
+async function markDisrupted(api: ApiContext, scope: ObjectScope, options: WriteOptions): Promise<string> {
   const now = toTime(api.clock.now())
-  await api.registry.update(
+  const { stored } = await api.registry.update(
     { ...scope, subresource: 'status' },
     {
       uidIsPrecondition: false,
@@ -108,6 +118,7 @@ async function markDisrupted(api: ApiContext, scope: ObjectScope, options: Write
     },
     { ...options, managedFieldsAreSet: true },
   )
+  return String(stored.revision)
 }
 
 const disrupted = (now: string): PodCondition =>
