@@ -87,7 +87,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       const body = newEvent({ object, type, reason, message, namespace, time, annotations })
       known.name = body.metadata.name ?? ''
       known.count = 1
-      await client.create<Event>(EVENTS, body, { namespace })
+      await client.create<Event>(EVENTS, body, { namespace, unread: true })
     }
     const countUp = async () => {
       known.count++

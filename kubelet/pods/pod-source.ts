@@ -31,6 +31,7 @@ export function startPodSource({ client, clock, nodeName, handler, onError }: Po
     resource: PODS,
     selection: { fieldSelector: `spec.nodeName=${nodeName}` },
     onError,
+    transform: withoutManagers,
     handlers: [
       {
         onAdd: (pod) => handler.onAdd(pod),
@@ -41,7 +42,13 @@ export function startPodSource({ client, clock, nodeName, handler, onError }: Po
   })
 }
 
-/** A change that asks for something, in contrast to one that reports. */
+/** Who manages which field is half of a pod, and nothing that a node needs to know. */
+function withoutManagers(pod: Pod): Pod {
+  const { managedFields, ...metadata } = pod.metadata
+  return managedFields ? { ...pod, metadata } : pod
+}
+
+/** A change that asks for something, in contrast to one that reports. The generation grows with every change of the spec. */
 function isMeant(pod: Pod, old: Pod): boolean {
   const parts = ({ metadata, spec }: Pod) => [
     metadata.generation,
@@ -50,7 +57,7 @@ function isMeant(pod: Pod, old: Pod): boolean {
     metadata.reason,
     metadata.labels,
     metadata.annotations,
-    spec,
+    metadata.generation === undefined && spec,
   ]
   return !isDeepStrictEqual(parts(pod), parts(old))
 }

@@ -102,7 +102,10 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
       const api = pod.status ?? {}
       const patch = statusPatch(api, mergeStatus(api, status, mayRun))
       try {
-        if (patch) pod = entry.written = await sendPatch(client, pod, patch)
+        if (patch) {
+          pod = await sendPatch(client, pod, patch)
+          entry.written = newest(options.latest(entry.pod), pod) === pod ? pod : undefined
+        }
         return await deleteWhenOver(entry, pod)
       } catch (error) {
         if (attempt > 5 || !(error instanceof StatusError) || error.code !== 409) throw error
@@ -151,6 +154,7 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
       const object = isStatic(pod) ? options.latest(pod) : pod
       if (entry.queue.length > 0 || !object) return
       const api = newest(object, entry.written)?.status ?? {}
+      if (api === object?.status) entry.written = undefined
       const wanted = mergeStatus(api, entry.status, mayRun(pod))
       const over = !entry.deleted && pod.metadata.deletionTimestamp && options.isFinished(uidOf(pod))
       if (over || statusPatch(api, wanted)) push(entry, entry.status)

@@ -22,7 +22,13 @@ export interface Client {
   create<T extends object = KubeObject>(
     resource: Resource,
     object: T,
-    options?: { namespace?: string; subresource?: string; name?: string },
+    options?: {
+      namespace?: string
+      subresource?: string
+      name?: string
+      /** What the server made of it is not wanted: it may resolve with `object` itself. */
+      unread?: boolean
+    },
   ): Promise<T>
   update<T extends object = KubeObject>(resource: Resource, object: T, options?: { subresource?: string }): Promise<T>
   patch<T extends object = KubeObject>(

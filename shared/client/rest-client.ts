@@ -112,10 +112,11 @@ class RestClient implements Client {
   create<T extends object = KubeObject>(
     resource: Resource,
     object: T,
-    options: { namespace?: string; subresource?: string; name?: string } = {},
+    { unread, ...options }: { namespace?: string; subresource?: string; name?: string; unread?: boolean } = {},
   ): Promise<T> {
     const path = resourcePath(resource, { ...options, namespace: options.namespace ?? metadataOf(object).namespace })
-    return this.#json<T>('POST', path, object)
+    const answer = this.#text('POST', path, object)
+    return unread ? answer.then(() => object) : answer.then((text) => JSON.parse(text) as T)
   }
 
   update<T extends object = KubeObject>(
@@ -165,12 +166,16 @@ class RestClient implements Client {
     this.#watches.destroy()
   }
 
-  async #json<T>(method: string, path: string, body?: unknown, contentType = 'application/json'): Promise<T> {
+  async #json<T>(method: string, path: string, body?: unknown, contentType?: string): Promise<T> {
+    return JSON.parse(await this.#text(method, path, body, contentType)) as T
+  }
+
+  async #text(method: string, path: string, body?: unknown, contentType = 'application/json'): Promise<string> {
     const deadline = new Deadline(this.#clock, this.#requestTimeoutMs, `${method} ${path}`)
     try {
       const response = await this.#open({ method, path, body, contentType, agent: this.#requests, deadline })
       if ((response.statusCode ?? 0) >= 300) throw await readFailure(response)
-      return JSON.parse(await readText(response)) as T
+      return await readText(response)
     } catch (error) {
       throw deadline.passed ?? error
     } finally {
