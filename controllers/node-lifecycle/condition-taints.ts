@@ -15,32 +15,35 @@ const TAINTS: Record<string, Record<string, string>> = {
 const UNSCHEDULABLE = 'unschedulable'
 const EVICTING = ['not-ready', 'unreachable']
 
-/**
- * The taints that a node should have by its conditions, those of others untouched; undefined when it has them.
- * `evict`: NoExecute taints too. They are withheld while no node at all is ready: then it is not the nodes that are ill.
- */
+/** Whether NoExecute taints may be added; `keep`: only one that is there stays, or becomes another. */
+export type EvictionStance = 'add' | 'keep' | 'none'
+
+/** The taints that a node should have by its conditions, those of others untouched; undefined when it has them. */
 export function conditionTaints(
   { spec, status }: Node,
-  options: { evict: boolean; nowMs: number },
+  { stance, nowMs }: { stance: EvictionStance; nowMs: number },
 ): Taint[] | undefined {
   const current = spec?.taints ?? []
   const causes = (status?.conditions ?? []).flatMap(({ type, status: state }) => TAINTS[type]?.[state] ?? [])
+  const evicts = stance === 'add' || (stance === 'keep' && current.some(isEvicting))
   const wanted: Taint[] = [
     ...[...causes, ...(spec?.unschedulable ? [UNSCHEDULABLE] : [])].map((key) => taint(key, 'NoSchedule')),
-    ...causes.filter((key) => options.evict && EVICTING.includes(key)).map((key) => taint(key, 'NoExecute')),
+    ...causes.filter((key) => evicts && EVICTING.includes(key)).map((key) => taint(key, 'NoExecute')),
   ]
   const stale = current.filter((old) => isManaged(old) && !wanted.some((other) => same(old, other)))
   const missing = wanted.filter((other) => !current.some((old) => same(old, other)))
   if (stale.length + missing.length === 0) return undefined
-  const added = missing.map((one) => ({ ...one, timeAdded: toTime(options.nowMs) }))
+  const added = missing.map((one) => ({ ...one, timeAdded: toTime(nowMs) }))
   return [...current.filter((old) => !stale.includes(old)), ...added]
 }
+
+/** Drives pods away because the node is not ready. */
+export const isEvicting = ({ key, effect }: Taint): boolean =>
+  effect === 'NoExecute' && EVICTING.some((name) => key === PREFIX + name)
 
 const taint = (key: string, effect: string): Taint => ({ key: PREFIX + key, effect })
 const same = (a: Taint, b: Taint): boolean => a.key === b.key && a.effect === b.effect
 
 const MANAGED = [...Object.values(TAINTS).flatMap((states) => Object.values(states)), UNSCHEDULABLE]
-function isManaged({ key, effect }: Taint): boolean {
-  const keys = effect === 'NoSchedule' ? MANAGED : effect === 'NoExecute' ? EVICTING : []
-  return keys.some((name) => key === PREFIX + name)
-}
+const isManaged = (taint: Taint): boolean =>
+  isEvicting(taint) || (taint.effect === 'NoSchedule' && MANAGED.some((name) => taint.key === PREFIX + name))

@@ -6,7 +6,8 @@ import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
 import { setPodStatus } from '../pod-conditions.ts'
-import { conditionTaints } from './condition-taints.ts'
+import { conditionTaints, type EvictionStance, isEvicting } from './condition-taints.ts'
+import { isReady, zoneEvictions, zoneOf } from './zones.ts'
 
 const COMPONENT = 'node-controller'
 const MONITOR_PERIOD_MS = 5_000
@@ -35,6 +36,8 @@ export function startNodeLifecycle(
   const pods = informers.pods()
   const leases = informers.selected<Lease>(leasesResource, { selection: { namespace: 'kube-node-lease' } })
   const heartbeats = new Map<string, Heartbeat>()
+  /** When the last node of a zone was cleared of its pods. */
+  const clearedAtMs = new Map<string, number>()
   /** Pods that were told, by the state they had then: our own write is seen a moment later. */
   const told = new Map<string, string | undefined>()
 
@@ -103,9 +106,27 @@ export function startNodeLifecycle(
 
   async function syncTaints(node: Node): Promise<void> {
     const { name = '', resourceVersion } = node.metadata
-    const evict = [...nodes.list()].some((other) => readyOf(other)?.status === 'True')
-    const taints = conditionTaints(node, { evict, nowMs: clock.now() })
-    if (taints) await client.patch(nodesResource, { name }, { metadata: { resourceVersion }, spec: { taints } })
+    const stance = stanceOn(node)
+    const taints = conditionTaints(node, { stance, nowMs: clock.now() })
+    if (!taints) return
+    await client.patch(nodesResource, { name }, { metadata: { resourceVersion }, spec: { taints } })
+    if (stance === 'add' && taints.some(isEvicting)) clearedAtMs.set(zoneOf(node), clock.monotonic())
+  }
+
+  /** A zone's nodes are cleared one after the other, not all at once. */
+  function stanceOn(node: Node): EvictionStance {
+    if (isReady(node)) return 'none'
+    const zone = zoneOf(node)
+    const { calledOff, nodesPerSecond } = zoneEvictions(nodes.list()).get(zone) ?? {
+      calledOff: true,
+      nodesPerSecond: 0,
+    }
+    if (calledOff) return 'none'
+    if (node.spec?.taints?.some(isEvicting) || nodesPerSecond === 0) return 'keep'
+    const waitMs = (clearedAtMs.get(zone) ?? Number.NEGATIVE_INFINITY) + 1000 / nodesPerSecond - clock.monotonic()
+    if (waitMs <= 0) return 'add'
+    queue.addAfter(node.metadata.name ?? '', waitMs)
+    return 'keep'
   }
 
   async function markPodsNotReady(nodeName: string): Promise<void> {

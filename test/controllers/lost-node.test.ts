@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import t from 'tap'
 import { startControlPlane } from '../../apiserver/control-plane.ts'
+import { zoneEvictions } from '../../controllers/node-lifecycle/zones.ts'
 import { tooManyTerminated } from '../../controllers/pod-gc.ts'
 import { isStatus } from '../../shared/api/status-error.ts'
 import type { Event, Lease, Node, Pod, PodDisruptionBudget } from '../../shared/api/types.ts'
@@ -142,6 +143,41 @@ t.test('when no node is ready it is not the nodes that are ill', async (t) => {
   alive.clear()
   await pass(70)
   t.same(await taintsOf('n2'), ['node.kubernetes.io/unreachable:NoSchedule'])
+})
+
+t.test('several nodes fail: one after the other is cleared; when most of a zone is ill nobody is', async (t) => {
+  const nodesOf = (zone: string, ready: boolean[]): Node[] =>
+    ready.map((one, index) => ({
+      metadata: { name: `${zone}${index}`, labels: { 'topology.kubernetes.io/zone': zone } },
+      status: { conditions: [{ type: 'Ready', status: one ? 'True' : 'Unknown' }] },
+    }))
+  const rates = (...zones: boolean[][]) => {
+    const found = zoneEvictions(zones.flatMap((ready, index) => nodesOf(`z${index}`, ready)))
+    return [...found.values()].map(({ calledOff, nodesPerSecond }) => (calledOff ? 'called off' : nodesPerSecond))
+  }
+  t.same(rates([true, false]), [0.1])
+  t.same(rates([false, false]), ['called off'])
+  t.same(rates([false, false], [true]), [0.1, 0.1], 'another zone is well')
+  t.same(rates([true, false, false]), [0.1], 'two are not many')
+  t.same(rates([true, true, false, false, false]), [0], 'three of five are')
+  t.same(rates([...Array(30).fill(true), ...Array(40).fill(false)]), [0.01])
+
+  for (const name of ['n1', 'n2']) await client.delete(nodes, { name })
+  for (const name of ['a', 'b', 'c']) await addNode(name)
+  await pass(20)
+  for (const name of ['a', 'b']) alive.delete(name)
+  const cleared = async () =>
+    (await Promise.all(['a', 'b'].map(taintsOf))).filter((taints) => taints.some((one) => one.endsWith('NoExecute')))
+      .length
+  let first = 0
+  for (let seconds = 0; seconds < 70 && first === 0; seconds += 5) {
+    await pass(5)
+    first = await cleared()
+  }
+  t.equal(first, 1)
+  await pass(15)
+  t.equal(await cleared(), 2, 'ten seconds later the other')
+  for (const name of ['a', 'b', 'c']) await client.delete(nodes, { name })
 })
 
 t.test('a NoExecute taint: at once, in time, or never; and taken back', async (t) => {

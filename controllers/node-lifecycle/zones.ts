@@ -1,0 +1,45 @@
+import type { Node } from '../../shared/api/types.ts'
+
+/** How many of a zone's nodes are not ready; upstream: pkg/controller/nodelifecycle, ComputeZoneState. */
+export type ZoneState = 'Normal' | 'PartialDisruption' | 'FullDisruption'
+/** What becomes of pods of nodes that are not ready. */
+export interface ZoneEvictions {
+  /** All nodes of all zones are ill, so it is not the nodes: nobody is driven away, and who was shall not be. */
+  calledOff: boolean
+  /** Nodes of the zone that may be cleared in a second. */
+  nodesPerSecond: number
+}
+
+const RATE = 0.1
+/** Of a large zone that is mostly ill; a small one is left alone then. */
+const SECONDARY_RATE = 0.01
+const LARGE_ZONE = 50
+const UNHEALTHY_SHARE = 0.55
+const UNHEALTHY_LEAST = 3
+
+/** Nodes of one region and zone fail together. */
+export const zoneOf = ({ metadata: { labels = {} } }: Node): string =>
+  [labels['topology.kubernetes.io/region'], labels['topology.kubernetes.io/zone']].join('/')
+
+export const isReady = ({ status }: Node): boolean =>
+  status?.conditions?.some(({ type, status: state }) => type === 'Ready' && state === 'True') ?? false
+
+export function zoneState(nodes: readonly Node[]): ZoneState {
+  const notReady = nodes.filter((node) => !isReady(node)).length
+  if (notReady === nodes.length) return 'FullDisruption'
+  return notReady >= UNHEALTHY_LEAST && notReady / nodes.length >= UNHEALTHY_SHARE ? 'PartialDisruption' : 'Normal'
+}
+
+/** By zone. */
+export function zoneEvictions(nodes: Iterable<Node>): Map<string, ZoneEvictions> {
+  const zones = Map.groupBy(nodes, zoneOf)
+  const states = new Map([...zones].map(([zone, members]) => [zone, zoneState(members)]))
+  const calledOff = [...states.values()].every((state) => state === 'FullDisruption')
+  return new Map(
+    [...zones].map(([zone, { length }]) => {
+      const isPartial = states.get(zone) === 'PartialDisruption'
+      const nodesPerSecond = !isPartial ? RATE : length > LARGE_ZONE ? SECONDARY_RATE : 0
+      return [zone, { calledOff, nodesPerSecond }]
+    }),
+  )
+}
