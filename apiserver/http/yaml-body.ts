@@ -1,4 +1,5 @@
 import type { Schema } from 'js-yaml'
+import { duplicateFields } from '../validation/request-body.ts'
 
 /** The text is no YAML; the message is in the words of Go's parser. */
 export class YamlError extends Error {}
@@ -14,6 +15,8 @@ let schema: Schema | undefined
 
 /** YAML 1.1 as Kubernetes reads it: `yes` is true, and times stay text. */
 export async function parseYaml(text: string): Promise<ParsedYaml> {
+  const json = asJson(text)
+  if (json) return { value: json, duplicates: [] }
   const yaml = await import('js-yaml')
   schema ??= new yaml.Schema([
     ...yaml.FAILSAFE_SCHEMA.tags,
@@ -31,6 +34,18 @@ export async function parseYaml(text: string): Promise<ParsedYaml> {
     if (error.reason !== 'duplicated mapping key') throw inGoWords(error, text)
     return { value: read(true), duplicates: [duplicatesIn(text)] }
   }
+}
+
+/** Most of what is sent as YAML is JSON, and read in a tenth of the time. Undefined for what YAML might read otherwise. */
+function asJson(text: string): object | undefined {
+  if (!text.startsWith('{') || /\t|"<<"/.test(text)) return undefined
+  let value: object
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  return duplicateFields(text, value).length === 0 ? value : undefined
 }
 
 function inGoWords(error: { reason: string; mark?: { line: number } }, text: string): YamlError {

@@ -93,17 +93,18 @@ export class Registry {
   /** For those who look and never change. */
   readonly lookup: Lookup = (resource, namespace, name) => {
     const found = this.#caches.get(cacheId(resource))?.get(objectKey(resource, namespace, name))
-    return found && this.#decode(found)
+    return found && this.decoded(found)
   }
 
   /** All objects of a resource, or of one namespace of it, likewise only to be looked at. */
   readonly lookupAll: LookupAll = (resource, namespace) => {
     const cache = this.#caches.get(cacheId(resource))
     const found = cache?.list({ prefix: keyPrefix(resource, namespace), labels: [], fields: [] })
-    return (found?.items ?? []).map((item) => this.#decode(item))
+    return (found?.items ?? []).map((item) => this.decoded(item))
   }
 
-  #decode(found: CachedObject): KubeObject {
+  /** What an object's value says, likewise only to be looked at. */
+  decoded(found: CachedObject): KubeObject {
     let object = this.#decoded.get(found)
     if (!object) {
       object = decodeStored(found)

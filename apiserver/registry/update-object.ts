@@ -30,6 +30,18 @@ export interface UpdateRequest {
   uidIsPrecondition: boolean
   /** Whether an absent object is created: by the kind's rule, or always (apply). */
   createAbsent: 'if the kind allows it' | 'always' | 'never'
+  /** For a write that may come again and again. */
+  unchanged?: UnchangedWrite
+}
+
+/** Remembers writes that leave an object as it is. */
+export interface UnchangedWrite {
+  /** This very write has left this version of the object as it was. */
+  isKnown(current: CachedObject): boolean
+  /** It has done so now. */
+  found(current: CachedObject): void
+  /** It does so again. */
+  repeated(current: CachedObject): void
 }
 
 export interface UpdateResult {
@@ -54,12 +66,17 @@ export async function updateObject(
   for (let attempt = 1; ; attempt++) {
     const current = cache.get(key)
     if (!current) return createAbsent(registry, scope, request, options)
+    if (request.unchanged?.isKnown(current) && (await isAdmittedAsIs(registry, scope, current, options))) {
+      request.unchanged.repeated(current)
+      return { stored: current, created: false }
+    }
     const old = decodeStored(current)
     const object = await request.transform(() => copyDecoded(old))
     const resourceVersion = bodyResourceVersion(object)
     if (request.uidIsPrecondition) checkUid(scope, object.metadata.uid, old.metadata.uid)
     checkResourceVersion(scope, resourceVersion, current.revision)
     const stored = await replace(registry, scope, { object, old, current, key }, options)
+    if (stored === current) request.unchanged?.found(current)
     if (stored) return { stored, created: false }
     if (attempt >= maxAttempts) throw modified(definition, name)
     if (attempt === 1) turn.use(await registry.turns.take(key))
@@ -137,6 +154,22 @@ async function replace(
   registry.cacheOf(definition).expect(value, object)
   const result = await registry.storage.put({ key, value, expect: current.revision })
   return result.ok ? asShown(definition, { value, revision: result.revision }) : undefined
+}
+
+/** What a write that changes nothing is still asked. False when somebody would change the object after all. */
+async function isAdmittedAsIs(
+  registry: Registry,
+  scope: ObjectScope,
+  current: CachedObject,
+  options: WriteOptions,
+): Promise<boolean> {
+  const old = registry.decoded(current)
+  const object = copyDecoded(old)
+  const attributes = attributesOf(scope, { object, old }, options)
+  await registry.admit(attributes)
+  if (!sameObject(old, object)) return false
+  await registry.validateAdmission(attributes)
+  return true
 }
 
 /** Only its finalizers had kept it. */

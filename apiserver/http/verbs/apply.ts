@@ -4,6 +4,7 @@ import type { KubeObject } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
 import { applyFields } from '../../patch/field-manager.ts'
 import { conversionError } from '../../patch/from-unstructured.ts'
+import { objectKey } from '../../registry/keys.ts'
 import type { ResourceDefinition } from '../../registry/resource-definition.ts'
 import { DecodeError, decodeObject } from '../../validation/decoder.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -14,6 +15,7 @@ import { encodeForClient } from '../object-encoder.ts'
 import { sendJson } from '../respond.ts'
 import { type ParsedWriteOptions, parseWriteOptions } from '../write-options.ts'
 import { parseYaml, YamlError } from '../yaml-body.ts'
+import { UnchangedApply } from './unchanged-apply.ts'
 import { checkName } from './update.ts'
 
 type Config = Record<string, unknown> & { apiVersion?: string; kind?: string; metadata?: KubeObject['metadata'] }
@@ -22,16 +24,22 @@ type Config = Record<string, unknown> & { apiVersion?: string; kind?: string; me
 export async function apply(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
   const { request, info, user } = exchange
   const negotiated = negotiate(request.headers.accept, false)
-  const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
-  const config = await readConfig((await readBody(request)).toString('utf8'), options)
+  const parsed = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
+  const body = await readBody(request)
+  const unchanged = new UnchangedApply(exchange, body)
+  const options = { ...parsed, warn: unchanged.warn }
   const { namespace, name = '', subresource } = target
   const scope = { definition, namespace, name, subresource, user }
+  const current = api.registry.cacheOf(definition).get(objectKey(definition, namespace, name))
+  let config = current && unchanged.isKnown(current) ? undefined : await readConfig(body.toString('utf8'), options)
   const { stored, created } = await api.registry.update(
     scope,
     {
       uidIsPrecondition: false,
       createAbsent: subresource ? 'never' : 'always',
-      transform(current) {
+      unchanged,
+      async transform(current) {
+        config ??= await readConfig(body.toString('utf8'), options)
         checkType(definition, config)
         const { fieldManager: manager, force } = options
         const time = toTime(api.clock.now())
