@@ -72,7 +72,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   const { storage = createMemoryStorage() } = config
   const now = toTime(clock.now())
   await storeBootstrapPolicy(storage, now)
-  await storeSystemObjects(storage, catalog, now)
+  await storeSystemObjects(storage, catalog, { creationTimestamp: now, serviceCidr: config.serviceCidr })
   const registry = new Registry({
     catalog,
     storage,

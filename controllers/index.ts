@@ -6,15 +6,18 @@ import { startCertificatesController } from './certificates/certificates-control
 import { startClusterRoleAggregation } from './clusterrole-aggregation.ts'
 import type { ApiResources, Controller, ControllerContext, Log } from './controller.ts'
 import { startDisruptionController } from './disruption/disruption-controller.ts'
+import { startFlowSchemaController } from './flow-schemas.ts'
 import { startGarbageCollector } from './garbage-collector/garbage-collector.ts'
 import { createInformers } from './informers.ts'
 import { startNamespaceController } from './namespace/namespace-controller.ts'
 import { startNodeLifecycle } from './node-lifecycle/node-lifecycle.ts'
+import { startPersistentVolumeController } from './persistent-volumes.ts'
 import { startPodGarbageCollector } from './pod-gc.ts'
 import { startResourceQuotaController } from './resource-quota.ts'
 import { startRootCaCertPublisher } from './root-ca-cert-publisher.ts'
 import { startScheduler } from './scheduler/scheduler.ts'
 import { startServiceAccountController } from './service-account.ts'
+import { startServiceIPAddresses } from './service-ip-addresses.ts'
 import { startTaintEviction } from './taint-eviction.ts'
 
 export type { ApiResource, ApiResources, Log } from './controller.ts'
@@ -47,6 +50,9 @@ export async function startControllers(options: ControllersOptions): Promise<Con
     startRootCaCertPublisher(context, options.ca.cert),
     startCertificatesController(context, options.ca),
     startClusterRoleAggregation(context),
+    startFlowSchemaController(context),
+    startServiceIPAddresses(context),
+    startPersistentVolumeController(context),
     startResourceQuotaController(context, resources),
     startNamespaceController(context, resources),
     startGarbageCollector(context, resources),

@@ -5,7 +5,9 @@ import type { Catalog } from '../registry/catalog.ts'
 import { objectKey } from '../registry/keys.ts'
 import { encodeObject } from '../registry/stored-object.ts'
 import type { Storage } from '../storage/storage.ts'
+import { flowControl } from './flow-control.ts'
 import { priorityClasses } from './priority-classes.ts'
+import { defaultServiceCidr } from './service-cidr.ts'
 
 /** An object of the cluster's own that every server makes when it starts. */
 export interface SystemObject {
@@ -16,16 +18,21 @@ export interface SystemObject {
   /** Beside the metadata. */
   body: Record<string, unknown>
   annotations?: Record<string, string>
+  finalizers?: string[]
 }
 
 /** Stores what is missing of them, as it is: before anybody watches. */
-export async function storeSystemObjects(storage: Storage, catalog: Catalog, creationTimestamp: string): Promise<void> {
-  const objects: readonly SystemObject[] = [...priorityClasses]
+export async function storeSystemObjects(
+  storage: Storage,
+  catalog: Catalog,
+  { creationTimestamp, serviceCidr }: { creationTimestamp: string; serviceCidr: string },
+): Promise<void> {
+  const objects: readonly SystemObject[] = [...priorityClasses, ...flowControl, defaultServiceCidr(serviceCidr)]
   await Promise.all(
-    objects.map(({ group, version, plural, name, body, annotations }) => {
+    objects.map(({ group, version, plural, name, body, annotations, finalizers }) => {
       const definition = catalog.find(group, version, plural)
       if (!definition) throw new Error(`nothing serves ${plural}.${group}`)
-      const metadata: ObjectMeta = { name, uid: randomUUID(), creationTimestamp, annotations }
+      const metadata: ObjectMeta = { name, uid: randomUUID(), creationTimestamp, annotations, finalizers }
       if (definition.strategy.generation) metadata.generation = 1
       const object: KubeObject = { metadata, ...body }
       trackFields(definition, undefined, object, { manager: 'kube-apiserver', time: creationTimestamp })

@@ -131,7 +131,7 @@ function resourceEntries(definition: ResourceDefinition) {
       verbs,
       ...(shortNames && { shortNames }),
       ...(categories && { categories }),
-      ...(verbs.includes('list') && { storageVersionHash: storageVersionHash(definition) }),
+      ...(verbs.includes('list') && !definition.virtual && { storageVersionHash: storageVersionHash(definition) }),
     },
     ...subresourcesOf(definition).map((entry) => ({
       name: `${plural}/${entry.name}`,

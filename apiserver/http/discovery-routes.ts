@@ -1,10 +1,10 @@
 /** `/api` and `/apis` with what is below them that is no resource. Documents are made once per state of the catalog. */
 import { createHash } from 'node:crypto'
-import { notAcceptable, resourceNotFound } from '../../shared/api/status-errors.ts'
+import { resourceNotFound } from '../../shared/api/status-errors.ts'
 import type { Catalog } from '../registry/catalog.ts'
 import { aggregatedDiscovery, apiGroup, apiGroupList, apiResourceList, apiVersions } from './discovery-documents.ts'
 import type { Exchange } from './exchange.ts'
-import { assertAcceptable, parseAccept } from './negotiation.ts'
+import { assertAcceptable, type Negotiated, parseAccept, unknownShape } from './negotiation.ts'
 import type { PathRoute } from './path-routes.ts'
 import { sendJson } from './respond.ts'
 
@@ -44,12 +44,18 @@ function wantsAggregated(accept: string | undefined): boolean {
   ) {
     return true
   }
-  if (ranges.every(({ parameters }) => parameters.as !== undefined)) {
-    throw notAcceptable(
-      'only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf',
-    )
-  }
+  if (ranges.every(({ parameters }) => parameters.as !== undefined)) throw unknownShape()
   return false
+}
+
+/** How a document that has no other shape is wanted; refuses who takes it in another shape only. */
+function plainForm(accept: string | undefined): Negotiated {
+  if (!accept) return { encoding: 'json' }
+  const ranges = parseAccept(accept)
+  assertAcceptable(ranges, false)
+  const first = ranges.find(({ parameters: { as } }) => as === undefined)
+  if (!first) throw unknownShape()
+  return { encoding: first.type === 'application/yaml' ? 'yaml' : 'json' }
 }
 
 export function discoveryRoutes(catalog: Catalog, serverAddress: () => string): PathRoute[] {
@@ -70,8 +76,11 @@ export function discoveryRoutes(catalog: Catalog, serverAddress: () => string): 
     name: string,
     make: (definitions: ReturnType<Catalog['definitions']>) => object,
   ): true => {
-    wantsAggregated(exchange.request.headers.accept)
-    sendJson(exchange, { status: 200, json: documents.get(name, make).json })
+    sendJson(
+      exchange,
+      { status: 200, json: documents.get(name, make).json },
+      plainForm(exchange.request.headers.accept),
+    )
     return true
   }
   const resourceList = (exchange: Exchange, group: string, version: string): boolean => {

@@ -7,6 +7,7 @@ import { internalError } from '../../shared/api/status-errors.ts'
 import type { Node, Status } from '../../shared/api/types.ts'
 import type { Upgrade } from './exchange.ts'
 import { baseHeaders } from './respond.ts'
+import type { Backend } from './reverse-proxy.ts'
 
 export interface KubeletCredentials {
   cert: string
@@ -28,6 +29,8 @@ export interface KubeletProxy {
   pass(node: Node, passed: Passed): Promise<void>
   /** Joins the client to the kubelet, byte by byte, once that has agreed; what it says against it is passed on as it is. */
   join(node: Node, joined: Joined): Promise<void>
+  /** Where it is, and how we come there. */
+  reach(node: Node): Backend
   close(): void
 }
 
@@ -45,6 +48,7 @@ export function createKubeletProxy({ cert, key, ca }: KubeletCredentials): Kubel
   return {
     pass: (node, passed) => pass(agent, node, passed),
     join: (node, joined) => join(agent, node, joined),
+    reach: (node) => ({ origin: urlOf(node, ''), agent, servername: node.metadata.name }),
     close: () => agent.destroy(),
   }
 }
@@ -57,11 +61,32 @@ function urlOf({ status }: Node, path: string): string {
   return `https://${address.includes(':') ? `[${address}]` : address}:${port}${path}`
 }
 
-function join(agent: Agent, node: Node, { path, request, response, upgrade }: Joined): Promise<void> {
-  const url = urlOf(node, path)
-  const options = { agent, servername: node.metadata.name, method: request.method, headers: streamHeaders(request) }
+const join = (agent: Agent, node: Node, { path, ...joined }: Joined): Promise<void> =>
+  joinTo(
+    { url: urlOf(node, path), agent, servername: node.metadata.name, headers: streamHeaders(joined.request) },
+    joined,
+  )
+
+/** Not by import: see listen.ts. */
+const { request: httpRequest } = process.getBuiltinModule('node:http')
+
+export interface JoinTarget {
+  url: string
+  agent?: Agent
+  servername?: string
+  headers: OutgoingHttpHeaders
+}
+
+/** Joins the client to any server that agrees to the upgrade. */
+export function joinTo(
+  { url, agent, servername, headers }: JoinTarget,
+  { request, response, upgrade }: Omit<Joined, 'path'>,
+): Promise<void> {
+  const { method } = request
   return new Promise((resolve, reject) => {
-    const outgoing = httpsRequest(url, options)
+    const outgoing = url.startsWith('https:')
+      ? httpsRequest(url, { agent, servername, method, headers })
+      : httpRequest(url, { method, headers })
     const abandon = (): void => void outgoing.destroy()
     upgrade.socket.once('close', abandon)
     outgoing.on('error', (error) => reject(internalError(`error dialing backend: ${error.message}`)))

@@ -96,15 +96,17 @@ function validateWatch(
   }
 }
 
-function checkFields({ selectableFields, namespaced, itemHead }: ResourceDefinition, fields: FieldSelector): void {
+function checkFields(definition: ResourceDefinition, fields: FieldSelector): void {
+  const { selectableFields, namespaced, itemHead, unsupportedField } = definition
   for (const { field } of fields) {
     if (field === 'metadata.name') continue
     if (field === 'metadata.namespace' && (namespaced || !selectableFields)) continue
     if (selectableFields && Object.hasOwn(selectableFields, field)) continue
     throw badRequest(
-      selectableFields || itemHead !== undefined
-        ? `field label not supported: ${field}`
-        : `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
+      unsupportedField?.(field) ??
+        (selectableFields || itemHead !== undefined
+          ? `field label not supported: ${field}`
+          : `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`),
     )
   }
 }

@@ -256,6 +256,7 @@ export const versionDocument = (): object => ({
             description: 'OK',
             content: { 'application/json': { schema: ref('io.k8s.apimachinery.pkg.version.Info') } },
           },
+          401: { description: 'Unauthorized' },
         },
       },
     },

@@ -1,6 +1,6 @@
 import type { Exchange } from './exchange.ts'
 import { parseAccept } from './negotiation.ts'
-import { sendText } from './respond.ts'
+import { sendNothing } from './respond.ts'
 
 const json = new Set(['*/*', 'application/*', 'application/json'])
 
@@ -8,6 +8,6 @@ const json = new Set(['*/*', 'application/*', 'application/json'])
 export function requestedDocument(exchange: Exchange): boolean {
   const { accept } = exchange.request.headers
   if (!accept || parseAccept(accept).some(({ type }) => json.has(type))) return true
-  sendText(exchange, 406, '')
+  sendNothing(exchange, 406)
   return false
 }

@@ -13,7 +13,7 @@ import {
 import { requestedDocument } from './openapi-requested.ts'
 import { openapiV2Protobuf, openapiV2ProtobufType, takesOnlyProtobuf } from './openapi-v2-protobuf.ts'
 import type { PathRoute } from './path-routes.ts'
-import { baseHeaders, sendJson, sendText } from './respond.ts'
+import { baseHeaders, sendJson, sendNothing } from './respond.ts'
 
 export function openapiRoute(catalog: Catalog): PathRoute {
   let generation = -1
@@ -43,14 +43,16 @@ export function openapiRoute(catalog: Catalog): PathRoute {
     const members = catalog.definitions().filter((definition) => documentPath(definition) === path)
     const isVersion = path === 'version'
     if (members.length === 0 && !isVersion) {
-      sendText(exchange, 404, '')
+      sendNothing(exchange, 404)
       return true
     }
     if (!requestedDocument(exchange)) return true
     const hash = documentHash(members)
     const asked = exchange.info.query.get('hash')
     if (asked !== null && asked !== hash) {
-      exchange.response.writeHead(301, { location: `/openapi/v3/${path}?hash=${hash}` }).end()
+      exchange.response
+        .writeHead(301, { 'content-type': 'application/json', location: `/openapi/v3/${path}?hash=${hash}` })
+        .end()
       return true
     }
     const headers = {

@@ -1,4 +1,4 @@
-import { methodNotAllowed, resourceNotFound } from '../../shared/api/status-errors.ts'
+import { methodNotAllowed, methodNotSupported, resourceNotFound } from '../../shared/api/status-errors.ts'
 import type { ResourceDefinition, Verb } from '../registry/resource-definition.ts'
 import type { ApiContext } from './api-context.ts'
 import type { Exchange, ResourceExchange } from './exchange.ts'
@@ -33,6 +33,11 @@ const collectionVerbs: Record<string, Verb> = { GET: 'list', POST: 'create', DEL
 
 /** Finds the handler of a request on a resource, or refuses as a real server's router does. */
 export async function serveResource(api: ApiContext, exchange: Exchange, target: ResourceTarget): Promise<void> {
+  if (target.watchPrefix && target.resource === '') {
+    const why = 'failed to create RequestInfo: unable to determine kind and namespace from url,'
+    const { path } = exchange.info
+    return sendText(exchange, 500, `Internal Server Error: ${JSON.stringify(path)}: ${why} ${path}\n`)
+  }
   const definition = api.catalog.find(target.group, target.version, target.resource)
   if (!definition) {
     if (target.group === '' || api.catalog.hasBuiltInGroup(target.group)) throw resourceNotFound()
@@ -42,22 +47,34 @@ export async function serveResource(api: ApiContext, exchange: Exchange, target:
     if (definition.custom) return sendText(exchange, 404, '404 page not found\n')
     throw resourceNotFound()
   }
-  if (definition.deprecationWarning !== undefined) exchange.warnings.add(definition.deprecationWarning)
   const handler = target.subresource
     ? findSubresource(definition, target, exchange.info.method)
     : handlerOf(definition, verbOf(definition, exchange, target))
+  if (definition.deprecationWarning !== undefined) exchange.warnings.add(definition.deprecationWarning)
   await handler(api, { exchange, definition, target })
 }
 
-const handlerOf = (definition: ResourceDefinition, verb: Verb): Handler =>
-  definition.virtual ? findVirtual(definition, verb) : handlers[verb]
+const handlerOf = (definition: ResourceDefinition, verb: Verb): Handler => {
+  // What can be listed can be asked to be watched, and says that it cannot.
+  if (verb === 'watch' && !serves(definition, verb)) return () => refuseWatch(definition)
+  return definition.virtual ? findVirtual(definition, verb) : handlers[verb]
+}
+
+function refuseWatch(definition: ResourceDefinition): never {
+  throw methodNotSupported(definition, 'watch')
+}
+
+const serves = ({ verbs }: ResourceDefinition, verb: Verb): boolean => verbs?.includes(verb) ?? true
 
 /** Whether a path with or without namespace fits the resource. */
-function isShaped({ namespaced }: ResourceDefinition, { namespace, name, rest, watchPrefix }: ResourceTarget): boolean {
+function isShaped(
+  { namespaced }: ResourceDefinition,
+  { namespace, name, subresource, rest, watchPrefix }: ResourceTarget,
+): boolean {
   const wrongScope = namespaced
     ? name !== undefined && namespace === undefined && !watchPrefix
     : namespace !== undefined
-  return !(wrongScope || name?.includes('/') || rest.length > 0)
+  return !(wrongScope || name?.includes('/') || (rest.length > 0 && subresource !== 'proxy'))
 }
 
 function verbOf(definition: ResourceDefinition, { info }: Exchange, target: ResourceTarget): Verb {
@@ -65,7 +82,7 @@ function verbOf(definition: ResourceDefinition, { info }: Exchange, target: Reso
   const single = target.name !== undefined && !target.watchPrefix
   let verb = (single ? objectVerbs : collectionVerbs)[method]
   if (verb === 'list' && (target.watchPrefix || booleanParameter(query, 'watch'))) verb = 'watch'
-  const served = verb !== undefined && (definition.verbs?.includes(verb) ?? true)
+  const served = verb !== undefined && serves(definition, verb === 'watch' ? 'list' : verb)
   // The collection of all namespaces can only be read.
   const everywhere = definition.namespaced && target.namespace === undefined && method !== 'GET'
   if (!served || everywhere) throw methodNotAllowed()

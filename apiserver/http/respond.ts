@@ -104,6 +104,11 @@ export function sendText(
   response.end(request.method === 'HEAD' ? undefined : text)
 }
 
+/** An answer without a body, and so without a type. */
+export function sendNothing({ response }: { response: ServerResponse }, status: number): void {
+  response.writeHead(status, { ...baseHeaders(), 'content-length': 0 }).end()
+}
+
 export function sendStatusError(
   exchange: { request: IncomingMessage; response: ServerResponse; warnings?: Warnings },
   { status, headers, code }: StatusError,

@@ -7,6 +7,7 @@ import { attachToPod, execInPod, portForwardToPod } from './subresources/connect
 import { evictPod } from './subresources/eviction.ts'
 import { finalizeNamespace } from './subresources/finalize.ts'
 import { podLog } from './subresources/log.ts'
+import { proxyToNode, proxyToPod, proxyToService } from './subresources/proxy.ts'
 import { getScale, patchScale, updateScale } from './subresources/scale.ts'
 import { requestToken } from './subresources/token.ts'
 import { get } from './verbs/get.ts'
@@ -18,6 +19,9 @@ type Methods = Readonly<Record<string, Handler>>
 /** The object itself, through the other door. */
 const sameObject: Methods = { GET: get, PUT: update, PATCH: patch }
 
+const everyMethod = (handler: Handler): Methods =>
+  Object.fromEntries(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'].map((method) => [method, handler]))
+
 /** Handlers of their own, by `<group>/<plural>/<subresource>`. */
 const special: Readonly<Record<string, Methods>> = {
   '/serviceaccounts/token': { POST: requestToken },
@@ -27,6 +31,9 @@ const special: Readonly<Record<string, Methods>> = {
   '/pods/exec': { GET: execInPod, POST: execInPod },
   '/pods/attach': { GET: attachToPod, POST: attachToPod },
   '/pods/portforward': { GET: portForwardToPod, POST: portForwardToPod },
+  '/nodes/proxy': everyMethod(proxyToNode),
+  '/pods/proxy': everyMethod(proxyToPod),
+  '/services/proxy': everyMethod(proxyToService),
   '/pods/ephemeralcontainers': sameObject,
   '/pods/resize': sameObject,
   'certificates.k8s.io/certificatesigningrequests/approval': sameObject,

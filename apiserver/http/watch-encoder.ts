@@ -82,8 +82,14 @@ export function tableEncoder(
 }
 
 /** Nothing but a revision, in the shape of the kind. */
-function emptyObject({ schema, custom }: ResourceDefinition, record: Bookmark): ReturnType<typeof decodeStored> {
-  return { ...(custom ? {} : zeroOf(schema)), metadata: bookmarkMetadata(record) }
+function emptyObject(
+  { group, schema, custom, subresources }: ResourceDefinition,
+  record: Bookmark,
+): ReturnType<typeof decodeStored> {
+  const zero: Record<string, unknown> = custom ? {} : zeroOf(schema)
+  // Inside a real server the replicas of these are a plain number, which is never absent.
+  if (group === 'apps' && subresources?.scale) zero.spec = { replicas: 0, ...(zero.spec as object) }
+  return { ...zero, metadata: bookmarkMetadata(record) }
 }
 
 function bookmarkMetadata({ revision, initialEventsEnd }: Bookmark) {

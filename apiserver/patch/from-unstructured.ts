@@ -18,6 +18,8 @@ const scalarOf: Partial<Record<FieldKind, string>> = {
   double: 'number',
 }
 
+const goKinds: Partial<Record<FieldKind, string>> = { double: 'float64' }
+
 function inStruct(struct: StructType, value: unknown): string | undefined {
   if (!isMap(value)) return `cannot restore struct from: ${kindOf(value)}`
   return first(struct.fields, ({ name, type }) => (Object.hasOwn(value, name) ? inValue(type, value[name]) : undefined))
@@ -43,7 +45,12 @@ function inScalar(type: ValueType, value: unknown): string | undefined {
   const expected = scalarOf[type.kind]
   if (!expected) return undefined // read by a decoder of its own
   const whole = type.kind === 'double' || typeof value !== 'number' || Number.isInteger(value)
-  return typeof value === expected && whole ? undefined : `cannot convert ${printType(value)} to ${type.goType}`
+  if (typeof value === expected && whole) return undefined
+  // Go could turn a number into another, or a whole one into text, and is told not to; of others it has never heard.
+  const isRelated = typeof value === 'number' && (expected === 'number' || (expected === 'string' && whole))
+  return isRelated
+    ? `cannot convert ${printType(value)} to ${type.goType}`
+    : `unrecognized type: ${goKinds[type.kind] ?? type.kind}`
 }
 
 function first<T>(items: readonly T[], find: (item: T) => string | undefined): string | undefined {

@@ -26,6 +26,7 @@ export async function deleteObject(
   const { definition, namespace, name, user } = scope
   const cache = registry.cacheOf(definition)
   const key = objectKey(definition, namespace, name)
+  for (const text of definition.strategy.deletionWarnings?.(deleteOptions) ?? []) options.warn(text)
   using turn = new DisposableStack()
   for (let attempt = 1; ; attempt++) {
     const current = cache.get(key)

@@ -40,6 +40,8 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
   rowConditions?(object: T): RowCondition[]
   /** Field selectors besides metadata.name and metadata.namespace; a value is always a string. */
   selectableFields?: Record<string, (object: T) => string>
+  /** What a request is told that selects by a field that is none of these; default: as most kinds do. */
+  unsupportedField?(field: string): string
   /** `status: true`: has a status subresource, so that main writes keep the old status, and status writes the old spec. */
   subresources?: { status?: boolean; scale?: boolean }
   /**
@@ -171,6 +173,8 @@ export interface Strategy<T extends Stored = KubeObject> {
   validateUpdate?(object: T, old: T, errors: FieldErrors, context: StrategyContext): void
   /** Texts of Warning headers. */
   warnings?(object: T, old: T | undefined, context: StrategyContext): string[]
+  /** Texts of Warning headers of a delete. */
+  deletionWarnings?(options: DeleteOptions): string[]
   /** How many seconds a delete lets the object live on; undefined: gone at once (upstream's CheckGracefulDelete). */
   checkGracefulDelete?(object: T, options: DeleteOptions): number | undefined
   /** A kind that a DELETE only marks, until what it contains is gone (namespaces). */

@@ -18,9 +18,9 @@ export function encodeObject(object: KubeObject): string {
   const { metadata, ...rest } = object
   rest.kind = undefined
   rest.apiVersion = undefined
-  const { name, managedFields, ...others } = metadata
+  const { name, generateName, namespace, uid, managedFields, ...others } = metadata
   others.resourceVersion = undefined
-  const head = JSON.stringify({ name, ...others })
+  const head = JSON.stringify({ name, generateName, namespace, uid, ...others })
   const fields = managedFields?.length
     ? `,"managedFields":${stringifyEntries(managedFields as ManagedFieldsEntry[])}`
     : ''

@@ -115,6 +115,7 @@ const resourceslice = plain<WithMeta<V1ResourceSlice>>({
     spec.pool.name,
     age(metadata.creationTimestamp, nowMs),
   ],
+  unsupportedField: (field) => `field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: ${field}`,
   selectableFields: {
     'spec.nodeName': ({ spec }) => spec.nodeName ?? '',
     'spec.driver': ({ spec }) => spec.driver,

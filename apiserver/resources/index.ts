@@ -2,9 +2,11 @@
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { admissionregistration } from './admissionregistration.ts'
 import { apiservice } from './apiservice.ts'
+import { binding } from './binding.ts'
 import { certificatesigningrequest } from './certificatesigningrequest.ts'
 import { clusterrole } from './clusterrole.ts'
 import { clusterrolebinding } from './clusterrolebinding.ts'
+import { componentstatus } from './componentstatus.ts'
 import { configmap } from './configmap.ts'
 import { controllerrevision } from './controllerrevision.ts'
 import { cronjob } from './cronjob.ts'
@@ -92,5 +94,7 @@ export const resources: ResourceDefinition[] = [
   ...dynamicResources,
   ...flowcontrol,
   ...reviews,
+  binding,
+  componentstatus,
   termination,
 ]

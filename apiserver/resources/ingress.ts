@@ -2,7 +2,7 @@ import type { V1IngressBackend, V1IngressSpec, V1IngressStatus } from '@kubernet
 import type { ObjectMeta, Wire } from '../../shared/api/types.ts'
 import { invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
-import { isAddress } from '../validation/ip.ts'
+import { BAD_IP, isAddress } from '../validation/ip.ts'
 import { dns1035Label, dns1123Subdomain, portName, portNumber, wildcardSubdomain } from '../validation/names.ts'
 import { age, ageColumn, column, nameColumn } from './cells.ts'
 import { plain } from './plain.ts'
@@ -50,8 +50,9 @@ export const ingress = plain<Ingress>({
         )
       validate(spec, errors)
     },
-    validateUpdate({ spec }, _old, errors, { subresource }) {
-      if (subresource !== 'status') validate(spec, errors)
+    validateUpdate({ spec, status }, old, errors, { subresource }) {
+      if (subresource === 'status') validateLoadBalancer(status?.loadBalancer, old.status?.loadBalancer, errors)
+      else validate(spec, errors)
     },
     warnings: ({ metadata }, old, { subresource }) =>
       metadata.annotations?.[CLASS_ANNOTATION] !== undefined && !old && !subresource
@@ -150,4 +151,22 @@ function validateBackend(backend: Backend | undefined, at: string, errors: Field
   else if (name !== '') reject(errors, `${at}.service.port.name`, name, portName(name))
   else if (number !== 0) reject(errors, `${at}.service.port.number`, number, portNumber(number))
   else errors.push(required(at, 'port name or number is required'))
+}
+
+type LoadBalancer = NonNullable<Wire<V1IngressStatus>['loadBalancer']>
+
+/** Addresses that were there before may be as odd as they are. */
+function validateLoadBalancer(
+  { ingress = [] }: LoadBalancer = {},
+  { ingress: before = [] }: LoadBalancer = {},
+  errors: FieldErrors,
+): void {
+  for (const [index, { ip, hostname }] of ingress.entries()) {
+    const at = `status.loadBalancer.ingress[${index}]`
+    const isKnown = before.some((known) => known.ip === ip)
+    if (ip && !isKnown && !isAddress(ip)) errors.push(invalid(`${at}.ip`, ip, BAD_IP))
+    if (!hostname) continue
+    for (const message of dns1123Subdomain(hostname)) errors.push(invalid(`${at}.hostname`, hostname, message))
+    if (isAddress(hostname)) errors.push(invalid(`${at}.hostname`, hostname, 'must be a DNS name, not an IP address'))
+  }
 }

@@ -1,12 +1,12 @@
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import { resource } from '../registry/resource-definition.ts'
-import type { FieldErrors } from '../validation/field-errors.ts'
 import { labelValueMessages } from '../validation/names.ts'
 import { age, ageColumn, column, humanDuration, nameColumn } from './cells.ts'
 import { deepEqual } from './deep-equal.ts'
 import { CONTROLLER_UID, JOB_NAME, type Job, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME } from './job/types.ts'
 import { validateJob, validateJobUpdate } from './job/validate-job.ts'
-import { MAX_INT32, validateNotNegative } from './pod/messages.ts'
+import { validateJobStatus } from './job/validate-status.ts'
+import { MAX_INT32 } from './pod/messages.ts'
 import { defaultPodTemplate } from './pod-template.ts'
 import { dropDisabled, specChanged, templateCells, templateColumns, workloadWarnings } from './workload.ts'
 
@@ -36,6 +36,7 @@ export const job = resource<Job>({
     ...templateCells(object.spec),
   ],
   selectableFields: { 'status.successful': ({ status }) => String(status?.succeeded ?? 0) },
+  unsupportedField: (field) => `field label ${JSON.stringify(field)} not supported for Job`,
   subresources: { status: true },
   strategy: {
     applyDefaults,
@@ -52,11 +53,13 @@ export const job = resource<Job>({
     },
     validate: validateJob,
     validateUpdate(object, old, errors, { subresource }) {
-      if (subresource === 'status') validateStatus(object, errors)
+      if (subresource === 'status') validateJobStatus(object, old, errors)
       else validateJobUpdate(object, old, errors)
     },
     warnings: (object, old, { subresource }) => workloadWarnings(object, old, subresource),
     generation: { changed: specChanged },
+    deletionWarnings: ({ propagationPolicy, orphanDependents }) =>
+      propagationPolicy === undefined && orphanDependents === undefined ? [podsStay] : [],
   },
   example: {
     apiVersion: 'batch/v1',
@@ -65,6 +68,9 @@ export const job = resource<Job>({
     spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'once', image: 'busybox:1.37' }] } } },
   },
 })
+
+const podsStay =
+  'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning'
 
 const DEFAULT_RETRIES = 6
 
@@ -124,9 +130,4 @@ function completionsText({ spec, status }: Job): string {
 function durationText({ status }: Job, nowMs: number): string {
   if (!status?.startTime) return ''
   return humanDuration((status.completionTime ? parseTime(status.completionTime) : nowMs) - parseTime(status.startTime))
-}
-
-function validateStatus({ status = {} }: Job, errors: FieldErrors): void {
-  for (const name of ['active', 'succeeded', 'failed', 'ready', 'terminating'] as const)
-    validateNotNegative(status[name], `status.${name}`, errors)
 }

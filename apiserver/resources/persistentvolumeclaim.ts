@@ -1,6 +1,6 @@
-import { compareQuantities } from '../../shared/api/quantity.ts'
+import { compareQuantities, isNegativeQuantity, quantityValue } from '../../shared/api/quantity.ts'
 import { resource } from '../registry/resource-definition.ts'
-import { forbidden } from '../validation/field-error.ts'
+import { forbidden, invalid } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dump } from '../validation/go-dump.ts'
 import { diffValues } from '../validation/unified-diff.ts'
@@ -13,7 +13,7 @@ import {
   isKnownSource,
   validateClaimSpec,
 } from './persistentvolumeclaim/claim.ts'
-import { accessModesText, orUnset, validateAccessModes, validatePositive } from './volume-rules.ts'
+import { accessModesText, orUnset } from './volume-rules.ts'
 
 const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class'
 
@@ -112,7 +112,10 @@ function validateSpecUpdate({ spec }: Claim, old: Claim, errors: FieldErrors): v
 }
 
 function validateStatus({ status = {} }: Claim, errors: FieldErrors): void {
-  validateAccessModes(status.accessModes ?? [], 'status.accessModes', errors)
-  for (const [name, quantity] of Object.entries(status.capacity ?? {}))
-    validatePositive(quantity, `status.capacity[${name}]`, errors)
+  for (const field of ['capacity', 'allocatedResources'] as const) {
+    for (const [name, quantity] of Object.entries(status[field] ?? {})) {
+      if (isNegativeQuantity(quantity))
+        errors.push(invalid(`status.${field}[${name}]`, quantityValue(quantity), 'must be a valid resource quantity'))
+    }
+  }
 }

@@ -12,6 +12,7 @@ interface PlainKind<T extends Stored>
     | 'columns'
     | 'cells'
     | 'selectableFields'
+    | 'unsupportedField'
     | 'storageVersion'
     | 'extraSubresources'
     | 'verbs'

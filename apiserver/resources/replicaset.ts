@@ -39,7 +39,6 @@ export const replicaset = resource<ReplicaSet>({
   schema: 'io.k8s.api.apps.v1.ReplicaSet',
   columns: [nameColumn, ...replicaColumns, ...templateColumns],
   cells: (object, nowMs) => [object.metadata.name, ...replicaCells(object, nowMs), ...templateCells(object.spec)],
-  selectableFields: { 'status.replicas': ({ status }) => String(status?.replicas ?? 0) },
   subresources: { status: true, scale: true },
   strategy: {
     applyDefaults({ spec }) {

@@ -91,7 +91,12 @@ const changes: Record<string, (layout: LayoutField[]) => LayoutField[]> = {
     hostField('HostIPC', 'hostIPC'),
     hostField('ShareProcessNamespace', 'shareProcessNamespace', true),
     hostField('HostUsers', 'hostUsers', true),
-    ...layout,
+    ...layout.flatMap((field) => {
+      // There it stands behind the policy, not before.
+      if (field.go === 'Sysctls') return []
+      const sysctls = layout.find(({ go }) => go === 'Sysctls')
+      return field.go === 'FSGroupChangePolicy' && sysctls ? [field, sysctls] : [field]
+    }),
   ],
 }
 /** Upstream's internal PodSpec has the fields after these in another order than v1. */

@@ -15,6 +15,8 @@ export interface TestApiServer extends ApiServer {
   send(path: string, options?: SendOptions): Promise<Received>
   /** A GET over a connection that is kept. */
   kept(path: string, agent: Agent): Promise<Received>
+  /** What an administrator's connection is made with. */
+  tls: { ca: string; cert: string; key: string }
   /** A connection over HTTP/2 as an administrator. */
   session(): ClientHttp2Session
 }
@@ -71,6 +73,7 @@ export async function startTestApiServer(t: Test, gates: Record<string, boolean>
   return {
     ...server,
     close,
+    tls: { ...pki.admin, ca: pki.ca.cert },
     session() {
       const session = connect(`https://127.0.0.1:${server.port}`, { ca: pki.ca.cert, ...pki.admin })
       session.on('error', () => {})

@@ -1,6 +1,7 @@
-import { badRequest, conflict, plainError } from '../../../shared/api/status-errors.ts'
+import { badRequest, conflict, plainError, resourceNotFound } from '../../../shared/api/status-errors.ts'
 import type { Binding, Pod, PodCondition } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
+import { checkUid } from '../../registry/before-update.ts'
 import type { Registry } from '../../registry/registry.ts'
 import type { ResourceDefinition } from '../../registry/resource-definition.ts'
 import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
@@ -10,20 +11,36 @@ import { readBody } from '../body.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import { negotiate } from '../negotiation.ts'
 import { readBodyAs } from '../request-object.ts'
+import type { Handler } from '../resource-routes.ts'
 import { sendJson } from '../respond.ts'
 import { parseWriteOptions } from '../write-options.ts'
 
 const binding = { group: '', version: 'v1', kind: 'Binding', schema: 'io.k8s.api.core.v1.Binding' }
 
-export async function bindPod(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
+/** The binding of a pod through its own endpoint, whose name the body has to repeat. */
+export const bindPod: Handler = (api, context) =>
+  createBinding(api, context, { definition: context.definition, name: context.target.name ?? '' })
+
+/** The same through the collection of bindings: the body says which pod. */
+export const createPodBinding: Handler = (api, context) => {
+  const definition = api.catalog.find('', 'v1', 'pods')
+  if (!definition) throw resourceNotFound()
+  return createBinding(api, context, { definition })
+}
+
+async function createBinding(
+  api: ApiContext,
+  { exchange, target }: ResourceExchange,
+  { definition, name }: { definition: ResourceDefinition; name?: string },
+): Promise<void> {
   const { request, user } = exchange
   const { encoding } = negotiate(request.headers.accept, false)
   const options = parseWriteOptions(exchange, 'CreateOptions')
   const raw = { bytes: await readBody(request), contentType: request.headers['content-type'] }
   const { body, text, strictErrors } = await readBodyAs(raw, { kind: binding.kind, ...options })
   const { object } = decodeBody(binding, body, { fieldValidation: options.fieldValidation, text, strictErrors })
-  const { namespace, name = '' } = target
-  const scope = { definition, namespace, name, user }
+  const { namespace } = target
+  const scope = { definition, namespace, name: name ?? object.metadata.name ?? '', user }
   await bind(api.registry, scope, object as unknown as Binding, options)
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
   sendJson(exchange, { status: 201, json: JSON.stringify(status) }, { encoding })
@@ -45,7 +62,8 @@ export async function bind(
       transform(current) {
         const object = current!()
         const pod = object as unknown as Pod
-        checkPod(scope.definition, pod, metadata.uid)
+        checkUid(scope, metadata.uid, object.metadata.uid)
+        checkPod(scope.definition, pod)
         pod.spec.nodeName = target.name
         if (metadata.annotations) pod.metadata.annotations = { ...pod.metadata.annotations, ...metadata.annotations }
         if (metadata.labels) pod.metadata.labels = { ...pod.metadata.labels, ...metadata.labels }
@@ -58,7 +76,7 @@ export async function bind(
 }
 
 function checkTarget({ namespace, name }: ObjectScope, { metadata, target }: Binding): void {
-  if (metadata.name && metadata.name !== name) throw badRequest('name in URL does not match name in Binding object')
+  if (metadata.name !== name) throw badRequest('name in URL does not match name in Binding object')
   if (metadata.namespace && metadata.namespace !== namespace) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
   }
@@ -71,12 +89,9 @@ function checkTarget({ namespace, name }: ObjectScope, { metadata, target }: Bin
   if (!target.name) throw plainError('target.name: Required value')
 }
 
-function checkPod(definition: ResourceDefinition, { metadata, spec }: Pod, uid: string | undefined): void {
+function checkPod(definition: ResourceDefinition, { metadata, spec }: Pod): void {
   const name = metadata.name ?? ''
   const refused = (why: string) => conflict({ group: '', plural: `${definition.plural}/binding` }, name, why)
-  if (uid && uid !== metadata.uid) {
-    throw refused(`Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`)
-  }
   if (metadata.deletionTimestamp) throw refused(`pod ${name} is being deleted, cannot be assigned to a host`)
   if (spec.nodeName) throw refused(`pod ${name} is already assigned to node ${JSON.stringify(spec.nodeName)}`)
   if ((spec.schedulingGates ?? []).length > 0) throw refused(`pod ${name} has non-empty .spec.schedulingGates`)

@@ -1,7 +1,8 @@
 import { formatSelectorObject } from '../../../shared/api/label-selector.ts'
 import type { StatusError } from '../../../shared/api/status-error.ts'
-import { badRequest, internalError, notFound, plainError, resourceNotFound } from '../../../shared/api/status-errors.ts'
+import { internalError, notFound, plainError, resourceNotFound } from '../../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
+import { toTime } from '../../../shared/clock/timestamp.ts'
 import { type ScaleAccess, scaleAccess } from '../../apiextensions/scale.ts'
 import { applyConflict } from '../../patch/apply-conflict.ts'
 import { applyFields } from '../../patch/field-manager.ts'
@@ -10,7 +11,6 @@ import { type FieldsV1, intersection, isEmpty } from '../../patch/structured-mer
 import type { ResourceDefinition } from '../../registry/resource-definition.ts'
 import { decodeStored } from '../../registry/stored-object.ts'
 import type { ObjectScope } from '../../registry/write-context.ts'
-import { decodeObject } from '../../validation/decoder.ts'
 import { invalid, invalidObject } from '../../validation/field-error.ts'
 import type { ApiContext } from '../api-context.ts'
 import { readBody } from '../body.ts'
@@ -21,10 +21,12 @@ import { patchMediaType, readPatch } from '../patch-body.ts'
 import { readObject } from '../request-object.ts'
 import type { Handler } from '../resource-routes.ts'
 import { sendJson } from '../respond.ts'
+import { checkType, decodeMerged, readConfig } from '../verbs/apply.ts'
 import { patched } from '../verbs/patch.ts'
 import { checkName } from '../verbs/update.ts'
 import { parseWriteOptions } from '../write-options.ts'
 import { parseYaml } from '../yaml-body.ts'
+import { scaleOwners, specReplicas, withScaleOwners } from './scale-owners.ts'
 
 /** autoscaling/v1 Scale: a view of an object that shows, and lets one write, how many replicas it has. */
 interface Scale extends KubeObject {
@@ -43,8 +45,6 @@ const definition: ResourceDefinition = {
   strategy: {},
   example: { metadata: { name: 'example' } },
 }
-
-const specReplicas = { 'f:spec': { 'f:replicas': {} } }
 
 export const getScale: Handler = (api, { exchange, definition: resource, target }) => {
   const negotiated = negotiate(exchange.request.headers.accept, false)
@@ -80,60 +80,34 @@ export const patchScale: Handler = async (api, context) => {
   })
 }
 
-const applyScale: Handler = async (api, context) => {
-  const options = parseWriteOptions(context.exchange, 'PatchOptions', { isApply: true })
-  const { value } = await parseYaml((await readBody(context.exchange.request)).toString('utf8'))
-  await (context.definition.custom ? applyCustomScale : applyWorkloadScale)(
-    api,
-    context,
-    options,
-    value as Scale | null,
-  )
-}
+const applyScale: Handler = (api, context) =>
+  (context.definition.custom ? applyCustomScale : applyWorkloadScale)(api, context)
 
-type ApplyScale = (
-  api: ApiContext,
-  context: ResourceExchange,
-  options: ReturnType<typeof parseWriteOptions>,
-  value: Scale | null,
-) => Promise<void>
-
-/** The replicas are applied to the workload itself, as a field of the manager's through this subresource. */
-const applyWorkloadScale: ApplyScale = async (api, { exchange, definition: resource, target }, options, value) => {
-  const { kind = '', apiVersion = '' } = value ?? {}
-  if (kind !== 'Scale' || apiVersion !== 'autoscaling/v1') {
-    throw badRequest(`invalid object type: ${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${kind}`)
-  }
-  const negotiated = negotiate(exchange.request.headers.accept, false)
-  const { namespace, name = '' } = target
-  checkName(value?.metadata?.name ?? name, name)
-  const replicas = value?.spec?.replicas
-  if (replicas !== undefined && replicas < 0) throw negativeReplicas(name, replicas)
-  const config = {
-    apiVersion: `${resource.group && `${resource.group}/`}${resource.version}`,
-    kind: resource.kind,
-    metadata: { name, namespace },
-    spec: replicas === undefined ? {} : { replicas },
-  }
+/** As any apply, but of the view; who owns what is kept on the object itself. */
+const applyWorkloadScale: Handler = async (api, context) => {
+  const { exchange, definition: resource } = context
+  const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
+  const config = await readConfig((await readBody(exchange.request)).toString('utf8'), options)
   const { fieldManager: manager, force } = options
-  const { stored } = await api.registry.update(
-    { definition: resource, namespace, name, subresource: 'scale', user: exchange.user },
-    {
-      uidIsPrecondition: false,
-      createAbsent: 'never',
-      transform(current) {
-        // A real server forgets the time of what is written through scale.
-        const write = { manager, force, subresource: 'scale', time: '' }
-        return decodeObject(resource, applyFields(resource, current?.(), config, write)).object
-      },
-    },
-    { ...options, managedFieldsAreSet: true },
-  )
-  send({ api, exchange }, scaleOf(decodeStored(stored), accessOf(resource)), negotiated)
+  await write(api, context, { ...options, managedFieldsAreSet: true }, (current, { name }, object) => {
+    checkType(definition, config)
+    const live = { ...current, metadata: { ...current.metadata, managedFields: scaleOwners(object) } }
+    const time = toTime(api.clock.now())
+    const merged = applyFields(definition, live, config, { manager, force, subresource: 'scale', time })
+    const scale = decodeMerged(definition, merged, config) as Scale
+    checkName(scale.metadata.name, name)
+    const { group, version } = resource
+    const owners = (scale.metadata.managedFields ?? []) as ManagedFieldsEntry[]
+    object.metadata.managedFields = withScaleOwners(object, owners, `${group ? `${group}/` : ''}${version}`)
+    return scale
+  })
 }
 
 /** A real server applies scales of custom resources only so far: it finds conflicts, and then cannot convert what it merged. */
-const applyCustomScale: ApplyScale = async (api, { exchange, definition: resource, target }, options, value) => {
+const applyCustomScale: Handler = async (api, { exchange, definition: resource, target }) => {
+  const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
+  const { value: body } = await parseYaml((await readBody(exchange.request)).toString('utf8'))
+  const value = body as Scale | null
   const stored = api.registry.get({ ...target, definition: resource, name: target.name ?? '', user: exchange.user })
   const object = decodeStored(stored)
   const access = accessOf(resource)
@@ -153,7 +127,7 @@ async function write(
   api: ApiContext,
   { exchange, definition: resource, target }: ResourceExchange,
   options: ReturnType<typeof parseWriteOptions>,
-  change: (current: Scale, scope: ObjectScope) => Scale | Promise<Scale>,
+  change: (current: Scale, scope: ObjectScope, object: KubeObject) => Scale | Promise<Scale>,
 ): Promise<void> {
   const negotiated = negotiate(exchange.request.headers.accept, false)
   const access = accessOf(resource)
@@ -167,7 +141,7 @@ async function write(
       async transform(current) {
         if (current === undefined) throw notFound(resource, name)
         const object = current()
-        const scale = await change(scaleOf(object, access), scope)
+        const scale = await change(scaleOf(object, access), scope, object)
         const replicas = scale.spec?.replicas ?? 0
         if (replicas < 0) throw negativeReplicas(name, replicas)
         access.setSpecReplicas(object, replicas)

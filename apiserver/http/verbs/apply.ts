@@ -57,8 +57,8 @@ export async function apply(api: ApiContext, { exchange, definition, target }: R
   sendJson(exchange, { status: created ? 201 : 200, json }, negotiated)
 }
 
-/** JSON is YAML too. */
-async function readConfig(text: string, { fieldValidation, warn }: ParsedWriteOptions): Promise<Config> {
+/** What is applied, as plain data; JSON is YAML too. */
+export async function readConfig(text: string, { fieldValidation, warn }: ParsedWriteOptions): Promise<Config> {
   const { value, duplicates } = await readYaml(text)
   for (const duplicate of fieldValidation === 'Ignore' ? [] : duplicates) {
     const problem = `error converting YAML to JSON: ${duplicate}`
@@ -88,13 +88,17 @@ function typeOf({ apiVersion, kind }: { apiVersion?: unknown; kind?: unknown }):
   return `${version.includes('/') ? version : `/${version}`}, Kind=${typeof kind === 'string' ? kind : ''}`
 }
 
-function checkType({ group, version, kind }: ResourceDefinition, config: Config): void {
+export function checkType({ group, version, kind }: ResourceDefinition, config: Config): void {
   const found = typeOf(config)
   const expected = typeOf({ apiVersion: group ? `${group}/${version}` : version, kind })
   if (found !== expected) throw badRequest(`invalid object type: ${found}`)
 }
 
-function decodeMerged(definition: ResourceDefinition, merged: Record<string, unknown>, config: Config): KubeObject {
+export function decodeMerged(
+  definition: ResourceDefinition,
+  merged: Record<string, unknown>,
+  config: Config,
+): KubeObject {
   const refuse = (why: string): StatusError => {
     const type = typeOf(config)
     const object = `${config.metadata?.namespace ?? ''}/${config.metadata?.name ?? ''}; ${type}`

@@ -1,5 +1,7 @@
 import { badRequest, expired, notAcceptable } from '../../../shared/api/status-errors.ts'
+import type { KubeObject } from '../../../shared/api/types.ts'
 import { keyPrefix } from '../../registry/keys.ts'
+import type { ResourceDefinition } from '../../registry/resource-definition.ts'
 import { decodeStored } from '../../registry/stored-object.ts'
 import { CompactedError } from '../../storage/storage.ts'
 import type { CachedObject } from '../../watchcache/cached-object.ts'
@@ -10,12 +12,12 @@ import { decodeContinue, encodeContinue } from '../continue-token.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import { type ListOptions, parseListOptions } from '../list-options.ts'
 import { type ListMetadata, sendList } from '../list-stream.ts'
-import { negotiate } from '../negotiation.ts'
+import { negotiate, type Transform } from '../negotiation.ts'
 import { goType } from '../object-encoder.ts'
 import { partialObjectMetadata } from '../partial-object-metadata.ts'
 import { parseRevision, waitForRevision } from '../resource-version.ts'
 import { sendJson } from '../respond.ts'
-import { includeObject, tableOf } from '../table.ts'
+import { type IncludeObject, includeObject, tableOf } from '../table.ts'
 
 export async function list(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
   const { request, info } = exchange
@@ -36,22 +38,29 @@ export async function list(api: ApiContext, { exchange, definition, target }: Re
       `you requested PartialObjectMetadata, but the requested object is a list (*${goType(definition)}List)`,
     )
   }
-  const objects = page.items.map(decodeStored)
-  const body =
-    transform.kind === 'Table'
-      ? tableOf(definition, objects, {
-          version: transform.version,
-          include: includeObject(info.query),
-          metadata: { ...page.metadata },
-          nowMs: api.clock.now(),
-        })
-      : {
-          kind: 'PartialObjectMetadataList',
-          apiVersion: `meta.k8s.io/${transform.version}`,
-          metadata: page.metadata,
-          items: objects.map((object) => partialObjectMetadata(object, transform.version)),
-        }
+  const { metadata } = page
+  const body = transformedList(definition, page.items.map(decodeStored), transform, {
+    metadata,
+    include: includeObject(info.query),
+    nowMs: api.clock.now(),
+  })
   sendJson(exchange, { status: 200, json: JSON.stringify(body) }, negotiated)
+}
+
+/** A list as a Table, or with the metadata alone. */
+export function transformedList(
+  definition: ResourceDefinition,
+  objects: readonly KubeObject[],
+  { kind, version }: Transform,
+  { metadata, include, nowMs }: { metadata: Partial<ListMetadata>; include: IncludeObject; nowMs: number },
+): object {
+  if (kind === 'Table') return tableOf(definition, objects, { version, include, metadata: { ...metadata }, nowMs })
+  return {
+    kind: 'PartialObjectMetadataList',
+    apiVersion: `meta.k8s.io/${version}`,
+    metadata,
+    items: objects.map((object) => partialObjectMetadata(object, version)),
+  }
 }
 
 export interface Page {

@@ -1,13 +1,17 @@
 import { methodNotAllowed } from '../../../shared/api/status-errors.ts'
 import type { ResourceDefinition, Verb } from '../../registry/resource-definition.ts'
 import type { Handler } from '../resource-routes.ts'
+import { createPodBinding } from '../subresources/binding.ts'
 import { localSubjectAccessReview, selfSubjectAccessReview, subjectAccessReview } from './access-reviews.ts'
+import { getComponentStatus, listComponentStatuses } from './component-statuses.ts'
 import { selfSubjectReview } from './self-subject-review.ts'
 import { selfSubjectRulesReview } from './self-subject-rules-review.ts'
 import { tokenReview } from './token-review.ts'
 
 /** How resources that are not stored are answered, by `<group>/<plural>`. */
 const handlers: Readonly<Record<string, Partial<Record<Verb, Handler>>>> = {
+  '/bindings': { create: createPodBinding },
+  '/componentstatuses': { get: getComponentStatus, list: listComponentStatuses },
   'authentication.k8s.io/selfsubjectreviews': { create: selfSubjectReview },
   'authentication.k8s.io/tokenreviews': { create: tokenReview },
   'authorization.k8s.io/localsubjectaccessreviews': { create: localSubjectAccessReview },

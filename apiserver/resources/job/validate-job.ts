@@ -29,6 +29,13 @@ const matches = (selector: LabelSelector | undefined, labels: Record<string, str
   return requirements !== undefined && matchesLabels(requirements, labels)
 }
 
+/** As a real server prints it: maps by their keys. */
+const inOrder = (selector: LabelSelector | undefined): LabelSelector | undefined =>
+  selector?.matchLabels && {
+    ...selector,
+    matchLabels: Object.fromEntries(Object.entries(selector.matchLabels).sort(([a], [b]) => (a < b ? -1 : 1))),
+  }
+
 function validateSpec({ spec }: Job, errors: FieldErrors): void {
   validateJobSpec(spec, 'spec', errors)
   if (!spec.selector) errors.push(required('spec.selector'))
@@ -53,7 +60,7 @@ function validateGeneratedSelector({ metadata, spec }: Job, errors: FieldErrors)
     else if (labels[key] !== value) errors.push(invalid(field, labels, `must be '${value}'`))
   }
   if (matches(spec.selector, expected) === false)
-    errors.push(invalid('spec.selector', spec.selector, '`selector` not auto-generated'))
+    errors.push(invalid('spec.selector', inOrder(spec.selector), '`selector` not auto-generated'))
 }
 
 export function validateJobUpdate(job: Job, old: Job, errors: FieldErrors): void {
@@ -61,7 +68,7 @@ export function validateJobUpdate(job: Job, old: Job, errors: FieldErrors): void
   validateSpec(job, errors)
   const { spec } = job
   validateCompletions(job, old, errors)
-  validateImmutable(spec.selector, old.spec.selector, 'spec.selector', errors)
+  validateImmutable(inOrder(spec.selector), inOrder(old.spec.selector), 'spec.selector', errors)
   validateTemplateUpdate(job, old, errors)
   validateImmutable(spec.completionMode, old.spec.completionMode, 'spec.completionMode', errors)
   validateImmutablePart('podFailurePolicy', 'PodFailurePolicy', job, old, errors)

@@ -1,0 +1,16 @@
+import type { SystemObject } from './system-objects.ts'
+
+/** The range that the server was started with. Upstream: pkg/controlplane/controller/defaultservicecidr. */
+export const defaultServiceCidr = (cidr: string): SystemObject => ({
+  group: 'networking.k8s.io',
+  version: 'v1',
+  plural: 'servicecidrs',
+  name: 'kubernetes',
+  finalizers: ['networking.k8s.io/service-cidr-finalizer'],
+  body: {
+    spec: { cidrs: [cidr] },
+    status: {
+      conditions: [{ type: 'Ready', status: 'True', reason: '', message: 'Kubernetes default Service CIDR is ready' }],
+    },
+  },
+})

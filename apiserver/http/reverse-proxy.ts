@@ -1,0 +1,119 @@
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
+import { type Agent, request as httpsRequest } from 'node:https'
+import { StatusError } from '../../shared/api/status-error.ts'
+import type { Exchange } from './exchange.ts'
+import { joinTo } from './kubelet-proxy.ts'
+
+/** Somebody else's server behind ours. */
+export interface Backend {
+  /** `http://127.64.0.3:80` */
+  origin: string
+  /** For HTTPS: with whose certificate we come. */
+  agent?: Agent
+  servername?: string
+}
+
+export interface Forwarded {
+  /** With its query. */
+  path: string
+  /** Under which path of ours the backend is seen: links are put right by it. */
+  prefix: string
+}
+
+/** Not by import: see listen.ts. */
+const { request: httpRequest } = process.getBuiltinModule('node:http')
+
+/** Of one hop only, or ours alone: RFC 9110 7.6.1, and who asked is nobody else's business. */
+const ownHeaders =
+  /^(:.*|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host|authorization|impersonate-.*)$/
+
+/** Passes a request on, and the answer back. Upstream: apimachinery/pkg/util/proxy. */
+export async function forward(exchange: Exchange, backend: Backend, { path, prefix }: Forwarded): Promise<void> {
+  const { request, response, upgrade } = exchange
+  const url = backend.origin + path
+  const { agent, servername } = backend
+  if (upgrade) {
+    const wanted = { connection: 'Upgrade', upgrade: request.headers.upgrade }
+    const headers = { ...passedOn(request), ...wanted, ...forwardedFor(request, prefix) }
+    return joinTo({ url, agent, servername, headers }, { request, response, upgrade })
+  }
+  const answer = await send(exchange, {
+    url,
+    agent,
+    servername,
+    headers: { ...passedOn(request), ...forwardedFor(request, prefix) },
+  })
+  const headers = withOwnLinks(answer, { origin: backend.origin, prefix })
+  const isPage = /^text\/html/.test(answer.headers['content-type'] ?? '') && !answer.headers['content-encoding']
+  if (isPage && request.method !== 'HEAD') {
+    const page = Buffer.from(linksBelow(prefix, (await readAll(answer)).toString('utf8')))
+    response.writeHead(answer.statusCode ?? 502, { ...headers, 'content-length': page.length })
+    response.end(page)
+    return
+  }
+  response.writeHead(answer.statusCode ?? 502, headers)
+  answer.on('error', () => response.destroy())
+  answer.pipe(response)
+}
+
+interface Outgoing {
+  url: string
+  agent?: Agent
+  servername?: string
+  headers: OutgoingHttpHeaders
+}
+
+function send(exchange: Exchange, { url, agent, servername, headers }: Outgoing): Promise<IncomingMessage> {
+  const { request } = exchange
+  const isSecure = url.startsWith('https:')
+  return new Promise((resolve, reject) => {
+    const options = { method: request.method, headers }
+    const outgoing = isSecure
+      ? httpsRequest(url, { ...options, agent, servername, ...(!agent && { rejectUnauthorized: false }) }, resolve)
+      : httpRequest(url, options, resolve)
+    outgoing.on('error', (error) => reject(unreachable(url, error)))
+    exchange.onClose(() => outgoing.destroy())
+    // A stream of HTTP/2 comes in the same clothes, but is none itself.
+    const body = (request as unknown as { stream?: NodeJS.ReadableStream }).stream ?? request
+    body.pipe(outgoing)
+  })
+}
+
+const unreachable = (url: string, error: Error): StatusError => {
+  const { code } = error as NodeJS.ErrnoException
+  const why = code === 'ECONNREFUSED' ? `dial tcp ${new URL(url).host}: connect: connection refused` : error.message
+  return new StatusError({ code: 503, reason: 'ServiceUnavailable', message: `error trying to reach service: ${why}` })
+}
+
+function passedOn({ headers }: IncomingMessage): OutgoingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !ownHeaders.test(name)))
+}
+
+const forwardedFor = ({ headers }: IncomingMessage, prefix: string): OutgoingHttpHeaders => ({
+  'x-forwarded-uri': prefix,
+  'x-forwarded-host': headers[':authority'] ?? headers.host ?? '',
+  'x-forwarded-proto': 'https',
+})
+
+/** A redirection to the backend itself stays below the prefix. */
+function withOwnLinks(
+  answer: IncomingMessage,
+  { origin, prefix }: { origin: string; prefix: string },
+): OutgoingHttpHeaders {
+  const headers = Object.fromEntries(Object.entries(answer.headers).filter(([name]) => !ownHeaders.test(name)))
+  const { location } = answer.headers
+  if (location === undefined) return headers
+  const target = location.startsWith(`${origin}/`) ? location.slice(origin.length) : location
+  return { ...headers, location: target.startsWith('/') ? prefix + target : location }
+}
+
+const links = /\b(href|src|action|cite|background|longdesc)=(["'])(\/(?!\/)[^"']*)/gi
+
+const linksBelow = (prefix: string, page: string): string =>
+  page.replace(links, `$1=$2${prefix.replaceAll('$', '$$$$')}$3`)
+
+async function readAll(answer: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of answer as AsyncIterable<Buffer>) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}

@@ -1,0 +1,123 @@
+import { isIP } from 'node:net'
+import type { V1EndpointSlice, V1Endpoints } from '@kubernetes/client-node'
+import { StatusError } from '../../../shared/api/status-error.ts'
+import { badRequest } from '../../../shared/api/status-errors.ts'
+import type { Node, Pod, Service, Wire } from '../../../shared/api/types.ts'
+import type { ApiContext } from '../api-context.ts'
+import type { ResourceExchange } from '../exchange.ts'
+import type { Handler } from '../resource-routes.ts'
+import { type Backend, forward } from '../reverse-proxy.ts'
+
+type Locate = (api: ApiContext, target: ProxyTarget, exchange: ResourceExchange) => Backend
+
+/** What stands where the name of an object usually does: `name`, `name:port` or `scheme:name:port`. */
+interface ProxyTarget {
+  scheme: 'http' | 'https'
+  name: string
+  port: string
+}
+
+/** To a kubelet, or to another port of its machine. Upstream: pkg/registry/core/node/strategy.go. */
+export const proxyToNode = proxy('node', (api, { scheme, name, port }, { definition, exchange }) => {
+  api.registry.get({ definition, name, user: exchange.user })
+  const kubelet = api.kubelet.reach(api.registry.lookup(definition, undefined, name) as unknown as Node)
+  const { hostname, port: kubeletPort } = new URL(kubelet.origin)
+  return port === '' || port === kubeletPort ? kubelet : { origin: `${scheme}://${hostname}:${port}` }
+})
+
+/** To a pod's port; without one, to the first that a container names. Upstream: pkg/registry/core/pod/strategy.go. */
+export const proxyToPod = proxy('pod', (api, { scheme, name, port }, { definition, target, exchange }) => {
+  api.registry.get({ definition, namespace: target.namespace, name, user: exchange.user })
+  const { spec, status } = api.registry.lookup(definition, target.namespace, name) as unknown as Pod
+  const [named] = spec.containers.flatMap(({ ports = [] }) => ports)
+  const chosen = port || (named ? String(named.containerPort) : '')
+  const address = status?.podIP ?? ''
+  if (!isReachable(address)) throw badRequest('address not allowed')
+  return { origin: originOf(scheme, address, chosen) }
+})
+
+/** To one of the pods behind a service. Upstream: pkg/registry/core/service/storage/storage.go. */
+export const proxyToService = proxy('service', (api, { scheme, name, port }, { definition, target, exchange }) => {
+  const { namespace = '' } = target
+  api.registry.get({ definition, namespace, name, user: exchange.user })
+  const service = api.registry.lookup(definition, namespace, name) as unknown as Service
+  const portName = /^\d+$/.test(port) ? nameOfPort(service, Number(port)) : port
+  const found = addressesOf(api, namespace, name, portName)
+  const chosen = found[Math.floor(api.registry.random() * found.length)]
+  if (!chosen) throw unavailable(`no endpoints available for service ${JSON.stringify(name)}`)
+  return { origin: originOf(scheme, chosen.address, String(chosen.port)) }
+})
+
+function proxy(kind: string, locate: Locate): Handler {
+  return async (api, context) => {
+    const { exchange, target } = context
+    const { path, query } = exchange.info
+    const backend = locate(api, parseTarget(kind, target.name ?? ''), context)
+    const [, prefix = '', rest = ''] =
+      /^((?:\/[^/]+)*?\/(?:nodes|pods|services)\/[^/]+\/proxy)(\/.*)?$/.exec(path) ?? []
+    const text = String(query)
+    const search = text && `?${text}`
+    const { method = 'GET' } = exchange.request
+    if (rest === '' && !exchange.upgrade && (method === 'GET' || method === 'HEAD')) {
+      exchange.response.writeHead(301, { location: `${prefix}/${search}` }).end()
+      return
+    }
+    await forward(exchange, backend, { path: (rest || '/') + search, prefix })
+  }
+}
+
+const schemes = ['', 'http', 'https']
+
+function parseTarget(kind: string, id: string): ProxyTarget {
+  const parts = id.split(':')
+  const [scheme, name, port] = parts.length === 3 ? parts : ['', ...parts, '']
+  if (parts.length > 3 || !name || !schemes.includes(scheme!))
+    throw badRequest(`invalid ${kind} request ${JSON.stringify(id)}`)
+  return { scheme: scheme === 'https' ? 'https' : 'http', name, port: port ?? '' }
+}
+
+const originOf = (scheme: string, address: string, port: string): string =>
+  `${scheme}://${address.includes(':') ? `[${address}]` : address}${port && `:${port}`}`
+
+/** Pods have addresses of this machine here, which a real server would not let anybody reach. */
+const isReachable = (address: string): boolean =>
+  isIP(address) !== 0 && !/^(0\.|169\.254\.|22[4-9]\.|2[3-5]\d\.|fe80:|ff)/i.test(address)
+
+const unavailable = (message: string): StatusError =>
+  new StatusError({ code: 503, reason: 'ServiceUnavailable', message })
+
+function nameOfPort({ metadata, spec }: Service, port: number): string {
+  const found = spec?.ports?.find((candidate) => candidate.port === port)
+  if (!found) throw unavailable(`no service port ${port} found for service ${JSON.stringify(metadata.name)}`)
+  return found.name ?? ''
+}
+
+interface Address {
+  address: string
+  port: number
+}
+
+/** From Endpoints where somebody keeps them, else from the slices. */
+function addressesOf({ registry }: ApiContext, namespace: string, name: string, portName: string): Address[] {
+  const endpoints = registry.lookup({ group: '', plural: 'endpoints' }, namespace, name) as
+    | Wire<V1Endpoints>
+    | undefined
+  const known = (endpoints?.subsets ?? []).flatMap(({ addresses = [], ports = [] }) =>
+    ports
+      .filter((port) => (port.name ?? '') === portName)
+      .flatMap(({ port }) => addresses.map(({ ip }) => ({ address: ip, port }))),
+  )
+  if (known.length > 0) return known
+  const slices = [...registry.lookupAll({ group: 'discovery.k8s.io', plural: 'endpointslices' }, namespace)]
+    .filter(({ metadata }) => metadata.labels?.['kubernetes.io/service-name'] === name)
+    .map((slice) => slice as unknown as Wire<V1EndpointSlice>)
+  return slices.flatMap(({ endpoints: ready = [], ports = [] }) =>
+    ports
+      .filter((port) => (port.name ?? '') === portName && port.port !== undefined)
+      .flatMap(({ port = 0 }) =>
+        ready
+          .filter(({ conditions }) => conditions?.ready !== false)
+          .flatMap(({ addresses }) => addresses.slice(0, 1).map((address) => ({ address, port }))),
+      ),
+  )
+}

@@ -1,0 +1,40 @@
+import { notFound } from '../../../shared/api/status-errors.ts'
+import type { KubeObject } from '../../../shared/api/types.ts'
+import { parseListOptions } from '../list-options.ts'
+import { negotiate } from '../negotiation.ts'
+import { encodeForClient } from '../object-encoder.ts'
+import type { Handler } from '../resource-routes.ts'
+import { sendJson } from '../respond.ts'
+import { includeObject } from '../table.ts'
+import { transformedList } from '../verbs/list.ts'
+
+/** What a control plane consists of. Here it is one process: if it answers, all of it is well. */
+const components = ['scheduler', 'controller-manager', 'etcd-0']
+
+const statusOf = (name: string): KubeObject => ({
+  metadata: { name },
+  conditions: [{ type: 'Healthy', status: 'True', message: 'ok' }],
+})
+
+export const listComponentStatuses: Handler = (api, { exchange, definition }) => {
+  const { request, info } = exchange
+  const negotiated = negotiate(request.headers.accept, true)
+  parseListOptions(info.query, definition, false)
+  const items = components.map(statusOf)
+  const { transform } = negotiated
+  const options = { metadata: {}, include: includeObject(info.query), nowMs: api.clock.now() }
+  const body = transform
+    ? transformedList(definition, items, transform, options)
+    : { kind: `${definition.kind}List`, apiVersion: definition.version, metadata: {}, items }
+  sendJson(exchange, { status: 200, json: JSON.stringify(body) }, negotiated)
+}
+
+export const getComponentStatus: Handler = (api, { exchange, definition, target }) => {
+  const { name = '' } = target
+  const negotiated = negotiate(exchange.request.headers.accept, false)
+  if (!components.includes(name)) throw notFound(definition, name)
+  const stored = { value: JSON.stringify(statusOf(name)), revision: undefined }
+  const { query } = exchange.info
+  const json = encodeForClient(definition, stored, { negotiated, query, nowMs: api.clock.now() })
+  sendJson(exchange, { status: 200, json }, negotiated)
+}

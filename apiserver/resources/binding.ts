@@ -1,0 +1,17 @@
+import type { Binding } from '../../shared/api/types.ts'
+import { type ResourceDefinition, resource } from '../registry/resource-definition.ts'
+
+/** What a scheduler creates to give a pod its node: nothing is stored but that. */
+export const binding: ResourceDefinition = resource<Binding>({
+  group: '',
+  version: 'v1',
+  kind: 'Binding',
+  plural: 'bindings',
+  singular: 'binding',
+  namespaced: true,
+  schema: 'io.k8s.api.core.v1.Binding',
+  verbs: ['create'],
+  virtual: true,
+  strategy: {},
+  example: { metadata: { name: 'web' }, target: { kind: 'Node', name: 'node-1' } },
+})
