@@ -1,0 +1,49 @@
+import t from 'tap'
+import { type ControlledNode, controlNode } from '../../../kubelet/http/node-controls.ts'
+import { Problem } from '../../../kubelet/http/problem.ts'
+
+t.test('what may be done to a node, and what is refused', async (t) => {
+  const done: unknown[] = []
+  const say =
+    (word: string) =>
+    (...words: unknown[]) =>
+      void done.push([word, ...words])
+  const node = {
+    controls: { shutDown: say('shutDown'), lose: say('lose'), comeBack: say('comeBack') },
+    eviction: { induce: say('induce'), release: say('release') },
+    isLost: () => false,
+  } as unknown as ControlledNode
+  const ask = async (method: string, path: string, known: ControlledNode | undefined = node) => {
+    const { pathname, searchParams } = new URL(path, 'https://kubelet')
+    try {
+      await controlNode({ method, path: pathname.split('/').filter(Boolean), query: searchParams }, known)
+    } catch (error) {
+      if (error instanceof Problem) return error.code
+      throw error
+    }
+    return done.pop()
+  }
+  t.same(await ask('POST', '/node/shutdown'), ['shutDown'])
+  t.same(await ask('POST', '/node/lose'), ['lose'])
+  t.same(await ask('POST', '/node/return'), ['comeBack'])
+  t.same(await ask('PUT', '/pressure/memory'), ['induce', 'memory.available', undefined])
+  t.same(await ask('PUT', '/pressure/disk?available=3%25'), ['induce', 'nodefs.available', { fraction: 0.03 }])
+  t.same(await ask('PUT', '/pressure/imagefs.inodesFree?available=5k'), [
+    'induce',
+    'imagefs.inodesFree',
+    { text: '5k' },
+  ])
+  t.same(await ask('DELETE', '/pressure/pids'), ['release', 'pid.available'])
+  for (const path of ['/node', '/node/toString', '/node/lose/twice', '/flags/v', '/pressure/patience']) {
+    t.equal(await ask('POST', path), 404, path)
+  }
+  t.equal(await ask('GET', '/node/lose'), 405)
+  t.equal(await ask('POST', '/pressure/memory'), 405)
+  t.equal(await ask('PUT', '/pressure/memory?available=much'), 400)
+  t.equal(
+    await controlNode({ method: 'POST', path: ['node', 'lose'], query: new URLSearchParams() }, undefined).catch(
+      ({ code }) => code,
+    ),
+    503,
+  )
+})
