@@ -73,9 +73,10 @@ function send(exchange: Exchange, { url, agent, servername, headers }: Outgoing)
       : httpRequest(url, options, resolve)
     outgoing.on('error', (error) => reject(unreachable(url, error)))
     exchange.onClose(() => outgoing.destroy())
-    // A stream of HTTP/2 comes in the same clothes, but is none itself.
-    const body = (request as unknown as { stream?: NodeJS.ReadableStream }).stream ?? request
-    body.pipe(outgoing)
+    // A request of HTTP/2 comes in the same clothes, but is no stream.
+    request.on('data', (part: Buffer) => outgoing.write(part))
+    request.on('end', () => outgoing.end())
+    request.on('aborted', () => outgoing.destroy())
   })
 }
 
