@@ -13,7 +13,7 @@ import type {
   Sandbox,
   StreamedExecOptions,
 } from './container-runtime.ts'
-import { StartError } from './container-runtime.ts'
+import { ImageError, StartError } from './container-runtime.ts'
 
 /** What a simulated program does. By default it runs until TERM, and then ends at once with 143. */
 export interface Behaviour {
@@ -32,6 +32,8 @@ export interface SimulatedExec {
 export interface SimulatedRuntimeOptions {
   clock: Clock
   behaviour?(container: ContainerConfig): Behaviour
+  /** Why an image cannot be had. */
+  image?(image: string): ImageError['reason'] | undefined
   /** What a command beside the program does: `env` is what came on top of the container's. */
   exec?(container: ContainerRecord, command: string[], env: Record<string, string>): SimulatedExec
   /** Told what a process would notice: `TERM`, `KILL`. */
@@ -50,18 +52,25 @@ interface Process {
 const EXIT_TERM = 143
 const EXIT_KILL = 137
 
+export interface SimulatedContainerRuntime extends ContainerRuntime {
+  /** Whoever called is dead: what was asked for is not gone on with, and nobody gets an answer. Containers live on. */
+  forgetCallers(): void
+}
+
 /** Containers without processes, on any clock: for nodes of which there shall be many, and for tests. */
-export function createSimulatedRuntime(options: SimulatedRuntimeOptions): ContainerRuntime {
+export function createSimulatedRuntime(options: SimulatedRuntimeOptions): SimulatedContainerRuntime {
   return new SimulatedRuntime(options)
 }
 
-class SimulatedRuntime implements ContainerRuntime {
+class SimulatedRuntime implements SimulatedContainerRuntime {
   readonly version = 'simulated://1.0.0'
   readonly #options: SimulatedRuntimeOptions
   readonly #sandboxes = new Map<string, Sandbox>()
   readonly #processes = new Map<string, Process>()
   readonly #listeners = new Set<(event: RuntimeEvent) => void>()
   #addresses = 0
+  #kills: Timer[] = []
+  #callers = 0
 
   constructor(options: SimulatedRuntimeOptions) {
     this.#options = options
@@ -72,6 +81,8 @@ class SimulatedRuntime implements ContainerRuntime {
   }
 
   async resolveImage(image: string) {
+    const reason = this.#options.image?.(image)
+    if (reason) throw new ImageError(reason, `no image ${image}`)
     return { id: `simulated:${image}`, entrypoint: [], cmd: [], env: {}, path: [], present: true }
   }
 
@@ -121,7 +132,7 @@ class SimulatedRuntime implements ContainerRuntime {
       startedAtMs: clock.now(),
       annotations: config.annotations,
     }
-    const process: Process = { record, behaviour, timers: [], ended: Promise.withResolvers() }
+    const process: Process = { record, behaviour, timers: [], asked: false, ended: Promise.withResolvers() }
     this.#processes.set(record.id, process)
     if (behaviour.startError !== undefined) {
       this.#end(process, 128, { reason: 'StartError', message: behaviour.startError })
@@ -142,6 +153,7 @@ class SimulatedRuntime implements ContainerRuntime {
       onSignal?.(name)
       this.#options.onSignal?.(process.record, name.replace('SIG', ''))
     }
+    const caller = this.#callers
     const isFirst = !process.asked
     process.asked = true
     if (isFirst) tell(signal)
@@ -150,9 +162,23 @@ class SimulatedRuntime implements ContainerRuntime {
       this.#end(process, EXIT_KILL)
     })
     process.timers.push(kill)
+    this.#kills.push(kill)
     const { onTerm = { afterMs: 0, exitCode: EXIT_TERM } } = process.behaviour
     if (isFirst && onTerm !== 'ignore') this.#endAfter(process, onTerm.afterMs, onTerm.exitCode)
     await process.ended.promise
+    await this.#answer(caller)
+  }
+
+  forgetCallers(): void {
+    this.#callers++
+    for (const kill of this.#kills) kill.cancel()
+    this.#kills = []
+    this.#listeners.clear()
+  }
+
+  /** Never, for one who is dead. */
+  async #answer(caller: number): Promise<void> {
+    if (caller !== this.#callers) await new Promise(() => {})
   }
 
   async removeContainer(containerId: string): Promise<void> {
@@ -164,11 +190,13 @@ class SimulatedRuntime implements ContainerRuntime {
     if (process?.record.state !== 'running') return { outcome: 'failed', message: 'container not running', output: '' }
     const { durationMs = 0, exitCode = 0, output = '' } = this.#options.exec?.(process.record, command, env) ?? {}
     const limitMs = timeoutMs ?? Number.POSITIVE_INFINITY
+    const caller = this.#callers
     try {
       if (durationMs > 0) await this.#options.clock.sleep(Math.min(durationMs, limitMs), { signal })
     } catch {
       return { outcome: 'exited', exitCode: EXIT_KILL, output }
     }
+    await this.#answer(caller)
     return durationMs > limitMs ? { outcome: 'timeout', output } : { outcome: 'exited', exitCode, output }
   }
 

@@ -20,6 +20,8 @@ export interface MemoryApi {
   client: Client
   /** What a user does: graceful delete, as the real server. */
   deletePod(name: string, options?: DeleteOptions): Pod | undefined
+  /** What a user changes: a new generation where the spec is another. */
+  patchPod(name: string, patch: object): void
   object<T = KubeObject>(plural: string, name: string, namespace?: string): T | undefined
   onWrite(listener: (write: Write) => void): void
 }
@@ -88,6 +90,13 @@ export function createMemoryApi(clock: Clock): MemoryApi {
     pod.metadata.deletionGracePeriodSeconds = wanted
     pod.metadata.deletionTimestamp ??= toTime(clock.now() + wanted * 1000)
     return store(PODS, pod as unknown as KubeObject, 'MODIFIED') as unknown as Pod
+  }
+
+  function patchPod(name: string, patch: object): void {
+    const pod = structuredClone(find(PODS, { namespace: 'default', name })) as unknown as Pod
+    merge(pod as unknown as Record<string, unknown>, patch as Record<string, unknown>)
+    if ('spec' in patch) pod.metadata.generation = (pod.metadata.generation ?? 1) + 1
+    store(PODS, pod as unknown as KubeObject, 'MODIFIED')
   }
 
   const client = {
@@ -170,6 +179,7 @@ export function createMemoryApi(clock: Clock): MemoryApi {
   return {
     client,
     deletePod,
+    patchPod,
     object: <T>(plural: string, name: string, namespace = 'default') =>
       (objects.get(`${plural}/${namespace}/${name}`) ?? objects.get(`${plural}//${name}`)) as T | undefined,
     onWrite: (listener) => void listeners.push(listener),

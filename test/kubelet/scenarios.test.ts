@@ -13,7 +13,10 @@ const folder = path.join(import.meta.dirname, '..', 'scenarios')
 const rewrite = process.argv.includes('--rewrite')
 const LINE = '\n---\n'
 
-for (const file of readdirSync(folder).filter((name) => name.endsWith('.txt'))) {
+const files = readdirSync(folder).filter((name) => name.endsWith('.txt'))
+t.ok(files.length >= 60, `${files.length} scenarios`)
+
+for (const file of files) {
   t.test(file.replace('.txt', ''), async (t) => {
     const rootDir = mkdtempSync(path.join(tmpdir(), 'kubestage-scenario-'))
     t.teardown(() => rmSync(rootDir, { recursive: true, force: true }))

@@ -13,6 +13,7 @@ export const simulatedActions = (clock: Clock, say: (text: string) => void = () 
       return { outcome: 'success', output: '', message: '' }
     }
     const result = await runtime.execSync(containerId, { command: action.exec?.command ?? [], env, timeoutMs, signal })
+    if (result.outcome === 'timeout') return { outcome: 'timeout', output: result.output, message: 'command timed out' }
     if (result.outcome !== 'exited') return { outcome: 'error', output: result.output, message: result.outcome }
     const message = `command exited with ${result.exitCode}`
     return {

@@ -8,6 +8,7 @@ import type { Signal } from '../../kubelet/eviction/signals.ts'
 import { parseAmount } from '../../kubelet/eviction/thresholds.ts'
 import { type KubeletOptions, startKubelet } from '../../kubelet/kubelet.ts'
 import type { NodeControls } from '../../kubelet/node/node-controls.ts'
+import type { ImageError } from '../../kubelet/runtime/container-runtime.ts'
 import { type Behaviour, createSimulatedRuntime, type SimulatedExec } from '../../kubelet/runtime/simulated.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
@@ -17,10 +18,12 @@ import { simulatedActions } from './simulated-actions.ts'
 
 export interface Scenario {
   pod: { metadata?: Partial<Pod['metadata']>; spec: Pod['spec'] }
-  /** By container name. */
-  programs?: Record<string, Behaviour>
-  /** By the first word of the command. */
-  commands?: Record<string, SimulatedExec>
+  /** By container name; of several each is one instance's, the last also of all that follow. */
+  programs?: Record<string, Behaviour | Behaviour[]>
+  /** By the first word of the command; of several each is for one run, the last also for all that follow. */
+  commands?: Record<string, SimulatedExec | SimulatedExec[]>
+  /** Why an image cannot be had, by its name. */
+  images?: Record<string, ImageError['reason']>
   /** `at` seconds after the pod's creation: `{ at: 2, delete: { reason: 'Update' } }`. */
   user: Deed[]
   untilSeconds: number
@@ -32,6 +35,13 @@ export interface Scenario {
 interface Deed {
   at: number
   delete?: object
+  /** Another object appears, by the plural of its kind. */
+  create?: { plural: string; name: string; [field: string]: unknown }
+  /** A merge patch of the pod, or of its status. */
+  patch?: object
+  patchStatus?: object
+  /** The kubelet is killed, and another starts so many seconds later. */
+  restartKubelet?: number
   /** What happens to the machine: `shutDown`, `lose`, `comeBack`. */
   node?: keyof NodeControls
   /** There is only so much left of something; `plenty`: no more. */
@@ -44,27 +54,33 @@ export async function play(scenario: Scenario, rootDir: string): Promise<string[
   const lines: string[] = []
   let beginMs = 0
   const say = (text: string) => lines.push(`${((clock.monotonic() - beginMs) / 1000).toFixed(1).padStart(6)} ${text}`)
+  const runs = new Map<string, number>()
   const runtime = createSimulatedRuntime({
     clock,
-    behaviour: ({ name }) => scenario.programs?.[name] ?? {},
+    behaviour: ({ name, attempt }) => nth(scenario.programs?.[name], attempt) ?? {},
+    image: (image) => scenario.images?.[image],
     exec(container, command, env) {
       const variables = Object.entries(env).map(([name, value]) => `${name}=${value} `)
       say(`${container.name}: exec ${variables.join('')}${command.join(' ')}`)
-      return scenario.commands?.[command[0] ?? ''] ?? {}
+      const [word = ''] = command
+      runs.set(word, (runs.get(word) ?? -1) + 1)
+      return nth(scenario.commands?.[word], runs.get(word) ?? 0) ?? {}
     },
     onSignal: (container, signal) => say(`${container.name}: ${signal}`),
   })
-  runtime.onEvent(({ type, containerId }) => {
-    void runtime.list().then(({ containers }) => {
-      const record = containers.find(({ id }) => id === containerId)
-      if (record) say(`${record.name}: ${type}${type === 'exited' ? ` ${record.exitCode}` : ''}`)
+  const listen = () =>
+    runtime.onEvent(({ type, containerId }) => {
+      void runtime.list().then(({ containers }) => {
+        const record = containers.find(({ id }) => id === containerId)
+        if (record) say(`${record.name}: ${type}${type === 'exited' ? ` ${record.exitCode}` : ''}`)
+      })
     })
-  })
+  listen()
   api.onWrite((write) => {
     const text = describe(write)
     if (text) say(text)
   })
-  const kubelet = await startKubelet({
+  const options: KubeletOptions = {
     client: api.client,
     clock,
     runtime,
@@ -82,7 +98,8 @@ export async function play(scenario: Scenario, rootDir: string): Promise<string[
     eviction: evictionConfig({ ...evictionDefaults, ...scenario.eviction }),
     observe: async () => ({ 'memory.available': free, 'nodefs.available': free, 'pid.available': free }),
     ...scenario.kubelet,
-  })
+  }
+  let kubelet = await startKubelet(options)
   await clock.advanceUntil(() => api.object('nodes', 'n1') !== undefined)
   await kubelet.ready
   beginMs = clock.monotonic()
@@ -97,7 +114,8 @@ export async function play(scenario: Scenario, rootDir: string): Promise<string[
   )
   for (const deed of scenario.user) {
     await clock.advance(deed.at * 1000 - (clock.monotonic() - beginMs))
-    act(deed)
+    if (deed.restartKubelet !== undefined) await restartKubelet(deed.restartKubelet)
+    else await act(deed)
   }
   await clock.advance(scenario.untilSeconds * 1000 - (clock.monotonic() - beginMs))
   const told = lines.length
@@ -106,8 +124,28 @@ export async function play(scenario: Scenario, rootDir: string): Promise<string[
   await closed
   return lines.slice(0, told)
 
-  function act({ node, pressure, delete: options = {} }: Deed): void {
-    if (node) {
+  async function restartKubelet(downSeconds: number): Promise<void> {
+    say('kubelet: ends')
+    runtime.forgetCallers()
+    listen()
+    void kubelet.close()
+    await clock.advance(downSeconds * 1000)
+    say('kubelet: starts')
+    kubelet = await startKubelet(options)
+    await clock.advanceUntil(() => true)
+    await kubelet.ready
+  }
+
+  async function act({ node, pressure, create, patch, patchStatus, delete: options = {} }: Deed): Promise<void> {
+    if (create) {
+      const { plural, name, ...rest } = create
+      say(`user: create ${plural}/${name}`)
+      const resource = { group: '', version: 'v1', plural }
+      await api.client.create(resource, { metadata: { name }, ...rest }, { namespace: 'default' })
+    } else if (patch || patchStatus) {
+      say(`user: patch ${JSON.stringify(patch ?? { status: patchStatus })}`)
+      api.patchPod('p', patch ?? { status: patchStatus })
+    } else if (node) {
       say(`node: ${node}`)
       void kubelet.controls[node]()
     } else if (pressure?.available === 'plenty') {
@@ -126,6 +164,9 @@ export async function play(scenario: Scenario, rootDir: string): Promise<string[
 const evictionDefaults = Object.fromEntries(
   Object.entries(evictionOptions).map(([name, { default: value }]) => [name, value]),
 ) as Values<typeof evictionOptions>
+const nth = <T>(list: T | T[] | undefined, index: number): T | undefined =>
+  Array.isArray(list) ? (list[index] ?? list.at(-1)) : list
+
 /** Half of all that such a machine has. */
 const free = { available: 500 * 1024 ** 2, capacity: 1000 * 1024 ** 2 }
 
@@ -140,16 +181,19 @@ function describe({ verb, plural, object, body }: Write): string | undefined {
 }
 
 function statusLine({ status = {}, metadata }: Pod): string {
-  const containers = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].map(
-    ({ name, state = {}, ready, restartCount }) => {
-      const text = state.running
-        ? 'running'
-        : state.terminated
-          ? `terminated(${state.terminated.reason} ${state.terminated.exitCode})`
-          : `waiting(${state.waiting?.reason})`
-      return `${name}=${text}${ready ? ' ready' : ''}${restartCount ? ` restarts ${restartCount}` : ''}`
-    },
-  )
+  const entries = [
+    ...(status.initContainerStatuses ?? []),
+    ...(status.containerStatuses ?? []),
+    ...(status.ephemeralContainerStatuses ?? []),
+  ]
+  const containers = entries.map(({ name, state = {}, ready, restartCount }) => {
+    const text = state.running
+      ? 'running'
+      : state.terminated
+        ? `terminated(${state.terminated.reason} ${state.terminated.exitCode})`
+        : `waiting(${state.waiting?.reason})`
+    return `${name}=${text}${ready ? ' ready' : ''}${restartCount ? ` restarts ${restartCount}` : ''}`
+  })
   const conditions = (status.conditions ?? [])
     .filter(({ status }) => status === 'True')
     .map(({ type }) => type)
