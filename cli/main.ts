@@ -17,7 +17,10 @@ const commands: Record<string, Entry> = {
   status: { summary: 'what runs, since when, with how much memory', load: () => import('./status.ts') },
   env: { summary: 'print the exports that point kubectl at it', load: () => import('./env.ts') },
   logs: { summary: "print the log of one of the cluster's own programs", load: () => import('./logs.ts') },
-  node: { summary: 'list nodes; shut one down, lose it, get it back', load: () => import('./node.ts') },
+  node: {
+    summary: 'list nodes; put one under pressure, shut it down, lose it, get it back',
+    load: () => import('./node.ts'),
+  },
   snapshot: { summary: 'write all objects to a file', load: () => import('./snapshot.ts') },
   restore: { summary: 'make all objects what a file says', load: () => import('./restore.ts') },
   reset: { summary: 'make the cluster what it was at its start', load: () => import('./reset.ts') },

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { isStatus } from '../shared/api/status-error.ts'
 import type { Node, Pod } from '../shared/api/types.ts'
 import { loadKubeconfig } from '../shared/client/kubeconfig.ts'
@@ -11,8 +10,10 @@ import { flag, text } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { command } from './command.ts'
 import { askKubelet } from './node/kubelet-request.ts'
-import { nodeTable } from './node/list.ts'
-import { stateDirectory, stateDirOption } from './state-directory.ts'
+import { summaryOf, tableOf } from './node/list.ts'
+import { outputOption, printJson, printTable } from './output.ts'
+import { requireRunning } from './running.ts'
+import { stateDirOption } from './state-directory.ts'
 
 interface Wishes {
   off: boolean
@@ -60,6 +61,7 @@ export default command({
   options: {
     config: configOption,
     stateDir: stateDirOption,
+    output: outputOption,
     available: option(text, {
       default: '',
       help: 'pressure: what is left, as 50Mi or 3%; by default half of what there should be',
@@ -73,22 +75,19 @@ export default command({
     '  return    after shutdown or lose: the node is there again',
   ],
   async run({ values, positionals: [word = 'list', name, ...words] }) {
-    const { kubeconfig } = stateDirectory(values.stateDir)
-    if (!existsSync(kubeconfig)) {
-      const remedy = 'start one with kubestage up, or name its folder with --state-dir'
-      throw new ConfigError(`no cluster in ${values.stateDir}: ${remedy}`)
-    }
     const deed = Object.hasOwn(deeds, word) ? deeds[word] : undefined
     if (!deed && word !== 'list') throw unknownWord(word)
     const wanted = word === 'list' ? [] : ['NAME', ...(deed?.words ?? [])]
     const given = name === undefined ? [] : [name, ...words]
     if (given.length !== wanted.length) throw new ConfigError(`usage: ${['kubestage node', word, ...wanted].join(' ')}`)
-    const access = await loadKubeconfig(kubeconfig)
+    const access = await loadKubeconfig(requireRunning(values.stateDir).state.kubeconfig)
     const client = createRestClient({ ...access, clock: realClock, userAgent: 'kubestage' })
     try {
       if (!deed || name === undefined) {
-        const all = await Promise.all([client.list<Node>(nodes), client.list<Pod>(pods)])
-        process.stdout.write(nodeTable(all[0].items, all[1].items))
+        const [found, all] = await Promise.all([client.list<Node>(nodes), client.list<Pod>(pods)])
+        const summaries = found.items.map((node) => summaryOf(node, all.items))
+        if (values.output === 'json') printJson(summaries)
+        else printTable(tableOf(summaries))
         return 0
       }
       const node = await client.get<Node>(nodes, { name }).catch((error: unknown) => {
@@ -99,9 +98,6 @@ export default command({
       await askKubelet(node, access, deed.request(words, values))
       process.stdout.write(`${deed.done(name, words, values)}\n`)
       return 0
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED') throw error
-      throw new ConfigError(`the cluster in ${values.stateDir} does not run; kubestage up starts it`)
     } finally {
       await client.close()
     }

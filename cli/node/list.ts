@@ -1,26 +1,35 @@
 import type { Node, Pod } from '../../shared/api/types.ts'
 
-/** The nodes as lines of a table: what state each is in, why, and how many pods are there. */
-export function nodeTable(nodes: readonly Node[], pods: readonly Pod[]): string {
-  const rows = nodes.map((node) => [
-    node.metadata.name ?? '',
-    stateOf(node),
-    pressureOf(node) || '<none>',
-    (node.spec?.taints ?? []).map(({ key, effect }) => `${key}:${effect}`).join(',') || '<none>',
-    String(pods.filter((pod) => pod.spec.nodeName === node.metadata.name && !isOver(pod)).length),
-  ])
-  const lines = [['NAME', 'STATUS', 'PRESSURE', 'TAINTS', 'PODS'], ...rows]
-  const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)))
-  return lines
-    .map(
-      (line) =>
-        `${line
-          .map((cell, column) => cell.padEnd(widths[column]!))
-          .join('   ')
-          .trimEnd()}\n`,
-    )
-    .join('')
+/** What state a node is in, why, and how many pods are there. */
+export interface NodeSummary {
+  name: string
+  status: string
+  /** Conditions such as MemoryPressure. */
+  pressure: string[]
+  taints: string[]
+  pods: number
 }
+
+export const summaryOf = (node: Node, pods: readonly Pod[]): NodeSummary => ({
+  name: node.metadata.name ?? '',
+  status: stateOf(node),
+  pressure: pressureOf(node),
+  taints: (node.spec?.taints ?? []).map(({ key, effect }) => `${key}:${effect}`),
+  pods: pods.filter((pod) => pod.spec.nodeName === node.metadata.name && !isOver(pod)).length,
+})
+
+/** For a table: a head, and a line for each. */
+export const tableOf = (nodes: readonly NodeSummary[]): string[][] => [
+  ['NAME', 'STATUS', 'PRESSURE', 'TAINTS', 'PODS'],
+  ...nodes.map(({ name, status, pressure, taints, pods }) => [
+    name,
+    status,
+    listed(pressure),
+    listed(taints),
+    `${pods}`,
+  ]),
+]
+const listed = (words: readonly string[]): string => words.join(',') || '<none>'
 
 function stateOf({ spec, status }: Node): string {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')
@@ -30,10 +39,9 @@ function stateOf({ spec, status }: Node): string {
   return words.join(',') + why
 }
 
-const pressureOf = ({ status }: Node): string =>
+const pressureOf = ({ status }: Node): string[] =>
   (status?.conditions ?? [])
     .filter(({ type, status: state }) => type.endsWith('Pressure') && state === 'True')
     .map(({ type }) => type)
-    .join(',')
 
 const isOver = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'

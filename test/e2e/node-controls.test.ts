@@ -95,6 +95,9 @@ t.test('pressure', async (t) => {
     (await node('list')).output,
     /^node-1 +Ready +MemoryPressure +node.kubernetes.io\/memory-pressure:NoSchedule +1$/m,
   )
+  t.match(JSON.parse((await node('list', '-o', 'json')).output), [
+    { name: 'node-1', pressure: ['MemoryPressure'], pods: 1 },
+  ])
   t.equal((await node('pressure', 'node-1', 'memory', '--off')).code, 0)
   await nodeIs('MemoryPressure', 'False')
   t.ok(isReady(spared.events.at(-1)!.object), 'a critical pod is never evicted')
