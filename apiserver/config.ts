@@ -16,6 +16,8 @@ export interface ApiServerConfig {
   serviceAccountKey: KeyPairSource
   /** Range of cluster IPs, e.g. 10.96.0.0/16. */
   serviceCidr: string
+  /** What /version announces, `v1.36.3`. Default: that one, which is what all answers are like. */
+  kubernetesVersion?: string
   /** Whoever is known may do everything. */
   alwaysAllow?: boolean
   /** Names of admission plugins to leave out. */

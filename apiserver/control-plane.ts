@@ -24,6 +24,8 @@ export interface ControlPlaneOptions {
   controllers?: boolean
   /** Default: in memory. */
   storage?: StorageChoice
+  /** What /version announces. Default: v1.36.3. */
+  kubernetesVersion?: string
   /** How many requests the journal keeps. Default: none. */
   journal?: number
   pki: ClusterPki
@@ -63,6 +65,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     featureGates: options.featureGates,
     terminationTtlMs: options.terminationTtl,
     disabledAdmissionPlugins: options.controllers === false ? ['ServiceAccount'] : [],
+    kubernetesVersion: options.kubernetesVersion,
     journal: options.journal,
     clock,
     log,

@@ -1,9 +1,21 @@
 import { knownFeatureGates } from '../shared/config/feature-gates.ts'
-import { option } from '../shared/config/option.ts'
-import { duration, featureGates, names, oneOf, port, text } from '../shared/config/option-types.ts'
+import { type OptionType, option } from '../shared/config/option.ts'
+import { duration, featureGates, mustBe, names, oneOf, port, text } from '../shared/config/option-types.ts'
 import { timeScaleOption } from '../shared/config/time-options.ts'
 import { levels } from '../shared/log/levels.ts'
 import { storageOption } from './storage/open-storage.ts'
+
+const kubernetesVersion: OptionType<string> = {
+  ...text,
+  placeholder: 'VERSION',
+  fromText: checkVersion,
+  fromFile: checkVersion,
+}
+
+function checkVersion(value: unknown): string {
+  if (typeof value === 'string' && /^v1\.\d+\.\d+$/.test(value)) return value
+  throw mustBe('a version such as v1.36.3', value)
+}
 
 /** Shared by everything that starts an API server. */
 export const apiServerOptions = {
@@ -11,6 +23,10 @@ export const apiServerOptions = {
   port: option(port, { default: 6443, help: 'Port to listen on; 0 takes a free one' }),
   tlsSan: option(names, { default: [], help: 'More names and addresses that clients reach it by; repeatable' }),
   serviceCidr: option(text, { default: '10.96.0.0/16', help: 'Range of cluster IPs' }),
+  kubernetesVersion: option(kubernetesVersion, {
+    default: 'v1.36.3',
+    help: 'What /version announces; everything else is as in v1.36.3',
+  }),
   storage: storageOption,
   featureGates: option(featureGates(knownFeatureGates), { default: knownFeatureGates, help: 'Features on or off' }),
   terminationTtl: option(duration, { default: 3_600_000, help: 'How long the records of terminations are kept' }),

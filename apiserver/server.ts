@@ -138,7 +138,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
       ...discoveryRoutes(catalog, () => `${config.host}:${port}`),
       openapiRoute(catalog),
       ...tokenIssuerRoutes(tokens),
-      versionRoute,
+      versionRoute(config.kubernetesVersion),
       instrumentRoutes(api),
       healthRoute('healthz', livezChecks),
       healthRoute('livez', livezChecks),
