@@ -1,0 +1,51 @@
+/** One name, several pods: each has its own UID, its own volumes, its own end. */
+import t from 'tap'
+import type { Pod } from '../../shared/api/types.ts'
+import { pods } from '../../shared/client/resources.ts'
+import { startTestCluster } from '../harness/cluster.ts'
+import { findKubectls, kubectl } from '../harness/kubectl.ts'
+import { deafScript, followPod, getText, isReady, podOf, politeScript } from '../harness/pods.ts'
+import { processesWith } from '../harness/processes.ts'
+import { until } from '../harness/until.ts'
+
+const cluster = await startTestCluster(t)
+const { client, kubeconfig } = cluster
+const namespace = 'default'
+
+async function start(name: string, script: string): Promise<Awaited<ReturnType<typeof followPod>> & { pod: Pod }> {
+  const pod = podOf({ name, command: ['sh', '-c', script], spec: { volumes: [{ name: 'd', emptyDir: {} }] } })
+  pod.spec.containers[0]!.volumeMounts = [{ name: 'd', mountPath: '/d' }]
+  await client.create(pods, pod, { namespace })
+  const followed = await followPod(client, { namespace, name })
+  return { ...followed, pod: await followed.until(isReady, 'to be ready') }
+}
+
+t.test('what replaces a pod is another pod', async (t) => {
+  const script = `ls /d; echo mine >/d/file; trap "sleep 1; exit 0" TERM; while :; do sleep 0.05; done`
+  const first = await start('web', script)
+  await client.delete(pods, { namespace, name: 'web' })
+  const [version] = findKubectls()
+  if (version) {
+    const { stdout } = await kubectl(t, version, kubeconfig, ['get', 'pod', 'web'])
+    t.match(stdout, /^web +1\/1 +Terminating +0 +\d+s$/m)
+  }
+  await first.untilDeleted()
+  const second = await start('web', script)
+  t.not(second.pod.metadata.uid, first.pod.metadata.uid, 'under its own UID')
+  const log = await getText(cluster, `/api/v1/namespaces/${namespace}/pods/web/log`)
+  t.notMatch(log, /^file$/m, 'and with a volume of its own, in which nothing is')
+  await client.delete(pods, { namespace, name: 'web' }, { gracePeriodSeconds: 1 })
+  await second.untilDeleted()
+})
+
+t.test('a name is free at once after a forced end', async (t) => {
+  const marker = `forced-${process.pid}`
+  const first = await start('forced', `: ${marker}; ${deafScript}`)
+  await client.delete(pods, { namespace, name: 'forced' }, { gracePeriodSeconds: 0 })
+  const second = await start('forced', politeScript)
+  t.not(second.pod.metadata.uid, first.pod.metadata.uid)
+  await until(() => processesWith(marker).length === 0, { what: 'what ran before to end', timeoutMs: 10_000 })
+  const after = await client.get<Pod>(pods, { namespace, name: 'forced' })
+  t.equal(after.metadata.uid, second.pod.metadata.uid)
+  t.ok(isReady(after), 'and what has the name now is not touched')
+})
