@@ -19,6 +19,7 @@ import { startScheduler } from './scheduler/scheduler.ts'
 import { startServiceAccountController } from './service-account.ts'
 import { startServiceIPAddresses } from './service-ip-addresses.ts'
 import { startTaintEviction } from './taint-eviction.ts'
+import { startVolumeProtection } from './volume-protection.ts'
 
 export type { ApiResource, ApiResources, Log } from './controller.ts'
 
@@ -60,6 +61,7 @@ export async function startControllers(options: ControllersOptions): Promise<Con
     startDisruptionController(context, resources),
     startTaintEviction(context),
     startPodGarbageCollector(context),
+    startVolumeProtection(context),
     ...(options.scheduler ? [startScheduler(context)] : []),
   ]
   await informers.synced()

@@ -98,6 +98,7 @@ function trimPod({ metadata, spec, status }: Pod): Pod {
       hostNetwork: spec.hostNetwork,
       containers: spec.containers.map(trimContainer),
       initContainers: spec.initContainers?.map(trimContainer),
+      volumes: spec.volumes?.filter(({ persistentVolumeClaim, ephemeral }) => persistentVolumeClaim ?? ephemeral),
     },
     status: { phase: status?.phase, reason: status?.reason, conditions: status?.conditions },
   }

@@ -5,6 +5,7 @@ import { publishedSchema } from '../apiextensions/published-schema.ts'
 import type { ResourceDefinition, Verb } from '../registry/resource-definition.ts'
 import { subresourcesOf } from './discovery-documents.ts'
 import { kubernetesVersion } from './kubernetes-version.ts'
+import { swaggerSchemas } from './openapi-v2-schema.ts'
 
 type Definitions = readonly ResourceDefinition[]
 type Action = 'list' | 'get' | 'post' | 'put' | 'patch' | 'delete' | 'deletecollection'
@@ -266,7 +267,6 @@ export const versionDocument = (): object => ({
 
 /** The whole API in the older format. */
 export function openapiV2(definitions: Definitions): object {
-  const text = JSON.stringify(componentsOf(definitions)).replaceAll('#/components/schemas/', '#/definitions/')
   const paths: Record<string, Record<string, unknown>> = {}
   for (const operation of definitions.flatMap(operationsOf)) {
     const { definition, kind, action } = operation
@@ -285,18 +285,5 @@ export function openapiV2(definitions: Definitions): object {
     }
     paths[operation.path] = { ...paths[operation.path], [operation.method]: item }
   }
-  return { swagger: '2.0', info, paths, definitions: JSON.parse(text, flattenRef) as object }
-}
-
-/** Swagger knows no allOf of one reference beside other keys the way we write it. */
-function flattenRef(this: unknown, _key: string, value: unknown): unknown {
-  const schema = value as { allOf?: { $ref: string }[]; oneOf?: unknown; description?: string; default?: unknown }
-  if (schema === null || typeof schema !== 'object') return value
-  const only = schema.allOf?.length === 1 ? schema.allOf[0]?.$ref : undefined
-  if (only) {
-    const { allOf: _allOf, default: _default, ...rest } = schema
-    return { ...rest, $ref: only }
-  }
-  if (schema.oneOf) return { type: 'string' }
-  return value
+  return { swagger: '2.0', info, paths, definitions: swaggerSchemas(componentsOf(definitions)) }
 }

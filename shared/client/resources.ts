@@ -18,6 +18,11 @@ export const terminations: Resource = { group: 'kubestage.dev', version: 'v1', p
 export const flowSchemas: Resource = { group: 'flowcontrol.apiserver.k8s.io', version: 'v1', plural: 'flowschemas' }
 export const priorityLevels: Resource = { ...flowSchemas, plural: 'prioritylevelconfigurations' }
 export const ipAddresses: Resource = { group: 'networking.k8s.io', version: 'v1', plural: 'ipaddresses' }
+export const volumeAttributesClasses: Resource = {
+  group: 'storage.k8s.io',
+  version: 'v1',
+  plural: 'volumeattributesclasses',
+}
 export const clusterRoles: Resource = { group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'clusterroles' }
 export const leases: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' }
 export const podDisruptionBudgets: Resource = { group: 'policy', version: 'v1', plural: 'poddisruptionbudgets' }

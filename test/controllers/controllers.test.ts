@@ -23,11 +23,13 @@ import {
   leases,
   namespaces,
   nodes,
+  persistentVolumeClaims,
   pods,
   secrets,
   serviceAccounts,
   services,
   terminations,
+  volumeAttributesClasses,
 } from '../../shared/client/resources.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
@@ -409,4 +411,28 @@ t.test('custom resources are emptied out and collected like any other kind', asy
   t.equal(await find(widgets, { namespace, name: 'left' }), undefined, 'with what was in it')
   await client.delete(crds, { name: 'widgets.example.com' })
   t.equal(await disappears(crds, { name: 'widgets.example.com' }), undefined)
+})
+
+t.test('claims, volumes and their classes go when nobody uses them any more', async (t) => {
+  const namespace = await newNamespace()
+  const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } }
+  const claim = { namespace, name: 'data' }
+  await client.create(volumeAttributesClasses, { metadata: { name: 'fast' }, driverName: 'd', parameters: { a: 'b' } })
+  await client.create(persistentVolumeClaims, { metadata: claim, spec: { ...spec, volumeAttributesClassName: 'fast' } })
+  const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]
+  await client.create(pods, {
+    metadata: { namespace, name: 'user' },
+    spec: { nodeName: 'elsewhere', containers: [{ name: 'a', image: 'a' }], volumes },
+  })
+  const finalizersOf = async (resource: Resource, ref: ObjectRef) =>
+    (await client.get<KubeObject>(resource, ref)).metadata.finalizers
+  const finalizer = 'kubernetes.io/vac-protection'
+  t.same(await eventually(() => finalizersOf(volumeAttributesClasses, { name: 'fast' }), Boolean), [finalizer])
+  await client.delete(persistentVolumeClaims, claim)
+  await client.delete(volumeAttributesClasses, { name: 'fast' })
+  await client.patch(persistentVolumeClaims, claim, { metadata: { labels: { seen: 'yes' } } })
+  t.same(await finalizersOf(persistentVolumeClaims, claim), ['kubernetes.io/pvc-protection'], 'the pod holds the claim')
+  await client.delete(pods, { namespace, name: 'user' }, { gracePeriodSeconds: 0 })
+  t.equal(await disappears(persistentVolumeClaims, claim), undefined)
+  t.equal(await disappears(volumeAttributesClasses, { name: 'fast' }), undefined, 'the claim held its class')
 })
