@@ -13,5 +13,10 @@ export const binding: ResourceDefinition = resource<Binding>({
   verbs: ['create'],
   virtual: true,
   strategy: {},
-  example: { metadata: { name: 'web' }, target: { kind: 'Node', name: 'node-1' } },
+  example: {
+    apiVersion: 'v1',
+    kind: 'Binding',
+    metadata: { name: 'web' },
+    target: { kind: 'Node', name: 'node-1' },
+  },
 })

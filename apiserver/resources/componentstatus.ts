@@ -28,5 +28,10 @@ export const componentstatus = resource<WithMeta<V1ComponentStatus>>({
     return [metadata.name, words[health?.status ?? ''] ?? 'Unknown', health?.message ?? '', health?.error ?? '']
   },
   strategy: {},
-  example: { metadata: { name: 'etcd-0' }, conditions: [{ type: 'Healthy', status: 'True', message: 'ok' }] },
+  example: {
+    apiVersion: 'v1',
+    kind: 'ComponentStatus',
+    metadata: { name: 'etcd-0' },
+    conditions: [{ type: 'Healthy', status: 'True', message: 'ok' }],
+  },
 })

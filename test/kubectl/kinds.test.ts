@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { keyPrefix } from '../../apiserver/registry/keys.ts'
-import type { Column, ResourceDefinition } from '../../apiserver/registry/resource-definition.ts'
+import type { Column, ResourceDefinition, Verb } from '../../apiserver/registry/resource-definition.ts'
 import { resources } from '../../apiserver/resources/index.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { startTestCluster } from '../harness/cluster.ts'
@@ -12,7 +12,11 @@ import { skipOrFail } from '../harness/skip.ts'
 
 const defaultColumns = [{ name: 'Name' }, { name: 'Created At' }] as Column[]
 
-const isKept = ({ verbs }: ResourceDefinition): boolean => !verbs || verbs.includes('get')
+const can =
+  (verb: Verb) =>
+  ({ verbs }: ResourceDefinition): boolean =>
+    !verbs || verbs.includes(verb)
+const [isCreated, isKept] = [can('create'), can('get')]
 
 /** As kubectl names an object: `deployment.apps/web`. */
 const nameOf = (kind: ResourceDefinition): string => `${typeOf(kind)}/${kind.example.metadata.name}`
@@ -25,7 +29,8 @@ else {
   const run = (t: Test, ...args: string[]) => kubectl(t, newest, kubeconfig, args)
 
   await t.test('what is only asked, and not kept', async (t) => {
-    const asked = resources.filter((kind) => !isKept(kind))
+    // A binding is for a pod that is there.
+    const asked = resources.filter((kind) => isCreated(kind) && !isKept(kind) && kind.kind !== 'Binding')
     t.ok(asked.length > 0)
     const { code, stdout, stderr } = await run(t, 'create', '-o', 'json', '-f', write('asked', asked))
     t.equal(code, 0, stderr)
@@ -34,8 +39,13 @@ else {
       t.ok(answers.find((answer) => answer.kind === kind.kind)?.status, `${kind.kind}: an answer`)
   })
 
+  await t.test('what can only be read', async (t) => {
+    for (const kind of resources.filter((kind) => !isCreated(kind)))
+      t.match(await run(t, 'get', kind.plural), { code: 0, stdout: /^NAME / }, kind.plural)
+  })
+
   // Two versions of one resource have one set of names: one after the other.
-  for (const [turn, kinds] of turns(resources.filter(isKept)).entries()) {
+  for (const [turn, kinds] of turns(resources.filter((kind) => isCreated(kind) && isKept(kind))).entries()) {
     await t.test(`all kinds, turn ${turn + 1}`, async (t) => {
       const file = write(`kept-${turn}`, kinds)
 
