@@ -21,6 +21,12 @@ const longestPart = 16 * 1024
 const largestFile = 10 * 1024 * 1024
 const mostFiles = 5
 
+const nothing = Buffer.alloc(0)
+const lineEnd = Buffer.of(newline)
+/** Lines in the making, of all logs: each is done with before another begins. */
+const framed = Buffer.allocUnsafe(128 * 1024)
+const longestLine = longestPart + 64
+
 /**
  * Frames output as CRI does: `<time> stdout F <line>`, P for a part of a line that goes on. One stream for both outputs,
  * in the order in which they were written. The file is there from the first line on: many containers never say a word.
@@ -31,7 +37,7 @@ export class ContainerLog {
   readonly #clock: Clock
   #fd: number | undefined
   #size = 0
-  #rest: Buffer = Buffer.alloc(0)
+  #rest: Buffer = nothing
 
   constructor(file: string, clock: Clock) {
     this.#file = file
@@ -39,28 +45,29 @@ export class ContainerLog {
   }
 
   write(data: Buffer): void {
-    const parts: string[] = []
-    const stamp = this.#stamp()
+    const [whole, part] = [this.#prefix('F'), this.#prefix('P')]
     const all = this.#rest.length > 0 ? Buffer.concat([this.#rest, data]) : data
     let from = 0
+    let size = 0
     for (;;) {
       const end = all.indexOf(newline, from)
-      const line = all.subarray(from, end === -1 ? undefined : end)
-      if (end === -1 && line.length < longestPart) break
-      const isPart = line.length > longestPart || end === -1
-      const text = isPart ? line.subarray(0, longestPart) : line
-      parts.push(`${stamp} stdout ${isPart ? 'P' : 'F'} ${text.toString('latin1')}\n`)
-      from += text.length + (isPart ? 0 : 1)
+      const length = (end === -1 ? all.length : end) - from
+      if (end === -1 && length < longestPart) break
+      const isPart = length > longestPart || end === -1
+      const to = isPart ? from + longestPart : end
+      if (size + longestLine > framed.length) size = this.#append(size)
+      size += (isPart ? part : whole).copy(framed, size)
+      size += all.copy(framed, size, from, to)
+      framed[size++] = newline
+      from = isPart ? to : to + 1
     }
-    this.#rest = Buffer.from(all.subarray(from))
-    if (parts.length > 0) this.#append(parts.join(''))
+    this.#rest = from < all.length ? Buffer.from(all.subarray(from)) : nothing
+    this.#append(size)
   }
 
   /** The writer has ended: a last line without its newline is a line, too. */
   flush(): void {
-    if (this.#rest.length === 0) return
-    this.#append(`${this.#stamp()} stdout F ${this.#rest.toString('latin1')}\n`)
-    this.#rest = Buffer.alloc(0)
+    if (this.#rest.length > 0) this.write(lineEnd)
   }
 
   close(): void {
@@ -69,15 +76,17 @@ export class ContainerLog {
     this.#fd = undefined
   }
 
-  #append(text: string): void {
-    const bytes = Buffer.from(text, 'latin1')
+  /** Writes what stands framed, and returns how much of that is left: nothing. */
+  #append(size: number): 0 {
+    if (size === 0) return 0
     try {
-      writeSync(this.#open(), bytes)
+      writeSync(this.#open(), framed, 0, size)
     } catch {
-      return // A full disk costs the line, not the kubelet.
+      return 0 // A full disk costs the lines, not the kubelet.
     }
-    this.#size += bytes.length
+    this.#size += size
     if (this.#size > largestFile) this.#rotate()
+    return 0
   }
 
   #open(): number {
@@ -98,8 +107,8 @@ export class ContainerLog {
     this.#fd = undefined
   }
 
-  #stamp(): string {
-    return toMicroTime(this.#clock.now()).replace('Z', '000Z')
+  #prefix(tag: 'F' | 'P'): Buffer {
+    return Buffer.from(`${toMicroTime(this.#clock.now()).replace('Z', '000Z')} stdout ${tag} `)
   }
 }
 

@@ -1,6 +1,9 @@
 import { constants, openSync, readSync } from 'node:fs'
 import { Socket } from 'node:net'
 
+/** What was just read, from whichever pipe: each piece is looked at before another is read. */
+const scratch = Buffer.alloc(64 * 1024)
+
 /** Reads a pipe as it fills. */
 export interface PipeReader {
   /** Delivers what is in the pipe now; to be called when the writer has ended, whose last words are then there. */
@@ -15,9 +18,12 @@ export interface PipeReader {
 export function readPipe(pipe: string, onData: (data: Buffer) => void): PipeReader {
   const fd = openPipe(pipe)
   if (fd === undefined) return nothing
-  const socket = new Socket({ fd, readable: true, writable: false })
-  socket.on('data', onData)
   let isOpen = true
+  const callback = (bytes: number): boolean => {
+    onData(scratch.subarray(0, bytes))
+    return true
+  }
+  const socket = new Socket({ fd, readable: true, writable: false, onread: { buffer: scratch, callback } })
   const hasClosed = () => {
     isOpen = false // also by itself, when nobody is left who could write
   }
@@ -27,9 +33,6 @@ export function readPipe(pipe: string, onData: (data: Buffer) => void): PipeRead
     .on('close', hasClosed)
   return {
     drain() {
-      if (!isOpen) return
-      // What was read before a pause; reading it tells the listener.
-      while (socket.read() !== null);
       if (isOpen) readAll(fd, onData)
     },
     pause: () => void socket.pause(),
@@ -51,8 +54,6 @@ function openPipe(pipe: string): number | undefined {
     return undefined
   }
 }
-
-const scratch = Buffer.alloc(64 * 1024)
 
 /** What is there now, without waiting. */
 function readAll(fd: number, onData: (data: Buffer) => void): void {
