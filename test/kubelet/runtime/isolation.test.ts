@@ -141,16 +141,6 @@ t.test(
     t.match(texts(other.logPath), [/No such file/, 'from the volume'])
     t.match(await recordOf(runtime, other.id), { exitCode: 0 })
 
-    const shared = { ...sandbox, shareProcessNamespace: true }
-    const beside = await runtime.startContainer(
-      configOf(node, await runtime.startSandbox(shared), sh('cat /data/out; exec sleep 1000'), { mounts, attempt: 2 }),
-    )
-    await until(() => texts(beside.logPath).length > 0, { what: 'its line' })
-    t.equal(texts(beside.logPath)[0], 'from the volume', 'also where processes are shared')
-    t.match(await runtime.execSync(beside.id, { command: ['ls', '/data'] }), { output: 'missing\nout\ntool\n' })
-    await runtime.stopContainer(beside.id, { signal: 'TERM', gracePeriodMs: 5_000 })
-    t.match(await recordOf(runtime, beside.id), { exitCode: 143 })
-
     const impossible = [{ containerPath: '/etc/passwd', hostPath: volume, readonly: false }]
     await t.rejects(
       runtime.startContainer(configOf(node, sandbox, ['true'], { mounts: impossible, name: 'failed', attempt: 3 })),
@@ -160,3 +150,43 @@ t.test(
     t.match(failed, { state: 'exited', exitCode: 128, reason: 'StartError' })
   },
 )
+
+t.test('a shared process namespace: one view of the processes, with a process 1 that is nobody’s', async (t) => {
+  const capabilities = await possibleIsolation({ rootDir: t.testdir() })
+  if (capabilities.isolation !== 'pod') return skipOrFail(t, 'this machine gives us no namespaces')
+  const node = await startNode(t, capabilities)
+  const { runtime } = node
+  const own = await sandboxOf(runtime, 'shared')
+  await runtime.removeSandbox(own.id)
+  const sandbox = await runtime.startSandbox({ ...own, shareProcessNamespace: true })
+  const start = (name: string, command: string[]) =>
+    runtime.startContainer(
+      configOf(node, sandbox, command, { name, logPath: path.join(node.rootDir, `${name}.log`), env: { NAME: name } }),
+    )
+  const first = await start('first', sh('sleep 1000 & sleep 2000'))
+  const second = await start('second', sh('echo my number is $$; exec sleep 3000'))
+  const seen = await runtime.execSync(second.id, {
+    command: sh('for i in /proc/[0-9]*; do tr "\\0" " " <$i/cmdline; echo; done; echo $NAME'),
+  })
+  t.match(seen, { outcome: 'exited', exitCode: 0 })
+  for (const program of ['/pause', 'sleep 1000', 'sleep 2000', 'sleep 3000', 'second'])
+    t.match(seen.output, program, `${program} is seen`)
+  t.notMatch(seen.output, /node|tap/, 'and nothing of the machine')
+  t.not(texts(second.logPath)[0], 'my number is 1')
+
+  await runtime.stopContainer(second.id, { signal: 'TERM', gracePeriodMs: 10_000 })
+  t.match(await recordOf(runtime, second.id), { exitCode: 143 }, 'it is not process 1: TERM ends it')
+  t.match(await recordOf(runtime, first.id), { state: 'running' }, 'the other is not touched')
+
+  await runtime.close()
+  const again = await node.again()
+  t.match((await again.list()).sandboxes, [{ id: sandbox.id, state: 'ready' }])
+  const third = await again.startContainer(configOf(node, sandbox, ['cat', '/proc/1/cmdline'], { name: 'third' }))
+  await exited(again, third.id)
+  t.match(texts(third.logPath)[0], '/pause', 'the next kubelet finds it')
+  await again.stopContainer(first.id, { signal: 'TERM', gracePeriodMs: 0 })
+  await again.stopSandbox(sandbox.id)
+  const left = () => [...markedProcesses().keys()].filter((mark) => mark.startsWith(node.rootDir))
+  await until(() => left().length === 0, { what: 'all its processes to be gone' })
+  t.equal(left().length, 0)
+})

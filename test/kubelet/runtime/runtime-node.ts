@@ -26,10 +26,17 @@ export interface Node {
 export async function startNode(
   t: Test,
   capabilities: RuntimeCapabilities = { isolation: 'none', files: 'host' },
+  options: {
+    /** The test's own; removed by it. */
+    rootDir?: string
+    /** On a system of which the shim knows no numbers of system calls. */
+    unknownSystem?: boolean
+  } = {},
 ): Promise<Node> {
   // Not t.testdir(): two runs of this file beside each other would take each other's shim away.
-  const rootDir = mkdtempSync(path.join(tmpdir(), 'kubestage-'))
-  const { command, args } = startShim({ rootDir })
+  const rootDir = options.rootDir ?? mkdtempSync(path.join(tmpdir(), 'kubestage-'))
+  const { command, args: allArgs } = startShim({ rootDir })
+  const args = options.unknownSystem ? allArgs.slice(0, 3) : allArgs
   const shim = spawn(command, args, { stdio: ['pipe', 'ignore', 'inherit'], detached: true })
   const runtimes: ContainerRuntime[] = []
   const open = async () => {
@@ -49,7 +56,7 @@ export async function startNode(
     await Promise.all(runtimes.map((runtime) => runtime.close()))
     shim.stdin?.end()
     await until(() => !isAlive(shim.pid ?? 0), { what: 'the shim to have ended' })
-    rmSync(rootDir, { recursive: true, force: true })
+    if (options.rootDir === undefined) rmSync(rootDir, { recursive: true, force: true })
   })
   return { rootDir, shim, runtime: await open(), again: open }
 }

@@ -111,6 +111,21 @@ t.test('exit codes: its own, 128 and the signal, 128 for what cannot start', asy
   t.ok(failed.every(({ exitCode, state }) => exitCode === 128 && state === 'exited'))
 })
 
+t.test('on a system that the shim knows little of, processes start, read, write and end all the same', async (t) => {
+  const node = await startNode(t, undefined, { unknownSystem: true })
+  const { runtime } = node
+  const sandbox = await sandboxOf(runtime, 'elsewhere')
+  const { id, logPath } = await runtime.startContainer(
+    configOf(node, sandbox, sh('read line; echo got $line; exit 3'), { stdin: true }),
+  )
+  t.equal((await runtime.execSync(id, { command: sh('echo beside; exit 4') })).outcome, 'exited')
+  const { stdin } = await runtime.attach(id)
+  stdin?.write('this\n')
+  await exited(runtime, id)
+  t.equal((await recordOf(runtime, id)).exitCode, 3)
+  t.same(texts(logPath), ['got this'])
+})
+
 t.test('two hundred containers at once, each with its own exit', async (t) => {
   const node = await startNode(t)
   const { runtime } = node
