@@ -23,7 +23,7 @@ t.test('the scale of a workload is applied, with its owner', async (t) => {
     })
   t.match(await apply({ replicas: 3 }, 'fieldManager=scaler'), {
     status: 409,
-    body: { message: 'Apply failed with 1 conflict: conflict with "maker" using apps/v1: .spec.replicas' },
+    body: { message: 'Apply failed with 1 conflict: conflict with "maker" using autoscaling/v1: .spec.replicas' },
   })
   const applied = await apply({ replicas: 3 }, 'fieldManager=scaler&force=true')
   t.match(applied, { status: 200, body: { kind: 'Scale', spec: { replicas: 3 }, status: { selector: 'app=web' } } })
@@ -36,7 +36,7 @@ t.test('the scale of a workload is applied, with its owner', async (t) => {
   ])
   t.notOk('f:replicas' in (body.metadata.managedFields[1]?.fieldsV1['f:spec'] ?? {}), 'it is no longer the maker’s')
   t.equal((await apply({ replicas: 3 }, 'fieldManager=other')).status, 200, 'who wants the same shares it')
-  t.match(await apply({ replicas: -1 }, 'fieldManager=scaler'), { status: 422 })
+  t.match(await apply({ replicas: -1 }, 'fieldManager=scaler&force=true'), { status: 422 })
   t.match(await apply({ replicas: 1 }, 'fieldManager=scaler', 'Pod'), {
     status: 400,
     body: { message: 'invalid object type: autoscaling/v1, Kind=Pod' },
