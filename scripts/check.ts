@@ -8,6 +8,7 @@ const checks: Record<string, string[]> = {
   lint: ['biome', 'check', '.'],
   imports: ['node', 'scripts/check-imports.ts'],
   generated: ['node', 'openapi/check.ts'],
+  kinds: ['node', 'scripts/kinds-table.ts'],
   unit: ['npm', 'test', '--', ...unitTests],
 }
 

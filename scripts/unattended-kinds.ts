@@ -1,0 +1,38 @@
+/** Kinds whose objects are kept as a real server keeps them, and what nobody does about them. */
+const nobodyActs = 'no control loop acts on it'
+const stored = 'stored, not enforced'
+
+export const unattended: Readonly<Record<string, string>> = {
+  '/ReplicationController': nobodyActs,
+  'apps/DaemonSet': nobodyActs,
+  'apps/Deployment': nobodyActs,
+  'apps/ReplicaSet': nobodyActs,
+  'apps/StatefulSet': nobodyActs,
+  'batch/CronJob': nobodyActs,
+  'batch/Job': nobodyActs,
+  'autoscaling/HorizontalPodAutoscaler': nobodyActs,
+  '/Endpoints': 'nobody makes them for a Service',
+  'discovery.k8s.io/EndpointSlice': 'nobody makes them for a Service',
+  '/Service': 'has its addresses and ports; nothing listens there',
+  '/PersistentVolumeClaim': 'is not bound to a volume',
+  '/PersistentVolume': 'is not bound to a claim',
+  'storage.k8s.io/StorageClass': 'nothing is provisioned',
+  'storage.k8s.io/CSIDriver': 'no drivers are called',
+  'storage.k8s.io/VolumeAttachment': 'nothing is attached',
+  'storage.k8s.io/VolumeAttributesClass': 'no volume is modified',
+  'networking.k8s.io/Ingress': 'nothing is routed',
+  'networking.k8s.io/NetworkPolicy': stored,
+  'networking.k8s.io/ServiceCIDR': 'no addresses are taken from it',
+  'resource.k8s.io/ResourceClaim': 'no devices are allocated',
+  'resource.k8s.io/ResourceClaimTemplate': 'no claims are made of it',
+  'admissionregistration.k8s.io/MutatingAdmissionPolicy': stored,
+  'admissionregistration.k8s.io/MutatingAdmissionPolicyBinding': stored,
+  'admissionregistration.k8s.io/MutatingWebhookConfiguration': stored,
+  'admissionregistration.k8s.io/ValidatingAdmissionPolicy': stored,
+  'admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding': stored,
+  'admissionregistration.k8s.io/ValidatingWebhookConfiguration': stored,
+  'apiregistration.k8s.io/APIService': 'other servers are not asked',
+  'apiextensions.k8s.io/CustomResourceDefinition': 'conversion webhooks are not called',
+  'flowcontrol.apiserver.k8s.io/FlowSchema': 'requests do not wait for each other by it',
+  'flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration': 'requests do not wait for each other by it',
+}
