@@ -74,7 +74,7 @@ export function createKillContainer(options: KillContainerOptions): KillContaine
   }
 
   const ownGraceSeconds = ({ pod, container, cause }: KillRequest): number =>
-    containerGraceSeconds(pod, container, options.probeGracePeriods ? cause : 'Unknown')
+    containerGraceSeconds(pod, container, options.probeGracePeriods || !isOfProbe(cause) ? cause : 'Unknown')
 
   /** TERM and, when what is left of the grace is over, KILL: sooner, when it is shortened meanwhile. */
   async function stopWithin(grace: RunningGrace, { id }: ContainerRecord, how: Omit<StopOptions, 'gracePeriodMs'>) {
@@ -122,6 +122,8 @@ export function createKillContainer(options: KillContainerOptions): KillContaine
     order?.ended(name)
   }
 }
+
+const isOfProbe = (cause: KillCause): boolean => cause === 'LivenessProbe' || cause === 'StartupProbe'
 
 /** Whatever is left: a process that can end shall not be killed for lack of a moment. */
 const atLeast = (seconds: number): number => Math.max(MINIMUM_GRACE_SECONDS, seconds)
