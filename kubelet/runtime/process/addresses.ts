@@ -2,15 +2,18 @@ import { createHash } from 'node:crypto'
 
 /**
  * Pod addresses out of 127/8, which every Linux answers on without being asked: two pods may listen on one port if each binds its own.
- * The second number differs from node to node (64 … 127), the rest counts up, so that an address is not soon used again.
+ * The second number differs from node to node (64 … 127), the rest counts up from somewhere, so that nodes of one machine do not
+ * meet and an address is not soon used again.
  */
 export class PodAddresses {
   readonly #prefix: string
   readonly #used = new Set<string>()
-  #next = 0
+  #next: number
 
   constructor(seed: string) {
-    this.#prefix = `127.${64 + (createHash('sha256').update(seed).digest()[0]! % 64)}`
+    const digest = createHash('sha256').update(seed).digest()
+    this.#prefix = `127.${64 + (digest[0]! % 64)}`
+    this.#next = digest.readUInt16BE(1) % 0xfffe
   }
 
   keep(address: string): void {
