@@ -105,7 +105,7 @@ export class CustomResources {
       this.#resting.delete(name)
       this.#enqueue(name)
     }
-    this.#registry.clock.setTimer(RETRY_MS, wake, { background: true })
+    this.#registry.clock.machine.setTimer(RETRY_MS, wake, { background: true })
   }
 
   async #sync(name: string): Promise<void> {

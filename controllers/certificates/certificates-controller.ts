@@ -68,7 +68,7 @@ export function startCertificatesController(context: ControllerContext, ca: KeyP
 
   async function issue(request: Request, wanted: SigningRequest): Promise<void> {
     const { usages = [], expirationSeconds = LONGEST_SECONDS } = request.spec
-    const nowMs = clock.now()
+    const nowMs = clock.machine.now()
     const pem = signCertificate(
       {
         subject: wanted.subject,

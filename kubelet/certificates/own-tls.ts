@@ -26,7 +26,7 @@ export async function ownTls(options: {
   const { servingCertificate } = await import('./bootstrap.ts')
   const { nodeName, nodeIp: nodeIP, rootDir } = config
   const directory = join(rootDir, 'pki')
-  const pair = await servingCertificate({ client, directory, nodeName, nodeIP, nowMs: clock.now() })
+  const pair = await servingCertificate({ client, directory, nodeName, nodeIP, nowMs: clock.machine.now() })
   const { ca = '' } = await loadKubeconfig(config.kubeconfig)
   return { ...pair, clientCa: ca }
 }

@@ -11,7 +11,7 @@ const PATIENCE_MS = 5_000
 export async function startHealthz(port: number, clock: Clock): Promise<{ port: number; close(): Promise<void> }> {
   const server = createServer((socket) => {
     let request = ''
-    const patience = clock.setTimer(PATIENCE_MS, () => socket.destroy())
+    const patience = clock.machine.setTimer(PATIENCE_MS, () => socket.destroy())
     socket.on('error', () => socket.destroy()).on('close', () => patience.cancel())
     socket.setEncoding('latin1')
     socket.on('data', (text: string) => {
