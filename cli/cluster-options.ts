@@ -1,5 +1,6 @@
 import { apiServerOptions } from '../apiserver/options.ts'
 import { evictionOptions } from '../kubelet/eviction/options.ts'
+import { backoffOptions } from '../kubelet/pods/backoff-options.ts'
 import { option } from '../shared/config/option.ts'
 import {
   commandMap,
@@ -63,5 +64,6 @@ export const clusterOptions = {
     help: 'How long pods may take to end when we, or the node, stop',
   }),
   shutdownGracePeriodCriticalPods: option(duration, { default: 0, help: 'How much of it is kept for critical pods' }),
+  ...backoffOptions,
   ...evictionOptions,
 }

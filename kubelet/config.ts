@@ -17,6 +17,7 @@ import { configOption, type Resolved, resolveOptions } from '../shared/config/re
 import { timeOriginOption, timeScaleOption } from '../shared/config/time-options.ts'
 import { levels } from '../shared/log/levels.ts'
 import { evictionOptions } from './eviction/options.ts'
+import { backoffOptions } from './pods/backoff-options.ts'
 
 /** The features that change what a kubelet does. */
 export const kubeletFeatureGates = { PodTerminationReason: true, ProbeTerminationGracePeriod: true }
@@ -76,6 +77,7 @@ export const kubeletOptions = {
   timeOrigin: timeOriginOption,
   shutdownGracePeriod: option(duration, { default: 10_000, help: 'What pods get at most when the node is shut down' }),
   shutdownGracePeriodCriticalPods: option(duration, { default: 0, help: 'What of it is kept for critical pods' }),
+  ...backoffOptions,
   ...evictionOptions,
   supervised: option(flag, { default: false, help: 'End when standard input does, as a supervisor wants it' }),
   logLevel: option(oneOf(...levels), { default: 'info', help: 'What to log, as JSON lines on standard output' }),

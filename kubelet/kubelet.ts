@@ -23,6 +23,7 @@ import { createUplink } from './node/uplink.ts'
 import { createKillPodNow } from './pods/kill-pod-now.ts'
 import { createPodLifecycle } from './pods/pod-lifecycle.ts'
 import { startPodSource } from './pods/pod-source.ts'
+import type { RestartBackoffOptions } from './pods/restart-backoff.ts'
 import { isMirror, isStatic } from './pods/static-pod.ts'
 import type { ContainerRuntime } from './runtime/container-runtime.ts'
 import { watchManifests } from './static/manifest-folder.ts'
@@ -51,6 +52,8 @@ export interface KubeletOptions {
   terminationReasons?: boolean
   /** A liveness or startup probe's own grace period counts; on by default. */
   probeGracePeriods?: boolean
+  /** How long containers that end again and again wait: 10 s, doubled to 300 s, unless said otherwise. */
+  crashLoopBackOff?: RestartBackoffOptions
   /** A second DELETE that leaves less time shortens a kill that has begun; off by default, as upstream. */
   shortenRunningKills?: boolean
   /** From 0 to 1: spreads what would otherwise happen everywhere at once. */

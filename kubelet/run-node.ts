@@ -10,6 +10,7 @@ import { evictionConfig } from './eviction/options.ts'
 import { startHealthz } from './http/healthz.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
 import { twoGroups } from './node/shutdown.ts'
+import { backoffConfig } from './pods/backoff-options.ts'
 import type { ContainerRuntime, RuntimeCapabilities } from './runtime/container-runtime.ts'
 
 export interface RunNodeOptions {
@@ -48,6 +49,7 @@ export async function runNode({ config, client, clock, log }: RunNodeOptions): P
     rootDir,
     terminationReasons: config.featureGates.PodTerminationReason,
     eviction: evictionConfig(config),
+    crashLoopBackOff: backoffConfig(config),
     shutdownGroups: twoGroups(seconds(config.shutdownGracePeriod), seconds(config.shutdownGracePeriodCriticalPods)),
     probeGracePeriods: config.featureGates.ProbeTerminationGracePeriod,
     shortenRunningKills: config.shortenRunningKills,

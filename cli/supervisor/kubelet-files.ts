@@ -29,6 +29,8 @@ export function writeKubeletFiles({ settings, state, pki, url, timeOriginMs }: N
     timeScale: settings.timeScale,
     timeOrigin: toTime(timeOriginMs),
     shutdownGracePeriodCriticalPods: `${settings.shutdownGracePeriodCriticalPods}ms`,
+    crashLoopBackOffInitial: `${settings.crashLoopBackOffInitial}ms`,
+    crashLoopBackOffMax: `${settings.crashLoopBackOffMax}ms`,
     evictionHard: settings.evictionHard,
     evictionSoft: settings.evictionSoft,
     evictionSoftGracePeriod: Object.fromEntries(

@@ -27,7 +27,7 @@ import { createKillPod } from './pod-killer.ts'
 import { createPodWorkers, type PodWorkers } from './pod-workers.ts'
 import { createReasonCache } from './reason-cache.ts'
 import { createRestartAll } from './restart-all.ts'
-import { createRestartBackoff } from './restart-backoff.ts'
+import { createRestartBackoff, type RestartBackoffOptions } from './restart-backoff.ts'
 import { createRuntimeCache } from './runtime-cache.ts'
 import { isUp } from './runtime-pod.ts'
 import { createStartContainer } from './start-container.ts'
@@ -54,6 +54,8 @@ export interface PodLifecycleOptions {
   random?(): number
   /** The newest object known of a pod. */
   latest(pod: Pod): Pod | undefined
+  /** 10 s, doubled to 300 s, unless said otherwise. */
+  crashLoopBackOff?: RestartBackoffOptions
   /** Nothing of the pod is left on the node. */
   onOver(podUid: string): void
   warn(error: unknown, what: string, pod?: Pod): void
@@ -147,7 +149,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     environment,
     warn: (message, pod) => warn(undefined, message, pod),
   })
-  const backoff = createRestartBackoff()
+  const backoff = createRestartBackoff(options.crashLoopBackOff)
   const pullBackoff = createRestartBackoff()
   const killPod = createKillPod(runtime, clock, killContainer)
   const ensureImage = createImagePuller({ runtime, clock, events, backoff: pullBackoff })

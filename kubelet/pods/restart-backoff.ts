@@ -34,7 +34,10 @@ export function createRestartBackoff({ initialMs, maxMs }: RestartBackoffOptions
     },
     next(key, failedAtMs, nowMs) {
       const entry = current(key, failedAtMs)
-      entries.set(key, { delayMs: entry ? Math.min(maxMs, entry.delayMs * 2) : initialMs, updatedAtMs: nowMs })
+      entries.set(key, {
+        delayMs: entry ? Math.min(maxMs, entry.delayMs * 2) : Math.min(maxMs, initialMs),
+        updatedAtMs: nowMs,
+      })
     },
     delayMs: (key) => entries.get(key)?.delayMs ?? 0,
     updatedAtMs: (key) => entries.get(key)?.updatedAtMs,

@@ -28,7 +28,10 @@ export interface Scenario {
   user: Deed[]
   untilSeconds: number
   /** How this kubelet differs from the usual one. */
-  kubelet?: Pick<KubeletOptions, 'probeGracePeriods' | 'shortenRunningKills' | 'terminationReasons' | 'shutdownGroups'>
+  kubelet?: Pick<
+    KubeletOptions,
+    'crashLoopBackOff' | 'probeGracePeriods' | 'shortenRunningKills' | 'terminationReasons' | 'shutdownGroups'
+  >
   /** Settings of its evictions, as options name them. */
   eviction?: Partial<Values<typeof evictionOptions>>
 }
