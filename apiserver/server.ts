@@ -38,6 +38,7 @@ import { Journal } from './instruments/journal.ts'
 import { Snapshots } from './instruments/snapshot.ts'
 import { createLocalClient } from './local-client.ts'
 import { Catalog } from './registry/catalog.ts'
+import { startEndpointRemovals } from './registry/endpoint-removals.ts'
 import { startExpiry } from './registry/expiry.ts'
 import { keyPrefix } from './registry/keys.ts'
 import { Registry } from './registry/registry.ts'
@@ -107,6 +108,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   const client = (user: User): Client => createLocalClient(api, user)
   authorizers.push(createNodeAuthorizer(nodePodsFrom(client(self))), createRbacAuthorizer(rules))
   if (config.alwaysAllow) authorizers.push(everything)
+  registry.endpointRemovals = startEndpointRemovals({ storage, clock })
   registry.admission.push(
     ...admissionPlugins(
       {
@@ -178,6 +180,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
       bookmarks.cancel()
       events.close()
       terminations.close()
+      registry.endpointRemovals?.close()
       await customResources.close()
       registry.close()
       await listener.close()

@@ -61,6 +61,11 @@ export const terminationRecord: Addition[] = [
       startTime: micro('StartTime', 'When the kubelet began.'),
       endTime: micro('EndTime', 'When the last container had ended.'),
       phase: text('Phase', 'Phase the pod ended in. Absent when it went on: only a container was stopped.'),
+      steps: list(
+        'Steps',
+        'TerminationStep',
+        'What happened to the pod as a whole: EndpointRemoved, when new connections no longer went to it. Set by the server.',
+      ),
       containers: list(
         'Containers',
         'TerminatedContainer',
@@ -93,11 +98,11 @@ export const terminationRecord: Addition[] = [
   },
   {
     type: `${own}.TerminationStep`,
-    description: 'TerminationStep is one thing that was done to stop a container.',
+    description: 'TerminationStep is one thing that was done to stop a container, or happened to its pod meanwhile.',
     fields: {
       name: text(
         'Name',
-        'PreStop, WaitForContainers (a sidecar waits for its turn), a signal such as SIGTERM, or SIGKILL.',
+        'PreStop, WaitForContainers (a sidecar waits for its turn), a signal such as SIGTERM, or SIGKILL; of a pod EndpointRemoved.',
       ),
       startTime: micro('StartTime', 'When it began.'),
       endTime: micro(
@@ -110,7 +115,7 @@ export const terminationRecord: Addition[] = [
       ),
       exitCode: whole('ExitCode', "Of an exec hook's command."),
       httpStatus: whole('HTTPStatus', 'Of the answer to an httpGet hook.'),
-      message: text('Message', 'Why a hook failed.'),
+      message: text('Message', 'Why a hook failed; which service an endpoint was removed from.'),
       output: text('Output', 'What a hook printed, or was answered: the first and the last 4 KiB.'),
     },
   },

@@ -10,6 +10,7 @@ import type { Catalog } from './catalog.ts'
 import { createObject } from './create-object.ts'
 import { type DeleteResult, deleteObject } from './delete-object.ts'
 import { DeletionRequests } from './deletion-requests.ts'
+import type { EndpointRemovals } from './endpoint-removals.ts'
 import { keyPrefix, objectKey } from './keys.ts'
 import type { FeatureGates, ResourceDefinition, ServiceAddresses, StrategyContext } from './resource-definition.ts'
 import { decodeStored, type StoredObject } from './stored-object.ts'
@@ -37,6 +38,8 @@ export class Registry {
   /** Set by the composition root when Services get addresses. */
   serviceAddresses: ServiceAddresses | undefined
   readonly deletionRequests = new DeletionRequests()
+  /** Set by the server. */
+  endpointRemovals?: EndpointRemovals
   /** Of those who were too late once to write what a key holds, so that they are not too late again. */
   readonly turns = new KeyedTurns()
   readonly #caches = new Map<string, WatchCache>()
@@ -126,8 +129,9 @@ export class Registry {
   }
 
   strategyContext({ namespace, subresource, user }: RequestScope): StrategyContext {
-    const { featureGates, serviceAddresses, deletionRequests } = this
-    return { nowMs: this.clock.now(), featureGates, namespace, subresource, user, serviceAddresses, deletionRequests }
+    const { featureGates, serviceAddresses, deletionRequests, endpointRemovals } = this
+    const known = { featureGates, serviceAddresses, deletionRequests, endpointRemovals }
+    return { nowMs: this.clock.now(), namespace, subresource, user, ...known }
   }
 
   async admit(attributes: AdmissionAttributes): Promise<void> {

@@ -143,6 +143,8 @@ export interface StrategyContext {
   serviceAddresses?: ServiceAddresses
   /** Who asked for the deletion of the object with this UID, in order. */
   deletionRequests?: { of(uid: string): TerminationRequest[] | undefined }
+  /** Since when new connections no longer go to a pod. */
+  endpointRemovals?: { of(podUid: string): { atMs: number; from: string } | undefined }
 }
 /** What Services take from: each address and port belongs to one of them. */
 export interface ServiceAddresses {

@@ -1,4 +1,5 @@
-import type { Termination } from '../../shared/api/termination.ts'
+import type { Termination, TerminationStep } from '../../shared/api/termination.ts'
+import { parseTime, toMicroTime } from '../../shared/clock/timestamp.ts'
 import { resource } from '../registry/resource-definition.ts'
 import { age, ageColumn, column, nameColumn, orNone, wide } from './cells.ts'
 
@@ -34,11 +35,13 @@ export const termination = resource<Termination>({
     nodeName: ({ nodeName }) => nodeName ?? '',
   },
   strategy: {
-    prepareForCreate(object, { deletionRequests }) {
+    prepareForCreate(object, { deletionRequests, endpointRemovals }) {
       object.requests = deletionRequests?.of(object.podUID ?? '')
+      object.steps = endpointStep(object, endpointRemovals?.of(object.podUID ?? ''))
     },
     prepareForUpdate(object, old) {
       object.requests = old.requests
+      object.steps = old.steps
     },
   },
   example: {
@@ -66,6 +69,17 @@ export const termination = resource<Termination>({
     ],
   },
 })
+
+/** What took the pod out of its services: only what happened since somebody asked for its end is a step of that. */
+function endpointStep(
+  { requests, startTime }: Termination,
+  removal: { atMs: number; from: string } | undefined,
+): TerminationStep[] | undefined {
+  const begin = requests?.[0]?.time ?? startTime
+  if (!removal || !begin || removal.atMs < parseTime(begin)) return undefined
+  const [from, to] = [parseTime(begin), removal.atMs].map(toMicroTime)
+  return [{ name: 'EndpointRemoved', startTime: from!, endTime: to, message: removal.from }]
+}
 
 function cells(object: Termination, nowMs: number): unknown[] {
   const { metadata, reason, requests, verdict = '', cause, phase, nodeName } = object

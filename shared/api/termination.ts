@@ -20,6 +20,8 @@ export interface Termination {
   startTime?: string
   endTime?: string
   phase?: string
+  /** Of the pod as a whole; set by the server. */
+  steps?: TerminationStep[]
   containers?: TerminatedContainer[]
 }
 /** A request that began a deletion, or changed it. Only the server knows who asks. */
@@ -39,7 +41,7 @@ export interface TerminatedContainer {
   steps: TerminationStep[]
 }
 export interface TerminationStep {
-  /** `PreStop`, `WaitForContainers`, or a signal. */
+  /** `PreStop`, `WaitForContainers`, or a signal; of the pod `EndpointRemoved`. */
   name: string
   startTime: string
   endTime?: string

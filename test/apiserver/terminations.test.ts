@@ -3,6 +3,7 @@ import { withReason } from '../../apiserver/http/reason-prefix.ts'
 import type { Termination } from '../../shared/api/termination.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { pods, terminations } from '../../shared/client/resources.ts'
+import { toMicroTime } from '../../shared/clock/timestamp.ts'
 import { startTestApiServer } from '../harness/api-server.ts'
 import { podOf } from '../harness/pods.ts'
 
@@ -58,4 +59,57 @@ t.test('who asked is what the server knows, not what a record claims', async (t)
 
   const unasked = { metadata: { name: 'other.1' }, podName: 'other', podUID: 'unknown', requests: claim }
   t.equal((await kubelet.create<Termination>(terminations, unasked, { namespace })).requests, undefined)
+})
+
+t.test('when new connections stopped is read off the endpoint slices', async (t) => {
+  const server = await startTestApiServer(t)
+  const admin = server.client({ name: 'jane', groups: ['system:masters'] })
+  const slices = { group: 'discovery.k8s.io', version: 'v1', plural: 'endpointslices' }
+  const start = async (name: string): Promise<string> => {
+    const pod = podOf({ name, command: ['true'], spec: { nodeName: 'node-1' } })
+    return (await admin.create<Pod>(pods, pod, { namespace })).metadata.uid ?? ''
+  }
+  const endpoint = (uid: string, conditions: object) => ({
+    addresses: ['127.64.0.1'],
+    conditions,
+    targetRef: { kind: 'Pod', namespace, name: 'any', uid },
+  })
+  const slice = (endpoints: object[]) => ({
+    metadata: { name: 'web-1', namespace, labels: { 'kubernetes.io/service-name': 'web' } },
+    addressType: 'IPv4',
+    endpoints,
+  })
+  const stepsOf = async (podUID: string, name: string) =>
+    (await admin.create<Termination>(terminations, { metadata: { name }, podUID }, { namespace })).steps
+
+  const [deleted, unready, kept] = [await start('deleted'), await start('unready'), await start('kept')]
+  await admin.create(slices, slice([deleted, unready, kept].map((uid) => endpoint(uid, { ready: true }))), {
+    namespace,
+  })
+  t.equal(await stepsOf(kept, 'kept.1'), undefined, 'it is still there')
+
+  await admin.delete(pods, { namespace, name: 'deleted' })
+  const terminating = { ready: false, serving: true, terminating: true }
+  const changed = [endpoint(deleted, terminating), endpoint(unready, { ready: true }), endpoint(kept, { ready: true })]
+  await admin.update(slices, slice(changed))
+  t.match(await stepsOf(deleted, 'deleted.1'), [{ name: 'EndpointRemoved', message: 'service web' }])
+  const [{ startTime = '', endTime = '' } = {}] = (await stepsOf(deleted, 'deleted.2')) ?? []
+  t.ok(startTime <= endTime, 'from the request to the removal')
+
+  await admin.delete(slices, { namespace, name: 'web-1' })
+  const later = toMicroTime(Date.parse(endTime) + 60_000)
+  const record = { metadata: { name: 'unready.1' }, podUID: unready, startTime: later }
+  const { steps } = await admin.create<Termination>(terminations, record, { namespace })
+  t.equal(steps, undefined, 'what happened before the end began is no step of it')
+  t.match(
+    (
+      await admin.create<Termination>(
+        terminations,
+        { ...record, metadata: { name: 'unready.2' }, startTime },
+        { namespace },
+      )
+    ).steps,
+    [{ name: 'EndpointRemoved' }],
+    'a slice that goes takes its endpoints along',
+  )
 })

@@ -1,0 +1,60 @@
+import type { KubeObject } from '../../shared/api/types.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { Storage } from '../storage/storage.ts'
+import { keyPrefix } from './keys.ts'
+
+export interface EndpointRemoval {
+  /** Milliseconds since the Unix epoch. */
+  atMs: number
+  /** `service web`, or the slice itself where it belongs to none. */
+  from: string
+}
+/** Since when the endpoints of a pod are no longer offered for new connections. */
+export interface EndpointRemovals {
+  /** The latest of the pod with this UID. */
+  of(podUid: string): EndpointRemoval | undefined
+  close(): void
+}
+
+interface EndpointSlice extends KubeObject {
+  endpoints?: {
+    conditions?: { ready?: boolean; terminating?: boolean }
+    targetRef?: { uid?: string }
+  }[]
+}
+
+/** Pods remembered; the oldest are forgotten first. */
+const maxPods = 10_000
+const SERVICE_LABEL = 'kubernetes.io/service-name'
+
+/** Reads it off what is written to EndpointSlices, whoever writes them: nobody has to be asked, and nobody waits. */
+export function startEndpointRemovals({ storage, clock }: { storage: Storage; clock: Clock }): EndpointRemovals {
+  const byPod = new Map<string, EndpointRemoval>()
+  const note = (uid: string, removal: EndpointRemoval): void => {
+    byPod.delete(uid)
+    byPod.set(uid, removal)
+    if (byPod.size > maxPods) byPod.delete(byPod.keys().next().value!)
+  }
+  const watch = storage.watch({
+    prefix: keyPrefix({ group: 'discovery.k8s.io', plural: 'endpointslices' }),
+    onEvents(events) {
+      for (const { previous, value } of events) {
+        if (!previous) continue
+        const before = JSON.parse(previous.value) as EndpointSlice
+        const still = offered(value === undefined ? undefined : (JSON.parse(value) as EndpointSlice))
+        const service = before.metadata.labels?.[SERVICE_LABEL]
+        const from = service ? `service ${service}` : `endpoint slice ${before.metadata.name}`
+        for (const uid of offered(before)) if (!still.has(uid)) note(uid, { atMs: clock.now(), from })
+      }
+    },
+  })
+  return { of: (podUid) => byPod.get(podUid), close: () => watch.close() }
+}
+
+/** Pods that new connections go to: an endpoint whose readiness nobody told counts as ready. */
+function offered(slice: EndpointSlice | undefined): Set<string> {
+  const endpoints = (slice?.endpoints ?? []).filter(
+    ({ conditions = {} }) => conditions.ready !== false && conditions.terminating !== true,
+  )
+  return new Set(endpoints.flatMap(({ targetRef }) => targetRef?.uid ?? []))
+}
