@@ -1,4 +1,3 @@
-import type { Pod } from '../shared/api/types.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import type { Request } from './http2-connection.ts'
 import { Http2Connection, type Target } from './http2-connection.ts'
@@ -15,11 +14,12 @@ export interface Pair {
 }
 
 export const NAMESPACE = 'bench'
-const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`
+export const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`
 const CONNECTIONS = 32
 export const STORED = 10_000
 
-const create = (name: string): Request => ({
+/** Of a pod of 3 KB. */
+export const create = (name: string): Request => ({
   method: 'POST',
   path: PODS,
   contentType: 'application/json',
@@ -47,6 +47,24 @@ export async function prepare(target: Target): Promise<void> {
     }
   }
   connection.close()
+}
+
+/** Small objects that have nothing to do with pods. */
+export async function fillWithOthers(target: Target, count: number): Promise<void> {
+  const other = (i: number): Request => ({
+    method: 'POST',
+    path: `/api/v1/namespaces/${NAMESPACE}/configmaps`,
+    contentType: 'application/json',
+    body: Buffer.from(
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: `other-${i}` },
+        data: { number: `${i}` },
+      }),
+    ),
+  })
+  await load(target, { count, connections: CONNECTIONS, request: other })
 }
 
 /** What the server makes of our pod: defaults, status, managedFields. */
@@ -129,50 +147,12 @@ export async function measureWatches(pair: Pair): Promise<Row[]> {
   return rows
 }
 
-async function currentVersion(target: Target): Promise<string> {
+/** The resourceVersion that a watch goes on from. */
+export async function currentVersion(target: Target): Promise<string> {
   const connection = await Http2Connection.open(target)
   const { beginning } = await connection.request({ method: 'GET', path: `${PODS}?limit=1` })
   connection.close()
   return /"resourceVersion":"(\d+)"/.exec(beginning)?.[1] ?? '0'
-}
-
-/** Creates pods and follows them until all run; then deletes them and follows them until all are gone. */
-export async function measurePods(
-  { target }: Server,
-  count: number,
-): Promise<{ runningPerSecond: number; gonePerSecond: number }> {
-  const watcher = await Http2Connection.open(target)
-  const running = new Set<string>()
-  const gone = new Set<string>()
-  const allRunning = Promise.withResolvers<void>()
-  const allGone = Promise.withResolvers<void>()
-  const onEvent = (line: string): void => {
-    const { type, object } = JSON.parse(line) as { type: string; object: Pod }
-    const name = object.metadata.name ?? ''
-    if (object.status?.phase === 'Running' && running.add(name).size === count) allRunning.resolve()
-    if (type === 'DELETED' && gone.add(name).size === count) allGone.resolve()
-  }
-  let rest = ''
-  await watcher.stream(`${PODS}?watch=1&resourceVersion=${await currentVersion(target)}`, (payload) => {
-    const lines = (rest + payload).split('\n')
-    rest = lines.pop() ?? ''
-    lines.forEach(onEvent)
-  })
-  const timed = async (work: Promise<unknown>[], what: () => string): Promise<number> => {
-    const startedMs = realClock.monotonic()
-    const expired = Promise.withResolvers<never>()
-    const timeout = realClock.setTimer(60_000, () => expired.reject(new Error(what())))
-    await Promise.race([Promise.all(work), expired.promise])
-    timeout.cancel()
-    return (count / (realClock.monotonic() - startedMs)) * 1000
-  }
-  const all = (request: (i: number) => Request) => load(target, { count, connections: CONNECTIONS, request })
-  const creating = all((i) => create(`running-${i}`))
-  const runningPerSecond = await timed([creating, allRunning.promise], () => `${running.size} of ${count} pods run`)
-  const deleting = all((i) => ({ method: 'DELETE', path: `${PODS}/running-${i}` }))
-  const gonePerSecond = await timed([deleting, allGone.promise], () => `${gone.size} of ${count} pods are gone`)
-  watcher.close()
-  return { runningPerSecond, gonePerSecond }
 }
 
 async function inTurns(

@@ -1,9 +1,10 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadKubeconfig } from '../shared/client/kubeconfig.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
+import type { HookFigures } from './hooks.ts'
 import { Http2Connection, type Target } from './http2-connection.ts'
 
 /** A server under load. */
@@ -81,11 +82,35 @@ export async function startBareServer(options: { pkiDir: string; sampleFile: str
   return { target: { ...like, port }, readyMs: realClock.monotonic() - startedMs, ...handle(child, 'SIGTERM') }
 }
 
+/** Runs one of our programs, which tells one thing. */
+async function told<T>(program: string, args: string[] = []): Promise<T> {
+  const child = fork(join(import.meta.dirname, program), args)
+  const [message] = (await once(child, 'message')) as [T]
+  if (child.exitCode === null) await once(child, 'exit')
+  return message
+}
+
 /** Processes per second that a bare Node process starts. */
-export async function bareSpawn(count: number): Promise<number> {
-  const child = fork(join(import.meta.dirname, 'bare-spawn.ts'), [String(count)])
-  const [{ perSecond }] = (await once(child, 'message')) as [{ perSecond: number }]
-  return perSecond
+export const bareSpawn = async (count: number): Promise<number> =>
+  (await told<{ perSecond: number }>('bare-spawn.ts', [String(count)])).perSecond
+
+export const hookTimes = (): Promise<HookFigures> => told('hooks.ts')
+
+/** The share of a core that five thousand probes take, and how many run in a second. */
+export const probeCost = (): Promise<{ percent: number; perSecond: number }> => told('probes.ts')
+
+/** The kubelet that a server has started. */
+export function kubeletRss(stateDir: string): number {
+  const isKubelet = (pid: string): boolean => {
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+      return words.includes(stateDir) && words.includes(join('kubelet', 'main.'))
+    } catch {
+      return false
+    }
+  }
+  const pid = readdirSync('/proc').find((entry) => /^\d+$/.test(entry) && isKubelet(entry))
+  return pid === undefined ? Number.NaN : rssMegabytes(Number(pid))
 }
 
 function handle(child: ChildProcess, signal: NodeJS.Signals): Pick<Server, 'rssMegabytes' | 'stop'> {
