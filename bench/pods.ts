@@ -96,23 +96,30 @@ export async function measureMassDeletion(
   const connection = await Http2Connection.open(target)
   await connection.request({ method: 'DELETE', path: PODS })
   const goneAtMs = await pods.allGone
-  let text = ''
-  const collect = (payload: Buffer): void => {
-    text += payload
-  }
-  await connection.request({ method: 'GET', path: TERMINATIONS }, collect)
-  connection.close()
   pods.close()
-  const records = (JSON.parse(text) as { items: Termination[] }).items
-  const steps = records
-    .filter(({ podName = '' }) => podName.startsWith('many-'))
-    .flatMap(({ containers = [] }) => containers.flatMap((container) => container.steps))
+  const records = await untilRecorded(connection, count)
+  connection.close()
+  const steps = records.flatMap(({ containers = [] }) => containers.flatMap((container) => container.steps))
   const sent = steps.filter(({ name }) => name === 'SIGTERM').map(({ startTime }) => parseTime(startTime))
   const ended = records.map(({ endTime = '' }) => parseTime(endTime))
-  if (sent.length < count) throw new Error(`only ${sent.length} of ${count} terminations are on record`)
   return {
     termSpreadMs: Math.max(...sent) - Math.min(...sent),
     tailMs: goneAtMs - Math.max(...ended),
     whileRunning,
+  }
+}
+
+/** They are written when there is time. */
+async function untilRecorded(connection: Http2Connection, count: number): Promise<Termination[]> {
+  for (const deadlineMs = realClock.monotonic() + TIMEOUT_MS; ; await realClock.sleep(200)) {
+    let text = ''
+    const collect = (payload: Buffer): void => {
+      text += payload
+    }
+    await connection.request({ method: 'GET', path: TERMINATIONS }, collect)
+    const { items } = JSON.parse(text) as { items: Termination[] }
+    const records = items.filter(({ podName = '', containers }) => podName.startsWith('many-') && containers?.length)
+    if (records.length >= count) return records
+    if (realClock.monotonic() > deadlineMs) throw new Error(`${records.length} of ${count} terminations are on record`)
   }
 }

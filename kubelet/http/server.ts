@@ -1,4 +1,4 @@
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -15,6 +15,9 @@ import { Problem } from './problem.ts'
 import { runningPods } from './running-pods.ts'
 import type { UpgradeRequest } from './streaming/negotiation.ts'
 import type { StreamRequest } from './streaming/serve-stream.ts'
+
+/** Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that nobody here uses. */
+const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 export interface KubeletServerOptions {
   host: string
