@@ -23,6 +23,10 @@ export interface ApiServerConfig {
   /** Names of admission plugins to leave out. */
   disabledAdmissionPlugins?: readonly string[]
   featureGates: Readonly<Record<string, boolean>>
+  /** Origins of pages that may ask, as regular expressions. Default: none. */
+  corsAllowedOrigins?: readonly string[]
+  /** How many requests are answered at a time, watches and the like left out. Default: 600. */
+  maxRequestsInFlight?: number
   /** The server's own from now on: closed with it. Default: a new one in memory. */
   storage?: Storage
   clock: Clock

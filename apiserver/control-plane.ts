@@ -15,6 +15,8 @@ export interface ControlPlaneOptions {
   port: number
   serviceCidr: string
   featureGates: Record<string, boolean>
+  corsAllowedOrigins?: readonly string[]
+  maxRequestsInFlight?: number
   /** Milliseconds that the records of terminations are kept. */
   terminationTtl?: number
   /** Milliseconds that a node may be silent. */
@@ -63,6 +65,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     serviceAccountKey: pki.serviceAccountKey,
     serviceCidr: options.serviceCidr,
     featureGates: options.featureGates,
+    corsAllowedOrigins: options.corsAllowedOrigins,
+    maxRequestsInFlight: options.maxRequestsInFlight,
     terminationTtlMs: options.terminationTtl,
     disabledAdmissionPlugins: options.controllers === false ? ['ServiceAccount'] : [],
     kubernetesVersion: options.kubernetesVersion,

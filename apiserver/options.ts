@@ -1,6 +1,16 @@
 import { knownFeatureGates } from '../shared/config/feature-gates.ts'
 import { type OptionType, option } from '../shared/config/option.ts'
-import { duration, featureGates, mustBe, names, oneOf, port, text } from '../shared/config/option-types.ts'
+import {
+  duration,
+  featureGates,
+  mustBe,
+  names,
+  oneOf,
+  patterns,
+  port,
+  text,
+  wholeNumber,
+} from '../shared/config/option-types.ts'
 import { timeScaleOption } from '../shared/config/time-options.ts'
 import { levels } from '../shared/log/levels.ts'
 import { storageOption } from './storage/open-storage.ts'
@@ -29,6 +39,14 @@ export const apiServerOptions = {
   }),
   storage: storageOption,
   featureGates: option(featureGates(knownFeatureGates), { default: knownFeatureGates, help: 'Features on or off' }),
+  corsAllowedOrigins: option(patterns, {
+    default: [],
+    help: 'Origins of web pages that may use the API, as regular expressions; repeatable',
+  }),
+  maxRequestsInFlight: option(wholeNumber({ min: 1, max: 100_000, placeholder: 'NUMBER' }), {
+    default: 600,
+    help: 'Requests answered at a time, watches and the like left out; priority levels share them',
+  }),
   terminationTtl: option(duration, { default: 3_600_000, help: 'How long the records of terminations are kept' }),
   nodeMonitorGracePeriod: option(duration, {
     default: 50_000,

@@ -7,13 +7,15 @@ import { impersonate } from '../auth/impersonation-modes.ts'
 import type { Attributes, Authenticator, Authorizer, User } from '../auth/types.ts'
 import type { ApiContext } from './api-context.ts'
 import { Exchange, type Upgrade } from './exchange.ts'
+import type { FlowControl } from './flow-control/flow-control.ts'
 import { intercept } from './instruments/intercept.ts'
+import type { RequestMetrics } from './metrics/request-metrics.ts'
 import { errorEncoding } from './negotiation.ts'
 import type { PathRoutes } from './path-routes.ts'
 import { withReason } from './reason-prefix.ts'
 import { booleanParameter, parseRequestInfo, type RequestInfo } from './request-info.ts'
 import { serveResource } from './resource-routes.ts'
-import { sendStatusError } from './respond.ts'
+import { sendStatusError, sendText } from './respond.ts'
 
 export interface DispatchOptions {
   api: ApiContext
@@ -21,18 +23,24 @@ export interface DispatchOptions {
   authorizers: readonly Authorizer[]
   /** What is no resource. */
   paths: PathRoutes
+  flowControl: FlowControl
+  metrics: RequestMetrics
+  /** Whether it has answered. */
+  cors(request: IncomingMessage, response: ServerResponse): boolean
 }
 
 export type Dispatch = (request: IncomingMessage, response: ServerResponse, url: string, upgrade?: Upgrade) => void
 
 /** From a request to its handler: who asks, may they, what for. Nothing thrown on the way gets past it. */
-export function createDispatch({ api, authenticators, authorizers, paths }: DispatchOptions): Dispatch {
+export function createDispatch(options: DispatchOptions): Dispatch {
+  const { api, authenticators, authorizers, paths, flowControl, metrics, cors } = options
   const serve = async (
     request: IncomingMessage,
     response: ServerResponse,
     url: string,
     upgrade: Upgrade | undefined,
   ): Promise<void> => {
+    const startMs = api.clock.machine.monotonic()
     const { method = 'GET' } = request
     const info = parseRequestInfo(method, withReason(method, url))
     const asker = authenticate(authenticators, { headers: request.headers, socket: request.socket })
@@ -42,20 +50,35 @@ export function createDispatch({ api, authenticators, authorizers, paths }: Disp
     const exchange = new Exchange({ request, response, upgrade }, info, user)
     const { journal, faults } = api.instruments
     if ((journal.isOpen || faults.size > 0) && (await intercept(api, exchange, attributes))) return
-    const refused = authorize(authorizers, attributes)
-    if (refused) await refused
+    const isLong = isLongRunning(attributes)
+    const seat = isLong ? undefined : flowControl.admit(attributes)
+    const release = seat instanceof Promise ? await seat : seat
+    if (release === 'rejected') return sendTooManyRequests(exchange)
+    const kind = readOnly.has(attributes.verb) ? 'readOnly' : 'mutating'
+    if (!isLong) metrics.inFlight[kind]++
     try {
+      const refused = authorize(authorizers, attributes)
+      if (refused) await refused
       await (info.target ? serveResource(api, exchange, info.target) : paths.serve(exchange))
     } catch (error) {
       // Warnings belong to a refusal as well.
       if (error instanceof StatusError && !response.headersSent)
         sendStatusError(exchange, error, errorEncoding(request.headers.accept))
       else throw error
+    } finally {
+      release?.()
+      if (!isLong) {
+        metrics.inFlight[kind]--
+        const seconds = (api.clock.machine.monotonic() - startMs) / 1000
+        const dryRun = info.query.has('dryRun')
+        metrics.observe({ attributes, version: info.target?.version ?? '', code: response.statusCode, seconds, dryRun })
+      }
     }
   }
   return (request, response, url, upgrade) => {
     request.on('error', ignore)
     response.on('error', ignore)
+    if (cors(request, response)) return
     serve(request, response, url, upgrade).catch((error: unknown) => fail({ api, request, response }, error))
   }
 }
@@ -77,6 +100,16 @@ function fail(
 /** Every walk over a body is recursive: one that is nested too deeply for any ends here, and is the client's fault. */
 const isTooDeep = (error: unknown): boolean =>
   error instanceof RangeError && error.message === 'Maximum call stack size exceeded'
+
+const readOnly = new Set(['get', 'list', 'watch', 'head', 'options'])
+const longRunning = new Set(['attach', 'exec', 'log', 'portforward', 'proxy'])
+
+/** What may go on for as long as the client wants counts for nobody's limit. */
+const isLongRunning = ({ verb, resource }: Attributes): boolean =>
+  verb === 'watch' || (resource?.subresource !== undefined && longRunning.has(resource.subresource))
+
+const sendTooManyRequests = (exchange: Exchange): void =>
+  sendText(exchange, 429, 'Too many requests, please try again later.\n', { 'retry-after': '1' })
 
 const verbs: Record<string, string> = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' }
 

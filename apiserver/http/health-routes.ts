@@ -42,3 +42,9 @@ export function healthRoute(name: 'healthz' | 'livez' | 'readyz', checks: Health
     },
   }
 }
+
+/** The endpoint's own path, and that of each of its checks. */
+export const pathsOf = (name: string, checks: HealthChecks): string[] => [
+  `/${name}`,
+  ...Object.keys(checks).map((check) => `/${name}/${check}`),
+]

@@ -41,4 +41,8 @@ export class HttpWatchSink implements WatchSink<Buffer> {
   abort(): void {
     this.#response.destroy()
   }
+
+  onClose(callback: () => void): void {
+    this.#response.once('close', callback)
+  }
 }

@@ -42,7 +42,7 @@ export function sendList(exchange: Exchange, answer: ListAnswer): void | Promise
 async function stream({ request, response }: Exchange, answer: ListAnswer, bytes: number): Promise<void> {
   const compressed = bytes >= gzipThreshold && acceptsGzip(request)
   response.writeHead(200, {
-    ...baseHeaders(),
+    ...baseHeaders(request),
     'content-type': 'application/json',
     ...(compressed && { 'content-encoding': 'gzip', vary: 'Accept-Encoding' }),
   })

@@ -15,8 +15,9 @@ export interface Answer {
   headers?: OutgoingHttpHeaders
 }
 
-export function baseHeaders(): OutgoingHttpHeaders {
-  return { 'audit-id': randomUUID(), 'cache-control': 'no-cache, private' }
+/** A request may bring its own name. */
+export function baseHeaders(request?: IncomingMessage): OutgoingHttpHeaders {
+  return { 'audit-id': request?.headers['audit-id'] ?? randomUUID(), 'cache-control': 'no-cache, private' }
 }
 
 /** Sends JSON, or what the client wants instead of it. */
@@ -25,7 +26,7 @@ export function sendJson(
   { status, json, headers }: Answer,
   { encoding }: Negotiated = { encoding: 'json' },
 ): void {
-  const all = baseHeaders()
+  const all = baseHeaders(request)
   all['content-type'] = encoding === 'yaml' ? 'application/yaml' : 'application/json'
   if (headers) Object.assign(all, headers)
   const warning = warnings?.header()
@@ -95,7 +96,7 @@ export function sendText(
   headers: OutgoingHttpHeaders = {},
 ): void {
   response.writeHead(status, {
-    ...baseHeaders(),
+    ...baseHeaders(request),
     'content-type': 'text/plain; charset=utf-8',
     'x-content-type-options': 'nosniff',
     'content-length': Buffer.byteLength(text),

@@ -69,6 +69,11 @@ export class Registry {
     return cache
   }
 
+  /** How many objects there are of each. */
+  sizes(): { group: string; plural: string; size: number }[] {
+    return [...this.#caches.values()].map(({ definition: { group, plural }, size }) => ({ group, plural, size }))
+  }
+
   /** Serves a resource from now on, instead of what had its group, version and plural before: watches of that end. */
   async install(definition: ResourceDefinition): Promise<void> {
     const cache = new WatchCache(definition, keyPrefix(definition), this.storage)

@@ -65,6 +65,10 @@ export class WatchCache {
     return this.#storage.revision()
   }
 
+  get size(): number {
+    return this.#objects.size
+  }
+
   get(key: string): CachedObject | undefined {
     return this.#objects.get(key)
   }

@@ -155,6 +155,24 @@ export const names: OptionType<string[]> = {
   },
 }
 
+/** Regular expressions, as {@link names}. */
+export const patterns: OptionType<string[]> = {
+  placeholder: 'REGEXP,…',
+  fromText: (value, soFar) => checkPatterns(names.fromText(value, soFar)),
+  fromFile: (value) => checkPatterns(names.fromFile(value)),
+}
+
+function checkPatterns(texts: string[]): string[] {
+  for (const pattern of texts) {
+    try {
+      new RegExp(pattern)
+    } catch {
+      throw mustBe('a regular expression', pattern)
+    }
+  }
+  return texts
+}
+
 /** `PATTERN=TEXT`, may be given several times; a map in the file. */
 export const textMap: OptionType<Record<string, string>> = {
   placeholder: 'PATTERN=TEXT',

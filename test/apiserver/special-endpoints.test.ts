@@ -3,12 +3,16 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
+import { WebSocket } from 'ws'
+import { createCors } from '../../apiserver/http/cors.ts'
+import { createFlowControl } from '../../apiserver/http/flow-control/flow-control.ts'
 import { scaleOwners, withScaleOwners } from '../../apiserver/http/subresources/scale-owners.ts'
 import type { ManagedFieldsEntry } from '../../apiserver/patch/managed-fields.ts'
 import { validateJobStatus } from '../../apiserver/resources/job/validate-status.ts'
 import { errorBody } from '../../apiserver/validation/field-error.ts'
 import type { FieldErrors } from '../../apiserver/validation/field-errors.ts'
 import type { KubeObject, Status } from '../../shared/api/types.ts'
+import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 import { type Received, startTestApiServer, type TestApiServer } from '../harness/api-server.ts'
 
 const core = '/api/v1/namespaces/default'
@@ -226,4 +230,154 @@ t.test('what a job may say of itself', async (t) => {
     'status.ready: Invalid value: 2: cannot set more ready pods than active',
   ])
   t.strictSame(check(job({ ...holds('Suspended') }), job({})), [])
+})
+
+t.test('a watch through a WebSocket', async (t) => {
+  const server = await startTestApiServer(t)
+  const open = async (query: string, protocols: string[] = []) => {
+    const url = `wss://127.0.0.1:${server.port}${core}/configmaps?watch=true${query}`
+    const socket = new WebSocket(url, protocols, server.tls)
+    t.teardown(() => socket.terminate())
+    const messages: string[] = []
+    socket.on('message', (data) => messages.push(String(data)))
+    await once(socket, 'open')
+    return { socket, messages }
+  }
+  const { socket, messages } = await open('&resourceVersion=0')
+  await post(server, `${core}/configmaps`, { metadata: { name: 'a' } })
+  await post(server, `${core}/configmaps`, { metadata: { name: 'b' } })
+  while (messages.length < 2) await once(socket, 'message')
+  t.match(
+    messages.map((text) => JSON.parse(text)),
+    [
+      { type: 'ADDED', object: { metadata: { name: 'a' } } },
+      { type: 'ADDED', object: { metadata: { name: 'b' } } },
+    ],
+  )
+  socket.close()
+  await once(socket, 'close')
+  const short = await open('&timeoutSeconds=1', ['base64.binary.k8s.io'])
+  t.equal(short.socket.protocol, 'base64.binary.k8s.io')
+  await once(short.socket, 'close')
+  t.pass('the server ends it when its time is over')
+})
+
+t.test('what a server tells of itself', async (t) => {
+  const server = await startTestApiServer(t)
+  await post(server, `${core}/configmaps`, { metadata: { name: 'a' } })
+  for (let index = 0; index < 3; index++) await server.send(`${core}/configmaps/none-${index}`)
+  const metrics = await server.send('/metrics')
+  t.equal(metrics.headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8')
+  const text = String(metrics.body)
+  t.match(
+    text,
+    'apiserver_request_total{verb="POST",group="",version="v1",resource="configmaps",subresource="",scope="resource",component="apiserver",code="201",dry_run=""} 1',
+  )
+  t.match(text, /apiserver_request_total\{verb="GET",[^}]*resource="configmaps",[^}]*code="404"[^}]*\} 3/)
+  t.match(text, /apiserver_request_duration_seconds_bucket\{verb="GET",[^}]*resource="configmaps",[^}]*le="\+Inf"\} 3/)
+  t.match(text, 'apiserver_resource_objects{group="",resource="configmaps"} 1')
+  t.match(text, /process_resident_memory_bytes \d+/)
+  const plain = { headers: { accept: 'text/plain' } }
+  t.match(String((await server.send('/flagz', plain)).body), 'service-cluster-ip-range=10.96.0.0/16')
+  t.match(String((await server.send('/statusz', plain)).body), 'Binary version=1.36.3')
+  t.equal((await server.send('/statusz', { headers: { accept: 'application/json' } })).status, 406)
+  t.equal((await server.send('/version', { headers: { 'audit-id': 'mine' } })).headers['audit-id'], 'mine')
+  const { paths } = (await server.send('/')).body as { paths: string[] }
+  t.ok(['/readyz/etcd', '/metrics', '/apis/apps/v1'].every((path) => paths.includes(path)))
+})
+
+t.test('pages of origins that may ask', async (t) => {
+  const response = {
+    writeHead(_status: number, headers: object) {
+      Object.assign(seen, headers)
+      return response
+    },
+    end: () => {},
+  }
+  const seen: Record<string, unknown> = {}
+  const cors = createCors(['^https://good\\.example$'])
+  const ask = (method: string, origin?: string) => {
+    for (const key of Object.keys(seen)) delete seen[key]
+    return cors({ method, headers: { origin } } as never, response as never)
+  }
+  t.equal(ask('OPTIONS', 'https://good.example'), true)
+  t.match(seen, { 'access-control-allow-origin': 'https://good.example', 'access-control-allow-methods': /PATCH/ })
+  t.equal(ask('OPTIONS', 'https://bad.example'), false)
+  t.equal(ask('GET'), false)
+  t.strictSame(seen, {})
+  t.equal(ask('GET', 'https://good.example'), false)
+  response.writeHead(200, { vary: 'Accept' })
+  t.match(seen, { 'access-control-allow-origin': 'https://good.example', vary: 'Accept, Origin' })
+})
+
+t.test('too much to do', async (t) => {
+  const schema = (name: string, precedence: number, level: string, by: string, group: string) =>
+    ({
+      metadata: { name },
+      spec: {
+        priorityLevelConfiguration: { name: level },
+        matchingPrecedence: precedence,
+        distinguisherMethod: { type: by },
+        rules: [
+          {
+            subjects: [{ kind: 'Group', group: { name: group } }],
+            resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'], namespaces: ['*'] }],
+          },
+        ],
+      },
+    }) as unknown as KubeObject
+  const level = (name: string, shares: number, limitResponse: object) =>
+    ({
+      metadata: { name },
+      spec: { type: 'Limited', limited: { nominalConcurrencyShares: shares, limitResponse } },
+    }) as unknown as KubeObject
+  const objects: Record<string, KubeObject[]> = {
+    flowschemas: [
+      schema('all', 9, 'queued', 'ByUser', 'system:authenticated'),
+      schema('strict', 1, 'strict', 'ByUser', 'strict'),
+    ],
+    prioritylevelconfigurations: [
+      level('queued', 1, { type: 'Queue', queuing: { queues: 1, queueLengthLimit: 3 } }),
+      level('strict', 1, { type: 'Reject' }),
+    ],
+  }
+  const clock = createVirtualClock()
+  const control = createFlowControl({ lookupAll: ({ plural }) => objects[plural] ?? [], clock, seats: 2 })
+  const ask = (name: string, ...groups: string[]) =>
+    control.admit({
+      user: { name, groups: [...groups, 'system:authenticated'] },
+      verb: 'get',
+      path: '',
+      resource: { group: '', resource: 'pods', namespace: 'a' },
+    })
+  t.equal(ask('root', 'system:masters'), undefined, 'administrators never wait')
+  const strict = ask('x', 'strict') as () => void
+  t.type(strict, 'function')
+  const order: string[] = []
+  const wait = async (name: string): Promise<void> => {
+    const release = await ask(name)
+    order.push(release === 'rejected' ? `${name} rejected` : name)
+    if (typeof release === 'function') release()
+  }
+  const first = ask('a') as () => void
+  const waiting = [wait('b'), wait('b'), wait('c')]
+  t.equal(await ask('d'), 'rejected', 'nobody more may wait')
+  first()
+  await Promise.all(waiting)
+  t.strictSame(order, ['b', 'c', 'b'], 'each flow in its turn')
+  const refused = Promise.resolve(ask('y', 'strict'))
+  t.equal(await refused, 'rejected', 'a level without queues refuses')
+  strict()
+  t.type(await ask('y', 'strict'), 'function')
+  const held = ask('e') as () => void
+  const late = wait('f')
+  await clock.advance(15_000)
+  await late
+  t.equal(order.at(-1), 'f rejected', 'who has waited too long is sent away')
+  held()
+  t.match(control.families().find(({ name }) => name.endsWith('rejected_requests_total'))?.samples, [
+    { labels: { reason: 'queue-full' } },
+    { labels: { reason: 'queue-full' } },
+    { labels: { reason: 'time-out' } },
+  ])
 })

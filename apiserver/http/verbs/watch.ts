@@ -12,18 +12,17 @@ import { parseRevision } from '../resource-version.ts'
 import { baseHeaders } from '../respond.ts'
 import { includeObject } from '../table.ts'
 import { objectEncoder, partialObjectEncoder, tableEncoder } from '../watch-encoder.ts'
+import { acceptWebSocket, type WebSocketWatchSink } from '../websocket-watch-sink.ts'
 
 /** A watch without an end of its own gets one between half an hour and an hour, so that clients spread out. */
 const minTimeoutSeconds = 1800
 
 export async function watch(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
-  const { info, response } = exchange
+  const { info } = exchange
   const options = parseListOptions(info.query, definition, true)
   const encoder = chooseEncoder(api, definition, exchange)
   const after = startOf(options, api.registry.cacheOf(definition).revision())
-  response.writeHead(200, { ...baseHeaders(), 'content-type': 'application/json' })
-  response.flushHeaders()
-  const sink = new HttpWatchSink(response)
+  const sink = await openSink(exchange)
   const fields = target.name ? [{ field: 'metadata.name', equal: true, value: target.name }] : options.fields
   const watch = new Watch(api.registry.cacheOf(definition), sink, {
     selection: { prefix: keyPrefix(definition, target.namespace), labels: options.labels, fields },
@@ -40,11 +39,19 @@ export async function watch(api: ApiContext, { exchange, definition, target }: R
     },
     { background: true },
   )
-  exchange.onClose(() => {
+  sink.onClose(() => {
     timer.cancel()
     watch.stop()
   })
   await watch.run()
+}
+
+async function openSink(exchange: Exchange): Promise<HttpWatchSink | WebSocketWatchSink> {
+  const { request, response, upgrade } = exchange
+  if (upgrade && /^websocket$/i.test(request.headers.upgrade ?? '')) return acceptWebSocket(exchange, upgrade)
+  response.writeHead(200, { ...baseHeaders(request), 'content-type': 'application/json' })
+  response.flushHeaders()
+  return new HttpWatchSink(response)
 }
 
 /** `current`: the revision that a watch without initial events and without a resourceVersion starts after. */

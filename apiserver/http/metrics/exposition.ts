@@ -1,0 +1,54 @@
+/** Prometheus' text format, version 0.0.4. */
+
+export interface Sample {
+  /** Behind the family's name, of a histogram. */
+  suffix?: string
+  labels?: Readonly<Record<string, string>>
+  value: number
+}
+
+export interface Family {
+  name: string
+  type: 'counter' | 'gauge' | 'histogram'
+  help: string
+  samples: readonly Sample[]
+}
+
+export const contentType = 'text/plain; version=0.0.4; charset=utf-8'
+
+export const exposition = (families: readonly Family[]): string => `${families.flatMap(linesOf).join('\n')}\n`
+
+function linesOf({ name, type, help, samples }: Family): string[] {
+  if (samples.length === 0) return []
+  const lines = samples.map(({ suffix = '', labels, value }) => `${name}${suffix}${labelText(labels)} ${value}`)
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines]
+}
+
+function labelText(labels: Sample['labels']): string {
+  const pairs = Object.entries(labels ?? {}).map(([name, value]) => `${name}="${escaped(value)}"`)
+  return pairs.length > 0 ? `{${pairs.join(',')}}` : ''
+}
+
+const escaped = (value: string): string => value.replace(/[\\"\n]/g, (char) => (char === '\n' ? '\\n' : `\\${char}`))
+
+/** `counts`: what fell into each bucket, not added up. */
+export function histogramLines(
+  {
+    labels,
+    counts,
+    sum,
+    total,
+  }: { labels: Readonly<Record<string, string>>; counts: number[]; sum: number; total: number },
+  buckets: readonly number[],
+): Sample[] {
+  let below = 0
+  return [
+    ...buckets.map((limit, index): Sample => {
+      below += counts[index] ?? 0
+      return { suffix: '_bucket', labels: { ...labels, le: String(limit) }, value: below }
+    }),
+    { suffix: '_bucket', labels: { ...labels, le: '+Inf' }, value: total },
+    { suffix: '_sum', labels, value: sum },
+    { suffix: '_count', labels, value: total },
+  ]
+}

@@ -1,0 +1,105 @@
+import type { Attributes } from '../../auth/types.ts'
+import { type Family, histogramLines } from './exposition.ts'
+
+/** Seconds, as upstream's (apiserver/pkg/endpoints/metrics). */
+const buckets = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60]
+
+export interface ObservedRequest {
+  attributes: Attributes
+  version: string
+  code: number
+  seconds: number
+  dryRun: boolean
+}
+
+interface Series {
+  labels: Labels
+  /** How many requests ended with a code, dry runs apart. */
+  ends: Map<string, number>
+  /** How many fell into each bucket. */
+  counts: number[]
+  sum: number
+  total: number
+}
+type Labels = Readonly<Record<string, string>>
+
+/** What nobody serves, and whoever asks for ever new things, is counted together beyond this. */
+const maxSeries = 5_000
+const verbs: Readonly<Record<string, string>> = { create: 'POST', update: 'PUT', deletecollection: 'DELETECOLLECTION' }
+
+/** How many requests there were, of which kind and with which end, and how long they took. */
+export class RequestMetrics {
+  readonly #series = new Map<string, Series>()
+  /** Being answered now. */
+  readonly inFlight = { mutating: 0, readOnly: 0 }
+
+  observe({ attributes, version, code, seconds, dryRun }: ObservedRequest): void {
+    const { verb, resource } = attributes
+    const key = resource
+      ? `${verb} ${resource.group} ${version} ${resource.resource} ${resource.subresource ?? ''} ${scopeOf(attributes)}`
+      : `${verb} ${firstPart(attributes.path)}`
+    let series = this.#series.get(key)
+    if (!series) {
+      if (this.#series.size >= maxSeries) return
+      const labels = labelsOf(attributes, version)
+      series = { labels, ends: new Map(), counts: buckets.map(() => 0), sum: 0, total: 0 }
+      this.#series.set(key, series)
+    }
+    const end = dryRun ? `${code} All` : String(code)
+    series.ends.set(end, (series.ends.get(end) ?? 0) + 1)
+    series.sum += seconds
+    series.total++
+    const bucket = buckets.findIndex((limit) => seconds <= limit)
+    if (bucket >= 0) series.counts[bucket]!++
+  }
+
+  families(): Family[] {
+    return [
+      {
+        name: 'apiserver_request_total',
+        type: 'counter',
+        help: 'Requests by verb, resource, scope and the code they were answered with.',
+        samples: [...this.#series.values()].flatMap(({ labels, ends }) =>
+          [...ends].map(([end, value]) => {
+            const [code = '', dry_run = ''] = end.split(' ')
+            return { labels: { ...labels, code, dry_run }, value }
+          }),
+        ),
+      },
+      {
+        name: 'apiserver_request_duration_seconds',
+        type: 'histogram',
+        help: 'How long requests took, watches and other long ones left out.',
+        samples: [...this.#series.values()].flatMap((series) => histogramLines(series, buckets)),
+      },
+      {
+        name: 'apiserver_current_inflight_requests',
+        type: 'gauge',
+        help: 'Requests that are being answered, watches and other long ones left out.',
+        samples: Object.entries(this.inFlight).map(([request_kind, value]) => ({ labels: { request_kind }, value })),
+      },
+    ]
+  }
+}
+
+/** `/healthz/ping` → `healthz`: what follows is anybody's. */
+const firstPart = (path: string): string => path.split('/', 2)[1] ?? ''
+
+function scopeOf({ verb, resource }: Attributes): string {
+  if (!resource) return ''
+  if (resource.name !== undefined || verb === 'create') return 'resource'
+  return resource.namespace === undefined ? 'cluster' : 'namespace'
+}
+
+function labelsOf(attributes: Attributes, version: string): Labels {
+  const { verb, resource } = attributes
+  return {
+    verb: verbs[verb] ?? verb.toUpperCase(),
+    group: resource?.group ?? '',
+    version,
+    resource: resource?.resource ?? '',
+    subresource: resource ? (resource.subresource ?? '') : firstPart(attributes.path),
+    scope: scopeOf(attributes),
+    component: 'apiserver',
+  }
+}

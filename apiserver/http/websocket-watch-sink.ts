@@ -1,0 +1,81 @@
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { WebSocket } from 'ws'
+import type { StatusError } from '../../shared/api/status-error.ts'
+import type { WatchSink } from '../watchcache/watch-sink.ts'
+import type { Exchange, Upgrade } from './exchange.ts'
+
+const newline = 10
+
+/** A WebSocket that gets each event as a message of its own: for browsers, which cannot read a response that goes on. */
+export class WebSocketWatchSink implements WatchSink<Buffer> {
+  readonly #socket: WebSocket
+  readonly #connection: Duplex
+
+  constructor(socket: WebSocket, connection: Duplex) {
+    this.#socket = socket
+    this.#connection = connection
+  }
+
+  /** A chunk is whole lines. */
+  write(chunk: Buffer): void {
+    for (let start = 0; start < chunk.length; ) {
+      const end = chunk.indexOf(newline, start)
+      const line = chunk.subarray(start, end === -1 ? chunk.length : end + 1)
+      this.#socket.send(line, { binary: false })
+      start += line.length
+    }
+  }
+
+  buffered(): number {
+    return this.#socket.bufferedAmount
+  }
+
+  drained(): Promise<void> {
+    const connection = this.#connection
+    if (!connection.writableNeedDrain || connection.destroyed) return new Promise((resolve) => setImmediate(resolve))
+    return new Promise((resolve) => {
+      const done = (): void => {
+        connection.off('drain', done)
+        connection.off('close', done)
+        resolve()
+      }
+      connection.on('drain', done)
+      connection.on('close', done)
+    })
+  }
+
+  end(error?: StatusError): void {
+    if (error) this.#socket.send(`${JSON.stringify({ type: 'ERROR', object: error.status })}\n`)
+    this.#socket.close(1000)
+  }
+
+  abort(): void {
+    this.#socket.terminate()
+  }
+
+  onClose(callback: () => void): void {
+    this.#socket.once('close', callback)
+  }
+}
+
+const bearer = 'base64url.bearer.authorization.k8s.io.'
+
+/** Answers the handshake. The library is loaded by the few who want it. */
+export async function acceptWebSocket({ request, response }: Exchange, upgrade: Upgrade): Promise<WebSocketWatchSink> {
+  const { WebSocketServer } = await import('ws')
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    // A protocol that is a token is no protocol.
+    handleProtocols: (offered) => [...offered].find((protocol) => !protocol.startsWith(bearer)) ?? false,
+  })
+  response.detachSocket(upgrade.socket as Socket)
+  return new Promise((resolve, reject) => {
+    upgrade.socket.once('close', () => reject(new Error('the client has gone')))
+    server.handleUpgrade(request, upgrade.socket, upgrade.head, (socket) => {
+      socket.on('error', () => socket.terminate())
+      resolve(new WebSocketWatchSink(socket, upgrade.socket))
+    })
+  })
+}
