@@ -121,6 +121,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     terminationReasons: options.terminationReasons ?? true,
     probeGracePeriods: options.probeGracePeriods ?? true,
     shortenRunningKills: options.shortenRunningKills ?? false,
+    makeRoom: (pod) => admission.resize(pod),
     onOver(podUid) {
       admission.released(podUid)
       statics.over(podUid)

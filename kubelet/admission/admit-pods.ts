@@ -3,6 +3,7 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import { type AdmitHandler, firstRejection, type Rejection, rejectedStatus } from '../pods/admission.ts'
+import type { Shortage } from '../pods/pod-resizes.ts'
 import type { PodHandler } from '../pods/pod-source.ts'
 import type { KillOptions } from '../pods/pod-state-machine.ts'
 import { disruptedByKubelet } from '../status/disruption.ts'
@@ -10,7 +11,7 @@ import type { StatusManager } from '../status/status-manager.ts'
 import { isTerminalPhase } from '../status/status-merge.ts'
 import { isCritical } from './critical-pod.ts'
 import { NodeLoad, type PodLoad, podLoad } from './node-load.ts'
-import { failedPredicate } from './predicates.ts'
+import { failedPredicate, resources } from './predicates.ts'
 import { victims } from './preemption.ts'
 
 export interface PodAdmissionOptions {
@@ -26,6 +27,8 @@ export interface PodAdmissionOptions {
 }
 /** Stands before another handler of pods, which sees only those that the node takes. */
 export interface PodAdmission extends PodHandler {
+  /** Keeps what a running pod asks for now; if that cannot be, what it had before stays kept. */
+  resize(pod: Pod): Shortage | undefined
   /** A pod is over: what it held is free. */
   released(podUid: string): void
 }
@@ -109,7 +112,18 @@ export function admitPods(options: PodAdmissionOptions, next: PodHandler): PodAd
       if (!rejected.delete(uid)) next.onRemove(pod)
       else statuses.forget(uid)
     },
-    released: (podUid) => load.release(podUid),
+    resize(pod) {
+      const wanted = podLoad(pod)
+      const node = options.node()
+      const never = resources({ wanted, node, load: new NodeLoad() })
+      if (never)
+        return { reason: 'Infeasible', message: never.message.replace(/resource(: .*), used: \d+/, 'capacity$1') }
+      const before = load.release(uidOf(pod))
+      const now = resources({ wanted, node, load })
+      if (!now || before) load.take(now && before ? before : wanted)
+      return now && { reason: 'Deferred', message: now.message }
+    },
+    released: (podUid) => void load.release(podUid),
   }
 }
 

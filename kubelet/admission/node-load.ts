@@ -31,9 +31,11 @@ export class NodeLoad {
     add(this.requested, load.requests)
   }
 
-  release(podUid: string): void {
+  /** What it held, if it held something. */
+  release(podUid: string): PodLoad | undefined {
     const load = this.#pods.get(podUid)
     if (load) add(this.requested, load.requests, -1)
     this.#pods.delete(podUid)
+    return load
   }
 }

@@ -51,7 +51,8 @@ function operatingSystem({ wanted: { pod }, node }: Input): PredicateFailure | u
 /** The order in which what is missing is told; others follow by name. */
 const ORDER = ['pods', 'cpu', 'memory', 'ephemeral-storage']
 
-function resources({ wanted, node, load }: Input): PredicateFailure | undefined {
+/** What the node has too little of. */
+export function resources({ wanted, node, load }: Input): PredicateFailure | undefined {
   const allocatable = amountsOf(node.status?.allocatable)
   const used = new Map(load.requested).set('pods', load.count * 1000)
   const requests = new Map(wanted.requests).set('pods', 1000)

@@ -26,10 +26,12 @@ export interface ContainerToKill {
   cause: KillCause
 }
 
-/** What the probes found, by container id. */
+/** What the probes found, by container id, and what else ends a container that runs. */
 export interface ProbeVerdicts {
   livenessFailed(containerId: string): boolean
   startup(containerId: string): 'success' | 'failure' | 'unknown'
+  /** It is to have other resources, which it can only have from its start. */
+  mustResize?(container: Container): boolean
 }
 
 /** The one decision of a sync. Pure: spec, records and probe results in, actions out. */
@@ -109,6 +111,9 @@ function whyKill(container: Container, record: ContainerRecord, probes: ProbeVer
   const { name } = container
   if (record.image !== container.image) {
     return { message: `Container ${name} definition changed`, cause: 'Unknown', always: true }
+  }
+  if (probes.mustResize?.(container)) {
+    return { message: `Container ${name} resize requires restart`, cause: 'Unknown', always: true }
   }
   if (probes.livenessFailed(record.id)) {
     return { message: `Container ${name} failed liveness probe`, cause: 'LivenessProbe', always: false }

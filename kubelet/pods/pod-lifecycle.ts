@@ -24,6 +24,7 @@ import { createEnvironmentSources } from './environment-sources.ts'
 import { createImagePuller } from './image-puller.ts'
 import { createPodCleanup } from './pod-cleanup.ts'
 import { createKillPod } from './pod-killer.ts'
+import { createPodResizes, type Shortage } from './pod-resizes.ts'
 import { createPodWorkers, type PodWorkers } from './pod-workers.ts'
 import { createReasonCache } from './reason-cache.ts'
 import { createRestartAll } from './restart-all.ts'
@@ -54,6 +55,8 @@ export interface PodLifecycleOptions {
   random?(): number
   /** The newest object known of a pod. */
   latest(pod: Pod): Pod | undefined
+  /** Keeps what a running pod asks for now, if the node has it. */
+  makeRoom(pod: Pod): Shortage | undefined
   /** 10 s, doubled to 300 s, unless said otherwise. */
   crashLoopBackOff?: RestartBackoffOptions
   /** Nothing of the pod is left on the node. */
@@ -114,12 +117,18 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
       workers.sync(pod.metadata.uid ?? '')
     },
   })
+  const resizes = createPodResizes({
+    events,
+    makeRoom: options.makeRoom,
+    told: (pod) => manager.get(pod.metadata.uid ?? '') ?? pod.status,
+  })
   const statuses = createPodStatuses({
     clock,
     events,
     manager,
     reasons,
     probes: prober.results,
+    resizes: resizes.view,
     onTold: prober.statusTold,
     hostIP: nodeIP,
   })
@@ -183,6 +192,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
       killPod,
       killContainer,
       startContainer,
+      resizes,
       restartAll: createRestartAll({ runtime, killContainer }),
       mountVolumes(pod, signal) {
         mkdirSync(podDir(rootDir, pod.metadata.uid ?? ''), { recursive: true })
@@ -223,6 +233,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     const uid = pod.metadata.uid ?? ''
     manager.forget(uid)
     reasons.forget(uid)
+    resizes.forget(uid)
     volumes.forget(uid)
     backoff.forget(`${uid}_`)
     pullBackoff.forget(`${uid}_`)

@@ -8,6 +8,7 @@ import { isTerminalPhase } from '../status/status-merge.ts'
 import { isSidecar } from './container-kinds.ts'
 import { computePodActions, type PodActions, type ProbeVerdicts } from './pod-actions.ts'
 import type { KillPod } from './pod-killer.ts'
+import type { PodResizes } from './pod-resizes.ts'
 import type { SyncOutcome } from './pod-workers.ts'
 import type { ReasonCache } from './reason-cache.ts'
 import type { RestartAll } from './restart-all.ts'
@@ -28,6 +29,7 @@ export interface SyncPodOptions {
   killContainer: KillContainer
   startContainer: StartContainer
   restartAll: RestartAll
+  resizes: PodResizes
   /** Resolves when the pod's volumes stand; rejects when the signal aborts. */
   mountVolumes(pod: Pod, signal: AbortSignal): Promise<void>
   addProbes(pod: Pod): void
@@ -41,7 +43,7 @@ const againNow = new StartFailure({ reason: '', message: '', retryAtMs: 0 })
 
 /** One round for a pod that shall run: tell its status, see what it needs, do it. What comes of it the next round tells. */
 export function createSyncPod(options: SyncPodOptions) {
-  const { runtime, clock, events, statuses, reasons, random = Math.random } = options
+  const { runtime, clock, events, statuses, reasons, resizes, random = Math.random } = options
 
   async function startAll(pod: Pod, runtimePod: RuntimePod, sandbox: Sandbox, actions: PodActions) {
     const failures: StartFailure[] = []
@@ -50,6 +52,7 @@ export function createSyncPod(options: SyncPodOptions) {
       try {
         started.unshift(await options.startContainer({ pod, container, sandbox, runtimePod }))
         reasons.remove(uidOf(pod), container.name)
+        resizes.started(pod, container.name)
         return true
       } catch (error) {
         if (!(error instanceof StartFailure)) throw error
@@ -93,6 +96,7 @@ export function createSyncPod(options: SyncPodOptions) {
 
   return async (pod: Pod, signal: AbortSignal): Promise<SyncOutcome> => {
     const before = await options.cache.pod(uidOf(pod))
+    resizes.plan(pod)
     const status = statuses.write(pod, before)
     if (isTerminalPhase(status.phase)) return { ended: true }
     try {
@@ -103,7 +107,10 @@ export function createSyncPod(options: SyncPodOptions) {
     }
     options.addProbes(pod)
 
-    const actions = computePodActions(pod, before, options.verdicts)
+    const actions = computePodActions(pod, before, {
+      ...options.verdicts,
+      mustResize: (container) => resizes.needsRestart(pod, container),
+    })
     if (actions.restartAll) {
       await options.restartAll(pod, before, actions.restartAll)
       reasons.forget(uidOf(pod))
@@ -124,6 +131,7 @@ export function createSyncPod(options: SyncPodOptions) {
     const sandbox = standing ?? (await ensureSandbox(pod, before))
     const { failures, started } = await startAll(pod, before, sandbox, actions)
     await tellStarted(pod, started)
+    if (resizes.complete(pod)) statuses.write(pod, await options.cache.pod(uidOf(pod)))
     return { ended: false, againAtMs: whenAgain(pod, failures, !standing) }
   }
 

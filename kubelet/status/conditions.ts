@@ -22,6 +22,8 @@ export interface ConditionInput {
 }
 
 export const KUBELET_CONDITIONS = new Set([
+  'PodResizePending',
+  'PodResizeInProgress',
   'PodReadyToStartContainers',
   'Initialized',
   'Ready',

@@ -1,6 +1,7 @@
 import type { Container, ContainerState, ContainerStatus, Pod, PodStatus } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { ephemeralContainers, isSidecar } from '../pods/container-kinds.ts'
+import type { ResizeView } from '../pods/pod-resizes.ts'
 import type { WaitingReason } from '../pods/reason-cache.ts'
 import { shouldBeStarted } from '../pods/restart-policy.ts'
 import { type RuntimePod, recordsOf } from '../pods/runtime-pod.ts'
@@ -13,6 +14,7 @@ export interface ContainerStatusInput {
   previous: PodStatus
   waiting(container: string): WaitingReason | undefined
   probes: ProbeResults
+  resizes: Pick<ResizeView, 'actual' | 'allocated'>
 }
 /** What the probes say of a running container. */
 export interface ProbeResults {
@@ -54,12 +56,17 @@ function containerStatus(input: ContainerStatusInput, container: Container, init
     status.started = running && input.probes.started(container.name, current.id)
     status.ready = status.started && running && input.probes.ready(container.name, current.id)
   }
-  return inOrder(status, container)
+  return inOrder(status, container, input.resizes)
 }
 
 /** Upstream's field order, and what the spec alone tells. */
-function inOrder(status: ContainerStatus, container: Container): ContainerStatus {
+function inOrder(
+  status: ContainerStatus,
+  container: Container,
+  resizes: ContainerStatusInput['resizes'],
+): ContainerStatus {
   const { name, state, lastState, ready, restartCount, image, imageID, containerID, started } = status
+  const kept = resizes.allocated(name).requests
   const mounts = container.volumeMounts?.map(({ name, mountPath, readOnly }) => ({
     name,
     mountPath,
@@ -75,7 +82,8 @@ function inOrder(status: ContainerStatus, container: Container): ContainerStatus
     imageID,
     ...(containerID && { containerID }),
     started,
-    ...(containerID && { resources: container.resources ?? {} }),
+    ...(containerID && kept && { allocatedResources: kept }),
+    ...(containerID && { resources: resizes.actual(name) }),
     ...(mounts?.length && { volumeMounts: mounts }),
   }
 }

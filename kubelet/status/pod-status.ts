@@ -1,5 +1,7 @@
 import type { ContainerStatus, Pod, PodStatus } from '../../shared/api/types.ts'
 import { parseTime, toTime } from '../../shared/clock/timestamp.ts'
+import { sidecars } from '../pods/container-kinds.ts'
+import type { ResizeView } from '../pods/pod-resizes.ts'
 import type { WaitingReason } from '../pods/reason-cache.ts'
 import { type RuntimePod, sandboxHolds } from '../pods/runtime-pod.ts'
 import { isStatic } from '../pods/static-pod.ts'
@@ -11,6 +13,7 @@ import {
   type ProbeResults,
 } from './container-statuses.ts'
 import { podPhase } from './phase.ts'
+import { sumOf, sumOfResources } from './pod-resources.ts'
 
 export interface PodStatusInput {
   pod: Pod
@@ -22,6 +25,7 @@ export interface PodStatusInput {
   podIsTerminal: boolean
   waiting(container: string): WaitingReason | undefined
   probes: ProbeResults
+  resizes: ResizeView
 }
 
 const DEADLINE = {
@@ -38,6 +42,8 @@ export function podStatus(input: PodStatusInput): PodStatus {
   const ephemeral = ephemeralContainerStatuses(input)
   const verdict = phaseAndReason(input, init, app)
   const conditions = conditionsOf(input, { init, app, phase: verdict.phase })
+  const names = [...pod.spec.containers, ...sidecars(pod.spec)].map(({ name }) => name)
+  const allocated = sumOf(names.map((name) => input.resizes.allocated(name).requests))
   const podIP = runtime.sandboxes[0]?.ip ?? previous.podIP
   const shown = podIP && hasContainer(init, app) ? podIP : previous.podIP
   return {
@@ -54,7 +60,8 @@ export function podStatus(input: PodStatusInput): PodStatus {
     containerStatuses: app,
     ...(ephemeral.length > 0 && { ephemeralContainerStatuses: ephemeral }),
     qosClass: pod.status?.qosClass ?? 'BestEffort',
-    resources: {},
+    ...(allocated && { allocatedResources: allocated }),
+    resources: sumOfResources(names.map(input.resizes.actual)),
   }
 }
 
@@ -108,8 +115,13 @@ function conditionsOf(
   const disruption = (previous.conditions ?? []).filter(({ type }) => type === 'DisruptionTarget')
   const verdicts = kubeletConditions({ pod, runtime, ...computed, conditions: foreign })
   const time = toTime(input.nowMs)
+  const resizes = input.resizes.conditions.map((verdict) => ({
+    ...withTimes(verdict, previous, pod.metadata.generation, time),
+    lastProbeTime: time,
+  }))
   return [
     ...foreign,
+    ...resizes,
     ...disruption,
     ...verdicts.map((verdict) => withTimes(verdict, previous, pod.metadata.generation, time)),
   ]

@@ -2,6 +2,7 @@ import type { Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
+import type { ResizeView } from '../pods/pod-resizes.ts'
 import type { StatusChange } from '../pods/pod-state-machine.ts'
 import type { ReasonCache } from '../pods/reason-cache.ts'
 import type { RuntimePod } from '../pods/runtime-pod.ts'
@@ -32,6 +33,7 @@ export interface PodStatusesOptions {
   reasons: ReasonCache
   probes(pod: Pod): ProbeResults
   onTold?(pod: Pod, status: PodStatus): void
+  resizes(pod: Pod): ResizeView
   hostIP: string
 }
 
@@ -43,7 +45,17 @@ export function createPodStatuses(options: PodStatusesOptions): PodStatuses {
       const previous = previousOf(pod)
       const nowMs = clock.now()
       const waiting = (container: string) => reasons.get(pod.metadata.uid ?? '', container)
-      const input = { pod, runtime, previous, nowMs, hostIP, podIsTerminal, waiting, probes: probes(pod) }
+      const input = {
+        pod,
+        runtime,
+        previous,
+        nowMs,
+        hostIP,
+        podIsTerminal,
+        waiting,
+        probes: probes(pod),
+        resizes: options.resizes(pod),
+      }
       const status = changes.reduce((changed, change) => change(changed), podStatus(input))
       if (pastDeadline(input)) {
         events.podEvent(pod, undefined, 'Normal', 'DeadlineExceeded', status.message ?? '')

@@ -160,4 +160,20 @@ t.test('the node takes pods, refuses them, and makes room', async (t) => {
   admission.released('q')
   admission.onAdd(pod('c', { requests: { cpu: '2' } }))
   t.same(seen.splice(0), ['remove q', 'add c'])
+  admission.onRemove(pod('c'))
+  admission.released('c')
+  admission.onAdd(pod('d', { requests: { cpu: '500m' } }))
+  admission.onAdd(pod('e', { requests: { cpu: '500m' } }))
+  seen.splice(0)
+  t.equal(admission.resize(pod('d', { requests: { cpu: '1500m' } })), undefined, 'there is room for more')
+  t.same(admission.resize(pod('e', { requests: { cpu: '600m' } })), {
+    reason: 'Deferred',
+    message: "Node didn't have enough resource: cpu, requested: 600, used: 1500, capacity: 2000",
+  })
+  t.same(admission.resize(pod('e', { requests: { cpu: '3' } })), {
+    reason: 'Infeasible',
+    message: "Node didn't have enough capacity: cpu, requested: 3000, capacity: 2000",
+  })
+  admission.released('d')
+  t.equal(admission.resize(pod('e', { requests: { cpu: '2' } })), undefined, 'what others gave back')
 })

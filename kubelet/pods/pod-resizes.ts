@@ -1,0 +1,140 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Container, Pod, PodStatus } from '../../shared/api/types.ts'
+import type { EventRecorder } from '../events/event-recorder.ts'
+import type { Verdict } from '../status/conditions.ts'
+import { ephemeralContainers } from './container-kinds.ts'
+
+export type Resources = NonNullable<Container['resources']>
+
+/** Why a node cannot give what a running pod asks for now. */
+export interface Shortage {
+  reason: 'Deferred' | 'Infeasible'
+  message: string
+}
+export interface PodResizesOptions {
+  events: EventRecorder
+  /** Keeps what the pod asks for now; where that cannot be, what it had before stays kept. */
+  makeRoom(pod: Pod): Shortage | undefined
+  /** What the kubelet, or the one before it, said of the pod. */
+  told(pod: Pod): PodStatus | undefined
+}
+/**
+ * Resizes of running pods: from what the spec asks for, by what the node keeps for it, to what the container has.
+ * Nothing is enforced; what is told, and which containers are restarted for it, is as upstream has it (pkg/kubelet/allocation).
+ */
+export interface PodResizes {
+  /** Looks at what the spec asks for now. */
+  plan(pod: Pod): void
+  /** A resource has changed that the container's resizePolicy wants it restarted for. */
+  needsRestart(pod: Pod, container: Container): boolean
+  /** A new instance has what is kept for it. */
+  started(pod: Pod, container: string): void
+  /** Gives the running containers what is kept for them; true when a resize has come to its end. */
+  complete(pod: Pod): boolean
+  view(pod: Pod): ResizeView
+  forget(podUid: string): void
+}
+export interface ResizeView {
+  conditions: Verdict[]
+  allocated(container: string): Resources
+  actual(container: string): Resources
+}
+
+interface Entry {
+  allocated: Map<string, Resources>
+  actual: Map<string, Resources>
+  inProgress: boolean
+  shortage?: Shortage
+}
+
+const NOTHING: Resources = {}
+
+export function createPodResizes({ events, makeRoom, told }: PodResizesOptions): PodResizes {
+  const entries = new Map<string, Entry>()
+
+  function entryOf(pod: Pod): Entry {
+    const known = entries.get(uidOf(pod))
+    if (known) return known
+    const has = new Map(resizable(pod).map((container) => [container.name, hadBefore(told(pod), container)]))
+    const entry: Entry = { allocated: new Map(has), actual: new Map(has), inProgress: false }
+    entries.set(uidOf(pod), entry)
+    return entry
+  }
+
+  const differs = ({ allocated, actual }: Entry, name: string): boolean =>
+    !isDeepStrictEqual(allocated.get(name), actual.get(name))
+
+  function tell(pod: Pod, reason: string, what: string): void {
+    const containers = pod.spec.containers.map(({ name, resources = {} }) => ({ name, resources: inOrder(resources) }))
+    const details = JSON.stringify({ containers, generation: pod.metadata.generation })
+    events.podEvent(pod, undefined, 'Normal', reason, `Pod resize ${what}: ${details}`)
+  }
+
+  return {
+    plan(pod) {
+      const entry = entryOf(pod)
+      const asksForMore = resizable(pod).some(
+        ({ name, resources = NOTHING }) => !isDeepStrictEqual(resources, entry.allocated.get(name) ?? NOTHING),
+      )
+      entry.shortage = asksForMore ? makeRoom(pod) : undefined
+      if (!asksForMore || entry.shortage) return
+      for (const { name, resources = NOTHING } of resizable(pod)) entry.allocated.set(name, resources)
+      entry.inProgress = true
+      tell(pod, 'ResizeStarted', 'started')
+    },
+    needsRestart(pod, { name, resizePolicy = [] }) {
+      const entry = entryOf(pod)
+      if (!differs(entry, name)) return false
+      const [before = NOTHING, after = NOTHING] = [entry.actual.get(name), entry.allocated.get(name)]
+      return resizePolicy.some(
+        ({ resourceName, restartPolicy }) =>
+          restartPolicy === 'RestartContainer' &&
+          (['requests', 'limits'] as const).some(
+            (kind) => before[kind]?.[resourceName] !== after[kind]?.[resourceName],
+          ),
+      )
+    },
+    started(pod, container) {
+      const { actual, allocated } = entryOf(pod)
+      actual.set(container, allocated.get(container) ?? NOTHING)
+    },
+    complete(pod) {
+      const entry = entryOf(pod)
+      if (!entry.inProgress) return false
+      entry.actual = new Map(entry.allocated)
+      entry.inProgress = false
+      tell(pod, 'ResizeCompleted', 'completed')
+      return true
+    },
+    view(pod) {
+      const { allocated, actual, inProgress, shortage } = entryOf(pod)
+      const conditions: Verdict[] = []
+      if (shortage) conditions.push({ type: 'PodResizePending', status: 'True', ...shortage })
+      if (inProgress) conditions.push({ type: 'PodResizeInProgress', status: 'True' })
+      return {
+        conditions,
+        allocated: (name) => allocated.get(name) ?? NOTHING,
+        actual: (name) => actual.get(name) ?? NOTHING,
+      }
+    },
+    forget: (podUid) => void entries.delete(podUid),
+  }
+}
+
+const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ''
+const resizable = ({ spec }: Pod): Container[] => [
+  ...(spec.initContainers ?? []),
+  ...spec.containers,
+  ...ephemeralContainers(spec),
+]
+const inOrder = ({ limits, requests }: Resources): Resources => ({
+  ...(limits && { limits }),
+  ...(requests && { requests }),
+})
+
+/** What a container that a former kubelet started was given by it; one that never ran gets what it asks for. */
+function hadBefore(status: PodStatus | undefined, { name, resources = NOTHING }: Container): Resources {
+  const entries = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
+  const entry = entries.find((candidate) => candidate.name === name)
+  return (entry?.state?.running && (entry.resources as Resources | undefined)) || resources
+}
