@@ -69,11 +69,12 @@ function greeting({ url, state }: Cluster, settings: ClusterSettings, elapsedMs:
   const node = settings.kubelet
     ? `${settings.nodeName}: pods run as processes of this machine`
     : 'none (--kubelet=false)'
+  const time = settings.timeScale === 1 ? '' : `  time        ${settings.timeScale} times as fast as this machine's\n`
   return `${strong(`Kubestage ${version} is ready`)} after ${(elapsedMs / 1000).toFixed(1)} s
 
   API server  ${url}
   node        ${node}
-  kubeconfig  ${shortest(state.kubeconfig)}
+${time}  kubeconfig  ${shortest(state.kubeconfig)}
   logs        ${shortest(state.logs)}/
 
 Try, in another terminal:
