@@ -14,12 +14,19 @@ import { until } from '../harness/until.ts'
 const SCALE = 100
 /** A second of the machine, which is busy. */
 const OVERHEAD_SECONDS = SCALE
-const { client } = await startTestCluster(t, `--time-scale=${SCALE}`)
+const { client } = await startTestCluster(t, `--time-scale=${SCALE}`, '--shorten-running-kills')
 const namespace = 'default'
-t.jobs = 3
+t.jobs = 4
 
 const containerOf = ({ status }: Pod): ContainerStatus | undefined => status?.containerStatuses?.[0]
 const restartsOf = (pod: Pod): number => containerOf(pod)?.restartCount ?? 0
+
+const recordOf = (podName: string): Promise<Termination> =>
+  until(
+    async () =>
+      (await client.list<Termination>(terminations, { namespace, fieldSelector: `podName=${podName}` })).items[0],
+    { what: `the record of ${podName}` },
+  )
 
 /** Seconds, by the API's timestamps, from each end to the start that followed it. */
 function waits(events: WatchEvent<Pod>[]): number[] {
@@ -102,11 +109,7 @@ t.test('an hour for the pod, a minute for its probe', async (t) => {
   const followed = await followPod(client, { namespace, name })
   const restarted = await followed.until((pod) => restartsOf(pod) > 0, 'to be restarted')
   t.equal(containerOf(restarted)?.lastState?.terminated?.exitCode, 137)
-  const record = await until(
-    async () =>
-      (await client.list<Termination>(terminations, { namespace, fieldSelector: `podName=${name}` })).items[0],
-    { what: 'the record' },
-  )
+  const record = await recordOf(name)
   t.match(record, { cause: 'LivenessProbe', gracePeriodSeconds: 60, containers: [{ gracePeriodSeconds: 60 }] })
   const killed = record.containers?.[0]?.steps.find((step) => step.name === 'SIGKILL')
   const usedSeconds = (parseTime(killed?.startTime ?? '') - parseTime(record.startTime ?? '')) / 1000
@@ -114,4 +117,19 @@ t.test('an hour for the pod, a minute for its probe', async (t) => {
   t.match(readFileSync(join(t.testdirName, 'told'), 'utf8'), /^container 100 36\nhook 100 0\.6\n/)
   await client.delete(pods, { namespace, name }, { gracePeriodSeconds: 1 })
   await followed.untilDeleted()
+})
+
+t.test('a kill under way that is shortened', async (t) => {
+  const name = 'shortened'
+  const spec = { terminationGracePeriodSeconds: 3600 }
+  await client.create(pods, podOf({ name, command: ['sh', '-c', deafScript], spec }), { namespace })
+  const followed = await followPod(client, { namespace, name })
+  await followed.until(({ status }) => status?.phase === 'Running', 'to run')
+  await client.delete(pods, { namespace, name })
+  await client.delete(pods, { namespace, name }, { gracePeriodSeconds: 120 })
+  await followed.untilDeleted()
+  const record = await recordOf(name)
+  t.match(record, { gracePeriodSeconds: 120, requests: [{}, { gracePeriodSeconds: 120 }] })
+  const usedSeconds = (parseTime(record.endTime ?? '') - parseTime(record.startTime ?? '')) / 1000
+  t.ok(usedSeconds >= 119 && usedSeconds < 120 + OVERHEAD_SECONDS, 'two minutes, not an hour', { usedSeconds })
 })
