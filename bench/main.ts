@@ -8,7 +8,9 @@ import { median } from './load.ts'
 import {
   fill,
   fillWithOthers,
+  measureApplies,
   measureList,
+  measureMemory,
   measureRequests,
   measureWatches,
   type Pair,
@@ -21,7 +23,7 @@ import { type Row, table } from './report.ts'
 
 const HELP = `Usage: npm run bench -- [--only PARTS] [--rounds N] [--pods N] [--profile DIR] [--write]
 
-  --only PARTS   some of start,requests,list,watch,pods,many,hooks,probes (default: all)
+  --only PARTS   some of start,requests,list,watch,memory,pods,many,hooks,probes (default: all)
   --rounds N     how often each figure is taken; the median counts (default 3)
   --pods N       how many pods are brought to Running (default 100), and beside 100,000 other objects
   --profile DIR  writes a CPU profile of the server there
@@ -29,7 +31,7 @@ const HELP = `Usage: npm run bench -- [--only PARTS] [--rounds N] [--pods N] [--
 `
 const { values: flags } = parseArgs({
   options: {
-    only: { type: 'string', default: 'start,requests,list,watch,pods,many,hooks,probes' },
+    only: { type: 'string', default: 'start,requests,list,watch,memory,pods,many,hooks,probes' },
     rounds: { type: 'string', default: '3' },
     pods: { type: 'string', default: '100' },
     profile: { type: 'string' },
@@ -83,12 +85,23 @@ async function measureServer(): Promise<Row[]> {
       return [
         { what: 'RSS with 10,000 pods', unit: 'MB', ours: rss, limit: 180, smallerIsBetter: true },
         ...(parts.includes('list') ? await measureList(pair) : []),
-        ...(parts.includes('requests') ? await measureRequests(pair) : []),
+        ...(parts.includes('requests')
+          ? [...(await measureRequests(pair)), ...(await measureApplies(ours, rounds))]
+          : []),
         ...(parts.includes('watch') ? await measureWatches(pair) : []),
       ]
     } finally {
       await bare.stop()
     }
+  })
+}
+
+const MANY_PODS = 100_000
+
+async function measureManyPods(): Promise<Row[]> {
+  return withKubestage(BARE_API, async (server) => {
+    await prepare(server.target)
+    return measureMemory(server, MANY_PODS)
   })
 }
 
@@ -184,6 +197,7 @@ if (flags.help) {
   const rows: Row[] = []
   if (parts.includes('start')) rows.push(...(await measureStart()))
   if (['requests', 'list', 'watch'].some((part) => parts.includes(part))) rows.push(...(await measureServer()))
+  if (parts.includes('memory')) rows.push(...(await measureManyPods()))
   if (parts.includes('pods')) for (const kind of ISOLATIONS) rows.push(...(await measureCluster(kind)))
   if (parts.includes('many')) rows.push(...(await measureMany()))
   if (parts.includes('hooks')) rows.push(...(await measureHooks()))

@@ -4,7 +4,7 @@ import { Http2Connection, type Target } from './http2-connection.ts'
 import { fanOut, load, median, transfer } from './load.ts'
 import type { Server } from './processes.ts'
 import type { Row } from './report.ts'
-import { samplePod } from './sample-pod.ts'
+import { sampleDeployment, samplePod } from './sample-pod.ts'
 
 /** The server under test and its ceiling: every figure is taken of both, in turns, so that the machine's mood hits both alike. */
 export interface Pair {
@@ -32,6 +32,17 @@ const patch = (i: number, mark: string): Request => ({
   contentType: 'application/merge-patch+json',
   body: Buffer.from(JSON.stringify({ metadata: { annotations: { mark: `${mark}-${i}` } } })),
 })
+
+const DEPLOYMENTS = 100
+const apply = (i: number): Request => {
+  const name = `applied-${i % DEPLOYMENTS}`
+  return {
+    method: 'PATCH',
+    path: `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/${name}?fieldManager=bench`,
+    contentType: 'application/apply-patch+yaml',
+    body: Buffer.from(JSON.stringify(sampleDeployment(name))),
+  }
+}
 
 /** A namespace in which pods can be created. */
 export async function prepare(target: Target): Promise<void> {
@@ -106,6 +117,22 @@ export async function measureRequests(pair: Pair): Promise<Row[]> {
     { what: 'get, 32 connections', unit: '/s', ...(await rate(10_000, get)), goal: 0.65, real: 2_650 },
     { what: 'merge patch, 32 connections', unit: '/s', ...(await rate(3_000, patch)), goal: 0.5, real: 620 },
   ]
+}
+
+/** The same configuration again and again, as controllers send it. */
+export async function measureApplies({ target }: Server, rounds: number): Promise<Row[]> {
+  const applies = (count: number) => load(target, { count, connections: CONNECTIONS, request: apply })
+  await applies(DEPLOYMENTS)
+  const rates: number[] = []
+  for (let round = 0; round < rounds; round++) rates.push((await applies(5_000)).perSecond)
+  return [{ what: 'server-side apply, nothing new', unit: '/s', ours: median(rates), limit: 3_000 }]
+}
+
+/** So many pods that what a process has besides them does not count. */
+export async function measureMemory(server: Server, count: number): Promise<Row[]> {
+  await load(server.target, { count, connections: CONNECTIONS, request: (i) => create(`many-${i}`) })
+  const what = `RSS with ${count.toLocaleString('en')} pods`
+  return [{ what, unit: 'MB', ours: server.rssMegabytes(), limit: 700, smallerIsBetter: true }]
 }
 
 export async function measureList(pair: Pair): Promise<Row[]> {

@@ -6,6 +6,22 @@ const settings = Array.from({ length: 24 }, (_, i) => ({
 /** Sleeps, and ends at once when asked to, also as process 1. */
 export const sleeper = ['sh', '-c', "trap 'exit 0' TERM; sleep 3600 & wait"]
 
+interface Sample {
+  spec: object
+}
+
+/** Many pods like the sample, as an apply has it: without a pod, so that nothing but the apply is measured. */
+export function sampleDeployment(name: string): object {
+  const labels = { app: 'bench' }
+  const { spec } = samplePod(name) as Sample
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, labels },
+    spec: { replicas: 0, selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+  }
+}
+
 /** A pod of about 3 KB as its author writes it, whose container only sleeps. */
 export function samplePod(name: string): object {
   return {
