@@ -1,3 +1,4 @@
+import { Interned } from '../shared/api/interned.ts'
 import type { Container, Namespace, Node, ObjectMeta, Pod } from '../shared/api/types.ts'
 import type { Client, Resource } from '../shared/client/client.ts'
 import { type Informer, type InformerOptions, startInformer } from '../shared/client/informer.ts'
@@ -82,10 +83,16 @@ function trimToMetadata({ metadata }: Metadata): Metadata {
   return { metadata: kept }
 }
 
+/** Pods of one template are scheduled alike. */
+const specs = new Interned<Pod['spec']>(256)
+const labels = new Interned<Record<string, string>>(256)
+
 function trimPod({ metadata, spec, status }: Pod): Pod {
+  const kept = trimToMetadata({ metadata }).metadata
+  if (kept.labels) kept.labels = labels.of(kept.labels)
   return {
-    metadata: trimToMetadata({ metadata }).metadata,
-    spec: {
+    metadata: kept,
+    spec: specs.of({
       nodeName: spec.nodeName,
       nodeSelector: spec.nodeSelector,
       affinity: spec.affinity,
@@ -99,7 +106,7 @@ function trimPod({ metadata, spec, status }: Pod): Pod {
       containers: spec.containers.map(trimContainer),
       initContainers: spec.initContainers?.map(trimContainer),
       volumes: spec.volumes?.filter(({ persistentVolumeClaim, ephemeral }) => persistentVolumeClaim ?? ephemeral),
-    },
+    }),
     status: { phase: status?.phase, reason: status?.reason, conditions: status?.conditions },
   }
 }

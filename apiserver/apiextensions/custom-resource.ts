@@ -75,7 +75,7 @@ export function customResource(
       schema,
       decode: (body) => decodeCustomResource(body, schema),
       present: ({ value, revision }) => {
-        if (isStorage && revision > writtenUnderSchemaSince) return value
+        if (isStorage && revision > writtenUnderSchemaSince) return undefined
         const object = JSON.parse(value) as KubeObject
         normalise(object, storedSchema)
         if (!isStorage) prune(object, schema, { root: true })

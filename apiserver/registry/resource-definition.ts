@@ -70,8 +70,8 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
 export interface VersionConversion {
   /** Group under which the objects are stored, when it is another. */
   storageGroup?: string
-  /** A stored value as this version shows it. */
-  present(stored: { value: string; revision: number }): string
+  /** A stored value as this version shows it; undefined: as it is. */
+  present(stored: { value: string; revision: number }): string | undefined
   /** Brings an object of this version, in place, into the form in which it is stored. */
   toStorage(object: KubeObject): void
 }

@@ -43,7 +43,7 @@ export function asShown(definition: ResourceDefinition, stored: StoredObject): S
   const conversion = conversionOf(definition)
   if (!conversion) return stored
   const { value, revision = Number.POSITIVE_INFINITY } = stored
-  return { ...stored, value: conversion.present({ value, revision }) }
+  return { ...stored, value: conversion.present({ value, revision }) ?? value }
 }
 
 /** The object of a stored value, with its resourceVersion, ready to be changed. */

@@ -79,8 +79,10 @@ export interface StorageEvent {
   revision: number
   /** New value; absent for a delete. */
   value?: string
-  /** What the key held before, with its revision. */
-  previous?: { value: string; revision: number }
+  /** The new value as the store keeps it: whoever keeps it too, keeps this. */
+  entry?: Entry
+  /** What the key held before. */
+  previous?: Entry
   /** Of a delete: `lastValue` as it was given. */
   lastValue?: string
 }

@@ -1,4 +1,5 @@
 import { EventLog, type EventLogLimits } from './event-log.ts'
+import { PackedText } from './packed-text.ts'
 import { type Before, rewind } from './rewind.ts'
 import type { Entry, ListOptions, ListResult, StorageEvent, StorageWatch, WatchOptions } from './storage.ts'
 
@@ -54,7 +55,7 @@ export class StoreState {
 
   /** Takes in what was there before everything that is known to have happened. */
   restore(entry: Entry): void {
-    this.#entries.set(entry.key, entry)
+    this.#entries.set(entry.key, new PackedEntry(entry.key, entry.value, entry.revision))
   }
 
   /** Makes writes true, in the order of their revisions, and tells the watches. */
@@ -69,10 +70,16 @@ export class StoreState {
   watch(options: WatchOptions): StorageWatch {
     if (options.afterRevision !== undefined) {
       const missed = this.#log.after(options.afterRevision).filter(({ key }) => key.startsWith(options.prefix))
-      if (missed.length > 0) options.onEvents(missed)
+      if (missed.length > 0) options.onEvents(missed.map((event) => ({ ...event, value: event.entry?.value })))
     }
     this.#watches.add(options)
     return { close: () => void this.#watches.delete(options) }
+  }
+
+  /** The log has no use for the value at its full length. */
+  #remember(event: StorageEvent): StorageEvent {
+    this.#log.append(event)
+    return event
   }
 
   compact(below: number): void {
@@ -89,20 +96,32 @@ export class StoreState {
     const previous = this.#entries.get(key)
     this.#revision = revision
     if (value === undefined) this.#entries.delete(key)
-    else this.#entries.set(key, { key, value, revision })
-    const event: StorageEvent =
-      value === undefined
-        ? { type: 'delete', key, revision, previous, lastValue }
-        : { type: 'put', key, value, revision, previous }
-    this.#log.append(event)
-    return event
+    else this.#entries.set(key, new PackedEntry(key, value, revision))
+    const entry = this.#entries.get(key)
+    if (!entry) return this.#remember({ type: 'delete', key, revision, previous, lastValue })
+    this.#remember({ type: 'put', key, revision, entry, previous })
+    return { type: 'put', key, value, revision, entry, previous }
+  }
+}
+
+/** What is kept of a key: many keys' values have much in common. */
+class PackedEntry implements Entry {
+  readonly key: string
+  readonly revision: number
+  readonly #text: PackedText
+
+  constructor(key: string, value: string, revision: number) {
+    this.key = key
+    this.revision = revision
+    this.#text = new PackedText(value)
+  }
+
+  get value(): string {
+    return this.#text.toString()
   }
 }
 
 /** The previous value counts, for only the log still holds it. */
 const sizeOf = (event: StorageEvent): number => (event.previous?.value.length ?? 0) + event.key.length + 100
 
-const previousEntry = ({ key, previous }: StorageEvent): Before<Entry> => ({
-  key,
-  previous: previous && { key, ...previous },
-})
+const previousEntry = ({ key, previous }: StorageEvent): Before<Entry> => ({ key, previous })

@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import type { Entry } from '../storage/storage.ts'
 
 /** What selectors look at. */
 interface Attributes {
@@ -16,25 +17,39 @@ export class CachedObject {
   readonly key: string
   readonly namespace: string
   readonly name: string
-  readonly value: string
   readonly revision: number
+  readonly #entry: Entry
+  readonly #shown: string | undefined
   readonly #definition: ResourceDefinition
   #attributes: Attributes | undefined
 
-  /** `object`: what `value` says, when somebody has it at hand; it is read here and not kept. */
+  /**
+   * `shown`: the value in the definition's version, where that is not what is stored.
+   * `object`: what the value says, when somebody has it at hand; it is read here and not kept.
+   */
   constructor(
     definition: ResourceDefinition,
-    { key, value, revision }: { key: string; value: string; revision: number },
-    object?: KubeObject,
+    { entry, shown, object }: { entry: Entry; shown?: string; object?: KubeObject },
   ) {
+    const { key, revision } = entry
     this.key = key
-    this.value = value
     this.revision = revision
+    this.#entry = entry
+    this.#shown = shown
     const end = key.lastIndexOf('/')
     this.name = key.slice(end + 1)
     this.namespace = definition.namespaced ? key.slice(key.lastIndexOf('/', end - 1) + 1, end) : ''
     this.#definition = definition
     if (object) this.#attributes = attributesOf(definition, object)
+  }
+
+  /** The JSON, in the form that is stored. */
+  get value(): string {
+    return this.#shown ?? this.#entry.value
+  }
+
+  get isAsStored(): boolean {
+    return this.#shown === undefined
   }
 
   get labels(): Readonly<Record<string, string>> | undefined {

@@ -131,14 +131,14 @@ export class WatchCache {
     this.#endAll()
   }
 
-  #apply({ type, key, value, revision, lastValue, previous: before }: StorageEvent): void {
-    const previous = this.#objects.get(key) ?? (before && this.#cached({ key, ...before }))
+  #apply({ type, key, value, revision, entry, lastValue, previous: before }: StorageEvent): void {
+    const previous = this.#objects.get(key) ?? (before && this.#cached(before))
     let current: CachedObject | undefined
     let decoded: KubeObject | undefined
     if (type === 'put') {
       const written = this.#written?.value === value ? this.#written?.object : undefined
-      current = this.#cached({ key, value: value!, revision }, written)
-      if (current.value === value) decoded = written
+      current = this.#cached(entry ?? { key, value: value!, revision }, written)
+      if (current.isAsStored) decoded = written
       this.#objects.set(current)
     } else {
       this.#objects.delete(key)
@@ -151,8 +151,8 @@ export class WatchCache {
   }
 
   #cached(entry: Entry, object?: KubeObject): CachedObject {
-    const value = (this.definition.custom ?? this.definition.conversion)?.present(entry) ?? entry.value
-    return new CachedObject(this.definition, { ...entry, value }, value === entry.value ? object : undefined)
+    const shown = (this.definition.custom ?? this.definition.conversion)?.present(entry)
+    return new CachedObject(this.definition, { entry, shown, object: shown === undefined ? object : undefined })
   }
 
   #endAll(): void {

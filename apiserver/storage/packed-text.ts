@@ -1,0 +1,91 @@
+/**
+ * Where an object's JSON is cut. The parts are often equal from object to object: what a template made, and the fields
+ * that a manager owns of it. Any cut will do, since the text is whole again when its parts are joined.
+ */
+const beforeManagers = ',"managedFields":['
+/** Between the two stands when a manager wrote; what it owns follows, and then the next one. */
+const [beforeFields, beforeManager] = [',"fieldsType":', '},{"manager":']
+const afterManagers = ['},"spec":', ',"status":']
+/** Shorter parts cost as much as they save. */
+const minShared = 200
+const maxShared = 8 * 1024
+/** What is remembered to be shared: so many lengths, so many texts of each; four megabytes at most. */
+const maxLengths = 128
+const maxOfLength = 4
+
+/** Texts that others may have a part of, by their length: those that differ are told apart without reading them to the end. */
+const known = new Map<number, string[]>()
+
+/** A text of which equal parts are held once, however many objects have them: half of a pod, or more. */
+export class PackedText {
+  readonly length: number
+  readonly #parts: readonly string[]
+
+  constructor(text: string) {
+    this.length = text.length
+    this.#parts = pack(text)
+  }
+
+  toString(): string {
+    const parts = this.#parts
+    let text = parts[0]!
+    for (let index = 1; index < parts.length; index++) text += parts[index]!
+    return text
+  }
+}
+
+function pack(text: string): string[] {
+  if (text.length < 2 * minShared) return [text]
+  const parts: string[] = []
+  /** Of what nobody shares, and is not yet in `parts`. */
+  let ownFrom = 0
+  let from = 0
+  for (const to of boundaries(text)) {
+    const shared = to - from < minShared || to - from > maxShared ? undefined : share(text, from, to)
+    if (shared !== undefined) {
+      if (ownFrom < from) parts.push(copyOf(text, ownFrom, from))
+      parts.push(shared)
+      ownFrom = to
+    }
+    from = to
+  }
+  if (parts.length === 0) return [text]
+  if (ownFrom < text.length) parts.push(copyOf(text, ownFrom, text.length))
+  return parts
+}
+
+function boundaries(text: string): number[] {
+  const found: number[] = []
+  let at = 0
+  const cutAt = (mark: string): boolean => {
+    const next = text.indexOf(mark, at)
+    if (next === -1) return false
+    found.push(next)
+    at = next + mark.length
+    return true
+  }
+  if (cutAt(beforeManagers)) while (cutAt(beforeFields) && cutAt(beforeManager));
+  for (const mark of afterManagers) cutAt(mark)
+  found.push(text.length)
+  return found
+}
+
+/** The remembered text that is equal; else this one is remembered, for those to come. */
+function share(text: string, from: number, to: number): string {
+  const part = text.slice(from, to)
+  let texts = known.get(part.length)
+  if (!texts) {
+    if (known.size >= maxLengths) known.delete(known.keys().next().value!)
+    texts = []
+    known.set(part.length, texts)
+  }
+  const equal = texts.indexOf(part)
+  if (equal !== -1) return texts[equal]!
+  if (texts.length >= maxOfLength) texts.shift()
+  const copy = copyOf(text, from, to)
+  texts.push(copy)
+  return copy
+}
+
+/** A text that does not hold the whole that it is a part of: a slice would. */
+const copyOf = (text: string, from: number, to: number): string => ` ${text.slice(from, to)}`.slice(1)
