@@ -7,6 +7,7 @@ import { defaultTolerationSeconds } from './default-toleration-seconds.ts'
 import { limitRanger } from './limit-ranger.ts'
 import { namespaceLifecycle } from './namespace-lifecycle.ts'
 import { nodeRestriction } from './node-restriction.ts'
+import { podSecurity } from './pod-security/pod-security.ts'
 import { priority } from './priority.ts'
 import { type ChargeQuota, resourceQuota } from './resource-quota.ts'
 import { runtimeClass } from './runtime-class.ts'
@@ -36,6 +37,7 @@ export function admissionPlugins(
     ServiceAccount: serviceAccount(lookup, random),
     NodeRestriction: nodeRestriction,
     TaintNodesByCondition: taintNodesByCondition,
+    PodSecurity: podSecurity(lookup, lookupAll),
     Priority: priority(lookup, lookupAll),
     DefaultTolerationSeconds: defaultTolerationSeconds,
     DefaultStorageClass: defaultStorageClass(lookupAll),

@@ -296,3 +296,59 @@ t.test('certificates', async (t) => {
   await merge(`${rbac}/clusterroles/approver`, { rules: [...rules, signers] })
   t.equal((await approve()).status, 200)
 })
+
+t.test('pod security', async (t) => {
+  const labels = (rest: Record<string, string>) =>
+    Object.fromEntries(Object.entries(rest).map(([key, value]) => [`pod-security.kubernetes.io/${key}`, value]))
+  const namespace = (name: string, rest: Record<string, string>) =>
+    post('/api/v1/namespaces', { metadata: { name, labels: labels(rest) } })
+  t.match(
+    message(await namespace('wrong', { enforce: 'tight' })),
+    'metadata.labels[pod-security.kubernetes.io/enforce]: Invalid value: "tight": must be one of privileged, baseline, restricted',
+  )
+  await namespace('tight', { enforce: 'restricted', 'enforce-version': 'v1.36', warn: 'baseline' })
+  await post('/api/v1/namespaces/tight/serviceaccounts', { metadata: { name: 'default' } })
+  const inTight = (name: string, spec: object, container: object = {}) =>
+    post('/api/v1/namespaces/tight/pods', {
+      metadata: { name },
+      spec: { automountServiceAccountToken: false, containers: [{ name: 'c', image: 'i', ...container }], ...spec },
+    })
+  t.equal(
+    message(await inTight('a', {})),
+    'pods "a" is forbidden: violates PodSecurity "restricted:v1.36": allowPrivilegeEscalation != false (container "c" must set securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "c" must set securityContext.capabilities.drop=["ALL"]), runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true), seccompProfile (pod or container "c" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',
+  )
+  const good = { securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } } }
+  const secure = { securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } } }
+  t.equal((await inTight('good', secure, good)).status, 201)
+  const bad = { ...secure, hostNetwork: true, volumes: [{ name: 'v', hostPath: { path: '/' } }] }
+  t.match(
+    message(await inTight('b', bad, { ...good, ports: [{ containerPort: 80, hostPort: 80 }] })),
+    'host namespaces (hostNetwork=true), hostPort (container "c" uses hostPort 80), restricted volume types (volume "v" uses restricted volume type "hostPath")',
+  )
+
+  const template = {
+    metadata: { labels: { a: 'b' } },
+    spec: { hostPID: true, containers: [{ name: 'c', image: 'i', securityContext: { privileged: true } }] },
+  }
+  const made = await post('/apis/apps/v1/namespaces/tight/deployments', {
+    metadata: { name: 'd' },
+    spec: { selector: { matchLabels: { a: 'b' } }, template },
+  })
+  t.equal(made.status, 201, 'who makes pods is only warned')
+  t.match(
+    made.headers.warning,
+    'would violate PodSecurity \\"baseline:latest\\": host namespaces (hostPID=true), privileged (container \\"c\\" must not set securityContext.privileged=true)',
+  )
+
+  for (const name of ['x', 'y']) await post(`${core}/pods`, pod(name, {}, { hostIPC: true }))
+  const stricter = await merge('/api/v1/namespaces/default', { metadata: { labels: labels({ enforce: 'baseline' }) } })
+  t.match(
+    stricter.headers.warning,
+    'existing pods in namespace \\"default\\" violate the new PodSecurity enforce level \\"baseline:latest\\"',
+  )
+  t.match(stricter.headers.warning, 'x (and 1 other pod): host namespaces')
+  t.match(
+    message(await post(`${core}/pods`, pod('z', {}, { hostIPC: true }))),
+    'violates PodSecurity "baseline:latest": host namespaces (hostIPC=true)',
+  )
+})

@@ -1,0 +1,134 @@
+import { forbidden } from '../../../shared/api/status-errors.ts'
+import type { KubeObject, Pod, PodTemplateSpec } from '../../../shared/api/types.ts'
+import { invalid, invalidObject } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
+import type { AdmissionAttributes, AdmissionPlugin, Lookup, LookupAll } from '../admission-plugin.ts'
+import { baseline, type Check } from './baseline.ts'
+import { restricted } from './restricted.ts'
+
+type PodLike = Pick<Pod, 'metadata' | 'spec'>
+
+const prefix = 'pod-security.kubernetes.io/'
+const levels: Readonly<Record<string, readonly Check[]>> = {
+  privileged: [],
+  baseline: Object.values(baseline),
+  restricted,
+}
+const modes = ['enforce', 'audit', 'warn'] as const
+
+/** What a namespace says of its pods. */
+interface Policy {
+  level: string
+  version: string
+}
+
+/** Namespaces say by labels how secure their pods have to be. Upstream: pod-security-admission/admission. */
+export function podSecurity(lookup: Lookup, lookupAll: LookupAll): AdmissionPlugin {
+  const namespaceOf = ({ namespace }: AdmissionAttributes): KubeObject | undefined =>
+    namespace === undefined ? undefined : lookup({ group: '', plural: 'namespaces' }, undefined, namespace)
+  return {
+    validate(attributes) {
+      const { definition, operation, object } = attributes
+      if (operation === 'DELETE' || !object) return
+      if (definition.group === '' && definition.plural === 'namespaces') return checkNamespace(attributes, lookupAll)
+      const pod = podOf(attributes)
+      const namespace = pod && namespaceOf(attributes)
+      if (!pod || !namespace) return
+      if (definition.plural === 'pods' && definition.group === '') {
+        const { level, version } = policyOf(namespace, 'enforce')
+        const violations = violationsOf(level, pod)
+        if (violations)
+          throw forbidden(
+            definition,
+            object.metadata.name ?? '',
+            `violates PodSecurity "${level}:${version}": ${violations}`,
+          )
+      }
+      const { level, version } = policyOf(namespace, 'warn')
+      const violations = violationsOf(level, pod)
+      if (violations) attributes.warn(`would violate PodSecurity "${level}:${version}": ${violations}`)
+    },
+  }
+}
+
+function policyOf({ metadata: { labels = {} } }: KubeObject, mode: (typeof modes)[number]): Policy {
+  return { level: labels[prefix + mode] ?? 'privileged', version: labels[`${prefix + mode}-version`] ?? 'latest' }
+}
+
+function violationsOf(level: string, pod: PodLike): string | undefined {
+  const found = (levels[level] ?? []).flatMap((check) => check(pod) ?? [])
+  return found.length > 0 ? found.map(({ reason, detail }) => `${reason} (${detail})`).join(', ') : undefined
+}
+
+type TemplateOf = (object: KubeObject) => PodTemplateSpec | undefined
+const ofSpec: TemplateOf = ({ spec }) => (spec as { template?: PodTemplateSpec } | undefined)?.template
+
+/** Where a kind keeps the pods that it makes. */
+const templates: Readonly<Record<string, TemplateOf>> = {
+  cronjobs: ({ spec }) => ofSpec((spec as { jobTemplate?: KubeObject }).jobTemplate ?? ({} as KubeObject)),
+  daemonsets: ofSpec,
+  deployments: ofSpec,
+  jobs: ofSpec,
+  podtemplates: ({ template }) => template as PodTemplateSpec | undefined,
+  replicasets: ofSpec,
+  replicationcontrollers: ofSpec,
+  statefulsets: ofSpec,
+}
+const groups = ['', 'apps', 'batch']
+
+/** The pod that the request is about, or that its object would make; a pod itself only when it is made, or gets containers. */
+function podOf({ definition, operation, subresource, object }: AdmissionAttributes): PodLike | undefined {
+  const { group, plural } = definition
+  if (group === '' && plural === 'pods') {
+    const counts = operation === 'CREATE' ? !subresource : subresource === 'ephemeralcontainers'
+    return counts ? (object as unknown as Pod) : undefined
+  }
+  const template = !subresource && groups.includes(group) ? templates[plural]?.(object!) : undefined
+  return template?.spec && { metadata: template.metadata ?? {}, spec: template.spec }
+}
+
+const versionPattern = /^(latest|v1\.(0|[1-9]\d*))$/
+
+/** Labels that say nothing are refused; who becomes stricter is told which pods are not what they should be. */
+function checkNamespace(
+  { definition, subresource, object, old, warn }: AdmissionAttributes,
+  lookupAll: LookupAll,
+): void {
+  if (subresource || !object) return
+  const { labels = {}, name = '' } = object.metadata
+  const errors: FieldErrors = []
+  for (const mode of modes) {
+    const [levelKey, versionKey] = [prefix + mode, `${prefix + mode}-version`]
+    const [level, version] = [labels[levelKey], labels[versionKey]]
+    if (level !== undefined && !Object.hasOwn(levels, level))
+      errors.push(invalid(`metadata.labels[${levelKey}]`, level, 'must be one of privileged, baseline, restricted'))
+    if (version !== undefined && !versionPattern.test(version))
+      errors.push(invalid(`metadata.labels[${versionKey}]`, version, 'must be "latest" or "v1.x"'))
+  }
+  const isChanged = modes.some((mode) => labels[prefix + mode] !== old?.metadata.labels?.[prefix + mode])
+  if (errors.length > 0 && (!old || isChanged))
+    throw invalidObject({ group: definition.group, kind: definition.kind }, name, errors)
+  if (!old) return
+  const [now, before] = [policyOf(object, 'enforce'), policyOf(old, 'enforce')]
+  if (now.level === before.level || now.level === 'privileged') return
+  warnOfExisting([...lookupAll({ group: '', plural: 'pods' }, name)] as unknown as Pod[], { name, policy: now, warn })
+}
+
+function warnOfExisting(
+  pods: readonly Pod[],
+  { name, policy: { level, version }, warn }: { name: string; policy: Policy; warn(text: string): void },
+): void {
+  const byReason = new Map<string, string[]>()
+  for (const pod of pods) {
+    const reasons = (levels[level] ?? []).flatMap((check) => check(pod)?.reason ?? []).join(', ')
+    if (reasons) byReason.set(reasons, [...(byReason.get(reasons) ?? []), pod.metadata.name ?? ''])
+  }
+  if (byReason.size === 0) return
+  warn(`existing pods in namespace "${name}" violate the new PodSecurity enforce level "${level}:${version}"`)
+  const lines = [...byReason].map(([reasons, [first = '', ...others]]) => {
+    const more =
+      others.length === 0 ? '' : others.length === 1 ? ' (and 1 other pod)' : ` (and ${others.length} other pods)`
+    return `${first}${more}: ${reasons}`
+  })
+  for (const line of lines.sort()) warn(line)
+}

@@ -1,0 +1,33 @@
+import type { Container, Pod } from '../../../shared/api/types.ts'
+
+export type PodSpec = Pod['spec']
+export type SecurityContext = NonNullable<Container['securityContext']>
+export type PodSecurityContext = NonNullable<PodSpec['securityContext']>
+
+/** In the order in which upstream visits them. */
+export const containersOf = ({ initContainers = [], containers, ephemeralContainers = [] }: PodSpec): Container[] => [
+  ...initContainers,
+  ...containers,
+  ...(ephemeralContainers as unknown as Container[]),
+]
+
+/** Names of the containers for which it holds. */
+export const namesOf = (
+  spec: PodSpec,
+  holds: (context: SecurityContext | undefined, container: Container) => boolean,
+): string[] =>
+  containersOf(spec)
+    .filter((container) => holds(container.securityContext, container))
+    .map(({ name }) => name)
+
+export const quoted = (items: Iterable<string>): string => [...items].map((item) => `"${item}"`).join(', ')
+export const sortedSet = (items: Iterable<string>): string[] => [...new Set(items)].sort()
+export const plural = (word: string, count: number): string => (count === 1 ? word : `${word}s`)
+
+/** `container "c"`, `containers "c", "d"` */
+export const containersText = (names: readonly string[]): string =>
+  `${plural('container', names.length)} ${quoted(names)}`
+
+/** Who set what they must not: `pod and container "c"`; empty for nobody. */
+export const settersText = (pod: boolean, names: readonly string[]): string =>
+  [...(pod ? ['pod'] : []), ...(names.length > 0 ? [containersText(names)] : [])].join(' and ')
