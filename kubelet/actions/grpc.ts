@@ -14,7 +14,7 @@ const unimplemented = 12
 export async function runGrpc(
   { port, service = '' }: { port: number; service?: string },
   target: ActionTarget,
-  { clock, timeoutMs = 1_000 }: ActionOptions & { clock: Clock },
+  { clock, timeoutMs = 1_000, userAgent }: ActionOptions & { clock: Clock },
 ): Promise<ActionResult> {
   const address = hostPort(target.podIP, port)
   const { promise, resolve } = Promise.withResolvers<ActionResult>()
@@ -28,13 +28,15 @@ export async function runGrpc(
   const session = connect(`http://${address}`)
   // A refused connection is tried again until the time is over, as gRPC does: the timer speaks for it.
   session.on('error', () => {})
-  session.on('connect', () => {
+  // Whoever speaks something else never gets that far: for gRPC, too, a connection is there when both have said hello.
+  session.once('remoteSettings', () => {
     connected = true
     const stream = session.request({
       [constants.HTTP2_HEADER_METHOD]: 'POST',
       [constants.HTTP2_HEADER_PATH]: '/grpc.health.v1.Health/Check',
       'content-type': 'application/grpc',
       te: 'trailers',
+      ...(userAgent && { 'user-agent': userAgent }),
     })
     const chunks: Buffer[] = []
     let code: string | undefined
@@ -75,10 +77,16 @@ function judge(code: string | undefined, text: string, body: Buffer): ActionResu
   if (code === String(unimplemented)) {
     return failure(`error: this server does not implement the grpc health protocol (grpc.health.v1.Health): ${text}`)
   }
-  if (code !== '0')
-    return failure(`error: health rpc probe failed: rpc error: code = ${code ?? 'Unavailable'} desc = ${text}`)
+  if (code !== '0') return failure(`error: health rpc probe failed: rpc error: code = ${codeName(code)} desc = ${text}`)
   // HealthCheckResponse{status = 1}: the tag 0x08 and one byte; nothing at all is zero.
   const status = body[5] === 0x08 ? (body[6] ?? 0) : 0
   if (status === serving) return { outcome: 'success', output: '', message: 'service healthy' }
   return failure(`service unhealthy (responded with "${statusNames[status] ?? status}")`)
 }
+
+/** As Go prints them, by number. */
+const codes =
+  'OK Canceled Unknown InvalidArgument DeadlineExceeded NotFound AlreadyExists PermissionDenied ResourceExhausted FailedPrecondition Aborted OutOfRange Unimplemented Internal Unavailable DataLoss Unauthenticated'.split(
+    ' ',
+  )
+const codeName = (code = '14'): string => codes[Number(code)] ?? `Code(${code})`

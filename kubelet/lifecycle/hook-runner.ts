@@ -32,7 +32,7 @@ export function createHookRunner(runtime: ContainerRuntime, actions: ActionHandl
         return {
           outcome: 'error',
           output: '',
-          message: `Cannot run handler: invalid handler: ${JSON.stringify(handler)}`,
+          message: `Cannot run handler: invalid handler: ${goHandler(handler)}`,
         }
       }
       // The runtime knows no address of such a pod, and upstream does not put the node's in its place.
@@ -87,4 +87,12 @@ export function hookFailureMessage({ pod, container, handler }: HookRequest, res
   if (handler.httpGet) return `HTTP lifecycle hook (${handler.httpGet.path ?? ''}) ${where}`
   if (handler.sleep) return `Sleep lifecycle hook (${handler.sleep.seconds}) ${where}`
   return result.message
+}
+
+/** As Go prints one of which nothing but a tcpSocket can be set: the other kinds can be run. */
+function goHandler({ tcpSocket }: LifecycleHandler): string {
+  const { port = 0, host = '' } = tcpSocket ?? {}
+  const go = typeof port === 'number' ? `{0 ${port} }` : `{1 0 ${port}}`
+  const tcp = tcpSocket ? `&TCPSocketAction{Port:${go},Host:${host},}` : 'nil'
+  return `&LifecycleHandler{Exec:nil,HTTPGet:nil,TCPSocket:${tcp},Sleep:nil,}`
 }

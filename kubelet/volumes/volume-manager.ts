@@ -47,7 +47,7 @@ export function createVolumeManager(options: VolumeManagerOptions): VolumeManage
     }
     const dir = volumePath(pod, volume)
     const payload = await volumePayload(pod, volume, sources)
-    if (payload) writeAtomically(dir, payload, toTime(clock.now()).replace(/\W/g, '_'))
+    if (payload) writeAtomically(dir, payload, toTime(clock.now()).slice(0, -1).replace(/\D/g, '_'))
     else {
       mkdirSync(dir, { recursive: true })
       if (volume.emptyDir) chmodSync(dir, 0o777)

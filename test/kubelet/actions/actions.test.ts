@@ -253,9 +253,10 @@ t.test('gRPC health: serving, not serving, unknown to the server, not there', as
       const service = Buffer.concat(chunks).subarray(7).toString()
       asked.push(`${headers[':path']} ${service}`)
       const status = service === 'sick' ? 2 : 1
-      if (service === 'unimplemented') {
+      const code = { unimplemented: '12', absent: '5' }[service]
+      if (code) {
         stream.respond(
-          { ':status': 200, 'grpc-status': '12', 'grpc-message': 'unknown%20service' },
+          { ':status': 200, 'grpc-status': code, 'grpc-message': 'unknown%20service' },
           { endStream: true },
         )
         return
@@ -277,11 +278,21 @@ t.test('gRPC health: serving, not serving, unknown to the server, not there', as
     outcome: 'failure',
     message: 'error: this server does not implement the grpc health protocol (grpc.health.v1.Health): unknown service',
   })
+  t.match(await run({ grpc: { port, service: 'absent' } }, probe), {
+    outcome: 'failure',
+    message: 'error: health rpc probe failed: rpc error: code = NotFound desc = unknown service',
+  })
   t.same(asked, [
     '/grpc.health.v1.Health/Check ',
     '/grpc.health.v1.Health/Check sick',
     '/grpc.health.v1.Health/Check unimplemented',
+    '/grpc.health.v1.Health/Check absent',
   ])
+  const { port: web } = await rawServer(t, ok)
+  t.match(await run({ grpc: { port: web } }, { ...probe, timeoutMs: 200 }), {
+    outcome: 'failure',
+    message: `timeout: failed to connect service "127.0.0.1:${web}" within 0.2s: context deadline exceeded`,
+  })
   const free = await freePort()
   t.match(await run({ grpc: { port: free } }, { ...probe, timeoutMs: 200 }), {
     outcome: 'failure',
