@@ -1,10 +1,12 @@
-import type { ClientRequest, IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { Agent, request } from 'node:https'
 import { createSecureContext } from 'node:tls'
 import { StatusError } from '../api/status-error.ts'
 import type { DeleteOptions, KubeList, KubeObject, Status, WatchEvent } from '../api/types.ts'
 import type { Clock, Timer } from '../clock/clock.ts'
+import type { Answer } from './answer-reader.ts'
 import type { Client, ListQuery, ObjectRef, PatchType, Resource, WatchQuery } from './client.ts'
+import { type Cancellation, ConnectionPool, StaleConnectionError } from './connection-pool.ts'
 import { lines } from './json-lines.ts'
 import { listPath, objectPath, resourcePath, watchPath } from './resource-path.ts'
 
@@ -32,6 +34,7 @@ export interface RestClientOptions extends ClusterAccess {
 /**
  * {@link Client} over HTTPS. HTTP/1.1 with kept connections, on purpose: for the few watches and short requests of a kubelet
  * it costs 7 MB less than node:http2 and 23 MB less than undici, and a server answers it a quarter faster (docs/performance.md).
+ * Watches go through node:https.
  *
  * A failure that the server put into words is a {@link StatusError}; everything else (refused, reset, timed out) is the plain Error of the network.
  */
@@ -49,22 +52,13 @@ const DEFAULT_REQUEST_TIMEOUT_MS = 30_000
 const DEFAULT_MAX_CONNECTIONS = 16
 const TCP_KEEP_ALIVE_MS = 30_000
 
-interface Call {
-  method: string
-  path: string
-  body?: unknown
-  contentType?: string
-  signal?: AbortSignal
-  agent: Agent
-  deadline?: Deadline
-}
-
 class RestClient implements Client {
   readonly #clock: Clock
   readonly #target: { hostname: string; port: string; prefix: string; servername?: string }
   readonly #headers: Record<string, string>
   readonly #requestTimeoutMs: number
-  readonly #requests: Agent
+  readonly #head: string
+  readonly #requests: ConnectionPool
   readonly #watches: Agent
   readonly #closed = new AbortController()
 
@@ -97,7 +91,22 @@ class RestClient implements Client {
       // A resumed session may reach the server without the client's certificate.
       maxCachedSessions: 0,
     }
-    this.#requests = new Agent({ ...tls, maxSockets: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS })
+    const { servername } = this.#target
+    this.#requests = new ConnectionPool({
+      tls: {
+        ...tls,
+        host: this.#target.hostname,
+        port: Number(this.#target.port),
+        servername,
+        ALPNProtocols: ['http/1.1'],
+      },
+      maxConnections: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
+    })
+    this.#head = [
+      `host: ${hostname}:${this.#target.port}`,
+      ...Object.entries(this.#headers).map(([name, value]) => `${name}: ${value}`),
+      '',
+    ].join('\r\n')
     this.#watches = new Agent({ ...tls, maxFreeSockets: 0 })
   }
 
@@ -148,7 +157,7 @@ class RestClient implements Client {
     if (signal.aborted) return
     const path = watchPath(resource, query)
     try {
-      const response = await this.#open({ method: 'GET', path, signal, agent: this.#watches })
+      const response = await this.#openWatch(path, signal)
       if (response.statusCode !== 200) throw await readFailure(response)
       for await (const line of lines(response)) {
         const event = JSON.parse(line) as WatchEvent<T>
@@ -162,7 +171,7 @@ class RestClient implements Client {
 
   async close(): Promise<void> {
     this.#closed.abort()
-    this.#requests.destroy()
+    this.#requests.close()
     this.#watches.destroy()
   }
 
@@ -171,73 +180,48 @@ class RestClient implements Client {
   }
 
   async #text(method: string, path: string, body?: unknown, contentType = 'application/json'): Promise<string> {
+    if (this.#closed.signal.aborted) throw new Error('the client is closed')
+    const text = this.#request(method, path, body, contentType)
     const deadline = new Deadline(this.#clock, this.#requestTimeoutMs, `${method} ${path}`)
     try {
-      const response = await this.#open({ method, path, body, contentType, agent: this.#requests, deadline })
-      if ((response.statusCode ?? 0) >= 300) throw await readFailure(response)
-      return await readText(response)
-    } catch (error) {
-      throw deadline.passed ?? error
+      const answer = await this.#requests.request(text, deadline).catch((error: unknown) => {
+        if (!(error instanceof StaleConnectionError)) throw error
+        // Only what changes nothing is asked again.
+        if (method !== 'GET') throw error.cause
+        return this.#requests.request(text, deadline)
+      })
+      if (answer.status >= 300) throw failureOf(answer)
+      return answer.body
     } finally {
       deadline.cancel()
     }
   }
 
-  /** Resolves with the head of the answer. */
-  async #open(call: Call): Promise<IncomingMessage> {
-    if (this.#closed.signal.aborted) throw new Error('the client is closed')
-    const body = call.body === undefined ? undefined : JSON.stringify(call.body)
-    try {
-      return await this.#send(call, body)
-    } catch (error) {
-      // The server may have closed a kept connection just as we wrote to it. Only what changes nothing is asked again.
-      if (!(error instanceof StaleConnectionError)) throw error
-      if (call.method !== 'GET') throw error.cause
-      return await this.#send(call, body)
-    }
+  #request(method: string, path: string, body: unknown, contentType: string): string {
+    const start = `${method} ${this.#target.prefix}${path} HTTP/1.1\r\n${this.#head}`
+    if (body === undefined) return `${start}\r\n`
+    const text = JSON.stringify(body)
+    return `${start}content-type: ${contentType}\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
   }
 
-  #send(
-    { method, path, contentType, signal, agent, deadline }: Call,
-    body: string | undefined,
-  ): Promise<IncomingMessage> {
+  /** Resolves with the head of the answer. */
+  #openWatch(path: string, signal: AbortSignal): Promise<IncomingMessage> {
     const { prefix, ...target } = this.#target
-    const headers =
-      body === undefined
-        ? this.#headers
-        : { ...this.#headers, 'content-type': contentType, 'content-length': Buffer.byteLength(body) }
     return new Promise((resolve, reject) => {
-      const outgoing = request({ ...target, method, path: prefix + path, headers, agent, signal }, resolve)
-      deadline?.guard(outgoing)
-      outgoing.on('error', (error) => {
-        const stale = outgoing.reusedSocket && !signal?.aborted && !deadline?.passed
-        reject(stale ? new StaleConnectionError('connection closed by the server', { cause: error }) : error)
-      })
-      outgoing.end(body)
+      const options = { ...target, path: prefix + path, headers: this.#headers, agent: this.#watches, signal }
+      request(options, resolve).on('error', reject).end()
     })
   }
 }
 
-class StaleConnectionError extends Error {}
-
 /** Ends a request that takes too long. An AbortSignal for each would cost more than the rest of a short request. */
-class Deadline {
-  /** What to tell, once it is too late. */
-  passed: Error | undefined
-  #request: ClientRequest | undefined
+class Deadline implements Cancellation {
+  onCancel?: (error: Error) => void
   readonly #timer: Timer
 
   constructor(clock: Clock, timeoutMs: number, what: string) {
-    const pass = () => {
-      this.passed = new Error(`${what}: no answer within ${timeoutMs / 1000} s`)
-      this.#request?.destroy(this.passed)
-    }
+    const pass = () => this.onCancel?.(new Error(`${what}: no answer within ${timeoutMs / 1000} s`))
     this.#timer = clock.machine.setTimer(timeoutMs, pass, { background: true })
-  }
-
-  guard(request: ClientRequest): void {
-    this.#request = request
-    if (this.passed) request.destroy(this.passed)
   }
 
   cancel(): void {
@@ -259,13 +243,18 @@ function readText(response: IncomingMessage): Promise<string> {
   })
 }
 
-async function readFailure(response: IncomingMessage): Promise<StatusError> {
-  const text = await readText(response)
-  const code = response.statusCode ?? 500
+const readFailure = async (response: IncomingMessage): Promise<StatusError> =>
+  failureOf({
+    status: response.statusCode ?? 500,
+    statusText: response.statusMessage ?? '',
+    body: await readText(response),
+  })
+
+function failureOf({ status, statusText, body }: Pick<Answer, 'status' | 'statusText' | 'body'>): StatusError {
   try {
-    return statusError(JSON.parse(text), code)
+    return statusError(JSON.parse(body), status)
   } catch {
-    return new StatusError({ code, message: text.trim() || (response.statusMessage ?? `HTTP ${code}`) })
+    return new StatusError({ code: status, message: body.trim() || statusText || `HTTP ${status}` })
   }
 }
 

@@ -1,0 +1,158 @@
+import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
+import { type Answer, AnswerReader } from './answer-reader.ts'
+
+export interface PoolOptions {
+  tls: ConnectionOptions
+  maxConnections: number
+}
+/** Whoever waits for an answer can be told that it will not come. */
+export interface Cancellation {
+  onCancel?: (error: Error) => void
+}
+
+/** A kept connection was closed by the server just as it was written to: the request was perhaps never seen. */
+export class StaleConnectionError extends Error {}
+
+interface Waiting {
+  text: string
+  cancellation: Cancellation
+  resolve(answer: Answer): void
+  reject(error: Error): void
+}
+
+/**
+ * Kept HTTP/1.1 connections, with one request at a time on each. Plain requests and answers over a TLS socket: node:https
+ * spends three times as much on each (docs/performance.md), which is most of what a kubelet does.
+ */
+export class ConnectionPool {
+  readonly #options: PoolOptions
+  readonly #all = new Set<Connection>()
+  readonly #free: Connection[] = []
+  readonly #waiting: Waiting[] = []
+  #isClosed = false
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+  }
+
+  /** `text` is the whole request. Rejects when the connection fails, or with the error of the cancellation. */
+  request(text: string, cancellation: Cancellation): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = { text, cancellation, resolve, reject }
+      cancellation.onCancel = (error) => {
+        const index = this.#waiting.indexOf(waiting)
+        if (index !== -1) this.#waiting.splice(index, 1)
+        reject(error)
+      }
+      this.#waiting.push(waiting)
+      this.#next()
+    })
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const connection of this.#all) connection.destroy(new Error('the client is closed'))
+    for (const { reject } of this.#waiting.splice(0)) reject(new Error('the client is closed'))
+  }
+
+  #next(): void {
+    while (this.#waiting.length > 0 && !this.#isClosed) {
+      const connection = this.#free.pop() ?? this.#open()
+      if (!connection) return
+      const { text, cancellation, resolve, reject } = this.#waiting.shift()!
+      cancellation.onCancel = (error) => connection.destroy(error)
+      connection.ask(text).then(resolve, reject)
+    }
+  }
+
+  #open(): Connection | undefined {
+    if (this.#all.size >= this.#options.maxConnections) return undefined
+    const connection = new Connection(this.#options.tls, {
+      onFree: () => {
+        this.#free.push(connection)
+        this.#next()
+      },
+      onEnd: () => {
+        this.#all.delete(connection)
+        const index = this.#free.indexOf(connection)
+        if (index !== -1) this.#free.splice(index, 1)
+        this.#next()
+      },
+    })
+    this.#all.add(connection)
+    return connection
+  }
+}
+
+/** What was just read, from whichever connection: a piece is looked at before the next is read. */
+const scratch = Buffer.alloc(64 * 1024)
+
+class Connection {
+  readonly #socket: TLSSocket
+  readonly #onFree: () => void
+  #asked: PromiseWithResolvers<Answer> | undefined
+  #reader = new AnswerReader()
+  #answered = 0
+
+  constructor(tls: ConnectionOptions, { onFree, onEnd }: { onFree(): void; onEnd(): void }) {
+    this.#onFree = onFree
+    const callback = (bytes: number): boolean => {
+      this.#read(scratch.subarray(0, bytes))
+      return true
+    }
+    this.#socket = connect({ ...tls, onread: { buffer: scratch, callback } } as ConnectionOptions)
+    this.#socket.setNoDelay(true)
+    let failure: Error | undefined
+    this.#socket.on('error', (error) => {
+      failure = error
+    })
+    this.#socket.on('end', () => this.#answer(this.#reader.end()))
+    this.#socket.on('close', () => {
+      onEnd()
+      this.#fail(failure ?? new Error('the connection was closed in the middle of an answer'))
+    })
+  }
+
+  ask(text: string): Promise<Answer> {
+    const asked = Promise.withResolvers<Answer>()
+    this.#asked = asked
+    this.#reader = new AnswerReader()
+    this.#socket.ref()
+    this.#socket.write(text)
+    return asked.promise
+  }
+
+  destroy(error: Error): void {
+    const asked = this.#asked
+    this.#asked = undefined
+    asked?.reject(error)
+    this.#socket.destroy()
+  }
+
+  #read(data: Buffer): void {
+    if (!this.#asked) return
+    try {
+      this.#answer(this.#reader.push(data))
+    } catch (error) {
+      this.destroy(error as Error)
+    }
+  }
+
+  #answer(answer: Answer | undefined): void {
+    const asked = this.#asked
+    if (!answer || !asked) return
+    this.#asked = undefined
+    this.#answered += 1
+    if (answer.isKept) {
+      this.#socket.unref()
+      this.#onFree()
+    } else this.#socket.destroy()
+    asked.resolve(answer)
+  }
+
+  #fail(error: Error): void {
+    const isStale = this.#answered > 0 && !this.#reader.hasBegun
+    this.#asked?.reject(isStale ? new StaleConnectionError('connection closed by the server', { cause: error }) : error)
+    this.#asked = undefined
+  }
+}

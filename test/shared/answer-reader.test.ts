@@ -1,0 +1,61 @@
+import t from 'tap'
+import { AnswerReader } from '../../shared/client/answer-reader.ts'
+
+const long = 'ä'.repeat(40_000)
+const answers = {
+  'with its length': [
+    `HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwörd`,
+    { status: 200, statusText: 'OK', body: 'wörd' },
+  ],
+  'without a body': ['HTTP/1.1 204 No Content\r\nDate: now\r\n\r\n', { status: 204, body: '' }],
+  'in chunks': [
+    `HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{"a"\r\n3;x=y\r\n:1}\r\n0\r\nTrailer: t\r\n\r\n`,
+    { status: 201, body: '{"a":1}' },
+  ],
+  'after one of no interest': [
+    'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 \r\ncontent-length: 2\r\n\r\nok',
+    { status: 200, body: 'ok' },
+  ],
+  'that is the last': [
+    'HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n',
+    { status: 404, isKept: false },
+  ],
+  'that is large': [`HTTP/1.1 200 OK\r\ncontent-length: 80000\r\n\r\n${long}`, { body: long }],
+} as const
+
+for (const [kind, [text, expected]] of Object.entries(answers)) {
+  t.test(`an answer ${kind}, wherever it is cut`, async (t) => {
+    const bytes = Buffer.from(text)
+    const places = [0, 1, 3, 17, bytes.length - 3, ...Array.from({ length: Math.min(bytes.length, 150) }, (_, i) => i)]
+    for (const cut of places) {
+      const reader = new AnswerReader()
+      const first = reader.push(bytes.subarray(0, cut))
+      const answer = first ?? reader.push(bytes.subarray(cut))
+      t.match(answer, { isKept: true, ...expected }, `cut at ${cut}`)
+    }
+    const reader = new AnswerReader()
+    let answer: unknown
+    for (const byte of bytes.subarray(0, 400)) answer ??= reader.push(Buffer.of(byte))
+    answer ??= reader.push(bytes.subarray(400))
+    t.match(answer, expected, 'byte by byte')
+  })
+}
+
+t.test('an answer that ends with its connection, and one that does not', async (t) => {
+  const open = new AnswerReader()
+  t.equal(open.push(Buffer.from('HTTP/1.1 200 OK\r\n\r\nall of it')), undefined)
+  t.match(open.end(), { body: 'all of it', isKept: false })
+
+  const torn = new AnswerReader()
+  t.equal(torn.hasBegun, false)
+  torn.push(Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf'))
+  t.equal(torn.hasBegun, true)
+  t.equal(torn.end(), undefined)
+})
+
+t.test('what is no HTTP', async (t) => {
+  t.throws(() => new AnswerReader().push(Buffer.from('SSH-2.0-OpenSSH\r\n\r\n')), { message: /does not speak HTTP/ })
+  const reader = new AnswerReader()
+  reader.push(Buffer.from('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'))
+  t.throws(() => reader.push(Buffer.from('size?\r\n')), { message: /chunk without its size/ })
+})
