@@ -118,16 +118,13 @@ export function generate(): Generated {
     'types.json': perLine(types),
     'schemas.json': perLine(schemas),
     'descriptions.json': perLine(descriptions),
-    'protobuf.json': protobufText(schemas),
+    'protobuf.json': protobufText(),
     'discovery.json': perLine(read('discovery.json')),
   }
 }
 
-function protobufText(schemas: Record<string, Schema>): string {
-  type Kinds = { group: string; version: string }[] | undefined
-  const kinds = Object.values(schemas).flatMap((schema) => (schema['x-kubernetes-group-version-kind'] as Kinds) ?? [])
-  const served = new Set(kinds.map(({ group, version }) => (group ? `${group}/${version}` : version)))
-  const { roots, types } = protobufTable(read<ProtobufFacts>('protobuf.json'), served)
+function protobufText(): string {
+  const { roots, types } = protobufTable(read<ProtobufFacts>('protobuf.json'))
   return perLine({ ...types, '': roots })
 }
 

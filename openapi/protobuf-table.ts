@@ -1,6 +1,6 @@
 /**
  * Makes the table that decodes protobuf bodies: per message its fields by number, with the form each has in JSON.
- * Only kinds of the versions served, and what they are made of.
+ * All versions that Go clients know, served or not: a body of the wrong one is refused for what it is.
  */
 interface ProtobufField {
   /** JSON name; '' when embedded. */
@@ -50,11 +50,9 @@ const ownForms: Record<string, string> = {
 const notWrappers = new Set(['core/v1.DownwardAPIProjection'])
 const scalars = new Set(['string', 'bool', 'int32', 'int64', 'uint', 'double', 'bytes'])
 
-/** `served`: versions such as `v1` and `apps/v1`. */
-export function protobufTable(facts: ProtobufFacts, served: Set<string>): ProtobufTable {
+export function protobufTable(facts: ProtobufFacts): ProtobufTable {
   const table: ProtobufTable = { roots: {}, types: {} }
   for (const [kind, type] of Object.entries(facts.roots)) {
-    if (!served.has(kind.slice(0, kind.indexOf(' ')))) continue
     table.roots[kind] = type
     addType(facts, table, type)
   }

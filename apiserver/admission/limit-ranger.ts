@@ -56,7 +56,7 @@ function setDefaults({ metadata, spec }: Pod, limits: Limit[]): void {
   const requests: ResourceList = Object.assign({}, ...own.map(({ defaultRequest }) => defaultRequest))
   const most: ResourceList = Object.assign({}, ...own.map((limit) => limit.default))
   const told = [
-    ...spec.containers.flatMap((container) => fill(container, 'container', { requests, limits: most })),
+    ...(spec.containers ?? []).flatMap((container) => fill(container, 'container', { requests, limits: most })),
     ...(spec.initContainers ?? []).flatMap((container) =>
       fill(container, 'init container', { requests, limits: most }),
     ),
@@ -85,7 +85,7 @@ function podErrors(pod: Pod, limits: Limit[]): string[] {
       return amountErrors(limit, { requests: podResources(pod, 'requests'), limits: podResources(pod, 'limits') })
     }
     if (limit.type !== 'Container') return []
-    return [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].flatMap(({ resources = {} }) =>
+    return [...(pod.spec.containers ?? []), ...(pod.spec.initContainers ?? [])].flatMap(({ resources = {} }) =>
       amountErrors(limit, resources),
     )
   })

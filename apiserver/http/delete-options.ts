@@ -10,7 +10,7 @@ import { integer } from './list-options.ts'
 import { booleanParameter, type Query } from './request-info.ts'
 import { mediaType, unknownMediaType } from './request-object.ts'
 import { validateDryRun } from './write-options.ts'
-import { parseYaml } from './yaml-body.ts'
+import { parseYaml, YamlError } from './yaml-body.ts'
 
 const schema = 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions'
 const typeMeta =
@@ -80,11 +80,30 @@ export async function parseDeleteBody(bytes: Buffer, contentType: string | undef
     case 'application/json':
       return parseJson(bytes.toString('utf8'))
     case 'application/yaml':
-      return (await parseYaml(bytes.toString('utf8'))).value
+      return parseYamlOptions(bytes.toString('utf8'))
     case 'application/vnd.kubernetes.protobuf':
-      return (await import('../protobuf/decode.ts')).decodeProtobuf(bytes)
+      return parseProtobufOptions(bytes)
     default:
       throw unknownMediaType()
+  }
+}
+
+async function parseYamlOptions(text: string): Promise<unknown> {
+  try {
+    return (await parseYaml(text)).value
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error
+    throw badRequest(error.message)
+  }
+}
+
+async function parseProtobufOptions(bytes: Buffer): Promise<unknown> {
+  const { decodeProtobuf, ProtobufError } = await import('../protobuf/decode.ts')
+  try {
+    return decodeProtobuf(bytes)
+  } catch (error) {
+    if (!(error instanceof ProtobufError)) throw error
+    throw badRequest(error.message)
   }
 }
 

@@ -70,6 +70,21 @@ const readers = {
   'application/strategic-merge-patch+json': readStrategicMergePatch,
 }
 
+/** As Go reads it into a struct; null is an empty one. */
+function readOperation(operation: unknown): JsonPatchOperation {
+  if (operation === null) return {}
+  const refuse = (value: unknown, where: string): never => {
+    throw badRequest(`error decoding patch: json: cannot unmarshal ${word(value)} into Go ${where}`)
+  }
+  if (!isMap(operation)) return refuse(operation, 'value of type handlers.jsonPatchOp')
+  for (const name of ['op', 'path', 'from']) {
+    const value = own(operation, name)
+    if (value !== undefined && value !== null && typeof value !== 'string')
+      refuse(value, `struct field jsonPatchOp.${name} of type string`)
+  }
+  return operation
+}
+
 const maxOperations = 10_000
 const members = new Set(['op', 'path', 'from', 'value'])
 
@@ -79,7 +94,7 @@ function readJsonPatch(patch: unknown): Patch {
       `error decoding patch: json: cannot unmarshal ${word(patch)} into Go value of type []handlers.jsonPatchOp`,
     )
   }
-  const operations = (patch ?? []) as JsonPatchOperation[]
+  const operations = (patch ?? []).map(readOperation)
   if (operations.length > maxOperations) {
     throw requestEntityTooLarge(
       `Request entity too large: The allowed maximum operations in a JSON patch is ${maxOperations}, got ${operations.length}`,
@@ -156,8 +171,8 @@ function assertObject(patch: unknown): void {
 /** Paths of operations as a tree. */
 function touchedBy(operations: readonly JsonPatchOperation[]): JsonMap {
   const tree: JsonMap = {}
-  for (const { path = '', from = '' } of operations) {
-    for (const pointer of [path, from]) {
+  for (const { path, from } of operations) {
+    for (const pointer of [path ?? '', from ?? '']) {
       let node = tree
       for (const segment of pointer.split('/').slice(1)) {
         const next = isMap(own(node, segment)) ? (node[segment] as JsonMap) : {}

@@ -1,5 +1,6 @@
 import type { Schema } from 'js-yaml'
 import { duplicateFields } from '../validation/request-body.ts'
+import { aliasProblem } from './yaml-aliases.ts'
 
 /** The text is no YAML; the message is in the words of Go's parser. */
 export class YamlError extends Error {}
@@ -26,7 +27,12 @@ export async function parseYaml(text: string): Promise<ParsedYaml> {
     yaml.floatYaml11Tag,
     yaml.mergeTag,
   ])
-  const read = (json: boolean): unknown => yaml.loadAll(text, { schema, json })[0] ?? null
+  const read = (json: boolean): unknown => {
+    const value = yaml.loadAll(text, { schema, json })[0] ?? null
+    const problem = /&.*\*/s.test(text) ? aliasProblem(value, text) : undefined
+    if (problem) throw new YamlError(`yaml: ${problem}`)
+    return value
+  }
   try {
     return { value: read(false), duplicates: [] }
   } catch (error) {

@@ -3,7 +3,7 @@ import { type ClientHttp2Session, connect } from 'node:http2'
 import { type Agent, request as httpsRequest } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import type { Test } from 'tap'
 import { type ApiServer, startApiServer } from '../../apiserver/server.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
@@ -24,7 +24,7 @@ export interface SendOptions {
   method?: string
   headers?: Record<string, string>
   /** Objects are sent as JSON. */
-  body?: string | object
+  body?: string | Buffer | object
   anonymous?: boolean
   agent?: Agent
 }
@@ -36,7 +36,11 @@ export interface Received {
   body: unknown
 }
 
-export async function startTestApiServer(t: Test, gates: Record<string, boolean> = {}): Promise<TestApiServer> {
+export async function startTestApiServer(
+  t: Test,
+  gates: Record<string, boolean> = {},
+  log: Logger = pino({ level: 'silent' }),
+): Promise<TestApiServer> {
   const directory = mkdtempSync(join(tmpdir(), 'kubestage-api-'))
   const pki = ensureClusterPki({
     directory,
@@ -54,7 +58,7 @@ export async function startTestApiServer(t: Test, gates: Record<string, boolean>
     serviceCidr: '10.96.0.0/16',
     featureGates: { PodTerminationReason: true, ProbeTerminationGracePeriod: true, ...gates },
     clock: realClock,
-    log: pino({ level: 'silent' }),
+    log,
   })
   const sessions: ClientHttp2Session[] = []
   let closed = false
@@ -92,7 +96,7 @@ function send(
   { ca, cert, key }: { ca: string; cert: string; key: string },
   { method = 'GET', headers = {}, body, anonymous = false, agent }: SendOptions,
 ): Promise<Received> {
-  const payload = typeof body === 'object' ? JSON.stringify(body) : body
+  const payload = typeof body === 'object' && !Buffer.isBuffer(body) ? JSON.stringify(body) : body
   return new Promise((resolve, reject) => {
     const request = httpsRequest(
       url,
