@@ -1,5 +1,6 @@
 import type { Container, ContainerStatus, Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { parseTime } from '../../shared/clock/timestamp.ts'
 import type { ActionHandler } from '../actions/action.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import { allContainers, findContainer } from '../pods/container-kinds.ts'
@@ -40,6 +41,8 @@ export interface ProberOptions {
  * asked sooner, hardly a server listens yet, and would be asked again only a whole period later.
  */
 const SETTLE_MS = 500
+/** A container that is younger than this when the kubelet starts is asked anew. */
+const ADOPTED_AFTER_MS = 10_000
 
 export function createProber(options: ProberOptions): Prober {
   const { clock, status } = options
@@ -51,6 +54,7 @@ export function createProber(options: ProberOptions): Prober {
   }
   const firstSeen = new Map<string, number>()
   const runProbe = createRunProbe(options)
+  const beganMs = clock.now()
 
   function start(pod: Pod, container: Container, type: ProbeType): void {
     const probe = probeOf(container, type)
@@ -67,7 +71,7 @@ export function createProber(options: ProberOptions): Prober {
       probe,
       clock,
       status: () => status(uidOf(pod)),
-      adopted: (id) => (type !== 'liveness' && saidBefore(pod, container.name, id, type) ? 'success' : undefined),
+      adopted: (id) => (type !== 'liveness' && ranLongBefore(pod, container.name, id, type) ? 'success' : undefined),
       result: (id) => known.get(id),
       onResult(id, result) {
         seen.add(id)
@@ -92,6 +96,13 @@ export function createProber(options: ProberOptions): Prober {
     const entry = entryOf(status(uidOf(pod)) ?? pod.status, name)
     if (!entry?.containerID?.endsWith(id)) return false
     return (type === 'readiness' ? entry.ready : entry.started) ?? false
+  }
+
+  /** Of a container that a kubelet before this one looked after, its word is taken. */
+  const ranLongBefore = (pod: Pod, name: string, id: string, type: 'readiness' | 'startup'): boolean => {
+    const { startedAt } = entryOf(status(uidOf(pod)) ?? pod.status, name)?.state?.running ?? {}
+    const isOld = startedAt !== undefined && parseTime(startedAt) + ADOPTED_AFTER_MS < beganMs
+    return isOld && saidBefore(pod, name, id, type)
   }
 
   const outcome = (pod: Pod, name: string, id: string, type: 'readiness' | 'startup'): boolean => {

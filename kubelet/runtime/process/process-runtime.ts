@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import { withinLimit } from '../../../shared/clock/within-limit.ts'
@@ -301,11 +302,12 @@ class ProcessRuntime implements ContainerRuntime {
   ): { launch: Launch } | { code: 'NotFound' | 'Unknown'; problem: string } {
     const container = this.#containers.get(containerId)
     const sandbox = container && this.#sandboxes.get(container.stored.sandboxId)
-    if (!container || !sandbox || container.record.state === 'exited') {
-      return { code: 'NotFound', problem: `failed to exec in container: ${noTask(containerId)}` }
-    }
+    const gone = { code: 'NotFound', problem: `failed to exec in container: ${noTask(containerId)}` } as const
+    if (!container || !sandbox || container.record.state === 'exited') return gone
     const { stored, record } = container
     const { pid } = record
+    // It has ended, and nobody has told us yet.
+    if (stored.ownFiles && !existsSync(`/proc/${pid}/root`)) return gone
     const workingDir = stored.workingDir || '/'
     const env = { ...this.#environment(stored, sandbox, stored.id), ...added }
     const hostPath = stored.ownFiles ? (file: string) => `/proc/${pid}/root${file}` : undefined
