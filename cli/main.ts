@@ -21,6 +21,10 @@ const commands: Record<string, Entry> = {
     summary: 'list nodes; put one under pressure, shut it down, lose it, get it back',
     load: () => import('./node.ts'),
   },
+  rehearse: {
+    summary: 'let an application die in every way, and say how well it does',
+    load: () => import('./rehearse.ts'),
+  },
   snapshot: { summary: 'write all objects to a file', load: () => import('./snapshot.ts') },
   restore: { summary: 'make all objects what a file says', load: () => import('./restore.ts') },
   reset: { summary: 'make the cluster what it was at its start', load: () => import('./reset.ts') },

@@ -28,6 +28,8 @@ export interface Cluster extends Waiters, AsyncDisposable {
   restore(snapshot: Snapshot): Promise<Restored>
   /** Back to the start: objects, faults and journal. */
   reset(): Promise<Restored>
+  /** Kills the kubelet of a node (default: the first), which is started again soon; its containers run on. */
+  killKubelet(nodeName?: string): void
   /** Pods end first, then nodes, controllers and the server. */
   close(): Promise<void>
 }

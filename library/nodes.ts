@@ -25,8 +25,15 @@ export interface RealNodeOptions {
   onTrouble(line: string): void
 }
 
-/** A kubelet in a process of its own, with a folder of its own; resolves to how to stop it, when the node is ready. */
-export async function startRealNode(options: RealNodeOptions): Promise<() => Promise<void>> {
+export interface StartedNode {
+  name: string
+  stop(): Promise<void>
+  /** Of the kubelet that runs now; undefined where it has no process of its own. */
+  kubeletPid(): number | undefined
+}
+
+/** A kubelet in a process of its own, with a folder of its own; resolves when the node is ready. */
+export async function startRealNode(options: RealNodeOptions): Promise<StartedNode> {
   const { name, settings, state, clock, client, ...rest } = options
   const own = nodeDirectory(state, name)
   for (const folder of [own.pki, own.logs]) mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -35,7 +42,7 @@ export async function startRealNode(options: RealNodeOptions): Promise<() => Pro
   const { host } = settings
   const pki = ensureClusterPki({ directory: own.pki, nowMs: clock.now(), host, serviceAddress, nodeName: name })
   const node = await startNode({ ...rest, settings: { ...settings, nodeName: name }, state: own, pki, clock }, client)
-  return node.stop
+  return { name, ...node }
 }
 
 function nodeDirectory(state: StateDirectory, name: string): StateDirectory {
@@ -51,8 +58,8 @@ export interface SimulatedNodeOptions {
   log: Logger
 }
 
-/** A kubelet in this process whose containers are timers; resolves to how to stop it, when the node is ready. */
-export async function startSimulatedNode(options: SimulatedNodeOptions): Promise<() => Promise<void>> {
+/** A kubelet in this process whose containers are timers; resolves when the node is ready. */
+export async function startSimulatedNode(options: SimulatedNodeOptions): Promise<StartedNode> {
   const { name, state, client, clock, log } = options
   const { values } = await resolveOptions(kubeletOptions, { args: [], env: {} })
   const rootDir = join(state.root, 'nodes', name, 'kubelet')
@@ -60,5 +67,5 @@ export async function startSimulatedNode(options: SimulatedNodeOptions): Promise
   const config = { ...values, nodeName: name, rootDir, runtime: 'simulated' as const, shutdownGracePeriod: 0 }
   const node = await runNode({ config, client, clock, log })
   await node.ready
-  return () => node.stop()
+  return { name, stop: () => node.stop(), kubeletPid: () => undefined }
 }

@@ -18,6 +18,7 @@ import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
 import type { Cluster, ClusterClock, ClusterFaults } from './cluster.ts'
 import { toMs } from './duration.ts'
 import { ClusterJournal } from './journal.ts'
+import type { StartedNode } from './nodes.ts'
 import type { StartClusterOptions } from './options.ts'
 import { createWaiters, Terminations } from './waiters.ts'
 
@@ -62,7 +63,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
   const { url, client, instruments } = controlPlane
   await writeKubeconfig(state.kubeconfig, { name: 'kubestage', server: url, ca: pki.ca.cert, user: pki.admin })
 
-  const startNodes = async (): Promise<(() => Promise<void>)[]> => {
+  const startNodes = async (): Promise<StartedNode[]> => {
     const { startRealNode, startSimulatedNode } = await import('./nodes.ts')
     const shared = { settings, state, url, clock: machine, timeOriginMs, client, onTrouble }
     return Promise.all([
@@ -72,8 +73,8 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       ),
     ])
   }
-  const stops = nodes + simulatedNodes > 0 ? await startNodes() : []
-  starting.defer(async () => void (await Promise.all(stops.map((stop) => stop()))))
+  const started = nodes + simulatedNodes > 0 ? await startNodes() : []
+  starting.defer(async () => void (await Promise.all(started.map((node) => node.stop()))))
   await instruments.snapshots.markStart()
 
   const running = starting.move()
@@ -96,6 +97,11 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       instruments.faults.clear()
       instruments.journal.clear()
       return instruments.snapshots.reset()
+    },
+    killKubelet(nodeName = 'node-1') {
+      const pid = started.find(({ name }) => name === nodeName)?.kubeletPid()
+      if (pid === undefined) throw new Error(`node ${nodeName} has no kubelet with a process of its own`)
+      process.kill(pid, 'SIGKILL')
     },
     close,
     [Symbol.asyncDispose]: close,
