@@ -97,8 +97,8 @@ const logPath = (rootDir: string, pod: Pod, container: string, attempt: number):
   path.join(podLogDir(rootDir, pod), container, `${attempt}.log`)
 /** A new file for each instance; the runtime shows it to the container. */
 export function newMessageFile(rootDir: string, { metadata }: Pod, container: string): string {
-  const directory = path.join(podDir(rootDir, metadata.uid ?? ''), 'containers', container)
-  const file = path.join(directory, randomBytes(4).toString('hex'))
+  const directory = podDir(rootDir, metadata.uid ?? '')
+  const file = path.join(directory, `${container}.${randomBytes(4).toString('hex')}.message`)
   mkdirSync(directory, { recursive: true })
   closeSync(openSync(file, 'w'))
   chmodSync(file, 0o666)

@@ -67,6 +67,8 @@ export interface SignalReception {
   disposition: 'caught' | 'ignored' | 'default'
   /** It is PID 1 of its namespace: what it does not catch does not reach it. */
   isInit: boolean
+  /** It is not PID 1, but would be in a container: there it would not hear of it. */
+  wouldIgnore?: boolean
 }
 
 export interface RuntimeCapabilities {

@@ -61,8 +61,10 @@ const rules: Rule[] = [
 
 /** How a container was stopped, in words. */
 export function verdict(facts: StopFacts): string {
-  const said = rules.find(({ when }) => when(facts))!.say(facts)
-  return facts.hook === 'Failed' ? `${said}; its preStop hook failed` : said
+  const said = [rules.find(({ when }) => when(facts))!.say(facts)]
+  if (facts.hook === 'Failed') said.push('its preStop hook failed')
+  if (facts.signals[0]?.reception?.wouldIgnore) said.push(`would ignore ${asked(facts)} as PID 1`)
+  return said.join('; ')
 }
 
 /** With a code of its own that is not 0. */

@@ -11,6 +11,13 @@ t.test('a verdict in words', (t) => {
   const facts: [said: string, Partial<StopFacts>][] = [
     ['stopped in 0.4 s of 30 s', { signals: [caught], exitCode: 0 }],
     ['stopped in 0.4 s of 30 s', { signals: [TERM], exitCode: 143 }],
+    [
+      'stopped in 0.4 s of 30 s; would ignore TERM as PID 1',
+      {
+        signals: [{ ...TERM, reception: { disposition: 'default', isInit: false, wouldIgnore: true } }],
+        exitCode: 143,
+      },
+    ],
     ['stopped in 0.4 s of 30 s, with exit code 3', { signals: [caught], exitCode: 3 }],
     ['stopped in 0.4 s of 30 s; its preStop hook failed', { hook: 'Failed', signals: [caught], exitCode: 0 }],
     [

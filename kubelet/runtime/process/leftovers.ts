@@ -19,7 +19,10 @@ export class Leftovers {
     const started = containers.filter(({ record }) => record.pid !== 0)
     for (const container of started) {
       const { stored, record } = container
-      const isLeft = record.state === 'running' || markerOf(record.pid) === marker(this.#root, stored.id)
+      // With process 1 all of its namespace has ended.
+      const isLeft =
+        record.state === 'running' ||
+        (stored.processes !== 'own' && markerOf(record.pid) === marker(this.#root, stored.id))
       if (isLeft) killContainer(container)
     }
     const scattered = started.filter(({ stored }) => stored.processes !== 'own')

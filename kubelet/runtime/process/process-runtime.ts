@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import { withinLimit } from '../../../shared/clock/within-limit.ts'
@@ -20,26 +19,26 @@ import {
   type StreamedExecOptions,
 } from '../container-runtime.ts'
 import type { Images } from '../images/images.ts'
-import { closeOutput, killContainer } from './container.ts'
+import { closeOutput } from './container.ts'
 import { containerEnvironment, containerLaunch } from './container-launch.ts'
 import { removeLog } from './container-log.ts'
 import { Containers } from './containers.ts'
+import { execLaunch } from './exec-launch.ts'
 import { Execs } from './execs.ts'
 import { throughMounts, whyNotExecutable, whyNoWorkingDir } from './executable.ts'
 import { openInput } from './input-pipe.ts'
 import { KeptShim } from './kept-shim.ts'
-import { type Launch, shimLaunch, terminalLaunch } from './launch.ts'
+import { shimLaunch, terminalLaunch } from './launch.ts'
 import { Leftovers } from './leftovers.ts'
 import { newId } from './new-id.ts'
 import { OutputStream } from './output-stream.ts'
 import { connectToPod } from './port-forward.ts'
-import { receptionOf } from './proc-files.ts'
 import { type Processes, RecordStore } from './record-store.ts'
-import { execFailure, noTask, startFailure } from './runtime-errors.ts'
+import { noTask, startFailure } from './runtime-errors.ts'
 import { Sandboxes } from './sandboxes.ts'
 import { runtimeDir } from './shim.ts'
 import type { ShimListener } from './shim-connection.ts'
-import { sendSignal, signalNumber } from './signals.ts'
+import { stopContainer } from './stop-container.ts'
 import { startOnTerminal } from './terminal.ts'
 import { usageOf } from './usage.ts'
 
@@ -55,8 +54,6 @@ export interface ProcessRuntimeOptions {
 }
 
 const startTimeoutMs = 10_000
-/** How long the dead may take to be reaped: the kubelet's runtime request timeout. */
-const reapTimeoutMs = 120_000
 
 /** Containers as processes of this machine, started by the shim. */
 export async function createProcessRuntime(options: ProcessRuntimeOptions): Promise<ContainerRuntime> {
@@ -161,27 +158,12 @@ class ProcessRuntime implements ContainerRuntime {
     return container.record
   }
 
-  async stopContainer(
-    containerId: string,
-    { signal, gracePeriodMs, onSignal }: Parameters<ContainerRuntime['stopContainer']>[1],
-  ): Promise<void> {
-    const { clock } = this.#options
+  async stopContainer(containerId: string, options: Parameters<ContainerRuntime['stopContainer']>[1]): Promise<void> {
+    const { clock, warn } = this.#options
     const container = this.#containers.get(containerId)
     if (!container || container.record.state === 'exited') return
-    if (gracePeriodMs > 0) {
-      if (this.#store.stopSignal(containerId) === undefined) {
-        this.#store.saveStopSignal(containerId, signal)
-        // Asked before: a process that has ended tells nothing.
-        const reception = onSignal && receptionOf(container.record.pid, signalNumber(signal))
-        sendSignal(container.record.pid, signal)
-        onSignal?.(signal, reception)
-      }
-      if (await withinLimit(container.exited.promise, gracePeriodMs, clock)) return
-    }
-    killContainer(container)
-    onSignal?.('SIGKILL')
-    if (await withinLimit(container.exited.promise, reapTimeoutMs, clock.machine)) return
-    throw new Error(`container ${containerId} (process ${container.record.pid}) does not end, although it was killed`)
+    const sandbox = this.#sandboxes.get(container.stored.sandboxId)
+    await stopContainer(container, options, { store: this.#store, clock, sandbox, warn })
   }
 
   async removeContainer(containerId: string, { logs = false }: { logs?: boolean } = {}): Promise<void> {
@@ -295,28 +277,10 @@ class ProcessRuntime implements ContainerRuntime {
       if (!isKnown(container.stored.id)) this.#containers.isLost(container)
   }
 
-  /** What a command beside a container's process is started with, or, in containerd's words, why it cannot be. */
-  #execLaunch(
-    containerId: string,
-    { command, env: added }: Pick<ExecOptions, 'command' | 'env'>,
-  ): { launch: Launch } | { code: 'NotFound' | 'Unknown'; problem: string } {
-    const container = this.#containers.get(containerId)
+  #execLaunch(id: string, options: Pick<ExecOptions, 'command' | 'env'>): ReturnType<typeof execLaunch> {
+    const container = this.#containers.get(id)
     const sandbox = container && this.#sandboxes.get(container.stored.sandboxId)
-    const gone = { code: 'NotFound', problem: `failed to exec in container: ${noTask(containerId)}` } as const
-    if (!container || !sandbox || container.record.state === 'exited') return gone
-    const { stored, record } = container
-    const { pid } = record
-    // It has ended, and nobody has told us yet.
-    if (stored.ownFiles && !existsSync(`/proc/${pid}/root`)) return gone
-    const workingDir = stored.workingDir || '/'
-    const env = { ...this.#environment(stored, sandbox, stored.id), ...added }
-    const hostPath = stored.ownFiles ? (file: string) => `/proc/${pid}/root${file}` : undefined
-    const problem = whyNotExecutable(command, { searchPath: env.PATH ?? '', workingDir, hostPath })
-    if (problem) return { code: 'Unknown', problem: execFailure(newId(), problem) }
-    const processes = stored.processes !== 'host'
-    const namespaces: Launch['namespaces'] =
-      processes || stored.ownFiles ? { kind: 'enter', pid, processes, files: stored.ownFiles } : { kind: 'none' }
-    return { launch: { command, env, workingDir, namespaces } }
+    return execLaunch({ id, container, sandbox, runtimeRoot: this.#store.root }, options)
   }
 
   #processesOf({ shareProcessNamespace, hostPID }: Sandbox): Processes {

@@ -31,6 +31,7 @@ export async function startNode(
     rootDir?: string
     /** On a system of which the shim knows no numbers of system calls. */
     unknownSystem?: boolean
+    warn?(message: string): void
   } = {},
 ): Promise<Node> {
   // Not t.testdir(): two runs of this file beside each other would take each other's shim away.
@@ -47,7 +48,7 @@ export async function startNode(
       nodeIP: '127.0.0.1',
       supervised: true,
       capabilities,
-      warn: () => {},
+      warn: options.warn ?? (() => {}),
     })
     runtimes.push(runtime)
     return runtime

@@ -106,3 +106,32 @@ t.test(
     )
   },
 )
+
+t.test('what would ignore TERM as process 1 of a container is told, where it is no process 1', async (t) => {
+  const warnings: string[] = []
+  const node = await startNode(t, undefined, { warn: (message) => warnings.push(message) })
+  const { runtime } = node
+  const stopped = async (command: string[], shareProcessNamespace = false) => {
+    const pod = await sandboxOf(runtime, 'would')
+    await runtime.removeSandbox(pod.id)
+    const sandbox = await runtime.startSandbox({ ...pod, shareProcessNamespace })
+    const { id, logPath } = await runtime.startContainer(configOf(node, sandbox, command))
+    if (command[0] === 'sh') await until(() => texts(logPath).length > 0, { what: 'its handler' })
+    const receptions: (boolean | undefined)[] = []
+    await runtime.stopContainer(id, {
+      signal: 'SIGTERM',
+      gracePeriodMs: 10_000,
+      onSignal: (_, reception) => receptions.push(reception?.wouldIgnore),
+    })
+    return receptions
+  }
+  t.same(await stopped(['sleep', '1000']), [true])
+  t.match(warnings, ['would ignore SIGTERM as PID 1, which it is in a container'])
+  t.same(await stopped(sh('trap "exit 0" TERM; echo ready; while :; do sleep 0.02; done')), [undefined])
+  t.same(
+    await stopped(['sleep', '1000'], true),
+    [undefined],
+    'with a shared namespace it is none in a container, either',
+  )
+  t.equal(warnings.length, 1)
+})

@@ -1,0 +1,36 @@
+import { existsSync } from 'node:fs'
+import type { ExecOptions, Sandbox } from '../container-runtime.ts'
+import type { Container } from './container.ts'
+import { containerEnvironment } from './container-launch.ts'
+import { whyNotExecutable } from './executable.ts'
+import type { Launch } from './launch.ts'
+import { newId } from './new-id.ts'
+import { execFailure, noTask } from './runtime-errors.ts'
+
+/** What a command beside a container's process is started with, or, in containerd's words, why it cannot be. */
+export function execLaunch(
+  {
+    id,
+    container,
+    sandbox,
+    runtimeRoot,
+  }: { id: string; container?: Container; sandbox?: Sandbox; runtimeRoot: string },
+  { command, env: added }: Pick<ExecOptions, 'command' | 'env'>,
+): { launch: Launch } | { code: 'NotFound' | 'Unknown'; problem: string } {
+  const gone = { code: 'NotFound', problem: `failed to exec in container: ${noTask(id)}` } as const
+  if (!container || !sandbox || container.record.state === 'exited') return gone
+  const { stored, record } = container
+  const { pid } = record
+  // It has ended, and nobody has told us yet.
+  if (stored.ownFiles && !existsSync(`/proc/${pid}/root`)) return gone
+  const workingDir = stored.workingDir || '/'
+  const names = { hostname: sandbox.hostname, runtimeRoot, containerId: id }
+  const env = { ...containerEnvironment(stored, names), ...added }
+  const hostPath = stored.ownFiles ? (file: string) => `/proc/${pid}/root${file}` : undefined
+  const problem = whyNotExecutable(command, { searchPath: env.PATH ?? '', workingDir, hostPath })
+  if (problem) return { code: 'Unknown', problem: execFailure(newId(), problem) }
+  const processes = stored.processes !== 'host'
+  const namespaces: Launch['namespaces'] =
+    processes || stored.ownFiles ? { kind: 'enter', pid, processes, files: stored.ownFiles } : { kind: 'none' }
+  return { launch: { command, env, workingDir, namespaces } }
+}

@@ -1,0 +1,55 @@
+import type { Clock } from '../../../shared/clock/clock.ts'
+import { withinLimit } from '../../../shared/clock/within-limit.ts'
+import type { ContainerRuntime, Sandbox, SignalReception } from '../container-runtime.ts'
+import { type Container, killContainer } from './container.ts'
+import { receptionOf } from './proc-files.ts'
+import type { RecordStore } from './record-store.ts'
+import { sendSignal, signalNumber } from './signals.ts'
+
+interface Surroundings {
+  store: RecordStore
+  clock: Clock
+  sandbox?: Sandbox
+  warn(message: string, fields: object): void
+}
+
+/** How long the dead may take to be reaped: the kubelet's runtime request timeout. */
+const reapTimeoutMs = 120_000
+
+/** The signal once, to the main process; at the end of the grace SIGKILL to all of it. Resolves when it is reaped. */
+export async function stopContainer(
+  container: Container,
+  { signal, gracePeriodMs, onSignal }: Parameters<ContainerRuntime['stopContainer']>[1],
+  surroundings: Surroundings,
+): Promise<void> {
+  const { store, clock } = surroundings
+  const { id } = container.stored
+  if (gracePeriodMs > 0) {
+    if (store.stopSignal(id) === undefined) {
+      store.saveStopSignal(id, signal)
+      // Asked before: a process that has ended tells nothing.
+      const reception = onSignal && reactionOf(container, signal, surroundings)
+      sendSignal(container.record.pid, signal)
+      onSignal?.(signal, reception)
+    }
+    if (await withinLimit(container.exited.promise, gracePeriodMs, clock)) return
+  }
+  killContainer(container)
+  onSignal?.('SIGKILL')
+  if (await withinLimit(container.exited.promise, reapTimeoutMs, clock.machine)) return
+  throw new Error(`container ${id} (process ${container.record.pid}) does not end, although it was killed`)
+}
+
+/** How the process is set to take the signal; and a warning where that would be otherwise in a container. */
+function reactionOf(
+  { record }: Container,
+  signal: string,
+  { sandbox, warn }: Surroundings,
+): SignalReception | undefined {
+  const { podUid, name, pid } = record
+  const reception = receptionOf(pid, signalNumber(signal))
+  const isInitElsewhere = !sandbox?.shareProcessNamespace && !sandbox?.hostPID && !reception?.isInit
+  if (!reception || !isInitElsewhere || reception.disposition !== 'default') return reception
+  warn(`would ignore ${signal} as PID 1, which it is in a container`, { podUid, container: name, pid })
+  return { ...reception, wouldIgnore: true }
+}
