@@ -49,6 +49,7 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
     stdin: container.stdin ?? false,
     stdinOnce: container.stdinOnce ?? false,
     tty: container.tty ?? false,
+    ...(targetOf(pod, container) && { target: targetOf(pod, container) }),
     mounts: [
       ...input.mounts,
       {
@@ -64,6 +65,9 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
     },
   }
 }
+
+const targetOf = ({ spec }: Pod, { name }: Container): string | undefined =>
+  spec.ephemeralContainers?.find((container) => container.name === name)?.targetContainerName
 
 function annotationsOf(pod: Pod, container: Container): Record<string, string> {
   const { lifecycle, ports, terminationMessagePath, terminationMessagePolicy } = container

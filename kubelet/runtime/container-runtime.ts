@@ -141,6 +141,8 @@ export interface ContainerConfig {
   /** The end of the first attached session is the process's end of file. */
   stdinOnce?: boolean
   tty: boolean
+  /** Name of a container of the pod whose processes it sees, too; if that runs. */
+  target?: string
   /** In the order in which they are made: a later one may lie within an earlier. What is to be mounted is there, or a folder is made. */
   mounts?: Mount[]
   /** Opaque to the runtime; given back by `list`. */

@@ -24,8 +24,8 @@ export function containerEnvironment(
 export interface LaunchOptions {
   sandbox: Sandbox
   capabilities: RuntimeCapabilities
-  /** Process 1 of the pod, where its containers share their processes. */
-  pausePid?: number
+  /** Of the PID namespace that it joins, if any. */
+  besidePid?: number
   env: Record<string, string>
   workingDir: string
   runtimeRoot: string
@@ -40,7 +40,7 @@ export const containerLaunch = (stored: StoredContainer, options: LaunchOptions)
 
 function namespacesOf(
   stored: StoredContainer,
-  { sandbox, capabilities, pausePid, workingDir, runtimeRoot }: LaunchOptions,
+  { sandbox, capabilities, besidePid, workingDir, runtimeRoot }: LaunchOptions,
 ): Namespaces {
   const { isolation, files } = capabilities
   if (isolation === 'none') return { kind: 'none' }
@@ -53,5 +53,5 @@ function namespacesOf(
     ...(!sandbox.hostNetwork && { hostname: sandbox.hostname }),
     workingDir,
   }
-  return { kind: 'new', flags: viewFlags(view), besidePid: pausePid, steps: viewSteps(view) }
+  return { kind: 'new', flags: viewFlags(view), besidePid, steps: viewSteps(view) }
 }

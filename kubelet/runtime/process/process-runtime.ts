@@ -19,7 +19,7 @@ import {
   type StreamedExecOptions,
 } from '../container-runtime.ts'
 import type { Images } from '../images/images.ts'
-import { closeOutput } from './container.ts'
+import { type Container, closeOutput } from './container.ts'
 import { containerEnvironment, containerLaunch } from './container-launch.ts'
 import { removeLog } from './container-log.ts'
 import { Containers } from './containers.ts'
@@ -139,18 +139,19 @@ class ProcessRuntime implements ContainerRuntime {
     const problem =
       whyNoWorkingDir(workingDir, hostPath) ??
       whyNotExecutable(config.command, { searchPath: env.PATH ?? '', workingDir, hostPath })
+    const target = this.#targetOf(config)
     const container = this.#containers.add({
       ...config,
       id,
       podUid: sandbox.podUid,
       createdAtMs: clock.now(),
-      processes: this.#processesOf(sandbox),
+      processes: target ? 'pod' : this.#processesOf(sandbox),
       ownFiles: capabilities.files === 'own',
       ...(problem && { startError: startFailure(problem) }),
     })
     if (problem) throw new StartError(startFailure(problem))
-    const pausePid = await this.#sandboxes.pausePid(sandbox)
-    const options = { sandbox, capabilities, pausePid, env, workingDir, runtimeRoot: this.#store.root }
+    const besidePid = target?.record.pid ?? (await this.#sandboxes.pausePid(sandbox))
+    const options = { sandbox, capabilities, besidePid, env, workingDir, runtimeRoot: this.#store.root }
     const launch = shimLaunch(containerLaunch(container.stored, options))
     this.#shim.connection.run({ kind: 'container', id, hasInput: config.stdin, separateErrors: false, ...launch })
     if (!(await withinLimit(container.started.promise, startTimeoutMs, clock.machine)))
@@ -281,6 +282,13 @@ class ProcessRuntime implements ContainerRuntime {
     const container = this.#containers.get(id)
     const sandbox = container && this.#sandboxes.get(container.stored.sandboxId)
     return execLaunch({ id, container, sandbox, runtimeRoot: this.#store.root }, options)
+  }
+
+  /** The container whose PID namespace it joins. */
+  #targetOf({ sandboxId, target }: ContainerConfig): Container | undefined {
+    return this.#containers
+      .ofSandbox(sandboxId)
+      .find(({ stored, record }) => stored.name === target && stored.processes === 'own' && record.state === 'running')
   }
 
   #processesOf({ shareProcessNamespace, hostPID }: Sandbox): Processes {

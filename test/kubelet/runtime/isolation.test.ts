@@ -178,6 +178,20 @@ t.test('a shared process namespace: one view of the processes, with a process 1 
   t.match(await recordOf(runtime, second.id), { exitCode: 143 }, 'it is not process 1: TERM ends it')
   t.match(await recordOf(runtime, first.id), { state: 'running' }, 'the other is not touched')
 
+  const apart = await runtime.startSandbox({ ...own, podUid: 'apart' })
+  const watched = await runtime.startContainer(configOf(node, apart, ['sleep', '4000'], { name: 'watched' }))
+  const debugging = await runtime.startContainer(
+    configOf(node, apart, ['cat', '/proc/1/cmdline'], {
+      name: 'debugger',
+      target: 'watched',
+      logPath: `${node.rootDir}/d`,
+    }),
+  )
+  await exited(runtime, debugging.id)
+  t.match(texts(`${node.rootDir}/d`)[0], 'sleep', 'one that debugs another sees its processes')
+  await runtime.stopContainer(watched.id, { signal: 'TERM', gracePeriodMs: 0 })
+  await runtime.removeSandbox(apart.id)
+
   await runtime.close()
   const again = await node.again()
   t.match((await again.list()).sandboxes, [{ id: sandbox.id, state: 'ready' }])
