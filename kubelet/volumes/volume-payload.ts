@@ -79,7 +79,9 @@ async function addConfig(
     const value = data.get(item.key)
     if (value) payload.set(item.path, { data: value, mode: item.mode ?? mode })
     else if (!optional)
-      throw new VolumeError(`references non-existent ${kind === 'configmap' ? 'config' : 'secret'} key: ${item.key}`)
+      throw new VolumeError(
+        `${kind === 'configmap' ? 'configmap references non-existent config' : 'references non-existent secret'} key: ${item.key}`,
+      )
   }
 }
 
