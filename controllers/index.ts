@@ -13,6 +13,8 @@ import { startNamespaceController } from './namespace/namespace-controller.ts'
 import { startNodeLifecycle } from './node-lifecycle/node-lifecycle.ts'
 import { startPersistentVolumeController } from './persistent-volumes.ts'
 import { startPodGarbageCollector } from './pod-gc.ts'
+import { replicaSetFlavor, replicationControllerFlavor } from './replica-set/flavors.ts'
+import { startReplicaSetController } from './replica-set/replica-set-controller.ts'
 import { startResourceQuotaController } from './resource-quota.ts'
 import { startRootCaCertPublisher } from './root-ca-cert-publisher.ts'
 import { startScheduler } from './scheduler/scheduler.ts'
@@ -58,6 +60,8 @@ export async function startControllers(options: ControllersOptions): Promise<Con
     startNamespaceController(context, resources),
     startGarbageCollector(context, resources),
     startNodeLifecycle(context, { monitorGraceMs: options.nodeMonitorGraceMs }),
+    startReplicaSetController(context, replicaSetFlavor),
+    startReplicaSetController(context, replicationControllerFlavor),
     startDisruptionController(context, resources),
     startTaintEviction(context),
     startPodGarbageCollector(context),

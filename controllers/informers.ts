@@ -5,6 +5,7 @@ import { type Informer, type InformerOptions, startInformer } from '../shared/cl
 import { namespaces, nodes, pods } from '../shared/client/resources.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import type { Log } from './controller.ts'
+import { controllerIndex, namespaceIndex } from './workloads/ownership.ts'
 
 /** All that most loops look at. */
 export interface Metadata {
@@ -16,8 +17,10 @@ export interface Informers {
   pods(): Informer<Pod>
   nodes(): Informer<Node>
   namespaces(): Informer<Namespace>
-  /** Of any kind; the metadata alone is kept. */
+  /** Of any kind; the metadata alone is sure to be kept. */
   metadata(resource: Resource): Informer<Metadata>
+  /** Of a kind that is kept as it is, in indexes by `namespace` and by `controller`. */
+  whole<T extends Metadata>(resource: Resource): Informer<T>
   /** A watch of its own, for who wants a selection. */
   selected<T extends Metadata>(
     resource: Resource,
@@ -53,6 +56,7 @@ export function createInformers(options: { client: Client; clock: Clock; log: Lo
     nodes: () => share<Node>(nodes),
     namespaces: () => share<Namespace>(namespaces),
     metadata: share,
+    whole: share,
     selected: start,
     drop: (resource) => {
       const key = `${resource.group}/${resource.plural}`
@@ -71,11 +75,18 @@ export function createInformers(options: { client: Client; clock: Clock; log: Lo
   }
 }
 
+/** Read by ReplicaSets of the pods that they may delete. */
+const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost'
+
+const indexes = { namespace: namespaceIndex, controller: controllerIndex }
+const whole = { indexes }
 /** Kinds of which some loop reads more than the metadata. Thousands of copies may be held: what no loop reads is left out. */
-const trimmed: Record<string, { transform(object: Metadata): Metadata }> = {
-  '/pods': { transform: trimPod },
+const trimmed: Record<string, { transform?(object: Metadata): Metadata; indexes?: typeof indexes }> = {
+  '/pods': { transform: trimPod, indexes },
   '/nodes': { transform: trimNode },
   '/namespaces': { transform: trimNamespace },
+  '/replicationcontrollers': whole,
+  'apps/replicasets': whole,
 }
 
 function trimToMetadata({ metadata }: Metadata): Metadata {
@@ -89,6 +100,8 @@ const labels = new Interned<Record<string, string>>(256)
 
 function trimPod({ metadata, spec, status }: Pod): Pod {
   const kept = trimToMetadata({ metadata }).metadata
+  const cost = metadata.annotations?.[DELETION_COST]
+  if (cost !== undefined) kept.annotations = { [DELETION_COST]: cost }
   if (kept.labels) kept.labels = labels.of(kept.labels)
   return {
     metadata: kept,
@@ -103,11 +116,22 @@ function trimPod({ metadata, spec, status }: Pod): Pod {
       preemptionPolicy: spec.preemptionPolicy,
       overhead: spec.overhead,
       hostNetwork: spec.hostNetwork,
+      hostname: spec.hostname,
+      subdomain: spec.subdomain,
       containers: spec.containers.map(trimContainer),
       initContainers: spec.initContainers?.map(trimContainer),
       volumes: spec.volumes?.filter(({ persistentVolumeClaim, ephemeral }) => persistentVolumeClaim ?? ephemeral),
     }),
-    status: { phase: status?.phase, reason: status?.reason, conditions: status?.conditions },
+    status: {
+      phase: status?.phase,
+      reason: status?.reason,
+      conditions: status?.conditions,
+      podIP: status?.podIP,
+      // Of most pods none: those that never ended.
+      containerStatuses: status?.containerStatuses?.filter(
+        ({ restartCount, state }) => restartCount > 0 || state?.terminated,
+      ),
+    },
   }
 }
 

@@ -3,10 +3,8 @@ const nobodyActs = 'no control loop acts on it'
 const stored = 'stored, not enforced'
 
 export const unattended: Readonly<Record<string, string>> = {
-  '/ReplicationController': nobodyActs,
   'apps/DaemonSet': nobodyActs,
   'apps/Deployment': nobodyActs,
-  'apps/ReplicaSet': nobodyActs,
   'apps/StatefulSet': nobodyActs,
   'batch/CronJob': nobodyActs,
   'batch/Job': nobodyActs,

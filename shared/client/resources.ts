@@ -10,6 +10,8 @@ export const nodes = core('nodes')
 export const persistentVolumes = core('persistentvolumes')
 export const persistentVolumeClaims = core('persistentvolumeclaims')
 export const pods = core('pods')
+export const endpoints = core('endpoints')
+export const replicationControllers = core('replicationcontrollers')
 export const resourceQuotas = core('resourcequotas')
 export const secrets = core('secrets')
 export const serviceAccounts = core('serviceaccounts')
@@ -31,3 +33,12 @@ export const certificateSigningRequests: Resource = {
   version: 'v1',
   plural: 'certificatesigningrequests',
 }
+const apps = (plural: string): Resource => ({ group: 'apps', version: 'v1', plural })
+export const controllerRevisions = apps('controllerrevisions')
+export const daemonSets = apps('daemonsets')
+export const deployments = apps('deployments')
+export const replicaSets = apps('replicasets')
+export const statefulSets = apps('statefulsets')
+export const jobs: Resource = { group: 'batch', version: 'v1', plural: 'jobs' }
+export const cronJobs: Resource = { group: 'batch', version: 'v1', plural: 'cronjobs' }
+export const endpointSlices: Resource = { group: 'discovery.k8s.io', version: 'v1', plural: 'endpointslices' }

@@ -1,0 +1,30 @@
+import type { LabelSelectorObject } from '../../shared/api/label-selector.ts'
+import type { ReplicaSet } from '../../shared/api/workloads.ts'
+import type { Resource } from '../../shared/client/client.ts'
+import { replicaSets, replicationControllers } from '../../shared/client/resources.ts'
+import type { OwnerKind } from '../workloads/ownership.ts'
+
+/** What differs between the two kinds that one loop keeps; upstream runs the same loop over both, too. */
+export interface Flavor extends OwnerKind {
+  resource: Resource
+  /** Who its events are from. */
+  component: string
+  selectorOf(set: ReplicaSet): LabelSelectorObject | undefined
+}
+
+export const replicaSetFlavor: Flavor = {
+  apiVersion: 'apps/v1',
+  kind: 'ReplicaSet',
+  resource: replicaSets,
+  component: 'replicaset-controller',
+  selectorOf: ({ spec }) => spec.selector,
+}
+
+export const replicationControllerFlavor: Flavor = {
+  apiVersion: 'v1',
+  kind: 'ReplicationController',
+  resource: replicationControllers,
+  component: 'replication-controller',
+  // Its selector is a map of labels.
+  selectorOf: ({ spec }) => ({ matchLabels: spec.selector as Record<string, string> }),
+}

@@ -1,0 +1,144 @@
+import { isDeepStrictEqual } from 'node:util'
+import { fromSelectorObject } from '../../shared/api/label-selector.ts'
+import { isStatus } from '../../shared/api/status-error.ts'
+import type { Pod } from '../../shared/api/types.ts'
+import type { ReplicaSet } from '../../shared/api/workloads.ts'
+import { pods as podsResource } from '../../shared/client/resources.ts'
+import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { Controller, ControllerContext } from '../controller.ts'
+import { createEventRecorder } from '../event-recorder.ts'
+import { claim } from '../workloads/claims.ts'
+import { Expectations } from '../workloads/expectations.ts'
+import { controllerOf } from '../workloads/ownership.ts'
+import { createPodControl, isNamespaceGoing } from '../workloads/pod-control.ts'
+import { followPods } from '../workloads/pod-owners.ts'
+import { isActive } from '../workloads/pod-states.ts'
+import { podsToDelete } from '../workloads/pods-to-delete.ts'
+import { slowStart } from '../workloads/slow-start.ts'
+import type { Flavor } from './flavors.ts'
+import { nextAvailableInMs, replicaSetStatus, type StatusInput } from './replica-set-status.ts'
+import { reasonToShrink } from './why.ts'
+
+/** At most so many pods are made or deleted at one look; upstream's BurstReplicas. */
+const BURST = 500
+
+/** Keeps as many pods as a ReplicaSet wants. Upstream: pkg/controller/replicaset/replica_set.go. */
+export function startReplicaSetController(context: ControllerContext, flavor: Flavor): Controller {
+  const { client, informers, clock, log } = context
+  const recorder = createEventRecorder({ client, clock, log, component: flavor.component })
+  const control = createPodControl({ client, recorder, kind: flavor })
+  const expectations = new Expectations(clock)
+  const sets = informers.whole<ReplicaSet>(flavor.resource)
+  const pods = informers.pods()
+
+  async function sync(key: string): Promise<void> {
+    const [namespace = '', name = ''] = key.split('/')
+    const set = sets.get({ namespace, name })
+    if (!set) return expectations.forget(key)
+    const selector = fromSelectorObject(flavor.selectorOf(set))
+    if (!selector) return
+    const isSettled = expectations.satisfied(key)
+    const all = await claim(set, selector, { client, resource: podsResource, informer: pods, kind: flavor })
+    const active = all.filter(isActive)
+    const failure = isSettled && !set.metadata.deletionTimestamp ? await manage(key, set, active) : undefined
+    await report(key, { set, pods: active, all, failure, nowMs: clock.now() })
+    if (failure) throw failure.error
+  }
+
+  async function manage(key: string, set: ReplicaSet, active: Pod[]): Promise<StatusInput['failure']> {
+    const missing = (set.spec.replicas ?? 1) - active.length
+    try {
+      if (missing > 0) await slowStart(Math.min(missing, BURST), () => createOne(key, set))
+      else if (missing < 0) await shrink(key, set, active, Math.min(-missing, BURST))
+      return undefined
+    } catch (error) {
+      if (isNamespaceGoing(error)) return undefined
+      return { error, during: missing > 0 ? 'create' : 'delete' }
+    }
+  }
+
+  async function createOne(key: string, set: ReplicaSet): Promise<void> {
+    const { metadata } = await control.create(set, set.spec.template)
+    const known = pods.get({ namespace: metadata.namespace, name: metadata.name ?? '' })
+    if (known?.metadata.uid !== metadata.uid) expectations.expect(key, comes(metadata.uid))
+  }
+
+  /** What the informer shows of a pod by now. */
+  function observe(key: string, { metadata }: Pod): void {
+    const { namespace, name = '', uid } = metadata
+    const known = pods.get({ namespace, name })
+    expectations.seen(key, comes(uid))
+    if (known?.metadata.uid !== uid || known?.metadata.deletionTimestamp) expectations.seen(key, leaves(uid))
+  }
+
+  async function shrink(key: string, set: ReplicaSet, active: Pod[], count: number): Promise<void> {
+    const siblings = siblingsOf(set)
+    const related = siblings.flatMap(({ metadata }) => pods.byIndex('controller', metadata.uid ?? '')).filter(isActive)
+    const reason = reasonToShrink(set, siblings)
+    const leaving = podsToDelete({ pods: active, count, related, nowMs: clock.now() })
+    for (const { metadata } of leaving) expectations.expect(key, leaves(metadata.uid))
+    const outcomes = await Promise.allSettled(
+      leaving.map(async (pod) => {
+        try {
+          await control.delete(set, pod, reason)
+        } catch (error) {
+          expectations.seen(key, leaves(pod.metadata.uid))
+          throw error
+        }
+        observe(key, pod)
+      }),
+    )
+    const failed = outcomes.find(({ status }) => status === 'rejected')
+    if (failed) throw (failed as PromiseRejectedResult).reason
+  }
+
+  /** The sets of the same owner, this one included. */
+  function siblingsOf(set: ReplicaSet): ReplicaSet[] {
+    const owner = controllerOf(set.metadata)
+    return owner ? sets.byIndex('controller', owner.uid) : [set]
+  }
+
+  async function report(key: string, input: StatusInput): Promise<void> {
+    const { set } = input
+    const status = replicaSetStatus(input)
+    if (!isDeepStrictEqual(status, set.status)) {
+      try {
+        await client.update<ReplicaSet>(flavor.resource, { ...set, status } as ReplicaSet, { subresource: 'status' })
+      } catch (error) {
+        if (!isStatus(error, 'NotFound')) throw error
+      }
+    }
+    const againInMs = nextAvailableInMs(input)
+    if (againInMs !== undefined) queue.addAfter(key, againInMs + 1)
+  }
+
+  const queue = createWorkQueue<string>({
+    clock,
+    concurrency: 5,
+    work: sync,
+    onError: (error, key) => log.debug({ err: error, [flavor.kind]: key }, 'pods will be looked at again'),
+  })
+  const keyOf = ({ metadata }: ReplicaSet): string => `${metadata.namespace}/${metadata.name}`
+  const consider = (set: ReplicaSet): void => queue.add(keyOf(set))
+  sets.addHandler({ onAdd: consider, onUpdate: consider, onDelete: consider })
+  followPods({
+    owners: sets,
+    pods,
+    kind: flavor.kind,
+    selectorOf: flavor.selectorOf,
+    consider(set, pod) {
+      observe(keyOf(set), pod)
+      consider(set)
+    },
+  })
+  return {
+    async close() {
+      await queue.close()
+      await recorder.close()
+    },
+  }
+}
+
+/** What is expected of a pod. */
+const comes = (uid = ''): string => `+${uid}`
+const leaves = (uid = ''): string => `-${uid}`

@@ -1,0 +1,63 @@
+import { matchesLabels } from '../../shared/api/label-selector.ts'
+import type { Pod } from '../../shared/api/types.ts'
+import type { ReplicaSet } from '../../shared/api/workloads.ts'
+import { type Condition, findCondition, withCondition, withoutCondition } from '../workloads/conditions.ts'
+import { nonZero } from '../workloads/non-zero.ts'
+import { wordsOf } from '../workloads/pod-control.ts'
+import { availableInMs, isReady, isTerminating } from '../workloads/pod-states.ts'
+
+export interface StatusInput {
+  set: ReplicaSet
+  /** The set's own, active. */
+  pods: readonly Pod[]
+  /** The set's own, all of them. */
+  all: readonly Pod[]
+  /** Why pods could not be made, or deleted. */
+  failure?: { error: unknown; during: 'create' | 'delete' }
+  nowMs: number
+}
+
+/** Upstream: calculateStatus in pkg/controller/replicaset/replica_set_utils.go. */
+export function replicaSetStatus({ set, pods, all, failure, nowMs }: StatusInput) {
+  const { spec, metadata, status } = set
+  const templateLabels = Object.entries(spec.template.metadata?.labels ?? {}).map(
+    ([key, value]) => ({ key, operator: 'in', values: [value] }) as const,
+  )
+  const count = (holds: (pod: Pod) => boolean): number => pods.filter(holds).length
+  return {
+    replicas: pods.length,
+    terminatingReplicas: all.filter(isTerminating).length,
+    ...nonZero({
+      fullyLabeledReplicas: count((pod) => matchesLabels(templateLabels, pod.metadata.labels)),
+      readyReplicas: count(isReady),
+      availableReplicas: count((pod) => availableInMs(pod, spec.minReadySeconds ?? 0, nowMs) === 0),
+      observedGeneration: metadata.generation,
+    }),
+    ...conditionsOf(status?.conditions, failure, nowMs),
+  }
+}
+
+function conditionsOf(
+  conditions: readonly Condition[] | undefined,
+  failure: StatusInput['failure'],
+  nowMs: number,
+): { conditions?: Condition[] } {
+  const known = findCondition(conditions, 'ReplicaFailure')
+  if (failure && !known) {
+    const reason = failure.during === 'create' ? 'FailedCreate' : 'FailedDelete'
+    const condition = { type: 'ReplicaFailure', status: 'True', reason, message: wordsOf(failure.error) }
+    return { conditions: withCondition(conditions, condition, nowMs) }
+  }
+  const kept = !failure && known ? withoutCondition(conditions, 'ReplicaFailure') : [...(conditions ?? [])]
+  return kept.length > 0 ? { conditions: kept } : {}
+}
+
+/** Milliseconds until the next ready pod becomes available. */
+export function nextAvailableInMs({
+  set,
+  pods,
+  nowMs,
+}: Pick<StatusInput, 'set' | 'pods' | 'nowMs'>): number | undefined {
+  const waits = pods.map((pod) => availableInMs(pod, set.spec.minReadySeconds ?? 0, nowMs) ?? 0).filter((ms) => ms > 0)
+  return waits.length > 0 ? Math.min(...waits) : undefined
+}

@@ -1,0 +1,80 @@
+import { isStatus } from '../../shared/api/status-error.ts'
+import type { ObjectMeta, Pod, PodTemplateSpec } from '../../shared/api/types.ts'
+import type { Client } from '../../shared/client/client.ts'
+import { pods } from '../../shared/client/resources.ts'
+import type { EventRecorder } from '../event-recorder.ts'
+import { controllerReference, type OwnerKind } from './ownership.ts'
+
+interface Owner {
+  metadata: ObjectMeta
+}
+
+/** Makes and deletes the pods of workloads, and says so in events of the owner. */
+export interface PodControl {
+  /** `change` has the last word on the pod. */
+  create(owner: Owner, template: PodTemplateSpec, change?: (pod: Pod) => void): Promise<Pod>
+  /** A pod that is gone already is deleted. `reason`: what the pod's hooks are told. */
+  delete(owner: Owner, pod: Pod, reason?: string): Promise<void>
+}
+
+/** Upstream: RealPodControl in pkg/controller/controller_utils.go. */
+export function createPodControl({
+  client,
+  recorder,
+  kind,
+}: {
+  client: Client
+  recorder: EventRecorder
+  kind: OwnerKind
+}): PodControl {
+  const tell = (regarding: Owner, type: 'Normal' | 'Warning', reason: string, message: string): void =>
+    recorder.record({ ...kind, regarding, type, reason, message })
+
+  return {
+    async create(owner, template, change = () => {}) {
+      const pod = podFromTemplate(template, owner.metadata, kind)
+      change(pod)
+      try {
+        const created = await client.create<Pod>(pods, pod)
+        tell(owner, 'Normal', 'SuccessfulCreate', `Created pod: ${created.metadata.name}`)
+        return created
+      } catch (error) {
+        if (!isNamespaceGoing(error)) tell(owner, 'Warning', 'FailedCreate', `Error creating: ${wordsOf(error)}`)
+        throw error
+      }
+    },
+    async delete(owner, { metadata }, reason) {
+      const { namespace, name = '', uid } = metadata
+      try {
+        await client.delete(pods, { namespace, name }, { preconditions: { uid }, ...(reason && { reason }) })
+        tell(owner, 'Normal', 'SuccessfulDelete', `Deleted pod: ${name}`)
+      } catch (error) {
+        if (isStatus(error, 'NotFound') || isStatus(error, 'Conflict')) return
+        tell(owner, 'Warning', 'FailedDelete', `Error deleting: ${wordsOf(error)}`)
+        throw error
+      }
+    },
+  }
+}
+
+/** A pod of the template, named by its owner. */
+export function podFromTemplate({ metadata, spec }: PodTemplateSpec, owner: ObjectMeta, kind: OwnerKind): Pod {
+  return structuredClone({
+    metadata: {
+      namespace: owner.namespace,
+      generateName: `${owner.name}-`,
+      labels: { ...metadata?.labels },
+      annotations: { ...metadata?.annotations },
+      finalizers: metadata?.finalizers ?? [],
+      ownerReferences: [controllerReference(kind, owner)],
+    },
+    spec: spec ?? { containers: [] },
+  })
+}
+
+/** Nothing can be made there any more, and trying again is in vain. */
+export const isNamespaceGoing = (error: unknown): boolean =>
+  isStatus(error, 'Forbidden') &&
+  error.status.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') === true
+
+export const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

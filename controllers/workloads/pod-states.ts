@@ -1,0 +1,32 @@
+import type { Pod, PodCondition } from '../../shared/api/types.ts'
+import { parseTime } from '../../shared/clock/timestamp.ts'
+
+/** Runs, or will: neither ended nor being deleted. */
+export const isActive = ({ metadata, status }: Pod): boolean => !hasEnded(status?.phase) && !metadata.deletionTimestamp
+
+const hasEnded = (phase?: string): boolean => phase === 'Succeeded' || phase === 'Failed'
+
+/** Being deleted, and not ended yet: what `terminatingReplicas` counts. */
+export const isTerminating = ({ metadata, status }: Pod): boolean =>
+  metadata.deletionTimestamp !== undefined && !hasEnded(status?.phase)
+
+const readyCondition = ({ status }: Pod): PodCondition | undefined =>
+  status?.conditions?.find(({ type }) => type === 'Ready')
+
+export const isReady = (pod: Pod): boolean => readyCondition(pod)?.status === 'True'
+
+/** Milliseconds since the epoch from which on a ready pod has been so; undefined while it is not. */
+export function readySinceMs(pod: Pod): number | undefined {
+  const condition = readyCondition(pod)
+  return condition?.status === 'True' ? parseTime(condition.lastTransitionTime ?? '') : undefined
+}
+
+/** Milliseconds until a pod has been ready for so long: 0 when it is available, undefined while it is not ready. */
+export function availableInMs(pod: Pod, minReadySeconds: number, nowMs: number): number | undefined {
+  const sinceMs = readySinceMs(pod)
+  if (sinceMs === undefined) return undefined
+  return minReadySeconds === 0 ? 0 : Math.max(0, sinceMs + minReadySeconds * 1000 - nowMs)
+}
+
+export const isAvailable = (pod: Pod, minReadySeconds: number, nowMs: number): boolean =>
+  availableInMs(pod, minReadySeconds, nowMs) === 0

@@ -1,0 +1,38 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { type ControlPlane, startControlPlane } from '../../apiserver/control-plane.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { realClock } from '../../shared/clock/real-clock.ts'
+import { knownFeatureGates } from '../../shared/config/feature-gates.ts'
+import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
+
+/** An API server with its loops in the test's own process: no node, no scheduler. */
+export async function startTestControlPlane(t: Test, clock: Clock = realClock): Promise<ControlPlane> {
+  const directory = mkdtempSync(join(tmpdir(), 'kubestage-plane-'))
+  const host = '127.0.0.1'
+  const pki = ensureClusterPki({
+    directory,
+    nowMs: Date.now(),
+    host,
+    serviceAddress: '10.96.0.1',
+    nodeName: 'n1',
+  })
+  const plane = await startControlPlane({
+    host,
+    port: 0,
+    serviceCidr: '10.96.0.0/16',
+    featureGates: knownFeatureGates,
+    scheduler: false,
+    pki,
+    clock,
+    log: pino({ level: 'silent' }),
+  })
+  t.teardown(async () => {
+    await plane.close()
+    rmSync(directory, { recursive: true })
+  })
+  return plane
+}
