@@ -110,6 +110,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     clock,
     events,
     actions,
+    random: options.random,
     status: (uid) => manager.get(uid),
     isEnding: (uid) => workers.isTerminating(uid),
     onChange(pod, type) {

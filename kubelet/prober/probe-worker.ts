@@ -11,6 +11,8 @@ export interface ProbeWorkerOptions {
   type: ProbeType
   probe: Probe
   clock: Clock
+  /** Before the first run, whatever happens meanwhile. */
+  startInMs?: number
   /** What the kubelet says of the pod. */
   status(): PodStatus | undefined
   /** What holds for a container that ran before this kubelet did. */
@@ -39,6 +41,7 @@ export class ProbeWorker {
   #stopped = false
   #triggered = false
   #wake: (() => void) | undefined
+  #endPause: (() => void) | undefined
   #timer: Timer | undefined
 
   constructor(options: ProbeWorkerOptions) {
@@ -57,12 +60,25 @@ export class ProbeWorker {
   stop(): void {
     this.#stopped = true
     this.#wake?.()
+    this.#endPause?.()
   }
 
   async #loop(): Promise<void> {
+    await this.#pause(this.#options.startInMs ?? 0)
     while (!this.#stopped && (await this.#probe())) await this.#nextTick()
     this.#timer?.cancel()
     this.#options.onEnd()
+  }
+
+  async #pause(delayMs: number): Promise<void> {
+    if (delayMs <= 0) return
+    const { clock } = this.#options
+    await new Promise<void>((resolve) => {
+      this.#endPause = resolve
+      this.#timer = clock.setTimer(delayMs, resolve, { background: true })
+    })
+    this.#timer?.cancel()
+    this.#tickedFromMs = clock.monotonic()
   }
 
   async #nextTick(): Promise<void> {

@@ -34,6 +34,7 @@ export interface ProberOptions {
   isEnding(podUid: string): boolean
   /** A result that holds has changed. */
   onChange(pod: Pod, type: ProbeType, result: ProbeResult): void
+  random?(): number
 }
 
 /**
@@ -45,7 +46,7 @@ const SETTLE_MS = 500
 const ADOPTED_AFTER_MS = 10_000
 
 export function createProber(options: ProberOptions): Prober {
-  const { clock, status } = options
+  const { clock, status, random = Math.random } = options
   const workers = new Map<string, Map<string, ProbeWorker>>()
   const results: Record<ProbeType, Map<string, ProbeResult>> = {
     liveness: new Map(),
@@ -55,6 +56,15 @@ export function createProber(options: ProberOptions): Prober {
   const firstSeen = new Map<string, number>()
   const runProbe = createRunProbe(options)
   const beganMs = clock.now()
+
+  /**
+   * The containers that a kubelet finds when it starts are not all asked at the same moment.
+   * Upstream spreads the first runs of all probes in a kubelet's first period, also of new containers, which then wait for nothing.
+   */
+  const ranBefore = (pod: Pod, name: string): boolean => {
+    const { startedAt } = entryOf(status(uidOf(pod)) ?? pod.status, name)?.state?.running ?? {}
+    return startedAt !== undefined && parseTime(startedAt) < beganMs
+  }
 
   function start(pod: Pod, container: Container, type: ProbeType): void {
     const probe = probeOf(container, type)
@@ -70,6 +80,7 @@ export function createProber(options: ProberOptions): Prober {
       type,
       probe,
       clock,
+      startInMs: ranBefore(pod, container.name) ? random() * (probe.periodSeconds ?? 10) * 1000 : 0,
       status: () => status(uidOf(pod)),
       adopted: (id) => (type !== 'liveness' && ranLongBefore(pod, container.name, id, type) ? 'success' : undefined),
       result: (id) => known.get(id),
