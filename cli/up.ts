@@ -8,6 +8,7 @@ import { type Cluster, type ClusterSettings, startCluster } from './cluster.ts'
 import { clusterOptions } from './cluster-options.ts'
 import { command } from './command.ts'
 import { startDetached } from './detach.ts'
+import { giveBackMemory } from './give-back-memory.ts'
 import { version } from './package.ts'
 import { announce } from './running.ts'
 import { untilStopped } from './signals.ts'
@@ -29,6 +30,7 @@ export default command({
     const cluster = await startCluster({ settings: values, clock: realClock, onTrouble })
     const takeBack = announce(cluster, values, realClock)
     process.stdout.write(greeting(cluster, values, realClock.monotonic()))
+    giveBackMemory(realClock)
     const { again } = await untilStopped()
     takeBack()
     process.stdout.write('\nStopping: pods end first. Ctrl-C again stops at once.\n')

@@ -96,6 +96,7 @@ export class Outbox {
     this.#writing = true
     this.#socket.write(buffer.view(), this.#onWritten)
     for (const stream of touched) {
+      if (stream.response.destroyed) continue
       if (stream.response.complete) this.#on.complete(stream)
       else stream.response.notifyDrained()
     }
@@ -118,14 +119,14 @@ export class Outbox {
   }
 
   /** A stream that has more than its turn's worth goes to the end of the queue. */
-  #fillStreams(): Set<ServerStream> {
-    const touched = new Set<ServerStream>()
+  #fillStreams(): ServerStream[] {
+    const touched: ServerStream[] = []
     for (const stream of this.#ready) {
       const before = buffer.length
       const taken = stream.response.fill(buffer, Math.max(0, this.#window))
       if (taken === undefined) break
       this.#window -= taken
-      if (buffer.length > before) touched.add(stream)
+      if (buffer.length > before) touched.push(stream)
       if (!stream.response.hasSendable) this.#ready.delete(stream)
       else if (buffer.room <= 0) break
       else if (taken > 0) {

@@ -128,7 +128,7 @@ export class Http2Response extends EventEmitter {
 
   #append(chunk: string | Uint8Array): void {
     if (chunk.length === 0) return
-    const part = typeof chunk === 'string' ? asChunk(chunk) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
+    const part = typeof chunk === 'string' ? asChunk(chunk) : asBuffer(chunk)
     this.#chunks.push(part)
     this.writableLength += part.length
   }
@@ -165,6 +165,9 @@ export class Http2Response extends EventEmitter {
     return length
   }
 }
+
+const asBuffer = (bytes: Uint8Array): Buffer =>
+  bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
 
 /** A text is kept as it is when its bytes are its characters. */
 const asChunk = (text: string): Chunk => (Buffer.byteLength(text) === text.length ? text : Buffer.from(text))
