@@ -158,8 +158,8 @@ function find({ catalog }: ApiContext, { group, version, plural }: Resource): Re
   return definition
 }
 
-function shown<T extends object>(definition: ResourceDefinition, { value, revision }: StoredObject): T {
-  return JSON.parse(spliceHead(headOf(definition), value, revision)) as T
+function shown<T extends object>(definition: ResourceDefinition, stored: StoredObject): T {
+  return JSON.parse(spliceHead(headOf(definition), stored)) as T
 }
 
 const typeOf = ({ group, version, kind }: ResourceDefinition, suffix: string) => ({

@@ -79,6 +79,6 @@ function beginning({
 }
 
 /** Items of a built-in list do not say what they are, those of a custom resource do. */
-function element({ itemHead = '{' }: ResourceDefinition, { value, revision }: CachedObject, index: number): string {
-  return (index === 0 ? '' : ',') + spliceHead(itemHead, value, revision)
+function element({ itemHead = '{' }: ResourceDefinition, object: CachedObject, index: number): string {
+  return (index === 0 ? '' : ',') + spliceHead(itemHead, object)
 }

@@ -12,7 +12,7 @@ export function encodeForClient(
   stored: StoredObject,
   { negotiated: { transform }, query, nowMs }: { negotiated: Negotiated; query: Query; nowMs: number },
 ): string {
-  if (!transform) return spliceHead(headOf(definition), stored.value, stored.revision)
+  if (!transform) return spliceHead(headOf(definition), stored)
   switch (transform.kind) {
     case 'Table':
       return JSON.stringify(

@@ -36,7 +36,7 @@ export function objectEncoder(definition: ResourceDefinition): WatchEncoder<Buff
   const head = headOf(definition)
   return linesOf(
     {
-      change: ({ object, revision }) => spliceHead(head, object.value, revision),
+      change: ({ object, revision }) => spliceHead(head, object, revision),
       bookmark: (record) =>
         JSON.stringify({ ...JSON.parse(`${head.slice(0, -1)}}`), ...emptyObject(definition, record) }),
     },

@@ -9,6 +9,8 @@ export interface StoredObject {
   readonly value: string
   /** Of its last write; undefined for what a dry run would have created. */
   readonly revision: number | undefined
+  /** The value without its first `length` characters; there where it is kept in parts, which a slice would have to join first. */
+  after?(length: number): string
 }
 
 const beginning = '{"metadata":{'
@@ -63,9 +65,9 @@ export function copyDecoded(object: KubeObject): KubeObject {
 }
 
 /** The JSON that clients see: `head` is what precedes the metadata, e.g. `{"kind":"Pod","apiVersion":"v1",`. */
-export function spliceHead(head: string, value: string, revision: number | undefined): string {
+export function spliceHead(head: string, stored: StoredObject, revision = stored.revision): string {
   const metadata = revision === undefined ? '"metadata":{' : `"metadata":{"resourceVersion":"${revision}",`
-  return head + metadata + value.slice(beginning.length)
+  return head + metadata + (stored.after?.(beginning.length) ?? stored.value.slice(beginning.length))
 }
 
 /** What precedes the metadata of an object that says what it is. */

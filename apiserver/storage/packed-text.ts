@@ -27,8 +27,14 @@ export class PackedText {
   }
 
   toString(): string {
+    return this.after(0)
+  }
+
+  /** Without its first `length` characters. */
+  after(length: number): string {
     const parts = this.#parts
-    let text = parts[0]!
+    if (length > parts[0]!.length) return this.after(0).slice(length)
+    let text = length === 0 ? parts[0]! : parts[0]!.slice(length)
     for (let index = 1; index < parts.length; index++) text += parts[index]!
     return text
   }

@@ -31,6 +31,8 @@ export interface Entry {
   value: string
   /** Revision of the last write of this key: the object's resourceVersion. */
   revision: number
+  /** The value without its first `length` characters; there where it is kept in parts, which a slice would have to join first. */
+  after?(length: number): string
 }
 
 export interface ListOptions {

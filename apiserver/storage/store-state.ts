@@ -119,6 +119,10 @@ class PackedEntry implements Entry {
   get value(): string {
     return this.#text.toString()
   }
+
+  after(length: number): string {
+    return this.#text.after(length)
+  }
 }
 
 /** The previous value counts, for only the log still holds it. */

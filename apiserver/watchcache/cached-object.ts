@@ -48,6 +48,12 @@ export class CachedObject {
     return this.#shown ?? this.#entry.value
   }
 
+  /** The value without its first `length` characters. */
+  after(length: number): string {
+    if (this.#shown === undefined && this.#entry.after) return this.#entry.after(length)
+    return this.value.slice(length)
+  }
+
   get isAsStored(): boolean {
     return this.#shown === undefined
   }
