@@ -1,6 +1,7 @@
 import os from 'node:os'
 import type { ContainerConfig, RuntimeCapabilities, Sandbox } from '../container-runtime.ts'
 import { type ContainerView, viewFlags, viewSteps } from './container-view.ts'
+import { ordinaryIdentity } from './identity.ts'
 import { currentHostMounts, scratchDir, viewMounts } from './isolation.ts'
 import type { Launch, Namespaces } from './launch.ts'
 import { marker, markerVariable } from './marker.ts'
@@ -51,6 +52,7 @@ function namespacesOf(
     mounts: files === 'host' ? [] : viewMounts(stored.mounts ?? [], files),
     processes: stored.processes,
     ...(!sandbox.hostNetwork && { hostname: sandbox.hostname }),
+    identity: ordinaryIdentity(),
     workingDir,
   }
   return { kind: 'new', flags: viewFlags(view), besidePid, steps: viewSteps(view) }

@@ -1,4 +1,5 @@
 import type { Mount } from '../container-runtime.ts'
+import type { Identity } from './identity.ts'
 import { realPlace } from './real-place.ts'
 import type { Processes } from './record-store.ts'
 
@@ -18,6 +19,8 @@ export interface ContainerView {
   /** Of a PID namespace of its own, in which the program is process 1, or of the pod's, which somebody else has made. */
   processes: Processes
   hostname?: string
+  /** For one who is not root: in a namespace of users. */
+  identity?: Identity
   /** Made, where all files are its own. */
   workingDir: string
 }
@@ -32,6 +35,7 @@ export interface HostMount {
 
 const newMountNamespace = 0x00020000
 const newHostname = 0x04000000
+const newUsers = 0x10000000
 export const newProcesses = 0x20000000
 const readOnly = 0x1
 const noSuid = 0x2
@@ -52,16 +56,20 @@ const mount = (source: string, target: string, type: string, flags: number, data
 ]
 
 /** The flags of the namespaces that it needs. */
-export const viewFlags = ({ processes, hostname }: ContainerView): number =>
-  newMountNamespace | (processes === 'own' ? newProcesses : 0) | (hostname ? newHostname : 0)
+export const viewFlags = ({ processes, hostname, identity }: ContainerView): number =>
+  (identity ? newUsers : 0) |
+  newMountNamespace |
+  (processes === 'own' ? newProcesses : 0) |
+  (hostname ? newHostname : 0)
 
 /**
  * In a namespace of mounts, for `own`: the host's files below a layer of the container's own, devices, the host's other
  * file systems, and the pod's volumes at their places. For `mounts` volumes alone, and only where the host has the place.
  */
 export function viewSteps(view: ContainerView): Step[] {
-  const { hostname, files } = view
+  const { hostname, files, identity } = view
   return [
+    ...(identity ? [['identity', String(identity.uid), String(identity.gid)] satisfies Step] : []),
     mount('none', '/', '', recursive | isPrivate),
     ...(hostname ? [['hostname', hostname] satisfies Step] : []),
     ...(files === 'own' ? ownFiles(view) : [...ownProc(view, ''), ...volumes(view, '')]),

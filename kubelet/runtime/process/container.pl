@@ -20,11 +20,23 @@ sub directory {
   return mkdir($path, 0755) || -d $path;
 }
 
-# A namespace of that process, by its name under /proc/PID/ns and the flag that the kernel knows it by.
-sub join_namespace {
-  my ($pid, $name, $flag) = @_;
-  open(my $namespace, '<', "/proc/$pid/ns/$name") or return 0;
-  return ask('setns', fileno $namespace, $flag + 0);
+# Namespaces of a process, by their names under /proc/PID/ns. All are opened before any is entered: in another there is another /proc.
+my %flag = (user => 0x10000000, pid => 0x20000000, uts => 0x04000000, mnt => 0x00020000);
+sub join_namespaces {
+  my ($pid, @names) = @_;
+  my @entrances;
+  for my $name (@names) {
+    open(my $namespace, '<', "/proc/$pid/ns/$name") or return 0;
+    push @entrances, [$namespace, $flag{$name}];
+  }
+  for my $entrance (@entrances) { ask('setns', fileno $entrance->[0], $entrance->[1]) or return 0 }
+  return 1;
+}
+
+sub write_file {
+  my ($file, $text) = @_;
+  open(my $handle, '>', $file) or return 0;
+  return defined syswrite($handle, $text);
 }
 
 sub mount { my ($source, $target, $type, $flags, $data) = @_; ask('mount', $source, $target, $type, $flags + 0, $data) }
@@ -36,6 +48,9 @@ sub mount { my ($source, $target, $type, $flags, $data) = @_; ask('mount', $sour
   fork => sub {
     my $child = fork;
     return defined $child unless $child;
+    # Nobody shall wait for us who waits for the rest.
+    syscall($number{close_range}, 3, 0xffffffff, 0) if $number{close_range};
+    open($_, '+<', '/dev/null') for \*STDIN, \*STDOUT, \*STDERR;
     waitpid($child, 0);
     exit($? & 127 ? 128 + ($? & 127) : $? >> 8);
   },
@@ -44,9 +59,14 @@ sub mount { my ($source, $target, $type, $flags, $data) = @_; ask('mount', $sour
     my ($pid, @names) = @_;
     my $root;
     opendir($root, "/proc/$pid/root") or return 0 if grep { $_ eq 'root' } @names;
-    my %flag = (user => 0x10000000, mnt => 0x00020000, uts => 0x04000000, pid => 0x20000000);
-    for my $name (grep { $flag{$_} } @names) { join_namespace($pid, $name, $flag{$name}) or return 0 }
+    join_namespaces($pid, grep { $flag{$_} } @names) or return 0;
     return !$root || chdir($root) && chroot('.');
+  },
+  # In a new namespace of users: the only one there is.
+  identity => sub {
+    my ($user, $group) = @_;
+    return write_file('/proc/self/setgroups', 'deny') && write_file('/proc/self/uid_map', "$user $user 1")
+      && write_file('/proc/self/gid_map', "$group $group 1");
   },
   mount => \&mount,
   mountIfPossible => sub { mount(@_); 1 },

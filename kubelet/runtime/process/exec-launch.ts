@@ -31,6 +31,8 @@ export function execLaunch(
   if (problem) return { code: 'Unknown', problem: execFailure(newId(), problem) }
   const processes = stored.processes !== 'host'
   const namespaces: Launch['namespaces'] =
-    processes || stored.ownFiles ? { kind: 'enter', pid, processes, files: stored.ownFiles } : { kind: 'none' }
+    processes || stored.ownFiles
+      ? { kind: 'enter', pid, processes, hostname: !sandbox.hostNetwork, files: stored.ownFiles }
+      : { kind: 'none' }
   return { launch: { command, env, workingDir, namespaces } }
 }

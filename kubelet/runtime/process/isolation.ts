@@ -3,12 +3,13 @@ import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { Mount, RuntimeCapabilities } from '../container-runtime.ts'
 import { type ContainerView, hostMounts, type ViewMount, viewFlags, viewSteps } from './container-view.ts'
+import { ordinaryIdentity } from './identity.ts'
 import { aloneLaunch } from './launch.ts'
 import { realPlace } from './real-place.ts'
 import { runtimeDir } from './shim.ts'
 import { systemCalls } from './system-calls.ts'
 
-/** What this machine lets us do, the best first. Tried, not guessed: namespaces need Linux and, mostly, root. */
+/** What this machine lets us do, the best first. Tried, not guessed: namespaces need Linux, and root or namespaces of users; files of one's own need root. */
 export async function possibleIsolation(options: {
   rootDir: string
   /** Not more than `mounts`. */
@@ -33,6 +34,7 @@ async function isPossible(rootDir: string, files: ContainerView['files']): Promi
     mounts: [],
     processes: 'own',
     hostname: 'trial',
+    identity: ordinaryIdentity(),
     workingDir: '/',
   }
   const { file, args } = aloneLaunch([

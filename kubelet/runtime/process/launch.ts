@@ -1,5 +1,6 @@
 import path from 'node:path'
 import type { Step } from './container-view.ts'
+import { ordinaryIdentity } from './identity.ts'
 import { systemCalls } from './system-calls.ts'
 
 /** A process to be started. */
@@ -16,32 +17,27 @@ export type Namespaces =
   | { kind: 'none' }
   /** In new ones, by their flags, with these steps to set them up; and beside a process, in its PID namespace. */
   | { kind: 'new'; flags: number; besidePid?: number; steps: Step[] }
-  /** Those of a running process: its processes, its view of the files, or both. */
-  | { kind: 'enter'; pid: number; processes: boolean; files: boolean }
+  /** Those of a running process: its mounts, and what else it has for itself. */
+  | { kind: 'enter'; pid: number; processes: boolean; hostname: boolean; files: boolean }
 
 /** What the shim needs of it. */
 export function shimLaunch(launch: Launch): { namespaceFlags: number; besidePid?: number; steps: string[] } {
   const { namespaces } = launch
-  switch (namespaces.kind) {
-    case 'none':
-      return { namespaceFlags: 0, steps: words(program(launch)) }
-    case 'new': {
-      const { flags, besidePid, steps } = namespaces
-      return { namespaceFlags: flags, besidePid, steps: words([...steps, ...program(launch)]) }
-    }
-    case 'enter': {
-      const { pid, processes } = namespaces
-      const steps = words([enter(namespaces), ...program(launch)])
-      return { namespaceFlags: 0, ...(processes && { besidePid: pid }), steps }
-    }
-  }
+  const done = program(launch)
+  if (namespaces.kind === 'none') return { namespaceFlags: 0, steps: words(done) }
+  const besidePid = namespaces.kind === 'new' ? namespaces.besidePid : namespaces.processes ? namespaces.pid : undefined
+  // Another's PID namespace may be entered by root, and by one who is in its namespace of users: then not by the shim, but by its child.
+  if (namespaces.kind === 'enter' && ordinaryIdentity())
+    return { namespaceFlags: 0, steps: words([enter(namespaces), ['fork'], ...done]) }
+  if (namespaces.kind === 'new')
+    return { namespaceFlags: namespaces.flags, besidePid, steps: words([...namespaces.steps, ...done]) }
+  return { namespaceFlags: 0, besidePid, steps: words([enter({ ...namespaces, processes: false }), ...done]) }
 }
 
 /** For a process of ours on a terminal: the program and its words that do the same without the shim. */
 export function terminalLaunch(launch: Launch): { file: string; args: string[] } {
   const { namespaces } = launch
-  const entering: Step[] =
-    namespaces.kind === 'enter' ? [enter(namespaces, namespaces.processes ? ['pid'] : []), ['fork'], ['session']] : []
+  const entering: Step[] = namespaces.kind === 'enter' ? [enter(namespaces), ['fork'], ['session']] : []
   return aloneLaunch([...entering, ...program(launch)])
 }
 
@@ -54,12 +50,14 @@ export const aloneLaunch = (steps: Step[]): { file: string; args: string[] } => 
 export const perl = 'perl'
 export const containerScript = path.join(import.meta.dirname, 'container.pl')
 
-const enter = ({ pid, files }: { pid: number; files: boolean }, more: string[] = []): Step => [
+const enter = ({ pid, processes, hostname, files }: Omit<Namespaces & { kind: 'enter' }, 'kind'>): Step => [
   'enter',
   String(pid),
-  ...more,
+  ...(ordinaryIdentity() ? ['user'] : []),
+  ...(processes ? ['pid'] : []),
+  ...(hostname ? ['uts'] : []),
   'mnt',
-  ...(files ? ['uts', 'root'] : []),
+  ...(files ? ['root'] : []),
 ]
 
 const program = ({ command, env, workingDir }: Launch): Step[] => [

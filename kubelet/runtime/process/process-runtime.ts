@@ -26,6 +26,7 @@ import { Containers } from './containers.ts'
 import { execLaunch } from './exec-launch.ts'
 import { Execs } from './execs.ts'
 import { throughMounts, whyNotExecutable, whyNoWorkingDir } from './executable.ts'
+import { ordinaryIdentity } from './identity.ts'
 import { openInput } from './input-pipe.ts'
 import { KeptShim } from './kept-shim.ts'
 import { shimLaunch, terminalLaunch } from './launch.ts'
@@ -81,7 +82,9 @@ class ProcessRuntime implements ContainerRuntime {
     this.#store = store
     this.#shim = new KeptShim({ rootDir, clock, supervised, listener, warn: (message) => warn(message, {}) })
     const shim = () => this.#shim.connection
-    this.#sandboxes = new Sandboxes({ store, clock, nodeIP, isolates: capabilities.isolation === 'pod', shim })
+    // One who is not root cannot enter a PID namespace with a process that is to be signalled.
+    const shares = capabilities.isolation === 'pod' && !ordinaryIdentity()
+    this.#sandboxes = new Sandboxes({ store, clock, nodeIP, shares, shim })
     this.#containers = new Containers({ store, clock })
     this.#execs = new Execs({ shim, clock })
     this.#leftovers = new Leftovers({ runtimeRoot: store.root, clock })
@@ -286,6 +289,7 @@ class ProcessRuntime implements ContainerRuntime {
 
   /** The container whose PID namespace it joins. */
   #targetOf({ sandboxId, target }: ContainerConfig): Container | undefined {
+    if (ordinaryIdentity()) return undefined
     return this.#containers
       .ofSandbox(sandboxId)
       .find(({ stored, record }) => stored.name === target && stored.processes === 'own' && record.state === 'running')
@@ -293,7 +297,7 @@ class ProcessRuntime implements ContainerRuntime {
 
   #processesOf({ shareProcessNamespace, hostPID }: Sandbox): Processes {
     if (this.#options.capabilities.isolation === 'none' || hostPID) return 'host'
-    return shareProcessNamespace ? 'pod' : 'own'
+    return !shareProcessNamespace ? 'own' : ordinaryIdentity() ? 'host' : 'pod'
   }
 
   #environment(config: ContainerConfig, { hostname }: Sandbox, containerId: string): Record<string, string> {

@@ -15,7 +15,7 @@ export class Sandboxes {
   readonly #store: RecordStore
   readonly #clock: Clock
   readonly #nodeIP: string
-  readonly #isolates: boolean
+  readonly #shares: boolean
   readonly #shim: () => ShimConnection
   readonly #addresses: PodAddresses
   readonly #sandboxes = new Map<string, Sandbox>()
@@ -26,14 +26,14 @@ export class Sandboxes {
     store: RecordStore
     clock: Clock
     nodeIP: string
-    /** Containers have PID namespaces. */
-    isolates: boolean
+    /** Containers can share a PID namespace. */
+    shares: boolean
     shim: () => ShimConnection
   }) {
     this.#store = options.store
     this.#clock = options.clock
     this.#nodeIP = options.nodeIP
-    this.#isolates = options.isolates
+    this.#shares = options.shares
     this.#shim = options.shim
     this.#addresses = new PodAddresses(`${hostname()}${this.#store.root}`)
     for (const sandbox of this.#store.sandboxes()) {
@@ -114,7 +114,7 @@ export class Sandboxes {
   }
 
   #hasPause({ shareProcessNamespace, hostPID }: Sandbox): boolean {
-    return this.#isolates && shareProcessNamespace && !hostPID
+    return this.#shares && shareProcessNamespace && !hostPID
   }
 
   #pause(id: string): PromiseWithResolvers<number> {

@@ -147,7 +147,7 @@ sub new_pipe {
 # A process of its own kind: in new namespaces, in another's PID namespace, or plain. As fork answers.
 sub spawn {
   my ($flags, $beside) = @_;
-  !$beside || join_namespace($beside, 'pid', $NEW_PROCESSES) or return undef;
+  !$beside || join_namespaces($beside, 'pid') or return undef;
   my $pid = $flags ? syscall($number{clone}, $flags | $SIGCHLD, 0, 0, 0, 0) : fork;
   return $pid if defined $pid && $pid == 0;
   syscall($number{setns}, fileno $own_processes, $NEW_PROCESSES) if $beside;

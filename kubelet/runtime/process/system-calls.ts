@@ -3,6 +3,7 @@ const calls: Partial<Record<NodeJS.Architecture, Record<string, number>>> = {
   x64: {
     clock_gettime: 228,
     clone: 56,
+    close_range: 436,
     mknodat: 259,
     mount: 165,
     prctl: 157,
@@ -16,6 +17,7 @@ const calls: Partial<Record<NodeJS.Architecture, Record<string, number>>> = {
   arm64: {
     clock_gettime: 113,
     clone: 220,
+    close_range: 436,
     mknodat: 33,
     mount: 40,
     prctl: 167,

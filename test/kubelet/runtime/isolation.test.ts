@@ -1,4 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import type { RuntimeCapabilities } from '../../../kubelet/runtime/container-runtime.ts'
@@ -203,4 +205,27 @@ t.test('a shared process namespace: one view of the processes, with a process 1 
   const left = () => [...markedProcesses().keys()].filter((mark) => mark.startsWith(node.rootDir))
   await until(() => left().length === 0, { what: 'all its processes to be gone' })
   t.equal(left().length, 0)
+})
+
+t.test('somebody who is not root has namespaces of processes, too, where namespaces of users can be had', async (t) => {
+  if (process.getuid?.() !== 0) return skipOrFail(t, 'the tests above have shown it')
+  const folder = mkdtempSync(path.join(tmpdir(), 'kubestage-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  chmodSync(folder, 0o777)
+  const program = path.join(import.meta.dirname, 'ordinary-user.ts')
+  const nobody = { uid: 65_534, gid: 65_534, cwd: '/', env: { ...process.env, TMPDIR: folder, HOME: folder } }
+  const { error, stdout } = await new Promise<{ error: Error | null; stdout: string }>((resolve) =>
+    execFile(process.execPath, [program], nobody, (error, stdout) => resolve({ error, stdout })),
+  )
+  if (error && /EACCES|permission denied/i.test(error.message)) return skipOrFail(t, 'nobody may read our files here')
+  t.error(error)
+  const { capabilities, log, ...found } = JSON.parse(stdout)
+  if (capabilities.isolation !== 'pod') return skipOrFail(t, 'this machine gives namespaces of users to root only')
+  t.same(capabilities, { isolation: 'pod', files: 'mounts' })
+  t.match(log, / 1 65534\n/, 'process 1, and still nobody')
+  t.same(found, {
+    beside: { outcome: 'exited', exitCode: 6, output: 'sh\np\n' },
+    late: { outcome: 'timeout', output: '' },
+    exitCode: 4,
+  })
 })
