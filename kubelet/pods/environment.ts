@@ -16,7 +16,10 @@ export interface EnvironmentSources {
 /** A variable that cannot be had: the container waits with this message. */
 export class EnvironmentError extends Error {}
 
-/** The variables of a container as its pod asks for them, in upstream's order of precedence. */
+/**
+ * The variables of a container as its pod asks for them, in upstream's order of precedence. And one of our own: a program that binds
+ * its pod's address and not all of them shares no port with another pod, since pods have no network of their own.
+ */
 export async function containerEnvironment(
   pod: Pod,
   container: Container,
@@ -37,7 +40,7 @@ export async function containerEnvironment(
       : expand(variable.value ?? '', (name) => env[name] ?? links[name])
     if (value !== undefined) env[variable.name] = value
   }
-  return { ...sources.time(pod), ...links, ...env }
+  return { KUBESTAGE_POD_IP: podIP, ...sources.time(pod), ...links, ...env }
 }
 
 interface Context {

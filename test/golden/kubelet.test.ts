@@ -6,7 +6,7 @@ import { nodes } from '../../shared/client/resources.ts'
 import { startTestCluster } from '../harness/cluster.ts'
 import { readLater } from '../harness/replay.ts'
 import { skipOrFail } from '../harness/skip.ts'
-import { isServer, quickScenarios, recordedFlags, recordedImages, replayKubelet, serverPortIsFree } from '../harness/replay-kubelet.ts'
+import { quickScenarios, recordedFlags, recordedImages, replayKubelet } from '../harness/replay-kubelet.ts'
 
 t.setTimeout(600_000)
 
@@ -20,11 +20,7 @@ t.test('a pod lives and dies as under a real kubelet', { timeout: 600_000 }, asy
     skipOrFail(t, 'this machine gives containers no PID namespaces: process 1 is not theirs, as it is in the recordings')
     return
   }
-  let scenarios = quickScenarios(readLater().kubelet)
-  if (!(await serverPortIsFree())) {
-    skipOrFail(t, 'the port 8080 of this machine is taken: the recordings with a server cannot be played')
-    scenarios = scenarios.filter((name) => !isServer(name))
-  }
+  const scenarios = quickScenarios(readLater().kubelet)
   const { differences } = await replayKubelet(cluster, scenarios)
   let equal = 0
   for (const [name, found] of differences) {

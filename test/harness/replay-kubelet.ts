@@ -1,5 +1,4 @@
 import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { repository, type TestCluster } from './cluster.ts'
 import { goldenFolder, type Later, type Replay, run } from './replay.ts'
@@ -52,14 +51,6 @@ export const quickScenarios = (later: Later): string[] =>
   scenarios()
     .filter(({ name, endMs }) => endMs <= quickMs && !slowGroups.test(name) && !later[name])
     .map(({ name }) => name)
-/** Those whose containers listen on the port 8080 of every address. */
-export const isServer = (name: string): boolean => /http|tcp/.test(name)
-export const serverPortIsFree = (): Promise<boolean> =>
-  new Promise((resolve) => {
-    const probe = createServer()
-    probe.once('error', () => resolve(false))
-    probe.listen(8080, () => probe.close(() => resolve(true)))
-  })
 export const allScenarios = (): string[] => scenarios().map(({ name }) => name)
 
 type KubeletTarget = Pick<TestCluster, 'kubeconfigJson' | 'stateDir'>
@@ -82,18 +73,18 @@ export async function replayKubelet(target: KubeletTarget, names: readonly strin
   return { differences }
 }
 
-/** All servers of the recordings listen on one port of every address: side by side only where pods have networks of their own. */
 async function playOnce(
   target: KubeletTarget,
   names: readonly string[],
   sideBySide: number,
 ): Promise<Map<string, string[]>> {
   const isGroup = (name: string) => slowGroups.test(name)
-  const servers = names.filter((name) => isServer(name) && !isGroup(name))
-  const others = names.filter((name) => !isServer(name) && !isGroup(name))
-  const [a, b] = await Promise.all([play(target, others, sideBySide), play(target, servers, 1)])
-  const c = await play(target, names.filter(isGroup), sideBySide)
-  return new Map([...a, ...b, ...c])
+  const single = await play(
+    target,
+    names.filter((name) => !isGroup(name)),
+    sideBySide,
+  )
+  return new Map([...single, ...(await play(target, names.filter(isGroup), sideBySide))])
 }
 
 let runs = 0

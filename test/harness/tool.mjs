@@ -20,7 +20,8 @@ const commands = {
       process.exit(0)
     })
     say('start')
-    createServer(answer).listen(Number(first))
+    // Not on all addresses: pods of several tests share this machine's.
+    createServer(answer).listen(Number(first), process.env.KUBESTAGE_POD_IP)
   },
   usr1() {
     process.on('SIGTERM', () => say('signal', 'terminated'))

@@ -84,7 +84,7 @@ t.test('variables', async (t) => {
   const unlinked = await envOf({}, { ...pod, spec: { ...pod.spec, enableServiceLinks: false } })
   t.same(
     Object.keys(unlinked).filter((name) => !name.startsWith('KUBERNETES_')),
-    [],
+    ['KUBESTAGE_POD_IP'],
     'no links but to the API itself',
   )
 })
