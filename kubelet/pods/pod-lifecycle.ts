@@ -80,6 +80,8 @@ export interface PodLifecycle {
 
 /** For the last records, when the kubelet stops. */
 const FLUSH_MS = 2_000
+/** After this time a container that waits for the services to be known is told why it cannot start. */
+const SERVICES_MS = 10_000
 
 export async function createPodLifecycle(options: PodLifecycleOptions): Promise<PodLifecycle> {
   const { client, clock, events, runtime, actions, machine, nodeIP, rootDir, warn } = options
@@ -92,8 +94,17 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     machine,
     onError: (error) => warn(error, 'services could not be watched'),
   })
-  const environment: Parameters<typeof createStartContainer>[0]['environment'] = (pod, container, podIP) =>
-    containerEnvironment(pod, container, podIP, sources)
+  // A kubelet that has just started knows its pods sooner than the services that their containers are told of.
+  let servicesKnown: Promise<unknown> | undefined = sources.synced().then(
+    () => {
+      servicesKnown = undefined
+    },
+    () => {},
+  )
+  const environment: Parameters<typeof createStartContainer>[0]['environment'] = (pod, container, podIP) => {
+    const read = () => containerEnvironment(pod, container, podIP, sources)
+    return servicesKnown ? withinLimit(servicesKnown, SERVICES_MS, clock.machine).then(read) : read()
+  }
 
   // The workers and what they call know each other; the names are bound before anything runs.
   let workers: PodWorkers
