@@ -107,8 +107,9 @@ export class Registry {
   /** All objects of a resource, or of one namespace of it, likewise only to be looked at. */
   readonly lookupAll: LookupAll = (resource, namespace) => {
     const cache = this.#caches.get(cacheId(resource))
-    const found = cache?.list({ prefix: keyPrefix(resource, namespace), labels: [], fields: [] })
-    return (found?.items ?? []).map((item) => this.decoded(item))
+    if (!cache?.size) return []
+    const { items } = cache.list({ prefix: keyPrefix(resource, namespace), labels: [], fields: [] })
+    return items.map((item) => this.decoded(item))
   }
 
   /** What an object's value says, likewise only to be looked at. */

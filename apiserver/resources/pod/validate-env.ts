@@ -12,10 +12,14 @@ type FieldRef = NonNullable<ValueFrom['fieldRef']>
 type ResourceRef = NonNullable<ValueFrom['resourceFieldRef']>
 
 export function validateEnv(env: EnvVar[], volumes: ReadonlySet<string>, path: string, errors: FieldErrors): void {
-  for (const [index, variable] of env.entries()) {
+  for (let index = 0; index < env.length; index++) {
+    const variable = env[index]!
+    const problems = variable.name ? relaxedEnvVarName(variable.name) : undefined
+    // There are many, and nearly all are right: no path is written for them.
+    if (problems?.length === 0 && !variable.valueFrom) continue
     const at = `${path}[${index}]`
-    if (!variable.name) errors.push(required(`${at}.name`))
-    else reject(errors, `${at}.name`, variable.name, relaxedEnvVarName(variable.name))
+    if (problems) reject(errors, `${at}.name`, variable.name, problems)
+    else errors.push(required(`${at}.name`))
     if (variable.valueFrom) validateValueFrom(variable, variable.valueFrom, volumes, `${at}.valueFrom`, errors)
   }
 }
