@@ -4,7 +4,7 @@ import { resourceNotFound } from '../../shared/api/status-errors.ts'
 import type { Catalog } from '../registry/catalog.ts'
 import { aggregatedDiscovery, apiGroup, apiGroupList, apiResourceList, apiVersions } from './discovery-documents.ts'
 import type { Exchange } from './exchange.ts'
-import { assertAcceptable, type Negotiated, parseAccept, unknownShape } from './negotiation.ts'
+import { assertAcceptable, encodingFor, type Negotiated, parseAccept, unknownShape } from './negotiation.ts'
 import type { PathRoute } from './path-routes.ts'
 import { sendJson } from './respond.ts'
 
@@ -53,9 +53,9 @@ function plainForm(accept: string | undefined): Negotiated {
   if (!accept) return { encoding: 'json' }
   const ranges = parseAccept(accept)
   assertAcceptable(ranges, false)
-  const first = ranges.find(({ parameters: { as } }) => as === undefined)
-  if (!first) throw unknownShape()
-  return { encoding: first.type === 'application/yaml' ? 'yaml' : 'json' }
+  const plain = ranges.filter(({ parameters: { as } }) => as === undefined)
+  if (plain.length === 0) throw unknownShape()
+  return { encoding: encodingFor(plain) }
 }
 
 export function discoveryRoutes(catalog: Catalog, serverAddress: () => string): PathRoute[] {

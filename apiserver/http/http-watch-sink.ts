@@ -1,13 +1,20 @@
 import type { ServerResponse } from 'node:http'
 import type { StatusError } from '../../shared/api/status-error.ts'
+import type { JsonMap } from '../patch/structured-merge/values.ts'
 import type { WatchSink } from '../watchcache/watch-sink.ts'
+
+type EncodeEvent = (event: { type: string; object: JsonMap }) => string | Buffer
+
+const jsonLine: EncodeEvent = (event) => `${JSON.stringify(event)}\n`
 
 /** A response that goes on as long as the watch does. */
 export class HttpWatchSink implements WatchSink<Buffer> {
   readonly #response: ServerResponse
+  readonly #encodeEvent: EncodeEvent
 
-  constructor(response: ServerResponse) {
+  constructor(response: ServerResponse, encodeEvent: EncodeEvent = jsonLine) {
     this.#response = response
+    this.#encodeEvent = encodeEvent
   }
 
   write(chunk: Buffer): void {
@@ -35,7 +42,7 @@ export class HttpWatchSink implements WatchSink<Buffer> {
   }
 
   end(error?: StatusError): void {
-    this.#response.end(error && `${JSON.stringify({ type: 'ERROR', object: error.status })}\n`)
+    this.#response.end(error && this.#encodeEvent({ type: 'ERROR', object: error.status as unknown as JsonMap }))
   }
 
   abort(): void {

@@ -31,7 +31,7 @@ export function sendList(exchange: Exchange, answer: ListAnswer): void | Promise
   const { items, negotiated } = answer
   let bytes = 0
   for (const { value } of items) bytes += value.length + itemOverhead
-  if (bytes <= batchBytes || negotiated.encoding === 'yaml' || wantsPretty(exchange.request)) {
+  if (bytes <= batchBytes || negotiated.encoding !== 'json' || wantsPretty(exchange.request)) {
     let json = beginning(answer)
     for (let index = 0; index < items.length; index++) json += element(answer.definition, items[index]!, index)
     return sendJson(exchange, { status: 200, json: `${json}]}` }, negotiated)

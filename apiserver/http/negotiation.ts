@@ -2,7 +2,7 @@ import { notAcceptable, notAcceptableRoute } from '../../shared/api/status-error
 
 /** How the client wants its answer. */
 export interface Negotiated {
-  encoding: 'json' | 'yaml'
+  encoding: 'json' | 'yaml' | 'protobuf'
   /** What objects are turned into; absent: nothing. */
   transform?: Transform
 }
@@ -19,7 +19,7 @@ export interface MediaRange {
 
 const json = 'application/json'
 const yaml = 'application/yaml'
-/** Understood in bodies; an answer to one who takes nothing else is JSON. */
+/** Only for those who take nothing else: JSON is cut from what is stored, without reading it. */
 const protobuf = 'application/vnd.kubernetes.protobuf'
 const media = [json, yaml, protobuf]
 const watchMedia = [...media, `${json};stream=watch`, `${protobuf};stream=watch`]
@@ -76,16 +76,30 @@ const kinds = new Set(['Table', 'PartialObjectMetadata', 'PartialObjectMetadataL
 
 /** Undefined for a transformation that we do not know. */
 function read({ type, parameters }: MediaRange): Negotiated | undefined {
-  const encoding = type === yaml ? 'yaml' : 'json'
+  const encoding = encodingOf(type)
   const { as, g, v } = parameters
   if (as === undefined) return { encoding }
   if (!kinds.has(as) || g !== 'meta.k8s.io' || (v !== 'v1' && v !== 'v1beta1')) return undefined
   return { encoding, transform: { kind: as as Transform['kind'], version: v } }
 }
 
+const encodingOf = (type: string): Negotiated['encoding'] =>
+  type === yaml ? 'yaml' : type === protobuf ? 'protobuf' : 'json'
+
+/** The encoding of what has no other shape: the first that is taken, and protobuf last. */
+export function encodingFor(ranges: readonly MediaRange[]): Negotiated['encoding'] {
+  const types = ranges.map(({ type }) => type).filter((type) => acceptable.has(type))
+  return encodingOf(types.find((type) => type !== protobuf) ?? types[0] ?? json)
+}
+
 /** Errors come in the encoding asked for, if it is one; nothing else about Accept matters to them. */
 export function errorEncoding(accept: string | undefined): Negotiated {
-  if (accept === undefined || !accept.includes('yaml')) return plain
-  const first = parseAccept(accept).find(({ type }) => acceptable.has(type))
-  return first?.type === yaml ? { encoding: 'yaml' } : plain
+  if (accept === undefined || !/yaml|protobuf/.test(accept)) return plain
+  return { encoding: encodingFor(parseAccept(accept)) }
 }
+
+/** Of what has no protobuf form, as the encoder refuses; `type` as Go prints it. */
+export const notInProtobuf = (type: string) =>
+  notAcceptable(
+    `object ${type} does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message`,
+  )

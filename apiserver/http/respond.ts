@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { constants, createGzip } from 'node:zlib'
 import type { StatusError } from '../../shared/api/status-error.ts'
-import type { Negotiated } from './negotiation.ts'
+import { encodeProtobuf } from '../protobuf/encode.ts'
+import { type Negotiated, notInProtobuf } from './negotiation.ts'
 import type { Warnings } from './warnings.ts'
 
 /** Answers from here on are compressed for those who ask. */
@@ -20,6 +21,12 @@ export function baseHeaders(request?: IncomingMessage): OutgoingHttpHeaders {
   return { 'audit-id': request?.headers['audit-id'] ?? randomUUID(), 'cache-control': 'no-cache, private' }
 }
 
+export const contentTypes = {
+  json: 'application/json',
+  yaml: 'application/yaml',
+  protobuf: 'application/vnd.kubernetes.protobuf',
+}
+
 /** Sends JSON, or what the client wants instead of it. */
 export function sendJson(
   { request, response, warnings }: { request: IncomingMessage; response: ServerResponse; warnings?: Warnings },
@@ -27,11 +34,13 @@ export function sendJson(
   { encoding }: Negotiated = { encoding: 'json' },
 ): void {
   const all = baseHeaders(request)
-  all['content-type'] = encoding === 'yaml' ? 'application/yaml' : 'application/json'
+  all['content-type'] = contentTypes[encoding]
   if (headers) Object.assign(all, headers)
   const warning = warnings?.header()
   if (warning) Object.assign(all, { warning })
-  if (encoding === 'yaml') {
+  if (encoding === 'protobuf') {
+    send({ request, response }, { status, text: toProtobuf(json), headers: all })
+  } else if (encoding === 'yaml') {
     void toYaml(json).then((text) => send({ request, response }, { status, text, headers: all }))
   } else {
     send({ request, response }, { status, text: present(request, json), headers: all })
@@ -40,7 +49,7 @@ export function sendJson(
 
 interface Text {
   status: number
-  text: string
+  text: string | Buffer
   headers: OutgoingHttpHeaders
 }
 
@@ -73,6 +82,14 @@ function sendCompressed(response: ServerResponse, { status, text, headers }: Tex
 async function toYaml(json: string): Promise<string> {
   const { dump } = await import('js-yaml')
   return dump(JSON.parse(json), { lineWidth: -1, sortKeys: true })
+}
+
+function toProtobuf(json: string): Buffer {
+  const object = JSON.parse(json)
+  const encoded = encodeProtobuf(object)
+  if (encoded) return encoded
+  if (object.kind === 'Table') throw notInProtobuf('*v1.Table')
+  throw notInProtobuf(`*unstructured.Unstructured${Array.isArray(object.items) ? 'List' : ''}`)
 }
 
 const prettyAgents = /^(curl|Wget|Mozilla\/5\.0)/

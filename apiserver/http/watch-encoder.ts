@@ -1,3 +1,5 @@
+import type { JsonMap } from '../patch/structured-merge/values.ts'
+import { encodeWatchEvent } from '../protobuf/encode.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { decodeStored, type StoredObject, spliceHead } from '../registry/stored-object.ts'
 import { zeroOf } from '../validation/decoder.ts'
@@ -43,6 +45,22 @@ export function objectEncoder(definition: ResourceDefinition): WatchEncoder<Buff
     definition.version,
   )
 }
+
+/** The same events for one who takes no JSON. */
+export const inProtobuf = ({ id, encode }: WatchEncoder<Buffer>): WatchEncoder<Buffer> => ({
+  id: id && `protobuf ${id}`,
+  encode: (records) =>
+    Buffer.concat(
+      String(encode(records))
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => protobufEvent(JSON.parse(line))),
+    ),
+})
+
+/** Only kinds with a protobuf form come this far. */
+export const protobufEvent = ({ type, object }: { type: string; object: JsonMap }): Buffer =>
+  encodeWatchEvent(type, object)!
 
 export function partialObjectEncoder({ version }: Transform): WatchEncoder<Buffer> {
   const encode = (object: Parameters<typeof partialObjectMetadata>[0]): string =>

@@ -38,6 +38,17 @@ export interface MessageField {
 export type Message = Map<number, MessageField>
 
 type Row = [number: number, name: string, form: string]
+
+/** What no description of the API names: objects and lists reduced to their metadata. */
+const partial: Record<string, Row[]> = {
+  'apis/meta/v1.PartialObjectMetadata': [[1, 'metadata', '@apis/meta/v1.ObjectMeta']],
+  'apis/meta/v1.PartialObjectMetadataList': [
+    [1, 'metadata', '@apis/meta/v1.ListMeta'],
+    [2, 'items', '[]@apis/meta/v1.PartialObjectMetadata'],
+  ],
+}
+const partialKind = /^meta\.k8s\.io\/v1(?:beta1)? (PartialObjectMetadata(?:List)?)$/
+
 let table: (Record<string, Row[]> & { '': Record<string, string> }) | undefined
 const messages = new Map<string, Message>()
 
@@ -50,12 +61,19 @@ function load() {
 
 /** The message of a kind, e.g. `apps/v1` and `Deployment`; undefined when it has no protobuf form. */
 export const messageOfKind = (apiVersion: string, kind: string): string | undefined =>
-  load()[''][`${apiVersion} ${kind}`]
+  load()[''][`${apiVersion} ${kind}`] ?? partialOf(`${apiVersion} ${kind}`)
+
+function partialOf(kind: string): string | undefined {
+  const name = partialKind.exec(kind)?.[1]
+  return name && `apis/meta/v1.${name}`
+}
 
 export function message(name: string): Message {
   let found = messages.get(name)
   if (!found) {
-    found = new Map((load()[name] ?? []).map(([number, json, form]) => [number, { name: json, type: parse(form) }]))
+    found = new Map(
+      (load()[name] ?? partial[name] ?? []).map(([number, json, form]) => [number, { name: json, type: parse(form) }]),
+    )
     messages.set(name, found)
   }
   return found

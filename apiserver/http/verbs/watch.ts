@@ -1,4 +1,5 @@
 import { plainError } from '../../../shared/api/status-errors.ts'
+import { messageOfKind } from '../../protobuf/messages.ts'
 import { keyPrefix } from '../../registry/keys.ts'
 import type { ResourceDefinition } from '../../registry/resource-definition.ts'
 import { Watch } from '../../watchcache/watch.ts'
@@ -7,11 +8,11 @@ import type { ApiContext } from '../api-context.ts'
 import type { Exchange, ResourceExchange } from '../exchange.ts'
 import { HttpWatchSink } from '../http-watch-sink.ts'
 import { type ListOptions, parseListOptions } from '../list-options.ts'
-import { negotiate, unknownShape } from '../negotiation.ts'
+import { type Negotiated, negotiate, notInProtobuf, type Transform, unknownShape } from '../negotiation.ts'
 import { parseRevision } from '../resource-version.ts'
-import { baseHeaders } from '../respond.ts'
+import { baseHeaders, contentTypes } from '../respond.ts'
 import { includeObject } from '../table.ts'
-import { objectEncoder, partialObjectEncoder, tableEncoder } from '../watch-encoder.ts'
+import { inProtobuf, objectEncoder, partialObjectEncoder, protobufEvent, tableEncoder } from '../watch-encoder.ts'
 import { acceptWebSocket, type WebSocketWatchSink } from '../websocket-watch-sink.ts'
 
 /** A watch without an end of its own gets one between half an hour and an hour, so that clients spread out. */
@@ -20,9 +21,9 @@ const minTimeoutSeconds = 1800
 export async function watch(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
   const { info } = exchange
   const options = parseListOptions(info.query, definition, true)
-  const encoder = chooseEncoder(api, definition, exchange)
+  const { encoding, encoder } = chooseEncoder(api, definition, exchange)
   const after = startOf(options, api.registry.cacheOf(definition).revision())
-  const sink = await openSink(exchange)
+  const sink = await openSink(exchange, encoding)
   const fields = target.name ? [{ field: 'metadata.name', equal: true, value: target.name }] : options.fields
   const watch = new Watch(api.registry.cacheOf(definition), sink, {
     selection: { prefix: keyPrefix(definition, target.namespace), labels: options.labels, fields },
@@ -46,12 +47,16 @@ export async function watch(api: ApiContext, { exchange, definition, target }: R
   await watch.run()
 }
 
-async function openSink(exchange: Exchange): Promise<HttpWatchSink | WebSocketWatchSink> {
+async function openSink(
+  exchange: Exchange,
+  encoding: Negotiated['encoding'],
+): Promise<HttpWatchSink | WebSocketWatchSink> {
   const { request, response, upgrade } = exchange
   if (upgrade && /^websocket$/i.test(request.headers.upgrade ?? '')) return acceptWebSocket(exchange, upgrade)
-  response.writeHead(200, { ...baseHeaders(request), 'content-type': 'application/json' })
+  const contentType = encoding === 'protobuf' ? `${contentTypes.protobuf};stream=watch` : contentTypes.json
+  response.writeHead(200, { ...baseHeaders(request), 'content-type': contentType })
   response.flushHeaders()
-  return new HttpWatchSink(response)
+  return new HttpWatchSink(response, encoding === 'protobuf' ? protobufEvent : undefined)
 }
 
 /** `current`: the revision that a watch without initial events and without a resourceVersion starts after. */
@@ -66,10 +71,25 @@ export function startOf({ resourceVersion, sendInitialEvents }: ListOptions, cur
 function chooseEncoder(
   api: ApiContext,
   definition: ResourceDefinition,
-  { request, info }: Exchange,
-): WatchEncoder<Buffer> {
+  { request, info, upgrade }: Exchange,
+): { encoding: Negotiated['encoding']; encoder: WatchEncoder<Buffer> } {
   const { transform, encoding } = negotiate(request.headers.accept, true)
   if (encoding === 'yaml') throw unknownShape()
+  const lines = jsonEncoder(api, definition, { transform, info })
+  // The messages of a WebSocket are text.
+  if (encoding === 'json' || upgrade) return { encoding: 'json', encoder: lines }
+  if (transform?.kind === 'Table') throw notInProtobuf('*v1.Table')
+  const { group, version, kind } = definition
+  const hasForm = transform ?? messageOfKind(group ? `${group}/${version}` : version, kind)
+  if (!hasForm) throw notInProtobuf('*unstructured.Unstructured')
+  return { encoding, encoder: inProtobuf(lines) }
+}
+
+function jsonEncoder(
+  api: ApiContext,
+  definition: ResourceDefinition,
+  { transform, info }: { transform?: Transform; info: Exchange['info'] },
+): WatchEncoder<Buffer> {
   if (!transform) return objectEncoder(definition)
   // A list of lists makes no sense, and a real server sends nothing rather than say so.
   if (transform.kind === 'PartialObjectMetadataList') return { encode: () => Buffer.alloc(0) }
