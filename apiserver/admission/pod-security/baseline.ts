@@ -1,3 +1,4 @@
+import { safeSysctls } from '../../../shared/api/safe-sysctls.ts'
 import type { Container, Pod } from '../../../shared/api/types.ts'
 import {
   containersOf,
@@ -161,25 +162,8 @@ export const seccompProfile: Check = ({ spec }) => {
   }
 }
 
-const safeSysctls = [
-  'kernel.shm_rmid_forced',
-  'net.ipv4.ip_local_port_range',
-  'net.ipv4.tcp_syncookies',
-  'net.ipv4.ping_group_range',
-  'net.ipv4.ip_unprivileged_port_start',
-  'net.ipv4.ip_local_reserved_ports',
-  'net.ipv4.tcp_keepalive_time',
-  'net.ipv4.tcp_fin_timeout',
-  'net.ipv4.tcp_keepalive_intvl',
-  'net.ipv4.tcp_keepalive_probes',
-  'net.ipv4.tcp_rmem',
-  'net.ipv4.tcp_wmem',
-]
-
 const sysctls: Check = ({ spec }) => {
-  const names = (spec.securityContext?.sysctls ?? [])
-    .map(({ name }) => name)
-    .filter((name) => !safeSysctls.includes(name))
+  const names = (spec.securityContext?.sysctls ?? []).map(({ name }) => name).filter((name) => !safeSysctls.has(name))
   return names.length > 0 ? { reason: 'forbidden sysctls', detail: names.join(', ') } : undefined
 }
 
