@@ -21,6 +21,7 @@ const commands: Record<string, Entry> = {
     summary: 'list nodes; put one under pressure, shut it down, lose it, get it back',
     load: () => import('./node.ts'),
   },
+  config: { summary: 'print what up would go by, and where each value is from', load: () => import('./config.ts') },
   rehearse: {
     summary: 'let an application die in every way, and say how well it does',
     load: () => import('./rehearse.ts'),

@@ -1,5 +1,6 @@
 import { toMs } from '../library/duration.ts'
 import type { TerminatedContainer, Termination } from '../shared/api/termination.ts'
+import type { LoadResult } from './count-requests.ts'
 
 /** What was seen of one death. */
 export interface Facts {
@@ -11,15 +12,6 @@ export interface Facts {
   requests?: LoadResult
   /** What did not happen at all. */
   failure?: string
-}
-
-/** Requests that were sent while the pod died and clients had yet to learn of it. */
-export interface LoadResult {
-  sent: number
-  lost: number
-  /** From the deletion to the first lost one, and to the moment when clients know. */
-  firstLostMs?: number
-  learntMs: number
 }
 
 export interface Verdict {

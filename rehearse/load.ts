@@ -1,15 +1,20 @@
 import { get } from 'node:http'
 import type { Clock } from '../shared/clock/clock.ts'
-import type { LoadResult } from './judge.ts'
 
 export interface LoadOptions {
   url: string
   /** The machine's. */
   clock: Clock
-  /** How many of the cluster's seconds pass in one of the machine's. */
-  scale: number
-  /** How long clients go on after the deletion, in the cluster's time: until they know that the endpoint is gone. */
+  /** The cluster's time. */
+  nowMs(): number
+  /** How long clients go on after the deletion: until they know that the endpoint is gone. */
   learntMs: number
+}
+
+/** One request: when it was sent, in the cluster's time, and whether it was answered. */
+export interface Sample {
+  atMs: number
+  isGood: boolean
 }
 
 const betweenMs = 10
@@ -19,10 +24,7 @@ const timeoutMs = 5_000
 export class Load {
   readonly #options: LoadOptions
   readonly #answers: Promise<void>[] = []
-  #startMs: number | undefined
-  #sent = 0
-  #lost = 0
-  #firstLostMs: number | undefined
+  readonly #samples: Sample[] = []
   #running: Promise<void> | undefined
   #stopped = false
 
@@ -34,26 +36,14 @@ export class Load {
     this.#running = this.#run()
   }
 
-  /** The pod is deleted now: what is lost from here on counts. */
-  deleted(): void {
-    this.#startMs = this.#options.clock.monotonic()
-  }
-
-  /** Resolves when clients know, and the last answer has come. */
-  async end(): Promise<LoadResult> {
-    const { clock, scale, learntMs } = this.#options
-    const since = clock.monotonic() - (this.#startMs ?? clock.monotonic())
-    await clock.sleep(Math.max(0, learntMs / scale - since))
+  /** Called when the pod is over: resolves when clients know that, too, and the last answer has come. */
+  async end(): Promise<Sample[]> {
+    const { clock, learntMs } = this.#options
+    await clock.sleep(learntMs)
     this.#stopped = true
     await this.#running
     await Promise.all(this.#answers)
-    return { sent: this.#sent, lost: this.#lost, firstLostMs: this.#firstLostMs, learntMs }
-  }
-
-  /** In the cluster's time. */
-  #sinceDeletion(): number | undefined {
-    const { clock, scale } = this.#options
-    return this.#startMs === undefined ? undefined : (clock.monotonic() - this.#startMs) * scale
+    return this.#samples
   }
 
   async #run(): Promise<void> {
@@ -64,14 +54,8 @@ export class Load {
   }
 
   async #ask(): Promise<void> {
-    const sentMs = this.#sinceDeletion()
-    const isGood = await answers(this.#options.url)
-    // Clients that know ask elsewhere.
-    if (sentMs === undefined || sentMs > this.#options.learntMs) return
-    this.#sent++
-    if (isGood) return
-    this.#lost++
-    this.#firstLostMs ??= sentMs
+    const atMs = this.#options.nowMs()
+    this.#samples.push({ atMs, isGood: await answers(this.#options.url) })
   }
 }
 

@@ -6,8 +6,9 @@ import type { Pod } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
 import { pods, terminations } from '../shared/client/resources.ts'
 import type { Clock } from '../shared/clock/clock.ts'
+import { countRequests } from './count-requests.ts'
 import { type Facts, judge, type Verdict } from './judge.ts'
-import { answers, Load } from './load.ts'
+import { answers, Load, type LoadOptions } from './load.ts'
 import { type Finding, staticFindings } from './static-checks.ts'
 import type { Stage, Way } from './ways.ts'
 import type { Workload } from './workload.ts'
@@ -52,8 +53,8 @@ export interface Rehearsal {
 const namespace = 'default'
 /** What comes on top of the grace. */
 const marginMs = 15_000
-/** A container that is too slow is tried once more with that much time, to learn what it needs. */
-const generousSeconds = 120
+/** A container that is too slow is tried once more with so much more time, to learn what it needs. */
+const generous = { factor: 3, leastSeconds: 20 }
 /** So long a container that has come back has to stay, on the machine. */
 const settleMs = 1_000
 
@@ -68,21 +69,22 @@ export async function rehearse(workload: Workload, options: RehearsalOptions): P
       })
   }
   const findings = staticFindings(workload.pod.spec)
+  const needs = new Needs(workload, options)
   const results: WayResult[] = []
   for (const way of ways) {
     onProgress?.(`${workload.title}: ${way.title}`)
-    results.push(await tryWay(workload, way, options))
+    results.push(await tryWay(workload, way, options, needs))
   }
   const good = findings.length === 0 && results.every(({ verdicts }) => verdicts.every((verdict) => verdict.good))
   return { workload: workload.title, findings, results, good }
 }
 
-async function tryWay(workload: Workload, way: Way, options: RehearsalOptions): Promise<WayResult> {
+async function tryWay(workload: Workload, way: Way, options: RehearsalOptions, needs: Needs): Promise<WayResult> {
   const facts = await play(workload, way, options)
   const tooSlow = facts.termination?.containers?.some(
     ({ steps }) => steps.some(({ name }) => name === 'SIGKILL') && steps.some(({ outcome }) => outcome === 'Caught'),
   )
-  if (tooSlow && !way.forced) facts.neededMs = await neededMs(workload, way, options)
+  if (tooSlow && !way.forced) facts.neededMs = await needs.measure(way)
   const containers = facts.termination?.containers ?? []
   return {
     way: way.name,
@@ -96,16 +98,34 @@ async function tryWay(workload: Workload, way: Way, options: RehearsalOptions): 
   }
 }
 
-/** Undefined when also a generous grace is not enough. */
-async function neededMs(workload: Workload, way: Way, options: RehearsalOptions): Promise<number | undefined> {
-  const { metadata, spec } = workload.pod
-  const pod = { metadata, spec: { ...spec, terminationGracePeriodSeconds: generousSeconds } }
-  const { scale } = options
-  const { termination } = await play({ ...workload, pod }, way, options)
-  const isKilled = termination?.containers?.some(({ steps }) => steps.some(({ name }) => name === 'SIGKILL')) ?? true
-  if (isKilled || termination?.startTime === undefined || termination.endTime === undefined) return undefined
-  const measured = Date.parse(termination.endTime) - Date.parse(termination.startTime)
-  return measured / scale
+/** How long a workload takes that is not given enough; measured once. */
+class Needs {
+  readonly #workload: Workload
+  readonly #options: RehearsalOptions
+  #measured: Promise<number | undefined> | undefined
+
+  constructor(workload: Workload, options: RehearsalOptions) {
+    this.#workload = workload
+    this.#options = options
+  }
+
+  /** Milliseconds of the machine; undefined when also a generous grace is not enough. */
+  measure(way: Way): Promise<number | undefined> {
+    this.#measured ??= this.#measure(way)
+    return this.#measured
+  }
+
+  async #measure(way: Way): Promise<number | undefined> {
+    const { metadata, spec } = this.#workload.pod
+    const seconds = Math.max(generous.leastSeconds, generous.factor * (spec.terminationGracePeriodSeconds ?? 30))
+    // What a program needs does not get less when time runs faster.
+    const terminationGracePeriodSeconds = Math.ceil(seconds * Math.min(this.#options.scale, 4))
+    const pod = { metadata, spec: { ...spec, terminationGracePeriodSeconds } }
+    const { termination } = await play({ ...this.#workload, pod }, way, this.#options)
+    const isKilled = termination?.containers?.some(({ steps }) => steps.some(({ name }) => name === 'SIGKILL')) ?? true
+    if (isKilled || termination?.startTime === undefined || termination.endTime === undefined) return undefined
+    return (Date.parse(termination.endTime) - Date.parse(termination.startTime)) / this.#options.scale
+  }
 }
 
 /** From a new pod to the end of it. */
@@ -122,11 +142,13 @@ async function play(workload: Workload, way: Way, options: RehearsalOptions): Pr
     await client.create<Pod>(pods, { metadata: { ...metadata, name, namespace }, spec } as Pod, { namespace })
     const ready = await cluster.waitFor<Pod>(pods, pod, isReady, { timeout: readyTimeoutMs }).catch(() => undefined)
     if (!ready) return { failure: await whyNotReady(client, pod, readyTimeoutMs) }
-    const load = await beginLoad(workload, ready, { clock, scale, learntMs: endpointDelayMs })
-    load?.deleted()
+    const nowMs = () => cluster.clock.now()
+    const load = way.forced ? undefined : await beginLoad(workload, ready, { clock, nowMs, learntMs: endpointDelayMs })
     await way.die(stage, wellness ?? undefined)
-    const [failure, requests] = await Promise.all([untilEnd(stage, way, ready, timeoutMs), load?.end()])
+    const failure = await untilEnd(stage, way, ready, timeoutMs)
+    const samples = await load?.end()
     const termination = way.forced ? undefined : await recordOf(cluster, ready, failure ? 1_000 : timeoutMs)
+    const requests = samples && termination && countRequests(samples, termination, { scale, learntMs: endpointDelayMs })
     const untold = termination && way.reason !== undefined && termination.reason !== way.reason
     const wrongReason = untold
       ? `its hooks are told ${termination.reason ?? 'no reason'} instead of ${way.reason}`
@@ -142,7 +164,7 @@ async function play(workload: Workload, way: Way, options: RehearsalOptions): Pr
 async function beginLoad(
   { load }: Workload,
   { status }: Pod,
-  options: { clock: Clock; scale: number; learntMs: number },
+  options: Omit<LoadOptions, 'url'>,
 ): Promise<Load | undefined> {
   if (!load) return undefined
   const url = load.replace(/^(http:\/\/):/, `$1${status?.podIP ?? ''}:`)

@@ -1,6 +1,6 @@
 // Makes dist/, which is what a published package ships: the sources as plain JavaScript, and the data beside them.
 import { execFileSync } from 'node:child_process'
-import { cpSync, rmSync } from 'node:fs'
+import { cpSync, rmSync, writeFileSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -8,4 +8,5 @@ const data = ['openapi/data/**/*.json', 'kubelet/runtime/process/*.pl']
 
 rmSync('dist', { recursive: true, force: true })
 execFileSync('tsc', ['-p', 'tsconfig.build.json'], { stdio: 'inherit' })
+writeFileSync('dist/kubestage.schema.json', execFileSync('node', ['bin/kubestage.mjs', 'config', '--schema']))
 for await (const file of glob(data)) cpSync(file, join('dist', file))

@@ -7,6 +7,7 @@ export type StorageChoice = { engine: 'memory' } | { engine: 'sqlite'; file: str
 
 const choice: OptionType<StorageChoice> = {
   placeholder: 'memory|sqlite:PATH',
+  schema: { type: 'string', pattern: '^(memory|sqlite:.+)$' },
   fromText: parseStorage,
   fromFile: parseStorage,
   show: (value) => (value.engine === 'memory' ? 'memory' : `sqlite:${value.file}`),

@@ -9,6 +9,7 @@ function bySignal<Value>(placeholder: string, read: (text: string) => Value): Op
     Object.fromEntries(Object.entries(texts).map(([name, text]) => [signalOf(name), read(text)]))
   return {
     placeholder,
+    schema: textMap.schema,
     fromText: (text, soFar = {}) => ({ ...soFar, ...checked(textMap.fromText(text)) }),
     fromFile: (value) => checked(textMap.fromFile(value)),
   }

@@ -15,6 +15,7 @@ export const text: OptionType<string> = {
 export const path: OptionType<string> = { ...text, placeholder: 'PATH' }
 
 export const flag: OptionType<boolean> = {
+  schema: { type: 'boolean' },
   placeholder: '',
   fromText(value) {
     if (value === 'true' || value === 'false') return value === 'true'
@@ -42,6 +43,7 @@ export function wholeNumber({
   }
   return {
     placeholder,
+    schema: { type: 'integer', minimum: min, maximum: max },
     fromText: (value) => check(/^\d+$/.test(value) ? Number(value) : value),
     fromFile: check,
     show: String,
@@ -63,6 +65,7 @@ export function decimal({
   }
   return {
     placeholder,
+    schema: { type: 'number', minimum: min, maximum: max },
     fromText: (value) => check(/^\d+(\.\d+)?$/.test(value) ? Number(value) : value),
     fromFile: check,
     show: String,
@@ -93,14 +96,17 @@ export function oneOf<const Choice extends string>(...choices: Choice[]): Option
     if (found) return found
     throw mustBe(`one of ${choices.join(', ')}`, value)
   }
-  return { placeholder: choices.join('|'), fromText: check, fromFile: check, show: String }
+  return { placeholder: choices.join('|'), schema: { enum: choices }, fromText: check, fromFile: check, show: String }
 }
 
 const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
 
+const durationPattern = /^(\d+(\.\d+)?(ms|s|m|h))+$/
+
 /** Written `500ms`, `30s`, `1m30s`; milliseconds for the program. */
 export const duration: OptionType<number> = {
   placeholder: 'DURATION',
+  schema: { type: 'string', pattern: durationPattern.source },
   fromText: durationMs,
   fromFile: durationMs,
   show(value) {
@@ -111,7 +117,7 @@ export const duration: OptionType<number> = {
 
 /** Milliseconds of `500ms`, `30s`, `1m30s`. Throws an Error that goes on where the name of what is read ends. */
 export function durationMs(value: unknown): number {
-  if (typeof value !== 'string' || !/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(value)) {
+  if (typeof value !== 'string' || !durationPattern.test(value)) {
     throw mustBe('a duration such as 500ms, 30s or 1m30s', value)
   }
   let total = 0
@@ -129,6 +135,11 @@ export function featureGates<Gates extends Record<string, boolean>>(known: Gates
   }
   return {
     placeholder: 'NAME=true|false,…',
+    schema: {
+      type: 'object',
+      properties: Object.fromEntries(Object.keys(known).map((name) => [name, flag.schema])),
+      additionalProperties: false,
+    },
     fromText(text, soFar = known) {
       return text.split(',').reduce((gates, pair) => {
         const [name = '', value = ''] = pair.split('=').map((part) => part.trim())
@@ -145,9 +156,12 @@ export function featureGates<Gates extends Record<string, boolean>>(known: Gates
   }
 }
 
+const textList = { type: 'array', items: { type: 'string' } }
+
 /** `a,b`, may be given several times; a list in the file. */
 export const names: OptionType<string[]> = {
   placeholder: 'NAME,…',
+  schema: textList,
   fromText: (value, soFar = []) => [...soFar, ...value.split(',').filter(Boolean)],
   fromFile(value) {
     if (Array.isArray(value) && value.every((name) => typeof name === 'string')) return value
@@ -158,6 +172,7 @@ export const names: OptionType<string[]> = {
 /** Regular expressions, as {@link names}. */
 export const patterns: OptionType<string[]> = {
   placeholder: 'REGEXP,…',
+  schema: { type: 'array', items: { type: 'string', format: 'regex' } },
   fromText: (value, soFar) => checkPatterns(names.fromText(value, soFar)),
   fromFile: (value) => checkPatterns(names.fromFile(value)),
 }
@@ -176,6 +191,7 @@ function checkPatterns(texts: string[]): string[] {
 /** `PATTERN=TEXT`, may be given several times; a map in the file. */
 export const textMap: OptionType<Record<string, string>> = {
   placeholder: 'PATTERN=TEXT',
+  schema: { type: 'object', additionalProperties: { type: 'string' } },
   fromText(value, soFar = {}) {
     const [key, entry] = pair(value)
     return { ...soFar, [key]: entry }
@@ -186,6 +202,7 @@ export const textMap: OptionType<Record<string, string>> = {
 /** `PATTERN=COMMAND ARGS…`, split at blanks; in the file a list, too, where an argument has blanks. */
 export const commandMap: OptionType<Record<string, string[]>> = {
   placeholder: 'PATTERN=COMMAND',
+  schema: { type: 'object', additionalProperties: { anyOf: [{ type: 'string' }, { ...textList, minItems: 1 }] } },
   fromText(value, soFar = {}) {
     const [key, entry] = pair(value)
     return { ...soFar, [key]: words(entry) }

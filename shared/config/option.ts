@@ -5,6 +5,8 @@ export interface OptionType<Value> {
   /** `soFar`: the value of the same flag before this one, for flags that can be given several times. */
   fromText(text: string, soFar?: Value): Value
   fromFile(value: unknown): Value
+  /** What a config file may say, as a JSON schema. Default: text. */
+  schema?: object
   /** How a default is shown; absent or undefined: not at all. */
   show?(value: Value): string | undefined
 }

@@ -16,7 +16,11 @@ export interface Resolved<Table extends Options> {
   values: Values<Table>
   positionals: string[]
   help: boolean
+  /** Where each value is from. */
+  origins: Record<keyof Table, Origin>
 }
+
+export type Origin = 'default' | 'config file' | 'variable' | 'flag'
 
 /** Which file to read; part of every program's options. */
 export const configOption = option(path, { default: '', help: 'Config file (YAML); flags and variables win over it' })
@@ -29,13 +33,19 @@ export async function resolveOptions<const Table extends Options>(
   const line = parseCommandLine(sources.args, table)
   const variables = fromVariables(table, sources.env)
   const file = (line.values.config ?? variables.config ?? defaultFile(sources)) as string | undefined
-  const values = {
-    ...Object.fromEntries(Object.entries(table).map(([name, { default: value }]) => [name, value])),
-    ...(file && !line.help ? await fromFile(file, table, sources) : {}),
-    ...variables,
-    ...line.values,
+  const layers: [Origin, Record<string, unknown>][] = [
+    ['default', Object.fromEntries(Object.entries(table).map(([name, { default: value }]) => [name, value]))],
+    ['config file', file && !line.help ? await fromFile(file, table, sources) : {}],
+    ['variable', variables],
+    ['flag', line.values],
+  ]
+  const values: Record<string, unknown> = {}
+  const origins: Record<string, Origin> = {}
+  for (const [origin, layer] of layers) {
+    Object.assign(values, layer)
+    for (const name of Object.keys(layer)) origins[name] = origin
   }
-  return { ...line, values: values as Values<Table> }
+  return { ...line, values: values as Values<Table>, origins: origins as Record<keyof Table, Origin> }
 }
 
 /** Most starts have no file, and then need no YAML parser. */

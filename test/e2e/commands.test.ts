@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
 import type { ConfigMap } from '../../shared/api/types.ts'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
@@ -123,6 +124,41 @@ t.test('a config file may say what other commands want to know', async (t) => {
     code: 1,
     output: /unknown key "imagge"; did you mean "image"\?/,
   })
+})
+
+t.test('where each value is from', async (t) => {
+  const config = join(folder, 'values.yaml')
+  writeFileSync(config, 'port: 7000\nnodeName: mine\nshutdownGracePeriod: 90s\n')
+  const { output } = await run(t, 'config', '--config', config, '--port=0', '-o', 'json')
+  t.match(JSON.parse(output), {
+    port: { value: '0', origin: 'flag' },
+    nodeName: { value: 'mine', origin: 'config file' },
+    shutdownGracePeriod: { value: '90s', origin: 'config file' },
+    host: { value: '127.0.0.1', origin: 'default' },
+  })
+  t.match(
+    (await run(t, 'config', '--config', config)).output,
+    /^KEY +VALUE +FROM\n(.*\n)*nodeName +mine +config file\n/,
+  )
+  const schema = JSON.parse((await run(t, 'config', '--schema')).output)
+  const isValid = new Ajv2020({ strict: false }).compile(schema)
+  t.ok(
+    isValid({
+      port: 7000,
+      storage: 'sqlite:a.db',
+      image: { a: ['b', 'c'], d: 'e' },
+      featureGates: { PodTerminationReason: true },
+    }),
+  )
+  for (const wrong of [
+    { port: 'x' },
+    { portt: 1 },
+    { storage: 'floppy' },
+    { image: { a: 1 } },
+    { shutdownGracePeriod: 'soon' },
+  ]) {
+    t.notOk(isValid(wrong), JSON.stringify(wrong))
+  }
 })
 
 t.test('each command explains itself', async (t) => {

@@ -48,7 +48,14 @@ t.test('what is in the package', async (t) => {
   t.ok(size < maxBytes, `${size} bytes`)
   const { scripts, version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
   for (const name of ['preinstall', 'install', 'postinstall']) t.notOk(name in scripts, `no ${name} script`)
-  for (const file of ['LICENSE', 'README.md', 'CHANGELOG.md', 'THIRD-PARTY-NOTICES.md', 'dist/library/index.d.ts']) {
+  for (const file of [
+    'LICENSE',
+    'README.md',
+    'CHANGELOG.md',
+    'THIRD-PARTY-NOTICES.md',
+    'dist/library/index.d.ts',
+    'dist/kubestage.schema.json',
+  ]) {
     t.ok(statSync(join(installed, file)).isFile(), file)
   }
   t.match(readFileSync(join(installed, 'CHANGELOG.md'), 'utf8'), `## ${version}`)

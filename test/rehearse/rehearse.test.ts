@@ -1,4 +1,5 @@
 import t from 'tap'
+import { countRequests } from '../../rehearse/count-requests.ts'
 import { type Facts, judge } from '../../rehearse/judge.ts'
 import type { Rehearsal } from '../../rehearse/rehearse.ts'
 import { report } from '../../rehearse/report.ts'
@@ -65,6 +66,40 @@ t.test('requests, failures and force are judged as well', async (t) => {
   t.match(judge({ requests: { ...requests, lost: 0 } }), [{ good: true }])
   t.match(judge({ failure: 'is not ready' }), [{ good: false, text: 'is not ready' }])
   t.match(judge({ forced: true }), [{ good: true, text: 'gone' }])
+})
+
+t.test('of the requests those count whose clients cannot know yet', async (t) => {
+  const time = (ms: number) => new Date(1_000_000 + ms).toISOString()
+  const sample = (ms: number, isGood = true) => ({ atMs: 1_000_000 + ms, isGood })
+  const record = (termMs: number) => ({
+    startTime: time(0),
+    containers: [container([{ ...step('SIGTERM', 'Caught'), startTime: time(termMs) }])],
+  })
+  const options = { scale: 1, learntMs: 1_000 }
+  const samples = [
+    sample(-5, false),
+    sample(0),
+    sample(500),
+    sample(900, false),
+    sample(1_000, false),
+    sample(1_001, false),
+  ]
+  t.same(countRequests(samples, record(0), options), { sent: 4, lost: 2, firstLostMs: 900, learntMs: 1_000 })
+  // After its TERM a program takes the machine's time: ten seconds of the cluster are one of it.
+  const fast = [sample(100), sample(5_000, false), sample(9_000, false), sample(11_000, false)]
+  t.same(countRequests(fast, record(0), { scale: 10, learntMs: 1_000 }), {
+    sent: 3,
+    lost: 2,
+    firstLostMs: 500,
+    learntMs: 1_000,
+  })
+  // Before, a hook takes the cluster's.
+  t.same(countRequests(fast, record(5_000), { scale: 10, learntMs: 1_000 }), {
+    sent: 1,
+    lost: 0,
+    firstLostMs: undefined,
+    learntMs: 1_000,
+  })
 })
 
 t.test('some faults can be seen in the manifest', async (t) => {
