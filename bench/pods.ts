@@ -9,6 +9,8 @@ import type { Server } from './processes.ts'
 
 const CONNECTIONS = 32
 const TIMEOUT_MS = 120_000
+/** What bringing them up took is given back by then. */
+const SETTLED_MS = 4_000
 const TERMINATIONS = `/apis/kubestage.dev/v1/namespaces/${NAMESPACE}/terminations`
 
 /** Pods of one name and number, as a watch shows them. */
@@ -56,18 +58,13 @@ export interface PodFigures {
 }
 
 /** Creates pods and follows them until all run; then deletes them, each by a request, and follows them until all are gone. */
-export async function measurePods(
-  { target }: Server,
-  count: number,
-  whileRunning: () => void = () => {},
-): Promise<PodFigures> {
+export async function measurePods({ target }: Server, count: number): Promise<PodFigures> {
   const pods = await follow(target, count)
   const all = (request: (i: number) => Request) => load(target, { count, connections: CONNECTIONS, request })
   const rate = (fromMs: number, toMs: number) => (count / (toMs - fromMs)) * 1000
   const createdAtMs = realClock.now()
   await all((i) => create(`running-${i}`))
   const runningPerSecond = rate(createdAtMs, await pods.allRun)
-  whileRunning()
   const deletedAtMs = realClock.now()
   await all((i) => ({ method: 'DELETE', path: `${PODS}/running-${i}` }))
   const gonePerSecond = rate(deletedAtMs, await pods.allGone)
@@ -92,6 +89,7 @@ export async function measureMassDeletion(
   const pods = await follow(target, count)
   await load(target, { count, connections: CONNECTIONS, request: (i) => create(`many-${i}`) })
   await pods.allRun
+  await realClock.sleep(SETTLED_MS)
   const whileRunning = memory()
   const connection = await Http2Connection.open(target)
   await connection.request({ method: 'DELETE', path: PODS })

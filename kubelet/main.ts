@@ -7,6 +7,7 @@ import { ConfigError } from '../shared/config/option.ts'
 import { clusterClock } from '../shared/config/time-options.ts'
 import { createLog, type Logger } from '../shared/log/log.ts'
 import { type KubeletConfig, kubeletOptions, readKubeletConfig } from './config.ts'
+import { giveBackMemory } from './give-back-memory.ts'
 import { type RunningNode, runNode } from './run-node.ts'
 
 const EXIT_SIGNALLED = 130
@@ -45,6 +46,7 @@ async function run(config: KubeletConfig): Promise<void> {
   const client = createRestClient({ ...(await credentials(config, log)), clock, userAgent: 'kubelet/v1.36.3' })
   node = await runNode({ config, client, clock, log })
   await node.ready
+  giveBackMemory(realClock)
   log.info({ node: config.nodeName }, 'ready')
   // So that the next start is quick and small also when this one is killed.
   flushCompileCache()

@@ -1,0 +1,25 @@
+import type { Clock } from '../shared/clock/clock.ts'
+import { collectGarbage } from '../shared/memory/collect-garbage.ts'
+
+const lookMs = 1_000
+/** What V8 may keep of what it once needed. */
+const allowedGrowth = 16 * 1024 * 1024
+/** Of a core: below it nobody is kept waiting. */
+const idle = 0.1
+
+/** Gives back what many pods at once have taken, when there is nothing else to do. Returns what ends that. */
+export function giveBackMemory(clock: Clock): () => void {
+  let keptBytes = 0
+  let cpu = process.cpuUsage()
+  let timer = clock.setTimer(lookMs, look, { background: true })
+  async function look(): Promise<void> {
+    const { user, system } = process.cpuUsage(cpu)
+    if ((user + system) / 1000 < idle * lookMs && process.memoryUsage().heapTotal > keptBytes + allowedGrowth) {
+      await collectGarbage()
+      keptBytes = process.memoryUsage().heapTotal
+    }
+    cpu = process.cpuUsage()
+    timer = clock.setTimer(lookMs, look, { background: true })
+  }
+  return () => timer.cancel()
+}
