@@ -1,0 +1,69 @@
+/**
+ * What kubectl prints: the files beside this one, each a session against a cluster of its own namespace. `--rewrite` writes them anew.
+ * A line that begins with `$` is run by bash; what follows is all it says, with times, ids and the like put out of sight.
+ */
+import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, delimiter, join } from 'node:path'
+import t from 'tap'
+import { resources } from '../../apiserver/resources/index.ts'
+import { startTestCluster } from '../harness/cluster.ts'
+import { findKubectls } from '../harness/kubectl.ts'
+import { run } from '../harness/run.ts'
+import { skipOrFail } from '../harness/skip.ts'
+import { normalised, sessionOf } from './transcript.ts'
+
+/** Versions print differently. */
+const recordedWith = '1.33'
+const isRewriting = process.argv.includes('--rewrite')
+// Two hundred programs are started.
+t.setTimeout(300_000)
+const found = findKubectls()
+const kubectl = found.find(({ version }) => version === recordedWith)
+
+if (found.length === 0) skipOrFail(t, 'no kubectl on this machine')
+else if (!kubectl) t.pass(`the transcripts are of kubectl ${recordedWith}`)
+else {
+  const { kubeconfig } = await startTestCluster(t, '--kubelet=false', '--scheduler=false')
+  const folder = mkdtempSync(join(tmpdir(), 'kubestage-transcripts-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  symlinkSync(kubectl.file, join(folder, 'kubectl'))
+  const kept = resources.filter(({ verbs }) => !verbs || (verbs.includes('create') && verbs.includes('get')))
+  const examples = listOf(kept.filter(({ conversion }) => !conversion))
+  writeFileSync(join(folder, 'examples.json'), examples.replaceAll('"default"', '"describe"'))
+
+  for (const file of globSync('*.txt', { cwd: import.meta.dirname }).sort()) {
+    const path = join(import.meta.dirname, file)
+    const namespace = basename(file, '.txt')
+    const env = {
+      PATH: `${folder}${delimiter}${process.env.PATH}`,
+      KUBECONFIG: join(folder, `${namespace}.kubeconfig`),
+      HOME: folder,
+      EXAMPLES: join(folder, 'examples.json'),
+      TZ: 'UTC',
+    }
+    writeFileSync(env.KUBECONFIG, readFileSync(kubeconfig))
+    const bash = async (command: string): Promise<string> => {
+      const ran = await run('bash', ['-c', command], { cwd: import.meta.dirname, env, timeoutMs: 60_000 })
+      return `${ran?.output ?? ''}${ran?.code ? `[exit ${ran.code}]\n` : ''}`
+    }
+    await t.test(namespace, async (t) => {
+      // The cluster is shared; a session is in a namespace of its own.
+      await bash(
+        `kubectl create namespace ${namespace} && kubectl config set-context --current --namespace=${namespace}`,
+      )
+      let written = ''
+      for (const { comment, command, output } of sessionOf(readFileSync(path, 'utf8'))) {
+        const said = normalised(await bash(command))
+        if (!isRewriting) t.equal(said, output, command)
+        written += `${comment}$ ${command}\n${said}\n`
+      }
+      if (isRewriting) writeFileSync(path, written)
+      t.ok(written)
+    })
+  }
+}
+
+function listOf(kinds: typeof resources): string {
+  return JSON.stringify({ apiVersion: 'v1', kind: 'List', items: kinds.map(({ example }) => example) })
+}
