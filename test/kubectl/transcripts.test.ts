@@ -1,5 +1,5 @@
 /**
- * What kubectl prints: the files beside this one, each a session against a cluster of its own namespace. `--rewrite` writes them anew.
+ * What kubectl prints: the files beside this one, each a session in a namespace of its own. `--rewrite` writes them anew.
  * A line that begins with `$` is run by bash; what follows is all it says, with times, ids and the like put out of sight.
  */
 import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os'
 import { basename, delimiter, join } from 'node:path'
 import t from 'tap'
 import { resources } from '../../apiserver/resources/index.ts'
-import { startTestCluster } from '../harness/cluster.ts'
+import { writeKubeconfig } from '../../shared/pki/kubeconfig-file.ts'
+import { startTestApiServer } from '../harness/api-server.ts'
 import { findKubectls } from '../harness/kubectl.ts'
 import { run } from '../harness/run.ts'
 import { skipOrFail } from '../harness/skip.ts'
@@ -24,7 +25,8 @@ const kubectl = found.find(({ version }) => version === recordedWith)
 if (found.length === 0) skipOrFail(t, 'no kubectl on this machine')
 else if (!kubectl) t.pass(`the transcripts are of kubectl ${recordedWith}`)
 else {
-  const { kubeconfig } = await startTestCluster(t, '--kubelet=false', '--scheduler=false')
+  // No control loop: what is printed must not depend on how far one of them is.
+  const { port, tls } = await startTestApiServer(t)
   const folder = mkdtempSync(join(tmpdir(), 'kubestage-transcripts-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   symlinkSync(kubectl.file, join(folder, 'kubectl'))
@@ -42,7 +44,8 @@ else {
       EXAMPLES: join(folder, 'examples.json'),
       TZ: 'UTC',
     }
-    writeFileSync(env.KUBECONFIG, readFileSync(kubeconfig))
+    const access = { server: `https://127.0.0.1:${port}`, ca: tls.ca, user: tls }
+    await writeKubeconfig(env.KUBECONFIG, { name: 'kubestage', ...access })
     const bash = async (command: string): Promise<string> => {
       const ran = await run('bash', ['-c', command], { cwd: import.meta.dirname, env, timeoutMs: 60_000 })
       return `${ran?.output ?? ''}${ran?.code ? `[exit ${ran.code}]\n` : ''}`
@@ -50,7 +53,7 @@ else {
     await t.test(namespace, async (t) => {
       // The cluster is shared; a session is in a namespace of its own.
       await bash(
-        `kubectl create namespace ${namespace} && kubectl config set-context --current --namespace=${namespace}`,
+        `kubectl create namespace ${namespace} && kubectl config set-context --current --namespace=${namespace} && kubectl create serviceaccount default`,
       )
       let written = ''
       for (const { comment, command, output } of sessionOf(readFileSync(path, 'utf8'))) {
