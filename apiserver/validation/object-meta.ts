@@ -32,9 +32,13 @@ export function validateAnnotations(
 ): void {
   if (!annotations) return
   let bytes = 0
-  for (const [key, value] of Object.entries(annotations).sort(byKey)) {
+  const bad: string[] = []
+  for (const key in annotations) {
+    if (qualifiedName(key.toLowerCase()).length > 0) bad.push(key)
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(annotations[key]!)
+  }
+  for (const key of bad.sort()) {
     for (const message of qualifiedName(key.toLowerCase())) errors.push(invalid(field, key, message))
-    bytes += Buffer.byteLength(key) + Buffer.byteLength(value)
   }
   if (bytes > MAX_ANNOTATION_BYTES) errors.push(tooLong(field, MAX_ANNOTATION_BYTES))
 }
