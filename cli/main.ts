@@ -57,6 +57,10 @@ export async function main(): Promise<void> {
 async function run([name = 'help', ...args]: string[]): Promise<number> {
   if (name === 'help' || name === '--help' || name === '-h') return print(overview())
   if (name === 'version' || name === '--version') return print(`kubestage ${version}\n`)
+  if (name === 'completion') {
+    const { complete, completionUsage } = await import('./completion.ts')
+    return print(args.includes('--help') ? `${completionUsage}\n` : await complete(commands, args))
+  }
   const entry = commands[name]
   if (!entry) throw unknownCommand(name)
   const { default: command } = await entry.load()
@@ -73,7 +77,12 @@ async function run([name = 'help', ...args]: string[]): Promise<number> {
 }
 
 function overview(): string {
-  const rows = { ...commands, version: { summary: 'print the version' }, help: { summary: 'print this' } }
+  const rows = {
+    ...commands,
+    completion: { summary: 'print what completes words in a shell' },
+    version: { summary: 'print the version' },
+    help: { summary: 'print this' },
+  }
   return [
     'The stand-in Kubernetes: an API server and a kubelet that runs pods as real processes.\n',
     'Usage: kubestage COMMAND [flags]\n',
@@ -83,7 +92,7 @@ function overview(): string {
 }
 
 function unknownCommand(name: string): ConfigError {
-  const near = nearest(name, [...Object.keys(commands), 'version', 'help'])
+  const near = nearest(name, [...Object.keys(commands), 'completion', 'version', 'help'])
   return new ConfigError(`unknown command ${name}${near ? `; did you mean ${near}?` : ''} (kubestage help lists all)`)
 }
 

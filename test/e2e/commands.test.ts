@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,7 +10,7 @@ import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
 import { configMaps, nodes } from '../../shared/client/resources.ts'
 import { createRestClient } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
-import { startCommand } from '../harness/cluster.ts'
+import { cli, startCommand } from '../harness/cluster.ts'
 import { processesWith } from '../harness/processes.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'kubestage-commands-'))
@@ -141,7 +142,7 @@ t.test('where each value is from', async (t) => {
     /^KEY +VALUE +FROM\n(.*\n)*nodeName +mine +config file\n/,
   )
   const schema = JSON.parse((await run(t, 'config', '--schema')).output)
-  const isValid = new Ajv2020({ strict: false }).compile(schema)
+  const isValid = new Ajv2020({ strict: false, logger: false }).compile(schema)
   t.ok(
     isValid({
       port: 7000,
@@ -161,6 +162,22 @@ t.test('where each value is from', async (t) => {
   }
 })
 
+t.test('words are completed', async (t) => {
+  const complete = async (...words: string[]) =>
+    (await run(t, 'completion', 'words', ...words)).output.trim().split('\n')
+  t.same(await complete('st'), ['status'])
+  t.same(await complete('status', '--st'), ['--state-dir'])
+  t.same(await complete('fault', 'r'), ['remove'])
+  t.same(await complete('nonsense', ''), [''])
+  const words = `COMP_WORDS=(kubestage up --det); COMP_CWORD=2; _kubestage; echo "\${COMPREPLY[@]}"`
+  const define = `kubestage() { '${process.execPath}' '${cli}' "$@"; }; eval "$(kubestage completion bash)"; ${words}`
+  t.equal(spawnSync('bash', ['-c', define], { encoding: 'utf8' }).stdout, '--detach\n')
+  t.match(await run(t, 'completion', 'tcsh'), {
+    code: 1,
+    output: /usage: kubestage completion \(bash \| zsh \| fish\)/,
+  })
+})
+
 t.test('each command explains itself', async (t) => {
   const overview = (await run(t, 'help')).output
   const commands = [...overview.matchAll(/^ {2}(\S+) {2,}/gm)].map(([, name]) => name ?? '')
@@ -170,7 +187,7 @@ t.test('each command explains itself', async (t) => {
     commands
       .filter((name) => name !== 'help' && name !== 'version')
       .map(async (name) => {
-        t.match(await run(t, name, '--help'), { code: 0, output: new RegExp(`Usage: kubestage ${name}`) })
+        t.match(await run(t, name, '--help'), { code: 0, output: new RegExp(`[Uu]sage: kubestage ${name}`) })
         t.match(readme, new RegExp(`\`kubestage ${name}\\b`), `docs/commands.md tells of ${name}`)
       }),
   )
