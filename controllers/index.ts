@@ -5,6 +5,7 @@ import { bootstrap } from './bootstrap.ts'
 import { startCertificatesController } from './certificates/certificates-controller.ts'
 import { startClusterRoleAggregation } from './clusterrole-aggregation.ts'
 import type { ApiResources, Controller, ControllerContext, Log } from './controller.ts'
+import { startDeploymentController } from './deployment/deployment-controller.ts'
 import { startDisruptionController } from './disruption/disruption-controller.ts'
 import { startFlowSchemaController } from './flow-schemas.ts'
 import { startGarbageCollector } from './garbage-collector/garbage-collector.ts'
@@ -62,6 +63,7 @@ export async function startControllers(options: ControllersOptions): Promise<Con
     startNodeLifecycle(context, { monitorGraceMs: options.nodeMonitorGraceMs }),
     startReplicaSetController(context, replicaSetFlavor),
     startReplicaSetController(context, replicationControllerFlavor),
+    startDeploymentController(context),
     startDisruptionController(context, resources),
     startTaintEviction(context),
     startPodGarbageCollector(context),

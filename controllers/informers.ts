@@ -86,6 +86,7 @@ const trimmed: Record<string, { transform?(object: Metadata): Metadata; indexes?
   '/nodes': { transform: trimNode },
   '/namespaces': { transform: trimNamespace },
   '/replicationcontrollers': whole,
+  'apps/deployments': whole,
   'apps/replicasets': whole,
 }
 

@@ -4,7 +4,6 @@ const stored = 'stored, not enforced'
 
 export const unattended: Readonly<Record<string, string>> = {
   'apps/DaemonSet': nobodyActs,
-  'apps/Deployment': nobodyActs,
   'apps/StatefulSet': nobodyActs,
   'batch/CronJob': nobodyActs,
   'batch/Job': nobodyActs,

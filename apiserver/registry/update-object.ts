@@ -134,7 +134,9 @@ async function replace(
   strategy.begin?.(object, old, errors, context)
   refuseIfWrong()
   strategy.prepareForUpdate?.(object, old, context)
-  if (strategy.generation?.changed(object, old)) object.metadata.generation = (old.metadata.generation ?? 0) + 1
+  // What happens to an object is no new intention, even where its annotations are a part of that.
+  const isIntended = scope.subresource !== 'status' && strategy.generation?.changed(object, old)
+  if (isIntended) object.metadata.generation = (old.metadata.generation ?? 0) + 1
 
   // Upstream checks the metadata twice, for all objects and for the kind, and tells of each mistake twice.
   for (let pass = 0; pass < 2; pass++) validateObjectMetaUpdate(object.metadata, old.metadata, errors)

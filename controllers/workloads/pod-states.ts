@@ -4,7 +4,7 @@ import { parseTime } from '../../shared/clock/timestamp.ts'
 /** Runs, or will: neither ended nor being deleted. */
 export const isActive = ({ metadata, status }: Pod): boolean => !hasEnded(status?.phase) && !metadata.deletionTimestamp
 
-const hasEnded = (phase?: string): boolean => phase === 'Succeeded' || phase === 'Failed'
+export const hasEnded = (phase?: string): boolean => phase === 'Succeeded' || phase === 'Failed'
 
 /** Being deleted, and not ended yet: what `terminatingReplicas` counts. */
 export const isTerminating = ({ metadata, status }: Pod): boolean =>

@@ -1,0 +1,156 @@
+import { isDeepStrictEqual } from 'node:util'
+import { isStatus } from '../../shared/api/status-error.ts'
+import type { Deployment, ReplicaSet } from '../../shared/api/workloads.ts'
+import type { Client } from '../../shared/client/client.ts'
+import { deployments, replicaSets } from '../../shared/client/resources.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { EventRecorder } from '../event-recorder.ts'
+import { findCondition } from '../workloads/conditions.ts'
+import { controllerOf, type OwnerKind } from '../workloads/ownership.ts'
+import { isNamespaceGoing, wordsOf } from '../workloads/pod-control.ts'
+import { hasDeadline, withDeploymentCondition } from './deployment-status.ts'
+import { findNewest, newestSet } from './newest-set.ts'
+import { newestAnnotations, nextRevision, REVISION, revisionOf, sizeAnnotations } from './revisions.ts'
+import { maxSurge, type Step, sizeOf } from './sizes.ts'
+import { isSameTemplate } from './templates.ts'
+
+export const kind: OwnerKind = { apiVersion: 'apps/v1', kind: 'Deployment' }
+
+/** A deployment with its sets, as far as this look has come. */
+export interface Rollout {
+  deployment: Deployment
+  fresh?: ReplicaSet
+  old: readonly ReplicaSet[]
+}
+
+/** What a deployment does to its sets, with the events and conditions that go with it. */
+export interface ReplicaSetControl {
+  /** Finds the set of the present template; with `create` it is there afterwards. */
+  split(deployment: Deployment, sets: readonly ReplicaSet[], options: { create: boolean }): Promise<Rollout>
+  /** Whether any size has changed. */
+  apply(rollout: Rollout, steps: readonly Step[]): Promise<boolean>
+}
+
+export function createReplicaSetControl({
+  client,
+  recorder,
+  clock,
+}: {
+  client: Client
+  recorder: EventRecorder
+  clock: Clock
+}): ReplicaSetControl {
+  const tell = (regarding: Deployment, type: 'Normal' | 'Warning', reason: string, message: string): void =>
+    recorder.record({ ...kind, regarding, type, reason, message })
+
+  async function split(
+    deployment: Deployment,
+    sets: readonly ReplicaSet[],
+    { create }: { create: boolean },
+  ): Promise<Rollout> {
+    const found = findNewest(deployment, sets)
+    const old = sets.filter((set) => set !== found)
+    const revision = nextRevision(old)
+    if (found) return keepUp({ deployment, fresh: found, old }, revision)
+    if (!create) return { deployment, old }
+    const made = await createNewest({ deployment, old }, revision)
+    if (made.metadata.uid && sizeOf(made) > 0) {
+      const message = `Scaled up replica set ${made.metadata.name} from 0 to ${sizeOf(made)}`
+      tell(deployment, 'Normal', 'ScalingReplicaSet', message)
+    }
+    const message = `Created new replica set "${made.metadata.name}"`
+    const noted = await note(deployment, revision, 'NewReplicaSetCreated', message)
+    return { deployment: noted, fresh: made, old }
+  }
+
+  /** The newest set follows the deployment's annotations and minReadySeconds; the deployment its revision. */
+  async function keepUp({ deployment, fresh, old }: Required<Rollout>, revision: number): Promise<Rollout> {
+    const annotations = newestAnnotations(deployment, fresh, revision)
+    const minReadySeconds = deployment.spec.minReadySeconds
+    if (
+      !isDeepStrictEqual(annotations, fresh.metadata.annotations ?? {}) ||
+      (minReadySeconds ?? 0) !== (fresh.spec.minReadySeconds ?? 0)
+    ) {
+      const metadata = { ...fresh.metadata, annotations }
+      const changed = { ...fresh, metadata, spec: { ...fresh.spec, minReadySeconds } }
+      fresh = await client.update<ReplicaSet>(replicaSets, changed)
+    }
+    const message = `Found new replica set "${fresh.metadata.name}"`
+    const isSaid = findCondition(deployment.status?.conditions, 'Progressing') !== undefined
+    const noted = await note(deployment, revisionOf(fresh), isSaid ? undefined : 'FoundNewReplicaSet', message)
+    return { deployment: noted, fresh, old }
+  }
+
+  async function createNewest({ deployment, old }: Rollout, revision: number): Promise<ReplicaSet> {
+    const wanted = newestSet(deployment, { old, revision, kind })
+    const { name = '', namespace } = wanted.metadata
+    try {
+      return await client.create<ReplicaSet>(replicaSets, wanted)
+    } catch (error) {
+      if (isStatus(error, 'AlreadyExists')) {
+        const there = await client.get<ReplicaSet>(replicaSets, { namespace, name })
+        const isOurs = controllerOf(there.metadata)?.uid === deployment.metadata.uid
+        if (isOurs && isSameTemplate(there.spec.template, deployment.spec.template)) return there
+        await countCollision(deployment)
+      } else if (!isNamespaceGoing(error)) {
+        const message = `Failed to create new replica set "${name}": ${wordsOf(error)}`
+        await fail(deployment, message)
+        tell(deployment, 'Warning', 'ReplicaSetCreateError', message)
+      }
+      throw error
+    }
+  }
+
+  /** The next look takes another name. */
+  async function countCollision(deployment: Deployment): Promise<void> {
+    const status = { ...deployment.status, collisionCount: (deployment.status?.collisionCount ?? 0) + 1 }
+    await client.update<Deployment>(deployments, { ...deployment, status }, { subresource: 'status' })
+  }
+
+  async function fail(deployment: Deployment, message: string): Promise<void> {
+    if (!hasDeadline(deployment)) return
+    const condition = { type: 'Progressing', status: 'False', reason: 'ReplicaSetCreateError', message }
+    const conditions = withDeploymentCondition(deployment.status?.conditions, condition, clock.now())
+    const status = { ...deployment.status, conditions }
+    await client.update<Deployment>(deployments, { ...deployment, status }, { subresource: 'status' })
+  }
+
+  /** Writes the revision, and, with a reason, that the rollout gets on. */
+  async function note(deployment: Deployment, revision: number, reason: string | undefined, message: string) {
+    const says = reason !== undefined && hasDeadline(deployment)
+    if (!says && revisionOf(deployment) === revision) return deployment
+    const annotations = { ...deployment.metadata.annotations, [REVISION]: String(revision) }
+    const condition = { type: 'Progressing', status: 'True', reason, message }
+    const status = {
+      ...deployment.status,
+      ...(says && { conditions: withDeploymentCondition(deployment.status?.conditions, condition, clock.now()) }),
+    }
+    const changed = { ...deployment, metadata: { ...deployment.metadata, annotations }, status }
+    return await client.update<Deployment>(deployments, changed, { subresource: 'status' })
+  }
+
+  async function apply({ deployment }: Rollout, steps: readonly Step[]): Promise<boolean> {
+    const wanted = sizeOf(deployment)
+    const said = sizeAnnotations(wanted, wanted + maxSurge(deployment))
+    const latest = new Map<string, ReplicaSet>()
+    let hasScaled = false
+    for (const { set, to } of steps) {
+      const { name = '' } = set.metadata
+      const current = latest.get(name) ?? set
+      const from = sizeOf(current)
+      const annotations = { ...current.metadata.annotations, ...said }
+      if (from === to && isDeepStrictEqual(annotations, current.metadata.annotations)) continue
+      const metadata = { ...current.metadata, annotations }
+      const changed = { ...current, metadata, spec: { ...current.spec, replicas: to } }
+      latest.set(name, await client.update<ReplicaSet>(replicaSets, changed))
+      if (from === to) continue
+      hasScaled = true
+      const direction = to > from ? 'up' : 'down'
+      const message = `Scaled ${direction} replica set ${name} from ${from} to ${to}`
+      tell(deployment, 'Normal', 'ScalingReplicaSet', message)
+    }
+    return hasScaled
+  }
+
+  return { split, apply }
+}

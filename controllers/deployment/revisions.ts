@@ -1,0 +1,47 @@
+import type { ObjectMeta } from '../../shared/api/types.ts'
+
+const PREFIX = 'deployment.kubernetes.io'
+export const REVISION = `${PREFIX}/revision`
+const REVISION_HISTORY = `${PREFIX}/revision-history`
+export const DESIRED_REPLICAS = `${PREFIX}/desired-replicas`
+export const MAX_REPLICAS = `${PREFIX}/max-replicas`
+
+/** What is said of the deployment alone, or of the set alone. */
+const ownAnnotations = new Set([
+  'kubectl.kubernetes.io/last-applied-configuration',
+  REVISION,
+  REVISION_HISTORY,
+  DESIRED_REPLICAS,
+  MAX_REPLICAS,
+  'deprecated.deployment.rollback.to',
+])
+
+interface Annotated {
+  metadata: ObjectMeta
+}
+
+export const revisionOf = ({ metadata }: Annotated): number => Number(metadata.annotations?.[REVISION] ?? 0)
+
+/** That of a set which is to be the newest. */
+export const nextRevision = (old: readonly Annotated[]): number => Math.max(0, ...old.map(revisionOf)) + 1
+
+/** The annotations of the newest set: the deployment's, and its revision, with those that it had before. */
+export function newestAnnotations(deployment: Annotated, set: Annotated, revision: number): Record<string, string> {
+  const before = set.metadata.annotations ?? {}
+  const inherited = Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => !ownAnnotations.has(key))
+  const annotations = { ...before, ...Object.fromEntries(inherited) }
+  const former = before[REVISION]
+  if (revisionOf(set) >= revision) return annotations
+  annotations[REVISION] = String(revision)
+  if (former) {
+    const history = before[REVISION_HISTORY]
+    annotations[REVISION_HISTORY] = history ? `${history},${former}` : former
+  }
+  return annotations
+}
+
+/** What a set is told of its deployment's size, to be scaled in proportion later. */
+export const sizeAnnotations = (desired: number, max: number): Record<string, string> => ({
+  [DESIRED_REPLICAS]: String(desired),
+  [MAX_REPLICAS]: String(max),
+})
