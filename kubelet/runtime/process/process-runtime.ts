@@ -243,7 +243,10 @@ class ProcessRuntime implements ContainerRuntime {
     this.#isClosed = true
     await this.#execs.close()
     const containers = [...this.#containers.all()]
-    for (const container of containers) closeOutput(container)
+    for (const container of containers) {
+      container.started.reject(new StartError('the kubelet ends'))
+      closeOutput(container)
+    }
     if (!this.#options.supervised && containers.length === 0) this.#shim.connection.end()
     this.#shim.close()
     this.#store.close()

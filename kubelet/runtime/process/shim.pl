@@ -222,6 +222,11 @@ sub forget {
 
 my %request = (
   hello => sub {
+    # What is being prepared runs in a moment: then that can be told, too.
+    for my $job (values %preparing) {
+      wait_for(5, $job->{told}) or kill 'KILL', -$job->{pid};
+      is_prepared($job);
+    }
     $untold = '';
     tell_kubelet('greeting', $_[0]);
     for my $job (values %job) {

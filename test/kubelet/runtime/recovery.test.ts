@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import type { RuntimeEvent } from '../../../kubelet/runtime/container-runtime.ts'
+import { markedProcesses } from '../../../kubelet/runtime/process/marker.ts'
 import { until } from '../../harness/until.ts'
 import { configOf, exited, isAlive, recordOf, sandboxOf, sh, startNode, texts } from './runtime-node.ts'
 
@@ -73,4 +74,31 @@ t.test('when the supervisor is gone nothing stays: no container, no child that r
     await until(() => !isAlive(process), { what: `process ${process} to be gone` })
     t.notOk(isAlive(process))
   }
+})
+
+t.test('a kubelet that starts again while a container is being started finds it, too', async (t) => {
+  const node = await startNode(t)
+  const sandbox = await sandboxOf(node.runtime, 'starting')
+  const starting = Array.from({ length: 20 }, (_, attempt) =>
+    node.runtime.startContainer(configOf(node, sandbox, ['sleep', '1000'], { name: `c${attempt}`, attempt })),
+  )
+  const given = Promise.allSettled(starting)
+  await node.runtime.close()
+  const again = await node.again()
+  const { containers } = await again.list()
+  t.ok(containers.length > 0)
+  for (const { state, pid, reason } of containers) {
+    // Not asked for any more by then: never started, and said to be so.
+    if (state === 'exited') t.equal(reason, 'Unknown')
+    else t.ok(isAlive(pid))
+  }
+  for (const { id } of containers) await again.stopContainer(id, { signal: 'TERM', gracePeriodMs: 0 })
+  await again.removeSandbox(sandbox.id)
+  const left = () => [...markedProcesses().keys()].filter((mark) => mark.startsWith(node.rootDir))
+  await until(() => left().length === 0, { what: 'nothing to be left of them' })
+  t.same((await again.list()).containers, [])
+  t.ok(
+    (await given).every(({ status }) => status === 'rejected'),
+    'who asked is told that nobody waits any more',
+  )
 })
