@@ -20,6 +20,8 @@ export interface Cluster {
   state: StateDirectory
   /** As an administrator, without the network. */
   client: Client
+  /** The cluster's own, which may run faster than the machine's. */
+  clock: Clock
   /** Of the kubelet that runs now; undefined without one. */
   kubeletPid(): number | undefined
   /** In order: pods end with their grace, then the node, the controllers, the server. */
@@ -69,6 +71,7 @@ export async function startCluster({ settings, clock, onTrouble }: ClusterOption
     url,
     state,
     client,
+    clock: clusterClock,
     kubeletPid: () => node?.kubeletPid(),
     stop: () => running.disposeAsync(),
     async kill() {

@@ -4,6 +4,7 @@ import { configSchema } from '../shared/config/schema.ts'
 import { clusterOptions } from './cluster-options.ts'
 import { command } from './command.ts'
 import { outputOption, printJson, printTable } from './output.ts'
+import { rehearseOptions } from './rehearse/options.ts'
 
 const { config: _, ...fileOptions } = clusterOptions
 
@@ -17,7 +18,7 @@ export default command({
   },
   async run({ values, origins }) {
     if (values.schema) {
-      printJson(configSchema('kubestage.yaml', fileOptions))
+      printJson(configSchema('kubestage.yaml', { ...fileOptions, ...rehearseOptions }))
       return 0
     }
     const names = Object.keys(fileOptions) as (keyof typeof fileOptions)[]

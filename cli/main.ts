@@ -68,7 +68,10 @@ async function run([name = 'help', ...args]: string[]): Promise<number> {
     args,
     env: process.env,
     defaultFile: 'kubestage.yaml',
-    alsoInFile: async () => (await import('./cluster-options.ts')).clusterOptions,
+    alsoInFile: async () => ({
+      ...(await import('./cluster-options.ts')).clusterOptions,
+      ...(await import('./rehearse/options.ts')).rehearseOptions,
+    }),
   })
   if (resolved.help) return print(helpText({ name: `kubestage ${name}`, ...command }))
   if (resolved.positionals.length && !command.usage)

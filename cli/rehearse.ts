@@ -1,94 +1,137 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { realClock } from '../shared/clock/real-clock.ts'
+import { nearest } from '../shared/config/nearest.ts'
 import { ConfigError, option } from '../shared/config/option.ts'
-import { duration, oneOf, text } from '../shared/config/option-types.ts'
-import { configOption } from '../shared/config/resolve.ts'
+import { duration, oneOf } from '../shared/config/option-types.ts'
+import { configOption, resolveOptions } from '../shared/config/resolve.ts'
+import { startCluster } from './cluster.ts'
 import { clusterOptions } from './cluster-options.ts'
 import { command } from './command.ts'
+import { rehearseOptions } from './rehearse/options.ts'
+import { diesWell, type Finding, isBad, type Report } from './rehearse/report.ts'
+import { ways } from './rehearse/ways.ts'
+import type { Workload } from './rehearse/workload.ts'
+import { untilStopped } from './signals.ts'
 
-const formats = ['text', 'json', 'junit', 'markdown'] as const
+const formats: Record<'text' | 'json' | 'junit' | 'markdown', () => Promise<(report: Report) => string>> = {
+  text: async () => (await import('./rehearse/formats/text.ts')).textReport,
+  json: async () => (report) => `${JSON.stringify(report, undefined, 2)}\n`,
+  junit: async () => (await import('./rehearse/formats/junit.ts')).junitReport,
+  markdown: async () => (await import('./rehearse/formats/markdown.ts')).markdownReport,
+}
+
+const usage = '(FILE… | IMAGE | -- COMMAND…)'
+const width = Math.max(...ways.map(({ name }) => name.length))
 
 export default command({
-  purpose: 'Lets an application die in every way there is, and says how well it does: exit code 1 when it does not.',
-  usage: 'FILE…',
+  purpose:
+    'Does it die well? Runs a workload on a cluster of its own, and lets it die in every way. Exit code 1 when it does not die well.',
+  usage,
   options: {
     config: configOption,
-    ways: option(text, { default: '', help: 'Only these, with commas: see below' }),
-    load: option(text, { default: '', help: 'URL to ask while it dies; http://:8080/ is the pod itself' }),
-    endpointDelay: option(duration, {
-      default: 1_000,
-      help: 'How long clients need to learn that an endpoint is gone',
-    }),
-    readyTimeout: option(duration, { default: 30_000, help: 'How long it may take to become ready' }),
-    command: option(text, { default: '', help: 'A command to rehearse, instead of files' }),
+    ...rehearseOptions,
     timeScale: clusterOptions.timeScale,
     image: clusterOptions.image,
     imagePath: clusterOptions.imagePath,
-    output: option(oneOf(...formats), { default: 'text', short: 'o', help: 'How to print' }),
+    imageStopSignal: clusterOptions.imageStopSignal,
+    isolation: clusterOptions.isolation,
+    hostFiles: clusterOptions.hostFiles,
+    shutdownGracePeriod: option(duration, { default: 30_000, help: 'How long pods have when their node is shut down' }),
+    output: option(oneOf('text', 'json', 'junit', 'markdown'), { default: 'text', short: 'o', help: 'How to print' }),
   },
-  notes: [
-    'FILE holds pods, or what makes pods (Deployment, StatefulSet, DaemonSet, Job, CronJob), and what these need (ConfigMap, Secret, ServiceAccount).',
-    'Ways: delete, update, evict, liveness, deadline, force, kubelet, taint, shutdown.',
-  ],
-  async run({ values, positionals: files }) {
-    const { rehearse } = await import('../rehearse/rehearse.ts')
-    const { report } = await import('../rehearse/report.ts')
-    const { ways } = await import('../rehearse/ways.ts')
-    const { readWorkloads, workloadOf } = await import('../rehearse/workload.ts')
-    const { startCluster } = await import('../library/start-cluster.ts')
-    const { createRestClient } = await import('../shared/client/rest-client.ts')
-
-    const words = values.command.split(/\s+/).filter(Boolean)
-    const workloads = [
-      ...files.flatMap((file) => readWorkloads(file, read(file))),
-      ...(words.length > 0 ? [workloadOf('command', words)] : []),
-    ]
-    if (workloads.length === 0) throw new ConfigError('nothing to rehearse: kubestage rehearse FILE…')
-    const wanted = values.ways.split(',').filter(Boolean)
-    const unknown = wanted.find((name) => !ways.some((way) => way.name === name))
-    if (unknown)
-      throw new ConfigError(`there is no way "${unknown}"; there are ${ways.map(({ name }) => name).join(', ')}`)
-    const chosen = wanted.length === 0 ? ways : ways.filter(({ name }) => wanted.includes(name))
-
-    const { timeScale: scale, image: images, imagePath: imagePaths } = values
-    await using cluster = await startCluster({ time: scale, images, imagePaths, shutdownGracePeriod: '5m' })
-    const client = createRestClient({ ...cluster.access, clock: realClock, userAgent: 'kubestage-rehearse' })
-    try {
-      const rehearsals = []
-      for (const workload of workloads) {
-        rehearsals.push(
-          await rehearse(values.load ? { ...workload, load: values.load } : workload, {
-            cluster,
-            client,
-            nodeName: 'node-1',
-            ways: chosen,
-            clock: realClock,
-            scale,
-            readyTimeoutMs: values.readyTimeout,
-            endpointDelayMs: values.endpointDelay,
-            onProgress: tellProgress,
-          }),
-        )
-      }
-      tellProgress('')
-      process.stdout.write(report(rehearsals, values.output))
-      return rehearsals.every(({ good }) => good) ? 0 : 1
-    } finally {
-      await client.close()
+  notes: ['Ways:', ...ways.map(({ name, help }) => `  ${name.padEnd(width)}  ${help}`)],
+  async run({ values, positionals, afterDashes }) {
+    for (const name of values.ways) checkWay(name)
+    if (values.load) checkLoad(values.load)
+    const { workloads, others } = await workloadsOf(positionals, afterDashes)
+    for (const workload of workloads) {
+      workload.load ??= values.load || undefined
+      if (workload.load) checkLoad(workload.load)
     }
+    const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-rehearse-'))
+    const { values: defaults } = await resolveOptions(clusterOptions, { args: [], env: {} })
+    const { image, imagePath, imageStopSignal, isolation, hostFiles, timeScale, shutdownGracePeriod } = values
+    const own = { image, imagePath, imageStopSignal, isolation, hostFiles, timeScale, shutdownGracePeriod }
+    await using ending = new AsyncDisposableStack()
+    ending.defer(() => rmSync(stateDir, { recursive: true, force: true }))
+    const settings = { ...defaults, ...own, stateDir, port: 0 }
+    const cluster = await startCluster({ settings, clock: realClock, onTrouble: () => {} })
+    ending.defer(cluster.kill)
+    const [{ setStage }, { openSickbay }, { openStage }, { rehearse }] = await Promise.all([
+      import('./rehearse/set-stage.ts'),
+      import('./rehearse/sickbay.ts'),
+      import('./rehearse/stage.ts'),
+      import('./rehearse/rehearse.ts'),
+    ])
+    const sickbay = await openSickbay()
+    ending.defer(sickbay.close)
+    await setStage(cluster, others, workloads)
+    const stage = await openStage(cluster, { nodeName: settings.nodeName, sickbay })
+    ending.defer(stage.close)
+    const rehearsed = rehearse({
+      stage,
+      workloads,
+      wanted: values.ways,
+      thresholds: values,
+      jobs: values.jobs,
+      readyTimeoutMs: values.readyTimeout,
+      endpointDelayMs: values.endpointDelay,
+      onProgress: tellProgress,
+    })
+    const found = await Promise.race([rehearsed, untilStopped()])
+    if ('again' in found) {
+      rehearsed.catch(() => {}) // its cluster goes
+      return 130
+    }
+    const render = await formats[values.output]()
+    process.stdout.write(render({ workloads: found }))
+    return found.every(diesWell) ? 0 : 1
   },
 })
 
-/** One line that the next one replaces, on a terminal alone. */
-function tellProgress(line: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${line}`)
+async function workloadsOf(positionals: readonly string[], afterDashes: readonly string[]) {
+  const { isManifest, readManifests } = await import('./rehearse/manifests.ts')
+  const { simpleWorkload, sortObjects } = await import('./rehearse/workload.ts')
+  const named = positionals.slice(0, positionals.length - afterDashes.length)
+  if (named.length === 0 && afterDashes.length === 0) throw new ConfigError(`usage: kubestage rehearse ${usage}`)
+  const images = named.filter((argument) => !isManifest(argument))
+  if (images.length > 1 || (afterDashes.length > 0 && named.length > images.length))
+    throw new ConfigError(`usage: kubestage rehearse ${usage}`)
+  if (images.length > 0 || afterDashes.length > 0) {
+    const workloads: Workload[] = [simpleWorkload({ image: images[0], command: [...afterDashes] })]
+    return { workloads, others: [] }
+  }
+  const sorted = sortObjects(await readManifests(named))
+  if (sorted.workloads.length === 0) throw new ConfigError(`${named.join(', ')}: nothing in there runs in pods`)
+  return sorted
 }
 
-function read(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new ConfigError(code === 'ENOENT' ? `${file}: no such file` : `${file}: cannot be read (${code})`)
-  }
+function checkWay(name: string): void {
+  if (ways.some((way) => way.name === name)) return
+  const known = ways.map((way) => way.name)
+  const near = nearest(name, known)
+  throw new ConfigError(
+    `there is no way "${name}"; ${near ? `did you mean ${near}?` : `there are ${known.join(', ')}`}`,
+  )
+}
+
+function checkLoad(url: string): void {
+  if (/^http:\/\//.test(url) && URL.canParse(url.replace('//:', '//pod:'))) return
+  throw new ConfigError(`load must be an address such as http://pod:8080/, not "${url}"`)
+}
+
+/** Only for who sits there and waits. */
+function tellProgress({
+  workload,
+  way,
+  findings,
+}: {
+  workload: string
+  way: string
+  findings: readonly Finding[]
+}): void {
+  if (!process.stderr.isTTY) return
+  process.stderr.write(`\r\u001b[K${workload} ${way}: ${findings.find(isBad)?.says ?? 'dies well'}`)
 }

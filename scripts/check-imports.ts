@@ -16,17 +16,7 @@ interface Source {
   lines: string[]
 }
 
-const product = [
-  'apiserver/',
-  'controllers/',
-  'kubelet/',
-  'shared/',
-  'openapi/',
-  'cli/',
-  'library/',
-  'rehearse/',
-  'bin/',
-]
+const product = ['apiserver/', 'controllers/', 'kubelet/', 'shared/', 'openapi/', 'cli/', 'library/', 'bin/']
 const sources = (await Array.fromAsync(glob(product.map((folder) => `${folder}**/*.{ts,mjs}`)))).sort().map(parse)
 const violations = [...sources.flatMap(brokenImports), ...sources.flatMap(forbiddenWords), ...cycles()]
 

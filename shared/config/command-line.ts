@@ -6,6 +6,8 @@ export interface CommandLine {
   values: Record<string, unknown>
   /** Arguments that are no flags. */
   positionals: string[]
+  /** Those of them that stood behind `--`. */
+  afterDashes: string[]
   /** `--help` or `-h` was given. */
   help: boolean
 }
@@ -18,10 +20,10 @@ export function parseCommandLine(args: readonly string[], options: Options): Com
       ...(short ? [[`-${short}`, name] as const] : []),
     ]),
   )
-  const line: CommandLine = { values: {}, positionals: [], help: false }
+  const line: CommandLine = { values: {}, positionals: [], afterDashes: [], help: false }
   const rest = [...args]
   for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
-    if (arg === '--') return { ...line, positionals: [...line.positionals, ...rest] }
+    if (arg === '--') return { ...line, positionals: [...line.positionals, ...rest], afterDashes: rest }
     if (arg === '--help' || arg === '-h') line.help = true
     else if (arg.startsWith('-') && arg !== '-') readFlag(arg, rest)
     else line.positionals.push(arg)

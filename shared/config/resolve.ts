@@ -15,6 +15,8 @@ export interface Sources {
 export interface Resolved<Table extends Options> {
   values: Values<Table>
   positionals: string[]
+  /** Those of them that stood behind `--`. */
+  afterDashes: string[]
   help: boolean
   /** Where each value is from. */
   origins: Record<keyof Table, Origin>

@@ -1,108 +1,124 @@
+/** Each example dies in every way that shows its fault. `KUBESTAGE_REHEARSE_SCALE=1` tries the same in real time, in every way, which takes half an hour. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { Rehearsal } from '../../rehearse/rehearse.ts'
+import { type Fault, findingsOf, isBad, type Report, type WorkloadReport } from '../../cli/rehearse/report.ts'
 import { repository, startCommand } from '../harness/cluster.ts'
 import { skipOrFail } from '../harness/skip.ts'
 
 const folder = join(repository, 'examples', 'rehearse')
-t.setTimeout(240_000)
+const scale = process.env.KUBESTAGE_REHEARSE_SCALE ?? '20'
+const isRealTime = scale === '1'
+t.setTimeout(isRealTime ? 3_600_000 : 240_000)
+
+/** What each of the bad ones must be found to do: no more, and no less. */
+const faults: Record<string, Fault[]> = {
+  'cuts-requests': ['cuts-requests'],
+  'does-not-come-back': ['does-not-come-back'],
+  'drops-requests': ['stops-too-soon'],
+  'exits-1': ['exits-non-zero'],
+  'exits-143': ['exits-143'],
+  'goes-on': ['goes-on-after-term'],
+  'grace-too-short': ['goes-on-after-term', 'grace-too-short'],
+  'header-for-a-command': ['reason-delivery', 'refused'],
+  'hook-fails': ['hook-fails'],
+  'hook-overruns': ['hook-longer-than-grace', 'hook-overruns'],
+  'hook-uses-most': ['hook-uses-most'],
+  'hook-wrong-port': ['hook-without-listener'],
+  'ignores-reason': ['reason-unheard'],
+  'ignores-term': ['ignores-term'],
+  'leaves-a-child': ['leaves-children'],
+  'no-handler': ['no-term-handler'],
+  'probe-grace-above-pod-grace': ['probe-grace'],
+  'shell-swallows-term': ['shell-swallows-term'],
+  'sleep-longer-than-grace': ['grace-too-short', 'hook-longer-than-grace', 'hook-overruns'],
+  'slow-liveness': ['slow-liveness-death'],
+  'wrong-reason-delivery': ['reason-delivery'],
+}
+/** Of a server that ends while it is asked, some requests are under way, or none. */
+const maybe: Record<string, Fault[]> = { 'drops-requests': ['cuts-requests'] }
+const good = ['good', 'good-worker']
 
 async function rehearse(
   t: Test,
   files: string[],
   ...flags: string[]
-): Promise<{ code: unknown; rehearsals: Rehearsal[] }> {
+): Promise<{ code: unknown; workloads: WorkloadReport[] }> {
   const paths = files.map((file) => join(folder, `${file}.yaml`))
-  const command = startCommand(t, ['rehearse', '--time-scale=20', '-o=json', ...flags, ...paths])
+  const command = startCommand(t, ['rehearse', `--time-scale=${scale}`, '-o=json', ...flags, ...paths])
   const code = await command.ended
-  if (!command.output().startsWith('[')) throw new Error(command.output())
-  return { code, rehearsals: JSON.parse(command.output()) }
+  if (!command.output().startsWith('{')) throw new Error(command.output())
+  return { code, workloads: (JSON.parse(command.output()) as Report).workloads }
 }
-
-/** Everything that is wrong. */
-const problemsOf = ({ findings, results }: Rehearsal): string =>
-  [
-    ...findings.map(({ problem }) => problem),
-    ...results.flatMap(({ verdicts }) => verdicts.filter(({ good }) => !good).map(({ text }) => text)),
-  ].join('\n')
-
-/** What each of the bad ones must be found to do. */
-const faults: Record<string, RegExp> = {
-  'drops-requests': /^loses \d+ of \d+ requests/,
-  'exits-1': /^exits with 1 when it is asked to stop$/,
-  'exits-143': /^is ended by the signal, with exit code 143$/,
-  'goes-on': /^gets TERM and goes on; killed after 10 s$/,
-  'grace-too-short': /^needs \d+\.\d s to stop, and is killed after 1 s$/,
-  'hook-fails': /^its preStop hook fails$/,
-  'hook-overruns': /^its preStop hook uses all of 5 s$/,
-  'hook-wrong-port': /^its preStop hook fails$/,
-  'ignores-term': /^ignores TERM; killed after 10 s$/,
-  'no-handler': /^ignores TERM: PID 1 has no handler; killed after 10 s$/,
-  'probe-grace-above-pod-grace': /^its livenessProbe gives 60 s of grace, more than the 10 s of a deletion$/,
-  'shell-swallows-term':
-    /^its shell runs a program as a child .*\nignores TERM: PID 1 has no handler; killed after 10 s$/,
-  'sleep-longer-than-grace':
-    /^its preStop hook sleeps 5 s, and all its grace is 5 s\nits preStop hook uses all of 5 s$/,
-  'wrong-reason-delivery': /^its preStop hook reads KUBE_POD_TERM_REASON, but reasonDelivery puts the reason into WHY$/,
-}
-/** Found by other ways than a deletion. */
-const elsewhere = ['does-not-come-back']
-
-t.test('a good application dies well in every way', async (t) => {
-  if (process.getuid?.() !== 0) return skipOrFail(t, 'what PID 1 does can be seen in a PID namespace only')
-  const [good, fragile] = await Promise.all([rehearse(t, ['good']), rehearse(t, elsewhere, '--ways=delete,liveness')])
-  const [rehearsal] = good.rehearsals
-  t.equal(rehearsal && problemsOf(rehearsal), '')
-  t.equal(good.code, 0)
-  t.same(
-    rehearsal?.results.map(({ way, reason }) => [way, reason]),
-    [
-      ['delete', undefined],
-      ['update', 'Update'],
-      ['evict', 'Eviction'],
-      ['liveness', undefined],
-      ['deadline', undefined],
-      ['force', undefined],
-      ['kubelet', undefined],
-      ['taint', 'IntolerableTaint'],
-      ['shutdown', 'Eviction'],
-    ],
-  )
-  const asked = rehearsal?.results.filter(({ way }) => way !== 'force') ?? []
-  t.ok(asked.every(({ requests }) => requests && requests.sent > 0 && requests.lost === 0))
-
-  t.equal(fragile.code, 1)
-  t.match(
-    fragile.rehearsals[0] && problemsOf(fragile.rehearsals[0]),
-    /^does not come back after a restart: .*exit code 7$/,
-  )
-})
+const faultsOf = (workload: WorkloadReport): Fault[] => [
+  ...new Set(
+    findingsOf(workload)
+      .filter(isBad)
+      .map(({ fault }) => fault),
+  ),
+]
+const isRoot = process.getuid?.() === 0
+const notRoot = 'what PID 1 does with signals can be seen in a PID namespace only'
 
 t.test('each planted fault is found, and nothing else', async (t) => {
-  if (process.getuid?.() !== 0) return skipOrFail(t, 'what PID 1 does can be seen in a PID namespace only')
+  if (!isRoot) return skipOrFail(t, notRoot)
   const files = Object.keys(faults)
-  const known = readdirSync(folder)
-    .filter((name) => name.endsWith('.yaml'))
-    .map((name) => name.replace('.yaml', ''))
-  t.same(known.sort(), [...files, ...elsewhere, 'good'].sort(), 'each example has its fault here')
-  const middle = files.length >> 1
-  const halves = await Promise.all(
-    [files.slice(0, middle), files.slice(middle)].map((half) => rehearse(t, half, '--ways=delete')),
-  )
-  t.same(
-    halves.map(({ code }) => code),
-    [1, 1],
-  )
-  const rehearsals = halves.flatMap((half) => half.rehearsals)
+  const known = readdirSync(folder).filter((name) => name.endsWith('.yaml'))
+  t.same(known.sort(), [...files, ...good].map((name) => `${name}.yaml`).sort(), 'each example has its fault here')
+  const few = isRealTime ? [] : ['--ways=delete,liveness,children,patience']
+  const { code, workloads } = await rehearse(t, files, ...few)
+  t.equal(code, 1)
   for (const [index, file] of files.entries()) {
-    const rehearsal = rehearsals[index]
-    t.match(rehearsal && problemsOf(rehearsal), faults[file], file)
+    const workload = workloads[index]!
+    const found = faultsOf(workload).filter((fault) => !maybe[file]?.includes(fault))
+    t.same(found.sort(), faults[file], file, { workload })
+    const withoutRemedy = findingsOf(workload).filter((finding) => isBad(finding) && !finding.remedy)
     t.ok(
-      rehearsal?.results.every(({ verdicts }) => verdicts.every(({ good, remedy }) => good || remedy)),
+      withoutRemedy.every(({ fault }) => fault === 'refused'),
       `${file}: with a remedy`,
     )
   }
+})
+
+t.test('good applications die well in every way', async (t) => {
+  if (!isRoot) return skipOrFail(t, notRoot)
+  const { code, workloads } = await rehearse(t, good, '--jobs=4')
+  t.equal(code, 0)
+  const [server, worker] = workloads
+  for (const workload of workloads) t.same(findingsOf(workload).filter(isBad), [], workload.name)
+  const reasons = (workload?: WorkloadReport) => workload?.rehearsals.map(({ way, reason }) => [way, reason])
+  t.same(reasons(worker), [
+    ['delete', undefined],
+    ['update', 'Update'],
+    ['decommissioned', 'Decommissioned'],
+    ['eviction', 'Eviction'],
+    ['deadline', undefined],
+    ['liveness', undefined],
+    ['short-grace', undefined],
+    ['force', undefined],
+    ['children', undefined],
+    ['taint', 'IntolerableTaint'],
+    ['kubelet-restart', worker?.rehearsals.find(({ way }) => way === 'kubelet-restart')?.reason],
+    ['shutdown', 'Eviction'],
+  ])
+  t.ok(
+    server?.rehearsals.every(({ requests }) => requests && requests.sent > 0),
+    'under load',
+  )
+})
+
+t.test('a command, and thresholds from the file', async (t) => {
+  if (!isRoot) return skipOrFail(t, notRoot)
+  const config = join(
+    t.testdir({ 'kubestage.yaml': 'allowedExitCodes: [0, 7]\nways: [delete]\nport: 7443\n' }),
+    'kubestage.yaml',
+  )
+  const run = async (...flags: string[]): Promise<unknown> => {
+    const script = 'trap "exit 7" TERM; while :; do sleep 0.05; done'
+    return await startCommand(t, ['rehearse', '--time-scale=20', ...flags, '--', 'sh', '-c', script]).ended
+  }
+  t.equal(await run('--ways=delete'), 1)
+  t.equal(await run(`--config=${config}`), 0)
 })
 
 t.test('what cannot be rehearsed is one sentence', async (t) => {
@@ -110,10 +126,13 @@ t.test('what cannot be rehearsed is one sentence', async (t) => {
     const command = startCommand(t, ['rehearse', ...args])
     return [await command.ended, command.output()]
   }
-  t.same(await run(), [1, 'kubestage: nothing to rehearse: kubestage rehearse FILE…\n'])
+  const file = join(folder, 'good.yaml')
+  const empty = t.testdir({ 'map.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n', 'bad.yaml': 'a: [' })
+  t.same(await run(), [1, 'kubestage: usage: kubestage rehearse (FILE… | IMAGE | -- COMMAND…)\n'])
   t.same(await run('none.yaml'), [1, 'kubestage: none.yaml: no such file\n'])
-  t.match(
-    (await run('--ways=explode', join(folder, 'good.yaml')))[1],
-    /there is no way "explode"; there are delete, update/,
-  )
+  t.match(await run(`${empty}/map.yaml`), [1, /map\.yaml: nothing in there runs in pods\n$/])
+  t.match(await run(`${empty}/bad.yaml`), [1, /bad\.yaml:\d+: /])
+  t.match(await run('--ways=explode', file), [1, /^kubestage: there is no way "explode"; there are delete, update/])
+  t.match(await run('--ways=tain', file), [1, /did you mean taint\?\n$/])
+  t.match(await run('--load=ftp://pod/', file), [1, /^kubestage: load must be an address such as/])
 })

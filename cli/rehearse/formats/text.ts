@@ -1,0 +1,55 @@
+import { styleText } from 'node:util'
+import { diesWell, type Finding, isBad, type Report, sentence, type WorkloadReport } from '../report.ts'
+import { cells, columns } from './shown.ts'
+
+type Paint = (style: Parameters<typeof styleText>[0], text: string) => string
+/** On a terminal. */
+const painted: Paint = (style, text) => styleText(style, text, { stream: process.stdout })
+
+/** A table for each workload, and what to do about it. */
+export function textReport({ workloads }: Report): string {
+  const bad = workloads.filter((workload) => !diesWell(workload)).length
+  const end = bad === 0 ? 'All die well.' : `${bad} of ${workloads.length} do not die well.`
+  return `${workloads.map(workloadText).join('\n')}\n${painted('bold', end)}\n`
+}
+
+function workloadText(workload: WorkloadReport): string {
+  const { name, file, manifest, rehearsals } = workload
+  const rows = rehearsals.map((rehearsal) => [...cells(rehearsal), shortVerdict(rehearsal.findings)])
+  const widths = columns.map((column, index) => Math.max(column.length, ...rows.map((row) => row[index]?.length ?? 0)))
+  const line = (row: readonly string[]): string =>
+    `  ${row
+      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .join('   ')
+      .trimEnd()}`
+  const head = `${painted('bold', name)}${file === undefined ? '' : ` (${file})`}`
+  const table = rehearsals.length
+    ? [line(columns), ...rehearsals.map((rehearsal, i) => colour(rehearsal.findings, line(rows[i] ?? [])))]
+    : []
+  const sayings = summary(workload).map((saying) => `  ${saying}`)
+  return `${[head, ...manifest.map((finding) => `  ${mark(finding)} ${sentence(finding)}`), ...table, ...sayings].join('\n')}\n`
+}
+
+const shortVerdict = (findings: readonly Finding[]): string => findings[0]?.says ?? 'dies well'
+const mark = (finding: Finding): string => (isBad(finding) ? painted('red', 'bad ') : painted('yellow', 'note'))
+
+function colour(findings: readonly Finding[], line: string): string {
+  if (findings.some(isBad)) return painted('red', line)
+  return findings.length ? painted('yellow', line) : line
+}
+
+/** What is bad, each once, with the ways in which it was seen. */
+function summary(workload: WorkloadReport): string[] {
+  if (diesWell(workload)) return [`${painted('green', '✓')} dies well`]
+  const kinds = new Map<string, { first: Finding; seenIn: string[] }>()
+  for (const { way, findings } of workload.rehearsals) {
+    for (const finding of findings.filter(isBad)) {
+      const kind = `${finding.fault} ${finding.container}`
+      const known = kinds.get(kind) ?? { first: finding, seenIn: [] }
+      kinds.set(kind, { ...known, seenIn: [...known.seenIn, way] })
+    }
+  }
+  return [...kinds.values()].map(
+    ({ first, seenIn }) => `${painted('red', '→')} ${sentence(first)} (${seenIn.join(', ')})`,
+  )
+}

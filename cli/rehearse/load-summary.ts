@@ -1,0 +1,36 @@
+/** One request; times in milliseconds of one clock. */
+export interface Sample {
+  startMs: number
+  endMs: number
+  /** `lost`: it never got to anybody; `cut`: it was under way. */
+  outcome: 'answered' | 'lost' | 'cut'
+}
+
+export interface LoadSummary {
+  sent: number
+  lost: number
+  cut: number
+  /** How much longer the pod should have served, in seconds; with lost requests only. */
+  missingSeconds?: number
+}
+
+/**
+ * Others send requests to a pod until they have heard that it ends, `endpointDelayMs` after it began to.
+ * What is sent later nobody would have sent.
+ */
+export function summarize(
+  samples: readonly Sample[],
+  { stopBeganMs, endpointDelayMs }: { stopBeganMs: number; endpointDelayMs: number },
+): LoadSummary {
+  const endpointGoneMs = stopBeganMs + endpointDelayMs
+  const meant = samples.filter(({ startMs }) => startMs <= endpointGoneMs)
+  const atEnd = meant.filter(({ endMs }) => endMs >= stopBeganMs)
+  const lost = atEnd.filter(({ outcome }) => outcome === 'lost')
+  const firstLossMs = Math.min(...lost.map(({ startMs }) => startMs))
+  return {
+    sent: meant.length,
+    lost: lost.length,
+    cut: atEnd.filter(({ outcome }) => outcome === 'cut').length,
+    ...(lost.length > 0 && { missingSeconds: (endpointGoneMs - firstLossMs) / 1000 }),
+  }
+}

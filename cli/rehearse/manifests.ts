@@ -1,0 +1,42 @@
+import { readFileSync, statSync } from 'node:fs'
+import type { KubeObject } from '../../shared/api/types.ts'
+import { ConfigError } from '../../shared/config/option.ts'
+
+/** All objects of YAML or JSON files, lists taken apart. A mistake is told with its file. */
+export async function readManifests(files: readonly string[]): Promise<{ file: string; object: KubeObject }[]> {
+  const { loadAll } = await import('js-yaml')
+  return files.flatMap((file) => {
+    const documents = parse(file, loadAll).filter((document) => document !== null && document !== undefined)
+    return documents.flatMap((document) => itemsOf(file, document).map((object) => ({ file, object })))
+  })
+}
+
+/** Whether an argument names a file, and not an image. */
+export function isManifest(argument: string): boolean {
+  if (/\.(ya?ml|json)$/i.test(argument)) return true
+  return statSync(argument, { throwIfNoEntry: false })?.isFile() ?? false
+}
+
+function parse(file: string, loadAll: (text: string) => unknown): unknown[] {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new ConfigError(code === 'ENOENT' ? `${file}: no such file` : `${file}: cannot be read (${code})`)
+  }
+  try {
+    return loadAll(text) as unknown[]
+  } catch (error) {
+    const { reason, mark } = error as { reason?: string; mark?: { line: number } }
+    throw new ConfigError(`${file}:${(mark?.line ?? 0) + 1}: ${reason ?? 'not valid YAML'}`)
+  }
+}
+
+function itemsOf(file: string, document: unknown): KubeObject[] {
+  const { kind, items, metadata, apiVersion } = document as Partial<KubeObject>
+  if (typeof kind === 'string' && kind.endsWith('List') && Array.isArray(items))
+    return items.flatMap((item) => itemsOf(file, item))
+  if (typeof kind === 'string' && typeof apiVersion === 'string' && metadata?.name) return [document as KubeObject]
+  throw new ConfigError(`${file}: each document must be an object with apiVersion, kind and metadata.name`)
+}

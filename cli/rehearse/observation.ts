@@ -1,0 +1,61 @@
+import type { TerminatedContainer, Termination, TerminationStep } from '../../shared/api/termination.ts'
+import type { Pod } from '../../shared/api/types.ts'
+import { parseTime } from '../../shared/clock/timestamp.ts'
+import { durationMs } from '../../shared/config/option-types.ts'
+import type { LoadSummary } from './load-summary.ts'
+import { WITNESS } from './witness.ts'
+
+/** What was seen of one death. */
+export interface Observation {
+  /** The kubelet's record; absent when it could not write one. */
+  termination?: Termination
+  /** As it was seen last. */
+  pod?: Pod
+  /** Names of processes that outlived the one that had started them. */
+  children?: string[]
+  /** Only where it was to be restarted. */
+  comesBack?: boolean
+  load?: LoadSummary
+}
+
+/** How a container was stopped, in numbers. */
+export interface Stop {
+  name: string
+  graceSeconds: number
+  usedSeconds: number
+  exitCode?: number
+  hook?: { outcome: string; seconds: number; message?: string; exitCode?: number; httpStatus?: number }
+  /** The signal that asked: mostly TERM. */
+  asked?: { signal: string; disposition?: string }
+  killed: boolean
+}
+
+/** Of each container but the witness; without a record no more is known than how it exited. */
+export function stopsOf({ termination, pod }: Observation): Stop[] {
+  if (termination) return (termination.containers ?? []).map(stopOf).filter(({ name }) => name !== WITNESS)
+  return (pod?.status?.containerStatuses ?? []).flatMap(({ name, state }) => {
+    const exitCode = state?.terminated?.exitCode
+    const isTold = name !== WITNESS && exitCode !== undefined && exitCode !== KILLED
+    return isTold ? [{ name, exitCode, graceSeconds: 0, usedSeconds: 0, killed: false }] : []
+  })
+}
+/** By whom, and when, only a record tells. */
+const KILLED = 137
+
+function stopOf({ name, gracePeriodSeconds, used, exitCode, steps }: TerminatedContainer): Stop {
+  const hook = steps.find((step) => step.name === 'PreStop')
+  const signals = steps.filter((step) => step.name.startsWith('SIG'))
+  const asked = signals.find((step) => step.name !== 'SIGKILL')
+  return {
+    name,
+    graceSeconds: gracePeriodSeconds,
+    usedSeconds: durationMs(used) / 1000,
+    exitCode,
+    hook: hook && { ...hook, outcome: hook.outcome ?? 'Failed', seconds: secondsOf(hook) },
+    asked: asked && { signal: asked.name.replace('SIG', ''), disposition: asked.outcome },
+    killed: signals.some((step) => step.name === 'SIGKILL'),
+  }
+}
+
+const secondsOf = ({ startTime, endTime }: TerminationStep): number =>
+  endTime === undefined ? 0 : (parseTime(endTime) - parseTime(startTime)) / 1000

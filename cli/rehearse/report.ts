@@ -1,0 +1,92 @@
+/** What a rehearsal found out, for all formats. */
+export interface Report {
+  workloads: WorkloadReport[]
+}
+
+export interface WorkloadReport {
+  /** As in `kubectl`: `pod/web`. */
+  name: string
+  /** The manifest; absent where an image or a command was given. */
+  file?: string
+  /** What is wrong with the manifest, seen before anything runs. */
+  manifest: Finding[]
+  rehearsals: Rehearsal[]
+}
+
+/** One death. */
+export interface Rehearsal {
+  way: string
+  /** What its hooks were told; absent where no hook ran, or nobody gave a reason. */
+  reason?: string
+  hook: 'none' | 'Succeeded' | 'Failed' | 'TimedOut'
+  /** Of the container that needed longest, from the first step to its end, in seconds of the cluster. */
+  usedSeconds?: number
+  graceSeconds?: number
+  /** By container, in the order of the record. */
+  exitCodes: number[]
+  /** Only under load. */
+  requests?: { sent: number; lost: number; cut: number }
+  /** The worst first. Nothing: it died well. */
+  findings: Finding[]
+}
+
+export type Severity = 'bad' | 'note'
+
+export interface Finding {
+  fault: Fault
+  /** `note`: worth knowing, and no reason to fail. */
+  severity: Severity
+  container?: string
+  /** What is wrong. */
+  says: string
+  /** What to do about it. */
+  remedy?: string
+}
+
+/** Stable names, for machines. */
+export type Fault =
+  | 'not-started'
+  | 'ends-by-itself'
+  | 'refused'
+  | 'cannot-be-done'
+  | 'no-term-handler'
+  | 'shell-swallows-term'
+  | 'ignores-term'
+  | 'goes-on-after-term'
+  | 'grace-too-short'
+  | 'slow-stop'
+  | 'hook-overruns'
+  | 'hook-uses-most'
+  | 'hook-fails'
+  | 'hook-without-listener'
+  | 'exits-143'
+  | 'exits-non-zero'
+  | 'leaves-children'
+  | 'stops-too-soon'
+  | 'cuts-requests'
+  | 'slow-liveness-death'
+  | 'does-not-come-back'
+  | 'hook-longer-than-grace'
+  | 'reason-delivery'
+  | 'reason-unheard'
+  | 'probe-grace'
+
+const rank: Record<Severity, number> = { bad: 0, note: 1 }
+
+/** The worst first; those of one severity in the order in which they were found. */
+export const worstFirst = (findings: readonly Finding[]): Finding[] =>
+  findings.toSorted((a, b) => rank[a.severity] - rank[b.severity])
+
+export const isBad = ({ severity }: Finding): boolean => severity === 'bad'
+
+/** Everything that was found of a workload. */
+export const findingsOf = ({ manifest, rehearsals }: WorkloadReport): Finding[] => [
+  ...manifest,
+  ...rehearsals.flatMap(({ findings }) => findings),
+]
+
+export const diesWell = (workload: WorkloadReport): boolean => !findingsOf(workload).some(isBad)
+
+/** In one sentence, with what to do. */
+export const sentence = ({ container, says, remedy }: Finding): string =>
+  `${container === undefined ? '' : `${container}: `}${says}${remedy === undefined ? '' : `: ${remedy}`}`

@@ -1,0 +1,40 @@
+import { isStatus, StatusError } from '../../shared/api/status-error.ts'
+import type { KubeObject } from '../../shared/api/types.ts'
+import { namespaces } from '../../shared/client/resources.ts'
+import { ConfigError } from '../../shared/config/option.ts'
+import type { Cluster } from '../cluster.ts'
+import { discovery } from './discover.ts'
+import type { Workload } from './workload.ts'
+
+/** What others must find before they can be made. */
+const early = ['Namespace', 'CustomResourceDefinition', 'PriorityClass', 'ServiceAccount']
+const order = ({ kind = '' }: KubeObject): number => (early.includes(kind) ? early.indexOf(kind) : early.length)
+
+/** Creates what workloads need to be there: their namespaces, and the other objects of the manifests. Throws a ConfigError for what the API refuses. */
+export async function setStage(
+  cluster: Cluster,
+  others: readonly KubeObject[],
+  workloads: readonly Workload[],
+): Promise<void> {
+  const { client } = cluster
+  const wanted = new Set([
+    ...workloads.map(({ namespace }) => namespace),
+    ...others.flatMap(({ metadata }) => metadata.namespace ?? []),
+  ])
+  wanted.delete('default')
+  for (const name of wanted) await client.create(namespaces, { metadata: { name } }).catch(unlessThere)
+  const find = await discovery(cluster.state.kubeconfig)
+  for (const object of others.toSorted((a, b) => order(a) - order(b))) {
+    const { resource, namespaced } = await find(object)
+    const namespace = namespaced ? (object.metadata.namespace ?? 'default') : undefined
+    await client.create(resource, object, { namespace }).catch((error: unknown) => {
+      if (isStatus(error, 'AlreadyExists')) return
+      if (!(error instanceof StatusError)) throw error
+      throw new ConfigError(`${object.kind} ${object.metadata.name}: the API refuses it: ${error.message}`)
+    })
+  }
+}
+
+function unlessThere(error: unknown): void {
+  if (!isStatus(error, 'AlreadyExists')) throw error
+}

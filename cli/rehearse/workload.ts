@@ -1,0 +1,104 @@
+import type { KubeObject, Pod, PodSpec, PodTemplateSpec } from '../../shared/api/types.ts'
+
+/** Something that runs in pods, and so can die. */
+export interface Workload {
+  /** As in `kubectl`: `deployment/web`. */
+  name: string
+  file?: string
+  namespace: string
+  /** A pod of it, without a name. */
+  template: { metadata: Pod['metadata']; spec: PodSpec }
+  /** Where requests are to be sent while it dies. */
+  load?: string
+}
+
+/** On the workload, or on its pod template. */
+export const LOAD_ANNOTATION = 'rehearse.kubestage.dev/load'
+
+/** Stands for the pod's address. */
+export const POD_HOST = 'pod'
+
+/** `http://pod:8080/`, also without the host. Throws a TypeError for what is no address. */
+export const loadUrl = (text: string): URL => new URL(text.replace(/^http:\/\/:/, `http://${POD_HOST}:`))
+
+interface Source {
+  file?: string
+  object: KubeObject
+}
+
+/** No control loop is needed: what a workload would make of its template is made at once. */
+const templateOf: Record<string, (object: KubeObject) => PodTemplateSpec | undefined> = {
+  Pod: ({ metadata: { name: _name, namespace: _namespace, ...metadata }, spec }) => ({
+    metadata,
+    spec: spec as PodSpec,
+  }),
+  ReplicationController: inSpec,
+  Deployment: inSpec,
+  ReplicaSet: inSpec,
+  StatefulSet: inSpec,
+  DaemonSet: inSpec,
+  Job: inSpec,
+  CronJob: ({ spec }) =>
+    (spec as { jobTemplate?: KubeObject } | undefined)?.jobTemplate &&
+    inSpec((spec as { jobTemplate: KubeObject }).jobTemplate),
+}
+function inSpec({ spec }: KubeObject): PodTemplateSpec | undefined {
+  return (spec as { template?: PodTemplateSpec } | undefined)?.template
+}
+
+/** Workloads, and the other objects of the same manifests, which are just to be there. */
+export function sortObjects(sources: readonly Source[]): { workloads: Workload[]; others: KubeObject[] } {
+  const workloads: Workload[] = []
+  const others: KubeObject[] = []
+  for (const { file, object } of sources) {
+    const { kind = '', metadata } = object
+    const template = Object.hasOwn(templateOf, kind) ? templateOf[kind]?.(object) : undefined
+    if (!template?.spec) {
+      others.push(object)
+      continue
+    }
+    const labels = template.metadata?.labels
+    const annotations = template.metadata?.annotations
+    workloads.push({
+      name: `${kind.toLowerCase()}/${metadata.name}`,
+      file,
+      namespace: metadata.namespace ?? 'default',
+      template: { metadata: { labels, annotations }, spec: template.spec },
+      load: annotations?.[LOAD_ANNOTATION] ?? metadata.annotations?.[LOAD_ANNOTATION],
+    })
+  }
+  return { workloads, others }
+}
+
+/** Of an image, or of a command, without a manifest. */
+export function simpleWorkload({ image, command }: { image?: string; command?: string[] }): Workload {
+  const container = { name: 'main', image: image ?? 'busybox', ...(command?.length && { command }) }
+  return {
+    name: image ?? command?.join(' ') ?? '',
+    namespace: 'default',
+    template: { metadata: {}, spec: { containers: [container] } },
+  }
+}
+
+/**
+ * What two pods of this machine cannot have at once: ports, unless they are bound to the pod's own address, folders and claims.
+ * Pods share its network, and who asks for `status.podIP` will bind it.
+ */
+export function sharedThings({ template: { spec }, load }: Workload): string[] {
+  const containers = [...(spec.initContainers ?? []), ...spec.containers]
+  const knowsAddress = containers.some(({ env }) =>
+    env?.some(({ valueFrom }) => valueFrom?.fieldRef?.fieldPath === 'status.podIP'),
+  )
+  const ports = containers.flatMap((container) => container.ports ?? [])
+  const volumes = spec.volumes ?? []
+  return [
+    ...new Set([
+      ...ports
+        .filter(({ hostPort }) => hostPort || spec.hostNetwork || !knowsAddress)
+        .map(({ hostPort, containerPort }) => `port ${hostPort ?? containerPort}`),
+      ...volumes.flatMap(({ hostPath }) => (hostPath ? [`folder ${hostPath.path}`] : [])),
+      ...volumes.flatMap(({ persistentVolumeClaim: claim }) => (claim ? [`claim ${claim.claimName}`] : [])),
+      ...(load && loadUrl(load).hostname !== POD_HOST ? [`load ${load}`] : []),
+    ]),
+  ].sort()
+}
