@@ -7,6 +7,8 @@ import { startClusterRoleAggregation } from './clusterrole-aggregation.ts'
 import type { ApiResources, Controller, ControllerContext, Log } from './controller.ts'
 import { startDeploymentController } from './deployment/deployment-controller.ts'
 import { startDisruptionController } from './disruption/disruption-controller.ts'
+import { startEndpointSliceController } from './endpoints/endpoint-slice-controller.ts'
+import { startEndpointsController } from './endpoints/endpoints-controller.ts'
 import { startFlowSchemaController } from './flow-schemas.ts'
 import { startGarbageCollector } from './garbage-collector/garbage-collector.ts'
 import { createInformers } from './informers.ts'
@@ -64,6 +66,8 @@ export async function startControllers(options: ControllersOptions): Promise<Con
     startReplicaSetController(context, replicaSetFlavor),
     startReplicaSetController(context, replicationControllerFlavor),
     startDeploymentController(context),
+    startEndpointSliceController(context),
+    startEndpointsController(context),
     startDisruptionController(context, resources),
     startTaintEviction(context),
     startPodGarbageCollector(context),

@@ -85,9 +85,12 @@ const trimmed: Record<string, { transform?(object: Metadata): Metadata; indexes?
   '/pods': { transform: trimPod, indexes },
   '/nodes': { transform: trimNode },
   '/namespaces': { transform: trimNamespace },
+  '/endpoints': whole,
   '/replicationcontrollers': whole,
+  '/services': whole,
   'apps/deployments': whole,
   'apps/replicasets': whole,
+  'discovery.k8s.io/endpointslices': whole,
 }
 
 function trimToMetadata({ metadata }: Metadata): Metadata {

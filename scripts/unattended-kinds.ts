@@ -8,8 +8,6 @@ export const unattended: Readonly<Record<string, string>> = {
   'batch/CronJob': nobodyActs,
   'batch/Job': nobodyActs,
   'autoscaling/HorizontalPodAutoscaler': nobodyActs,
-  '/Endpoints': 'nobody makes them for a Service',
-  'discovery.k8s.io/EndpointSlice': 'nobody makes them for a Service',
   '/Service': 'has its addresses and ports; nothing listens there',
   '/PersistentVolumeClaim': 'is not bound to a volume',
   '/PersistentVolume': 'is not bound to a claim',

@@ -3,9 +3,19 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import type { Event, Pod, PodDisruptionBudget } from '../../shared/api/types.ts'
-import type { Deployment, ReplicaSet } from '../../shared/api/workloads.ts'
-import { deployments, events, podDisruptionBudgets, pods, replicaSets } from '../../shared/client/resources.ts'
+import type { Termination } from '../../shared/api/termination.ts'
+import type { Event, Pod, PodDisruptionBudget, Service } from '../../shared/api/types.ts'
+import type { Deployment, EndpointSlice, ReplicaSet } from '../../shared/api/workloads.ts'
+import {
+  deployments,
+  endpointSlices,
+  events,
+  podDisruptionBudgets,
+  pods,
+  replicaSets,
+  services,
+  terminations,
+} from '../../shared/client/resources.ts'
 import { startTestCluster } from '../harness/cluster.ts'
 import { findKubectls, kubectl } from '../harness/kubectl.ts'
 import { isReady, politeScript } from '../harness/pods.ts'
@@ -196,4 +206,35 @@ t.test('a drain: evicted as the budget allows, and replaced', { skip }, async (t
     },
     { what: 'another in its place' },
   )
+})
+
+t.test('a pod that goes leaves its service first', { skip }, async (t) => {
+  await create('served', { replicas: 1 })
+  await client.create<Service>(services, {
+    metadata: { namespace, name: 'served' },
+    spec: { selector: { app: 'served' }, ports: [{ port: 80, targetPort: 8080 }] },
+  })
+  await rolledOut('served')
+  const conditionsOf = async (uid = '') => {
+    const labelSelector = 'kubernetes.io/service-name=served'
+    const { items } = await client.list<EndpointSlice>(endpointSlices, { namespace, labelSelector })
+    return items.flatMap(({ endpoints }) => endpoints ?? []).find(({ targetRef }) => targetRef?.uid === uid)?.conditions
+  }
+  const [pod] = await podsOf('served')
+  const { uid, name = '' } = pod?.metadata ?? {}
+  await until(async () => (await conditionsOf(uid))?.ready, { what: 'the endpoint to be ready' })
+  await run('rollout', 'restart', 'deployment/served')
+  await rolledOut('served')
+  const record = await until(
+    async () => {
+      const { items } = await client.list<Termination>(terminations, { namespace })
+      return items.find(({ podUID, endTime }) => podUID === uid && endTime)
+    },
+    { what: `the record of ${name}` },
+  )
+  const [removed] = record.steps ?? []
+  t.match(removed, { name: 'EndpointRemoved', message: /service served/ })
+  const stopped = record.containers?.[0]?.steps.find((step) => step.name === 'SIGTERM')
+  t.ok(removed && stopped && removed.startTime <= stopped.startTime, 'before it was asked to stop')
+  t.equal(await conditionsOf(uid), undefined)
 })

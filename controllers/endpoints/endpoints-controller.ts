@@ -1,0 +1,57 @@
+import { isDeepStrictEqual } from 'node:util'
+import { isStatus } from '../../shared/api/status-error.ts'
+import type { Service } from '../../shared/api/types.ts'
+import type { Endpoints } from '../../shared/api/workloads.ts'
+import { endpoints as endpointsResource, services as servicesResource } from '../../shared/client/resources.ts'
+import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { Controller, ControllerContext } from '../controller.ts'
+import { followEndpointPods, podsOf, selectorOf } from './service-pods.ts'
+import { endpointsLabels, subsetsOf } from './subsets.ts'
+
+/** Keeps the Endpoints of services, the older form of EndpointSlices. Upstream: pkg/controller/endpoint. */
+export function startEndpointsController({ client, informers, clock, log }: ControllerContext): Controller {
+  const services = informers.whole<Service>(servicesResource)
+  const endpoints = informers.whole<Endpoints>(endpointsResource)
+  const pods = informers.pods()
+
+  async function sync(key: string): Promise<void> {
+    const [namespace = '', name = ''] = key.split('/')
+    const ref = { namespace, name }
+    const service = services.get(ref)
+    const known = endpoints.get(ref)
+    try {
+      if (!service) {
+        // Of whose going we heard; it had endpoints of ours.
+        if (known && isOurs(known)) await client.delete(endpointsResource, ref)
+        return
+      }
+      if (!selectorOf(service)) return
+      const subsets = subsetsOf(service, podsOf(service, pods))
+      const labels = endpointsLabels(service)
+      if (isDeepStrictEqual([known?.subsets ?? [], known?.metadata.labels], [subsets, labels])) return
+      const metadata = known ? { ...known.metadata, labels } : { namespace, name, labels }
+      const wanted = { metadata, ...(subsets.length > 0 && { subsets }) }
+      if (known) await client.update<Endpoints>(endpointsResource, wanted)
+      else await client.create<Endpoints>(endpointsResource, wanted)
+    } catch (error) {
+      // The service, or its namespace, is going.
+      if (!isStatus(error, 'NotFound') && !isStatus(error, 'Forbidden')) throw error
+    }
+  }
+
+  const queue = createWorkQueue<string>({
+    clock,
+    concurrency: 5,
+    work: sync,
+    onError: (error, service) => log.debug({ err: error, service }, 'endpoints will be looked at again'),
+  })
+  const consider = ({ metadata }: { metadata: Service['metadata'] }): void =>
+    queue.add(`${metadata.namespace}/${metadata.name}`)
+  services.addHandler({ onAdd: consider, onUpdate: consider, onDelete: consider })
+  endpoints.addHandler({ onAdd: consider, onDelete: consider })
+  followEndpointPods(services, pods, consider)
+  return { close: () => queue.close() }
+}
+
+const isOurs = ({ metadata }: Endpoints): boolean =>
+  metadata.labels?.['endpoints.kubernetes.io/managed-by'] === 'endpoint-controller'

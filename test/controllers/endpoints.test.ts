@@ -1,0 +1,193 @@
+import t from 'tap'
+import { portsOn } from '../../controllers/endpoints/service-pods.ts'
+import { endpointOf, planSlices } from '../../controllers/endpoints/slices.ts'
+import { endpointsLabels, subsetsOf } from '../../controllers/endpoints/subsets.ts'
+import type { Node, Pod, Service } from '../../shared/api/types.ts'
+import type { EndpointSlice, Endpoints } from '../../shared/api/workloads.ts'
+import { endpointSlices, endpoints, pods as podsResource, services } from '../../shared/client/resources.ts'
+import { startTestControlPlane } from '../harness/control-plane.ts'
+import { until } from '../harness/until.ts'
+
+const serviceOf = (spec: object = {}): Service => ({
+  metadata: { name: 'web', namespace: 'ns', uid: 'svc', labels: { team: 'a' } },
+  spec: {
+    clusterIP: '10.96.0.9',
+    selector: { app: 'web' },
+    ports: [{ name: 'http', port: 80, targetPort: 'http' }],
+    ...spec,
+  },
+})
+interface PodParts {
+  ready?: boolean
+  going?: boolean
+  port?: number
+}
+const podOf = (n: number, { ready = true, going = false, port = 8080 }: PodParts = {}): Pod => ({
+  metadata: {
+    name: `p${n}`,
+    namespace: 'ns',
+    uid: `p${n}`,
+    labels: { app: 'web' },
+    ...(going && { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+  },
+  spec: { nodeName: 'n1', containers: [{ name: 'c', ports: [{ name: 'http', containerPort: port }] }] },
+  status: {
+    phase: 'Running',
+    podIP: `127.64.${n >> 8}.${n & 255}`,
+    conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }],
+  },
+})
+const node: Node = { metadata: { name: 'n1', labels: { 'topology.kubernetes.io/zone': 'z' } } }
+const many = (count: number): Pod[] => Array.from({ length: count }, (_, n) => podOf(n))
+const plan = (pods: Pod[], existing: EndpointSlice[] = [], service = serviceOf()) =>
+  planSlices({ service, pods, existing, nodeOf: () => node })
+/** As the server has them. */
+const stored = (slices: EndpointSlice[]): EndpointSlice[] =>
+  slices.map((slice, n) => ({ ...slice, metadata: { ...slice.metadata, name: `web-${n}` } }))
+const sizes = (slices: EndpointSlice[]) => slices.map(({ endpoints }) => endpoints?.length ?? 0)
+
+t.test('what an endpoint is', async (t) => {
+  const rows: [PodParts, object, [ready: boolean, serving: boolean, terminating: boolean]][] = [
+    [{}, {}, [true, true, false]],
+    [{ ready: false }, {}, [false, false, false]],
+    [{ going: true }, {}, [false, true, true]],
+    [{ going: true, ready: false }, {}, [false, false, true]],
+    [{ ready: false }, { publishNotReadyAddresses: true }, [true, false, false]],
+    [{ going: true }, { publishNotReadyAddresses: true }, [true, true, true]],
+  ]
+  for (const [parts, spec, [ready, serving, terminating]] of rows) {
+    const { conditions } = endpointOf(podOf(1, parts), serviceOf(spec), node)
+    t.same(conditions, { ready, serving, terminating }, JSON.stringify([parts, spec]))
+  }
+  const named = podOf(1)
+  Object.assign(named.spec, { hostname: 'web-0', subdomain: 'web' })
+  t.same(endpointOf(named, serviceOf(), node), {
+    addresses: ['127.64.0.1'],
+    conditions: { ready: true, serving: true, terminating: false },
+    hostname: 'web-0',
+    nodeName: 'n1',
+    targetRef: { kind: 'Pod', namespace: 'ns', name: 'p1', uid: 'p1' },
+    zone: 'z',
+  })
+})
+
+t.test('ports: by number, by name, and none', async (t) => {
+  const ports = (...list: object[]) => portsOn(podOf(1), serviceOf({ ports: list }))
+  t.same(ports({ port: 80 }), [{ name: '', port: 80, protocol: 'TCP' }])
+  t.same(ports({ name: 'a', port: 80, targetPort: 81, appProtocol: 'h2c' }), [
+    { name: 'a', port: 81, protocol: 'TCP', appProtocol: 'h2c' },
+  ])
+  t.same(ports({ name: 'a', port: 80, targetPort: 'http' }), [{ name: 'a', port: 8080, protocol: 'TCP' }])
+  t.same(ports({ name: 'a', port: 80, targetPort: 'http', protocol: 'UDP' }), [])
+  t.same(ports({ name: 'a', port: 80, targetPort: 'absent' }), [])
+})
+
+t.test('slices: a hundred each, by ports, each endpoint where it was', async (t) => {
+  const first = plan(many(150))
+  t.same(sizes(first.create), [100, 50])
+  t.match(first.create[0], {
+    metadata: {
+      generateName: 'web-',
+      labels: { team: 'a', 'kubernetes.io/service-name': 'web' },
+      ownerReferences: [{ kind: 'Service', name: 'web', controller: true }],
+    },
+    addressType: 'IPv4',
+    ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
+  })
+  const there = stored(first.create)
+  t.same(plan(many(150), there), { create: [], update: [], remove: [] }, 'nothing to be done')
+
+  const changed = plan([...many(149), podOf(149, { going: true })], there)
+  t.same(
+    changed.update.map(({ metadata }) => metadata.name),
+    ['web-1'],
+  )
+  t.same(changed.update[0]?.endpoints?.at(-1)?.conditions, { ready: false, serving: true, terminating: true })
+  const grown = plan(many(260), there)
+  t.same([sizes(grown.update), sizes(grown.create)], [[100], [60]])
+  const shrunk = plan(many(90), there)
+  t.same([sizes(shrunk.update), shrunk.remove.map(({ metadata }) => metadata.name)], [[90], ['web-1']])
+
+  const mixed = plan([podOf(1), podOf(2, { port: 9090 })])
+  t.same(mixed.create.map(({ ports }) => ports?.[0]?.port).sort(), [8080, 9090])
+})
+
+t.test('a service without endpoints has a slice that says so', async (t) => {
+  const { create } = plan([])
+  t.match(create, [{ endpoints: [], ports: [] }])
+  const empty = stored(create)
+  t.same(plan([], empty), { create: [], update: [], remove: [] })
+  const first = plan([podOf(1)], empty)
+  t.match(first, { create: [], update: [{ metadata: { name: 'web-0' } }], remove: [] }, 'it is used again')
+  const last = plan([], stored(first.update))
+  t.match(last, { create: [], update: [{ endpoints: [], ports: [] }], remove: [] })
+  t.match(plan([podOf(1)], [], serviceOf({ clusterIP: 'None', ports: undefined })).create, [
+    { endpoints: [{}], ports: [], metadata: { labels: { 'service.kubernetes.io/headless': '' } } },
+  ])
+})
+
+t.test('the older form', async (t) => {
+  const pods = [podOf(2), podOf(1), podOf(3, { ready: false }), podOf(4, { going: true }), podOf(5, { port: 9090 })]
+  const ips = (spec: object = {}) =>
+    subsetsOf(serviceOf(spec), pods).map(({ addresses = [], notReadyAddresses = [], ports = [] }) => [
+      addresses.map(({ ip }) => ip.split('.').at(-1)),
+      notReadyAddresses.map(({ ip }) => ip.split('.').at(-1)),
+      ports.map(({ port }) => port),
+    ])
+  t.same(ips(), [
+    [['1', '2'], ['3'], [8080]],
+    [['5'], [], [9090]],
+  ])
+  t.same(ips({ publishNotReadyAddresses: true })[0], [['1', '2', '3', '4'], [], [8080]])
+  t.match(endpointsLabels(serviceOf({ clusterIP: 'None' })), { 'service.kubernetes.io/headless': '', team: 'a' })
+})
+
+t.test('in a cluster', async (t) => {
+  const { client } = await startTestControlPlane(t)
+  const namespace = 'default'
+  const { metadata } = await client.create<Service>(services, {
+    metadata: { namespace, name: 'web' },
+    spec: { selector: { app: 'web' }, ports: [{ port: 80 }] },
+  })
+  const slicesOf = async (name: string) =>
+    (
+      await client.list<EndpointSlice>(endpointSlices, {
+        namespace,
+        labelSelector: `kubernetes.io/service-name=${name}`,
+      })
+    ).items
+  await until(async () => (await slicesOf('web')).length === 1, { what: 'an empty slice' })
+  const ref = { namespace, name: 'web-1' }
+  await client.create<Pod>(podsResource, {
+    metadata: { ...ref, labels: { app: 'web' } },
+    spec: { automountServiceAccountToken: false, containers: [{ name: 'c', image: 'busybox:1.37' }] },
+  })
+  const ready = { type: 'Ready', status: 'True' }
+  const status = { phase: 'Running', podIP: '127.64.0.9', podIPs: [{ ip: '127.64.0.9' }], conditions: [ready] }
+  await client.patch(podsResource, ref, { status }, { subresource: 'status' })
+  const readiness = (wanted: boolean) =>
+    until(
+      async () => {
+        const slices = await slicesOf('web')
+        return slices.length === 1 && slices[0]?.endpoints?.[0]?.conditions?.ready === wanted
+      },
+      { what: `an endpoint that is ${wanted ? '' : 'not '}ready` },
+    )
+  await readiness(true)
+  const older = () => client.get<Endpoints>(endpoints, { namespace, name: 'web' })
+  await until(async () => (await older()).subsets?.[0]?.addresses?.[0]?.ip === '127.64.0.9', { what: 'its address' })
+  await client.patch(
+    podsResource,
+    ref,
+    { status: { conditions: [{ ...ready, status: 'False' }] } },
+    { subresource: 'status' },
+  )
+  await readiness(false)
+  await client.delete(services, { namespace, name: 'web' }, { preconditions: { uid: metadata.uid } })
+  await until(async () => (await slicesOf('web')).length === 0, { what: 'the slices to go with their service' })
+  await until(
+    async () =>
+      (await client.list<Endpoints>(endpoints, { namespace })).items.every((one) => one.metadata.name !== 'web'),
+    { what: 'the endpoints to go with their service' },
+  )
+})
