@@ -111,11 +111,12 @@ function addressesOf({ registry }: ApiContext, namespace: string, name: string, 
   const slices = [...registry.lookupAll({ group: 'discovery.k8s.io', plural: 'endpointslices' }, namespace)]
     .filter(({ metadata }) => metadata.labels?.['kubernetes.io/service-name'] === name)
     .map((slice) => slice as unknown as Wire<V1EndpointSlice>)
-  return slices.flatMap(({ endpoints: ready = [], ports = [] }) =>
-    ports
+  // An empty list is null.
+  return slices.flatMap(({ endpoints: ready, ports }) =>
+    (ports ?? [])
       .filter((port) => (port.name ?? '') === portName && port.port !== undefined)
       .flatMap(({ port = 0 }) =>
-        ready
+        (ready ?? [])
           .filter(({ conditions }) => conditions?.ready !== false)
           .flatMap(({ addresses }) => addresses.slice(0, 1).map((address) => ({ address, port }))),
       ),
