@@ -22,8 +22,8 @@ export interface ControlPlaneOptions {
   /** Milliseconds that a node may be silent. */
   nodeMonitorGracePeriod?: number
   scheduler: boolean
-  /** Without them the server stands alone, and pods need no service account. Default: true. */
-  controllers?: boolean
+  /** In the form of kube-controller-manager's `--controllers`; `false`: the server stands alone, and pods need no service account. Default: all. */
+  controllers?: readonly string[] | false
   /** Default: in memory. */
   storage?: StorageChoice
   /** What /version announces. Default: v1.36.3. */
@@ -78,14 +78,15 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     throw error
   })
   try {
-    const { controllers: wanted = true } = options
-    const start = wanted ? startControllers : startNone
+    const { controllers: chosen } = options
+    const start = chosen === false ? startNone : startControllers
     const controllers = await start({
       client: server.client(controllerManager),
       clock,
       log,
       resources: server.resources,
       scheduler: options.scheduler,
+      chosen: chosen || undefined,
       nodeMonitorGraceMs: options.nodeMonitorGracePeriod,
       ca: pki.ca,
       securePort: server.port,

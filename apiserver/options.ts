@@ -1,3 +1,4 @@
+import { controllers } from '../shared/config/controller-names.ts'
 import { knownFeatureGates } from '../shared/config/feature-gates.ts'
 import { type OptionType, option } from '../shared/config/option.ts'
 import {
@@ -38,6 +39,10 @@ export const apiServerOptions = {
     help: 'What /version announces; everything else is as in v1.36.3',
   }),
   storage: storageOption,
+  controllers: option(controllers, {
+    default: ['*'],
+    help: "Control loops to run: '*' for all, 'NAME', '-NAME' to leave one out; repeatable",
+  }),
   featureGates: option(featureGates(knownFeatureGates), { default: knownFeatureGates, help: 'Features on or off' }),
   corsAllowedOrigins: option(patterns, {
     default: [],

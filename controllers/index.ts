@@ -1,5 +1,6 @@
 import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
+import { type ControllerName, controllerNames, isEnabled } from '../shared/config/controller-names.ts'
 import type { KeyPair } from '../shared/pki/certificate.ts'
 import { bootstrap } from './bootstrap.ts'
 import { startCertificatesController } from './certificates/certificates-controller.ts'
@@ -35,6 +36,8 @@ export interface ControllersOptions {
   /** All kinds that the server serves: the namespace controller and the garbage collector treat them alike. */
   resources: ApiResources
   scheduler: boolean
+  /** Which loops, in the form of kube-controller-manager's `--controllers`; default: all. */
+  chosen?: readonly string[]
   /** A node that is silent for longer counts as lost; by default 50 s. */
   nodeMonitorGraceMs?: number
   /** Its certificate is published to every namespace as kube-root-ca.crt; its key signs certificate requests. */
@@ -51,27 +54,31 @@ export async function startControllers(options: ControllersOptions): Promise<Con
   const informers = createInformers({ client, clock, log })
   resources.follow({ onAdd: () => undefined, onRemove: (resource) => informers.drop(resource) })
   const context: ControllerContext = { client, informers, clock, log }
+  const { chosen = ['*'] } = options
+  const loops: Record<ControllerName, () => Controller> = {
+    'serviceaccount-controller': () => startServiceAccountController(context),
+    'root-ca-certificate-publisher-controller': () => startRootCaCertPublisher(context, options.ca.cert),
+    'certificatesigningrequest-controller': () => startCertificatesController(context, options.ca),
+    'clusterrole-aggregation-controller': () => startClusterRoleAggregation(context),
+    'persistentvolume-binder-controller': () => startPersistentVolumeController(context),
+    'persistentvolume-protection-controller': () => startVolumeProtection(context),
+    'resourcequota-controller': () => startResourceQuotaController(context, resources),
+    'namespace-controller': () => startNamespaceController(context, resources),
+    'garbage-collector-controller': () => startGarbageCollector(context, resources),
+    'node-lifecycle-controller': () => startNodeLifecycle(context, { monitorGraceMs: options.nodeMonitorGraceMs }),
+    'replicaset-controller': () => startReplicaSetController(context, replicaSetFlavor),
+    'replicationcontroller-controller': () => startReplicaSetController(context, replicationControllerFlavor),
+    'deployment-controller': () => startDeploymentController(context),
+    'endpointslice-controller': () => startEndpointSliceController(context),
+    'endpoints-controller': () => startEndpointsController(context),
+    'disruption-controller': () => startDisruptionController(context, resources),
+    'taint-eviction-controller': () => startTaintEviction(context),
+    'pod-garbage-collector-controller': () => startPodGarbageCollector(context),
+  }
   const controllers = [
-    startServiceAccountController(context),
-    startRootCaCertPublisher(context, options.ca.cert),
-    startCertificatesController(context, options.ca),
-    startClusterRoleAggregation(context),
     startFlowSchemaController(context),
     startServiceIPAddresses(context),
-    startPersistentVolumeController(context),
-    startResourceQuotaController(context, resources),
-    startNamespaceController(context, resources),
-    startGarbageCollector(context, resources),
-    startNodeLifecycle(context, { monitorGraceMs: options.nodeMonitorGraceMs }),
-    startReplicaSetController(context, replicaSetFlavor),
-    startReplicaSetController(context, replicationControllerFlavor),
-    startDeploymentController(context),
-    startEndpointSliceController(context),
-    startEndpointsController(context),
-    startDisruptionController(context, resources),
-    startTaintEviction(context),
-    startPodGarbageCollector(context),
-    startVolumeProtection(context),
+    ...controllerNames.filter((name) => isEnabled(name, chosen)).map((name) => loops[name]()),
     ...(options.scheduler ? [startScheduler(context)] : []),
   ]
   await informers.synced()

@@ -10,6 +10,8 @@ export interface StartClusterOptions {
   simulatedNodes?: number
   /** Default true; without it pods stay Pending until you bind them. */
   scheduler?: boolean
+  /** Which control loops run: `['*', '-deployment']` leaves one out. Default: all. */
+  controllers?: string[]
   /**
    * `virtual`: time stands still but for `clock.advance`; needs simulated nodes, or none.
    * A number: so many seconds of the cluster pass in one of the machine's. Default `real`.

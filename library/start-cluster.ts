@@ -11,6 +11,7 @@ import type { Clock } from '../shared/clock/clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { scaledClock } from '../shared/clock/scaled-clock.ts'
 import { createVirtualClock, type VirtualClock } from '../shared/clock/virtual-clock.ts'
+import { controllers } from '../shared/config/controller-names.ts'
 import { resolveOptions } from '../shared/config/resolve.ts'
 import { createLog } from '../shared/log/log.ts'
 import { ensureClusterPki } from '../shared/pki/cluster-pki.ts'
@@ -53,7 +54,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
   const controlPlane = await startControlPlane({
     ...settings,
     storage: parseStorage(options.storage ?? 'memory'),
-    controllers: !apiOnly,
+    controllers: apiOnly ? false : settings.controllers,
     journal: options.journal ?? 1000,
     pki,
     clock,
@@ -117,6 +118,7 @@ async function settingsFor(options: StartClusterOptions): Promise<ClusterSetting
     port: options.port ?? 0,
     serviceCidr: options.serviceCidr ?? values.serviceCidr,
     scheduler: options.scheduler ?? true,
+    controllers: controllers.fromFile(options.controllers ?? values.controllers),
     featureGates: { ...values.featureGates, ...options.featureGates },
     image: options.images ?? {},
     imagePath: options.imagePaths ?? {},

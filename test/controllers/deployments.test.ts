@@ -5,7 +5,10 @@ import { beyondHistory, newSetSize, type Step, scaleSteps, shrinkOldSets } from 
 import { isSameTemplate, templateHash } from '../../controllers/deployment/templates.ts'
 import type { ObjectMeta, PodTemplateSpec } from '../../shared/api/types.ts'
 import type { Deployment, ReplicaSet } from '../../shared/api/workloads.ts'
+import { deployments, pods, replicaSets } from '../../shared/client/resources.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
+import { startTestControlPlane } from '../harness/control-plane.ts'
+import { until } from '../harness/until.ts'
 
 const nowMs = Date.parse('2026-01-01T01:00:00Z')
 const template: PodTemplateSpec = {
@@ -188,4 +191,21 @@ t.test('paused, and not', async (t) => {
   t.match(pauseCondition(deploymentOf(1, {}, said('DeploymentPaused'))), { reason: 'DeploymentResumed' })
   t.equal(pauseCondition(deploymentOf(1, {}, said('ReplicaSetUpdated'))), undefined)
   t.equal(pauseCondition(deploymentOf(1, { paused: true }, said('ProgressDeadlineExceeded'))), undefined)
+})
+
+t.test('a loop that is left out, and one that is not', async (t) => {
+  const { client } = await startTestControlPlane(t, { controllers: ['*', '-replicaset'] })
+  const namespace = 'default'
+  const labels = { app: 'web' }
+  const spec = { ...deploymentOf(2).spec, selector: { matchLabels: labels }, template }
+  await client.create<Deployment>(deployments, { metadata: { namespace, name: 'web' }, spec })
+  await until(
+    async () =>
+      (await client.get<Deployment>(deployments, { namespace, name: 'web' })).status?.unavailableReplicas === 2,
+    { what: 'the deployment to count its set' },
+  )
+  const { items } = await client.list<ReplicaSet>(replicaSets, { namespace })
+  t.match(items, [{ metadata: { labels }, spec: { replicas: 2 } }])
+  t.equal(items[0]?.status?.observedGeneration, undefined, 'nobody looks after the set')
+  t.same((await client.list(pods, { namespace })).items, [])
 })

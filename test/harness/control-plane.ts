@@ -3,14 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import type { Test } from 'tap'
-import { type ControlPlane, startControlPlane } from '../../apiserver/control-plane.ts'
-import type { Clock } from '../../shared/clock/clock.ts'
+import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from '../../apiserver/control-plane.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { knownFeatureGates } from '../../shared/config/feature-gates.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 
 /** An API server with its loops in the test's own process: no node, no scheduler. */
-export async function startTestControlPlane(t: Test, clock: Clock = realClock): Promise<ControlPlane> {
+export async function startTestControlPlane(
+  t: Test,
+  options: Pick<ControlPlaneOptions, 'controllers'> = {},
+): Promise<ControlPlane> {
   const directory = mkdtempSync(join(tmpdir(), 'kubestage-plane-'))
   const host = '127.0.0.1'
   const pki = ensureClusterPki({
@@ -26,8 +28,9 @@ export async function startTestControlPlane(t: Test, clock: Clock = realClock): 
     serviceCidr: '10.96.0.0/16',
     featureGates: knownFeatureGates,
     scheduler: false,
+    ...options,
     pki,
-    clock,
+    clock: realClock,
     log: pino({ level: 'silent' }),
   })
   t.teardown(async () => {

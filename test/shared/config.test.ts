@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { controllers, isEnabled } from '../../shared/config/controller-names.ts'
 import { helpText, type Program } from '../../shared/config/help.ts'
 import { ConfigError, option } from '../../shared/config/option.ts'
 import {
@@ -110,4 +111,23 @@ t.test('help is written from the same table', async (t) => {
   t.match(help, / {2}--port PORT +Port to listen on \(default 6443\)\n/)
   t.match(help, / {2}--shutdown-grace-period DURATION +Time for pods to end \(default 10s\)\n/)
   t.match(help, / {2}--kubelet +Run a kubelet \(default true\)\n/)
+})
+
+t.test('which controllers run, as kube-controller-manager would have it', async (t) => {
+  const rows: [string, boolean][] = [
+    ['*', true],
+    ['*,-deployment', false],
+    ['*,-deployment-controller', false],
+    ['-deployment,*', false],
+    ['deployment', true],
+    ['deployment,-deployment', true],
+    ['replicaset', false],
+    ['-replicaset', false],
+  ]
+  for (const [text, expected] of rows) {
+    t.equal(isEnabled('deployment-controller', controllers.fromText(text)), expected, text)
+  }
+  t.same(controllers.fromText('-replicaset', ['*']), ['*', '-replicaset'])
+  t.throws(() => controllers.fromText('-deploymnt'), { message: /"deploymnt"; did you mean deployment-controller\?/ })
+  t.throws(() => controllers.fromFile(['-']), { message: /must be names of controllers/ })
 })

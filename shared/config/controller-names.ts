@@ -1,0 +1,55 @@
+import type { OptionType } from './option.ts'
+import { mustBe, names, suggestion } from './option-types.ts'
+
+/** The loops that may be left out, by upstream's names. Those that belong to an API server itself always run. */
+export const controllerNames = [
+  'certificatesigningrequest-controller',
+  'clusterrole-aggregation-controller',
+  'deployment-controller',
+  'disruption-controller',
+  'endpoints-controller',
+  'endpointslice-controller',
+  'garbage-collector-controller',
+  'namespace-controller',
+  'node-lifecycle-controller',
+  'persistentvolume-binder-controller',
+  'persistentvolume-protection-controller',
+  'pod-garbage-collector-controller',
+  'replicaset-controller',
+  'replicationcontroller-controller',
+  'resourcequota-controller',
+  'root-ca-certificate-publisher-controller',
+  'serviceaccount-controller',
+  'taint-eviction-controller',
+] as const
+export type ControllerName = (typeof controllerNames)[number]
+
+const SUFFIX = '-controller'
+const fullName = (name: string): string => (name.endsWith(SUFFIX) ? name : name + SUFFIX)
+
+/** kube-controller-manager's `--controllers`: `*` is all, `name` one, `-name` all but this one; `-controller` may be left out of a name. */
+export const controllers: OptionType<string[]> = {
+  placeholder: '*|NAME|-NAME,…',
+  fromText: (value, soFar) => check(names.fromText(value, soFar)),
+  fromFile: (value) => check(names.fromFile(value)),
+  show: (chosen) => chosen.join(','),
+}
+
+function check(chosen: string[]): string[] {
+  for (const entry of chosen) {
+    const name = fullName(entry.replace(/^-/, ''))
+    if (entry === '*' || (controllerNames as readonly string[]).includes(name)) continue
+    if (entry.length < 2) throw mustBe('names of controllers', entry)
+    throw new Error(`has no controller "${entry.replace(/^-/, '')}"; ${suggestion(name, controllerNames)}`)
+  }
+  return chosen
+}
+
+/** The first entry that names a loop decides; else whether there is a `*`. */
+export function isEnabled(name: ControllerName, chosen: readonly string[]): boolean {
+  for (const entry of chosen) {
+    if (fullName(entry) === name) return true
+    if (entry.startsWith('-') && fullName(entry.slice(1)) === name) return false
+  }
+  return chosen.includes('*')
+}
