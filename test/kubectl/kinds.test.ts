@@ -22,6 +22,7 @@ const [isCreated, isKept] = [can('create'), can('get')]
 const nameOf = (kind: ResourceDefinition): string => `${typeOf(kind)}/${kind.example.metadata.name}`
 const typeOf = ({ kind, group }: ResourceDefinition): string => `${kind.toLowerCase()}${group && `.${group}`}`
 
+t.setTimeout(120_000)
 const newest = findKubectls().at(-1)
 if (!newest) skipOrFail(t, 'no kubectl on this machine')
 else {

@@ -12,6 +12,7 @@ import (
 	applyapps "k8s.io/client-go/applyconfigurations/apps/v1"
 	applycore "k8s.io/client-go/applyconfigurations/core/v1"
 	applymeta "k8s.io/client-go/applyconfigurations/meta/v1"
+	applynetworking "k8s.io/client-go/applyconfigurations/networking/v1"
 )
 
 func TestApply(t *testing.T) {
@@ -33,7 +34,7 @@ func TestApply(t *testing.T) {
 	must(t, err)
 	again, err := deployments.Apply(ctx, web(one, two), alice)
 	must(t, err)
-	equal(t, "version after an apply that changes nothing", again.ResourceVersion, first.ResourceVersion)
+	equal(t, "generation after an apply that changes nothing", again.Generation, first.Generation)
 
 	_, err = deployments.Apply(ctx, applyapps.Deployment("web", space).WithSpec(applyapps.DeploymentSpec().
 		WithTemplate(applycore.PodTemplateSpec().WithSpec(applycore.PodSpec().WithContainers(
@@ -58,10 +59,16 @@ func TestApply(t *testing.T) {
 	must(t, err)
 	equal(t, "what bob owns", *extracted.Spec.Template.Spec.Containers[0].Image, "one:2")
 
-	applied, err := deployments.ApplyStatus(ctx, applyapps.Deployment("web", space).
-		WithStatus(applyapps.DeploymentStatus().WithReadyReplicas(0).WithReplicas(2)), metav1.ApplyOptions{FieldManager: "loop"})
+	ingresses := clientset(t).NetworkingV1().Ingresses(space)
+	_, err = ingresses.Apply(ctx, applynetworking.Ingress("web", space).WithSpec(applynetworking.IngressSpec().
+		WithDefaultBackend(applynetworking.IngressBackend().WithService(applynetworking.IngressServiceBackend().
+			WithName("web").WithPort(applynetworking.ServiceBackendPort().WithNumber(80))))), alice)
 	must(t, err)
-	equal(t, "status", applied.Status.Replicas, 2)
+	applied, err := ingresses.ApplyStatus(ctx, applynetworking.Ingress("web", space).WithStatus(applynetworking.IngressStatus().
+		WithLoadBalancer(applynetworking.IngressLoadBalancerStatus().
+			WithIngress(applynetworking.IngressLoadBalancerIngress().WithIP("192.0.2.1")))), metav1.ApplyOptions{FieldManager: "loop"})
+	must(t, err)
+	equal(t, "status", applied.Status.LoadBalancer.Ingress[0].IP, "192.0.2.1")
 	for _, entry := range applied.ManagedFields {
 		if entry.Manager == "loop" {
 			equal(t, "subresource", entry.Subresource, "status")

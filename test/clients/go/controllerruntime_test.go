@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	applycore "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/client-go/util/retry"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -70,10 +71,14 @@ func TestControllerRuntimeClient(t *testing.T) {
 	web := deployment("web", 0)
 	web.Namespace = space
 	must(t, c.Create(ctx, web))
-	web.Status.ObservedGeneration = 1
-	must(t, c.Status().Update(ctx, web))
-	scale := client.ObjectKeyFromObject(web)
-	must(t, c.Get(ctx, scale, web))
+	name := client.ObjectKeyFromObject(web)
+	must(t, retry.RetryOnConflict(retry.DefaultRetry, func() error { // a control loop writes it as well
+		if err := c.Get(ctx, name, web); err != nil {
+			return err
+		}
+		web.Status.ObservedGeneration = web.Generation
+		return c.Status().Update(ctx, web)
+	}))
 	equal(t, "status", web.Status.ObservedGeneration, 1)
 }
 
