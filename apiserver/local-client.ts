@@ -8,6 +8,7 @@ import { parseListOptions } from './http/list-options.ts'
 import { headOf } from './http/object-encoder.ts'
 import { type PatchMediaType, readPatch } from './http/patch-body.ts'
 import { bind } from './http/subresources/binding.ts'
+import { makeToken, type TokenRequest } from './http/subresources/token.ts'
 import { readPage } from './http/verbs/list.ts'
 import { patched } from './http/verbs/patch.ts'
 import { startOf } from './http/verbs/watch.ts'
@@ -81,6 +82,9 @@ export function createLocalClient(api: ApiContext, user: User): Client {
       const namespace = options.namespace ?? metadata?.namespace
       if (options.subresource !== undefined) {
         const scope = scopeOf(resource, { namespace, name: options.name ?? metadata.name ?? '' })
+        if (options.subresource === 'token') {
+          return (await makeToken(api, object as unknown as TokenRequest, scope)) as unknown as T
+        }
         if (options.subresource !== 'binding') throw methodNotSupported(scope.definition, 'create')
         await bind(registry, scope, object as never, writeOptions)
         return object

@@ -23,6 +23,7 @@ import { startResourceQuotaController } from './resource-quota.ts'
 import { startRootCaCertPublisher } from './root-ca-cert-publisher.ts'
 import { startScheduler } from './scheduler/scheduler.ts'
 import { startServiceAccountController } from './service-account.ts'
+import { startServiceAccountTokenController } from './service-account-tokens.ts'
 import { startServiceIPAddresses } from './service-ip-addresses.ts'
 import { startTaintEviction } from './taint-eviction.ts'
 import { startVolumeProtection } from './volume-protection.ts'
@@ -57,6 +58,7 @@ export async function startControllers(options: ControllersOptions): Promise<Con
   const { chosen = ['*'] } = options
   const loops: Record<ControllerName, () => Controller> = {
     'serviceaccount-controller': () => startServiceAccountController(context),
+    'serviceaccount-token-controller': () => startServiceAccountTokenController(context, options.ca.cert),
     'root-ca-certificate-publisher-controller': () => startRootCaCertPublisher(context, options.ca.cert),
     'certificatesigningrequest-controller': () => startCertificatesController(context, options.ca),
     'clusterrole-aggregation-controller': () => startClusterRoleAggregation(context),

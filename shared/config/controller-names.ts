@@ -20,6 +20,7 @@ export const controllerNames = [
   'resourcequota-controller',
   'root-ca-certificate-publisher-controller',
   'serviceaccount-controller',
+  'serviceaccount-token-controller',
   'taint-eviction-controller',
 ] as const
 export type ControllerName = (typeof controllerNames)[number]

@@ -10,8 +10,10 @@ import type {
 } from '../../auth/service-account/service-account-tokens.ts'
 import { trackFields } from '../../patch/field-manager.ts'
 import type { ResourceDefinition } from '../../registry/resource-definition.ts'
+import type { ObjectScope } from '../../registry/write-context.ts'
 import { invalid, invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
+import type { ApiContext } from '../api-context.ts'
 import { readBody } from '../body.ts'
 import { negotiate } from '../negotiation.ts'
 import { readObject } from '../request-object.ts'
@@ -25,7 +27,7 @@ interface BoundObjectReference {
   name?: string
   uid?: string
 }
-interface TokenRequest extends KubeObject {
+export interface TokenRequest extends KubeObject {
   spec: { audiences?: string[] | null; expirationSeconds?: number; boundObjectRef?: BoundObjectReference | null }
   status: { token: string; expirationTimestamp: string | null }
 }
@@ -49,19 +51,27 @@ const maxSeconds = 2 ** 32
 const podSeconds = 3607
 const extendedSeconds = 365 * 24 * 3600
 
-/** Makes a token of a service account. Upstream: pkg/registry/core/serviceaccount/storage/token.go. */
 export const requestToken: Handler = async (api, { exchange, definition: accounts, target }) => {
   const { request, user } = exchange
-  const { registry, clock, tokens } = api
   const { namespace = '', name = '' } = target
   const negotiated = negotiate(request.headers.accept, false)
   const options = parseWriteOptions(exchange, 'CreateOptions')
   const raw = { bytes: await readBody(request), contentType: request.headers['content-type'] }
   const object = (await readObject(definition, raw, options)) as TokenRequest
+  const time = toTime(api.clock.now())
+  trackFields(definition, undefined, object, { manager: options.fieldManager, subresource: 'token', time })
+  const answer = await makeToken(api, object, { definition: accounts, namespace, name, user })
+  sendJson(exchange, { status: 201, json: JSON.stringify(answer) }, negotiated)
+}
+
+/** Makes a token of a service account. Upstream: pkg/registry/core/serviceaccount/storage/token.go. */
+export async function makeToken(
+  { registry, clock, tokens }: Pick<ApiContext, 'registry' | 'clock' | 'tokens'>,
+  object: TokenRequest,
+  { definition: accounts, namespace = '', name = '', user }: ObjectScope,
+): Promise<TokenRequest> {
   const { metadata } = object
   const time = toTime(clock.now())
-  trackFields(definition, undefined, object, { manager: options.fieldManager, subresource: 'token', time })
-
   if (metadata.name && metadata.name !== name) throw mismatch(name, 'name', metadata.name)
   if (metadata.namespace && metadata.namespace !== namespace) throw mismatch(name, 'namespace', metadata.namespace)
   registry.get({ definition: accounts, namespace, name, user })
@@ -77,14 +87,13 @@ export const requestToken: Handler = async (api, { exchange, definition: account
   }
   const token = await tokens.issue(subject, lifetime(tokens, { audiences, seconds }, subject))
   const { uid } = account.metadata
-  const answer = {
+  return {
     kind: definition.kind,
     apiVersion: `${definition.group}/${definition.version}`,
     metadata: { name, namespace, uid, creationTimestamp: time, managedFields: metadata.managedFields },
     spec: { audiences, expirationSeconds: seconds, boundObjectRef: object.spec.boundObjectRef ?? null },
     status: { token, expirationTimestamp: toTime(clock.now() + seconds * 1000) },
   }
-  sendJson(exchange, { status: 201, json: JSON.stringify(answer) }, negotiated)
 }
 
 const mismatch = (name: string, field: 'name' | 'namespace', value: string) =>
