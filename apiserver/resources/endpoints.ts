@@ -39,7 +39,7 @@ export const endpoints = {
       validateUpdate: (object, _old, errors) => validate(object, errors),
       allowCreateOnUpdate: true,
     },
-    example: { metadata: { name: 'web' }, subsets: [{ addresses: [{ ip: '10.1.0.1' }], ports: [{ port: 80 }] }] },
+    example: { metadata: { name: 'outside' }, subsets: [{ addresses: [{ ip: '10.1.0.1' }], ports: [{ port: 80 }] }] },
   }),
   deprecationWarning: DEPRECATED,
 }
