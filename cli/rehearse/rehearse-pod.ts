@@ -66,10 +66,9 @@ export class RehearsedPod {
     this.#options = options
     const stem = workload.name
       .toLowerCase()
-      .replace(/^.*\//, '')
       .replace(/[^a-z0-9]+/g, '-')
-      .replace(/^-|-$/g, '')
-    this.ref = { namespace: workload.namespace, name: `${stem.slice(0, 40) || 'main'}-${way.name}` }
+      .slice(0, 40)
+    this.ref = { namespace: workload.namespace, name: `${stem.replace(/^-|-$/g, '') || 'main'}-${way.name}` }
   }
 
   /** Resolves when it is ready to die, and load is on it. Throws {@link NotRehearsed}. */
@@ -81,6 +80,8 @@ export class RehearsedPod {
     if (!last || !isReady(last)) throw new NotRehearsed(whyNotReady(last, readyTimeoutMs))
     await this.#startLoad(last)
     await stage.clock.machine.sleep(SETTLE_MS)
+    const settled = this.#watch?.last
+    if (settled && isOver(settled)) throw new NotRehearsed(whyNotReady(settled, readyTimeoutMs))
   }
 
   /** Resolves to what was seen of its end, when it has died; to nothing when `cancelled` comes first. */
@@ -233,7 +234,7 @@ const isOver = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || st
 
 function whyNotReady(pod: Pod | undefined, timeoutMs: number): Finding {
   if (pod?.status?.phase === 'Succeeded')
-    return { fault: 'ends-by-itself', severity: 'note', says: 'ends by itself before it is ready: nothing to rehearse' }
+    return { fault: 'ends-by-itself', severity: 'note', says: 'ends by itself: nothing to rehearse' }
   const containers = [...(pod?.status?.initContainerStatuses ?? []), ...(pod?.status?.containerStatuses ?? [])]
   const waiting = containers.find(({ state }) => state?.waiting?.message)?.state?.waiting
   const ended = containers.find(({ lastState }) => lastState?.terminated)?.lastState?.terminated

@@ -85,7 +85,7 @@ const rules: Rule[] = [
     remedy: (judged) =>
       isShell(judged)
         ? 'a shell handles it when its command has ended: run that with & and wait'
-        : `let its handler end the process, or ${raise}`,
+        : `end the process in a handler of your own (Node's does not end PID 1) or use an init, or ${raise}`,
   },
   {
     fault: 'slow-stop',
