@@ -6,6 +6,7 @@ import { bootstrap } from './bootstrap.ts'
 import { startCertificatesController } from './certificates/certificates-controller.ts'
 import { startClusterRoleAggregation } from './clusterrole-aggregation.ts'
 import type { ApiResources, Controller, ControllerContext, Log } from './controller.ts'
+import { startDaemonSetController } from './daemon-set/daemon-set-controller.ts'
 import { startDeploymentController } from './deployment/deployment-controller.ts'
 import { startDisruptionController } from './disruption/disruption-controller.ts'
 import { startEndpointSliceController } from './endpoints/endpoint-slice-controller.ts'
@@ -70,6 +71,7 @@ export async function startControllers(options: ControllersOptions): Promise<Con
     'node-lifecycle-controller': () => startNodeLifecycle(context, { monitorGraceMs: options.nodeMonitorGraceMs }),
     'replicaset-controller': () => startReplicaSetController(context, replicaSetFlavor),
     'replicationcontroller-controller': () => startReplicaSetController(context, replicationControllerFlavor),
+    'daemonset-controller': () => startDaemonSetController(context),
     'deployment-controller': () => startDeploymentController(context),
     'endpointslice-controller': () => startEndpointSliceController(context),
     'endpoints-controller': () => startEndpointsController(context),

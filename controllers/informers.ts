@@ -88,6 +88,8 @@ const trimmed: Record<string, { transform?(object: Metadata): Metadata; indexes?
   '/endpoints': whole,
   '/replicationcontrollers': whole,
   '/services': whole,
+  'apps/controllerrevisions': whole,
+  'apps/daemonsets': whole,
   'apps/deployments': whole,
   'apps/replicasets': whole,
   'discovery.k8s.io/endpointslices': whole,

@@ -1,8 +1,8 @@
 import type { Deployment, ReplicaSet } from '../../shared/api/workloads.ts'
 import { controllerReference, type OwnerKind } from '../workloads/ownership.ts'
+import { HASH_LABEL, isSameTemplate, templateHash } from '../workloads/templates.ts'
 import { newestAnnotations, sizeAnnotations } from './revisions.ts'
 import { maxSurge, newSetSize, oldestFirst, sizeOf } from './sizes.ts'
-import { HASH_LABEL, isSameTemplate, templateHash } from './templates.ts'
 
 /** The oldest set of the present template, should there be several. */
 export const findNewest = (deployment: Deployment, sets: readonly ReplicaSet[]): ReplicaSet | undefined =>

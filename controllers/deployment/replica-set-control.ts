@@ -8,11 +8,11 @@ import type { EventRecorder } from '../event-recorder.ts'
 import { findCondition } from '../workloads/conditions.ts'
 import { controllerOf, type OwnerKind } from '../workloads/ownership.ts'
 import { isNamespaceGoing, wordsOf } from '../workloads/pod-control.ts'
+import { isSameTemplate } from '../workloads/templates.ts'
 import { hasDeadline, withDeploymentCondition } from './deployment-status.ts'
 import { findNewest, newestSet } from './newest-set.ts'
 import { newestAnnotations, nextRevision, REVISION, revisionOf, sizeAnnotations } from './revisions.ts'
 import { maxSurge, type Step, sizeOf } from './sizes.ts'
-import { isSameTemplate } from './templates.ts'
 
 export const kind: OwnerKind = { apiVersion: 'apps/v1', kind: 'Deployment' }
 

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Termination } from '../../shared/api/termination.ts'
 import type { Event, Pod, PodDisruptionBudget, Service } from '../../shared/api/types.ts'
-import type { Deployment, EndpointSlice, ReplicaSet } from '../../shared/api/workloads.ts'
+import type { DaemonSet, Deployment, EndpointSlice, ReplicaSet } from '../../shared/api/workloads.ts'
 import {
+  daemonSets,
   deployments,
   endpointSlices,
   events,
@@ -237,4 +238,40 @@ t.test('a pod that goes leaves its service first', { skip }, async (t) => {
   const stopped = record.containers?.[0]?.steps.find((step) => step.name === 'SIGTERM')
   t.ok(removed && stopped && removed.startTime <= stopped.startTime, 'before it was asked to stop')
   t.equal(await conditionsOf(uid), undefined)
+})
+
+t.test('daemons: one on each node that is theirs, replaced in place', { skip }, async (t) => {
+  const labels = { app: 'agent' }
+  const { spec } = await create('agent-model', { replicas: 0 })
+  const template = structuredClone(spec.template)
+  template.metadata = { labels }
+  template.spec!.nodeSelector = { agents: 'yes' }
+  await client.create<DaemonSet>(daemonSets, {
+    metadata: { namespace, name: 'agent' },
+    spec: { selector: { matchLabels: labels }, template },
+  })
+  const scheduled = async () => (await client.get<DaemonSet>(daemonSets, { namespace, name: 'agent' })).status
+  await until(async () => (await scheduled())?.observedGeneration, { what: 'the set to be looked at' })
+  t.equal((await podsOf('agent')).length, 0, 'no node is theirs')
+  await run('label', 'node', 'node-1', 'agents=yes')
+  await run('rollout', 'status', 'daemonset/agent', '--timeout=30s')
+  const [first] = await podsOf('agent')
+  t.equal(first?.spec.nodeName, 'node-1')
+  await run('set', 'env', 'daemonset/agent', 'STEP=2')
+  await run('rollout', 'status', 'daemonset/agent', '--timeout=30s')
+  t.same(told('agent'), ['Update'])
+  t.match(await run('rollout', 'history', 'daemonset/agent'), /\n1 +<none>\n2 +<none>\n/)
+  await run('rollout', 'undo', 'daemonset/agent')
+  await until(
+    async () => {
+      const [pod] = await podsOf('agent')
+      const hash = pod?.metadata.labels?.['controller-revision-hash']
+      return pod && isReady(pod) && hash === first?.metadata.labels?.['controller-revision-hash']
+    },
+    { what: 'the first template again' },
+  )
+  await run('label', 'node', 'node-1', 'agents-')
+  await until(async () => (await podsOf('agent')).length === 0, { what: 'the daemon to leave' })
+  t.same(told('agent').sort(), ['Decommissioned', 'Update', 'Update'])
+  t.match(await scheduled(), { desiredNumberScheduled: 0, currentNumberScheduled: 0 })
 })

@@ -1,0 +1,166 @@
+import { matchesNodeSelection } from '../../shared/api/node-affinity.ts'
+import { type Toleration, untolerated } from '../../shared/api/taints.ts'
+import type { Node, Pod, PodSpec } from '../../shared/api/types.ts'
+import type { DaemonSet } from '../../shared/api/workloads.ts'
+import { parseTime } from '../../shared/clock/timestamp.ts'
+import { isAvailable } from '../workloads/pod-states.ts'
+import { REVISION_HASH_LABEL } from '../workloads/revision-history.ts'
+
+const on = (condition: string, effect: string): Toleration => ({
+  key: `node.kubernetes.io/${condition}`,
+  operator: 'Exists',
+  effect,
+})
+/** Daemons stay on nodes that others leave, and come where others may not. */
+const tolerations = [
+  on('not-ready', 'NoExecute'),
+  on('unreachable', 'NoExecute'),
+  on('disk-pressure', 'NoSchedule'),
+  on('memory-pressure', 'NoSchedule'),
+  on('pid-pressure', 'NoSchedule'),
+  on('unschedulable', 'NoSchedule'),
+]
+
+export function tolerationsOf({ template }: DaemonSet['spec']): Toleration[] {
+  const own = template.spec?.tolerations ?? []
+  const more = template.spec?.hostNetwork ? [on('network-unavailable', 'NoSchedule')] : []
+  const added = [...tolerations, ...more].filter(
+    ({ key, effect }) => !own.some((one) => one.key === key && one.effect === effect && one.operator === 'Exists'),
+  )
+  return [...own, ...added]
+}
+
+/** Whether a pod of the set belongs on the node, and whether one that is there may stay. Upstream: NodeShouldRunDaemonPod. */
+export function belongsOn({ spec }: DaemonSet, node: Node): { run: boolean; stay: boolean } {
+  const template: Pick<PodSpec, 'nodeSelector' | 'affinity' | 'nodeName'> = spec.template.spec ?? {}
+  const isNamed = !template.nodeName || template.nodeName === node.metadata.name
+  if (!isNamed || !matchesNodeSelection(template, node)) return { run: false, stay: false }
+  const taints = node.spec?.taints ?? []
+  const tolerated = tolerationsOf(spec)
+  return {
+    run: untolerated(taints, tolerated, ['NoSchedule', 'NoExecute']).length === 0,
+    stay: untolerated(taints, tolerated, ['NoExecute']).length === 0,
+  }
+}
+
+/** The spec of the pod for one node: the scheduler brings it there. */
+export function pinned(spec: PodSpec, nodeName: string, set: DaemonSet): PodSpec {
+  const matchFields = [{ key: 'metadata.name', operator: 'In', values: [nodeName] }]
+  const nodeAffinity = spec.affinity?.nodeAffinity
+  const required = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
+  const terms = required?.nodeSelectorTerms.map((term) => ({ ...term, matchFields })) ?? [{ matchFields }]
+  return {
+    ...spec,
+    tolerations: tolerationsOf(set.spec),
+    affinity: {
+      ...spec.affinity,
+      nodeAffinity: {
+        ...nodeAffinity,
+        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms },
+      },
+    },
+  }
+}
+
+/** The node that a pod is on, or is meant for. */
+export function nodeOf({ spec }: Pod): string | undefined {
+  const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
+  const fields = required?.nodeSelectorTerms.flatMap(({ matchFields = [] }) => matchFields) ?? []
+  return spec.nodeName ?? fields.find(({ key }) => key === 'metadata.name')?.values?.[0]
+}
+
+export interface DaemonPlan {
+  /** Names of nodes. */
+  create: string[]
+  remove: { pod: Pod; reason?: 'Decommissioned' | 'Update' }[]
+  /** Pods that have ended, to be replaced; they are in `remove`, too. */
+  ended: Pod[]
+}
+export interface DaemonInput {
+  set: DaemonSet
+  nodes: readonly Node[]
+  pods: readonly Pod[]
+}
+
+/** One pod on each node where one belongs, none elsewhere. Pure; upstream: podsShouldBeOnNode in pkg/controller/daemon. */
+export function placement({ set, nodes, pods }: DaemonInput): DaemonPlan {
+  const plan: DaemonPlan = { create: [], remove: [], ended: [] }
+  const byNode = Map.groupBy(pods, nodeOf)
+  for (const node of nodes) {
+    const { run, stay } = belongsOn(set, node)
+    const here = (byNode.get(node.metadata.name) ?? []).filter(({ metadata }) => !metadata.deletionTimestamp)
+    const going = (byNode.get(node.metadata.name) ?? []).length > here.length
+    if (!stay) plan.remove.push(...here.map((pod) => ({ pod, reason: 'Decommissioned' as const })))
+    else {
+      const ended = here.filter(({ status }) => status?.phase === 'Failed' || status?.phase === 'Succeeded')
+      plan.ended.push(...ended)
+      plan.remove.push(...ended.map((pod) => ({ pod })))
+      const [, ...surplus] = here.filter((pod) => !ended.includes(pod)).sort(byAge)
+      plan.remove.push(...surplus.map((pod) => ({ pod, reason: 'Decommissioned' as const })))
+      // The next one comes when the last is gone.
+      if (run && here.length === 0 && !going) plan.create.push(node.metadata.name ?? '')
+    }
+  }
+  return plan
+}
+
+const byAge = (a: Pod, b: Pod): number =>
+  parseTime(a.metadata.creationTimestamp ?? '') - parseTime(b.metadata.creationTimestamp ?? '')
+
+/** Old pods to be replaced now: those that are not available, and others as far as maxUnavailable allows. Upstream: rollingUpdate in update.go. */
+export function outdated({ set, nodes, pods }: DaemonInput, hash: string, nowMs: number): Pod[] {
+  const { type, rollingUpdate } = set.spec.updateStrategy ?? {}
+  if (type === 'OnDelete') return []
+  const wanted = nodes.filter((node) => belongsOn(set, node).run)
+  const maxUnavailable = rollingUpdate?.maxUnavailable as number | string | undefined
+  let mayGo =
+    typeof maxUnavailable === 'string'
+      ? Math.ceil((Number.parseInt(maxUnavailable, 10) * wanted.length) / 100)
+      : (maxUnavailable ?? 1)
+  if (mayGo === 0) mayGo = 1
+  const byNode = Map.groupBy(pods, nodeOf)
+  const replace: Pod[] = []
+  const candidates: Pod[] = []
+  for (const node of wanted) {
+    const here = byNode.get(node.metadata.name) ?? []
+    const isUp = here.some(
+      (pod) => !pod.metadata.deletionTimestamp && isAvailable(pod, set.spec.minReadySeconds ?? 0, nowMs),
+    )
+    if (!isUp) mayGo -= 1
+    const [old] = here.filter(
+      ({ metadata }) => !metadata.deletionTimestamp && metadata.labels?.[REVISION_HASH_LABEL] !== hash,
+    )
+    if (old) (isUp ? candidates : replace).push(old)
+  }
+  return [...replace, ...candidates.slice(0, Math.max(0, mayGo))]
+}
+
+/** Upstream: updateDaemonSetStatus. */
+export function daemonSetStatus({ set, nodes, pods }: DaemonInput, hash: string, nowMs: number): DaemonSet['status'] {
+  const byNode = Map.groupBy(pods, nodeOf)
+  const count = { desired: 0, current: 0, misplaced: 0, ready: 0, available: 0, updated: 0 }
+  for (const node of nodes) {
+    const here = byNode.get(node.metadata.name) ?? []
+    if (!belongsOn(set, node).run) {
+      if (here.length > 0) count.misplaced += 1
+      continue
+    }
+    count.desired += 1
+    const [oldest] = [...here].sort(byAge)
+    if (!oldest) continue
+    count.current += 1
+    if (isAvailable(oldest, 0, nowMs)) count.ready += 1
+    if (isAvailable(oldest, set.spec.minReadySeconds ?? 0, nowMs)) count.available += 1
+    if (oldest.metadata.labels?.[REVISION_HASH_LABEL] === hash) count.updated += 1
+  }
+  return {
+    currentNumberScheduled: count.current,
+    desiredNumberScheduled: count.desired,
+    numberMisscheduled: count.misplaced,
+    numberReady: count.ready,
+    ...(set.metadata.generation && { observedGeneration: set.metadata.generation }),
+    ...(count.updated && { updatedNumberScheduled: count.updated }),
+    ...(count.available && { numberAvailable: count.available }),
+    ...(count.desired > count.available && { numberUnavailable: count.desired - count.available }),
+  }
+}

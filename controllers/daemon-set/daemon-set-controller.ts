@@ -1,0 +1,162 @@
+import { isDeepStrictEqual } from 'node:util'
+import { fromSelectorObject } from '../../shared/api/label-selector.ts'
+import { isStatus } from '../../shared/api/status-error.ts'
+import type { Pod } from '../../shared/api/types.ts'
+import type { ControllerRevision, DaemonSet } from '../../shared/api/workloads.ts'
+import { controllerRevisions, daemonSets, pods as podsResource } from '../../shared/client/resources.ts'
+import { type Backoff, createBackoff } from '../../shared/concurrency/backoff.ts'
+import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { Controller, ControllerContext } from '../controller.ts'
+import { createEventRecorder } from '../event-recorder.ts'
+import { claim } from '../workloads/claims.ts'
+import { Expectations } from '../workloads/expectations.ts'
+import { createPodControl, isNamespaceGoing } from '../workloads/pod-control.ts'
+import { followPods } from '../workloads/pod-owners.ts'
+import { availableInMs } from '../workloads/pod-states.ts'
+import { beyondLimit, currentRevision, hashOf, REVISION_HASH_LABEL } from '../workloads/revision-history.ts'
+import { type DaemonInput, daemonSetStatus, outdated, pinned, placement } from './daemon-pods.ts'
+
+const kind = { apiVersion: 'apps/v1', kind: 'DaemonSet' }
+const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation'
+/** Before a pod that ended is replaced once more. */
+const BACKOFF = { initialMs: 1_000, maxMs: 15 * 60_000 }
+
+/** Keeps one pod of a DaemonSet on each of its nodes. Upstream: pkg/controller/daemon/daemon_controller.go. */
+export function startDaemonSetController({ client, informers, clock, log }: ControllerContext): Controller {
+  const recorder = createEventRecorder({ client, clock, log, component: 'daemonset-controller' })
+  const control = createPodControl({ client, recorder, kind })
+  const expectations = new Expectations(clock)
+  /** By set and node. */
+  const delays = new Map<string, { backoff: Backoff; untilMs: number }>()
+  const sets = informers.whole<DaemonSet>(daemonSets)
+  const revisions = informers.whole<ControllerRevision>(controllerRevisions)
+  const pods = informers.pods()
+  const nodes = informers.nodes()
+
+  async function sync(key: string): Promise<void> {
+    const [namespace = '', name = ''] = key.split('/')
+    const set = sets.get({ namespace, name })
+    if (!set) return forget(key)
+    const selector = fromSelectorObject(set.spec.selector)
+    if (!selector || set.metadata.deletionTimestamp) return
+    const isSettled = expectations.satisfied(key)
+    const options = { client, resource: podsResource, informer: pods, kind: { ...kind, resource: daemonSets } }
+    const owned = await claim(set, selector, options)
+    const history = revisions.byIndex('controller', set.metadata.uid ?? '')
+    const hash = hashOf(await currentRevision(set, history, { client, kind }))
+    const input = { set, nodes: [...nodes.list()], pods: owned }
+    try {
+      if (isSettled) await manage(key, input, hash)
+    } finally {
+      await report(key, input, hash)
+    }
+    const inUse = new Set([hash, ...owned.map(({ metadata }) => metadata.labels?.[REVISION_HASH_LABEL] ?? '')])
+    for (const { metadata } of beyondLimit(history, { limit: set.spec.revisionHistoryLimit, inUse })) {
+      await client.delete(controllerRevisions, { namespace, name: metadata.name ?? '' }).catch(ignoreAbsent)
+    }
+  }
+
+  function forget(key: string): void {
+    expectations.forget(key)
+    for (const place of delays.keys()) if (place.startsWith(`${key}/`)) delays.delete(place)
+  }
+
+  /** False while a pod that has ended is to stay for a while: one that ends at once would be made for ever. */
+  function mayReplace(key: string, pod: Pod): boolean {
+    const place = `${key}/${pod.spec.nodeName}`
+    const delay = delays.get(place) ?? { backoff: createBackoff(BACKOFF), untilMs: 0 }
+    const leftMs = delay.untilMs - clock.monotonic()
+    if (leftMs > 0) queue.addAfter(key, leftMs)
+    else delays.set(place, { ...delay, untilMs: clock.monotonic() + delay.backoff.next() })
+    return leftMs <= 0
+  }
+
+  async function manage(key: string, input: DaemonInput, hash: string): Promise<void> {
+    const { set } = input
+    const { create, remove, ended } = placement(input)
+    const waiting = ended.filter((pod) => !mayReplace(key, pod))
+    for (const pod of ended) {
+      if (waiting.includes(pod)) continue
+      const failed = pod.status?.phase === 'Failed'
+      const words = `Found ${failed ? 'failed' : 'succeeded'} daemon pod ${pod.metadata.namespace}/${pod.metadata.name} on node ${pod.spec.nodeName}, will try to ${failed ? 'kill' : 'delete'} it`
+      const reason = failed ? 'FailedDaemonPod' : 'SucceededDaemonPod'
+      recorder.record({ ...kind, regarding: set, type: failed ? 'Warning' : 'Normal', reason, message: words })
+    }
+    const old = create.length + remove.length === 0 ? outdated(input, hash, clock.now()) : []
+    const leaving = [
+      ...remove.filter(({ pod }) => !waiting.includes(pod)),
+      ...old.map((pod) => ({ pod, reason: 'Update' as const })),
+    ]
+    await Promise.all(leaving.map(({ pod, reason }) => control.delete(set, pod, reason)))
+    await Promise.all(create.map((nodeName) => createOn(key, set, nodeName, hash))).catch((error) => {
+      if (!isNamespaceGoing(error)) throw error
+    })
+  }
+
+  async function createOn(key: string, set: DaemonSet, nodeName: string, hash: string): Promise<void> {
+    const { metadata } = await control.create(set, set.spec.template, (pod) => {
+      pod.spec = pinned(pod.spec, nodeName, set)
+      const generation = set.metadata.annotations?.[TEMPLATE_GENERATION]
+      pod.metadata.labels = {
+        ...pod.metadata.labels,
+        [REVISION_HASH_LABEL]: hash,
+        ...(generation && { 'pod-template-generation': generation }),
+      }
+    })
+    const known = pods.get({ namespace: metadata.namespace, name: metadata.name ?? '' })
+    if (known?.metadata.uid !== metadata.uid) expectations.expect(key, metadata.uid ?? '')
+  }
+
+  async function report(key: string, input: DaemonInput, hash: string): Promise<void> {
+    const { set } = input
+    const nowMs = clock.now()
+    const status = daemonSetStatus(input, hash, nowMs)
+    if (!isDeepStrictEqual(status, set.status)) {
+      await client.update<DaemonSet>(daemonSets, { ...set, status }, { subresource: 'status' }).catch(ignoreAbsent)
+    }
+    const waits = input.pods.map((pod) => availableInMs(pod, set.spec.minReadySeconds ?? 0, nowMs) ?? 0)
+    const next = Math.min(...waits.filter((ms) => ms > 0))
+    if (Number.isFinite(next)) queue.addAfter(key, next + 1)
+  }
+
+  const queue = createWorkQueue<string>({
+    clock,
+    concurrency: 2,
+    work: sync,
+    onError: (error, key) => log.debug({ err: error, daemonSet: key }, 'daemons will be looked at again'),
+  })
+  const keyOf = ({ metadata }: DaemonSet): string => `${metadata.namespace}/${metadata.name}`
+  const consider = (set: DaemonSet): void => queue.add(keyOf(set))
+  const considerAll = (): void => {
+    for (const set of sets.list()) consider(set)
+  }
+  sets.addHandler({ onAdd: consider, onUpdate: consider, onDelete: consider })
+  nodes.addHandler({
+    onAdd: considerAll,
+    onUpdate(node, old) {
+      const concern = ({ metadata, spec }: typeof node) => [metadata.labels, spec?.taints]
+      if (!isDeepStrictEqual(concern(node), concern(old))) considerAll()
+    },
+    onDelete: considerAll,
+  })
+  followPods({
+    owners: sets,
+    pods,
+    kind: kind.kind,
+    selectorOf: ({ spec }) => spec.selector,
+    consider(set, pod) {
+      expectations.seen(keyOf(set), pod.metadata.uid ?? '')
+      consider(set)
+    },
+  })
+  return {
+    async close() {
+      await queue.close()
+      await recorder.close()
+    },
+  }
+}
+
+function ignoreAbsent(error: unknown): void {
+  if (!isStatus(error, 'NotFound')) throw error
+}

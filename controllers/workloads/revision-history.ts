@@ -1,0 +1,66 @@
+import { isStatus } from '../../shared/api/status-error.ts'
+import type { ObjectMeta, PodTemplateSpec } from '../../shared/api/types.ts'
+import type { ControllerRevision } from '../../shared/api/workloads.ts'
+import type { Client } from '../../shared/client/client.ts'
+import { controllerRevisions } from '../../shared/client/resources.ts'
+import { controllerOf, controllerReference, type OwnerKind } from './ownership.ts'
+import { isSameTemplate, templateHash } from './templates.ts'
+
+export const REVISION_HASH_LABEL = 'controller-revision-hash'
+
+interface Templated {
+  metadata: ObjectMeta
+  spec: { template: PodTemplateSpec; revisionHistoryLimit?: number }
+}
+
+/** What pods of the revision carry as their label. */
+export const hashOf = ({ metadata }: ControllerRevision): string => metadata.labels?.[REVISION_HASH_LABEL] ?? ''
+
+/** The template that a revision keeps, as a patch of the spec. */
+const templateOf = ({ data }: ControllerRevision): PodTemplateSpec => {
+  const { $patch: _patch, ...template } = (data as { spec: { template: PodTemplateSpec & { $patch?: string } } }).spec
+    .template
+  return template
+}
+
+/** Makes the revision of the present template the newest of the owner's; upstream: pkg/controller/history. */
+export async function currentRevision(
+  owner: Templated,
+  revisions: readonly ControllerRevision[],
+  { client, kind }: { client: Client; kind: OwnerKind },
+): Promise<ControllerRevision> {
+  const newest = Math.max(0, ...revisions.map(({ revision }) => revision))
+  const found = revisions.find((revision) => isSameTemplate(templateOf(revision), owner.spec.template))
+  if (found?.revision === newest) return found
+  if (found) return client.update<ControllerRevision>(controllerRevisions, { ...found, revision: newest + 1 })
+  const hash = templateHash(owner.spec.template)
+  const { namespace } = owner.metadata
+  const name = `${owner.metadata.name}-${hash}`
+  const made: ControllerRevision = {
+    metadata: {
+      namespace,
+      name,
+      labels: { ...owner.spec.template.metadata?.labels, [REVISION_HASH_LABEL]: hash },
+      ownerReferences: [controllerReference(kind, owner.metadata)],
+    },
+    data: { spec: { template: { ...owner.spec.template, $patch: 'replace' } } },
+    revision: newest + 1,
+  }
+  try {
+    return await client.create<ControllerRevision>(controllerRevisions, made)
+  } catch (error) {
+    if (!isStatus(error, 'AlreadyExists')) throw error
+    const there = await client.get<ControllerRevision>(controllerRevisions, { namespace, name })
+    if (controllerOf(there.metadata)?.uid === owner.metadata.uid) return there
+    throw error
+  }
+}
+
+/** Revisions beyond the limit, oldest first; none that pods still are of. */
+export function beyondLimit(
+  revisions: readonly ControllerRevision[],
+  { limit = 10, inUse }: { limit?: number; inUse: ReadonlySet<string> },
+): ControllerRevision[] {
+  const idle = revisions.filter((revision) => !inUse.has(hashOf(revision))).sort((a, b) => a.revision - b.revision)
+  return idle.slice(0, Math.max(0, idle.length - limit))
+}
