@@ -116,7 +116,8 @@ export class WatchCache {
     joined.add(sink)
     return () => {
       joined.delete(sink)
-      if (joined.size === 0) this.#groups.delete(key)
+      // Who leaves twice finds another group here, of those who came in between.
+      if (joined.size === 0 && (this.#groups.get(key) as unknown) === joined) this.#groups.delete(key)
     }
   }
 

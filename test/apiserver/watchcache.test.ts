@@ -244,3 +244,30 @@ t.test('bookmarks for those who want them; whoever leaves hears nothing more', a
   cache.close()
   t.equal(unmarked.ended, true)
 })
+
+t.test(
+  'a watch that ends twice, by its time and by its connection, takes nobody along who came in between',
+  async (t) => {
+    const { cache, put, watch } = setUp()
+    const { watch: ending } = await watch()
+    ending.stop()
+    const { sink: resumed } = await watch()
+    ending.stop()
+    await put('a/x')
+    await turn()
+    t.same(resumed.seen, ['+x@2'])
+
+    const leave = cache.join(new TestSink(), {
+      selection: { prefix, labels: [], fields: [] },
+      encoder,
+      bookmarks: true,
+    })
+    leave()
+    const { sink: next } = await watch({ bookmarks: true })
+    leave()
+    await put('a/y')
+    await turn()
+    t.equal(next.seen.at(-1), '+y@3')
+    cache.close()
+  },
+)
