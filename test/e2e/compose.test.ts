@@ -13,6 +13,8 @@ import { until } from '../harness/until.ts'
 const NODE_IMAGE = 'node:26-bookworm-slim'
 const root = join(import.meta.dirname, '../..')
 
+t.setTimeout(900_000)
+
 t.test('docker-compose: two parts, more nodes, an end in order, and what stays', { timeout: 900_000 }, async (t) => {
   const tool = findKubectls().at(-1)
   if (!tool) return skipOrFail(t, 'no kubectl on this machine')
