@@ -4,7 +4,7 @@ import type { ControllerRevision } from '../../shared/api/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { controllerRevisions } from '../../shared/client/resources.ts'
 import { controllerOf, controllerReference, type OwnerKind } from './ownership.ts'
-import { isSameTemplate, templateHash } from './templates.ts'
+import { canonical, isSameTemplate, templateHash } from './templates.ts'
 
 export const REVISION_HASH_LABEL = 'controller-revision-hash'
 
@@ -41,9 +41,11 @@ export async function currentRevision(
       namespace,
       name,
       labels: { ...owner.spec.template.metadata?.labels, [REVISION_HASH_LABEL]: hash },
+      annotations: owner.metadata.annotations,
       ownerReferences: [controllerReference(kind, owner.metadata)],
     },
-    data: { spec: { template: { ...owner.spec.template, $patch: 'replace' } } },
+    // kubectl compares its bytes with what it makes of the present template.
+    data: canonical({ spec: { template: { ...owner.spec.template, $patch: 'replace' } } }),
     revision: newest + 1,
   }
   try {

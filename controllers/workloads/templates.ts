@@ -18,8 +18,8 @@ function metadataOf({ metadata = {} }: PodTemplateSpec): object {
   return { ...metadata, labels }
 }
 
-/** Keys in order, nothing that is empty. */
-function canonical(value: unknown): unknown {
+/** Keys in order, nothing that is empty: as Go writes it, for those who compare bytes. */
+export function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical)
   if (typeof value !== 'object' || value === null) return value
   const entries = Object.entries(value)

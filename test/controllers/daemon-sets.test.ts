@@ -1,8 +1,9 @@
 import t from 'tap'
 import { belongsOn, daemonSetStatus, outdated, pinned, placement } from '../../controllers/daemon-set/daemon-pods.ts'
-import { beyondLimit } from '../../controllers/workloads/revision-history.ts'
+import { beyondLimit, currentRevision } from '../../controllers/workloads/revision-history.ts'
 import type { Node, Pod, PodSpec } from '../../shared/api/types.ts'
 import type { ControllerRevision, DaemonSet } from '../../shared/api/workloads.ts'
+import type { Client } from '../../shared/client/client.ts'
 
 const nowMs = Date.parse('2026-01-01T01:00:00Z')
 const setOf = (spec: Partial<PodSpec> = {}, maxUnavailable: number | string = 1): DaemonSet => ({
@@ -129,4 +130,21 @@ t.test('revisions beyond the limit', async (t) => {
   t.same(gone(1, 'h4'), ['r1', 'r2'])
   t.same(gone(0, 'h4', 'h1'), ['r2', 'r3'])
   t.same(gone(10), [])
+})
+
+t.test('what a revision keeps', async (t) => {
+  const client = { create: async (_resource, made) => made } as Pick<Client, 'create'> as Client
+  const set = setOf({ restartPolicy: 'Always', hostNetwork: true })
+  set.metadata.annotations = { 'kubernetes.io/change-cause': 'a reason' }
+  const { data, metadata, revision } = await currentRevision(set, [], {
+    client,
+    kind: { apiVersion: 'apps/v1', kind: 'DaemonSet' },
+  })
+  t.equal(
+    JSON.stringify(data),
+    '{"spec":{"template":{"$patch":"replace","spec":{"hostNetwork":true,"restartPolicy":"Always"}}}}',
+    'keys in order',
+  )
+  t.same(metadata.annotations, { 'kubernetes.io/change-cause': 'a reason' }, "the set's own, as of now")
+  t.equal(revision, 1)
 })
