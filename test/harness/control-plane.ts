@@ -8,11 +8,16 @@ import { realClock } from '../../shared/clock/real-clock.ts'
 import { knownFeatureGates } from '../../shared/config/feature-gates.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 
+export interface TestControlPlane extends ControlPlane {
+  /** What an administrator's connection is made with. */
+  tls: { ca: string; cert: string; key: string }
+}
+
 /** An API server with its loops in the test's own process: no node, no scheduler. */
 export async function startTestControlPlane(
   t: Test,
   options: Pick<ControlPlaneOptions, 'controllers'> = {},
-): Promise<ControlPlane> {
+): Promise<TestControlPlane> {
   const directory = mkdtempSync(join(tmpdir(), 'kubestage-plane-'))
   const host = '127.0.0.1'
   const pki = ensureClusterPki({
@@ -37,5 +42,5 @@ export async function startTestControlPlane(
     await plane.close()
     rmSync(directory, { recursive: true })
   })
-  return plane
+  return { ...plane, tls: { ...pki.admin, ca: pki.ca.cert } }
 }

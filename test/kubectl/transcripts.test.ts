@@ -9,6 +9,7 @@ import t from 'tap'
 import { resources } from '../../apiserver/resources/index.ts'
 import { writeKubeconfig } from '../../shared/pki/kubeconfig-file.ts'
 import { startTestApiServer } from '../harness/api-server.ts'
+import { startTestControlPlane } from '../harness/control-plane.ts'
 import { findKubectls } from '../harness/kubectl.ts'
 import { run } from '../harness/run.ts'
 import { skipOrFail } from '../harness/skip.ts'
@@ -16,6 +17,8 @@ import { normalised, sessionOf } from './transcript.ts'
 
 /** Versions print differently. */
 const recordedWith = '1.33'
+/** Sessions with a server whose control loops run; each waits for them itself. */
+const withLoops = new Set(['rollout'])
 const isRewriting = process.argv.includes('--rewrite')
 // Two hundred programs are started.
 t.setTimeout(300_000)
@@ -26,22 +29,27 @@ if (found.length === 0) skipOrFail(t, 'no kubectl on this machine')
 else if (!kubectl) t.pass(`the transcripts are of kubectl ${recordedWith}`)
 else {
   // No control loop: what is printed must not depend on how far one of them is.
-  const { port, tls } = await startTestApiServer(t)
+  const alone = await startTestApiServer(t)
+  const plane = await startTestControlPlane(t)
   const folder = mkdtempSync(join(tmpdir(), 'kubestage-transcripts-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   symlinkSync(kubectl.file, join(folder, 'kubectl'))
   const kept = resources.filter(({ verbs }) => !verbs || (verbs.includes('create') && verbs.includes('get')))
   const examples = listOf(kept.filter(({ conversion }) => !conversion))
   writeFileSync(join(folder, 'examples.json'), examples.replaceAll('"default"', '"describe"'))
+  const kinds = resources.map(({ plural, group, version }) => `${plural} ${group && `${group}/`}${version}\n`)
+  writeFileSync(join(folder, 'kinds.txt'), kinds.sort().join(''))
 
   for (const file of globSync('*.txt', { cwd: import.meta.dirname }).sort()) {
     const path = join(import.meta.dirname, file)
     const namespace = basename(file, '.txt')
+    const { port, tls } = withLoops.has(namespace) ? plane : alone
     const env = {
       PATH: `${folder}${delimiter}${process.env.PATH}`,
       KUBECONFIG: join(folder, `${namespace}.kubeconfig`),
       HOME: folder,
       EXAMPLES: join(folder, 'examples.json'),
+      KINDS: join(folder, 'kinds.txt'),
       TZ: 'UTC',
     }
     const access = { server: `https://127.0.0.1:${port}`, ca: tls.ca, user: tls }
