@@ -35,8 +35,17 @@ t.test('the gate, off and on and off and on', async (t) => {
     status: { phase: 'Pending' },
   }
 
+  async function whileTimePasses(work: Promise<unknown>): Promise<void> {
+    let isDone = false
+    work.finally(() => {
+      isDone = true
+    })
+    await clock.advanceUntil(() => isDone)
+  }
+
   /** Seconds between TERM and KILL of the next failure under a kubelet of its own. */
   async function graceWith(probeGracePeriods: boolean): Promise<number> {
+    signals.length = 0
     const log = { info() {}, warn() {}, error() {} }
     const kubelet = await startKubelet({
       client: api.client,
@@ -49,13 +58,12 @@ t.test('the gate, off and on and off and on', async (t) => {
       nodeIP: '127.0.0.1',
       port: 0,
       probeGracePeriods,
+      random: () => 0,
     })
-    await clock.advanceUntil(() => api.object('nodes', 'n1') !== undefined)
-    await kubelet.ready
+    await whileTimePasses(kubelet.ready)
     if (!api.object('pods', 'p')) await api.client.create<Pod>(pods, pod, { namespace: 'default' })
-    signals.length = 0
     await clock.advanceUntil(() => signals.some(({ name }) => name === 'KILL'))
-    await kubelet.close()
+    await whileTimePasses(kubelet.close())
     const [term, kill] = signals
     return ((kill?.atMs ?? 0) - (term?.atMs ?? 0)) / 1000
   }
