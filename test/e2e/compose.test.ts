@@ -1,6 +1,6 @@
 // docker-compose.yml for real: the image is built from a copy of this checkout, and the sandbox driven from the host.
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -47,6 +47,7 @@ t.test('docker-compose: two parts, more nodes, an end in order, and what stays',
 
   await t.test('up: a kubeconfig for the host, a node that is Ready, a pod that learns why it ends', async (t) => {
     await compose('up', '--build', '--detach')
+    await until(() => existsSync(kubeconfig), { what: 'the kubeconfig', timeoutMs: 60_000 })
     await until(async () => (await readyNodes()).length === 1, { what: 'the node', timeoutMs: 60_000 })
     await ask('apply', '-f', join(root, 'examples/graceful-delete/pod.yaml'))
     t.match(await ask('wait', '--for=condition=Ready', 'pod/web', '--timeout=30s'), 'condition met')

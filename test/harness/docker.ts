@@ -36,6 +36,8 @@ export async function startDocker(t: Test): Promise<Docker | { missing: string }
   t.teardown(async () => {
     daemon.kill('SIGTERM')
     await ended
+    // The daemon leaves its own network namespace mounted there.
+    await succeeds('umount', [`${root}/exec/netns/default`])
     rmSync(root, { recursive: true, force: true })
   })
   const env = { DOCKER_HOST: host }
