@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { StatusError } from '../../shared/api/status-error.ts'
 import type { JsonMap } from '../patch/structured-merge/values.ts'
 import type { WatchSink } from '../watchcache/watch-sink.ts'
+import { drained } from './drained.ts'
 
 type EncodeEvent = (event: { type: string; object: JsonMap }) => string | Buffer
 
@@ -26,19 +27,7 @@ export class HttpWatchSink implements WatchSink<Buffer> {
   }
 
   drained(): Promise<void> {
-    const response = this.#response
-    if (!response.writableNeedDrain || response.destroyed) {
-      return new Promise((resolve) => setImmediate(resolve))
-    }
-    return new Promise((resolve) => {
-      const done = (): void => {
-        response.off('drain', done)
-        response.off('close', done)
-        resolve()
-      }
-      response.on('drain', done)
-      response.on('close', done)
-    })
+    return drained(this.#response)
   }
 
   end(error?: StatusError): void {

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
 import type { StatusError } from '../../shared/api/status-error.ts'
 import type { WatchSink } from '../watchcache/watch-sink.ts'
+import { drained } from './drained.ts'
 import type { Exchange, Upgrade } from './exchange.ts'
 
 const newline = 10
@@ -32,17 +33,7 @@ export class WebSocketWatchSink implements WatchSink<Buffer> {
   }
 
   drained(): Promise<void> {
-    const connection = this.#connection
-    if (!connection.writableNeedDrain || connection.destroyed) return new Promise((resolve) => setImmediate(resolve))
-    return new Promise((resolve) => {
-      const done = (): void => {
-        connection.off('drain', done)
-        connection.off('close', done)
-        resolve()
-      }
-      connection.on('drain', done)
-      connection.on('close', done)
-    })
+    return drained(this.#connection)
   }
 
   end(error?: StatusError): void {

@@ -5,6 +5,7 @@ import { invalid } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { qualifiedName } from '../validation/names.ts'
 import { age, ageColumn, column, nameColumn } from './cells.ts'
+import { counted } from './counted-resources.ts'
 import { plain } from './plain.ts'
 import { NOT_NEGATIVE, reject } from './pod/messages.ts'
 import { validateImmutable } from './workload.ts'
@@ -56,17 +57,6 @@ const usageText = ({ status }: ResourceQuota, takes: (name: string) => boolean):
     .map((name) => `${name}: ${status?.used?.[name] ?? '0'}/${status?.hard?.[name]}`)
     .join(', ')
 
-const counted = new Set([
-  'pods',
-  'services',
-  'replicationcontrollers',
-  'resourcequotas',
-  'secrets',
-  'configmaps',
-  'persistentvolumeclaims',
-  'services.nodeports',
-  'services.loadbalancers',
-])
 /** Amounts that a quota may speak of by name. */
 const standard = new Set([
   ...counted,

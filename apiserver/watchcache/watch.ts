@@ -49,7 +49,6 @@ export class Watch<Chunk> {
   stop(): void {
     this.#stopped = true
     this.#leave?.()
-    this.#leave = undefined
   }
 
   async #sendState(): Promise<number> {

@@ -32,24 +32,25 @@ export interface NodeControlsOptions {
 
 export function createNodeControls(options: NodeControlsOptions) {
   const { clock, events, uplink } = options
-  let isGoingDown = false
   let goingDown: Promise<void> | undefined
 
   const tell = (message: string): void =>
     events.event(nodeReference(options.nodeName), 'Normal', 'Shutdown', `Shutdown manager detected shutdown ${message}`)
 
   async function endAll(): Promise<void> {
-    isGoingDown = true
     tell('event')
     const told = uplink.isCut ? undefined : options.updateNode()
     await endPods({ clock, groups: options.groups, pods: [...options.pods()], kill: options.kill })
     await Promise.all([told, options.flush()])
   }
 
+  /** Only then: what the node's status says follows from `goingDown`. */
+  const begin = (): Promise<void> => Promise.resolve().then(endAll)
+
   const controls: NodeControls = {
     async shutDown() {
       if (uplink.isCut) return
-      goingDown ??= endAll()
+      goingDown ??= begin()
       const thisOne = goingDown
       await thisOne
       await events.flush()
@@ -59,7 +60,6 @@ export function createNodeControls(options: NodeControlsOptions) {
     async comeBack() {
       const called = goingDown && !uplink.isCut
       goingDown = undefined
-      isGoingDown = false
       if (called) tell('cancellation')
       uplink.mend()
       await options.updateNode()
@@ -69,12 +69,12 @@ export function createNodeControls(options: NodeControlsOptions) {
     ...controls,
     /** Ends all pods, as the node or the kubelet is about to. */
     async endPods() {
-      goingDown ??= endAll()
+      goingDown ??= begin()
       await goingDown
     },
     /** Why the node is not ready. */
-    problems: (): string[] => (isGoingDown ? ['node is shutting down'] : []),
+    problems: (): string[] => (goingDown ? ['node is shutting down'] : []),
     admit: (): Rejection | undefined =>
-      isGoingDown ? { reason: 'NodeShutdown', message: 'Pod was rejected as the node is shutting down.' } : undefined,
+      goingDown ? { reason: 'NodeShutdown', message: 'Pod was rejected as the node is shutting down.' } : undefined,
   }
 }

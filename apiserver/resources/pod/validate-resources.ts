@@ -1,4 +1,5 @@
 /** Requests and limits of containers and pods. */
+
 import {
   addQuantities,
   compareQuantities,
@@ -11,6 +12,7 @@ import type { Container, PodSpec } from '../../../shared/api/types.ts'
 import { duplicate, forbidden, invalid, notFound, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { qualifiedName } from '../../validation/names.ts'
+import { counted } from '../counted-resources.ts'
 import { NOT_NEGATIVE, reject } from './messages.ts'
 
 type Resources = NonNullable<Container['resources']>
@@ -34,17 +36,6 @@ const standardAnywhere = new Set([
   'limits.cpu',
   'limits.memory',
   'limits.ephemeral-storage',
-])
-const integers = new Set([
-  'pods',
-  'services',
-  'replicationcontrollers',
-  'resourcequotas',
-  'secrets',
-  'configmaps',
-  'persistentvolumeclaims',
-  'services.nodeports',
-  'services.loadbalancers',
 ])
 const HUGE_PAGES = 'hugepages-'
 
@@ -72,7 +63,7 @@ function validateContainerResourceName(name: string, field: string, errors: Fiel
 
 function validateQuantity(name: string, quantity: string, field: string, errors: FieldErrors): void {
   if (isNegativeQuantity(quantity)) errors.push(invalid(field, quantity, NOT_NEGATIVE))
-  if ((integers.has(name) || isExtended(name)) && !isWholeQuantity(quantity)) {
+  if ((counted.has(name) || isExtended(name)) && !isWholeQuantity(quantity)) {
     errors.push(invalid(field, quantity, 'must be an integer'))
   }
 }
