@@ -4,6 +4,7 @@ import { firstAddress, startControlPlane } from '../apiserver/control-plane.ts'
 import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { scaledClock } from '../shared/clock/scaled-clock.ts'
+import { Undo } from '../shared/concurrency/undo.ts'
 import type { Values } from '../shared/config/option.ts'
 import { createLog } from '../shared/log/log.ts'
 import { ensureClusterPki } from '../shared/pki/cluster-pki.ts'
@@ -40,7 +41,7 @@ export interface ClusterOptions {
 
 /** Everything that `kubestage up` runs; resolves when the node is ready. Rejects with nothing left running. */
 export async function startCluster({ settings, clock, onTrouble }: ClusterOptions): Promise<Cluster> {
-  await using starting = new AsyncDisposableStack()
+  await using starting = new Undo()
   const state = openStateDirectory(settings.stateDir)
   starting.defer(state.release)
   mkdirSync(state.logs, { recursive: true, mode: 0o700 })
@@ -73,7 +74,7 @@ export async function startCluster({ settings, clock, onTrouble }: ClusterOption
     client,
     clock: clusterClock,
     kubeletPid: () => node?.kubeletPid(),
-    stop: () => running.disposeAsync(),
+    stop: () => running.run(),
     async kill() {
       await node?.kill()
       state.release()

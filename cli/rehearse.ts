@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { realClock } from '../shared/clock/real-clock.ts'
+import { Undo } from '../shared/concurrency/undo.ts'
 import { nearest } from '../shared/config/nearest.ts'
 import { ConfigError, option } from '../shared/config/option.ts'
 import { duration, oneOf } from '../shared/config/option-types.ts'
@@ -54,7 +55,7 @@ export default command({
     const { values: defaults } = await resolveOptions(clusterOptions, { args: [], env: {} })
     const { image, imagePath, imageStopSignal, isolation, hostFiles, timeScale, shutdownGracePeriod } = values
     const own = { image, imagePath, imageStopSignal, isolation, hostFiles, timeScale, shutdownGracePeriod }
-    await using ending = new AsyncDisposableStack()
+    await using ending = new Undo()
     ending.defer(() => rmSync(stateDir, { recursive: true, force: true }))
     const settings = { ...defaults, ...own, stateDir, port: 0 }
     const cluster = await startCluster({ settings, clock: realClock, onTrouble: () => {} })

@@ -1,4 +1,6 @@
 /** Kubestage as a library: `await using cluster = await startCluster()`. Importing it does nothing. */
+import './supported-node.ts'
+
 export type { Fault, FaultEffect, FaultRule } from '../apiserver/instruments/faults.ts'
 export type { JournalEntry } from '../apiserver/instruments/journal.ts'
 export type { RequestFilter } from '../apiserver/instruments/request-filter.ts'

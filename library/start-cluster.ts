@@ -11,6 +11,7 @@ import type { Clock } from '../shared/clock/clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { scaledClock } from '../shared/clock/scaled-clock.ts'
 import { createVirtualClock, type VirtualClock } from '../shared/clock/virtual-clock.ts'
+import { Undo } from '../shared/concurrency/undo.ts'
 import { controllers } from '../shared/config/controller-names.ts'
 import { resolveOptions } from '../shared/config/resolve.ts'
 import { createLog } from '../shared/log/log.ts'
@@ -33,7 +34,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
     throw new Error("processes cannot wait for a virtual clock: time: 'virtual' needs simulatedNodes")
   if (apiOnly && simulatedNodes > 0) throw new Error('apiOnly means that there are no nodes')
 
-  await using starting = new AsyncDisposableStack()
+  await using starting = new Undo()
   const stateDir = options.stateDir ?? mkdtempSync(join(tmpdir(), 'kubestage-'))
   if (options.stateDir === undefined) starting.defer(() => rmSync(stateDir, { recursive: true, force: true }))
   const state = openStateDirectory(stateDir)
@@ -80,7 +81,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
 
   const running = starting.move()
   const waiters = createWaiters(client, machine)
-  const close = (): Promise<void> => running.disposeAsync()
+  const close = (): Promise<void> => running.run()
   return {
     ...waiters,
     url,

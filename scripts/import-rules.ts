@@ -80,4 +80,9 @@ export const wordRules: readonly WordRule[] = [
     except: ['shared/clock/'],
     instead: 'time is an argument: take a Clock (shared/clock)',
   },
+  {
+    word: /\b(?:(?:Async)?DisposableStack|RegExp\.escape|Promise\.try|Error\.isError|Iterator\.concat|Temporal|Float16Array|getOrInsert|(?:from|to)Base64)\b/,
+    except: [],
+    instead: 'test suites import the library with Node 22, which does not have it',
+  },
 ]

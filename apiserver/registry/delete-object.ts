@@ -27,28 +27,32 @@ export async function deleteObject(
   const cache = registry.cacheOf(definition)
   const key = objectKey(definition, namespace, name)
   for (const text of definition.strategy.deletionWarnings?.(deleteOptions) ?? []) options.warn(text)
-  using turn = new DisposableStack()
-  for (let attempt = 1; ; attempt++) {
-    const current = cache.get(key)
-    if (!current) throw notFound(definition, name)
-    const old = decodeStored(current)
-    const { dryRun, warn } = options
-    const attributes = { operation: 'DELETE', definition, namespace, name, old, user, dryRun, warn } as const
-    await registry.admit(attributes)
-    await registry.validateAdmission(attributes)
-    checkPreconditions(scope, deleteOptions, old)
-    const nowMs = registry.clock.now()
-    const reason = terminationReason(registry.featureGates, deleteOptions, old)
-    const decision = decideDelete(definition, old, { options: deleteOptions, reason, nowMs })
-    const result = await apply(registry, scope, { decision, current, key }, dryRun)
-    if (result) {
-      if (!dryRun && decision.outcome !== 'pending') {
-        registry.deletionRequests.note(scope, old, { ...deleteOptions, reason }, nowMs)
+  let turn: Disposable | undefined
+  try {
+    for (let attempt = 1; ; attempt++) {
+      const current = cache.get(key)
+      if (!current) throw notFound(definition, name)
+      const old = decodeStored(current)
+      const { dryRun, warn } = options
+      const attributes = { operation: 'DELETE', definition, namespace, name, old, user, dryRun, warn } as const
+      await registry.admit(attributes)
+      await registry.validateAdmission(attributes)
+      checkPreconditions(scope, deleteOptions, old)
+      const nowMs = registry.clock.now()
+      const reason = terminationReason(registry.featureGates, deleteOptions, old)
+      const decision = decideDelete(definition, old, { options: deleteOptions, reason, nowMs })
+      const result = await apply(registry, scope, { decision, current, key }, dryRun)
+      if (result) {
+        if (!dryRun && decision.outcome !== 'pending') {
+          registry.deletionRequests.note(scope, old, { ...deleteOptions, reason }, nowMs)
+        }
+        return result
       }
-      return result
+      if (attempt >= maxAttempts) throw modified(definition, name)
+      if (attempt === 1) turn = await registry.turns.take(key)
     }
-    if (attempt >= maxAttempts) throw modified(definition, name)
-    if (attempt === 1) turn.use(await registry.turns.take(key))
+  } finally {
+    turn?.[Symbol.dispose]()
   }
 }
 

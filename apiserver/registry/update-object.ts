@@ -62,24 +62,28 @@ export async function updateObject(
   const { definition, namespace, name } = scope
   const cache = registry.cacheOf(definition)
   const key = objectKey(definition, namespace, name)
-  using turn = new DisposableStack()
-  for (let attempt = 1; ; attempt++) {
-    const current = cache.get(key)
-    if (!current) return createAbsent(registry, scope, request, options)
-    if (request.unchanged?.isKnown(current) && (await isAdmittedAsIs(registry, scope, current, options))) {
-      request.unchanged.repeated(current)
-      return { stored: current, created: false }
+  let turn: Disposable | undefined
+  try {
+    for (let attempt = 1; ; attempt++) {
+      const current = cache.get(key)
+      if (!current) return createAbsent(registry, scope, request, options)
+      if (request.unchanged?.isKnown(current) && (await isAdmittedAsIs(registry, scope, current, options))) {
+        request.unchanged.repeated(current)
+        return { stored: current, created: false }
+      }
+      const old = decodeStored(current)
+      const object = await request.transform(() => copyDecoded(old))
+      const resourceVersion = bodyResourceVersion(object)
+      if (request.uidIsPrecondition) checkUid(scope, object.metadata.uid, old.metadata.uid)
+      checkResourceVersion(scope, resourceVersion, current.revision)
+      const stored = await replace(registry, scope, { object, old, current, key }, options)
+      if (stored === current) request.unchanged?.found(current)
+      if (stored) return { stored, created: false }
+      if (attempt >= maxAttempts) throw modified(definition, name)
+      if (attempt === 1) turn = await registry.turns.take(key)
     }
-    const old = decodeStored(current)
-    const object = await request.transform(() => copyDecoded(old))
-    const resourceVersion = bodyResourceVersion(object)
-    if (request.uidIsPrecondition) checkUid(scope, object.metadata.uid, old.metadata.uid)
-    checkResourceVersion(scope, resourceVersion, current.revision)
-    const stored = await replace(registry, scope, { object, old, current, key }, options)
-    if (stored === current) request.unchanged?.found(current)
-    if (stored) return { stored, created: false }
-    if (attempt >= maxAttempts) throw modified(definition, name)
-    if (attempt === 1) turn.use(await registry.turns.take(key))
+  } finally {
+    turn?.[Symbol.dispose]()
   }
 }
 

@@ -59,7 +59,7 @@ function unknownKey(at: string, key: string, known: string[]): ConfigError {
 /** 1-based; top-level keys stand at the beginning of a line (or anywhere, in JSON). */
 function lineOf(source: string, key: string): number {
   const lines = source.split('\n')
-  const pattern = new RegExp(`^[\\s{]*["']?${RegExp.escape(key)}["']?\\s*:`)
+  const pattern = new RegExp(`^[\\s{]*["']?${escaped(key)}["']?\\s*:`)
   return (
     Math.max(
       0,
@@ -67,3 +67,5 @@ function lineOf(source: string, key: string): number {
     ) + 1
   )
 }
+
+const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')

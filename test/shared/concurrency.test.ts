@@ -2,6 +2,7 @@ import t from 'tap'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 import { createBackoff } from '../../shared/concurrency/backoff.ts'
 import { KeyedTurns } from '../../shared/concurrency/keyed-turns.ts'
+import { Undo } from '../../shared/concurrency/undo.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 
 const ms = 1
@@ -105,4 +106,39 @@ t.test('turns come in the order in which they were asked for, each key by itself
   ;(await third)[Symbol.dispose]()
   other[Symbol.dispose]()
   t.same(log, ['first', 'other', 'second', 'third'])
+})
+
+t.test('what is to be undone is undone once, the last first, whatever fails on the way', async (t) => {
+  const undone: string[] = []
+  const fail = (): never => {
+    throw new Error('b is stuck')
+  }
+  const undo = new Undo()
+  undo.defer(() => void undone.push('a'))
+  undo.defer(fail)
+  undo.defer(async () => void undone.push('c'))
+  await t.rejects(undo.run(), /b is stuck/)
+  t.same(undone, ['c', 'a'])
+  await undo.run()
+  t.same(undone, ['c', 'a'])
+})
+
+t.test('what was moved is not undone where it began', async (t) => {
+  const undone: string[] = []
+  const begin = async (): Promise<Undo> => {
+    await using undo = new Undo()
+    undo.defer(() => void undone.push('moved'))
+    return undo.move()
+  }
+  const moved = await begin()
+  t.same(undone, [])
+  await moved.run()
+  t.same(undone, ['moved'])
+  const fails = async (): Promise<void> => {
+    await using undo = new Undo()
+    undo.defer(() => void undone.push('left'))
+    throw new Error('nothing came of it')
+  }
+  await t.rejects(fails(), /nothing came of it/)
+  t.same(undone, ['moved', 'left'])
 })

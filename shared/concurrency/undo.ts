@@ -1,0 +1,40 @@
+type Step = () => void | Promise<void>
+
+/**
+ * What has to be undone, the last first: `await using` undoes what was not moved elsewhere. As AsyncDisposableStack, which
+ * Node 22 does not have: each step is taken, whatever becomes of the others; then the first error is thrown.
+ */
+export class Undo implements AsyncDisposable {
+  #steps: Step[] = []
+
+  defer(step: Step): void {
+    this.#steps.push(step)
+  }
+
+  /** The same, which the block that began it no longer undoes. */
+  move(): Undo {
+    const moved = new Undo()
+    moved.#steps = this.#steps
+    this.#steps = []
+    return moved
+  }
+
+  /** A second time there is nothing left to do. */
+  async run(): Promise<void> {
+    const steps = this.#steps
+    this.#steps = []
+    const errors: unknown[] = []
+    for (const step of steps.reverse()) {
+      try {
+        await step()
+      } catch (error) {
+        errors.push(error)
+      }
+    }
+    if (errors.length) throw errors[0]
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.run()
+  }
+}
