@@ -15,12 +15,12 @@ export default command({
   options: { config: configOption, stateDir: stateDirOption, output: outputOption },
   notes: [
     'A rule is YAML: verb, resource (pods, pods/status, deployments.apps), namespace, name, user say which requests are meant, each also as a list;',
-    'probability, seed and times say how often; then is one of',
+    'probability, seed and times say how often (with one seed, the n-th request for the same thing fares alike in every run); then is one of',
     '  {status: 503}       answered with this code; or {status: {code: 429, reason, message, retryAfterSeconds}}',
     '  {delay: 250ms}      served that much later',
     '  {reset: true}       the connection is cut',
     '  {dropWatch: 1s}     a watch is served, and cut after that time',
-    '  {stale: 3}          a list shows things as they were three writes ago',
+    '  {stale: 3}          a get or a list shows things as they were three writes ago',
   ],
   async run({ values: { stateDir, output }, positionals: [word = 'list', argument, ...rest] }) {
     const wanted = word === 'add' || word === 'remove'

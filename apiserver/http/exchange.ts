@@ -20,6 +20,8 @@ export class Exchange {
   readonly user: User
   readonly upgrade: Upgrade | undefined
   readonly warnings = new Warnings()
+  /** The revision that a get or a list shows. Default: the present. */
+  asOf: number | undefined
 
   constructor(
     { request, response, upgrade }: { request: IncomingMessage; response: ServerResponse; upgrade?: Upgrade },

@@ -1,7 +1,7 @@
 import { badRequest, notFound } from '../../shared/api/status-errors.ts'
 import { durationMs } from '../../shared/config/option-types.ts'
+import { Chance } from './chance.ts'
 import { filterFields, isMeant, type ObservedRequest, parseFilter, type RequestFilter } from './request-filter.ts'
-import { seededRandom } from './seeded-random.ts'
 
 /** What happens to a request that is meant. One of them, or a delay and one of them. */
 export interface FaultEffect {
@@ -13,14 +13,14 @@ export interface FaultEffect {
   reset?: boolean
   /** A watch is served, and cut after that time. */
   dropWatch?: string
-  /** A list shows things as they were that many writes ago. */
+  /** A get shows the object, a list what it lists, as it was that many writes ago, as a server does that lags behind. */
   stale?: number
 }
 
 export interface FaultRule extends RequestFilter {
-  /** From 0 to 1; default 1. */
+  /** From 0 to 1; default 1. By chance, but the n-th request of a user for the same thing fares alike in every run. */
   probability?: number
-  /** Makes chance repeatable; default 1. */
+  /** Of chance; default 1. */
   seed?: number
   /** Ends after having struck so often; default: never. */
   times?: number
@@ -35,7 +35,7 @@ export interface Fault extends FaultRule {
 
 interface Active {
   fault: Fault
-  random: () => number
+  chance: Chance
 }
 
 const ruleFields: readonly string[] = [...filterFields, 'probability', 'seed', 'times', 'then']
@@ -58,7 +58,7 @@ export class Faults {
   add(given: FaultRule): Fault {
     const rule = checkRule(given)
     const fault: Fault = { id: ++this.#count, ...rule, hits: 0 }
-    this.#active.set(fault.id, { fault, random: seededRandom(rule.seed ?? 1) })
+    this.#active.set(fault.id, { fault, chance: new Chance(rule.seed ?? 1) })
     return { ...fault }
   }
 
@@ -73,10 +73,10 @@ export class Faults {
 
   /** What is to happen to the request; undefined for what would have happened anyway. */
   strike(request: ObservedRequest): FaultEffect | undefined {
-    for (const { fault, random } of this.#active.values()) {
+    for (const { fault, chance } of this.#active.values()) {
       const { probability = 1, times = Number.POSITIVE_INFINITY, then } = fault
       if (fault.hits >= times || !isMeant(fault, request) || !canStrike(then, request)) continue
-      if (probability < 1 && random() >= probability) continue
+      if (probability < 1 && chance.next(asked(request)) >= probability) continue
       fault.hits++
       return then
     }
@@ -84,14 +84,18 @@ export class Faults {
   }
 }
 
-/** A fault of watches or lists does nothing to other requests, and is not spent on them. */
-function canStrike({ dropWatch, stale, ...others }: FaultEffect, { verb }: ObservedRequest): boolean {
+/** The query does not count: it may hold revisions, which depend on what else has happened. */
+const asked = ({ verb, user, path }: ObservedRequest): string => `${verb} ${user} ${path.split('?', 1)[0]}`
+
+/** A fault of watches or reads does nothing to other requests, and is not spent on them. */
+function canStrike({ dropWatch, stale, ...others }: FaultEffect, { verb, subresource }: ObservedRequest): boolean {
   return (
     Object.keys(others).length > 0 ||
     (dropWatch !== undefined && verb === 'watch') ||
-    (stale !== undefined && verb === 'list')
+    (stale !== undefined && isRead(verb) && (subresource === undefined || subresource === 'status'))
   )
 }
+const isRead = (verb: string): boolean => verb === 'get' || verb === 'list'
 
 function checkRule(given: FaultRule): FaultRule {
   if (!isMap(given)) throw badRequest('a fault is a map of fields')

@@ -92,8 +92,9 @@ export class Registry {
     this.#caches.delete(id)
   }
 
-  get({ definition, namespace, name }: ObjectScope): CachedObject {
-    const found = this.cacheOf(definition).get(objectKey(definition, namespace, name))
+  /** `asOf`: a revision of the past, if it is remembered. Throws NotFound. */
+  get({ definition, namespace, name, asOf }: ObjectScope & { asOf?: number }): CachedObject {
+    const found = this.cacheOf(definition).get(objectKey(definition, namespace, name), asOf)
     if (!found) throw notFound(definition, name)
     return found
   }

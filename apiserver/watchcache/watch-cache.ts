@@ -69,8 +69,11 @@ export class WatchCache {
     return this.#objects.size
   }
 
-  get(key: string): CachedObject | undefined {
-    return this.#objects.get(key)
+  /** As it is; or as it was at `revision`. Throws CompactedError when that is forgotten. */
+  get(key: string, revision?: number): CachedObject | undefined {
+    const overwritten =
+      revision === undefined ? undefined : this.#history.after(revision).find((event) => event.key === key)
+    return overwritten ? overwritten.previous : this.#objects.get(key)
   }
 
   /** What is selected now, after `startAfter`; or as it was at `revision`. Throws CompactedError when that is forgotten. */

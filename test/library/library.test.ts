@@ -1,30 +1,10 @@
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node'
-import t, { type Test } from 'tap'
-import { type Cluster, type FaultRule, resources, type StartClusterOptions, startCluster } from '../../library/index.ts'
-import type { ConfigMap, Pod } from '../../shared/api/types.ts'
-import { createRestClient, type RestClientOptions } from '../../shared/client/rest-client.ts'
-import { realClock } from '../../shared/clock/real-clock.ts'
+import t from 'tap'
+import { resources, startCluster } from '../../library/index.ts'
+import type { Pod } from '../../shared/api/types.ts'
+import { configMap, namespace, outside, start } from './stage.ts'
 
 const { configMaps, namespaces, pods } = resources
-const namespace = 'default'
-
-async function start(t: Test, options: StartClusterOptions = { apiOnly: true }) {
-  const cluster = await startCluster(options)
-  t.teardown(() => cluster.close())
-  return cluster
-}
-
-/** As a program under test would: over the network. */
-function outside(t: Test, { access }: Cluster, options: Partial<RestClientOptions> = {}) {
-  const client = createRestClient({ ...access, clock: realClock, ...options })
-  t.teardown(() => client.close())
-  return client
-}
-
-const configMap = (name: string, data: Record<string, string> = {}): ConfigMap => ({
-  metadata: { name, namespace },
-  data,
-})
 
 t.test('the journal tells what came, and a failed assertion what came instead', async (t) => {
   const cluster = await start(t)
@@ -68,144 +48,6 @@ t.test('the journal keeps the last so many', async (t) => {
   const ids = cluster.journal.entries().map(({ id }) => id)
   t.ok(ids.length >= 10 && ids.length <= 12, `${ids.length} kept`)
   t.equal(ids.at(-1), 30)
-})
-
-t.test('faults strike whom they mean, as often as they say', async (t) => {
-  const cluster = await start(t)
-  const client = outside(t, cluster)
-  const create = (name: string) => client.create(configMaps, configMap(name))
-  {
-    using fault = cluster.faults.add({
-      verb: 'create',
-      resource: 'configmaps',
-      times: 2,
-      then: { status: { code: 429, retryAfterSeconds: 1, message: 'slow down' } },
-    })
-    for (let i = 0; i < 2; i++) {
-      await t.rejects(create('a'), { message: 'slow down', code: 429, reason: 'TooManyRequests' })
-    }
-    await create('a')
-    t.equal(fault.hits(), 2)
-    t.match(cluster.journal.entries({ code: 429 }), [{ fault: 'status=429' }, { fault: 'status=429' }])
-  }
-  t.same(cluster.faults.list(), [])
-})
-
-t.test('each effect of a fault', async (t) => {
-  const cluster = await start(t)
-  const client = outside(t, cluster)
-  await client.create(configMaps, configMap('a', { is: 'old' }))
-  const [old] = (await client.list<ConfigMap>(configMaps, { namespace })).items
-  await client.patch(configMaps, { namespace, name: 'a' }, { data: { is: 'new' } })
-  const during = async <Result>(then: FaultRule['then'], body: () => Promise<Result>): Promise<Result> => {
-    using _ = cluster.faults.add({ resource: 'configmaps', then })
-    return await body()
-  }
-  const get = () => client.get(configMaps, { namespace, name: 'a' })
-  await during({ status: 503 }, () => t.rejects(get(), { reason: 'ServiceUnavailable', message: 'failed on purpose' }))
-  await during({ reset: true }, () => t.rejects(get(), /socket hang up|ECONNRESET|connection was closed/))
-  const startedMs = realClock.monotonic()
-  await during({ delay: '200ms' }, get)
-  t.ok(realClock.monotonic() - startedMs >= 200, 'it took its time')
-  const stale = await during({ stale: 1 }, () => client.list<ConfigMap>(configMaps, { namespace }))
-  t.same(stale.items, [old], 'the list is one write behind')
-  const types: string[] = []
-  await during({ dropWatch: '100ms' }, async () => {
-    await t.rejects(async () => {
-      for await (const { type } of client.watch(configMaps, { namespace })) types.push(type)
-    })
-  })
-  t.same(types, ['ADDED'], 'a watch begins, and is cut')
-  t.match(await get(), { data: { is: 'new' } })
-})
-
-t.test('chance repeats itself with the same seed', async (t) => {
-  const pattern = async (seed: number): Promise<string> => {
-    const cluster = await start(t)
-    const client = outside(t, cluster)
-    cluster.faults.add({ verb: 'list', probability: 0.5, seed, then: { status: 500 } })
-    const outcomes: string[] = []
-    for (let i = 0; i < 24; i++) {
-      outcomes.push(
-        await client.list(configMaps, { namespace }).then(
-          () => '.',
-          () => 'x',
-        ),
-      )
-    }
-    return outcomes.join('')
-  }
-  const [first, again, other] = [await pattern(7), await pattern(7), await pattern(8)]
-  t.equal(first, again)
-  t.not(first, other)
-  t.match(first, /x/)
-  t.match(first, /\./)
-})
-
-t.test('a rule that makes no sense is refused with what would', async (t) => {
-  const { faults } = await start(t)
-  const add = (rule: object) => () => faults.add(rule as FaultRule)
-  t.throws(add({ verb: 'get' }), /then must be a map with one of status, delay, reset, dropWatch, stale/)
-  t.throws(add({ verbs: 'get', then: { reset: true } }), /a fault has no verbs; it has verb, resource/)
-  t.throws(add({ then: { status: 200 } }), /status must be a code from 400 to 599/)
-  t.throws(add({ then: { delay: 'soon' } }), /delay must be a duration such as 500ms/)
-  t.throws(add({ probability: 2, then: { reset: true } }), /probability must be from 0 to 1, not 2/)
-  t.throws(add({ times: 0, then: { reset: true } }), /times must be a whole number from 1 on, not 0/)
-  t.throws(add({ verb: 7, then: { reset: true } }), /verb must be text, or a list of texts/)
-})
-
-t.test('a restored cluster is what it was, and watchers see just what changes', async (t) => {
-  const cluster = await start(t)
-  const client = outside(t, cluster)
-  for (const name of ['kept', 'changed', 'deleted']) await client.create(configMaps, configMap(name, { is: 'old' }))
-  await client.create(namespaces, { metadata: { name: 'other' } })
-  const before = await client.list<ConfigMap>(configMaps)
-  const snapshot = await cluster.snapshot()
-  const events: string[] = []
-  const watching = new AbortController()
-  const watch = (async () => {
-    const { resourceVersion } = before.metadata
-    for await (const { type, object } of client.watch<ConfigMap>(configMaps, {
-      resourceVersion,
-      signal: watching.signal,
-    })) {
-      events.push(`${type} ${object.metadata.name}`)
-      if (events.length === 6) watching.abort()
-    }
-  })()
-  await client.patch(configMaps, { namespace, name: 'changed' }, { data: { is: 'new' } })
-  await client.delete(configMaps, { namespace, name: 'deleted' })
-  await client.create(configMaps, configMap('surplus'))
-  await client.delete(namespaces, { name: 'other' })
-
-  t.same(await cluster.restore(snapshot), { created: 1, changed: 2, deleted: 1 })
-  const after = await client.list<ConfigMap>(configMaps)
-  const comparable = ({ metadata: { resourceVersion, ...metadata }, ...rest }: ConfigMap) => ({ metadata, ...rest })
-  t.same(after.items.map(comparable), before.items.map(comparable), 'the same objects, with their uids')
-  t.match(await client.get(namespaces, { name: 'other' }), { status: { phase: 'Active' } })
-  await watch
-  t.same(events.slice(0, 3), ['MODIFIED changed', 'DELETED deleted', 'ADDED surplus'])
-  t.same(events.slice(3).sort(), ['ADDED deleted', 'DELETED surplus', 'MODIFIED changed'])
-  t.same(
-    await cluster.restore(snapshot),
-    { created: 0, changed: 0, deleted: 0 },
-    'a second time there is nothing to do',
-  )
-
-  await cluster.reset()
-  t.same((await client.list<ConfigMap>(configMaps)).items, [])
-  t.same((await client.list(namespaces)).items.length, 4)
-})
-
-t.test('a thousand objects are restored in no time', async (t) => {
-  const cluster = await start(t)
-  const names = Array.from({ length: 1000 }, (_, i) => `c${i}`)
-  for (const name of names) await cluster.client.create(configMaps, configMap(name, { text: 'x'.repeat(1000) }))
-  const snapshot = await cluster.snapshot()
-  for (const name of names) await cluster.client.delete(configMaps, { namespace, name })
-  const startedMs = realClock.monotonic()
-  t.same(await cluster.restore(snapshot), { created: 1000, changed: 0, deleted: 0 })
-  t.comment(`restored in ${(realClock.monotonic() - startedMs).toFixed(1)} ms`)
 })
 
 t.test('virtual time moves when it is told to, and not otherwise', async (t) => {

@@ -3,6 +3,7 @@ import { durationMs } from '../../../shared/config/option-types.ts'
 import type { Attributes } from '../../auth/types.ts'
 import type { FaultEffect } from '../../instruments/faults.ts'
 import type { ObservedRequest } from '../../instruments/request-filter.ts'
+import { keyPrefix, objectKey } from '../../registry/keys.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { Exchange } from '../exchange.ts'
 
@@ -56,17 +57,19 @@ async function carryOut(api: ApiContext, exchange: Exchange, effect: FaultEffect
   return false
 }
 
-/** The list shows what was there `writes` ago, as far as that is remembered. Pages that follow another are of one revision anyway. */
-function makeStale({ catalog, registry }: ApiContext, { info }: Exchange, writes: number): void {
-  const { target, query } = info
+/** The read shows what was there before the last `writes` to what it reads, as far as that is remembered. Pages that follow another are of one revision anyway. */
+function makeStale({ catalog, registry }: ApiContext, exchange: Exchange, writes: number): void {
+  const { target, query } = exchange.info
   const definition = target && catalog.find(target.group, target.version, target.resource)
-  if (!definition || query.has('continue')) return
+  if (!definition || definition.virtual || query.has('continue')) return
   const cache = registry.cacheOf(definition)
-  const revision = Math.max(cache.oldestRevision(), cache.revision() - writes)
-  const changed = new URLSearchParams(String(query))
-  changed.set('resourceVersion', String(revision))
-  changed.set('resourceVersionMatch', 'Exact')
-  info.query = changed
+  const key = target.name === undefined ? undefined : objectKey(definition, target.namespace, target.name)
+  const prefix = key ?? keyPrefix(definition, target.namespace)
+  const written = cache
+    .eventsAfter(cache.oldestRevision())
+    .filter((event) => (key === undefined ? event.key.startsWith(prefix) : event.key === key))
+  const undone = written.at(-writes)
+  exchange.asOf = undone ? undone.revision - 1 : cache.oldestRevision()
 }
 
 const reasons: Record<number, string> = {

@@ -15,7 +15,7 @@ export async function get(api: ApiContext, { exchange, definition, target }: Res
     await waitForRevision(api, api.registry.cacheOf(definition), revision)
   }
   const { namespace, name = '' } = target
-  const stored = api.registry.get({ definition, namespace, name, user })
+  const stored = api.registry.get({ definition, namespace, name, user, asOf: exchange.asOf })
   const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
   sendJson(exchange, { status: 200, json }, negotiated)
 }

@@ -30,6 +30,7 @@ export async function list(api: ApiContext, { exchange, definition, target }: Re
       labels: options.labels,
       fields: options.fields,
     },
+    asOf: exchange.asOf,
   })
   const { transform } = negotiated
   if (!transform) return sendList(exchange, { definition, ...page, negotiated })
@@ -72,10 +73,11 @@ export interface Page {
 export async function readPage(
   api: ApiContext,
   cache: WatchCache,
-  { options, selection }: { options: ListOptions; selection: Selection },
+  { options, selection, asOf }: { options: ListOptions; selection: Selection; asOf?: number },
 ): Promise<Page> {
   if (options.continue !== '') return continued(cache, options, selection)
   const { resourceVersion, resourceVersionMatch, limit } = options
+  if (asOf !== undefined) return pageOf(cache.list(selection, { revision: asOf, limit }), selection)
   if (resourceVersion === '') return pageOf(cache.list(selection, { limit }), selection)
   const asked = parseRevision(resourceVersion, (why) => badRequest(`invalid resource version: resourceVersion: ${why}`))
   // Whoever takes any state gets all of it.
