@@ -1,12 +1,20 @@
-// Makes dist/, which is what a published package ships: the sources as plain JavaScript, and the data beside them.
+// Makes what a published package ships: bundled programs, the library's types, the data beside them. `node scripts/build.ts [FOLDER]`; default: dist.
 import { execFileSync } from 'node:child_process'
-import { cpSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
 import { join } from 'node:path'
+import { bundle } from './build/bundle.ts'
+import { writeLicences } from './build/licences.ts'
+import { writeTypes } from './build/types.ts'
 
+const [folder = 'dist'] = process.argv.slice(2)
 const data = ['openapi/data/**/*.json', 'kubelet/runtime/process/*.pl']
+const { dependencies, optionalDependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
 
-rmSync('dist', { recursive: true, force: true })
-execFileSync('tsc', ['-p', 'tsconfig.build.json'], { stdio: 'inherit' })
-writeFileSync('dist/kubestage.schema.json', execFileSync('node', ['bin/kubestage.mjs', 'config', '--schema']))
-for await (const file of glob(data)) cpSync(file, join('dist', file))
+rmSync(folder, { recursive: true, force: true })
+const installed = Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })
+writeLicences(join(folder, 'LICENCES.txt'), await bundle(folder, installed))
+writeTypes(folder)
+const schema = execFileSync(process.execPath, ['bin/kubestage.mjs', 'config', '--schema'])
+writeFileSync(join(folder, 'kubestage.schema.json'), schema)
+for await (const file of glob(data)) cpSync(file, join(folder, file))

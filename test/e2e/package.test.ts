@@ -1,5 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process'
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -10,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
@@ -30,6 +31,11 @@ const installed = join(app, 'node_modules', 'kubestage')
 const program = join(installed, 'bin', 'kubestage.mjs')
 let size = 0
 
+const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
+const installedBeside = Object.keys({ ...dependencies, ...optionalDependencies })
+/** What the package does not bring, and whoever checks types, or runs suites, has. */
+const ofTheUser = ['@kubernetes/client-node', '@types/node', 'tap']
+
 /** An empty folder in which the package has been installed; what it depends on is ours, so that no registry is needed. */
 t.before(async () => {
   // tap gives each process that a test starts its loaders, with which the compiler does not run.
@@ -39,10 +45,15 @@ t.before(async () => {
   const modules = join(app, 'node_modules')
   mkdirSync(installed, { recursive: true })
   await run('tar', ['xzf', join(folder, tarball), '-C', installed, '--strip-components=1'])
-  for (const name of readdirSync(join(repository, 'node_modules')).filter((name) => !name.startsWith('.'))) {
+  for (const name of [...installedBeside, ...ofTheUser]) {
+    if (!existsSync(join(repository, 'node_modules', name))) continue // of another machine
+    mkdirSync(dirname(join(modules, name)), { recursive: true })
     symlinkSync(join(repository, 'node_modules', name), join(modules, name))
   }
 })
+
+const versionOf = (name: string): string =>
+  JSON.parse(readFileSync(join(repository, 'node_modules', name, 'package.json'), 'utf8')).version
 
 t.test('what is in the package', async (t) => {
   t.ok(size < maxBytes, `${size} bytes`)
@@ -59,9 +70,11 @@ t.test('what is in the package', async (t) => {
     t.ok(statSync(join(installed, file)).isFile(), file)
   }
   t.match(readFileSync(join(installed, 'CHANGELOG.md'), 'utf8'), `## ${version}`)
-  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
   const notices = readFileSync(join(installed, 'THIRD-PARTY-NOTICES.md'), 'utf8')
-  for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) t.match(notices, `\`${name}\``)
+  for (const name of installedBeside) t.match(notices, `\`${name}\``)
+  const licences = readFileSync(join(installed, 'dist', 'LICENCES.txt'), 'utf8')
+  for (const name of ['fastify', 'pino', 'js-yaml', 'ws']) t.match(licences, `${name} ${versionOf(name)}, MIT`)
+  for (const name of [...installedBeside, '@kubernetes/client-node']) t.notMatch(licences, `\n${name} `, 'not bundled')
 })
 
 /** Nodes of the machine that are older than ours start the one that comes along. */
@@ -89,14 +102,15 @@ t.test('the library, with its types', async (t) => {
   writeFileSync(
     join(app, 'try.ts'),
     `import { type Pod, resources, startCluster } from 'kubestage'
-await using cluster = await startCluster({ apiOnly: true, storage: \`sqlite:\${process.argv[2]}\` })
+await using cluster = await startCluster({ storage: \`sqlite:\${process.argv[2]}\` })
 const pod = await cluster.client.create<Pod>(resources.pods, {
   metadata: { name: 'web', namespace: 'default' },
-  spec: { containers: [{ name: 'main', image: 'x' }] },
+  spec: { containers: [{ name: 'main', image: 'x', command: ['sleep', '60'] }] },
 })
+const { status } = await cluster.waitFor<Pod>(resources.pods, { name: 'web' }, (web) => web.status?.phase === 'Running')
 // @ts-expect-error: there is no such field
 pod.spec.containrs
-console.log(pod.spec.containers[0]?.name)
+console.log(pod.spec.containers[0]?.name, status?.phase)
 `,
   )
   const options = { strict: true, target: 'esnext', lib: ['esnext'], module: 'nodenext', types: ['node'], noEmit: true }
@@ -106,7 +120,7 @@ console.log(pod.spec.containers[0]?.name)
   const types = spawnSync(join(repository, 'node_modules', '.bin', 'tsc'), ['-p', app], { encoding: 'utf8' })
   t.equal(types.stdout, '')
   const { stdout } = await run(process.execPath, ['try.ts', join(app, 'library.db')], { cwd: app })
-  t.equal(stdout, 'main\n')
+  t.equal(stdout, 'main Running\n')
 })
 
 t.test('the examples of test suites', async (t) => {

@@ -1,0 +1,24 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+/** Writes the declarations of the library to `folder`, and of the sources that they refer to. */
+export function writeTypes(folder: string): void {
+  const everything = mkdtempSync(join(tmpdir(), 'kubestage-types-'))
+  try {
+    execFileSync('tsc', ['-p', 'tsconfig.build.json', '--outDir', everything], { stdio: 'inherit' })
+    const wanted = new Set<string>(['library/index.d.ts'])
+    for (const file of wanted) {
+      for (const other of references(readFileSync(join(everything, file), 'utf8')))
+        wanted.add(join(dirname(file), other))
+      cpSync(join(everything, file), join(folder, file))
+    }
+  } finally {
+    rmSync(everything, { recursive: true, force: true })
+  }
+}
+
+/** The relative ones, as names of declarations. */
+const references = (declaration: string): string[] =>
+  [...declaration.matchAll(/(?:from|import\()\s*['"](\.[^'"]+)\.(?:js|ts)['"]/g)].map(([, stem]) => `${stem}.d.ts`)
