@@ -1,5 +1,7 @@
 /** Kubestage as a library: `await using cluster = await startCluster()`. Importing it does nothing. */
 import './supported-node.ts'
+import type { Cluster } from './cluster.ts'
+import type { StartClusterOptions } from './options.ts'
 
 export type { Fault, FaultEffect, FaultRule } from '../apiserver/instruments/faults.ts'
 export type { JournalEntry } from '../apiserver/instruments/journal.ts'
@@ -14,5 +16,13 @@ export type { ActiveFault, Cluster, ClusterClock, ClusterFaults } from './cluste
 export type { Duration } from './duration.ts'
 export type { ClusterJournal, Count, JournalFilter } from './journal.ts'
 export type { StartClusterOptions } from './options.ts'
-export { startCluster } from './start-cluster.ts'
 export type { Target, Terminations, Waiters, WaitOptions } from './waiters.ts'
+
+/**
+ * Starts a cluster within this process (kubelets that run pods have their own); resolves when its nodes are ready.
+ * Rejects with nothing left running. The first one loads the program.
+ */
+export async function startCluster(options?: StartClusterOptions): Promise<Cluster> {
+  const { startCluster: start } = await import('./start-cluster.ts')
+  return start(options)
+}

@@ -26,7 +26,7 @@ import { createWaiters, Terminations } from './waiters.ts'
 
 const machine = realClock
 
-/** Starts a cluster within this process (kubelets that run pods have their own); resolves when its nodes are ready. Rejects with nothing left running. */
+/** What `startCluster` of `index.ts` does. */
 export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
   const { apiOnly = false, simulatedNodes = 0, time = 'real', onTrouble = () => {} } = options
   const nodes = apiOnly ? 0 : (options.nodes ?? (simulatedNodes > 0 || time === 'virtual' ? 0 : 1))
