@@ -21,4 +21,4 @@ export function writeTypes(folder: string): void {
 
 /** The relative ones, as names of declarations. */
 const references = (declaration: string): string[] =>
-  [...declaration.matchAll(/(?:from|import\()\s*['"](\.[^'"]+)\.(?:js|ts)['"]/g)].map(([, stem]) => `${stem}.d.ts`)
+  [...declaration.matchAll(/(?:from|import\(?)\s*['"](\.[^'"]+)\.(?:js|ts)['"]/g)].map(([, stem]) => `${stem}.d.ts`)
