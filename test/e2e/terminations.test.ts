@@ -121,7 +121,8 @@ t.test('a taint', async (t) => {
 })
 
 t.test('a deadline', async (t) => {
-  const pod = await start('late', { spec: { activeDeadlineSeconds: 4 } })
+  const pod = await start('late')
+  await client.patch<Pod>(pods, { namespace: 'default', name: 'late' }, { spec: { activeDeadlineSeconds: 1 } })
   await pod.until(({ status }) => status?.phase === 'Failed', 'to fail')
   const record = await recordOf('late')
   t.match(record, { cause: 'DeadlineExceeded', phase: 'Failed', message: /was active on the node longer/ })
