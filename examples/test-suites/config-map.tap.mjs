@@ -1,4 +1,4 @@
-// npx tap config-map.tap.mjs
+// npx tap config-map.tap.mjs (`await using` needs Node 24; before: t.teardown(() => cluster.close()))
 import { resources, startCluster } from 'kubestage'
 import t from 'tap'
 

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
@@ -19,6 +19,9 @@ import { nodes } from '../../shared/client/resources.ts'
 import { createRestClient } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { repository } from '../harness/cluster.ts'
+import { findKubectls } from '../harness/kubectl.ts'
+import { skipOrFail } from '../harness/skip.ts'
+import { otherNodes, pathOf } from '../harness/toolchains.ts'
 
 const run = promisify(execFile)
 const maxBytes = 5 * 1024 * 1024
@@ -29,7 +32,12 @@ t.setTimeout(180_000)
 const app = join(folder, 'app')
 const installed = join(app, 'node_modules', 'kubestage')
 const program = join(installed, 'bin', 'kubestage.mjs')
+let tarball = ''
 let size = 0
+/** As a user's shell has it: without what tap gives to each process that a test starts, and npm to each script. */
+const shell = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => name !== 'NODE_OPTIONS' && !/^(npm|tap|kubestage)_/i.test(name)),
+)
 
 const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
 const installedBeside = Object.keys({ ...dependencies, ...optionalDependencies })
@@ -38,13 +46,15 @@ const ofTheUser = ['@kubernetes/client-node', '@types/node', 'tap']
 
 /** An empty folder in which the package has been installed; what it depends on is ours, so that no registry is needed. */
 t.before(async () => {
-  // tap gives each process that a test starts its loaders, with which the compiler does not run.
-  await run('env', ['-u', 'NODE_OPTIONS', 'npm', 'pack', '--pack-destination', folder], { cwd: repository })
-  const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
-  size = statSync(join(folder, tarball)).size
+  await run('npm', ['pack', '--pack-destination', folder], { cwd: repository, env: shell })
+  tarball = readdirSync(folder)
+    .filter((name) => name.endsWith('.tgz'))
+    .map((name) => join(folder, name))
+    .join()
+  size = statSync(tarball).size
   const modules = join(app, 'node_modules')
   mkdirSync(installed, { recursive: true })
-  await run('tar', ['xzf', join(folder, tarball), '-C', installed, '--strip-components=1'])
+  await run('tar', ['xzf', tarball, '-C', installed, '--strip-components=1'])
   for (const name of [...installedBeside, ...ofTheUser]) {
     if (!existsSync(join(repository, 'node_modules', name))) continue // of another machine
     mkdirSync(dirname(join(modules, name)), { recursive: true })
@@ -77,24 +87,25 @@ t.test('what is in the package', async (t) => {
   for (const name of [...installedBeside, '@kubernetes/client-node']) t.notMatch(licences, `\n${name} `, 'not bundled')
 })
 
-/** Nodes of the machine that are older than ours start the one that comes along. */
-const interpreters = new Set([
-  process.execPath,
-  ...['/usr/bin/node', '/usr/local/bin/node'].filter((file) => spawnSync(file, ['--version']).status === 0),
-])
-for (const [index, node] of [...interpreters].entries()) {
-  const title = `a cluster in the background, by ${spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout.trim()} (${basename(node)})`
-  t.test(title, async (t) => {
-    const state = [`--state-dir=.state-${index}`]
+/** Nodes older than ours start the one that comes along. By version, each once. */
+const interpreters = new Map(
+  [...otherNodes().values(), '/usr/bin/node', '/usr/local/bin/node', process.execPath]
+    .map((file) => [spawnSync(file, ['--version'], { encoding: 'utf8', env: shell }).stdout?.trim(), file] as const)
+    .filter(([version]) => version),
+)
+for (const [version = '', node] of interpreters) {
+  t.test(`a cluster in the background, by ${version}`, async (t) => {
+    const state = [`--state-dir=.state-${version}`]
     const up = await run(node, [program, 'up', '--detach', '--port=0', '--kubernetes-version=v1.35.9', ...state], {
       cwd: app,
+      env: shell,
     })
     t.match(up.stdout, /^Kubestage runs: https:/)
-    const access = await loadKubeconfig(join(app, `.state-${index}`, 'kubeconfig'))
+    const access = await loadKubeconfig(join(app, `.state-${version}`, 'kubeconfig'))
     const client = createRestClient({ ...access, clock: realClock })
     t.match((await client.list(nodes)).items, [{ metadata: { name: 'node-1' } }])
     await client.close()
-    t.match((await run(node, [program, 'down', ...state], { cwd: app })).stdout, 'Stopped.')
+    t.match((await run(node, [program, 'down', ...state], { cwd: app, env: shell })).stdout, 'Stopped.')
   })
 }
 
@@ -133,3 +144,57 @@ t.test('the examples of test suites', async (t) => {
   const results = await Promise.all([suite('--test', 'reconcile.node-test.mjs'), suite('config-map.tap.mjs')])
   t.same(results, ['passed', 'passed'])
 })
+
+t.test('the library, in the Nodes that test suites have', async (t) => {
+  const file = join(app, 'suite.mjs')
+  writeFileSync(
+    file,
+    `import { resources, startCluster } from 'kubestage'
+const cluster = await startCluster({ storage: 'sqlite:' + process.argv[2] })
+const web = { namespace: 'default', name: 'web' }
+const main = { name: 'main', image: 'busybox', command: ['sleep', '1000'] }
+await cluster.client.create(resources.pods, { metadata: web, spec: { containers: [main] } })
+await cluster.waitFor(resources.pods, web, ({ status }) => status?.phase === 'Running')
+await cluster.client.delete(resources.pods, web, { reason: 'Update', gracePeriodSeconds: 1 })
+const { reason } = await cluster.terminations.of('web')
+await cluster.close()
+console.log(reason)
+`,
+  )
+  const nodes = otherNodes()
+  if (nodes.size === 0) return skipOrFail(t, 'no other Node: npm ci --prefix test/toolchains')
+  for (const [name, node] of nodes) {
+    const said = await run(node, [file, join(app, `${name}.db`)], { cwd: app, env: shell }).catch((error) => error)
+    if (name === 'node-20') t.match(said.stderr, /kubestage needs Node 22\.19 or newer; this is Node 20\./)
+    else t.equal(said.stdout, 'Update\n', name)
+  }
+})
+
+/**
+ * For real, from a registry, into an empty folder. Every npm with every Node takes minutes, so it is done on request;
+ * else those two in which the most is different: a Node that has to start another one, and one that must do by itself.
+ */
+const installs = process.env.KUBESTAGE_INSTALL_MATRIX
+  ? ['npm-11', 'npm-12'].flatMap((npm) =>
+      ['ours', ...otherNodes().keys()].map((node) => ({ npm, node, flags: [] as string[] })),
+    )
+  : [
+      { npm: 'npm-11', node: 'node-20', flags: [] },
+      { npm: 'npm-12', node: 'node-22', flags: ['--omit=optional'] },
+    ]
+for (const { npm, node, flags } of installs) {
+  t.test(`${[npm, 'install', ...flags].join(' ')}, with ${node} as the shell's node`, async (t) => {
+    const cwd = mkdtempSync(join(folder, 'empty-'))
+    const file = node === 'ours' ? process.execPath : otherNodes().get(node)
+    const path = file && pathOf(join(folder, `${npm}-${node}`), { node: file, npm })
+    if (!path) return skipOrFail(t, `no ${npm} with ${node}: npm ci --prefix test/toolchains`)
+    const [kubectl] = findKubectls().slice(-1)
+    if (!kubectl) return skipOrFail(t, 'no kubectl on this machine')
+    const env = { ...shell, PATH: `${path}:${process.env.PATH}`, KUBECONFIG: join(cwd, '.kubestage', 'kubeconfig') }
+    await run('npm', ['install', '--prefer-offline', ...flags, tarball], { cwd, env })
+    t.match((await run('npx', ['kubestage', 'up', '--detach', '--port=0'], { cwd, env })).stdout, /^Kubestage runs: /)
+    t.teardown(() => run('npx', ['kubestage', 'down'], { cwd, env }).catch(() => {}))
+    t.match((await run(kubectl.file, ['get', 'nodes'], { cwd, env })).stdout, /^node-1 +Ready/m)
+    t.match((await run('npx', ['kubestage', 'down'], { cwd, env })).stdout, 'Stopped.')
+  })
+}
