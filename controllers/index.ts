@@ -26,6 +26,7 @@ import { startScheduler } from './scheduler/scheduler.ts'
 import { startServiceAccountController } from './service-account.ts'
 import { startServiceAccountTokenController } from './service-account-tokens.ts'
 import { startServiceIPAddresses } from './service-ip-addresses.ts'
+import { startStatefulSetController } from './stateful-set/stateful-set-controller.ts'
 import { startTaintEviction } from './taint-eviction.ts'
 import { startVolumeProtection } from './volume-protection.ts'
 
@@ -72,6 +73,7 @@ export async function startControllers(options: ControllersOptions): Promise<Con
     'replicaset-controller': () => startReplicaSetController(context, replicaSetFlavor),
     'replicationcontroller-controller': () => startReplicaSetController(context, replicationControllerFlavor),
     'daemonset-controller': () => startDaemonSetController(context),
+    'statefulset-controller': () => startStatefulSetController(context),
     'deployment-controller': () => startDeploymentController(context),
     'endpointslice-controller': () => startEndpointSliceController(context),
     'endpoints-controller': () => startEndpointsController(context),

@@ -92,6 +92,7 @@ const trimmed: Record<string, { transform?(object: Metadata): Metadata; indexes?
   'apps/daemonsets': whole,
   'apps/deployments': whole,
   'apps/replicasets': whole,
+  'apps/statefulsets': whole,
   'discovery.k8s.io/endpointslices': whole,
 }
 

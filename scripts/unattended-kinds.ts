@@ -3,7 +3,6 @@ const nobodyActs = 'no control loop acts on it'
 const stored = 'stored, not enforced'
 
 export const unattended: Readonly<Record<string, string>> = {
-  'apps/StatefulSet': nobodyActs,
   'batch/CronJob': nobodyActs,
   'batch/Job': nobodyActs,
   'autoscaling/HorizontalPodAutoscaler': nobodyActs,

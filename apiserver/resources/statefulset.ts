@@ -134,7 +134,18 @@ function validateSpec(spec: Spec, errors: FieldErrors): void {
     validateClaimSpec(claim.spec, `spec.volumeClaimTemplates[${index}].spec`, errors)
   validateSelector(spec.selector, 'statefulset', errors)
   if (validateSelected(spec, errors, { detail: '' }))
-    validateLastingTemplate(spec.template, errors, 'activeDeadlineSeconds in StatefulSet is not Supported')
+    validateLastingTemplate(withClaims(spec), errors, 'activeDeadlineSeconds in StatefulSet is not Supported')
+}
+
+/** The template as its pods will be: each claim is a volume, before any of that name that the template has itself. */
+function withClaims({ template, volumeClaimTemplates = [] }: Spec): Spec['template'] {
+  if (volumeClaimTemplates.length === 0 || !template.spec) return template
+  const claims = volumeClaimTemplates.map(({ metadata }) => ({
+    name: metadata.name ?? '',
+    persistentVolumeClaim: { claimName: metadata.name ?? '' },
+  }))
+  const others = (template.spec.volumes ?? []).filter(({ name }) => !claims.some((claim) => claim.name === name))
+  return { ...template, spec: { ...template.spec, volumes: [...others, ...claims] } }
 }
 
 function validateUpdateStrategy(strategy: NonNullable<Spec['updateStrategy']>, errors: FieldErrors): void {

@@ -36,13 +36,15 @@ export interface ClaimOptions<T> {
   informer: Informer<T>
   /** Of the owner, and where it is to be asked whether it still lives. */
   kind: OwnerKind & { resource: Resource }
+  /** Absent: all may be adopted. */
+  mayAdopt?(object: T): boolean
 }
 
 /** The owner's objects: those it has, and orphans that it selects, which it adopts; lets go what it no longer selects. */
 export async function claim<T extends Claimable>(
   owner: Owner,
   selector: LabelSelector,
-  { client, resource, informer, kind }: ClaimOptions<T>,
+  { client, resource, informer, kind, mayAdopt = () => true }: ClaimOptions<T>,
 ): Promise<T[]> {
   const { namespace, name = '', uid = '' } = owner.metadata
   const candidates = [...informer.byIndex('controller', uid), ...informer.byIndex('controller', orphansOf(namespace))]
@@ -52,6 +54,7 @@ export async function claim<T extends Claimable>(
     const verdict = claimOn(object, owner, selector)
     if (verdict === 'ignore') continue
     if (verdict === 'adopt') {
+      if (!mayAdopt(object)) continue
       lives ??= checkLives()
       await lives
       if (!(await setOwner(object, [controllerReference(kind, owner.metadata)]))) continue

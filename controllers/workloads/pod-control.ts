@@ -9,6 +9,14 @@ interface Owner {
   metadata: ObjectMeta
 }
 
+/** What events say of a pod that was created or deleted, or, with an error, was not. */
+export type Wording = (done: { verb: 'create' | 'delete'; owner: Owner; pod: string; error?: unknown }) => string
+
+const usualWords: Wording = ({ verb, pod, error }) => {
+  if (error !== undefined) return `Error ${verb === 'create' ? 'creating' : 'deleting'}: ${wordsOf(error)}`
+  return `${verb === 'create' ? 'Created' : 'Deleted'} pod: ${pod}`
+}
+
 /** Makes and deletes the pods of workloads, and says so in events of the owner. */
 export interface PodControl {
   /** `change` has the last word on the pod. */
@@ -22,13 +30,24 @@ export function createPodControl({
   client,
   recorder,
   kind,
+  words = usualWords,
 }: {
   client: Client
   recorder: EventRecorder
   kind: OwnerKind
+  words?: Wording
 }): PodControl {
-  const tell = (regarding: Owner, type: 'Normal' | 'Warning', reason: string, message: string): void =>
-    recorder.record({ ...kind, regarding, type, reason, message })
+  const tell = (done: Parameters<Wording>[0]): void => {
+    const failed = done.error !== undefined
+    const what = done.verb === 'create' ? 'Create' : 'Delete'
+    recorder.record({
+      ...kind,
+      regarding: done.owner,
+      type: failed ? 'Warning' : 'Normal',
+      reason: `${failed ? 'Failed' : 'Successful'}${what}`,
+      message: words(done),
+    })
+  }
 
   return {
     async create(owner, template, change = () => {}) {
@@ -36,10 +55,10 @@ export function createPodControl({
       change(pod)
       try {
         const created = await client.create<Pod>(pods, pod)
-        tell(owner, 'Normal', 'SuccessfulCreate', `Created pod: ${created.metadata.name}`)
+        tell({ verb: 'create', owner, pod: created.metadata.name ?? '' })
         return created
       } catch (error) {
-        if (!isNamespaceGoing(error)) tell(owner, 'Warning', 'FailedCreate', `Error creating: ${wordsOf(error)}`)
+        if (!isNamespaceGoing(error)) tell({ verb: 'create', owner, pod: pod.metadata.name ?? '', error })
         throw error
       }
     },
@@ -47,10 +66,10 @@ export function createPodControl({
       const { namespace, name = '', uid } = metadata
       try {
         await client.delete(pods, { namespace, name }, { preconditions: { uid }, ...(reason && { reason }) })
-        tell(owner, 'Normal', 'SuccessfulDelete', `Deleted pod: ${name}`)
+        tell({ verb: 'delete', owner, pod: name })
       } catch (error) {
         if (isStatus(error, 'NotFound') || isStatus(error, 'Conflict')) return
-        tell(owner, 'Warning', 'FailedDelete', `Error deleting: ${wordsOf(error)}`)
+        tell({ verb: 'delete', owner, pod: name, error })
         throw error
       }
     },

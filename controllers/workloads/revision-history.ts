@@ -13,21 +13,21 @@ interface Templated {
   spec: { template: PodTemplateSpec; revisionHistoryLimit?: number }
 }
 
-/** What pods of the revision carry as their label. */
+/** What pods of a DaemonSet's revision carry as their label; those of a StatefulSet carry the revision's name. */
 export const hashOf = ({ metadata }: ControllerRevision): string => metadata.labels?.[REVISION_HASH_LABEL] ?? ''
 
 /** The template that a revision keeps, as a patch of the spec. */
-const templateOf = ({ data }: ControllerRevision): PodTemplateSpec => {
+export const templateOf = ({ data }: ControllerRevision): PodTemplateSpec => {
   const { $patch: _patch, ...template } = (data as { spec: { template: PodTemplateSpec & { $patch?: string } } }).spec
     .template
   return template
 }
 
-/** Makes the revision of the present template the newest of the owner's; upstream: pkg/controller/history. */
+/** Makes the revision of the present template the newest of the owner's; `hashLabel`: where the revision keeps its hash. Upstream: pkg/controller/history. */
 export async function currentRevision(
   owner: Templated,
   revisions: readonly ControllerRevision[],
-  { client, kind }: { client: Client; kind: OwnerKind },
+  { client, kind, hashLabel = REVISION_HASH_LABEL }: { client: Client; kind: OwnerKind; hashLabel?: string },
 ): Promise<ControllerRevision> {
   const newest = Math.max(0, ...revisions.map(({ revision }) => revision))
   const found = revisions.find((revision) => isSameTemplate(templateOf(revision), owner.spec.template))
@@ -40,7 +40,7 @@ export async function currentRevision(
     metadata: {
       namespace,
       name,
-      labels: { ...owner.spec.template.metadata?.labels, [REVISION_HASH_LABEL]: hash },
+      labels: { ...owner.spec.template.metadata?.labels, [hashLabel]: hash },
       annotations: owner.metadata.annotations,
       ownerReferences: [controllerReference(kind, owner.metadata)],
     },
@@ -58,11 +58,15 @@ export async function currentRevision(
   }
 }
 
-/** Revisions beyond the limit, oldest first; none that pods still are of. */
+/** Revisions beyond the limit, oldest first; none that pods still are of, as `nameOf` says. */
 export function beyondLimit(
   revisions: readonly ControllerRevision[],
-  { limit = 10, inUse }: { limit?: number; inUse: ReadonlySet<string> },
+  {
+    limit = 10,
+    inUse,
+    nameOf = hashOf,
+  }: { limit?: number; inUse: ReadonlySet<string>; nameOf?(revision: ControllerRevision): string },
 ): ControllerRevision[] {
-  const idle = revisions.filter((revision) => !inUse.has(hashOf(revision))).sort((a, b) => a.revision - b.revision)
+  const idle = revisions.filter((revision) => !inUse.has(nameOf(revision))).sort((a, b) => a.revision - b.revision)
   return idle.slice(0, Math.max(0, idle.length - limit))
 }

@@ -22,6 +22,7 @@ export const controllerNames = [
   'root-ca-certificate-publisher-controller',
   'serviceaccount-controller',
   'serviceaccount-token-controller',
+  'statefulset-controller',
   'taint-eviction-controller',
 ] as const
 export type ControllerName = (typeof controllerNames)[number]

@@ -1,0 +1,137 @@
+import type { Pod } from '../../shared/api/types.ts'
+import type { StatefulSet } from '../../shared/api/workloads.ts'
+import { hasEnded, isAvailable, isReady } from '../workloads/pod-states.ts'
+import { REVISION_HASH_LABEL } from '../workloads/revision-history.ts'
+import { ordinalOf, wantedOrdinals } from './identity.ts'
+
+export interface StatefulInput {
+  set: StatefulSet
+  /** The set's own, whatever state they are in. */
+  pods: readonly Pod[]
+  /** Names of the revision that pods are to leave, and of the one that they are to have. */
+  current: string
+  update: string
+  nowMs: number
+}
+
+/** What is to be done at one look. */
+export interface StatefulPlan {
+  create: { ordinal: number; revision: string }[]
+  remove: { pod: Pod; reason?: 'Decommissioned' | 'Update' }[]
+}
+
+/** Running and ready, and for long enough. Upstream: isRunningAndAvailable. */
+export const isUp = (pod: Pod, { set, nowMs }: Pick<StatefulInput, 'set' | 'nowMs'>): boolean =>
+  pod.status?.phase === 'Running' && isAvailable(pod, set.spec.minReadySeconds ?? 0, nowMs)
+
+const isLeaving = ({ metadata }: Pod): boolean => metadata.deletionTimestamp !== undefined
+export const revisionOf = ({ metadata }: Pod): string => metadata.labels?.[REVISION_HASH_LABEL] ?? ''
+
+/** Pods that are to stay, by ordinal, and those beyond the wanted ones, the highest first. Pods that no set named are nobody's. */
+export function sorted({ set, pods }: Pick<StatefulInput, 'set' | 'pods'>): {
+  replicas: Map<number, Pod>
+  condemned: Pod[]
+} {
+  const wanted = new Set(wantedOrdinals(set))
+  const numbered = pods.flatMap((pod) => {
+    const ordinal = ordinalOf(pod, set)
+    return ordinal === undefined ? [] : [{ ordinal, pod }]
+  })
+  return {
+    replicas: new Map(numbered.filter(({ ordinal }) => wanted.has(ordinal)).map(({ ordinal, pod }) => [ordinal, pod])),
+    condemned: numbered
+      .filter(({ ordinal }) => !wanted.has(ordinal))
+      .sort((a, b) => b.ordinal - a.ordinal)
+      .map(({ pod }) => pod),
+  }
+}
+
+/**
+ * Which pods come and go now. In order: one after the other, each when all before it are up; the highest go first, when all that stay
+ * are up; then old ones are replaced. In parallel: all at once, but for the replacing. Pure; upstream: updateStatefulSet in stateful_set_control.go.
+ */
+export function planStatefulSet(input: StatefulInput): StatefulPlan {
+  const { set } = input
+  const plan: StatefulPlan = { create: [], remove: [] }
+  if (isLeaving({ metadata: set.metadata } as Pod)) return plan
+  const inOrder = set.spec.podManagementPolicy !== 'Parallel'
+  const { replicas, condemned } = sorted(input)
+  const isHealthy = (pod: Pod | undefined): boolean => pod !== undefined && isUp(pod, input) && !isLeaving(pod)
+  for (const ordinal of wantedOrdinals(set)) {
+    const pod = replicas.get(ordinal)
+    if (!pod) plan.create.push({ ordinal, revision: revisionFor(ordinal, input) })
+    // However it ended: its number needs another.
+    else if (hasEnded(pod.status?.phase) && !isLeaving(pod)) plan.remove.push({ pod })
+    else if (isHealthy(pod)) continue
+    if (inOrder) return plan
+  }
+  const stays = wantedOrdinals(set).map((ordinal) => replicas.get(ordinal))
+  const firstUnhealthy = [...stays, ...condemned.toReversed()].find((pod) => !isHealthy(pod))
+  for (const pod of condemned) {
+    const mayGo = !inOrder || isUp(pod, input) || pod === firstUnhealthy
+    if (!isLeaving(pod) && mayGo) plan.remove.push({ pod, reason: 'Decommissioned' })
+    if (inOrder) return plan
+  }
+  if (set.spec.updateStrategy?.type !== 'OnDelete') plan.remove.push(...outdated(stays, input))
+  return plan
+}
+
+/** A number below the partition gets what it had. Upstream: isCurrentRevisionNeeded. */
+function revisionFor(ordinal: number, { set, current, update }: StatefulInput): string {
+  const { type, rollingUpdate } = set.spec.updateStrategy ?? {}
+  if (type === 'OnDelete') return update
+  const start = set.spec.ordinals?.start ?? 0
+  const kept = rollingUpdate ? (rollingUpdate.partition ?? 0) : (set.status?.currentReplicas ?? 0)
+  return ordinal < start + kept ? current : update
+}
+
+/** Pods of another revision that go now, from the highest down. Upstream: updateStatefulSet, and updateStatefulSetAfterInvariantEstablished. */
+function outdated(stays: readonly (Pod | undefined)[], input: StatefulInput): StatefulPlan['remove'] {
+  const { set, update } = input
+  const { partition = 0, maxUnavailable } = set.spec.updateStrategy?.rollingUpdate ?? {}
+  const isDown = (pod: Pod | undefined): boolean => !pod || !isUp(pod, input) || isLeaving(pod)
+  const isOld = (pod: Pod | undefined): pod is Pod => pod !== undefined && !isLeaving(pod) && revisionOf(pod) !== update
+  const fromTop = stays.slice(partition).toReversed()
+  if (maxUnavailable === undefined) {
+    // One, also if it is down itself; none while one above it is.
+    const next = fromTop.find((pod) => isOld(pod) || isDown(pod))
+    return isOld(next) ? [{ pod: next, reason: 'Update' }] : []
+  }
+  const mayGo = atMost(maxUnavailable, stays.length) - stays.filter(isDown).length
+  return fromTop
+    .filter(isOld)
+    .slice(0, Math.max(0, mayGo))
+    .map((pod) => ({ pod, reason: 'Update' }))
+}
+
+/** A number, or a percentage rounded down; at least one. */
+function atMost(value: number | string, replicas: number): number {
+  const count = typeof value === 'string' ? Math.floor((Number.parseInt(value, 10) * replicas) / 100) : value
+  return Math.max(1, count)
+}
+
+/** Upstream: computeReplicaStatus, and completeRollingUpdate in stateful_set_utils.go. */
+export function statefulSetStatus(input: StatefulInput): NonNullable<StatefulSet['status']> {
+  const { set, pods, current, update } = input
+  const count = (holds: (pod: Pod) => boolean): number => pods.filter(holds).length
+  const isReadyNow = (pod: Pod): boolean => pod.status?.phase === 'Running' && isReady(pod)
+  const ofRevision = (revision: string): number => count((pod) => !isLeaving(pod) && revisionOf(pod) === revision)
+  const wanted = set.spec.replicas ?? 1
+  const status = {
+    observedGeneration: set.metadata.generation,
+    replicas: pods.length,
+    readyReplicas: count(isReadyNow),
+    availableReplicas: count((pod) => isUp(pod, input)),
+    currentReplicas: ofRevision(current),
+    updatedReplicas: ofRevision(update),
+    currentRevision: current,
+    updateRevision: update,
+    collisionCount: set.status?.collisionCount ?? 0,
+  }
+  const isComplete =
+    set.spec.updateStrategy?.type !== 'OnDelete' &&
+    status.updatedReplicas === status.replicas &&
+    status.readyReplicas === status.replicas &&
+    status.replicas === wanted
+  return isComplete ? { ...status, currentReplicas: status.updatedReplicas, currentRevision: update } : status
+}

@@ -1,0 +1,190 @@
+import { isDeepStrictEqual } from 'node:util'
+import { fromSelectorObject } from '../../shared/api/label-selector.ts'
+import { isStatus } from '../../shared/api/status-error.ts'
+import type { Pod } from '../../shared/api/types.ts'
+import type { ControllerRevision, StatefulSet } from '../../shared/api/workloads.ts'
+import {
+  controllerRevisions,
+  persistentVolumeClaims,
+  pods as podsResource,
+  statefulSets,
+} from '../../shared/client/resources.ts'
+import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { Controller, ControllerContext } from '../controller.ts'
+import { createEventRecorder } from '../event-recorder.ts'
+import { claim } from '../workloads/claims.ts'
+import { Expectations } from '../workloads/expectations.ts'
+import { nonZero } from '../workloads/non-zero.ts'
+import { createPodControl, isNamespaceGoing, type Wording, wordsOf } from '../workloads/pod-control.ts'
+import { followPods } from '../workloads/pod-owners.ts'
+import { availableInMs } from '../workloads/pod-states.ts'
+import { beyondLimit, currentRevision, templateOf } from '../workloads/revision-history.ts'
+import { identify, identityLabels, ordinalOf } from './identity.ts'
+import { planStatefulSet, revisionOf, type StatefulInput, sorted, statefulSetStatus } from './plan.ts'
+import { createPodClaims, kind } from './pod-claims.ts'
+
+/** On revisions; their pods carry the revision's name. */
+const HASH_LABEL = 'controller.kubernetes.io/hash'
+
+const words: Wording = ({ verb, owner, pod, error }) => {
+  const what = `${verb} Pod ${pod} in StatefulSet ${owner.metadata.name}`
+  return error === undefined ? `${what} successful` : `${what} failed error: ${wordsOf(error)}`
+}
+
+/** Keeps pods that have names, one by one. Upstream: pkg/controller/statefulset/stateful_set.go. */
+export function startStatefulSetController({ client, informers, clock, log }: ControllerContext): Controller {
+  const recorder = createEventRecorder({ client, clock, log, component: 'statefulset-controller' })
+  const control = createPodControl({ client, recorder, kind, words })
+  const expectations = new Expectations(clock)
+  const sets = informers.whole<StatefulSet>(statefulSets)
+  const revisions = informers.whole<ControllerRevision>(controllerRevisions)
+  const pods = informers.pods()
+  const claims = informers.metadata(persistentVolumeClaims)
+  const podClaims = createPodClaims({ client, claims, pods, recorder })
+
+  async function sync(key: string): Promise<void> {
+    const [namespace = '', name = ''] = key.split('/')
+    const set = sets.get({ namespace, name })
+    if (!set) return expectations.forget(key)
+    const selector = fromSelectorObject(set.spec.selector)
+    if (!selector) return
+    const isSettled = expectations.satisfied(key)
+    const owned = await claim(set, selector, {
+      client,
+      resource: podsResource,
+      informer: pods,
+      kind: { ...kind, resource: statefulSets },
+      mayAdopt: (pod) => ordinalOf(pod, set) !== undefined,
+    })
+    const history = revisions.byIndex('controller', set.metadata.uid ?? '')
+    const newest = await currentRevision(set, history, { client, kind, hashLabel: HASH_LABEL })
+    const before = history.find(({ metadata }) => metadata.name === set.status?.currentRevision) ?? newest
+    const input: StatefulInput = {
+      set,
+      pods: owned,
+      current: before.metadata.name ?? '',
+      update: newest.metadata.name ?? '',
+      nowMs: clock.now(),
+    }
+    try {
+      if (isSettled) await manage(key, input, [before, newest])
+    } finally {
+      await report(key, input)
+    }
+    const inUse = new Set([input.current, input.update, ...owned.map(revisionOf)])
+    const nameOf = ({ metadata }: ControllerRevision): string => metadata.name ?? ''
+    for (const old of beyondLimit(history, { limit: set.spec.revisionHistoryLimit, inUse, nameOf }))
+      await client.delete(controllerRevisions, { namespace, name: nameOf(old) }).catch(ignoreAbsent)
+  }
+
+  async function manage(key: string, input: StatefulInput, known: readonly ControllerRevision[]): Promise<void> {
+    const { set } = input
+    if (set.metadata.deletionTimestamp) return
+    const { create, remove } = planStatefulSet(input)
+    await keepIdentities(input)
+    await Promise.all(remove.map(({ pod, reason }) => removeOne(key, set, pod, reason)))
+    const templates = new Map(known.map((revision) => [revision.metadata.name ?? '', templateOf(revision)]))
+    for (const { ordinal, revision } of create) {
+      if (!(await podClaims.ensure(set, ordinal))) continue
+      try {
+        const template = templates.get(revision) ?? set.spec.template
+        const pod = await control.create(set, template, (made) => identify(made, set, { ordinal, revision }))
+        const seen = pods.get({ namespace: pod.metadata.namespace, name: pod.metadata.name ?? '' })
+        if (seen?.metadata.uid !== pod.metadata.uid) expectations.expect(key, comes(pod.metadata.uid))
+      } catch (error) {
+        if (!isNamespaceGoing(error)) throw error
+      }
+    }
+  }
+
+  /** Labels that somebody took away, claims that are missing, owners of claims. */
+  async function keepIdentities(input: StatefulInput): Promise<void> {
+    const { set } = input
+    const { replicas, condemned } = sorted(input)
+    for (const [ordinal, pod] of replicas) {
+      const { namespace, name = '' } = pod.metadata
+      const labels = identityLabels(name, ordinal)
+      if (Object.entries(labels).some(([label, value]) => pod.metadata.labels?.[label] !== value))
+        await client.patch(podsResource, { namespace, name }, { metadata: { labels } }).catch(ignoreAbsent)
+      if (pod.status?.phase === 'Pending') await podClaims.ensure(set, ordinal)
+      await podClaims.retain(set, ordinal, { pod, condemned: false })
+    }
+    for (const pod of condemned) await podClaims.retain(set, ordinalOf(pod, set) ?? 0, { pod, condemned: true })
+  }
+
+  async function removeOne(key: string, set: StatefulSet, pod: Pod, reason?: string): Promise<void> {
+    expectations.expect(key, leaves(pod.metadata.uid))
+    try {
+      await control.delete(set, pod, reason)
+      observe(key, pod)
+    } catch (error) {
+      expectations.seen(key, leaves(pod.metadata.uid))
+      throw error
+    }
+  }
+
+  /** What the informer shows of a pod by now. */
+  function observe(key: string, { metadata }: Pod): void {
+    const { namespace, name = '', uid } = metadata
+    const known = pods.get({ namespace, name })
+    expectations.seen(key, comes(uid))
+    if (known?.metadata.uid !== uid || known?.metadata.deletionTimestamp) expectations.seen(key, leaves(uid))
+  }
+
+  async function report(key: string, input: StatefulInput): Promise<void> {
+    const { set, pods: owned, nowMs } = input
+    const { replicas, collisionCount, availableReplicas, ...others } = statefulSetStatus(input)
+    const status = {
+      ...nonZero(others as Record<string, number | undefined>),
+      replicas,
+      collisionCount,
+      availableReplicas,
+    } as StatefulSet['status']
+    if (!isDeepStrictEqual(status, set.status))
+      await client.update<StatefulSet>(statefulSets, { ...set, status }, { subresource: 'status' }).catch(ignoreAbsent)
+    const waits = owned.map((pod) => availableInMs(pod, set.spec.minReadySeconds ?? 0, nowMs) ?? 0)
+    const next = Math.min(...waits.filter((ms) => ms > 0))
+    if (Number.isFinite(next)) queue.addAfter(key, next + 1)
+  }
+
+  const queue = createWorkQueue<string>({
+    clock,
+    concurrency: 5,
+    work: sync,
+    onError: (error, key) => log.debug({ err: error, statefulSet: key }, 'pods will be looked at again'),
+  })
+  const keyOf = ({ metadata }: StatefulSet): string => `${metadata.namespace}/${metadata.name}`
+  const consider = (set: StatefulSet): void => queue.add(keyOf(set))
+  sets.addHandler({ onAdd: consider, onUpdate: consider, onDelete: consider })
+  // A number whose claim was about to go waits for that.
+  claims.addHandler({
+    onDelete({ metadata }) {
+      for (const set of sets.byIndex('namespace', metadata.namespace ?? ''))
+        if (metadata.name?.includes(`-${set.metadata.name}-`)) consider(set)
+    },
+  })
+  followPods({
+    owners: sets,
+    pods,
+    kind: kind.kind,
+    selectorOf: ({ spec }) => spec.selector,
+    consider(set, pod) {
+      observe(keyOf(set), pod)
+      consider(set)
+    },
+  })
+  return {
+    async close() {
+      await queue.close()
+      await recorder.close()
+    },
+  }
+}
+
+/** What is expected of a pod. */
+const comes = (uid = ''): string => `+${uid}`
+const leaves = (uid = ''): string => `-${uid}`
+
+function ignoreAbsent(error: unknown): void {
+  if (!isStatus(error, 'NotFound')) throw error
+}

@@ -1,0 +1,106 @@
+/** Workloads whose pods have names, or an end, as a user has them. */
+import t from 'tap'
+import type { Termination } from '../../shared/api/termination.ts'
+import type { Pod } from '../../shared/api/types.ts'
+import type { StatefulSet } from '../../shared/api/workloads.ts'
+import { pods, statefulSets, terminations } from '../../shared/client/resources.ts'
+import { startTestCluster } from '../harness/cluster.ts'
+import { findKubectls, kubectl } from '../harness/kubectl.ts'
+import { politeScript } from '../harness/pods.ts'
+import { until } from '../harness/until.ts'
+
+t.setTimeout(120_000)
+const namespace = 'default'
+const cluster = await startTestCluster(t)
+const { client, kubeconfig } = cluster
+const newest = findKubectls().at(-1)
+const skip = !newest && 'no kubectl here'
+
+async function run(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await kubectl(t, newest!, kubeconfig, args)
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`)
+  return stdout
+}
+async function apply(...objects: object[]): Promise<void> {
+  const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects })
+  const { code, stderr } = await kubectl(t, newest!, kubeconfig, ['apply', '-f', '-'], list)
+  if (code !== 0) throw new Error(stderr)
+}
+const podsOf = async (app: string) => (await client.list<Pod>(pods, { namespace, labelSelector: `app=${app}` })).items
+const namesOf = async (app: string) => (await podsOf(app)).map(({ metadata }) => metadata.name).sort()
+
+t.test('a set of three, one after the other: rolled out, rolled back, scaled, with its claims', { skip }, async (t) => {
+  const labels = { app: 'db' }
+  await apply(
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'db' },
+      spec: { clusterIP: 'None', selector: labels, ports: [{ port: 5432 }] },
+    },
+    {
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata: { name: 'db' },
+      spec: {
+        serviceName: 'db',
+        replicas: 3,
+        selector: { matchLabels: labels },
+        persistentVolumeClaimRetentionPolicy: { whenScaled: 'Delete' },
+        template: {
+          metadata: { labels },
+          spec: {
+            terminationGracePeriodSeconds: 5,
+            containers: [
+              {
+                name: 'main',
+                image: 'busybox:1.37',
+                command: ['sh', '-c', `echo "$HOSTNAME $STEP" >> /data/who; ${politeScript}`],
+                env: [{ name: 'STEP', value: '1' }],
+                volumeMounts: [{ name: 'data', mountPath: '/data' }],
+              },
+            ],
+          },
+        },
+        volumeClaimTemplates: [
+          {
+            metadata: { name: 'data' },
+            spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+          },
+        ],
+      },
+    },
+  )
+  const rolledOut = () => run('rollout', 'status', 'statefulset/db', '--timeout=60s')
+  const revision = async () => (await client.get<StatefulSet>(statefulSets, { namespace, name: 'db' })).status
+  t.match(await rolledOut(), /3 new pods have been updated/)
+  const byName = (await podsOf('db')).toSorted((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1))
+  t.same(
+    byName.map(({ spec }) => [spec.hostname, spec.subdomain]),
+    [0, 1, 2].map((ordinal) => [`db-${ordinal}`, 'db']),
+  )
+  const times = byName.map(({ metadata }) => metadata.creationTimestamp ?? '')
+  t.same(times, times.toSorted(), 'in order')
+  const first = (await revision())?.updateRevision
+
+  await run('set', 'env', 'statefulset/db', 'STEP=2')
+  await rolledOut()
+  t.not((await revision())?.updateRevision, first)
+  t.match(await run('rollout', 'history', 'statefulset/db'), /\n1 +<none>\n2 +<none>\n/)
+  await run('rollout', 'undo', 'statefulset/db')
+  await rolledOut()
+  await until(async () => (await revision())?.currentRevision === first, { what: 'the first revision again' })
+  await run('rollout', 'restart', 'statefulset/db')
+  await rolledOut()
+
+  await run('scale', 'statefulset/db', '--replicas=1')
+  await until(async () => (await namesOf('db')).join() === 'db-0', { what: 'the first to be left' })
+  await until(async () => (await run('get', 'pvc', '-o', 'name')) === 'persistentvolumeclaim/data-db-0\n', {
+    what: 'the claims of the others to go with them',
+  })
+  const { items } = await client.list<Termination>(terminations, { namespace })
+  const reasons = Map.groupBy(items, ({ podName = '' }) => podName)
+  const told = (name: string) => reasons.get(name)?.map(({ reason }) => reason)
+  t.same(told('db-0'), ['Update', 'Update', 'Update'])
+  t.same(told('db-2')?.toSorted(), ['Decommissioned', 'Update', 'Update', 'Update'])
+})
