@@ -64,12 +64,30 @@ export async function rehearse(options: RehearseOptions): Promise<WorkloadReport
     for (const round of inRounds(meant, jobs, ({ workload }) => sharedThings(workload)))
       for (const [task, rehearsal] of await together(round, options)) keep(task, rehearsal)
   }
+  for (const task of tasks) {
+    for (let tries = 1; tries < TRIES && isDoubtful(results.get(task), options.stage.clock.scale); tries++)
+      for (const [done, rehearsal] of await together([task], options)) keep(done, rehearsal)
+  }
   return workloads.map((workload) => ({
     name: workload.name,
     file: workload.file,
     manifest: [...checkManifest(workload), ...(refused.has(workload) ? [refused.get(workload)!] : [])],
     rehearsals: tasks.filter((task) => task.workload === workload).flatMap((task) => results.get(task) ?? []),
   }))
+}
+
+const TRIES = 3
+/** What may be the machine's fault, where time is faster than its own: how long it took, and who was asked in that time. */
+const maybeNoise: readonly Fault[] = ['slow-stop', 'cuts-requests']
+/** A grace of less, by the machine's clock, may be over before a program has had its turn. */
+const SHORT_SECONDS = 0.5
+
+/** Whether it is to be tried again, with nobody beside it: what is found then counts. */
+function isDoubtful(rehearsal: Rehearsal | undefined, scale: number): boolean {
+  if (!rehearsal || scale === 1) return false
+  const { findings, graceSeconds = 0 } = rehearsal
+  const faults = graceSeconds / scale < SHORT_SECONDS ? [...maybeNoise, ...shortOfTime] : maybeNoise
+  return findings.some(({ fault, severity }) => severity === 'bad' && faults.includes(fault))
 }
 
 const shortOfTime: readonly Fault[] = ['goes-on-after-term', 'hook-overruns']

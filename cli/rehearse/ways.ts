@@ -49,17 +49,19 @@ const deleted =
 
 /** With another grace than its own. */
 const deletedWithin =
-  (graceSeconds: (own: number, stage: Stage) => number): Way['act'] =>
+  (graceSeconds: (own: number, stage: Stage) => number, reason?: string): Way['act'] =>
   async (stage, targets) => {
     for (const target of targets) {
       const { spec } = await stage.client.get<Pod>(pods, target)
       const own = spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS
-      await deleted(undefined, graceSeconds(own, stage))(stage, [target])
+      await deleted(reason, graceSeconds(own, stage))(stage, [target])
     }
   }
 const DEFAULT_GRACE_SECONDS = 30
 /** Times the pod's own grace. */
 const PATIENCE = 4
+/** What a kubelet needs to come back, by the machine's clock: where time is faster, a pod would be over before that. */
+const RESTART_SECONDS = 3
 
 export const ways: readonly Way[] = [
   { name: 'delete', help: 'deleted, without a reason', scope: 'pod', act: deleted() },
@@ -162,7 +164,10 @@ export const ways: readonly Way[] = [
     scope: 'node',
     reason: 'Update',
     async act(stage, targets) {
-      await deleted('Update')(stage, targets)
+      await deletedWithin((own, { clock }) => own + Math.ceil(RESTART_SECONDS * (clock.scale - 1)), 'Update')(
+        stage,
+        targets,
+      )
       await stage.untilKilling(targets)
       await stage.restartKubelet()
     },

@@ -35,7 +35,7 @@ const templateOf: Record<string, (object: KubeObject) => PodTemplateSpec | undef
   ReplicationController: inSpec,
   Deployment: inSpec,
   ReplicaSet: inSpec,
-  StatefulSet: inSpec,
+  StatefulSet: withOwnVolumes,
   DaemonSet: inSpec,
   Job: inSpec,
   CronJob: ({ spec }) =>
@@ -46,6 +46,16 @@ function inSpec({ spec }: KubeObject): PodTemplateSpec | undefined {
   return (spec as { template?: PodTemplateSpec } | undefined)?.template
 }
 
+/** Each pod of the set has claims of its own: here a folder that is its own. */
+function withOwnVolumes(object: KubeObject): PodTemplateSpec | undefined {
+  const template = inSpec(object)
+  const claims = (object.spec as { volumeClaimTemplates?: KubeObject[] } | undefined)?.volumeClaimTemplates ?? []
+  if (!template?.spec || claims.length === 0) return template
+  const volumes = claims.map(({ metadata }) => ({ name: metadata.name ?? '', emptyDir: {} }))
+  const others = (template.spec.volumes ?? []).filter(({ name }) => !volumes.some((volume) => volume.name === name))
+  return { ...template, spec: { ...template.spec, volumes: [...others, ...volumes] } }
+}
+
 /** Workloads, and the other objects of the same manifests, which are just to be there. */
 export function sortObjects(sources: readonly Source[]): { workloads: Workload[]; others: KubeObject[] } {
   const workloads: Workload[] = []
@@ -54,7 +64,8 @@ export function sortObjects(sources: readonly Source[]): { workloads: Workload[]
     const { kind = '', metadata } = object
     const template = Object.hasOwn(templateOf, kind) ? templateOf[kind]?.(object) : undefined
     if (!template?.spec) {
-      others.push(object)
+      // A budget would keep the only pod there is from being evicted.
+      if (kind !== 'PodDisruptionBudget') others.push(object)
       continue
     }
     const labels = template.metadata?.labels

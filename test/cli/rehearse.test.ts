@@ -174,13 +174,16 @@ t.test('what runs in pods, and what is just there', (t) => {
     object('Pod', template.spec),
     object('Deployment', { template }),
     object('CronJob', { jobTemplate: { spec: { template } } }),
+    object('StatefulSet', { template, volumeClaimTemplates: [{ metadata: { name: 'data' } }] }),
     object('Service', {}),
+    object('PodDisruptionBudget', {}),
   ].map((source) => ({ object: source, file: 'all.yaml' }))
   const { workloads, others } = sortObjects(sources)
   t.same(
     workloads.map(({ name }) => name),
-    ['pod/web', 'deployment/web', 'cronjob/web'],
+    ['pod/web', 'deployment/web', 'cronjob/web', 'statefulset/web'],
   )
+  t.same(workloads.at(-1)?.template.spec.volumes, [{ name: 'data', emptyDir: {} }])
   t.match(workloads, [{ template: { spec: template.spec } }, { template }, { template }])
   t.same(
     others.map(({ kind }) => kind),
