@@ -7,7 +7,7 @@ import type {
   V1ValidatingAdmissionPolicyBinding,
   V1ValidatingWebhookConfiguration,
 } from '@kubernetes/client-node'
-import type { WithMeta } from '../../shared/api/types.ts'
+import type { ObjectMeta, WithMeta } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { required } from '../validation/field-error.ts'
 import { age, ageColumn, column, nameColumn } from './cells.ts'
@@ -62,6 +62,11 @@ function defaultWebhook(webhook: Webhook): void {
 }
 
 const webhookColumns = [nameColumn, column('Webhooks', 'How many webhooks it has.', { type: 'integer' }), ageColumn]
+const webhookCells = ({ metadata, webhooks = [] }: { metadata: ObjectMeta; webhooks?: unknown[] }, nowMs: number) => [
+  metadata.name,
+  webhooks.length,
+  age(metadata.creationTimestamp, nowMs),
+]
 const webhookExample = () => ({
   name: 'check.example.com',
   clientConfig: { url: 'https://127.0.0.1:8443/check' },
@@ -76,11 +81,7 @@ export const validatingwebhookconfiguration = plain<WithMeta<V1ValidatingWebhook
   plural: 'validatingwebhookconfigurations',
   categories,
   columns: webhookColumns,
-  cells: ({ metadata, webhooks = [] }, nowMs) => [
-    metadata.name,
-    webhooks.length,
-    age(metadata.creationTimestamp, nowMs),
-  ],
+  cells: webhookCells,
   countsGenerations: true,
   strategy: {
     applyDefaults: ({ webhooks = [] }) => webhooks.forEach(defaultWebhook),
@@ -95,11 +96,7 @@ export const mutatingwebhookconfiguration = plain<WithMeta<V1MutatingWebhookConf
   plural: 'mutatingwebhookconfigurations',
   categories,
   columns: webhookColumns,
-  cells: ({ metadata, webhooks = [] }, nowMs) => [
-    metadata.name,
-    webhooks.length,
-    age(metadata.creationTimestamp, nowMs),
-  ],
+  cells: webhookCells,
   countsGenerations: true,
   strategy: {
     applyDefaults({ webhooks = [] }) {
@@ -136,31 +133,50 @@ const bindingColumns = [
   ageColumn,
 ]
 
+interface PolicyBinding {
+  metadata: ObjectMeta
+  spec?: { policyName?: string; paramRef?: ParamRef }
+}
+const bindingCells = ({ metadata, spec }: PolicyBinding, nowMs: number) => [
+  metadata.name,
+  spec?.policyName ?? '',
+  paramRefText(spec?.paramRef),
+  age(metadata.creationTimestamp, nowMs),
+]
+
+interface Policy {
+  metadata: ObjectMeta
+  spec?: { failurePolicy?: string; matchConstraints?: MatchResources; paramKind?: ParamKind }
+}
+const policyColumns = (counted: string, description: string) => [
+  nameColumn,
+  column(counted, description, { type: 'integer' }),
+  column('ParamKind', 'Kind of what it is given.'),
+  ageColumn,
+]
+const policyCells = ({ metadata, spec }: Policy, counted: unknown[] = [], nowMs: number) => [
+  metadata.name,
+  counted.length,
+  paramKindText(spec?.paramKind),
+  age(metadata.creationTimestamp, nowMs),
+]
+function defaultPolicy({ spec }: Policy): void {
+  if (!spec) return
+  spec.failurePolicy ??= 'Fail'
+  defaultMatch(spec.matchConstraints)
+}
+
 export const validatingadmissionpolicy = plain<WithMeta<V1ValidatingAdmissionPolicy>>({
   group,
   kind: 'ValidatingAdmissionPolicy',
   plural: 'validatingadmissionpolicies',
   categories,
-  columns: [
-    nameColumn,
-    column('Validations', 'How many rules it has.', { type: 'integer' }),
-    column('ParamKind', 'Kind of what it is given.'),
-    ageColumn,
-  ],
-  cells: ({ metadata, spec }, nowMs) => [
-    metadata.name,
-    spec?.validations?.length ?? 0,
-    paramKindText(spec?.paramKind),
-    age(metadata.creationTimestamp, nowMs),
-  ],
+  columns: policyColumns('Validations', 'How many rules it has.'),
+  cells: (policy, nowMs) => policyCells(policy, policy.spec?.validations, nowMs),
   hasStatus: true,
   countsGenerations: true,
   strategy: {
-    applyDefaults({ spec }) {
-      if (!spec) return
-      spec.failurePolicy ??= 'Fail'
-      defaultMatch(spec.matchConstraints)
-    },
+    applyDefaults: defaultPolicy,
     validate({ spec }, errors) {
       if (!spec?.matchConstraints) errors.push(required('spec.matchConstraints'))
       if (!spec?.validations?.length && !spec?.auditAnnotations?.length)
@@ -183,12 +199,7 @@ export const validatingadmissionpolicybinding = plain<WithMeta<V1ValidatingAdmis
   plural: 'validatingadmissionpolicybindings',
   categories,
   columns: bindingColumns,
-  cells: ({ metadata, spec }, nowMs) => [
-    metadata.name,
-    spec?.policyName ?? '',
-    paramRefText(spec?.paramRef),
-    age(metadata.creationTimestamp, nowMs),
-  ],
+  cells: bindingCells,
   countsGenerations: true,
   strategy: {
     applyDefaults: ({ spec }) => defaultMatch(spec?.matchResources),
@@ -207,25 +218,11 @@ export const mutatingadmissionpolicy = plain<WithMeta<V1MutatingAdmissionPolicy>
   kind: 'MutatingAdmissionPolicy',
   plural: 'mutatingadmissionpolicies',
   categories,
-  columns: [
-    nameColumn,
-    column('Mutations', 'How many changes it makes.', { type: 'integer' }),
-    column('ParamKind', 'Kind of what it is given.'),
-    ageColumn,
-  ],
-  cells: ({ metadata, spec }, nowMs) => [
-    metadata.name,
-    spec?.mutations?.length ?? 0,
-    paramKindText(spec?.paramKind),
-    age(metadata.creationTimestamp, nowMs),
-  ],
+  columns: policyColumns('Mutations', 'How many changes it makes.'),
+  cells: (policy, nowMs) => policyCells(policy, policy.spec?.mutations, nowMs),
   countsGenerations: true,
   strategy: {
-    applyDefaults({ spec }) {
-      if (!spec) return
-      spec.failurePolicy ??= 'Fail'
-      defaultMatch(spec.matchConstraints)
-    },
+    applyDefaults: defaultPolicy,
     validate({ spec }, errors) {
       if (!spec?.matchConstraints) errors.push(required('spec.matchConstraints'))
       if (!spec?.mutations?.length) errors.push(required('spec.mutations', 'mutations must contain at least one item'))
@@ -249,12 +246,7 @@ export const mutatingadmissionpolicybinding = plain<WithMeta<V1MutatingAdmission
   plural: 'mutatingadmissionpolicybindings',
   categories,
   columns: bindingColumns,
-  cells: ({ metadata, spec }, nowMs) => [
-    metadata.name,
-    spec?.policyName ?? '',
-    paramRefText(spec?.paramRef),
-    age(metadata.creationTimestamp, nowMs),
-  ],
+  cells: bindingCells,
   countsGenerations: true,
   strategy: {
     applyDefaults: ({ spec }) => defaultMatch(spec?.matchResources),

@@ -1,7 +1,6 @@
 import type { V1DaemonSetSpec, V1DaemonSetStatus } from '@kubernetes/client-node'
 import type { Wire } from '../../shared/api/types.ts'
 import { resource } from '../registry/resource-definition.ts'
-import { zeroOf } from '../validation/decoder.ts'
 import { invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dump } from '../validation/go-dump.ts'
@@ -12,17 +11,15 @@ import { deepEqual } from './deep-equal.ts'
 import { validateNotNegative } from './pod/messages.ts'
 import { defaultPodTemplate, labelText } from './pod-template.ts'
 import {
-  dropDisabled,
   isEmptySelector,
-  specChanged,
   templateCells,
   templateColumns,
-  validateImmutable,
+  validateLastingSelector,
   validateLastingTemplate,
   validateSelected,
   type Workload,
   type WorkloadSpec,
-  workloadWarnings,
+  workloadStrategy,
 } from './workload.ts'
 
 type Spec = Omit<Wire<V1DaemonSetSpec>, keyof WorkloadSpec> & WorkloadSpec
@@ -32,6 +29,14 @@ interface DaemonSet extends Workload {
 }
 
 const counted = (name: string, description: string) => column(name, description, { type: 'integer' })
+
+const strategy = workloadStrategy<DaemonSet>({
+  statusSchema: 'io.k8s.api.apps.v1.DaemonSetStatus',
+  applyDefaults,
+  validateSpec,
+  validateLasting: validateLastingSelector,
+  validateStatus: ({ status = {} }, _old, errors) => validateStatus(status, errors),
+})
 
 export const daemonset = resource<DaemonSet>({
   group: 'apps',
@@ -67,26 +72,17 @@ export const daemonset = resource<DaemonSet>({
   ],
   subresources: { status: true },
   strategy: {
-    applyDefaults,
+    ...strategy,
     prepareForCreate(object, context) {
-      object.status = zeroOf('io.k8s.api.apps.v1.DaemonSetStatus') as DaemonSet['status']
+      strategy.prepareForCreate(object, context)
       setTemplateGeneration(object, 1)
-      dropDisabled(object, undefined, context)
     },
     prepareForUpdate(object, old, context) {
+      strategy.prepareForUpdate(object, old, context)
       if (context.subresource === 'status') return
-      dropDisabled(object, old, context)
       const changed = !deepEqual(object.spec.template, old.spec.template)
       setTemplateGeneration(object, templateGeneration(old) + (changed ? 1 : 0))
     },
-    validate: ({ spec }, errors) => validateSpec(spec, errors),
-    validateUpdate(object, old, errors, { subresource }) {
-      if (subresource === 'status') return validateStatus(object.status ?? {}, errors)
-      validateSpec(object.spec, errors)
-      validateImmutable(object.spec.selector, old.spec.selector, 'spec.selector', errors)
-    },
-    warnings: (object, old, { subresource }) => workloadWarnings(object, old, subresource),
-    generation: { changed: specChanged },
   },
   example: {
     apiVersion: 'apps/v1',

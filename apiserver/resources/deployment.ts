@@ -1,7 +1,6 @@
 import type { V1DeploymentSpec, V1DeploymentStatus } from '@kubernetes/client-node'
 import type { Wire } from '../../shared/api/types.ts'
 import { resource } from '../registry/resource-definition.ts'
-import { zeroOf } from '../validation/decoder.ts'
 import { forbidden, invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dump } from '../validation/go-dump.ts'
@@ -10,17 +9,16 @@ import { age, ageColumn, column, nameColumn } from './cells.ts'
 import { validateNotNegative } from './pod/messages.ts'
 import { defaultPodTemplate } from './pod-template.ts'
 import {
-  dropDisabled,
   specOrAnnotationsChanged,
   templateCells,
   templateColumns,
-  validateImmutable,
+  validateLastingSelector,
   validateLastingTemplate,
   validateSelected,
   validateSelector,
   type Workload,
   type WorkloadSpec,
-  workloadWarnings,
+  workloadStrategy,
 } from './workload.ts'
 
 type Spec = Omit<Wire<V1DeploymentSpec>, keyof WorkloadSpec> & WorkloadSpec
@@ -28,6 +26,14 @@ interface Deployment extends Workload {
   spec: Spec
   status?: Wire<V1DeploymentStatus>
 }
+
+const strategy = workloadStrategy<Deployment>({
+  statusSchema: 'io.k8s.api.apps.v1.DeploymentStatus',
+  applyDefaults,
+  validateSpec,
+  validateLasting: validateLastingSelector,
+  validateStatus,
+})
 
 export const deployment = resource<Deployment>({
   group: 'apps',
@@ -58,22 +64,11 @@ export const deployment = resource<Deployment>({
   subresources: { status: true, scale: true },
   resetFields: { status: ['metadata.labels'] },
   strategy: {
-    applyDefaults,
-    prepareForCreate(object, context) {
-      object.status = zeroOf('io.k8s.api.apps.v1.DeploymentStatus')
-      dropDisabled(object, undefined, context)
-    },
+    ...strategy,
     prepareForUpdate(object, old, context) {
       if (context.subresource === 'status') object.metadata.labels = old.metadata.labels
-      else dropDisabled(object, old, context)
+      strategy.prepareForUpdate(object, old, context)
     },
-    validate: ({ spec }, errors) => validateSpec(spec, errors),
-    validateUpdate(object, old, errors, { subresource }) {
-      if (subresource === 'status') return validateStatus(object, old, errors)
-      validateSpec(object.spec, errors)
-      validateImmutable(object.spec.selector, old.spec.selector, 'spec.selector', errors)
-    },
-    warnings: (object, old, { subresource }) => workloadWarnings(object, old, subresource),
     generation: { changed: specOrAnnotationsChanged },
   },
   example: {

@@ -1,24 +1,21 @@
 import type { V1ReplicaSetSpec, V1ReplicaSetStatus } from '@kubernetes/client-node'
 import type { Wire } from '../../shared/api/types.ts'
 import { resource } from '../registry/resource-definition.ts'
-import { zeroOf } from '../validation/decoder.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { nameColumn } from './cells.ts'
 import { validateNotNegative } from './pod/messages.ts'
 import { defaultPodTemplate } from './pod-template.ts'
 import { replicaCells, replicaColumns, validateReplicaStatus } from './replicas.ts'
 import {
-  dropDisabled,
-  specChanged,
   templateCells,
   templateColumns,
-  validateImmutable,
+  validateLastingSelector,
   validateLastingTemplate,
   validateSelected,
   validateSelector,
   type Workload,
   type WorkloadSpec,
-  workloadWarnings,
+  workloadStrategy,
 } from './workload.ts'
 
 type Spec = Omit<Wire<V1ReplicaSetSpec>, keyof WorkloadSpec> & WorkloadSpec
@@ -40,27 +37,16 @@ export const replicaset = resource<ReplicaSet>({
   columns: [nameColumn, ...replicaColumns, ...templateColumns],
   cells: (object, nowMs) => [object.metadata.name, ...replicaCells(object, nowMs), ...templateCells(object.spec)],
   subresources: { status: true, scale: true },
-  strategy: {
+  strategy: workloadStrategy({
+    statusSchema: 'io.k8s.api.apps.v1.ReplicaSetStatus',
     applyDefaults({ spec }) {
       spec.replicas ??= 1
       defaultPodTemplate(spec.template)
     },
-    prepareForCreate(object, context) {
-      object.status = zeroOf('io.k8s.api.apps.v1.ReplicaSetStatus') as ReplicaSet['status']
-      dropDisabled(object, undefined, context)
-    },
-    prepareForUpdate(object, old, context) {
-      if (context.subresource !== 'status') dropDisabled(object, old, context)
-    },
-    validate: ({ spec }, errors) => validateSpec(spec, errors),
-    validateUpdate(object, old, errors, { subresource }) {
-      if (subresource === 'status') return validateReplicaStatus(object.status ?? {}, errors)
-      validateSpec(object.spec, errors)
-      validateImmutable(object.spec.selector, old.spec.selector, 'spec.selector', errors)
-    },
-    warnings: (object, old, { subresource }) => workloadWarnings(object, old, subresource),
-    generation: { changed: specChanged },
-  },
+    validateSpec,
+    validateLasting: validateLastingSelector,
+    validateStatus: ({ status = {} }, _old, errors) => validateReplicaStatus(status, errors),
+  }),
   example: {
     apiVersion: 'apps/v1',
     kind: 'ReplicaSet',

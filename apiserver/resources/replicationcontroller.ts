@@ -2,22 +2,13 @@ import type { V1ReplicationControllerStatus } from '@kubernetes/client-node'
 import { matchesLabels } from '../../shared/api/label-selector.ts'
 import type { ObjectMeta, PodTemplateSpec, Wire } from '../../shared/api/types.ts'
 import { resource } from '../registry/resource-definition.ts'
-import { zeroOf } from '../validation/decoder.ts'
 import { required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { nameColumn } from './cells.ts'
 import { validateNotNegative } from './pod/messages.ts'
 import { defaultPodTemplate, labelText } from './pod-template.ts'
 import { replicaCells, replicaColumns, validateReplicaStatus } from './replicas.ts'
-import {
-  containerCells,
-  dropDisabled,
-  notSelected,
-  specChanged,
-  templateColumns,
-  validateLastingTemplate,
-  workloadWarnings,
-} from './workload.ts'
+import { containerCells, notSelected, templateColumns, validateLastingTemplate, workloadStrategy } from './workload.ts'
 
 interface ReplicationController {
   apiVersion?: string
@@ -26,12 +17,6 @@ interface ReplicationController {
   spec: { replicas?: number; minReadySeconds?: number; selector?: Record<string, string>; template?: PodTemplateSpec }
   status?: Partial<Wire<V1ReplicationControllerStatus>>
 }
-/** Like the newer kinds, but for its selector, which is a plain map. */
-const asWorkload = ({ metadata, spec }: ReplicationController) => ({
-  metadata,
-  spec: { template: spec.template ?? {} },
-})
-
 export const replicationcontroller = resource<ReplicationController>({
   group: '',
   version: 'v1',
@@ -46,12 +31,13 @@ export const replicationcontroller = resource<ReplicationController>({
   cells: (object, nowMs) => [
     object.metadata.name,
     ...replicaCells(object, nowMs),
-    ...containerCells(asWorkload(object).spec),
+    ...containerCells({ template: object.spec.template ?? {} }),
     labelText(object.spec.selector),
   ],
   selectableFields: { 'status.replicas': ({ status }) => String(status?.replicas ?? 0) },
   subresources: { status: true, scale: true },
-  strategy: {
+  strategy: workloadStrategy({
+    statusSchema: 'io.k8s.api.core.v1.ReplicationControllerStatus',
     applyDefaults({ metadata, spec }) {
       const labels = spec.template?.metadata?.labels
       if (labels) {
@@ -62,22 +48,9 @@ export const replicationcontroller = resource<ReplicationController>({
       spec.minReadySeconds ||= undefined
       if (spec.template) defaultPodTemplate(spec.template)
     },
-    prepareForCreate(object, context) {
-      object.status = zeroOf('io.k8s.api.core.v1.ReplicationControllerStatus') as ReplicationController['status']
-      dropDisabled(asWorkload(object), undefined, context)
-    },
-    prepareForUpdate(object, old, context) {
-      if (context.subresource !== 'status') dropDisabled(asWorkload(object), asWorkload(old), context)
-    },
-    validate: ({ spec }, errors) => validateSpec(spec, errors),
-    validateUpdate(object, _old, errors, { subresource }) {
-      if (subresource === 'status') validateReplicaStatus(object.status ?? {}, errors)
-      else validateSpec(object.spec, errors)
-    },
-    warnings: (object, old, { subresource }) =>
-      workloadWarnings(asWorkload(object), old && asWorkload(old), subresource),
-    generation: { changed: specChanged },
-  },
+    validateSpec,
+    validateStatus: ({ status = {} }, _old, errors) => validateReplicaStatus(status, errors),
+  }),
   example: {
     apiVersion: 'v1',
     kind: 'ReplicationController',

@@ -1,7 +1,6 @@
 import type { V1StatefulSetSpec, V1StatefulSetStatus } from '@kubernetes/client-node'
 import type { Wire } from '../../shared/api/types.ts'
 import { resource } from '../registry/resource-definition.ts'
-import { zeroOf } from '../validation/decoder.ts'
 import { forbidden, invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dump } from '../validation/go-dump.ts'
@@ -14,14 +13,12 @@ import { defaultPodTemplate } from './pod-template.ts'
 import {
   containerCells,
   containerColumns,
-  dropDisabled,
-  specChanged,
   validateLastingTemplate,
   validateSelected,
   validateSelector,
   type Workload,
   type WorkloadSpec,
-  workloadWarnings,
+  workloadStrategy,
 } from './workload.ts'
 
 type Spec = Omit<Wire<V1StatefulSetSpec>, keyof WorkloadSpec | 'volumeClaimTemplates'> &
@@ -49,24 +46,15 @@ export const statefulset = resource<StatefulSet>({
     ...containerCells(spec),
   ],
   subresources: { status: true, scale: true },
-  strategy: {
+  strategy: workloadStrategy({
+    statusSchema: 'io.k8s.api.apps.v1.StatefulSetStatus',
     applyDefaults,
-    prepareForCreate(object, context) {
-      object.status = zeroOf('io.k8s.api.apps.v1.StatefulSetStatus') as StatefulSet['status']
-      dropDisabled(object, undefined, context)
+    validateSpec,
+    validateLasting(spec, old, errors) {
+      if (!deepEqual(lastingPart(spec), lastingPart(old))) errors.push(forbidden('spec', LASTING))
     },
-    prepareForUpdate(object, old, context) {
-      if (context.subresource !== 'status') dropDisabled(object, old, context)
-    },
-    validate: ({ spec }, errors) => validateSpec(spec, errors),
-    validateUpdate(object, old, errors, { subresource }) {
-      if (subresource === 'status') return validateStatus(object, old, errors)
-      validateSpec(object.spec, errors)
-      if (!deepEqual(lastingPart(object.spec), lastingPart(old.spec))) errors.push(forbidden('spec', LASTING))
-    },
-    warnings: (object, old, { subresource }) => workloadWarnings(object, old, subresource),
-    generation: { changed: specChanged },
-  },
+    validateStatus,
+  }),
   example: {
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',

@@ -7,7 +7,8 @@ import {
   type Requirement,
 } from '../../shared/api/label-selector.ts'
 import type { ObjectMeta, PodTemplateSpec } from '../../shared/api/types.ts'
-import type { StrategyContext } from '../registry/resource-definition.ts'
+import type { Strategy, StrategyContext } from '../registry/resource-definition.ts'
+import { zeroOf } from '../validation/decoder.ts'
 import { forbidden, invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { type LabelSelector, validateLabelSelector } from '../validation/label-selector.ts'
@@ -46,18 +47,56 @@ export const containerCells = ({ template }: WorkloadSpec): string[] => [
 ]
 export const templateCells = (spec: WorkloadSpec): string[] => [...containerCells(spec), selectorText(spec.selector)]
 
-export function dropDisabled({ spec }: Workload, old: Workload | undefined, { featureGates }: StrategyContext): void {
-  dropDisabledTemplateFields(spec.template, old?.spec.template, featureGates)
+interface Templated {
+  metadata: ObjectMeta
+  spec: { template?: PodTemplateSpec }
+  status?: unknown
+}
+interface WorkloadRules<T extends Templated> {
+  /** The definition of its status, which is empty in a new object. */
+  statusSchema: string
+  applyDefaults(object: T): void
+  validateSpec(spec: T['spec'], errors: FieldErrors): void
+  /** What an update may not change. */
+  validateLasting?(spec: T['spec'], old: T['spec'], errors: FieldErrors): void
+  validateStatus(object: T, old: T, errors: FieldErrors): void
+}
+/** How a kind with a template is written: all of it but the status, or the status alone. */
+export const workloadStrategy = <T extends Templated>(rules: WorkloadRules<T>) =>
+  ({
+    applyDefaults: rules.applyDefaults,
+    prepareForCreate(object, context) {
+      object.status = zeroOf(rules.statusSchema)
+      dropDisabled(object, undefined, context)
+    },
+    prepareForUpdate(object, old, context) {
+      if (context.subresource !== 'status') dropDisabled(object, old, context)
+    },
+    validate: ({ spec }, errors) => rules.validateSpec(spec, errors),
+    validateUpdate(object, old, errors, { subresource }) {
+      if (subresource === 'status') return rules.validateStatus(object, old, errors)
+      rules.validateSpec(object.spec, errors)
+      rules.validateLasting?.(object.spec, old.spec, errors)
+    },
+    warnings: (object, old, { subresource }) => workloadWarnings(object, old, subresource),
+    generation: { changed: specChanged },
+  }) satisfies Strategy<T>
+
+export function dropDisabled({ spec }: Templated, old: Templated | undefined, { featureGates }: StrategyContext): void {
+  if (spec.template) dropDisabledTemplateFields(spec.template, old?.spec.template, featureGates)
 }
 
 /** Warnings of the template, where it is new; those of the name at creation. */
 export function workloadWarnings(
-  object: Workload,
-  old: Workload | undefined,
+  object: Templated,
+  old: Templated | undefined,
   subresource: string | undefined,
 ): string[] {
   if (subresource !== undefined || (old && deepEqual(object.spec.template, old.spec.template))) return []
-  return [...(old ? [] : nameWarnings(object.metadata)), ...podTemplateWarnings(object.spec.template, 'spec.template')]
+  return [
+    ...(old ? [] : nameWarnings(object.metadata)),
+    ...podTemplateWarnings(object.spec.template ?? {}, 'spec.template'),
+  ]
 }
 
 function nameWarnings({ name }: ObjectMeta): string[] {
@@ -137,3 +176,5 @@ export const selectorText = (selector: LabelSelectorObject | undefined): string 
 export function validateImmutable(value: unknown, old: unknown, field: string, errors: FieldErrors): void {
   if (!deepEqual(value, old)) errors.push(invalid(field, value ?? null, 'field is immutable'))
 }
+export const validateLastingSelector = (spec: WorkloadSpec, old: WorkloadSpec, errors: FieldErrors): void =>
+  validateImmutable(spec.selector, old.selector, 'spec.selector', errors)

@@ -1,0 +1,59 @@
+import { resource } from '../registry/resource-definition.ts'
+import { invalid } from '../validation/field-error.ts'
+import { age, ageColumn, column, nameColumn, wide } from './cells.ts'
+import { deepEqual } from './deep-equal.ts'
+import {
+  type BindingObject,
+  defaultBinding,
+  RBAC_GROUP,
+  rbacName,
+  subjectCells,
+  validateBinding,
+} from './rbac-rules.ts'
+
+/** The kind that binds a role to subjects, in one namespace or everywhere; which role is bound cannot be changed. */
+export const bindingKind = (namespaced: boolean) => {
+  const kind = namespaced ? 'RoleBinding' : 'ClusterRoleBinding'
+  return resource<BindingObject>({
+    group: RBAC_GROUP,
+    version: 'v1',
+    kind,
+    plural: `${kind.toLowerCase()}s`,
+    singular: kind.toLowerCase(),
+    namespaced,
+    schema: `io.k8s.api.rbac.v1.${kind}`,
+    columns: [
+      nameColumn,
+      column('Role', 'The role that is bound.'),
+      ageColumn,
+      column('Users', 'Users it is bound to.', wide),
+      column('Groups', 'Groups it is bound to.', wide),
+      column('ServiceAccounts', 'Service accounts it is bound to.', wide),
+    ],
+    cells: (binding, nowMs) => [
+      binding.metadata.name,
+      `${binding.roleRef.kind}/${binding.roleRef.name}`,
+      age(binding.metadata.creationTimestamp, nowMs),
+      ...subjectCells(binding),
+    ],
+    strategy: {
+      applyDefaults: defaultBinding,
+      validate: (binding, errors) => validateBinding(binding, { namespaced }, errors),
+      validateUpdate(binding, old, errors) {
+        validateBinding(binding, { namespaced }, errors)
+        if (deepEqual(binding.roleRef, old.roleRef)) return
+        const { apiGroup, kind, name } = binding.roleRef
+        errors.push(invalid('roleRef', { APIGroup: apiGroup, Kind: kind, Name: name }, 'cannot change roleRef'))
+      },
+      validateName: rbacName,
+      allowCreateOnUpdate: true,
+    },
+    example: {
+      apiVersion: `${RBAC_GROUP}/v1`,
+      kind,
+      metadata: { name: 'readers' },
+      roleRef: { apiGroup: RBAC_GROUP, kind: namespaced ? 'Role' : 'ClusterRole', name: 'reader' },
+      subjects: [{ kind: 'User', apiGroup: RBAC_GROUP, name: 'jane' }],
+    },
+  })
+}
