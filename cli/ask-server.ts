@@ -2,8 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import type { Status } from '../shared/api/types.ts'
-import { loadKubeconfig } from '../shared/client/kubeconfig.ts'
 import { ConfigError } from '../shared/config/option.ts'
+import { adminAccess } from './admin-access.ts'
+import { withProgress } from './progress.ts'
 import { requireRunning } from './running.ts'
 
 export interface Question {
@@ -11,17 +12,19 @@ export interface Question {
   /** `/kubestage/v1/…` */
   path: string
   body?: unknown
+  /** What a terminal shows when the answer takes long. Default: that it is asked for. */
+  doing?: string
 }
 
 /** Asks the API server of the cluster that runs there, as its administrator. A refusal is a ConfigError in the server's words. */
 export async function askServer<Answer>(stateDir: string, question: Question): Promise<Answer> {
-  return JSON.parse(await text(await openAnswer(stateDir, question))) as Answer
+  const answer = openAnswer(stateDir, question).then(text)
+  return JSON.parse(await withProgress(question.doing ?? 'Asking the API server', answer)) as Answer
 }
 
 /** The answer as it comes. */
 export async function openAnswer(stateDir: string, { method = 'GET', path, body }: Question): Promise<IncomingMessage> {
-  const { state } = requireRunning(stateDir)
-  const { server, ca, cert, key } = await loadKubeconfig(state.kubeconfig)
+  const { server, ca, cert, key } = adminAccess(requireRunning(stateDir))
   const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
   const headers = payload && { 'content-type': 'application/json', 'content-length': payload.length }
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {

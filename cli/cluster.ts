@@ -11,7 +11,7 @@ import { ensureClusterPki } from '../shared/pki/cluster-pki.ts'
 import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
 import type { clusterOptions } from './cluster-options.ts'
 import { explainListening } from './explain-listening.ts'
-import { openStateDirectory, type StateDirectory } from './state-directory.ts'
+import { openStateDirectory, type StateDirectory, writingState } from './state-directory.ts'
 import { startNode } from './supervisor/node.ts'
 
 export type ClusterSettings = Omit<Values<typeof clusterOptions>, 'config'>
@@ -40,7 +40,11 @@ export interface ClusterOptions {
 }
 
 /** Everything that `kubestage up` runs; resolves when the node is ready. Rejects with nothing left running. */
-export async function startCluster({ settings, clock, onTrouble }: ClusterOptions): Promise<Cluster> {
+export function startCluster(options: ClusterOptions): Promise<Cluster> {
+  return writingState(options.settings.stateDir, () => start(options))
+}
+
+async function start({ settings, clock, onTrouble }: ClusterOptions): Promise<Cluster> {
   await using starting = new Undo()
   const state = openStateDirectory(settings.stateDir)
   starting.defer(state.release)

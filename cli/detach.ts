@@ -1,13 +1,11 @@
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../shared/clock/clock.ts'
 import { ConfigError } from '../shared/config/option.ts'
 import { packageRoot } from './package.ts'
-import { findRunning, type RunningCluster } from './running.ts'
-import { stateDirectory } from './state-directory.ts'
+import { makeFolder, stateDirectory, writingState } from './state-directory.ts'
 import { spawnDetached } from './supervisor/detached.ts'
 
-const stepMs = 20
 const patienceMs = 60_000
 
 export interface DetachOptions {
@@ -16,28 +14,39 @@ export interface DetachOptions {
   args: readonly string[]
   /** The machine's. */
   clock: Clock
+  /** Ends the waiting, and what was started. */
+  signal: AbortSignal
+}
+
+export interface DetachedCluster {
+  url: string
+  pid: number
 }
 
 /** Starts `kubestage up` in a session of its own; resolves when it is ready, and throws in its own words when it ends before. */
-export async function startDetached({ stateDir, args, clock }: DetachOptions): Promise<RunningCluster> {
-  const { logs } = stateDirectory(stateDir)
-  mkdirSync(logs, { recursive: true, mode: 0o700 })
+export async function startDetached({ stateDir, args, clock, signal }: DetachOptions): Promise<DetachedCluster> {
+  const { root, logs } = stateDirectory(stateDir)
   const logFile = join(logs, 'up.log')
-  const log = openSync(logFile, 'w', 0o600)
+  const log = await writingState(stateDir, () => {
+    makeFolder(root)
+    mkdirSync(logs, { recursive: true, mode: 0o700 })
+    return openSync(logFile, 'w', 0o600)
+  })
   const child = spawnDetached([join(packageRoot, 'bin', 'kubestage.mjs'), 'up', ...args], log)
   closeSync(log)
-  const deadline = clock.monotonic() + patienceMs
-  for (;;) {
-    const { running } = findRunning(stateDir)
-    if (running && running.pid === child.pid) return running
-    if (child.hasEnded()) throw new ConfigError(lastWords(logFile))
-    if (clock.monotonic() > deadline)
-      throw new ConfigError(`not ready after ${patienceMs / 1000} s; ${logFile} tells why`)
-    await clock.sleep(stepMs)
+  const late = Promise.withResolvers<never>()
+  const timer = clock.setTimer(patienceMs, () =>
+    late.reject(new ConfigError(`not ready after ${patienceMs / 1000} s; ${logFile} tells why`)),
+  )
+  signal.addEventListener('abort', () => late.reject(signal.reason))
+  try {
+    const words = await Promise.race([child.firstWords, late.promise])
+    if (words?.state === 'ready') return { url: words.url, pid: child.pid }
+    throw new ConfigError(words?.why ?? `it ended at once; ${logFile} may tell why`)
+  } catch (error) {
+    child.end()
+    throw error
+  } finally {
+    timer.cancel()
   }
-}
-
-function lastWords(logFile: string): string {
-  const words = readFileSync(logFile, 'utf8').trim()
-  return words.replace(/^kubestage: /, '') || `it ended at once; see ${logFile}`
 }

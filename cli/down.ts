@@ -3,6 +3,8 @@ import { option } from '../shared/config/option.ts'
 import { duration } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { command } from './command.ts'
+import type { LockHolder } from './lock.ts'
+import { withProgress } from './progress.ts'
 import { findRunning } from './running.ts'
 import { stateDirOption } from './state-directory.ts'
 
@@ -22,16 +24,18 @@ export default command({
       return 0
     }
     process.kill(holder.pid, 'SIGTERM')
-    const deadline = realClock.monotonic() + timeout
-    while (holder.isAlive()) {
-      if (realClock.monotonic() > deadline) {
-        process.kill(holder.pid, 'SIGKILL')
-        process.stdout.write('Killed: it took too long to stop.\n')
-        return 1
-      }
-      await realClock.sleep(stepMs)
-    }
-    process.stdout.write('Stopped.\n')
-    return 0
+    const isStopped = await withProgress('Stopping: pods end first', hasEnded(holder, timeout))
+    if (!isStopped) process.kill(holder.pid, 'SIGKILL')
+    process.stdout.write(isStopped ? 'Stopped.\n' : 'Killed: it took too long to stop.\n')
+    return isStopped ? 0 : 1
   },
 })
+
+async function hasEnded(holder: LockHolder, timeoutMs: number): Promise<boolean> {
+  const deadline = realClock.monotonic() + timeoutMs
+  while (holder.isAlive()) {
+    if (realClock.monotonic() > deadline) return false
+    await realClock.sleep(stepMs)
+  }
+  return true
+}

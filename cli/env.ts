@@ -4,6 +4,7 @@ import { ConfigError } from '../shared/config/option.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { command } from './command.ts'
 import { packageRoot } from './package.ts'
+import { shellWord } from './shell-word.ts'
 import { stateDirectory, stateDirOption } from './state-directory.ts'
 
 /** Our kubectl, which knows --reason, and the plugin; both call the user's own. */
@@ -24,7 +25,3 @@ export default command({
     return 0
   },
 })
-
-function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
-}

@@ -17,10 +17,14 @@ export default command({
     'Prints a folder with programs that controller-runtime\'s envtest starts instead of etcd and kube-apiserver: KUBEBUILDER_ASSETS="$(kubestage envtest-assets)".',
   options: {
     config: configOption,
-    assetsDir: option(path, { default: defaultFolder, help: 'Where to put them' }),
+    assetsDir: option(path, {
+      default: '',
+      help: 'Where to put them; by default ~/.cache/kubestage/envtest, by version',
+    }),
   },
   notes: ["The rest is envtest's own business: ports, certificates and users are the ones it chooses."],
-  async run({ values: { assetsDir: folder } }) {
+  async run({ values: { assetsDir: chosen } }) {
+    const folder = chosen || defaultFolder
     const program = join(packageRoot, 'bin', 'kubestage-envtest.mjs')
     writeAssets({ folder, node: process.execPath, program })
     process.stdout.write(`${folder}\n`)

@@ -1,5 +1,5 @@
 import type { Fault } from '../apiserver/instruments/faults.ts'
-import { ConfigError } from '../shared/config/option.ts'
+import { ConfigError, UsageError } from '../shared/config/option.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { askServer } from './ask-server.ts'
 import { command } from './command.ts'
@@ -22,9 +22,15 @@ export default command({
     '  {dropWatch: 1s}     a watch is served, and cut after that time',
     '  {stale: 3}          a get or a list shows things as they were three writes ago',
   ],
+  async complete({ values: { stateDir }, positionals: [word, ...rest] }) {
+    if (word === undefined) return ['list', 'add', 'remove', 'clear']
+    if (word !== 'remove' || rest.length > 0) return []
+    const { items } = await askServer<{ items: Fault[] }>(stateDir, { path })
+    return items.map(({ id }) => String(id))
+  },
   async run({ values: { stateDir, output }, positionals: [word = 'list', argument, ...rest] }) {
     const wanted = word === 'add' || word === 'remove'
-    if (rest.length > 0 || wanted !== (argument !== undefined)) throw new ConfigError(`usage: kubestage fault ${usage}`)
+    if (rest.length > 0 || wanted !== (argument !== undefined)) throw new UsageError(`usage: kubestage fault ${usage}`)
     if (word === 'add') {
       const fault = await askServer<Fault>(stateDir, { method: 'POST', path, body: await readRule(argument ?? '') })
       if (output === 'json') printJson(fault)
@@ -32,7 +38,7 @@ export default command({
       return 0
     }
     const method = word === 'list' ? 'GET' : word === 'remove' || word === 'clear' ? 'DELETE' : undefined
-    if (!method) throw new ConfigError(`usage: kubestage fault ${usage}`)
+    if (!method) throw new UsageError(`usage: kubestage fault ${usage}`)
     const which = word === 'remove' ? `/${encodeURIComponent(argument ?? '')}` : ''
     const { items } = await askServer<{ items: Fault[] }>(stateDir, { method, path: path + which })
     if (output === 'json') printJson(items)

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync, watch } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError, option } from '../shared/config/option.ts'
+import { ConfigError, option, UsageError } from '../shared/config/option.ts'
 import { flag } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { command } from './command.ts'
@@ -16,10 +16,11 @@ export default command({
     stateDir: stateDirOption,
     follow: option(flag, { default: false, short: 'f', help: 'Go on with what is written from now on, until Ctrl-C' }),
   },
+  complete: async ({ positionals }) => (positionals.length === 0 ? [...programs] : []),
   notes: ['up is what a cluster started with --detach has said. The others are one JSON object a line.'],
   async run({ values: { stateDir, follow }, positionals: [program = 'apiserver', ...rest] }) {
     if (rest.length > 0 || !programs.some((known) => known === program)) {
-      throw new ConfigError(`usage: kubestage logs (${programs.join(' | ')})`)
+      throw new UsageError(`usage: kubestage logs (${programs.join(' | ')})`)
     }
     const file = join(stateDirectory(stateDir).logs, `${program}.log`)
     if (!existsSync(file)) throw new ConfigError(`there is no ${file}`)

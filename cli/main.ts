@@ -1,44 +1,12 @@
 import { Socket } from 'node:net'
 import { helpText } from '../shared/config/help.ts'
 import { nearest } from '../shared/config/nearest.ts'
-import { ConfigError } from '../shared/config/option.ts'
+import { ConfigError, type Options, UsageError } from '../shared/config/option.ts'
 import { resolveOptions } from '../shared/config/resolve.ts'
-import type { Command } from './command.ts'
+import { builtIn, commands } from './commands.ts'
 import { version } from './package.ts'
-
-interface Entry {
-  summary: string
-  load(): Promise<{ default: Command }>
-}
-
-const commands: Record<string, Entry> = {
-  up: { summary: 'start a cluster: API server, controllers and a kubelet', load: () => import('./up.ts') },
-  down: { summary: 'stop it', load: () => import('./down.ts') },
-  status: { summary: 'what runs, since when, with how much memory', load: () => import('./status.ts') },
-  env: { summary: 'print the exports that point kubectl at it', load: () => import('./env.ts') },
-  logs: { summary: "print the log of one of the cluster's own programs", load: () => import('./logs.ts') },
-  node: {
-    summary: 'list nodes; put one under pressure, shut it down, lose it, get it back',
-    load: () => import('./node.ts'),
-  },
-  config: { summary: 'print what up would go by, and where each value is from', load: () => import('./config.ts') },
-  rehearse: {
-    summary: 'let an application die in every way, and say how well it does',
-    load: () => import('./rehearse.ts'),
-  },
-  snapshot: { summary: 'write all objects to a file', load: () => import('./snapshot.ts') },
-  restore: { summary: 'make all objects what a file says', load: () => import('./restore.ts') },
-  reset: { summary: 'make the cluster what it was at its start', load: () => import('./reset.ts') },
-  journal: { summary: 'print the requests that came to the API server', load: () => import('./journal.ts') },
-  fault: { summary: 'make requests fail on purpose', load: () => import('./fault.ts') },
-  clock: { summary: "print the cluster's own time", load: () => import('./clock.ts') },
-  'envtest-assets': {
-    summary: "print a folder of programs for controller-runtime's envtest",
-    load: () => import('./envtest-assets.ts'),
-  },
-  doctor: { summary: 'what this machine can do, and how to get the rest', load: () => import('./doctor.ts') },
-  demo: { summary: 'watch a pod die for a reason, in ten seconds', load: () => import('./demo.ts') },
-}
+import { tellStarter } from './starter.ts'
+import { inOneSentence } from './system-errors.ts'
 
 /** The `kubestage` command. Ends the process. */
 export async function main(): Promise<void> {
@@ -48,55 +16,60 @@ export async function main(): Promise<void> {
   try {
     process.exitCode = await run(process.argv.slice(2))
   } catch (error) {
-    process.stderr.write(`kubestage: ${error instanceof ConfigError ? error.message : (error as Error).stack}\n`)
-    process.exitCode = 1
+    const known = error instanceof ConfigError ? error : inOneSentence(error as Error)
+    process.stderr.write(`kubestage: ${known?.message ?? (error as Error).stack}\n`)
+    process.exitCode = known?.exitCode ?? 1
+    await tellStarter({ state: 'failed', why: known?.message ?? (error as Error).stack ?? '' })
   }
   process.exit()
 }
 
 async function run([name = 'help', ...args]: string[]): Promise<number> {
   if (name === 'help' || name === '--help' || name === '-h') return print(overview())
-  if (name === 'version' || name === '--version') return print(`kubestage ${version}\n`)
+  if (name === '--version') return print(`kubestage ${version}\n`)
   if (name === 'completion') {
-    const { complete, completionUsage } = await import('./completion.ts')
-    return print(args.includes('--help') ? `${completionUsage}\n` : await complete(commands, args))
+    const { complete } = await import('./completion.ts')
+    return print(await complete({ commands, builtIn, env: process.env, ...files }, args))
   }
-  const entry = commands[name]
+  const entry = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (!entry) throw unknownCommand(name)
   const { default: command } = await entry.load()
   const resolved = await resolveOptions(command.options, {
     args,
     env: process.env,
-    defaultFile: 'kubestage.yaml',
-    alsoInFile: async () => ({
-      ...(await import('./cluster-options.ts')).clusterOptions,
-      ...(await import('./rehearse/options.ts')).rehearseOptions,
-    }),
+    ...files,
   })
   if (resolved.help) return print(helpText({ name: `kubestage ${name}`, ...command }))
   if (resolved.positionals.length && !command.usage)
-    throw new ConfigError(`${name} takes no argument "${resolved.positionals[0]}"; see kubestage ${name} --help`)
+    throw new UsageError(`${name} takes no argument "${resolved.positionals[0]}"; see kubestage ${name} --help`)
   return await command.run(resolved)
 }
 
+const files = {
+  defaultFile: 'kubestage.yaml',
+  /** All that may stand there, whichever command reads it. */
+  alsoInFile: async (): Promise<Options> => ({
+    ...(await import('./cluster-options.ts')).clusterOptions,
+    ...(await import('./rehearse/options.ts')).rehearseOptions,
+  }),
+}
+
 function overview(): string {
-  const rows = {
-    ...commands,
-    completion: { summary: 'print what completes words in a shell' },
-    version: { summary: 'print the version' },
-    help: { summary: 'print this' },
-  }
+  const rows = [
+    ...Object.entries(commands).map(([name, { summary }]) => [name, summary] as const),
+    ...Object.entries(builtIn),
+  ]
   return [
     'The stand-in Kubernetes: an API server and a kubelet that runs pods as real processes.\n',
     'Usage: kubestage COMMAND [flags]\n',
-    ...Object.entries(rows).map(([name, { summary }]) => `  ${name.padEnd(15)} ${summary}`),
+    ...rows.map(([name, summary]) => `  ${name.padEnd(15)} ${summary}`),
     '\nkubestage COMMAND --help lists the flags.\n',
   ].join('\n')
 }
 
-function unknownCommand(name: string): ConfigError {
-  const near = nearest(name, [...Object.keys(commands), 'completion', 'version', 'help'])
-  return new ConfigError(`unknown command ${name}${near ? `; did you mean ${near}?` : ''} (kubestage help lists all)`)
+function unknownCommand(name: string): UsageError {
+  const near = nearest(name, [...Object.keys(commands), ...Object.keys(builtIn)])
+  return new UsageError(`unknown command ${name}${near ? `; did you mean ${near}?` : ''} (kubestage help lists all)`)
 }
 
 function print(text: string): number {

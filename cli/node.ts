@@ -1,17 +1,20 @@
+import { knownSignals } from '../kubelet/eviction/signals.ts'
 import { isStatus } from '../shared/api/status-error.ts'
 import type { Node, Pod } from '../shared/api/types.ts'
-import { loadKubeconfig } from '../shared/client/kubeconfig.ts'
 import { nodes, pods } from '../shared/client/resources.ts'
 import { createRestClient } from '../shared/client/rest-client.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { nearest } from '../shared/config/nearest.ts'
-import { ConfigError, option } from '../shared/config/option.ts'
+import { ConfigError, option, UsageError } from '../shared/config/option.ts'
 import { flag, text } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
+import { adminAccess } from './admin-access.ts'
+import { askServer } from './ask-server.ts'
 import { command } from './command.ts'
 import { askKubelet } from './node/kubelet-request.ts'
 import { summaryOf, tableOf } from './node/list.ts'
 import { outputOption, printJson, printTable } from './output.ts'
+import { withProgress } from './progress.ts'
 import { requireRunning } from './running.ts'
 import { stateDirOption } from './state-directory.ts'
 
@@ -74,13 +77,20 @@ export default command({
     '  lose      nothing is heard of the node; its pods run on',
     '  return    after shutdown or lose: the node is there again',
   ],
+  async complete({ values: { stateDir }, positionals: [word, name, ...rest] }) {
+    if (word === undefined) return ['list', ...Object.keys(deeds)]
+    if (!Object.hasOwn(deeds, word)) return []
+    if (name !== undefined) return word === 'pressure' && rest.length === 0 ? knownSignals() : []
+    const { items } = await askServer<{ items: Node[] }>(stateDir, { path: '/api/v1/nodes' })
+    return items.map((node) => node.metadata.name ?? '')
+  },
   async run({ values, positionals: [word = 'list', name, ...words] }) {
     const deed = Object.hasOwn(deeds, word) ? deeds[word] : undefined
     if (!deed && word !== 'list') throw unknownWord(word)
     const wanted = word === 'list' ? [] : ['NAME', ...(deed?.words ?? [])]
     const given = name === undefined ? [] : [name, ...words]
-    if (given.length !== wanted.length) throw new ConfigError(`usage: ${['kubestage node', word, ...wanted].join(' ')}`)
-    const access = await loadKubeconfig(requireRunning(values.stateDir).state.kubeconfig)
+    if (given.length !== wanted.length) throw new UsageError(`usage: ${['kubestage node', word, ...wanted].join(' ')}`)
+    const access = adminAccess(requireRunning(values.stateDir))
     const client = createRestClient({ ...access, clock: realClock, userAgent: 'kubestage' })
     try {
       if (!deed || name === undefined) {
@@ -95,7 +105,7 @@ export default command({
           ? new ConfigError(`there is no node ${name}; kubestage node list shows all`)
           : error
       })
-      await askKubelet(node, access, deed.request(words, values))
+      await withProgress(word, askKubelet(node, access, deed.request(words, values)))
       process.stdout.write(`${deed.done(name, words, values)}\n`)
       return 0
     } finally {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { Undo } from '../shared/concurrency/undo.ts'
 import { nearest } from '../shared/config/nearest.ts'
-import { ConfigError, option } from '../shared/config/option.ts'
+import { ConfigError, option, UsageError } from '../shared/config/option.ts'
 import { duration, oneOf } from '../shared/config/option-types.ts'
 import { configOption, resolveOptions } from '../shared/config/resolve.ts'
 import { startCluster } from './cluster.ts'
@@ -96,10 +96,10 @@ async function workloadsOf(positionals: readonly string[], afterDashes: readonly
   const { isManifest, readManifests } = await import('./rehearse/manifests.ts')
   const { simpleWorkload, sortObjects } = await import('./rehearse/workload.ts')
   const named = positionals.slice(0, positionals.length - afterDashes.length)
-  if (named.length === 0 && afterDashes.length === 0) throw new ConfigError(`usage: kubestage rehearse ${usage}`)
+  if (named.length === 0 && afterDashes.length === 0) throw new UsageError(`usage: kubestage rehearse ${usage}`)
   const images = named.filter((argument) => !isManifest(argument))
   if (images.length > 1 || (afterDashes.length > 0 && named.length > images.length))
-    throw new ConfigError(`usage: kubestage rehearse ${usage}`)
+    throw new UsageError(`usage: kubestage rehearse ${usage}`)
   if (images.length > 0 || afterDashes.length > 0) {
     const workloads: Workload[] = [simpleWorkload({ image: images[0], command: [...afterDashes] })]
     return { workloads, others: [] }

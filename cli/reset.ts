@@ -10,7 +10,11 @@ export default command({
   purpose: 'Makes the cluster what it was when it was ready: objects, faults and journal. Pods end, nodes stay.',
   options: { config: configOption, stateDir: stateDirOption, output: outputOption },
   async run({ values: { stateDir, output } }) {
-    const restored = await askServer<Restored>(stateDir, { method: 'POST', path: '/kubestage/v1/reset' })
+    const restored = await askServer<Restored>(stateDir, {
+      method: 'POST',
+      path: '/kubestage/v1/reset',
+      doing: 'Resetting',
+    })
     if (output === 'json') printJson(restored)
     else tellRestored(restored)
     return 0

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Restored } from '../apiserver/instruments/snapshot.ts'
-import { ConfigError } from '../shared/config/option.ts'
+import { ConfigError, UsageError } from '../shared/config/option.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { askServer } from './ask-server.ts'
 import { command } from './command.ts'
@@ -12,9 +12,14 @@ export default command({
   usage: 'FILE',
   options: { config: configOption, stateDir: stateDirOption, output: outputOption },
   async run({ values: { stateDir, output }, positionals: [file, ...rest] }) {
-    if (file === undefined || rest.length > 0) throw new ConfigError('usage: kubestage restore FILE')
+    if (file === undefined || rest.length > 0) throw new UsageError('usage: kubestage restore FILE')
     const body = readSnapshot(file)
-    const restored = await askServer<Restored>(stateDir, { method: 'PUT', path: '/kubestage/v1/snapshot', body })
+    const restored = await askServer<Restored>(stateDir, {
+      method: 'PUT',
+      path: '/kubestage/v1/snapshot',
+      body,
+      doing: 'Restoring',
+    })
     if (output === 'json') printJson(restored)
     else tellRestored(restored)
     return 0

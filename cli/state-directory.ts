@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigError, option } from '../shared/config/option.ts'
-import { path } from '../shared/config/option-types.ts'
+import { folder } from '../shared/config/option-types.ts'
 import { takeLock } from './lock.ts'
+import { inOneSentence } from './system-errors.ts'
 
 /** Where a cluster keeps what it needs between starts. */
 export interface StateDirectory {
@@ -17,7 +18,7 @@ export interface StateDirectory {
   kubelet: string
 }
 
-export const stateDirOption = option(path, {
+export const stateDirOption = option(folder, {
   default: '.kubestage',
   help: 'Folder for kubeconfig, certificates and logs',
 })
@@ -36,34 +37,37 @@ export function stateDirectory(directory: string): StateDirectory {
 }
 
 const remedy = 'choose another folder with --state-dir'
-const reasons: Record<string, string> = {
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
-  ENOTDIR: 'a part of its path is a file',
+/** Of the folder itself, where other words fit better. */
+const folderReasons: Readonly<Record<string, string>> = {
   EEXIST: 'it is a file',
   ENOENT: 'no folder can be made there',
 }
 
-/** Makes the folder and takes it for this process; `release` gives it back. */
-export function openStateDirectory(directory: string): StateDirectory & { release(): void } {
-  const state = stateDirectory(directory)
+/** Does what needs the state folder; what its disk refuses is told in one sentence. */
+export async function writingState<Result>(directory: string, write: () => Result | Promise<Result>): Promise<Result> {
   try {
-    makeFolder(state.root)
-    const lock = takeLock(state.lock)
-    if (lock.taken) return { ...state, release: lock.release }
-    throw new ConfigError(
-      `already running with state folder ${directory} (process ${lock.pid}); stop it first, or ${remedy}`,
-    )
+    return await write()
   } catch (error) {
-    const reason = reasons[(error as NodeJS.ErrnoException).code ?? '']
-    throw reason ? new ConfigError(`cannot write to state folder ${directory}: ${reason}; ${remedy}`) : error
+    throw (
+      inOneSentence(error as Error, { place: `cannot write to state folder ${directory}`, remedy }, folderReasons) ??
+      error
+    )
   }
 }
 
-/** Level by level: under /proc, where none can be made, Node's own `recursive` tries for ever. */
-function makeFolder(folder: string): void {
+/** Makes the folder and takes it for this process; `release` gives it back. Throws what its disk refuses. */
+export function openStateDirectory(directory: string): StateDirectory & { release(): void } {
+  const state = stateDirectory(directory)
+  makeFolder(state.root)
+  const lock = takeLock(state.lock)
+  if (lock.taken) return { ...state, release: lock.release }
+  throw new ConfigError(
+    `already running with state folder ${directory} (process ${lock.pid}); stop it with kubestage down, or ${remedy}`,
+  )
+}
+
+/** For nobody but the owner. Level by level: under /proc, where none can be made, Node's own `recursive` tries for ever. */
+export function makeFolder(folder: string): void {
   if (existsSync(folder)) {
     mkdirSync(folder, { recursive: true }) // a file in its place fails here
     return

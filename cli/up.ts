@@ -1,6 +1,5 @@
 import { join, relative } from 'node:path'
 import { styleText } from 'node:util'
-import { storageOption } from '../apiserver/storage/open-storage.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { option } from '../shared/config/option.ts'
 import { flag } from '../shared/config/option-types.ts'
@@ -8,11 +7,15 @@ import { type Cluster, type ClusterSettings, startCluster } from './cluster.ts'
 import { clusterOptions } from './cluster-options.ts'
 import { command } from './command.ts'
 import { startDetached } from './detach.ts'
+import { portOrFreeOne } from './free-port.ts'
 import { giveBackMemory } from './give-back-memory.ts'
-import { version } from './package.ts'
+import { packageRoot, version } from './package.ts'
+import { withProgress } from './progress.ts'
 import { announce } from './running.ts'
+import { shellWord } from './shell-word.ts'
 import { untilStopped } from './signals.ts'
-import { stateDirectory } from './state-directory.ts'
+import { tellStarter } from './starter.ts'
+import { stateDirectory, writingState } from './state-directory.ts'
 
 export default command({
   purpose: 'Starts a cluster: API server and controllers in this process, a kubelet in a second one.',
@@ -25,11 +28,15 @@ export default command({
     }),
   },
   notes: ['Each flag is also a variable (--port: KUBESTAGE_PORT) and a key of kubestage.yaml (port).'],
-  async run({ values: { detach, ...values } }) {
-    if (detach) return await startInBackground(values)
-    const cluster = await startCluster({ settings: values, clock: realClock, onTrouble })
-    const takeBack = announce(cluster, values, realClock)
-    process.stdout.write(greeting(cluster, values, realClock.monotonic()))
+  async run({ values: { detach, ...values }, origins }) {
+    const isOwnPort = origins.port !== 'default'
+    if (detach) return await startInBackground(values, { isOwnPort, isOwnStorage: origins.storage !== 'default' })
+    const settings = { ...values, port: isOwnPort ? values.port : await portOrFreeOne(values.host, values.port) }
+    const cluster = await withProgress('Starting', startCluster({ settings, clock: realClock, onTrouble }))
+    const takeBack = await writingState(values.stateDir, () => announce(cluster, values, realClock))
+    await tellStarter({ state: 'ready', url: cluster.url })
+    const isElsewhere = settings.port !== values.port
+    process.stdout.write(greeting(cluster, values, { isElsewhere, elapsedMs: realClock.monotonic() }))
     giveBackMemory(realClock)
     const { again } = await untilStopped()
     takeBack()
@@ -39,19 +46,32 @@ export default command({
 })
 
 /** The same command again, in a session of its own. */
-async function startInBackground({ stateDir, storage }: ClusterSettings): Promise<number> {
+async function startInBackground(
+  { stateDir, port: usualPort }: ClusterSettings,
+  { isOwnPort, isOwnStorage }: { isOwnPort: boolean; isOwnStorage: boolean },
+): Promise<number> {
   const { root, kubeconfig } = stateDirectory(stateDir)
-  const stays = storage === storageOption.default ? [`--storage=sqlite:${join(root, 'state.db')}`] : []
+  const stays = isOwnStorage ? [] : [`--storage=sqlite:${join(root, 'state.db')}`]
   const given = process.argv.slice(3).filter((arg) => arg !== '-d')
   const args = [...given, ...stays, '--detach=false']
-  const { url, pid } = await startDetached({ stateDir, args, clock: realClock })
-  process.stdout.write(`Kubestage runs: ${url} (process ${pid}); kubestage down stops it.\n\n`)
-  process.stdout.write(`  export KUBECONFIG=${kubeconfig}\n`)
+  const giveUp = new AbortController()
+  const starting = startDetached({ stateDir, args, clock: realClock, signal: giveUp.signal })
+  const started = await Promise.race([withProgress('Starting', starting), untilStopped()])
+  if ('again' in started) {
+    giveUp.abort()
+    await starting.catch(() => {})
+    return 130
+  }
+  const { url, pid } = started
+  process.stdout.write(`Kubestage runs: ${url} (process ${pid}); kubestage down stops it.\n`)
+  if (!isOwnPort && !url.endsWith(`:${usualPort}`))
+    process.stdout.write(`Port ${usualPort} is in use by another program, so this is a free one; --port chooses.\n`)
+  process.stdout.write(`\n  export KUBECONFIG=${shellWord(kubeconfig)}\n`)
   return 0
 }
 
 async function orderly(cluster: Cluster): Promise<number> {
-  await cluster.stop()
+  await withProgress('Stopping', cluster.stop())
   process.stdout.write('Stopped.\n')
   return 0
 }
@@ -65,24 +85,36 @@ function onTrouble(line: string): void {
   process.stderr.write(`${styleText('yellow', 'kubestage:', { stream: process.stderr })} ${line}\n`)
 }
 
-/** `elapsedMs` since this process began. */
-function greeting({ url, state }: Cluster, settings: ClusterSettings, elapsedMs: number): string {
+interface Circumstances {
+  /** Not on the usual port, which somebody else has. */
+  isElsewhere: boolean
+  /** Since this process began. */
+  elapsedMs: number
+}
+
+function greeting(
+  { url, state }: Cluster,
+  settings: ClusterSettings,
+  { isElsewhere, elapsedMs }: Circumstances,
+): string {
   const strong = (text: string): string => styleText('bold', text)
   const node = settings.kubelet
     ? `${settings.nodeName}: pods run as processes of this machine`
     : 'none (--kubelet=false)'
+  const why = isElsewhere ? ` (port ${settings.port} is in use by another program)` : ''
+  const example = shortest(join(packageRoot, 'examples', 'graceful-delete', 'pod.yaml'))
   const time = settings.timeScale === 1 ? '' : `  time        ${settings.timeScale} times as fast as this machine's\n`
   return `${strong(`Kubestage ${version} is ready`)} after ${(elapsedMs / 1000).toFixed(1)} s
 
-  API server  ${url}
+  API server  ${url}${why}
   node        ${node}
 ${time}  kubeconfig  ${shortest(state.kubeconfig)}
   logs        ${shortest(state.logs)}/
 
 Try, in another terminal:
 
-  export KUBECONFIG=${state.kubeconfig}
-  kubectl apply -f examples/graceful-delete/pod.yaml && kubectl logs -f web --all-containers
+  export KUBECONFIG=${shellWord(state.kubeconfig)}
+  kubectl apply -f ${example} && kubectl logs -f web --all-containers
   kubectl delete --raw '/api/v1/namespaces/default/pods/web?reason=Update'
 
 Ctrl-C ends everything.

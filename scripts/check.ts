@@ -9,6 +9,7 @@ const checks: Record<string, string[]> = {
   imports: ['node', 'scripts/check-imports.ts'],
   generated: ['node', 'openapi/check.ts'],
   kinds: ['node', 'scripts/kinds-table.ts'],
+  reference: ['node', 'scripts/reference-docs.ts'],
   unit: ['npm', 'test', '--', ...unitTests],
 }
 

@@ -1,19 +1,22 @@
 import { spawn } from 'node:child_process'
+import type { FirstWords } from '../starter.ts'
 
 export interface Detached {
-  pid: number | undefined
-  hasEnded(): boolean
+  /** 0 when it could not be started. */
+  pid: number
+  /** Resolves to what it says when it is ready or gives up; to undefined when it ends without a word. */
+  firstWords: Promise<FirstWords | undefined>
+  /** Asks it to end; nothing when it has. */
+  end(): void
 }
 
 /** Runs this Node with these arguments in a session of its own, which outlives us and the terminal; its output goes to the open file. */
 export function spawnDetached(args: readonly string[], log: number): Detached {
-  const child = spawn(process.execPath, [...process.execArgv, ...args], { detached: true, stdio: ['ignore', log, log] })
-  let ended = false
-  for (const event of ['exit', 'error'] as const) {
-    child.on(event, () => {
-      ended = true
-    })
-  }
+  const stdio = ['ignore', log, log, 'ipc'] as const
+  const child = spawn(process.execPath, [...process.execArgv, ...args], { detached: true, stdio: [...stdio] })
+  const first = Promise.withResolvers<FirstWords | undefined>()
+  child.once('message', (words) => first.resolve(words as FirstWords))
+  for (const event of ['exit', 'error'] as const) child.once(event, () => first.resolve(undefined))
   child.unref()
-  return { pid: child.pid, hasEnded: () => ended }
+  return { pid: child.pid ?? 0, firstWords: first.promise, end: () => void child.kill('SIGTERM') }
 }

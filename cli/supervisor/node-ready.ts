@@ -9,10 +9,12 @@ export interface NodeReadyOptions {
   clock: Clock
   nodeName: string
   timeoutMs: number
+  /** Where the reason stands when it takes longer. */
+  logFile: string
 }
 
 /** Resolves when the API says that the node's condition Ready is True. */
-export async function nodeIsReady({ client, clock, nodeName, timeoutMs }: NodeReadyOptions): Promise<void> {
+export async function nodeIsReady({ client, clock, nodeName, timeoutMs, logFile }: NodeReadyOptions): Promise<void> {
   const waiting = new AbortController()
   const timer = clock.setTimer(timeoutMs, () => waiting.abort())
   try {
@@ -20,7 +22,7 @@ export async function nodeIsReady({ client, clock, nodeName, timeoutMs }: NodeRe
     for await (const { object } of changes) {
       if (object.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')) return
     }
-    throw new ConfigError(`node ${nodeName} was not ready within ${timeoutMs / 1000} s`)
+    throw new ConfigError(`node ${nodeName} was not ready within ${timeoutMs / 1000} s; ${logFile} tells why`)
   } finally {
     timer.cancel()
     waiting.abort()

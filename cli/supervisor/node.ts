@@ -66,7 +66,7 @@ export async function startNode(options: NodeOptions, client: Client): Promise<R
   }
   try {
     await Promise.race([
-      nodeIsReady({ client, clock, nodeName: settings.nodeName, timeoutMs: readyTimeoutMs }),
+      nodeIsReady({ client, clock, nodeName: settings.nodeName, timeoutMs: readyTimeoutMs, logFile }),
       kubelet.firstCrash.then((ending) => {
         throw new ConfigError(`the kubelet ended before its node was ready (${ending}); ${logFile} tells why`)
       }),

@@ -1,5 +1,5 @@
 import { nearest } from './nearest.ts'
-import { ConfigError, flagOf, type Options } from './option.ts'
+import { flagOf, type Options, UsageError } from './option.ts'
 
 export interface CommandLine {
   /** What the flags say, by option name. */
@@ -39,11 +39,11 @@ export function parseCommandLine(args: readonly string[], options: Options): Com
     if (name === undefined) throw unknownFlag(given, [...names.keys()])
     const inline = equals < 0 ? undefined : arg.slice(equals + 1)
     const text = negated ? 'false' : (inline ?? (isSwitch(name) ? 'true' : following.shift()))
-    if (text === undefined) throw new ConfigError(`${given} needs a value: ${given} ${options[name]?.type.placeholder}`)
+    if (text === undefined) throw new UsageError(`${given} needs a value: ${given} ${options[name]?.type.placeholder}`)
     try {
       line.values[name] = options[name]?.type.fromText(text, line.values[name])
     } catch (error) {
-      throw new ConfigError(`${given} ${(error as Error).message}`)
+      throw new UsageError(`${given} ${(error as Error).message}`)
     }
   }
 
@@ -52,7 +52,7 @@ export function parseCommandLine(args: readonly string[], options: Options): Com
   }
 }
 
-function unknownFlag(given: string, known: string[]): ConfigError {
+function unknownFlag(given: string, known: string[]): UsageError {
   const near = nearest(given, known)
-  return new ConfigError(`unknown flag ${given}${near ? `; did you mean ${near}?` : ''} (--help lists all)`)
+  return new UsageError(`unknown flag ${given}${near ? `; did you mean ${near}?` : ''} (--help lists all)`)
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { load } from 'js-yaml'
 import { nearest } from './nearest.ts'
-import { ConfigError, type Options } from './option.ts'
+import { type Options, UsageError } from './option.ts'
 import { record } from './option-types.ts'
 
 /** What a YAML (or JSON) file says, by option name; what it says to others is left out. A mistake is told with file and line. */
@@ -17,7 +17,7 @@ export function readConfigFile(file: string, options: Options, others: Options =
     try {
       values[key] = known.type.fromFile(value)
     } catch (error) {
-      throw new ConfigError(`${at}: ${key} ${(error as Error).message}`)
+      throw new UsageError(`${at}: ${key} ${(error as Error).message}`)
     }
   }
   return values
@@ -28,7 +28,7 @@ function read(file: string): string {
     return readFileSync(file, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new ConfigError(
+    throw new UsageError(
       code === 'ENOENT' ? `${file}: no such file; --config names the config file` : `${file}: cannot be read (${code})`,
     )
   }
@@ -40,18 +40,18 @@ function parse(file: string, source: string): Record<string, unknown> {
     content = load(source) ?? {}
   } catch (error) {
     const { reason, mark } = error as { reason?: string; mark?: { line: number } }
-    throw new ConfigError(`${file}:${(mark?.line ?? 0) + 1}: ${reason ?? 'not valid YAML'}`)
+    throw new UsageError(`${file}:${(mark?.line ?? 0) + 1}: ${reason ?? 'not valid YAML'}`)
   }
   try {
     return record(content)
   } catch (error) {
-    throw new ConfigError(`${file}:1: the file ${(error as Error).message}`)
+    throw new UsageError(`${file}:1: the file ${(error as Error).message}`)
   }
 }
 
-function unknownKey(at: string, key: string, known: string[]): ConfigError {
+function unknownKey(at: string, key: string, known: string[]): UsageError {
   const near = nearest(key, known)
-  return new ConfigError(
+  return new UsageError(
     `${at}: unknown key "${key}"; ${near ? `did you mean "${near}"?` : `known are ${known.join(', ')}`}`,
   )
 }

@@ -14,6 +14,19 @@ export const text: OptionType<string> = {
 
 export const path: OptionType<string> = { ...text, placeholder: 'PATH' }
 
+/** A path that has to be said. */
+export const folder: OptionType<string> = {
+  ...path,
+  schema: { type: 'string', minLength: 1 },
+  fromText: notEmpty,
+  fromFile: notEmpty,
+}
+
+function notEmpty(value: unknown): string {
+  if (typeof value === 'string' && value !== '') return value
+  throw mustBe('the path of a folder', value)
+}
+
 export const flag: OptionType<boolean> = {
   schema: { type: 'boolean' },
   placeholder: '',
@@ -110,6 +123,7 @@ export const duration: OptionType<number> = {
   fromText: durationMs,
   fromFile: durationMs,
   show(value) {
+    if (value === 0) return '0s'
     const unit = (['h', 'm', 's', 'ms'] as const).find((candidate) => value % unitMs[candidate] === 0) ?? 'ms'
     return `${value / unitMs[unit]}${unit}`
   },

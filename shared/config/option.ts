@@ -39,4 +39,12 @@ const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${l
 /** A mistake of the user's: its message says where, what, and how to put it right, and is all that is shown. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
+  /** What a program that ends for it says to its caller. */
+  readonly exitCode: number = 1
+}
+
+/** A mistake in the command line, a variable or the config file: nothing has been tried yet. */
+export class UsageError extends ConfigError {
+  override name = 'UsageError'
+  override readonly exitCode = 2
 }

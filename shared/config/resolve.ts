@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { parseCommandLine } from './command-line.ts'
-import { ConfigError, type Options, option, type Values, variableOf } from './option.ts'
+import { type Options, option, UsageError, type Values, variableOf } from './option.ts'
 import { path } from './option-types.ts'
 
 export interface Sources {
@@ -68,7 +68,7 @@ function fromVariables(table: Options, env: Sources['env']): Record<string, unkn
     try {
       values[name] = type.fromText(text)
     } catch (error) {
-      throw new ConfigError(`${variableOf(name)} ${(error as Error).message}`)
+      throw new UsageError(`${variableOf(name)} ${(error as Error).message}`)
     }
   }
   return values

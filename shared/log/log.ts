@@ -5,10 +5,18 @@ import type { Level } from './levels.ts'
 
 export type { Logger } from 'pino'
 
-/** One JSON line per entry, appended to `file` (or to stdout) at once, so that nothing is lost when the process is killed. */
+/** What is kept of the lines that a full disk does not take, in bytes, until there is room; the rest is lost. */
+const maxKept = 1 << 20
+
+/**
+ * One JSON line per entry, appended to `file` (or to stdout) at once, so that nothing is lost when the process is killed.
+ * Nothing ends because a line cannot be written.
+ */
 export function createLog(options: { file?: string; level: Level; component: string }): Logger {
   if (options.file) mkdirSync(dirname(options.file), { recursive: true, mode: 0o700 })
   const settings = { level: options.level, base: { component: options.component } }
-  return pino(settings, destination({ dest: options.file ?? 1, sync: true, append: true }))
+  const lines = destination({ dest: options.file ?? 1, sync: true, append: true, maxLength: maxKept })
+  lines.on('error', () => {})
+  return pino(settings, lines)
 }
 export { type Level, levels } from './levels.ts'

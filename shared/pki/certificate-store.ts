@@ -1,4 +1,9 @@
-import { createPrivateKey, generateKeyPair as generateKeyPairWithCallback, X509Certificate } from 'node:crypto'
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair as generateKeyPairWithCallback,
+  X509Certificate,
+} from 'node:crypto'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -42,7 +47,7 @@ const generateKeyPair = promisify(generateKeyPairWithCallback)
 export async function ensureSigningKey(directory: string): Promise<SigningKeyPair> {
   const files = { privateKey: join(directory, 'sa.key'), publicKey: join(directory, 'sa.pub') }
   const kept = { privateKey: readIfExists(files.privateKey), publicKey: readIfExists(files.publicKey) }
-  if (kept.privateKey && kept.publicKey) return { privateKey: kept.privateKey, publicKey: kept.publicKey }
+  if (arePair(kept)) return kept
   const pair = await generateKeyPair('rsa', {
     modulusLength: 2048,
     publicKeyEncoding: { type: 'spki', format: 'pem' },
@@ -51,6 +56,15 @@ export async function ensureSigningKey(directory: string): Promise<SigningKeyPai
   writePrivately(files.privateKey, pair.privateKey)
   writePrivately(files.publicKey, pair.publicKey)
   return pair
+}
+
+function arePair(kept: Partial<SigningKeyPair>): kept is SigningKeyPair {
+  if (!kept.privateKey || !kept.publicKey) return false
+  try {
+    return createPublicKey(kept.privateKey).equals(createPublicKey(kept.publicKey))
+  } catch {
+    return false // not keys any more: made anew
+  }
 }
 
 function isUsable(

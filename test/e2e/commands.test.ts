@@ -81,9 +81,11 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
   t.match(await json('reset'), { deleted: Number })
   t.same(await names(), ['kube-root-ca.crt'])
 
+  const complete = async (...words: string[]) => (await run(t, 'completion', 'words', ...words)).output
+  t.equal(await complete('node', here, 'shutdown', 'no'), 'node-1\n', 'names of the cluster')
   t.match(await json('clock'), { scale: 1, now: /^20.*Z$/ })
   t.match((await ask('logs', 'kubelet')).output, /"msg":"ready"/)
-  t.match(await ask('logs', 'nonsense'), { code: 1, output: /usage: kubestage logs \(apiserver \| kubelet \| up\)/ })
+  t.match(await ask('logs', 'nonsense'), { code: 2, output: /usage: kubestage logs \(apiserver \| kubelet \| up\)/ })
   const following = startCommand(t, ['journal', '--follow', here])
   const followed = following.printed('/api/v1/namespaces/default/configmaps').finally(() => {
     isFollowed = true
@@ -122,7 +124,7 @@ t.test('a config file may say what other commands want to know', async (t) => {
   t.match(await run(t, 'status', '--config', config), { code: 1, output: new RegExp(join(folder, 'three')) })
   writeFileSync(config, 'imagge: {}\n')
   t.match(await run(t, 'status', '--config', config), {
-    code: 1,
+    code: 2,
     output: /unknown key "imagge"; did you mean "image"\?/,
   })
 })
@@ -169,11 +171,17 @@ t.test('words are completed', async (t) => {
   t.same(await complete('status', '--st'), ['--state-dir'])
   t.same(await complete('fault', 'r'), ['remove'])
   t.same(await complete('nonsense', ''), [''])
+  t.same(await complete('vers'), ['version'])
+  t.same(await complete('status', '-o', 'j'), ['json'])
+  t.same(await complete('status', '--output=j'), ['--output=json'])
+  t.same(await complete('status', '--output', '=', 'j'), ['json'], 'as bash divides it')
+  t.same(await complete('up', '--kubelet='), ['--kubelet=true', '--kubelet=false'])
+  t.same(await complete('node', 'pressure', 'node-1', 'ino'), ['inodes'])
   const words = `COMP_WORDS=(kubestage up --det); COMP_CWORD=2; _kubestage; echo "\${COMPREPLY[@]}"`
   const define = `kubestage() { '${process.execPath}' '${cli}' "$@"; }; eval "$(kubestage completion bash)"; ${words}`
   t.equal(spawnSync('bash', ['-c', define], { encoding: 'utf8' }).stdout, '--detach\n')
   t.match(await run(t, 'completion', 'tcsh'), {
-    code: 1,
+    code: 2,
     output: /usage: kubestage completion \(bash \| zsh \| fish\)/,
   })
 })
@@ -185,7 +193,7 @@ t.test('each command explains itself', async (t) => {
   const readme = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'commands.md'), 'utf8')
   await Promise.all(
     commands
-      .filter((name) => name !== 'help' && name !== 'version')
+      .filter((name) => name !== 'help')
       .map(async (name) => {
         t.match(await run(t, name, '--help'), { code: 0, output: new RegExp(`[Uu]sage: kubestage ${name}`) })
         t.match(readme, new RegExp(`\`kubestage ${name}\\b`), `docs/commands.md tells of ${name}`)

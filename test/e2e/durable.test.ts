@@ -66,7 +66,10 @@ t.test('a cluster goes on where it was killed', async (t) => {
 
   const second = startCommand(t, ['up', '--port=0', `--state-dir=${join(folder, 'other')}`, storage])
   t.equal(await second.ended, 1)
-  t.match(second.output(), /^kubestage: storage file .*state\.db is in use by another process\n$/)
+  t.match(
+    second.output(),
+    /^kubestage: storage file .*state\.db is in use by another process; stop that one, or name another with --storage\n$/,
+  )
 })
 
 t.test('many who change one object at once lose nothing', async (t) => {

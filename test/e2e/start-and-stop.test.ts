@@ -15,10 +15,14 @@ import { until } from '../harness/until.ts'
 
 const namespace = 'default'
 
-/** Ends with exit code 1 after one line. */
-async function refusal(t: Test, args: string[], options?: { cwd?: string }): Promise<string> {
-  const command = startCommand(t, args, options)
-  t.equal(await command.ended, 1, args.join(' '))
+/** Ends with this exit code after one line. */
+async function refusal(
+  t: Test,
+  args: string[],
+  { code = 1, cwd }: { code?: number; cwd?: string } = {},
+): Promise<string> {
+  const command = startCommand(t, args, { cwd })
+  t.equal(await command.ended, code, args.join(' '))
   const output = command.output()
   t.match(output, /^kubestage: [^\n]+\n$/, 'one sentence')
   return output
@@ -77,14 +81,17 @@ t.test('what cannot be is told in one sentence', async (t) => {
     await refusal(t, ['up', `--state-dir=${folder}/file/state`]),
     /cannot write to state folder .*; choose another folder with --state-dir/,
   )
-  t.match(await refusal(t, ['up', '--prot=1']), 'unknown flag --prot; did you mean --port?')
-  t.match(await refusal(t, ['upp']), 'unknown command upp; did you mean up?')
+  t.match(await refusal(t, ['up', '--prot=1'], { code: 2 }), 'unknown flag --prot; did you mean --port?')
+  t.match(await refusal(t, ['upp'], { code: 2 }), 'unknown command upp; did you mean up?')
   t.match(
     await refusal(t, ['up', '--host=192.0.2.1', `--state-dir=${t.testdir()}`]),
     'this machine has no address 192.0.2.1',
   )
   const here = t.testdir({ 'kubestage.yaml': 'port: 0\nkubelett: false\n' })
-  t.match(await refusal(t, ['up'], { cwd: here }), 'kubestage.yaml:2: unknown key "kubelett"; did you mean "kubelet"?')
+  t.match(
+    await refusal(t, ['up'], { code: 2, cwd: here }),
+    'kubestage.yaml:2: unknown key "kubelett"; did you mean "kubelet"?',
+  )
   t.match(await refusal(t, ['env', `--state-dir=${t.testdir()}`]), 'start one with kubestage up')
 })
 

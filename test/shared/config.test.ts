@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { controllers, isEnabled } from '../../shared/config/controller-names.ts'
 import { helpText, type Program } from '../../shared/config/help.ts'
-import { ConfigError, option } from '../../shared/config/option.ts'
+import { option, UsageError } from '../../shared/config/option.ts'
 import {
   commandMap,
   duration,
@@ -80,10 +80,10 @@ t.test('a mistake is told with its place and its remedy', async (t) => {
       '--feature-gates has no gate "PodTerminationReasons"; did you mean PodTerminationReason?',
     ],
   ]
-  for (const [args, message] of mistakes) await t.rejects(resolve({ args }), new ConfigError(message))
+  for (const [args, message] of mistakes) await t.rejects(resolve({ args }), new UsageError(message))
   await t.rejects(
     resolve({ env: { KUBESTAGE_PORT: 'x' } }),
-    new ConfigError('KUBESTAGE_PORT must be a whole number from 0 to 65535, not "x"'),
+    new UsageError('KUBESTAGE_PORT must be a whole number from 0 to 65535, not "x"'),
   )
 
   const files: [content: string, message: string][] = [
@@ -96,11 +96,11 @@ t.test('a mistake is told with its place and its remedy', async (t) => {
   ]
   for (const [content, message] of files) {
     const file = join(t.testdir({ 'c.yaml': content }), 'c.yaml')
-    await t.rejects(resolve({ args: ['--config', file] }), { name: 'ConfigError', message: `${file}${message}` })
+    await t.rejects(resolve({ args: ['--config', file] }), { name: 'UsageError', message: `${file}${message}` })
   }
   await t.rejects(
     resolve({ args: ['--config=/none.yaml'] }),
-    new ConfigError('/none.yaml: no such file; --config names the config file'),
+    new UsageError('/none.yaml: no such file; --config names the config file'),
   )
 })
 

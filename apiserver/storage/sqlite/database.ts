@@ -4,6 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Entry } from '../storage.ts'
 import type { Change } from '../store-state.ts'
 import type { Row } from './messages.ts'
+import { UnusableFile } from './reasons.ts'
 
 /** "Kube": how our files are told from other programs'. */
 const applicationId = 0x4b_75_62_65
@@ -122,5 +123,3 @@ export class Database {
     return Object.values(this.#db.prepare(query).get() as Record<string, number>)[0] ?? 0
   }
 }
-
-export class UnusableFile extends Error {}

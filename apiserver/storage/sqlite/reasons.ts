@@ -1,25 +1,34 @@
-/** SQLite's primary result codes, in words that go after the file's name. */
+const elsewhere = 'name another with --storage'
+const beginAnew = `move it away to begin with an empty cluster, or ${elsewhere}`
+const full = `the disk is full; make room, or ${elsewhere}`
+
+/** SQLite's primary result codes, in words that go after the file's name and end with what to do. */
 const sqliteReasons: Record<number, string> = {
-  5: 'is in use by another process',
-  8: 'cannot be written: it is read-only',
-  10: 'cannot be read or written: the disk fails',
-  11: 'is damaged',
-  13: 'cannot be written: the disk is full',
-  14: 'cannot be opened',
-  26: 'is no database, or damaged',
+  5: `is in use by another process; stop that one, or ${elsewhere}`,
+  8: `cannot be written: it is read-only; ${elsewhere}`,
+  10: `cannot be read or written: the disk fails; ${elsewhere}`,
+  11: `is damaged; ${beginAnew}`,
+  13: `cannot be written: ${full}`,
+  14: `cannot be opened; ${elsewhere}`,
+  26: `is no database, or damaged; ${beginAnew}`,
 }
 const systemReasons: Record<string, string> = {
-  EACCES: 'cannot be opened: permission denied',
-  EISDIR: 'is a folder',
-  ENOENT: 'cannot be made: no folder can be made there',
-  ENOSPC: 'cannot be written: the disk is full',
-  ENOTDIR: 'cannot be made: a part of its path is a file',
-  EEXIST: 'cannot be made: a part of its path is a file',
-  EROFS: 'cannot be made: the file system is read-only',
+  EACCES: `cannot be opened: permission denied; ${elsewhere}`,
+  EDQUOT: `cannot be written: the disk quota is used up; ${elsewhere}`,
+  EISDIR: `is a folder; ${elsewhere}`,
+  ENOENT: `cannot be made: no folder can be made there; ${elsewhere}`,
+  ENOSPC: `cannot be written: ${full}`,
+  ENOTDIR: `cannot be made: a part of its path is a file; ${elsewhere}`,
+  EEXIST: `cannot be made: a part of its path is a file; ${elsewhere}`,
+  EROFS: `cannot be made: the file system is read-only; ${elsewhere}`,
 }
 
-/** What is wrong with the file, to follow its name in a sentence. */
+/** Thrown by ourselves for a file that is not ours to use; its message follows the file's name. */
+export class UnusableFile extends Error {}
+
+/** What is wrong with the file, and what to do, to follow its name in a sentence. */
 export function reasonOf(error: unknown): string {
   const { code = '', errcode = 0, message } = error as { code?: string; errcode?: number; message: string }
+  if (error instanceof UnusableFile) return `${message}; ${elsewhere}`
   return sqliteReasons[errcode & 0xff] ?? systemReasons[code] ?? message
 }

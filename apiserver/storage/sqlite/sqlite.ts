@@ -177,7 +177,7 @@ class SqliteStorage implements Storage {
 
   #receive(report: Report): void {
     if (report.type === 'written') this.#publish()
-    else if (report.type === 'failed') this.#giveUp(new Error(`storage file ${this.#file} ${report.reason}`))
+    else if (report.type === 'failed') this.#giveUp(new ConfigError(`storage file ${this.#file} ${report.reason}`))
     else if (report.type === 'closed') this.#closed?.resolve()
   }
 

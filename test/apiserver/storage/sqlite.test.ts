@@ -93,25 +93,33 @@ t.test('a file that cannot be used is one sentence', async (t) => {
   const opening = (file: string) => openSqliteStorage({ file })
   const used = newFile()
   const storage = await opening(used)
-  await t.rejects(opening(used), { message: `storage file ${used} is in use by another process` })
+  await t.rejects(opening(used), {
+    message: `storage file ${used} is in use by another process; stop that one, or name another with --storage`,
+  })
   await storage.close()
 
   const garbage = newFile()
   writeFileSync(garbage, 'no database at all '.repeat(500))
-  await t.rejects(opening(garbage), { message: `storage file ${garbage} is no database, or damaged` })
+  await t.rejects(opening(garbage), {
+    message: `storage file ${garbage} is no database, or damaged; move it away to begin with an empty cluster, or name another with --storage`,
+  })
 
   const foreign = newFile()
   const other = new DatabaseSync(foreign)
   other.exec('CREATE TABLE songs (title TEXT)')
   other.close()
-  await t.rejects(opening(foreign), { message: `storage file ${foreign} is the database of another program` })
+  await t.rejects(opening(foreign), {
+    message: `storage file ${foreign} is the database of another program; name another with --storage`,
+  })
 
   const newer = newFile()
   await (await opening(newer)).close()
   const newerDatabase = new DatabaseSync(newer)
   newerDatabase.exec('PRAGMA user_version = 1000')
   newerDatabase.close()
-  await t.rejects(opening(newer), { message: `storage file ${newer} was written by a newer Kubestage` })
+  await t.rejects(opening(newer), {
+    message: `storage file ${newer} was written by a newer Kubestage; name another with --storage`,
+  })
 
   const damaged = newFile()
   const full = await opening(damaged)
@@ -120,10 +128,12 @@ t.test('a file that cannot be used is one sentence', async (t) => {
   const bytes = readFileSync(damaged)
   bytes.fill(0xff, 8 * 4096, 60 * 4096)
   writeFileSync(damaged, bytes)
-  await t.rejects(opening(damaged), { message: `storage file ${damaged} is damaged` })
+  await t.rejects(opening(damaged), {
+    message: `storage file ${damaged} is damaged; move it away to begin with an empty cluster, or name another with --storage`,
+  })
 
-  await t.rejects(opening(folder), { message: `storage file ${folder} is a folder` })
-  await t.rejects(opening(join(garbage, 'x.db')), /is a file$/)
+  await t.rejects(opening(folder), { message: `storage file ${folder} is a folder; name another with --storage` })
+  await t.rejects(opening(join(garbage, 'x.db')), /is a file; name another with --storage$/)
   t.ok(statSync(used).mode & 0o600)
   t.equal(statSync(used).mode & 0o077, 0, 'nobody else reads it')
 })
@@ -138,7 +148,7 @@ t.test('a full disk refuses writes until there is room again', async (t) => {
     encoding: 'utf8',
   })
   t.same(JSON.parse(run.stdout), {
-    refused: `storage file ${room}/state.db cannot be written: the disk is full`,
+    refused: `storage file ${room}/state.db cannot be written: the disk is full; make room, or name another with --storage`,
     ahead: 'refused as well',
     afterwards: { ok: true },
     intact: true,

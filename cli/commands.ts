@@ -1,0 +1,47 @@
+import type { Command } from './command.ts'
+
+export interface Entry {
+  /** For `kubestage help`: a few words, what the command does. */
+  summary: string
+  load(): Promise<{ default: Command }>
+}
+
+/** All words that may follow `kubestage` but `completion` and `help`, in the order in which they are told. */
+export const commands: Readonly<Record<string, Entry>> = {
+  up: { summary: 'start a cluster: API server, controllers and a kubelet', load: () => import('./up.ts') },
+  down: { summary: 'stop it', load: () => import('./down.ts') },
+  status: { summary: 'what runs, since when, with how much memory', load: () => import('./status.ts') },
+  env: { summary: 'print the exports that point kubectl at it', load: () => import('./env.ts') },
+  logs: { summary: "print the log of one of the cluster's own programs", load: () => import('./logs.ts') },
+  node: {
+    summary: 'list nodes; put one under pressure, shut it down, lose it, get it back',
+    load: () => import('./node.ts'),
+  },
+  config: { summary: 'print what up would go by, and where each value is from', load: () => import('./config.ts') },
+  rehearse: {
+    summary: 'let an application die in every way, and say how well it does',
+    load: () => import('./rehearse.ts'),
+  },
+  snapshot: { summary: 'write all objects to a file', load: () => import('./snapshot.ts') },
+  restore: { summary: 'make all objects what a file says', load: () => import('./restore.ts') },
+  reset: { summary: 'make the cluster what it was at its start', load: () => import('./reset.ts') },
+  journal: { summary: 'print the requests that came to the API server', load: () => import('./journal.ts') },
+  fault: { summary: 'make requests fail on purpose', load: () => import('./fault.ts') },
+  clock: { summary: "print the cluster's own time", load: () => import('./clock.ts') },
+  'envtest-assets': {
+    summary: "print a folder of programs for controller-runtime's envtest",
+    load: () => import('./envtest-assets.ts'),
+  },
+  doctor: { summary: 'what this machine can do, and how to get the rest', load: () => import('./doctor.ts') },
+  demo: { summary: 'watch a pod die for a reason, in ten seconds', load: () => import('./demo.ts') },
+  version: {
+    summary: 'print the versions of Kubestage, of Kubernetes as it answers, and of Node',
+    load: () => import('./version.ts'),
+  },
+}
+
+/** Known to `kubestage` itself. */
+export const builtIn: Readonly<Record<string, string>> = {
+  completion: 'print what completes words in a shell',
+  help: 'print this',
+}

@@ -1,0 +1,15 @@
+import { createServer } from 'node:net'
+
+/** Why nobody can listen there, as the system's code (EADDRINUSE, EACCES, …); undefined where one can. */
+export function whyNotListening(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code))
+    server.listen(port, host, () => server.close(() => resolve(undefined)))
+  })
+}
+
+/** The port itself, or 0 (a free one) where another program has it: for those who did not choose, so that two clusters never collide. */
+export async function portOrFreeOne(host: string, port: number): Promise<number> {
+  return (await whyNotListening(host, port)) === 'EADDRINUSE' ? 0 : port
+}

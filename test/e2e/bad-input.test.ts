@@ -1,0 +1,154 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { startCommand } from '../harness/cluster.ts'
+import { processesWith } from '../harness/processes.ts'
+import { skipOrFail } from '../harness/skip.ts'
+import { until } from '../harness/until.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'kubestage-bad-input-'))
+t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+t.setTimeout(120_000)
+
+async function run(t: Test, ...args: string[]): Promise<{ code: number | string; output: string }> {
+  const command = startCommand(t, args)
+  return { code: await command.ended, output: command.output() }
+}
+
+/** One sentence, exit code 1, and nothing of it runs. */
+async function refusal(t: Test, stateDir: string, ...args: string[]): Promise<string> {
+  const { code, output } = await run(t, ...args, `--state-dir=${stateDir}`)
+  t.equal(code, 1, output)
+  t.match(output, /^kubestage: [^\n]+\n$/, 'one sentence')
+  t.same(processesWith(stateDir), [], 'nothing half-started stays')
+  return output
+}
+
+/** A file system of its own; false where we may not mount any. */
+function mount(t: Test, place: string, options: string): boolean {
+  mkdirSync(place, { recursive: true })
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', place], { stdio: 'ignore' })
+  } catch {
+    return false
+  }
+  t.teardown(() => execFileSync('umount', ['-l', place]))
+  return true
+}
+
+t.test('a disk that is full, at the first file, at the storage, and before anything', async (t) => {
+  for (const [size, sentence] of [
+    ['8k', /cannot write to state folder .*: the disk is full; choose another folder with --state-dir/],
+    ['100k', /storage file .*state.db cannot be written: the disk is full; make room, or name another with --storage/],
+  ] as const) {
+    const place = join(folder, `full-${size}`)
+    if (!mount(t, place, `size=${size}`)) return skipOrFail(t, 'this machine lets us mount nothing')
+    t.match(await refusal(t, join(place, 'state'), 'up', '-d', '--port=0'), sentence)
+  }
+  const place = join(folder, 'full')
+  mount(t, place, 'size=4k')
+  writeFileSync(join(place, 'all'), 'x'.repeat(4096))
+  for (const way of [['up'], ['up', '-d']]) {
+    t.match(await refusal(t, join(place, 'state'), ...way, '--port=0'), /: the disk is full; choose another folder/)
+  }
+})
+
+t.test('a disk that fills while a cluster runs ends nothing', async (t) => {
+  const place = join(folder, 'filling')
+  if (!mount(t, place, 'size=3m')) return skipOrFail(t, 'this machine lets us mount nothing')
+  const stateDir = join(place, 'state')
+  const here = `--state-dir=${stateDir}`
+  t.match(await run(t, 'up', '-d', '--port=0', '--kubelet=false', '--log-level=trace', here), { code: 0 })
+  t.teardown(() => run(t, 'down', here))
+  const filler = join(place, 'filler')
+  execFileSync('sh', ['-c', `cat /dev/zero > ${filler} || true`], { stdio: 'ignore' })
+  t.match(await run(t, 'clock', here), { code: 0 }, 'reads go on')
+  rmSync(filler)
+  t.match(await run(t, 'status', here), { code: 0 })
+  t.match(await run(t, 'down', here), { code: 0, output: 'Stopped.\n' })
+})
+
+t.test('a state folder that cannot be written', async (t) => {
+  const place = join(folder, 'read-only')
+  if (!mount(t, place, 'ro')) return skipOrFail(t, 'this machine lets us mount nothing')
+  const isFile = join(folder, 'file')
+  writeFileSync(isFile, '')
+  for (const [stateDir, why] of [
+    [join(place, 'state'), 'the file system is read-only'],
+    [isFile, 'it is a file'],
+    [join(isFile, 'below'), 'it is a file'],
+    ['/proc/state', 'no folder can be made there'],
+  ] as const) {
+    for (const way of [['up'], ['up', '-d']]) {
+      const sentence = `cannot write to state folder ${stateDir}: ${why}; choose another folder with --state-dir`
+      t.match(await refusal(t, stateDir, ...way, '--port=0'), sentence)
+    }
+  }
+  t.match(await run(t, 'up', '-d', '--state-dir='), {
+    code: 2,
+    output: 'kubestage: --state-dir must be the path of a folder, not ""\n',
+  })
+})
+
+t.test('damaged files', async (t) => {
+  const stateDir = join(folder, 'damaged')
+  const here = `--state-dir=${stateDir}`
+  const start = ['up', '-d', '--port=0', '--kubelet=false']
+  t.match(await run(t, ...start, here), { code: 0 })
+  writeFileSync(join(stateDir, 'kubeconfig'), '{{{')
+  t.match(await run(t, 'clock', here), { code: 0 }, 'the kubeconfig is for others')
+  t.match(await run(t, 'down', here), { code: 0 })
+
+  const keys = ['ca.crt', 'admin.key', 'apiserver.crt', 'sa.key']
+  for (const name of keys) writeFileSync(join(stateDir, 'pki', name), 'no PEM')
+  writeFileSync(join(stateDir, 'lock'), 'no JSON')
+  writeFileSync(join(stateDir, 'running.json'), '{')
+  t.match(await run(t, ...start, here), { code: 0 }, 'what can be made anew is made anew')
+  t.match(readFileSync(join(stateDir, 'kubeconfig'), 'utf8'), 'current-context: kubestage')
+  t.match(readFileSync(join(stateDir, 'pki', 'ca.crt'), 'utf8'), 'BEGIN CERTIFICATE')
+  t.match(await run(t, 'clock', here), { code: 0 })
+  t.match(await run(t, 'down', here), { code: 0 })
+
+  const database = join(stateDir, 'state.db')
+  const anew = 'move it away to begin with an empty cluster, or name another with --storage'
+  const whole = readFileSync(database)
+  writeFileSync(database, whole.subarray(0, 3000))
+  t.match(await refusal(t, stateDir, ...start), `storage file ${database} is damaged; ${anew}`)
+  writeFileSync(database, 'no database, but long enough to have been one')
+  t.match(await refusal(t, stateDir, ...start), `storage file ${database} is no database, or damaged; ${anew}`)
+  t.equal(readFileSync(database, 'utf8').length, 45, 'it is left as it is')
+  t.notOk(existsSync(join(stateDir, 'lock')))
+})
+
+t.test('a port that another program has', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  t.teardown(() => server.close())
+  const { port } = server.address() as { port: number }
+  const sentence = `port ${port} on 127.0.0.1 is in use by another program; choose another with --port (0 takes a free one)`
+  for (const way of [['up'], ['up', '-d']]) {
+    t.match(await refusal(t, join(folder, 'port'), ...way, `--port=${port}`), sentence)
+  }
+})
+
+t.test('two clusters whose users chose no port', async (t) => {
+  const start = (name: string) => run(t, 'up', '-d', '--kubelet=false', `--state-dir=${join(folder, name)}`)
+  for (const name of ['first', 'second']) t.teardown(() => run(t, 'down', `--state-dir=${join(folder, name)}`))
+  const outputs = [await start('first'), await start('second')].map(({ output }) => output)
+  const urls = outputs.map((output) => /https:\S+/.exec(output)?.[0])
+  t.not(urls[0], urls[1])
+  t.match(outputs[1], 'Port 6443 is in use by another program, so this is a free one; --port chooses.')
+})
+
+t.test('a start that is called off', async (t) => {
+  const stateDir = join(folder, 'called-off')
+  const command = startCommand(t, ['up', '-d', '--port=0', `--state-dir=${stateDir}`])
+  await until(() => existsSync(join(stateDir, 'lock')), { what: 'the cluster to begin' })
+  command.child.kill('SIGINT')
+  t.equal(await command.ended, 130)
+  await until(() => processesWith(stateDir).length === 0, { what: 'all processes to end' })
+  t.notOk(existsSync(join(stateDir, 'running.json')))
+})
