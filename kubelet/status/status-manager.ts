@@ -4,12 +4,17 @@ import type { Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
+import { Turns } from '../../shared/concurrency/turns.ts'
 import { PODS } from '../pods/pod-source.ts'
 import { isMirror, isStatic } from '../pods/static-pod.ts'
 import { statusAtEnd } from './end-of-life.ts'
 import { cutMessages, isLegalTransition, isTerminalPhase, mergeStatus, statusPatch } from './status-merge.ts'
 
-/** Brings each pod's status to the API, in order, one write at a time a pod; and at the end deletes the object. */
+/**
+ * Brings each pod's status to the API, in order, one write at a time a pod; and at the end deletes the object. Of many pods at
+ * once a few are written at the same time, and one that had to wait is told of by its newest status alone: upstream's status
+ * manager, which has one writer, skips in the same way what was overtaken before it could be said.
+ */
 export interface StatusManager {
   /** What the kubelet said last of a pod. */
   get(podUid: string): PodStatus | undefined
@@ -63,10 +68,13 @@ const RETRY_MS = 1_000
 const LAST_LOOK_MS = 250
 /** More than this many waiting writes means that the API server is away: then only the newest counts. */
 const MAX_QUEUE = 8
+/** Pods that are written at the same time. */
+const WRITERS = 4
 
 export function createStatusManager(options: StatusManagerOptions): StatusManager {
   const { client, clock } = options
   const entries = new Map<string, Entry>()
+  const turns = new Turns(WRITERS)
 
   /** Of a static pod the end is told at once: nobody waits for its picture to go. */
   const mayRun = (pod: Pod): boolean => !isStatic(pod) && options.mayHaveRunningContainers(uidOf(pod))
@@ -79,11 +87,17 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
 
   async function drain(entry: Entry): Promise<void> {
     entry.busy = true
-    for (let saying = entry.queue[0]; saying; saying = entry.queue[0]) {
-      if (entries.get(uidOf(entry.pod)) !== entry) break
+    while (entry.queue.length > 0 && entries.get(uidOf(entry.pod)) === entry) {
+      const wait = turns.take()
+      if (wait) {
+        await wait
+        entry.queue = entry.queue.slice(-1)
+      }
+      const [saying] = entry.queue as [Saying]
       try {
-        await write(entry, saying)
-        entry.queue.splice(entry.queue.indexOf(saying), 1)
+        const pod = await write(entry, saying)
+        if (pod) await deleteWhenOver(entry, pod)
+        entry.queue = entry.queue.filter((other) => other !== saying)
       } catch (error) {
         if (isGone(error)) entry.queue = []
         else {
@@ -96,21 +110,26 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
     entry.busy = false
   }
 
-  async function write(entry: Entry, { status, mayRun }: Saying): Promise<void> {
+  /** Ends the turn. Resolves with the object as it is then, unless it is gone. */
+  async function write(entry: Entry, { status, mayRun }: Saying): Promise<Pod | undefined> {
     let pod = newest(options.latest(entry.pod), entry.written)
-    for (let attempt = 0; pod && shows(pod, entry.pod); attempt++) {
-      const api = pod.status ?? {}
-      const patch = statusPatch(api, mergeStatus(api, status, mayRun))
-      try {
-        if (patch) {
+    try {
+      for (let attempt = 0; pod && shows(pod, entry.pod); attempt++) {
+        const api = pod.status ?? {}
+        const patch = statusPatch(api, mergeStatus(api, status, mayRun))
+        if (!patch) return pod
+        try {
           pod = await sendPatch(client, pod, patch)
           entry.written = newest(options.latest(entry.pod), pod) === pod ? pod : undefined
+          return pod
+        } catch (error) {
+          if (attempt > 5 || !(error instanceof StatusError) || error.code !== 409) throw error
+          pod = await client.get<Pod>(PODS, refOf(pod))
         }
-        return await deleteWhenOver(entry, pod)
-      } catch (error) {
-        if (attempt > 5 || !(error instanceof StatusError) || error.code !== 409) throw error
-        pod = await client.get<Pod>(PODS, refOf(pod))
       }
+      return undefined
+    } finally {
+      turns.give()
     }
   }
 

@@ -1,0 +1,98 @@
+import t from 'tap'
+import { createStatusManager } from '../../kubelet/status/status-manager.ts'
+import { conflict, notFound } from '../../shared/api/status-errors.ts'
+import type { Pod, PodStatus } from '../../shared/api/types.ts'
+import type { Client, ObjectRef, Resource } from '../../shared/client/client.ts'
+import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
+
+const WRITERS = 4
+
+const podNamed = (name: string): Pod => ({
+  metadata: { name, namespace: 'default', uid: `uid-${name}`, resourceVersion: '1' },
+  spec: { containers: [{ name: 'c', image: 'x' }] },
+  status: { phase: 'Pending', qosClass: 'BestEffort' },
+})
+const saying = (message: string): PodStatus => ({ phase: 'Pending', qosClass: 'BestEffort', message, conditions: [] })
+
+/** A manager whose writes wait until they are let through, or refused. */
+function held() {
+  const clock = createVirtualClock()
+  const writes: { name: string; message?: string; pass(error?: Error): void }[] = []
+  const errors: unknown[] = []
+  const client = {
+    patch: (_resource: Resource, { name }: ObjectRef, { status }: { status: PodStatus }) =>
+      new Promise<Pod>((resolve, reject) => {
+        const answer = podNamed(name)
+        Object.assign(answer.metadata, { resourceVersion: '2' })
+        Object.assign(answer.status ?? {}, status)
+        writes.push({ name, message: status.message, pass: (error) => (error ? reject(error) : resolve(answer)) })
+      }),
+    get: async (_resource: Resource, { name }: ObjectRef) => podNamed(name),
+  }
+  const manager = createStatusManager({
+    client: client as unknown as Client,
+    clock,
+    latest: (pod) => pod,
+    mayHaveRunningContainers: () => true,
+    isFinished: () => false,
+    onError: (error) => errors.push(error),
+  })
+  const say = (name: string, ...messages: string[]) => {
+    for (const message of messages) manager.set(podNamed(name), saying(message))
+  }
+  /** Lets the oldest write go on, and what follows from it happen. */
+  const pass = async (error?: Error) => {
+    writes.shift()?.pass(error)
+    await clock.advance(0)
+  }
+  const waiting = () => writes.map(({ name, message }) => `${name}: ${message}`)
+  return { clock, manager, errors, say, pass, waiting }
+}
+
+t.test('the statuses of one pod are all told, in their order', async (t) => {
+  const { say, pass, waiting } = held()
+  say('a', '1', '2', '3')
+  for (const message of ['1', '2', '3']) {
+    t.same(waiting(), [`a: ${message}`])
+    await pass()
+  }
+  t.same(waiting(), [])
+})
+
+t.test('of many pods a few are written at the same time, and those that waited with what is newest', async (t) => {
+  const { say, pass, waiting } = held()
+  const first = Array.from({ length: WRITERS }, (_, i) => `pod-${i}`)
+  for (const name of first) say(name, 'early')
+  say('late', '1', '2')
+  t.same(
+    waiting(),
+    first.map((name) => `${name}: early`),
+  )
+  say('late', '3')
+  await pass()
+  t.same(waiting().at(-1), 'late: 3')
+  for (let i = 0; i < WRITERS; i++) await pass()
+  t.same(waiting(), [], 'what was overtaken is never told')
+})
+
+t.test('a write that fails ends its turn, and what it was to say comes again', async (t) => {
+  const { clock, say, pass, waiting, errors } = held()
+  for (let i = 0; i < WRITERS; i++) say(`pod-${i}`, 'early')
+  say('late', '1')
+  await pass(new Error('the network'))
+  t.same(waiting().at(-1), 'late: 1')
+  t.equal(errors.length, 1)
+  for (let i = 0; i < WRITERS; i++) await pass()
+  await clock.advance(1_000)
+  t.same(waiting(), ['pod-0: early'])
+})
+
+t.test('a conflict is solved within the turn; a pod that is gone is told nothing more', async (t) => {
+  const { say, pass, waiting, errors } = held()
+  say('a', '1', '2')
+  await pass(conflict({ group: '', plural: 'pods' }, 'a', 'the object has been modified'))
+  t.same(waiting(), ['a: 1'])
+  await pass(notFound({ group: '', plural: 'pods' }, 'a'))
+  t.same(waiting(), [])
+  t.equal(errors.length, 0)
+})
