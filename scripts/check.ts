@@ -2,7 +2,10 @@
 import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 
-const unitTests = globSync('test/{apiserver,cli,controllers,kubelet,library,openapi,shared}/**/*.test.ts')
+const unitTests = globSync([
+  'test/{apiserver,cli,controllers,kubelet,library,openapi,shared}/**/*.test.ts',
+  'test/docs/{links,seeds}.test.ts',
+])
 const checks: Record<string, string[]> = {
   types: ['tsc', '--noEmit'],
   lint: ['biome', 'check', '.'],

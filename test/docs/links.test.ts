@@ -1,0 +1,89 @@
+/** What pages point at exists: files, headings, commands, flags. Their shell blocks are tried by blocks.test.ts. */
+import { existsSync, globSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import t from 'tap'
+import { flagOf, type Options } from '../../shared/config/option.ts'
+import { repository } from '../harness/cluster.ts'
+import { type Page, readPage } from '../harness/doc-page.ts'
+
+const files = globSync(['*.md', 'docs/*.md', 'examples/**/*.md'], {
+  cwd: repository,
+  exclude: (name) => name.includes('node_modules'),
+})
+const pages = new Map(files.map((file) => [file, readPage(file)]))
+
+t.test('links', async (t) => {
+  for (const { file, prose } of pages.values()) {
+    for (const [index, line] of prose.entries()) {
+      for (const [, target = ''] of line.matchAll(/\]\(([^)\s]+)\)/g)) {
+        if (/^[a-z]+:/.test(target)) continue
+        t.equal(problemWith(file, target), undefined, `${file}:${index + 1}: ${target}`)
+      }
+    }
+  }
+})
+
+/** Undefined: it is there. */
+function problemWith(from: string, target: string): string | undefined {
+  const [path = '', anchor] = target.split('#')
+  const file = path ? normalize(join(dirname(from), path)) : from
+  if (!existsSync(join(repository, file))) return 'is not there'
+  if (anchor === undefined) return
+  const page = pages.get(file)
+  return page && anchorsOf(page).includes(anchor) ? undefined : 'has no such heading'
+}
+
+/** As GitHub makes them of headings. */
+function anchorsOf({ prose }: Page): string[] {
+  const headings = prose.flatMap((line) => /^#+ (.*)$/.exec(line)?.[1] ?? [])
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+t.test('every page of docs/ is in its table of contents', async (t) => {
+  const contents = pages.get('docs/README.md')?.prose.join('\n') ?? ''
+  for (const file of files.filter((file) => /^docs\/(?!README)/.test(file))) {
+    t.ok(contents.includes(`(${file.replace('docs/', '')})`), file)
+  }
+})
+
+t.test('commands and their flags', async (t) => {
+  let seen = 0
+  for (const { at, text } of [...pages.values()].flatMap(codeOf)) {
+    for (const [, name = '', rest = ''] of text.matchAll(invocation)) {
+      const flags = [...(rest.split(' -- ')[0] ?? '').matchAll(/(?<=\s)--[a-z][\w-]*/g)].map(([flag]) => flag)
+      const known = await flagsOf(name)
+      seen++
+      t.ok(known, `${at}: kubestage ${name}`)
+      for (const flag of flags) t.ok(known?.includes(flag), `${at}: kubestage ${name} ${flag}`)
+    }
+  }
+  t.ok(seen > 50, `${seen} commands`)
+})
+
+/** Where a command may begin; its name, and the rest up to what ends it. */
+const invocation = /(?:^|npx |[$("|;&] ?)kubestage ([a-z][\w-]*)((?: [^|;&`\n)"]*)?)/gm
+
+/** Commands whose arguments are not flags of ours. */
+const withoutFlags = ['help', 'version', 'completion']
+
+/** Undefined: there is no such command. */
+async function flagsOf(name: string): Promise<string[] | undefined> {
+  if (withoutFlags.includes(name)) return []
+  if (!existsSync(join(repository, 'cli', `${name}.ts`))) return
+  const { default: command } = (await import(`../../cli/${name}.ts`)) as { default: { options: Options } }
+  return ['--help', ...Object.keys(command.options).map(flagOf)]
+}
+
+/** Blocks of commands, and what stands between backticks. */
+function codeOf({ file, prose, blocks }: Page): { at: string; text: string }[] {
+  const inline = prose.flatMap((line, index) =>
+    [...line.matchAll(/`([^`]+)`/g)].map(([, text = '']) => ({ at: `${file}:${index + 1}`, text })),
+  )
+  const commands = blocks.filter(({ language }) => language === 'sh' || language === 'console')
+  return [...inline, ...commands.map(({ at, text }) => ({ at, text: text.replace(/ +#.*$/gm, '') }))]
+}
