@@ -86,7 +86,9 @@ export const kubeletOptions = {
 export type KubeletConfig = Values<typeof kubeletOptions>
 
 export async function readKubeletConfig(args: readonly string[]): Promise<Resolved<typeof kubeletOptions>> {
-  const resolved = await resolveOptions(kubeletOptions, { args, env: process.env })
+  // Who supervises has said everything in the config file; variables of the same names (KUBESTAGE_PORT) were meant for it.
+  const env = args.includes('--supervised') ? {} : process.env
+  const resolved = await resolveOptions(kubeletOptions, { args, env })
   return { ...resolved, values: completed(resolved.values) }
 }
 
