@@ -4,10 +4,11 @@ import type { Client } from '../shared/client/client.ts'
 import type { ClusterAccess } from '../shared/client/rest-client.ts'
 import type { Duration } from './duration.ts'
 import type { ClusterJournal } from './journal.ts'
+import type { Users } from './users.ts'
 import type { Terminations, Waiters } from './waiters.ts'
 
 /** A cluster that runs; `await using` ends it. */
-export interface Cluster extends Waiters, AsyncDisposable {
+export interface Cluster extends Users, Waiters, AsyncDisposable {
   /** `https://127.0.0.1:43210` */
   readonly url: string
   /** An administrator's, as text: `new KubeConfig().loadFromString(cluster.kubeconfig)`. */

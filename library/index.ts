@@ -16,6 +16,7 @@ export type { ActiveFault, Cluster, ClusterClock, ClusterFaults } from './cluste
 export type { Duration } from './duration.ts'
 export type { ClusterJournal, Count, JournalFilter } from './journal.ts'
 export type { StartClusterOptions } from './options.ts'
+export type { ClusterUser, Users } from './users.ts'
 export type { Target, Terminations, Waiters, WaitOptions } from './waiters.ts'
 
 /**

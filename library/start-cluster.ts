@@ -22,6 +22,7 @@ import { toMs } from './duration.ts'
 import { ClusterJournal } from './journal.ts'
 import type { StartedNode } from './nodes.ts'
 import type { StartClusterOptions } from './options.ts'
+import { createUsers } from './users.ts'
 import { createWaiters, Terminations } from './waiters.ts'
 
 const machine = realClock
@@ -84,6 +85,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
   const close = (): Promise<void> => running.run()
   return {
     ...waiters,
+    ...createUsers({ server: url, ca: pki.ca, admin: pki.admin, clock: machine }),
     url,
     kubeconfig: readFileSync(state.kubeconfig, 'utf8'),
     kubeconfigFile: state.kubeconfig,

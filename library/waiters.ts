@@ -63,9 +63,7 @@ export function createWaiters(client: Client, clock: Clock): Waiters {
       waiting.abort()
     }
     const wanted = `${resource.plural}${name === undefined ? '' : ` ${name}`}${labelSelector ? ` (${labelSelector})` : ''}`
-    throw new Error(
-      `waited ${timeout} in vain for ${wanted}; ${last ? `last seen: ${JSON.stringify(last)}` : 'there was none'}`,
-    )
+    throw new Error(`waited ${timeout} in vain for ${wanted}; ${last ? `last seen: ${show(last)}` : 'there was none'}`)
   }
   return {
     waitFor: <T extends object>(
@@ -93,6 +91,10 @@ export function createWaiters(client: Client, clock: Clock): Waiters {
     },
   }
 }
+
+/** Who owns which field is half of most objects, and never what is waited for. */
+const show = (object: KubeObject): string =>
+  JSON.stringify(object, (key, value) => (key === 'managedFields' ? undefined : value))
 
 /** The records of how pods were stopped. */
 export class Terminations {

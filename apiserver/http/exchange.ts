@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { KubeObject } from '../../shared/api/types.ts'
 import type { User } from '../auth/types.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import type { RequestInfo, ResourceTarget } from './request-info.ts'
@@ -22,6 +23,8 @@ export class Exchange {
   readonly warnings = new Warnings()
   /** The revision that a get or a list shows. Default: the present. */
   asOf: number | undefined
+  /** What is to be created, whose name is not in the path. */
+  created: KubeObject | undefined
 
   constructor(
     { request, response, upgrade }: { request: IncomingMessage; response: ServerResponse; upgrade?: Upgrade },

@@ -141,7 +141,7 @@ t.test('the examples of test suites', async (t) => {
       () => 'passed',
       (error: { stdout: string }) => error.stdout,
     )
-  const results = await Promise.all([suite('--test', 'reconcile.node-test.mjs'), suite('config-map.tap.mjs')])
+  const results = await Promise.all([suite('--test', 'node-test/*.mjs'), suite('tap/faults.test.mjs')])
   t.same(results, ['passed', 'passed'])
 })
 

@@ -1,6 +1,6 @@
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node'
 import t from 'tap'
-import { resources, startCluster } from '../../library/index.ts'
+import { type KubeObject, resources, startCluster } from '../../library/index.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { configMap, namespace, outside, start } from './stage.ts'
 
@@ -15,6 +15,7 @@ t.test('the journal tells what came, and a failed assertion what came instead', 
     verb: 'create',
     resource: 'configmaps',
     namespace,
+    name: 'a',
     code: 201,
     user: 'kubernetes-admin',
     userAgent: 'tester/1',
@@ -35,6 +36,10 @@ t.test('the journal tells what came, and a failed assertion what came instead', 
     cluster.journal.waitFor({ verb: 'delete' }, { timeout: '50ms' }),
     /waited 50ms in vain .*\n {2}#1 create/,
   )
+  const { metadata } = await client.create<KubeObject>(configMaps, { metadata: { namespace, generateName: 'new-' } })
+  cluster.journal.assert({ verb: 'create', name: metadata.name }, 1)
+  await t.rejects(client.create(configMaps, configMap('a')), { code: 409 })
+  cluster.journal.assert({ verb: 'create', name: 'a', code: 409 }, 1)
   cluster.journal.clear()
   t.same(cluster.journal.entries(), [])
   await cluster.client.get(namespaces, { name: namespace })
@@ -91,7 +96,7 @@ t.test('waiters say what they saw', async (t) => {
   await t.rejects(startCluster({ nodes: 1, time: 'virtual' }), /processes cannot wait for a virtual clock/)
 })
 
-t.test('clusters side by side; the client library takes the kubeconfig', async (t) => {
+t.test('clusters side by side; clients of the client library, as anybody', async (t) => {
   const [one, two] = await Promise.all([startCluster({ apiOnly: true }), startCluster({ apiOnly: true })])
   await one.client.create(configMaps, configMap('only-in-one'))
   const seen = await Promise.all(
@@ -103,6 +108,31 @@ t.test('clusters side by side; the client library takes the kubeconfig', async (
     }),
   )
   t.same(seen, [['only-in-one'], []])
+  const core = await one.apiClient(CoreV1Api)
+  t.equal((await core.readNamespacedConfigMap({ namespace, name: 'only-in-one' })).metadata?.name, 'only-in-one')
+  const jane = await one.apiClient(CoreV1Api, { name: 'jane', groups: ['readers', 'writers'] })
+  await t.rejects(jane.listNamespacedConfigMap({ namespace }), { code: 403 })
+  const apiGroup = 'rbac.authorization.k8s.io'
+  const rbac = (plural: string) => ({ group: apiGroup, version: 'v1', plural })
+  const metadata = { name: 'readers', namespace }
+  const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }]
+  await one.client.create(rbac('roles'), { metadata, rules })
+  const subjects = [{ kind: 'Group', name: 'readers', apiGroup }]
+  await one.client.create(rbac('rolebindings'), {
+    metadata,
+    roleRef: { apiGroup, kind: 'Role', name: 'readers' },
+    subjects,
+  })
+  t.equal((await jane.listNamespacedConfigMap({ namespace })).items.length, 1)
+  one.journal.assert({ user: 'jane', verb: 'list' }, 2)
+  const stranger = new KubeConfig()
+  stranger.loadFromString(two.kubeconfigOf({ name: 'kubernetes-admin', groups: ['system:masters'] }))
+  stranger.clusters[0] = {
+    ...stranger.clusters[0]!,
+    server: one.url,
+    caData: Buffer.from(one.access.ca).toString('base64'),
+  }
+  await t.rejects(stranger.makeApiClient(CoreV1Api).listNamespacedConfigMap({ namespace }), { code: 401 })
   await Promise.all([one.close(), two.close()])
 })
 

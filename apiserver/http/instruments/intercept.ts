@@ -32,6 +32,7 @@ export async function intercept(api: ApiContext, exchange: Exchange, attributes:
     const userAgent = request.headers['user-agent']
     const entry = journal.begin({ ...observed, userAgent, ...(effect && { fault: describe(effect) }) })
     exchange.onClose(() => {
+      entry.name ??= exchange.created?.metadata.name
       const code = response.headersSent ? response.statusCode : 0
       journal.end(entry, code, machine.monotonic() - startedMs)
     })

@@ -13,6 +13,7 @@ export async function create(api: ApiContext, { exchange, definition, target }: 
   const options = parseWriteOptions(exchange, 'CreateOptions')
   const bytes = await readBody(request)
   const object = await readObject(definition, { bytes, contentType: request.headers['content-type'] }, options)
+  exchange.created = object
   const scope = { definition, namespace: target.namespace, user }
   definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
   const stored = await api.registry.create(scope, object, options)
