@@ -27,6 +27,7 @@ export default command({
   async run({ values: { host, port, output } }) {
     const findings = await Promise.all([
       nodeVersion(),
+      perl(),
       isolation(),
       terminal(),
       listening(host, port),
@@ -47,13 +48,21 @@ async function nodeVersion(): Promise<Finding> {
   return { name: 'program', state: 'degraded', found, remedy }
 }
 
+async function perl(): Promise<Finding> {
+  const name = 'perl'
+  const found = await tryProgram('perl', ['-e', 'printf "%vd", $^V'])
+  if (found) return { name, state: 'good', found }
+  const remedy = 'install perl, which starts containers; --kubelet=false needs none, and has no pods'
+  return { name, state: 'bad', found: 'there is none on PATH', remedy }
+}
+
 async function isolation(): Promise<Finding> {
   const rootDir = mkdtempSync(join(tmpdir(), 'kubestage-doctor-'))
   try {
     const { isolation, files } = await possibleIsolation({ rootDir })
     const found = `isolation ${isolation}, files ${files}`
     if (isolation === 'pod' && files === 'own') return { name: 'containers', state: 'good', found }
-    const remedy = 'needs Linux, root, Perl and overlayfs: try sudo, or a container that may mount (--privileged)'
+    const remedy = 'needs Linux, root and overlayfs: try sudo, or a container that may mount (--privileged)'
     return { name: 'containers', state: 'degraded', found, remedy }
   } finally {
     rmSync(rootDir, { recursive: true, force: true })

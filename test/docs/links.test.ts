@@ -1,5 +1,5 @@
-/** What pages point at exists: files, headings, commands, flags. Their shell blocks are tried by blocks.test.ts. */
-import { existsSync, globSync } from 'node:fs'
+/** What pages point at exists: files, headings, commands, flags, messages. Their shell blocks are tried by blocks.test.ts. */
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import t from 'tap'
 import { flagOf, type Options } from '../../shared/config/option.ts'
@@ -87,3 +87,16 @@ function codeOf({ file, prose, blocks }: Page): { at: string; text: string }[] {
   const commands = blocks.filter(({ language }) => language === 'sh' || language === 'console')
   return [...inline, ...commands.map(({ at, text }) => ({ at, text: text.replace(/ +#.*$/gm, '') }))]
 }
+
+t.test('messages of ours are quoted as they are', async (t) => {
+  const sources = globSync(['{apiserver,cli,kubelet,shared}/**/*.ts', 'bin/*.mjs'], { cwd: repository })
+  const texts = sources.map((file) => readFileSync(join(repository, file), 'utf8')).join('\n')
+  const quoted = [...pages.values()].flatMap(codeOf).filter(({ text }) => text.startsWith('kubestage: '))
+  t.ok(quoted.length > 5, `${quoted.length} messages`)
+  for (const { at, text } of quoted) {
+    // Between what differs (…) and what the sources put together from pieces (;, :) stand words of theirs.
+    const pieces = text.replace('kubestage: ', '').split(/…|[;:] |,? or /)
+    for (const piece of pieces.map((piece) => piece.trim()).filter(({ length }) => length > 3))
+      t.ok(texts.includes(piece), `${at}: ${piece}`)
+  }
+})

@@ -116,6 +116,9 @@ t.test('what cannot start in the background says why', async (t) => {
   server.close()
   const findings = JSON.parse((await run(t, 'doctor', '--port=0', '-o', 'json')).output)
   t.ok(findings.every(({ state }: { state: string }) => state === 'good' || state === 'degraded'))
+  const env = { ...process.env, PATH: folder }
+  const withoutPrograms = spawnSync(process.execPath, [cli, 'doctor', '--port=0'], { env, encoding: 'utf8' })
+  t.match(withoutPrograms, { status: 1, stdout: /perl +bad +there is none on PATH\n +install perl/ })
 })
 
 t.test('a config file may say what other commands want to know', async (t) => {
