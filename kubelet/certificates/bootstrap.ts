@@ -32,21 +32,33 @@ export async function bootstrapCredentials(options: BootstrapOptions): Promise<C
   if (isUsable(await known(options.kubeconfig), nodeName, clock.now())) return loadKubeconfig(options.kubeconfig)
   for (;;) {
     try {
-      const newcomer = await loadKubeconfig(options.bootstrapKubeconfig)
-      const client = createRestClient({ ...newcomer, clock, userAgent: 'kubelet/v1.36.3' })
-      await using _closing = { [Symbol.asyncDispose]: () => client.close() }
-      const own = await requestCertificate(client, {
-        signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
-        commonName: `system:node:${nodeName}`,
-        organizations: [NODES],
-      })
-      const { server, ca = '' } = newcomer
-      writePrivately(options.kubeconfig, JSON.stringify(kubeconfig({ name: 'kubestage', server, ca, user: own })))
-      return { ...newcomer, ...own }
+      return await newCredentials(options)
     } catch (error) {
       options.onError(error)
       await clock.sleep(RETRY_MS)
     }
+  }
+}
+
+async function newCredentials({
+  bootstrapKubeconfig,
+  kubeconfig: file,
+  nodeName,
+  clock,
+}: BootstrapOptions): Promise<ClusterAccess> {
+  const newcomer = await loadKubeconfig(bootstrapKubeconfig)
+  const client = createRestClient({ ...newcomer, clock, userAgent: 'kubelet/v1.36.3' })
+  try {
+    const own = await requestCertificate(client, {
+      signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
+      commonName: `system:node:${nodeName}`,
+      organizations: [NODES],
+    })
+    const { server, ca = '' } = newcomer
+    writePrivately(file, JSON.stringify(kubeconfig({ name: 'kubestage', server, ca, user: own })))
+    return { ...newcomer, ...own }
+  } finally {
+    await client.close()
   }
 }
 
