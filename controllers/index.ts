@@ -14,6 +14,7 @@ import { startEndpointsController } from './endpoints/endpoints-controller.ts'
 import { startFlowSchemaController } from './flow-schemas.ts'
 import { startGarbageCollector } from './garbage-collector/garbage-collector.ts'
 import { createInformers } from './informers.ts'
+import { startJobController } from './job/job-controller.ts'
 import { startNamespaceController } from './namespace/namespace-controller.ts'
 import { startNodeLifecycle } from './node-lifecycle/node-lifecycle.ts'
 import { startPersistentVolumeController } from './persistent-volumes.ts'
@@ -28,6 +29,7 @@ import { startServiceAccountTokenController } from './service-account-tokens.ts'
 import { startServiceIPAddresses } from './service-ip-addresses.ts'
 import { startStatefulSetController } from './stateful-set/stateful-set-controller.ts'
 import { startTaintEviction } from './taint-eviction.ts'
+import { startTtlAfterFinished } from './ttl-after-finished.ts'
 import { startVolumeProtection } from './volume-protection.ts'
 
 export type { ApiResource, ApiResources, Log } from './controller.ts'
@@ -74,6 +76,8 @@ export async function startControllers(options: ControllersOptions): Promise<Con
     'replicationcontroller-controller': () => startReplicaSetController(context, replicationControllerFlavor),
     'daemonset-controller': () => startDaemonSetController(context),
     'statefulset-controller': () => startStatefulSetController(context),
+    'job-controller': () => startJobController(context),
+    'ttl-after-finished-controller': () => startTtlAfterFinished(context),
     'deployment-controller': () => startDeploymentController(context),
     'endpointslice-controller': () => startEndpointSliceController(context),
     'endpoints-controller': () => startEndpointsController(context),

@@ -1,5 +1,5 @@
 import { Interned } from '../shared/api/interned.ts'
-import type { Container, Namespace, Node, ObjectMeta, Pod } from '../shared/api/types.ts'
+import type { Container, ContainerStatus, Namespace, Node, ObjectMeta, Pod } from '../shared/api/types.ts'
 import type { Client, Resource } from '../shared/client/client.ts'
 import { type Informer, type InformerOptions, startInformer } from '../shared/client/informer.ts'
 import { namespaces, nodes, pods } from '../shared/client/resources.ts'
@@ -75,8 +75,13 @@ export function createInformers(options: { client: Client; clock: Clock; log: Lo
   }
 }
 
-/** Read by ReplicaSets of the pods that they may delete. */
-const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost'
+/** Read by ReplicaSets of the pods that they may delete, and by jobs of the pods that failed. */
+const readAnnotations = [
+  'controller.kubernetes.io/pod-deletion-cost',
+  'batch.kubernetes.io/job-completion-index',
+  'batch.kubernetes.io/job-index-failure-count',
+  'batch.kubernetes.io/job-index-ignored-failure-count',
+]
 
 const indexes = { namespace: namespaceIndex, controller: controllerIndex }
 const whole = { indexes }
@@ -93,6 +98,8 @@ const trimmed: Record<string, { transform?(object: Metadata): Metadata; indexes?
   'apps/deployments': whole,
   'apps/replicasets': whole,
   'apps/statefulsets': whole,
+  'batch/cronjobs': whole,
+  'batch/jobs': whole,
   'discovery.k8s.io/endpointslices': whole,
 }
 
@@ -107,8 +114,8 @@ const labels = new Interned<Record<string, string>>(256)
 
 function trimPod({ metadata, spec, status }: Pod): Pod {
   const kept = trimToMetadata({ metadata }).metadata
-  const cost = metadata.annotations?.[DELETION_COST]
-  if (cost !== undefined) kept.annotations = { [DELETION_COST]: cost }
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(([name]) => readAnnotations.includes(name))
+  if (annotations.length > 0) kept.annotations = Object.fromEntries(annotations)
   if (kept.labels) kept.labels = labels.of(kept.labels)
   return {
     metadata: kept,
@@ -135,12 +142,16 @@ function trimPod({ metadata, spec, status }: Pod): Pod {
       conditions: status?.conditions,
       podIP: status?.podIP,
       // Of most pods none: those that never ended.
-      containerStatuses: status?.containerStatuses?.filter(
-        ({ restartCount, state }) => restartCount > 0 || state?.terminated,
+      containerStatuses: status?.containerStatuses?.filter(hasEndedOnce),
+      initContainerStatuses: status?.initContainerStatuses?.filter(
+        (one) => hasEndedOnce(one) && (one.restartCount > 0 || one.state?.terminated?.exitCode !== 0),
       ),
     },
   }
 }
+
+const hasEndedOnce = ({ restartCount, state }: ContainerStatus): boolean =>
+  restartCount > 0 || state?.terminated !== undefined
 
 function trimContainer({ name, resources, ports, restartPolicy }: Container): Container {
   return { name, resources, ports, restartPolicy }

@@ -4,7 +4,6 @@ const stored = 'stored, not enforced'
 
 export const unattended: Readonly<Record<string, string>> = {
   'batch/CronJob': nobodyActs,
-  'batch/Job': nobodyActs,
   'autoscaling/HorizontalPodAutoscaler': nobodyActs,
   '/Service': 'has its addresses and ports; nothing listens there',
   '/PersistentVolumeClaim': 'is not bound to a volume',

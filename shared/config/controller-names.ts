@@ -11,6 +11,7 @@ export const controllerNames = [
   'endpoints-controller',
   'endpointslice-controller',
   'garbage-collector-controller',
+  'job-controller',
   'namespace-controller',
   'node-lifecycle-controller',
   'persistentvolume-binder-controller',
@@ -24,6 +25,7 @@ export const controllerNames = [
   'serviceaccount-token-controller',
   'statefulset-controller',
   'taint-eviction-controller',
+  'ttl-after-finished-controller',
 ] as const
 export type ControllerName = (typeof controllerNames)[number]
 

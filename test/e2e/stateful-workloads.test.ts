@@ -2,8 +2,8 @@
 import t from 'tap'
 import type { Termination } from '../../shared/api/termination.ts'
 import type { Pod } from '../../shared/api/types.ts'
-import type { StatefulSet } from '../../shared/api/workloads.ts'
-import { pods, statefulSets, terminations } from '../../shared/client/resources.ts'
+import type { Job, StatefulSet } from '../../shared/api/workloads.ts'
+import { jobs, pods, statefulSets, terminations } from '../../shared/client/resources.ts'
 import { startTestCluster } from '../harness/cluster.ts'
 import { findKubectls, kubectl } from '../harness/kubectl.ts'
 import { politeScript } from '../harness/pods.ts'
@@ -103,4 +103,66 @@ t.test('a set of three, one after the other: rolled out, rolled back, scaled, wi
   const told = (name: string) => reasons.get(name)?.map(({ reason }) => reason)
   t.same(told('db-0'), ['Update', 'Update', 'Update'])
   t.same(told('db-2')?.toSorted(), ['Decommissioned', 'Update', 'Update', 'Update'])
+})
+
+t.test('jobs: counted by index, retried, given up, suspended, and gone after their time', { skip }, async (t) => {
+  const job = (name: string, script: string, spec: object = {}) => ({
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name },
+    spec: {
+      ...spec,
+      template: {
+        spec: {
+          restartPolicy: 'Never',
+          terminationGracePeriodSeconds: 2,
+          containers: [{ name: 'main', image: 'busybox:1.37', command: ['sh', '-c', script] }],
+        },
+      },
+    },
+  })
+  const statusOf = async (name: string) => (await client.get<Job>(jobs, { namespace, name })).status
+  const ended = (name: string, condition: string) =>
+    run('wait', `--for=condition=${condition}`, `job/${name}`, '--timeout=30s')
+  const indexed = { completions: 4, parallelism: 2, completionMode: 'Indexed', backoffLimitPerIndex: 0 }
+  await apply(
+    job('sums', 'echo part $JOB_COMPLETION_INDEX of $HOSTNAME', { ...indexed, ttlSecondsAfterFinished: 3600 }),
+    job('holes', 'test $JOB_COMPLETION_INDEX != 2', indexed),
+    job('hopeless', 'exit 42', {
+      podFailurePolicy: { rules: [{ action: 'FailJob', onExitCodes: { operator: 'In', values: [42] } }] },
+    }),
+    job('late', politeScript, { activeDeadlineSeconds: 1 }),
+    job('later', 'true', { suspend: true }),
+  )
+  await ended('sums', 'Complete')
+  t.match(await statusOf('sums'), { succeeded: 4, completedIndexes: '0-3', uncountedTerminatedPods: {} })
+  const logs = await run('logs', '-l', 'job-name=sums', '--tail=-1')
+  t.same(
+    logs.trim().split('\n').sort(),
+    [0, 1, 2, 3].map((index) => `part ${index} of sums-${index}`),
+  )
+  await ended('holes', 'Failed')
+  t.match(await statusOf('holes'), { succeeded: 3, failed: 1, completedIndexes: '0,1,3', failedIndexes: '2' })
+  await ended('hopeless', 'Failed')
+  t.match((await statusOf('hopeless'))?.conditions?.at(-1), { reason: 'PodFailurePolicy', message: /exit code 42/ })
+  await ended('late', 'Failed')
+  t.match((await statusOf('late'))?.conditions?.at(-1), { reason: 'DeadlineExceeded' })
+  t.equal((await client.list<Pod>(pods, { namespace, labelSelector: 'job-name=late' })).items.length, 0)
+  await ended('later', 'Suspended')
+  await run('patch', 'job', 'later', '--patch={"spec":{"suspend":false}}')
+  await ended('later', 'Complete')
+  await run('patch', 'job', 'sums', '--patch={"spec":{"ttlSecondsAfterFinished":0}}')
+  await until(
+    async () => (await client.list<Pod>(pods, { namespace, labelSelector: 'job-name=sums' })).items.length === 0,
+    {
+      what: 'the job to go with its pods',
+    },
+  )
+  await run('delete', 'job', 'later')
+  await until(
+    async () => (await client.list<Pod>(pods, { namespace, labelSelector: 'job-name=later' })).items.length === 0,
+    {
+      what: 'pods to go with their job',
+    },
+  )
 })

@@ -1,0 +1,24 @@
+import type { Pod } from '../../shared/api/types.ts'
+import { endedAtMs, failuresBefore, hasFailed, type JobView } from './job-view.ts'
+
+const FIRST_MS = 10_000
+const MAX_MS = 10 * 60_000
+
+const waitMs = (failures: number): number => Math.min(MAX_MS, FIRST_MS * 2 ** (failures - 1))
+
+/** Milliseconds until another pod may be made: longer after each failure, until one succeeds. Upstream: pkg/controller/job/backoff_utils.go. */
+export function backoffMs({ job, pods, nowMs }: JobView): number {
+  const ends = pods
+    .filter((pod) => pod.status?.phase === 'Succeeded' || hasFailed(pod, job))
+    .map((pod) => ({ failed: pod.status?.phase !== 'Succeeded', atMs: endedAtMs(pod) }))
+    .sort((a, b) => a.atMs - b.atMs)
+  const failures = ends.length - 1 - ends.findLastIndex(({ failed }) => !failed)
+  const last = ends.at(-1)
+  return last && failures > 0 ? Math.max(0, last.atMs + waitMs(failures) - nowMs) : 0
+}
+
+/** The same for one index, after the last of its pods that failed. */
+export function indexBackoffMs(last: Pod, nowMs: number): number {
+  const { counted, ignored } = failuresBefore(last)
+  return Math.max(0, endedAtMs(last) + waitMs(counted + ignored + 1) - nowMs)
+}

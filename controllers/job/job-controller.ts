@@ -1,0 +1,218 @@
+import { isDeepStrictEqual } from 'node:util'
+import { fromSelectorObject } from '../../shared/api/label-selector.ts'
+import { isStatus } from '../../shared/api/status-error.ts'
+import type { Pod } from '../../shared/api/types.ts'
+import type { Job } from '../../shared/api/workloads.ts'
+import { jobs as jobsResource, pods as podsResource } from '../../shared/client/resources.ts'
+import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { Controller, ControllerContext } from '../controller.ts'
+import { createEventRecorder } from '../event-recorder.ts'
+import { claim } from '../workloads/claims.ts'
+import { Expectations } from '../workloads/expectations.ts'
+import { createPodControl, isNamespaceGoing } from '../workloads/pod-control.ts'
+import { followPods } from '../workloads/pod-owners.ts'
+import { slowStart } from '../workloads/slow-start.ts'
+import { makeJobs } from './job-pod.ts'
+import { awaitedFailures, sizeOf } from './job-size.ts'
+import { type Change, countedStatus, isFinished, type JobStatus, notedStatus } from './job-status.ts'
+import { type JobView, kind, viewOf } from './job-view.ts'
+import { completion, deadlineInMs, type Outcome, outcomeOf } from './outcome.ts'
+import { trackPods } from './pod-tracking.ts'
+
+/** Whose jobs are ours; others name another. */
+const MANAGER = 'kubernetes.io/job-controller'
+
+/** Runs the pods of jobs until enough of them have succeeded. Upstream: pkg/controller/job/job_controller.go. */
+export function startJobController({ client, informers, clock, log }: ControllerContext): Controller {
+  const recorder = createEventRecorder({ client, clock, log, component: 'job-controller' })
+  const control = createPodControl({ client, recorder, kind })
+  const expectations = new Expectations(clock)
+  const jobs = informers.whole<Job>(jobsResource)
+  const pods = informers.pods()
+  const tracking = trackPods({ client, clock, log, jobs, pods })
+
+  async function sync(key: string): Promise<void> {
+    const [namespace = '', name = ''] = key.split('/')
+    const job = jobs.get({ namespace, name })
+    if (!job) return expectations.forget(key)
+    const selector = fromSelectorObject(job.spec.selector)
+    if (!selector || (job.spec.managedBy ?? MANAGER) !== MANAGER) return
+    if (isFinished(job)) return tracking.letGo(pods.byIndex('controller', job.metadata.uid ?? ''))
+    if (!expectations.satisfied(key)) return
+    const owned = await claim(job, selector, {
+      client,
+      resource: podsResource,
+      informer: pods,
+      kind: { ...kind, resource: jobsResource },
+    })
+    const view = viewOf(job, owned, { nowMs: clock.now(), released: tracking.released })
+    const decided = outcomeOf(view)
+    const { active, failure } = decided ? await removeAll(key, view, view.active) : await manage(key, view)
+    const outcome = decided ?? completion(view, active)
+    if (!outcome) holdBack(view)
+    await report(view, { active, outcome, looked: !decided && !job.metadata.deletionTimestamp })
+    const deadlineMs = deadlineInMs({ job, nowMs: view.nowMs })
+    if (deadlineMs !== undefined && !outcome) queue.addAfter(key, deadlineMs)
+    if (failure) throw failure
+  }
+
+  async function manage(key: string, view: JobView): Promise<{ active: number; failure?: unknown }> {
+    const { job } = view
+    if (job.metadata.deletionTimestamp) return { active: view.active.length }
+    const { create, remove, againInMs } = sizeOf(view)
+    if (againInMs !== undefined) queue.addAfter(key, againInMs + 1)
+    // Fewer are wanted: the others go on.
+    if (remove.length > 0) return removeAll(key, view, remove, 'Decommissioned')
+    const waiting = [...create]
+    let made = 0
+    try {
+      await slowStart(create.length, async () => {
+        const { metadata } = await control.create(job, job.spec.template, (pod) =>
+          makeJobs(pod, job, waiting.shift() ?? {}),
+        )
+        made += 1
+        const known = pods.get({ namespace: metadata.namespace, name: metadata.name ?? '' })
+        if (known?.metadata.uid !== metadata.uid) expectations.expect(key, comes(metadata.uid))
+      })
+      return { active: view.active.length + made }
+    } catch (failure) {
+      return { active: view.active.length + made, ...(!isNamespaceGoing(failure) && { failure }) }
+    }
+  }
+
+  /** Resolves to how many active ones are left, and why, if not all could be deleted. */
+  async function removeAll(
+    key: string,
+    view: JobView,
+    leaving: readonly Pod[],
+    reason?: string,
+  ): Promise<{ active: number; failure?: unknown }> {
+    const { job, active } = view
+    const outcomes = await Promise.allSettled(
+      leaving.map(async (pod) => {
+        expectations.expect(key, leaves(pod.metadata.uid))
+        try {
+          await control.delete(job, pod, reason)
+          observe(key, pod)
+        } catch (error) {
+          expectations.seen(key, leaves(pod.metadata.uid))
+          throw error
+        }
+      }),
+    )
+    const failed = outcomes.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
+    const gone = leaving.length - failed.length
+    view.terminating += gone
+    return { active: active.length - gone, ...(failed[0] && { failure: failed[0].reason }) }
+  }
+
+  /** What the informer shows of a pod by now. */
+  function observe(key: string, { metadata }: Pod): void {
+    const { namespace, name = '', uid } = metadata
+    const known = pods.get({ namespace, name })
+    expectations.seen(key, comes(uid))
+    if (known?.metadata.uid !== uid || known?.metadata.deletionTimestamp) expectations.seen(key, leaves(uid))
+  }
+
+  /** Notes who has ended, lets them go, counts them, and ends the job with the last of them. */
+  async function report(
+    view: JobView,
+    now: { active: number; outcome: Outcome | undefined; looked: boolean },
+  ): Promise<void> {
+    const noted = notedStatus(view, { ...now, ready: now.outcome ? 0 : view.ready })
+    const { ended, pods: owned } = view
+    const uncounted = noted.status.uncountedTerminatedPods ?? {}
+    const uids = new Set([...(uncounted.succeeded ?? []), ...(uncounted.failed ?? [])])
+    const leaving = new Set([
+      ...ended.succeeded,
+      ...ended.ignored,
+      ...owned.filter(({ metadata }) => uids.has(metadata.uid ?? '')),
+    ])
+    let job = view.job
+    // Where nothing has to be safe before pods are let go, one write is enough.
+    if (leaving.size > 0) job = await write(job, withIndexes(view, noted.status), noted.change)
+    await tracking.letGo([...leaving])
+    const letGo = new Set([...tracking.released, ...[...leaving].map(({ metadata }) => metadata.uid ?? '')])
+    const counted = countedStatus(view, noted.status, { ...now, released: letGo })
+    await write(job, counted.status, leaving.size > 0 ? counted.change : (counted.change ?? noted.change))
+  }
+
+  async function write(job: Job, status: JobStatus, change: Change | undefined): Promise<Job> {
+    let written = job
+    if (!isDeepStrictEqual(status, job.status)) {
+      try {
+        written = await client.update<Job>(jobsResource, { ...job, status }, { subresource: 'status' })
+      } catch (error) {
+        if (!isStatus(error, 'NotFound')) throw error
+      }
+    }
+    if (change) tell(written, change)
+    return written
+  }
+
+  function tell(job: Job, change: Change): void {
+    const failed = job.status?.conditions?.find(({ type }) => type === 'Failed')
+    const says: Record<Change, [reason: string, message: string]> = {
+      suspended: ['Suspended', 'Job suspended'],
+      resumed: ['Resumed', 'Job resumed'],
+      completed: ['Completed', 'Job completed'],
+      failed: [failed?.reason ?? '', failed?.message ?? ''],
+    }
+    const [reason, message] = says[change]
+    const type = change === 'failed' ? 'Warning' : 'Normal'
+    recorder.record({ ...kind, regarding: job, type, reason, message })
+  }
+
+  const queue = createWorkQueue<string>({
+    clock,
+    concurrency: 5,
+    work: sync,
+    onError: (error, key) => log.debug({ err: error, job: key }, 'pods will be looked at again'),
+  })
+  const keyOf = ({ metadata }: Job): string => `${metadata.namespace}/${metadata.name}`
+  const consider = (job: Job): void => queue.add(keyOf(job))
+  jobs.addHandler({ onAdd: consider, onUpdate: consider, onDelete: consider })
+  followPods({
+    owners: jobs,
+    pods,
+    kind: kind.kind,
+    selectorOf: ({ spec }) => spec.selector,
+    consider(job, pod) {
+      observe(keyOf(job), pod)
+      consider(job)
+    },
+  })
+  return {
+    async close() {
+      await queue.close()
+      await tracking.close()
+      await recorder.close()
+    },
+  }
+}
+
+/** Its indexes are what is safe of an indexed job's pods. */
+const withIndexes = (view: JobView, noted: JobStatus): JobStatus => {
+  const { completedIndexes, failedIndexes } = countedStatus(view, noted, {
+    outcome: undefined,
+    released: new Set(),
+    active: 0,
+  }).status
+  return {
+    ...noted,
+    ...(completedIndexes !== undefined && { completedIndexes }),
+    ...(failedIndexes !== undefined && { failedIndexes }),
+  }
+}
+
+/** A failed pod tells how often its index has failed: it is kept until another has taken its place. */
+function holdBack(view: JobView): void {
+  const kept = awaitedFailures(view)
+  const goes = (pod: Pod): boolean => !kept.has(pod)
+  view.ended.failed = view.ended.failed.filter(goes)
+  view.ended.ignored = view.ended.ignored.filter(goes)
+}
+
+/** What is expected of a pod. */
+const comes = (uid = ''): string => `+${uid}`
+const leaves = (uid = ''): string => `-${uid}`

@@ -1,0 +1,129 @@
+import type { Pod } from '../../shared/api/types.ts'
+import { parseTime } from '../../shared/clock/timestamp.ts'
+import { podsToDelete } from '../workloads/pods-to-delete.ts'
+import { backoffMs, indexBackoffMs } from './backoff.ts'
+import {
+  failuresBefore,
+  hasFailed,
+  indexOf,
+  isIndexed,
+  isSuspended,
+  type JobView,
+  replacesFailedOnly,
+} from './job-view.ts'
+import { failureVerdict } from './policies.ts'
+
+/** At most so many pods are made or deleted at one look; upstream's MaxPodCreateDeletePerSync. */
+const BURST = 500
+
+export interface NewPod {
+  index?: number
+  /** Of its index, where each has a limit of its own. */
+  failures?: { counted: number; ignored: number }
+}
+export interface SizePlan {
+  create: NewPod[]
+  remove: Pod[]
+  /** More may be made then. */
+  againInMs?: number
+}
+
+/** How many pods come or go while a job is under way. Pure; upstream: manageJob. */
+export function sizeOf(view: JobView): SizePlan {
+  const { job, active, succeeded, terminating } = view
+  const { parallelism = 1, completions } = job.spec
+  if (isSuspended(job)) return { create: [], remove: toRemove(view, active.length) }
+  const useful =
+    completions === undefined ? (succeeded > 0 ? active.length : parallelism) : Math.max(0, completions - succeeded)
+  const wanted = Math.min(useful, completions === undefined && succeeded > 0 ? useful : parallelism)
+  const remove = toRemove(view, Math.max(0, active.length - wanted)).slice(0, BURST)
+  if (remove.length > 0) return { create: [], remove }
+  const missing = wanted - active.length - (replacesFailedOnly(job) ? terminating : 0)
+  if (missing <= 0) return { create: [], remove: [] }
+  if (job.spec.backoffLimitPerIndex !== undefined) return independentPods(view, Math.min(missing, BURST))
+  const waitMs = backoffMs(view)
+  if (waitMs > 0) return { create: [], remove: [], againInMs: waitMs }
+  const count = Math.min(missing, BURST)
+  const create = isIndexed(job)
+    ? pendingIndexes(view)
+        .slice(0, count)
+        .map((index) => ({ index }))
+    : Array.from({ length: count }, () => ({}))
+  return { create, remove: [] }
+}
+
+/** Those that are too many; of an indexed job also those that no index needs. */
+function toRemove({ job, active, nowMs }: JobView, atLeast: number): Pod[] {
+  const seen = new Set<number>()
+  const useless = isIndexed(job)
+    ? active.filter((pod) => {
+        const index = indexOf(pod, job)
+        const isNew = index !== undefined && !seen.has(index)
+        if (isNew) seen.add(index)
+        return !isNew
+      })
+    : []
+  const others = active.filter((pod) => !useless.includes(pod))
+  const count = Math.max(0, atLeast - useless.length)
+  return [...useless, ...(count > 0 ? podsToDelete({ pods: others, count, related: others, nowMs }) : [])]
+}
+
+/** Indexes without a pod, that still need one, ascending. */
+function pendingIndexes({ job, pods, active, completedIndexes, failedIndexes }: JobView): number[] {
+  const alive = replacesFailedOnly(job) ? pods.filter((pod) => !isOver(pod)) : active
+  const taken = new Set(alive.map((pod) => indexOf(pod, job)))
+  return Array.from({ length: job.spec.completions ?? 0 }, (_, index) => index).filter(
+    (index) => !taken.has(index) && !completedIndexes?.has(index) && !failedIndexes?.has(index),
+  )
+}
+const isOver = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
+
+/** Each index waits for itself. Upstream: getPodCreationInfoForIndependentIndexes. */
+function independentPods(view: JobView, count: number): SizePlan {
+  const last = lastFailures(view)
+  const waits = pendingIndexes(view).map((index) => {
+    const failed = last.get(index)
+    return { index, failed, waitMs: failed ? indexBackoffMs(failed, view.nowMs) : 0 }
+  })
+  const later = waits.filter(({ waitMs }) => waitMs > 0)
+  const create = waits
+    .filter(({ waitMs }) => waitMs === 0)
+    .slice(0, count)
+    .map(({ index, failed }) => ({
+      index,
+      failures: failed ? failuresAfter(failed, view) : { counted: 0, ignored: 0 },
+    }))
+  return {
+    create,
+    remove: [],
+    ...(later.length > 0 && { againInMs: Math.min(...later.map(({ waitMs }) => waitMs)) }),
+  }
+}
+
+function failuresAfter(pod: Pod, { job }: JobView): NewPod['failures'] {
+  const { counted, ignored } = failuresBefore(pod)
+  const isIgnored = failureVerdict(job, pod).action === 'Ignore'
+  return { counted: counted + (isIgnored ? 0 : 1), ignored: ignored + (isIgnored ? 1 : 0) }
+}
+
+/** Pods that failed, and whose index still waits for the next one. Only where each index has a limit of its own. */
+export function awaitedFailures(view: JobView): Set<Pod> {
+  if (view.job.spec.backoffLimitPerIndex === undefined) return new Set()
+  const pending = new Set(pendingIndexes(view))
+  return new Set([...lastFailures(view)].filter(([index]) => pending.has(index)).map(([, pod]) => pod))
+}
+
+/** Of each index the youngest pod that failed. */
+function lastFailures({ job, pods }: Pick<JobView, 'job' | 'pods'>): Map<number, Pod> {
+  const failed = pods
+    .filter((pod) => hasFailed(pod, job))
+    .sort((a, b) => rank(a) - rank(b) || createdMs(a) - createdMs(b))
+  return new Map(
+    failed.flatMap((pod) => {
+      const index = indexOf(pod, job)
+      return index === undefined ? [] : [[index, pod] as const]
+    }),
+  )
+}
+const rank = (pod: Pod): number => failuresBefore(pod).counted + failuresBefore(pod).ignored
+const createdMs = ({ metadata }: Pod): number => parseTime(metadata.creationTimestamp ?? '')

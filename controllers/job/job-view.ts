@@ -1,0 +1,117 @@
+import type { Pod } from '../../shared/api/types.ts'
+import type { Job } from '../../shared/api/workloads.ts'
+import { parseTime } from '../../shared/clock/timestamp.ts'
+import { hasEnded, isActive, isReady, isTerminating } from '../workloads/pod-states.ts'
+import { parseIndexes } from './indexes.ts'
+import { failureVerdict } from './policies.ts'
+
+export const kind = { apiVersion: 'batch/v1', kind: 'Job' }
+/** Keeps a pod until its end has been counted. */
+export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking'
+/** Label and annotation of an indexed job's pods. */
+export const COMPLETION_INDEX = 'batch.kubernetes.io/job-completion-index'
+/** How often pods of the index had failed before, as far as that counts, and as far as it does not. */
+export const FAILURE_COUNT = 'batch.kubernetes.io/job-index-failure-count'
+export const IGNORED_FAILURE_COUNT = 'batch.kubernetes.io/job-index-ignored-failure-count'
+
+/** A job as its pods show it. */
+export interface JobView {
+  job: Job
+  nowMs: number
+  /** Its own, all of them. */
+  pods: readonly Pod[]
+  active: Pod[]
+  terminating: number
+  ready: number
+  /** Ended, and not in any count yet. */
+  ended: { succeeded: Pod[]; failed: Pod[]; ignored: Pod[] }
+  /** Those included. */
+  succeeded: number
+  failed: number
+  /** Only of an indexed job. */
+  completedIndexes?: Set<number>
+  /** Only with a backoffLimitPerIndex. */
+  failedIndexes?: Set<number>
+  /** Of a pod that failed and goes against the whole job. */
+  failJobMessage?: string
+}
+
+export const isIndexed = ({ spec }: Job): boolean => spec.completionMode === 'Indexed'
+export const isSuspended = ({ spec }: Job): boolean => spec.suspend === true
+
+/** Whether a pod is replaced only when it has failed, and not when it is about to go. */
+export const replacesFailedOnly = ({ spec }: Job): boolean =>
+  spec.podReplacementPolicy === 'Failed' || spec.podFailurePolicy !== undefined
+
+/** The index of a pod; undefined where it has none that the job has. */
+export function indexOf({ metadata }: Pod, { spec }: Job): number | undefined {
+  const text = metadata.labels?.[COMPLETION_INDEX] ?? metadata.annotations?.[COMPLETION_INDEX] ?? ''
+  return /^\d+$/.test(text) && Number(text) < (spec.completions ?? 0) ? Number(text) : undefined
+}
+
+export const isTracked = ({ metadata }: Pod): boolean => metadata.finalizers?.includes(TRACKING_FINALIZER) ?? false
+
+/** Upstream: isPodFailed. */
+export const hasFailed = (pod: Pod, job: Job): boolean =>
+  pod.status?.phase === 'Failed' || (!replacesFailedOnly(job) && isTerminating(pod))
+
+const countOf = ({ metadata }: Pod, annotation: string): number => Number(metadata.annotations?.[annotation] ?? 0)
+export const failuresBefore = (pod: Pod) => ({
+  counted: countOf(pod, FAILURE_COUNT),
+  ignored: countOf(pod, IGNORED_FAILURE_COUNT),
+})
+
+/** Whether no more pods of the failed one's index are made. */
+function failsIndex(pod: Pod, job: Job): boolean {
+  const { action } = failureVerdict(job, pod)
+  if (action === 'FailIndex') return true
+  return action !== 'Ignore' && failuresBefore(pod).counted >= (job.spec.backoffLimitPerIndex ?? 0)
+}
+
+/** Upstream: the beginning of syncJob, and getNewFinishedPods. `released`: pods that are only shown to be tracked still. */
+export function viewOf(job: Job, pods: readonly Pod[], now: { nowMs: number; released: ReadonlySet<string> }): JobView {
+  const { spec, status = {} } = job
+  const uncounted = status.uncountedTerminatedPods ?? {}
+  const known = new Set([...(uncounted.succeeded ?? []), ...(uncounted.failed ?? []), ...now.released])
+  const news = pods.filter((pod) => isTracked(pod) && !known.has(pod.metadata.uid ?? ''))
+  const failed = news.filter((pod) => hasFailed(pod, job))
+  const verdicts = new Map(failed.map((pod) => [pod, failureVerdict(job, pod)]))
+  const ended = {
+    succeeded: news.filter((pod) => pod.status?.phase === 'Succeeded'),
+    failed: failed.filter((pod) => verdicts.get(pod)?.action !== 'Ignore'),
+    ignored: failed.filter((pod) => verdicts.get(pod)?.action === 'Ignore'),
+  }
+  const active = pods.filter(isActive)
+  const view: JobView = {
+    job,
+    nowMs: now.nowMs,
+    pods,
+    active,
+    terminating: pods.filter(isTerminating).length,
+    ready: active.filter(isReady).length,
+    ended,
+    succeeded: (status.succeeded ?? 0) + (uncounted.succeeded ?? []).length + ended.succeeded.length,
+    failed: (status.failed ?? 0) + (uncounted.failed ?? []).length + ended.failed.length,
+    failJobMessage: failed.flatMap((pod) => verdicts.get(pod)?.message ?? [])[0],
+  }
+  if (!isIndexed(job)) return view
+  const limit = spec.completions ?? 0
+  const indexes = (some: readonly Pod[]): number[] => some.flatMap((pod) => indexOf(pod, job) ?? [])
+  view.completedIndexes = parseIndexes(status.completedIndexes, limit)
+  for (const index of indexes(ended.succeeded)) view.completedIndexes.add(index)
+  view.succeeded = view.completedIndexes.size
+  if (spec.backoffLimitPerIndex === undefined) return view
+  view.failedIndexes = parseIndexes(status.failedIndexes, limit)
+  for (const index of indexes(failed.filter((pod) => failsIndex(pod, job))))
+    if (!view.completedIndexes.has(index)) view.failedIndexes.add(index)
+  return view
+}
+
+/** When the last container of a pod ended, in milliseconds since the epoch. Upstream: getFinishTimeFromContainers. */
+export function endedAtMs({ metadata, status }: Pod): number {
+  const ends = (status?.containerStatuses ?? []).flatMap(({ state }) => state?.terminated?.finishedAt ?? [])
+  if (ends.length > 0 && hasEnded(status?.phase)) return Math.max(...ends.map(parseTime))
+  if (metadata.deletionTimestamp)
+    return parseTime(metadata.deletionTimestamp) - (metadata.deletionGracePeriodSeconds ?? 0) * 1000
+  return parseTime(metadata.creationTimestamp ?? '')
+}

@@ -1,0 +1,91 @@
+import { isStatus } from '../../shared/api/status-error.ts'
+import type { Pod } from '../../shared/api/types.ts'
+import type { Job } from '../../shared/api/workloads.ts'
+import type { Client } from '../../shared/client/client.ts'
+import type { Informer } from '../../shared/client/informer.ts'
+import { jobs as jobsResource, pods as podsResource } from '../../shared/client/resources.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { Log } from '../controller.ts'
+import { controllerOf } from '../workloads/ownership.ts'
+import { isTracked, kind, TRACKING_FINALIZER } from './job-view.ts'
+
+/** Lets pods go that were kept until they were counted. */
+export interface PodTracking {
+  /** UIDs of pods that were let go, though the informer does not show it yet. */
+  released: ReadonlySet<string>
+  letGo(pods: readonly Pod[]): Promise<void>
+  close(): Promise<void>
+}
+
+/** Also lets go pods whose job is no more: nobody will count them. Upstream: syncOrphanPod. */
+export function trackPods(options: {
+  client: Client
+  clock: Clock
+  log: Log
+  jobs: Informer<Job>
+  pods: Informer<Pod>
+}): PodTracking {
+  const { client, clock, log, jobs, pods } = options
+  const released = new Set<string>()
+
+  async function letGoOne({ metadata }: Pod): Promise<void> {
+    const { namespace, name = '', uid = '' } = metadata
+    const patch = { metadata: { uid, '$deleteFromPrimitiveList/finalizers': [TRACKING_FINALIZER] } }
+    released.add(uid)
+    try {
+      await client.patch(podsResource, { namespace, name }, patch, { type: 'strategic' })
+    } catch (error) {
+      // Gone, or another of that name.
+      if (isStatus(error, 'NotFound') || isStatus(error, 'Conflict')) return
+      released.delete(uid)
+      throw error
+    }
+    const shown = pods.get({ namespace, name })
+    if (shown?.metadata.uid !== uid || !isTracked(shown)) released.delete(uid)
+  }
+  const letGo = async (some: readonly Pod[]): Promise<void> => {
+    await Promise.all(some.filter(isTracked).map(letGoOne))
+  }
+
+  const ownerOf = ({ metadata }: Pod) => {
+    const owner = controllerOf(metadata)
+    return owner?.kind === kind.kind ? owner : undefined
+  }
+  const isOwned = (pod: Pod): boolean => {
+    const owner = ownerOf(pod)
+    const job = owner && jobs.get({ namespace: pod.metadata.namespace, name: owner.name })
+    return job !== undefined && job.metadata.uid === owner?.uid
+  }
+  const orphans = createWorkQueue<string>({
+    clock,
+    async work(key) {
+      const [namespace = '', name = ''] = key.split('/')
+      const pod = pods.get({ namespace, name })
+      if (!pod || !isTracked(pod) || isOwned(pod)) return
+      const owner = ownerOf(pod)
+      const job = owner && (await client.get<Job>(jobsResource, { namespace, name: owner.name }).catch(absent))
+      if (job?.metadata.uid !== owner?.uid || !owner) await letGo([pod])
+    },
+    onError: (error, pod) => log.debug({ err: error, pod }, 'a pod whose job is gone could not be let go'),
+  })
+  const consider = (pod: Pod): void => {
+    if (!isTracked(pod)) released.delete(pod.metadata.uid ?? '')
+    else if (!isOwned(pod)) orphans.add(`${pod.metadata.namespace}/${pod.metadata.name}`)
+  }
+  pods.addHandler({
+    onAdd: consider,
+    onUpdate: consider,
+    onDelete: ({ metadata }) => void released.delete(metadata.uid ?? ''),
+  })
+  jobs.addHandler({
+    onDelete({ metadata }) {
+      for (const pod of pods.byIndex('controller', metadata.uid ?? '')) consider(pod)
+    },
+  })
+  return { released, letGo, close: () => orphans.close() }
+}
+
+function absent(error: unknown): undefined {
+  if (!isStatus(error, 'NotFound')) throw error
+}

@@ -1,0 +1,45 @@
+import { isStatus } from '../shared/api/status-error.ts'
+import type { Job } from '../shared/api/workloads.ts'
+import { jobs as jobsResource } from '../shared/client/resources.ts'
+import { parseTime } from '../shared/clock/timestamp.ts'
+import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
+import type { Controller, ControllerContext } from './controller.ts'
+
+/** Deletes jobs, with their pods, so long after their end as they say. Upstream: pkg/controller/ttlafterfinished. */
+export function startTtlAfterFinished({ client, informers, clock, log }: ControllerContext): Controller {
+  const jobs = informers.whole<Job>(jobsResource)
+  const queue = createWorkQueue<string>({
+    clock,
+    async work(key): Promise<void> {
+      const [namespace = '', name = ''] = key.split('/')
+      const job = jobs.get({ namespace, name })
+      const leftMs = job && timeLeftMs(job, clock.now())
+      if (leftMs === undefined) return
+      if (leftMs > 0) return queue.addAfter(key, leftMs)
+      const { uid, resourceVersion } = job?.metadata ?? {}
+      try {
+        await client.delete(
+          jobsResource,
+          { namespace, name },
+          { propagationPolicy: 'Foreground', preconditions: { uid, resourceVersion } },
+        )
+      } catch (error) {
+        if (!isStatus(error, 'NotFound')) throw error
+      }
+    },
+    onError: (error, job) => log.debug({ err: error, job }, 'a finished job could not be deleted'),
+  })
+  const consider = ({ metadata }: Job): void => queue.add(`${metadata.namespace}/${metadata.name}`)
+  jobs.addHandler({ onAdd: consider, onUpdate: consider })
+  return { close: () => queue.close() }
+}
+
+/** Milliseconds until a job is to go; undefined for one that stays, or is not over. */
+export function timeLeftMs({ metadata, spec, status }: Job, nowMs: number): number | undefined {
+  const end = status?.conditions?.find(
+    ({ type, status }) => (type === 'Complete' || type === 'Failed') && status === 'True',
+  )
+  if (spec.ttlSecondsAfterFinished === undefined || !end?.lastTransitionTime || metadata.deletionTimestamp)
+    return undefined
+  return Math.max(0, parseTime(end.lastTransitionTime) + spec.ttlSecondsAfterFinished * 1000 - nowMs)
+}
