@@ -10,9 +10,9 @@ export interface ApiServerConfig {
   /** 0 takes a free one. */
   port: number
   tls: TlsConfig
-  /** What the server shows to kubelets, and whom it believes to be one. */
+  /** What the server shows to kubelets, and whom it believes to be one; read when it first needs one. */
   kubeletClient: KubeletCredentials
-  /** Signs the tokens of service accounts; asked for when the first is wanted. */
+  /** Signs the tokens of service accounts. */
   serviceAccountKey: KeyPairSource
   /** Range of cluster IPs, e.g. 10.96.0.0/16. */
   serviceCidr: string

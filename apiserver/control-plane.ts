@@ -1,11 +1,12 @@
 import { bootstrap } from '../controllers/bootstrap.ts'
-import { startControllers } from '../controllers/index.ts'
+import type { startControllers } from '../controllers/index.ts'
 import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import type { Logger } from '../shared/log/log.ts'
 import type { ClusterPki } from '../shared/pki/cluster-pki.ts'
 import type { User } from './auth/types.ts'
 import type { Instruments } from './http/api-context.ts'
+import { kubeletCredentials } from './http/kubelet-proxy.ts'
 import { startApiServer } from './server.ts'
 import { openStorage, type StorageChoice } from './storage/open-storage.ts'
 
@@ -61,7 +62,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     host,
     port: options.port,
     tls: { cert: pki.apiServer.cert, key: pki.apiServer.key, clientCa: pki.ca.cert },
-    kubeletClient: { ...pki.apiServerKubeletClient, ca: pki.ca.cert },
+    kubeletClient: kubeletCredentials(pki),
     serviceAccountKey: pki.serviceAccountKey,
     serviceCidr: options.serviceCidr,
     featureGates: options.featureGates,
@@ -79,7 +80,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   })
   try {
     const { controllers: chosen } = options
-    const start = chosen === false ? startNone : startControllers
+    const start = chosen === false ? startNone : (await import('../controllers/index.ts')).startControllers
     const controllers = await start({
       client: server.client(controllerManager),
       clock,

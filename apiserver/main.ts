@@ -49,6 +49,7 @@ async function main(): Promise<void> {
   const serviceAddress = firstAddress(serviceCidr)
   const nowMs = realClock.now()
   const pki = ensureClusterPki({ directory: certDir, nowMs, host, serviceAddress, nodeName, altNames: tlsSan })
+  void [pki.kubeletClient, pki.kubeletServer] // their files are there from now on
   const controlPlane = await startControlPlane({ ...values, pki, clock: clusterClock(realClock, values), log })
   const access = { name: 'kubestage', server: controlPlane.url, ca: pki.ca.cert }
   await writeKubeconfig(kubeconfig, { ...access, server: values.kubeconfigServer || access.server, user: pki.admin })

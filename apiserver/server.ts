@@ -65,6 +65,8 @@ export interface ApiServer {
 }
 
 const bookmarkIntervalMs = 60_000
+/** When a start is over, and hopefully before the first pod wants a token, the key for it is made. */
+const signingKeyDelayMs = 300
 const eventTtlMs = 3_600_000
 const defaultTerminationTtlMs = 3_600_000
 const maxTerminations = 2_000
@@ -194,8 +196,11 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   })
   const listener = await listen(config, dispatch)
   port = listener.port
-  // Beside the main thread, before the first pod wants a token.
-  tokens.key().catch((error: unknown) => log.error({ err: error }, 'no key to sign tokens with'))
+  const signingKey = machine.setTimer(
+    signingKeyDelayMs,
+    () => tokens.key().catch((error: unknown) => log.error({ err: error }, 'no key to sign tokens with')),
+    { background: true },
+  )
   let bookmarks = machine.setTimer(bookmarkIntervalMs, sendBookmarks, { background: true })
   function sendBookmarks(): void {
     registry.sendBookmarks()
@@ -209,6 +214,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     instruments,
     async close() {
       bookmarks.cancel()
+      signingKey.cancel()
       events.close()
       terminations.close()
       registry.endpointRemovals?.close()

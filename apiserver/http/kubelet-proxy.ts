@@ -5,6 +5,7 @@ import { type Duplex, Writable } from 'node:stream'
 import { StatusError } from '../../shared/api/status-error.ts'
 import { internalError } from '../../shared/api/status-errors.ts'
 import type { Node, Status } from '../../shared/api/types.ts'
+import type { ClusterPki } from '../../shared/pki/cluster-pki.ts'
 import type { Upgrade } from './exchange.ts'
 import { baseHeaders } from './respond.ts'
 import type { Backend } from './reverse-proxy.ts'
@@ -14,6 +15,17 @@ export interface KubeletCredentials {
   key: string
   ca: string
 }
+
+/** What a cluster's own certificates make of it; the pair is made with the first connection. */
+export const kubeletCredentials = (pki: Pick<ClusterPki, 'apiServerKubeletClient' | 'ca'>): KubeletCredentials => ({
+  get cert() {
+    return pki.apiServerKubeletClient.cert
+  },
+  get key() {
+    return pki.apiServerKubeletClient.key
+  },
+  ca: pki.ca.cert,
+})
 
 export interface Passed {
   path: string
@@ -43,13 +55,18 @@ export interface Joined {
 
 const defaultPort = 10250
 
-export function createKubeletProxy({ cert, key, ca }: KubeletCredentials): KubeletProxy {
-  const agent = new Agent({ keepAlive: true, cert, key, ca, checkServerIdentity: () => undefined })
+export function createKubeletProxy(credentials: KubeletCredentials): KubeletProxy {
+  let kept: Agent | undefined
+  const agent = (): Agent => {
+    const { cert, key, ca } = credentials
+    kept ??= new Agent({ keepAlive: true, cert, key, ca, checkServerIdentity: () => undefined })
+    return kept
+  }
   return {
-    pass: (node, passed) => pass(agent, node, passed),
-    join: (node, joined) => join(agent, node, joined),
-    reach: (node) => ({ origin: urlOf(node, ''), agent, servername: node.metadata.name }),
-    close: () => agent.destroy(),
+    pass: (node, passed) => pass(agent(), node, passed),
+    join: (node, joined) => join(agent(), node, joined),
+    reach: (node) => ({ origin: urlOf(node, ''), agent: agent(), servername: node.metadata.name }),
+    close: () => kept?.destroy(),
   }
 }
 

@@ -1,6 +1,7 @@
-import { createServer } from 'node:http'
 import { parseGoFlags } from './go-flags.ts'
 
+/** Not by import: that would load fetch and WebSocket, which takes longer than all the rest. */
+const { createServer } = process.getBuiltinModule('node:http')
 const defaultUrl = 'http://localhost:2379'
 const answers: Record<string, string> = {
   '/health': '{"health":"true","reason":""}',

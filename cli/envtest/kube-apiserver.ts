@@ -1,20 +1,15 @@
 import { createPublicKey } from 'node:crypto'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { firstAddress } from '../../apiserver/control-plane.ts'
-import { type ApiServer, startApiServer } from '../../apiserver/server.ts'
+import { kubeletCredentials } from '../../apiserver/http/kubelet-proxy.ts'
+import { startApiServer } from '../../apiserver/server.ts'
 import { bootstrap } from '../../controllers/bootstrap.ts'
-import { startControllers } from '../../controllers/index.ts'
-import type { Client } from '../../shared/client/client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { knownFeatureGates } from '../../shared/config/feature-gates.ts'
-import { resolveOptions } from '../../shared/config/resolve.ts'
-import type { Logger } from '../../shared/log/log.ts'
 import { type ClusterPki, ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 import { readIfExists, writePrivately } from '../../shared/pki/files.ts'
-import { clusterOptions } from '../cluster-options.ts'
-import { stateDirectory } from '../state-directory.ts'
-import { startNode } from '../supervisor/node.ts'
+import type { SigningKeySource } from '../../shared/pki/signing-key.ts'
 import { createKlog } from './klog.ts'
 import { type KubeApiserverSettings, readKubeApiserverFlags } from './kube-apiserver-flags.ts'
 
@@ -43,7 +38,7 @@ export async function runKubeApiserver(args: readonly string[]): Promise<void> {
     host,
     port,
     tls: { ...tls, clientCa: `${pki.ca.cert}\n${clientCa}` },
-    kubeletClient: { ...pki.apiServerKubeletClient, ca: pki.ca.cert },
+    kubeletClient: kubeletCredentials(pki),
     serviceAccountKey: settings.signingKeyFile ? keyPairFrom(settings.signingKeyFile) : pki.serviceAccountKey,
     serviceCidr,
     alwaysAllow: settings.alwaysAllow,
@@ -54,7 +49,15 @@ export async function runKubeApiserver(args: readonly string[]): Promise<void> {
   })
   const client = server.client(controllerManager)
   const stopRest = settings.controllers
-    ? await startRest({ settings, server, client, pki, log, servingCert: tls.cert })
+    ? await (await import('./rest.ts')).startRest({
+        settings,
+        server,
+        client,
+        pki,
+        log,
+        servingCert: tls.cert,
+        nodeName,
+      })
     : await bootstrap(client, { securePort: server.port, clusterIP: firstAddress(serviceCidr) }).then(
         () => async () => {},
       )
@@ -64,57 +67,6 @@ export async function runKubeApiserver(args: readonly string[]): Promise<void> {
       .then(() => server.close())
       .then(() => process.exit(0))
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop)
-}
-
-interface RestOptions {
-  settings: KubeApiserverSettings
-  server: ApiServer
-  client: Client
-  pki: ClusterPki
-  log: Logger
-  servingCert: string
-}
-
-/** Controllers and, if wanted, a node; resolves to how to stop them. */
-async function startRest({
-  settings,
-  server,
-  client,
-  pki,
-  log,
-  servingCert,
-}: RestOptions): Promise<() => Promise<void>> {
-  const controllers = await startControllers({
-    client,
-    clock: realClock,
-    log,
-    resources: server.resources,
-    scheduler: true,
-    ca: pki.ca,
-    securePort: server.port,
-    kubernetesServiceIP: firstAddress(settings.serviceCidr),
-  })
-  if (!settings.node) return () => controllers.close()
-  const { values } = await resolveOptions(clusterOptions, { args: [], env: {} })
-  const state = stateDirectory(join(settings.certDir, 'kubestage'))
-  mkdirSync(state.logs, { recursive: true, mode: 0o700 })
-  const node = await startNode(
-    {
-      settings: { ...values, nodeName },
-      state,
-      // Whoever issued it, the kubelet believes the very certificate that we serve with.
-      pki: { ...pki, ca: { ...pki.ca, cert: servingCert } },
-      url: `https://${settings.host}:${server.port}`,
-      clock: realClock,
-      timeOriginMs: Math.floor(realClock.now() / 1000) * 1000,
-      onTrouble: (line) => log.warn(line),
-    },
-    client,
-  )
-  return async () => {
-    await node.stop()
-    await controllers.close()
-  }
 }
 
 /** The pair that is there, or ours, put where clients look for it. */
@@ -132,7 +84,9 @@ function servingPair(
   return made
 }
 
-const keyPairFrom = (file: string) => async () => {
+function keyPairFrom(file: string): SigningKeySource {
   const privateKey = readFileSync(file, 'utf8')
-  return { privateKey, publicKey: createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString() }
+  const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString()
+  const pair = { privateKey, publicKey }
+  return { kept: () => pair, make: async () => pair }
 }

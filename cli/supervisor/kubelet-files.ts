@@ -6,6 +6,7 @@ import type { NodeOptions } from './node.ts'
 
 /** Writes what the kubelet reads at its start, and returns the name of its config file. As JSON, which needs no YAML parser. */
 export function writeKubeletFiles({ settings, state, pki, url, timeOriginMs }: NodeOptions): string {
+  void pki.kubeletServer // its files are there from now on
   const access = kubeconfig({ name: 'kubestage', server: url, ca: pki.ca.cert, user: pki.kubeletClient })
   const kubeconfigFile = writeJson(join(state.kubelet, 'kubeconfig'), access)
   return writeJson(join(state.kubelet, 'config.json'), {

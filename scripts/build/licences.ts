@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Metafile } from 'esbuild'
 
 /** Writes to `file` which packages have code in the bundle, each with its licence, as they ask for. */
-export function writeLicences(file: string, { outputs }: Metafile): void {
+export function writeLicences(file: string, outputs: Metafile['outputs']): void {
   const inputs = Object.values(outputs).flatMap((output) => Object.keys(output.inputs))
   const packages = new Set(inputs.flatMap((input) => /.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input) ?? []))
   const texts = [...packages].map(licenceOf).sort()

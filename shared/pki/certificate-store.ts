@@ -1,15 +1,9 @@
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPair as generateKeyPairWithCallback,
-  X509Certificate,
-} from 'node:crypto'
-import { isIP } from 'node:net'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { toTime } from '../clock/timestamp.ts'
 import { type CertificateRequest, issueCertificate, type KeyPair } from './certificate.ts'
 import { readIfExists, writePrivately } from './files.ts'
+import { isAddress } from './ip-bytes.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
@@ -35,38 +29,6 @@ export function ensureCertificate(directory: string, identity: Identity, nowMs: 
   return issued
 }
 
-/** As PEM. */
-export interface SigningKeyPair {
-  privateKey: string
-  publicKey: string
-}
-
-const generateKeyPair = promisify(generateKeyPairWithCallback)
-
-/** The key with which service-account tokens are signed, and its public half. A new one takes a tenth of a second, beside the main thread. */
-export async function ensureSigningKey(directory: string): Promise<SigningKeyPair> {
-  const files = { privateKey: join(directory, 'sa.key'), publicKey: join(directory, 'sa.pub') }
-  const kept = { privateKey: readIfExists(files.privateKey), publicKey: readIfExists(files.publicKey) }
-  if (arePair(kept)) return kept
-  const pair = await generateKeyPair('rsa', {
-    modulusLength: 2048,
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  })
-  writePrivately(files.privateKey, pair.privateKey)
-  writePrivately(files.publicKey, pair.publicKey)
-  return pair
-}
-
-function arePair(kept: Partial<SigningKeyPair>): kept is SigningKeyPair {
-  if (!kept.privateKey || !kept.publicKey) return false
-  try {
-    return createPublicKey(kept.privateKey).equals(createPublicKey(kept.publicKey))
-  } catch {
-    return false // not keys any more: made anew
-  }
-}
-
 function isUsable(
   kept: Partial<KeyPair>,
   identity: Identity,
@@ -89,7 +51,7 @@ function isUsable(
 }
 
 function answersTo(certificate: X509Certificate, name: string): boolean {
-  return (isIP(name) ? certificate.checkIP(name) : certificate.checkHost(name)) !== undefined
+  return (isAddress(name) ? certificate.checkIP(name) : certificate.checkHost(name)) !== undefined
 }
 
 /** As node:crypto prints a subject. */

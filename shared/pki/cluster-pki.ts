@@ -1,7 +1,9 @@
 import { isIP } from 'node:net'
 import type { KeyPair } from './certificate.ts'
-import { ensureCertificate, ensureSigningKey, type Identity, type SigningKeyPair } from './certificate-store.ts'
+import { ensureCertificate, type Identity } from './certificate-store.ts'
+import { type SigningKeySource, signingKeyIn } from './signing-key.ts'
 
+/** Those of the kubelet, and for it, are looked for, or made, when first asked for: not every cluster has one. */
 export interface ClusterPki {
   ca: KeyPair
   apiServer: KeyPair
@@ -11,8 +13,8 @@ export interface ClusterPki {
   /** What the kubelet shows to the API server, and to whoever asks it for logs. */
   kubeletClient: KeyPair
   kubeletServer: KeyPair
-  /** Signs the tokens of service accounts; made when first asked for. */
-  serviceAccountKey(): Promise<SigningKeyPair>
+  /** Signs the tokens of service accounts. */
+  serviceAccountKey: SigningKeySource
 }
 
 export interface ClusterPkiOptions {
@@ -41,6 +43,19 @@ export function ensureClusterPki(options: ClusterPkiOptions): ClusterPki {
   const { directory, nowMs, host, serviceAddress, nodeName, altNames = [] } = options
   const ca = ensureCertificate(directory, { name: 'ca', commonName: 'kubestage-ca', usage: 'ca' }, nowMs)
   const issue = (identity: Identity): KeyPair => ensureCertificate(directory, identity, nowMs, ca)
+  const apiServerKubeletClient = once(() =>
+    issue({
+      name: 'apiserver-kubelet-client',
+      commonName: 'kube-apiserver-kubelet-client',
+      organizations: [masters],
+      usage: 'client',
+    }),
+  )
+  const kubelet = { commonName: `system:node:${nodeName}`, organizations: ['system:nodes'] }
+  const kubeletClient = once(() => issue({ ...kubelet, name: 'kubelet-client', usage: 'client' }))
+  const kubeletServer = once(() =>
+    issue({ ...kubelet, name: 'kubelet', usage: 'server', altNames: [...new Set([...loopback, nodeName])] }),
+  )
   return {
     ca,
     apiServer: issue({
@@ -49,27 +64,25 @@ export function ensureClusterPki(options: ClusterPkiOptions): ClusterPki {
       usage: 'server',
       altNames: [...new Set([...loopback, ...serviceNames, serviceAddress, ...reachableAs(host), ...altNames])],
     }),
-    apiServerKubeletClient: issue({
-      name: 'apiserver-kubelet-client',
-      commonName: 'kube-apiserver-kubelet-client',
-      organizations: [masters],
-      usage: 'client',
-    }),
     admin: issue({ name: 'admin', commonName: 'kubernetes-admin', organizations: [masters], usage: 'client' }),
-    kubeletClient: issue({
-      name: 'kubelet-client',
-      commonName: `system:node:${nodeName}`,
-      organizations: ['system:nodes'],
-      usage: 'client',
-    }),
-    kubeletServer: issue({
-      name: 'kubelet',
-      commonName: `system:node:${nodeName}`,
-      organizations: ['system:nodes'],
-      usage: 'server',
-      altNames: [...new Set([...loopback, nodeName])],
-    }),
-    serviceAccountKey: () => ensureSigningKey(directory),
+    get apiServerKubeletClient() {
+      return apiServerKubeletClient()
+    },
+    get kubeletClient() {
+      return kubeletClient()
+    },
+    get kubeletServer() {
+      return kubeletServer()
+    },
+    serviceAccountKey: signingKeyIn(directory),
+  }
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
   }
 }
 

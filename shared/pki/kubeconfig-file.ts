@@ -34,10 +34,36 @@ export function kubeconfig({ name, server, ca, user }: KubeconfigOptions): Kubec
 
 /** Writes our cluster, user and context; whatever else stands in the file (a chosen namespace, other clusters) stays. */
 export async function writeKubeconfig(file: string, options: KubeconfigOptions): Promise<void> {
-  const { dump, load } = await import('js-yaml')
   const ours = kubeconfig(options)
-  const present = parsed(() => load(readIfExists(file) ?? ''))
-  writePrivately(file, dump(present ? merged(present, ours) : ours, { lineWidth: -1 }))
+  const present = readIfExists(file)
+  writePrivately(file, present ? await mergedText(present, ours) : yaml(options))
+}
+
+/** `kubeconfig` as a person would write it. Its texts need no quotes, and a library for them would take longer than all certificates. */
+const yaml = ({ name, server, ca, user }: KubeconfigOptions): string => `apiVersion: v1
+kind: Config
+current-context: ${name}
+clusters:
+  - name: ${name}
+    cluster:
+      server: ${server}
+      certificate-authority-data: ${base64(ca)}
+users:
+  - name: ${name}
+    user:
+      client-certificate-data: ${base64(user.cert)}
+      client-key-data: ${base64(user.key)}
+contexts:
+  - name: ${name}
+    context:
+      cluster: ${name}
+      user: ${name}
+`
+
+async function mergedText(present: string, ours: Kubeconfig): Promise<string> {
+  const { dump, load } = await import('js-yaml')
+  const theirs = parsed(() => load(present))
+  return dump(theirs ? merged(theirs, ours) : ours, { lineWidth: -1 })
 }
 
 function merged(theirs: Partial<Kubeconfig>, ours: Kubeconfig): Kubeconfig {

@@ -1,7 +1,6 @@
-import { isIP } from 'node:net'
 import { objectIdentifier, sequence, set, taggedPrimitive, utf8String } from './der.ts'
 import { oids } from './identifiers.ts'
-import { ipBytes } from './ip-bytes.ts'
+import { ipBytes, isAddress } from './ip-bytes.ts'
 
 /** A subject as certificates of Kubernetes have it: organizations are a user's groups, the common name is the user. */
 export function distinguishedName(commonName: string, organizations: readonly string[] = []): Buffer {
@@ -16,5 +15,5 @@ export function distinguishedName(commonName: string, organizations: readonly st
 export const generalNames = (names: readonly string[]): Buffer => sequence(...names.map(generalName))
 
 function generalName(name: string): Buffer {
-  return isIP(name) ? taggedPrimitive(7, ipBytes(name)) : taggedPrimitive(2, Buffer.from(name))
+  return isAddress(name) ? taggedPrimitive(7, ipBytes(name)) : taggedPrimitive(2, Buffer.from(name))
 }

@@ -23,7 +23,7 @@ export interface ServiceAccountTokens {
   issuer(): string
   /** Whether such a token is good for the API. */
   isForApi(audiences: readonly string[]): boolean
-  /** The key, once it is there. */
+  /** The key; made when there is none yet. */
   key(): Promise<SigningKey>
   /** `warnAfterSeconds`: the token lives longer than the bearer should rely on. */
   issue(subject: TokenSubject, options: TokenOptions): Promise<string>
@@ -52,15 +52,15 @@ export function createServiceAccountTokens(options: {
   const { issuer, keyPair, lookup, clock } = options
   const apiAudiences = (): string[] => [issuer(), ...knownAudiences]
   const verified = new Map<string, Claims>()
-  let loaded: SigningKey | undefined
+  const kept = keyPair.kept()
+  let loaded = kept && readSigningKey(kept)
   let loading: Promise<SigningKey> | undefined
 
-  function key(): Promise<SigningKey> {
-    loading ??= keyPair().then((pair) => {
-      loaded = readSigningKey(pair)
-      return loaded
-    })
-    return loading
+  async function key(): Promise<SigningKey> {
+    if (loaded) return loaded
+    loading ??= keyPair.make().then(readSigningKey)
+    loaded = await loading
+    return loaded
   }
 
   /** What no key has signed yet, none of ours has. */

@@ -1,7 +1,17 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 
-/** As PEM; made where there is none yet, which for RSA takes a tenth of a second. */
-export type KeyPairSource = () => Promise<{ privateKey: string; publicKey: string }>
+/** As PEM. */
+interface KeyPair {
+  privateKey: string
+  publicKey: string
+}
+
+export interface KeyPairSource {
+  /** The one that may have signed tokens already. */
+  kept(): KeyPair | undefined
+  /** Where there is none yet. For RSA it takes a tenth of a second. */
+  make(): Promise<KeyPair>
+}
 
 export type SigningAlgorithm = 'RS256' | 'ES256'
 
@@ -14,7 +24,7 @@ export interface SigningKey {
   id: string
 }
 
-export function readSigningKey({ privateKey, publicKey }: { privateKey: string; publicKey: string }): SigningKey {
+export function readSigningKey({ privateKey, publicKey }: KeyPair): SigningKey {
   const key = createPublicKey(publicKey)
   const der = key.export({ type: 'spki', format: 'der' })
   return {

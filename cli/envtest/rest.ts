@@ -1,0 +1,67 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { firstAddress } from '../../apiserver/control-plane.ts'
+import type { ApiServer } from '../../apiserver/server.ts'
+import { startControllers } from '../../controllers/index.ts'
+import type { Client } from '../../shared/client/client.ts'
+import { realClock } from '../../shared/clock/real-clock.ts'
+import { resolveOptions } from '../../shared/config/resolve.ts'
+import type { Logger } from '../../shared/log/log.ts'
+import type { ClusterPki } from '../../shared/pki/cluster-pki.ts'
+import { clusterOptions } from '../cluster-options.ts'
+import { stateDirectory } from '../state-directory.ts'
+import { startNode } from '../supervisor/node.ts'
+import type { KubeApiserverSettings } from './kube-apiserver-flags.ts'
+
+export interface RestOptions {
+  settings: KubeApiserverSettings
+  server: ApiServer
+  client: Client
+  pki: ClusterPki
+  log: Logger
+  servingCert: string
+  nodeName: string
+}
+
+/** Controllers and, if wanted, a node; resolves to how to stop them. */
+export async function startRest({
+  settings,
+  server,
+  client,
+  pki,
+  log,
+  servingCert,
+  nodeName,
+}: RestOptions): Promise<() => Promise<void>> {
+  const controllers = await startControllers({
+    client,
+    clock: realClock,
+    log,
+    resources: server.resources,
+    scheduler: true,
+    ca: pki.ca,
+    securePort: server.port,
+    kubernetesServiceIP: firstAddress(settings.serviceCidr),
+  })
+  if (!settings.node) return () => controllers.close()
+  const { values } = await resolveOptions(clusterOptions, { args: [], env: {} })
+  const state = stateDirectory(join(settings.certDir, 'kubestage'))
+  mkdirSync(state.logs, { recursive: true, mode: 0o700 })
+  const node = await startNode(
+    {
+      settings: { ...values, nodeName },
+      state,
+      // Whoever issued it, the kubelet believes the very certificate that we serve with.
+      pki: { ...pki, ca: { ...pki.ca, cert: servingCert } },
+      url: `https://${settings.host}:${server.port}`,
+      clock: realClock,
+      timeOriginMs: Math.floor(realClock.now() / 1000) * 1000,
+      onTrouble: (line) => log.warn(line),
+    },
+    client,
+  )
+  return async () => {
+    await node.stop()
+    await controllers.close()
+  }
+}

@@ -1,0 +1,49 @@
+import { createPublicKey, generateKeyPair as generateKeyPairWithCallback } from 'node:crypto'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { readIfExists, writePrivately } from './files.ts'
+
+/** As PEM. */
+export interface SigningKeyPair {
+  privateKey: string
+  publicKey: string
+}
+
+/** The key with which service-account tokens are signed, and its public half. */
+export interface SigningKeySource {
+  /** The one of an earlier start, if there was any. */
+  kept(): SigningKeyPair | undefined
+  /** A new one, which is kept. Takes a tenth of a second, beside the main thread. */
+  make(): Promise<SigningKeyPair>
+}
+
+const generateKeyPair = promisify(generateKeyPairWithCallback)
+
+export function signingKeyIn(directory: string): SigningKeySource {
+  const files = { privateKey: join(directory, 'sa.key'), publicKey: join(directory, 'sa.pub') }
+  return {
+    kept() {
+      const pair = { privateKey: readIfExists(files.privateKey), publicKey: readIfExists(files.publicKey) }
+      return arePair(pair) ? pair : undefined
+    },
+    async make() {
+      const pair = await generateKeyPair('rsa', {
+        modulusLength: 2048,
+        publicKeyEncoding: { type: 'spki', format: 'pem' },
+        privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+      })
+      writePrivately(files.privateKey, pair.privateKey)
+      writePrivately(files.publicKey, pair.publicKey)
+      return pair
+    },
+  }
+}
+
+function arePair(kept: Partial<SigningKeyPair>): kept is SigningKeyPair {
+  if (!kept.privateKey || !kept.publicKey) return false
+  try {
+    return createPublicKey(kept.privateKey).equals(createPublicKey(kept.publicKey))
+  } catch {
+    return false // not keys any more: made anew
+  }
+}
