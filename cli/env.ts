@@ -1,14 +1,9 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { ConfigError } from '../shared/config/option.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { command } from './command.ts'
-import { packageRoot } from './package.ts'
-import { shellWord } from './shell-word.ts'
+import { exportsFor } from './exports.ts'
 import { stateDirectory, stateDirOption } from './state-directory.ts'
-
-/** Our kubectl, which knows --reason, and the plugin; both call the user's own. */
-const kubectlFolder = join(packageRoot, 'bin', 'kubestage-kubectl')
 
 export default command({
   purpose: 'Prints the exports that point kubectl at the cluster, and let it say --reason: eval "$(kubestage env)".',
@@ -19,9 +14,7 @@ export default command({
       throw new ConfigError(
         `no cluster in ${stateDir}: start one with kubestage up, or name its folder with --state-dir`,
       )
-    process.stdout.write(
-      `export KUBECONFIG=${shellWord(kubeconfig)}\nexport PATH=${shellWord(kubectlFolder)}:"$PATH"\n`,
-    )
+    process.stdout.write(`${exportsFor(kubeconfig).join('\n')}\n`)
     return 0
   },
 })

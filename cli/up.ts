@@ -7,6 +7,7 @@ import { type Cluster, type ClusterSettings, startCluster } from './cluster.ts'
 import { clusterOptions } from './cluster-options.ts'
 import { command } from './command.ts'
 import { startDetached } from './detach.ts'
+import { exportsFor } from './exports.ts'
 import { portOrFreeOne } from './free-port.ts'
 import { giveBackMemory } from './give-back-memory.ts'
 import { packageRoot, version } from './package.ts'
@@ -113,9 +114,10 @@ ${time}  kubeconfig  ${shortest(state.kubeconfig)}
 
 Try, in another terminal:
 
-  export KUBECONFIG=${shellWord(state.kubeconfig)}
-  kubectl apply -f ${example} && kubectl logs -f web --all-containers
-  kubectl delete --raw '/api/v1/namespaces/default/pods/web?reason=Update'
+  ${exportsFor(state.kubeconfig).join('\n  ')}
+  kubectl apply -f ${shellWord(example)} && kubectl wait --for=condition=Ready pod/web
+  kubectl logs -f web --all-containers &
+  kubectl delete pod web --reason=Update
 
 Ctrl-C ends everything.
 `

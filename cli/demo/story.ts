@@ -65,7 +65,7 @@ export async function tellStory(cluster: Cluster, narrator: Narrator): Promise<b
   await Promise.all(greeted.map(({ promise }) => promise))
 
   narrator.chapter('It is deleted for a reason')
-  narrator.typed(`kubectl delete --raw '/api/v1/namespaces/${namespace}/pods/${name}?reason=${reason}'`)
+  narrator.typed(`kubectl delete pod ${name} --reason=${reason}`)
   await client.delete(pods, { namespace, name }, { reason })
   await watchUntil(({ type }) => type === 'DELETED')
   await Promise.all(logs)
