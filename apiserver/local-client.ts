@@ -76,7 +76,7 @@ export function createLocalClient(api: ApiContext, user: User): Client {
     async create<T extends object>(
       resource: Resource,
       object: T,
-      options: { namespace?: string; subresource?: string; name?: string } = {},
+      options: { namespace?: string; subresource?: string; name?: string; unread?: boolean } = {},
     ) {
       const { metadata } = object as unknown as KubeObject
       const namespace = options.namespace ?? metadata?.namespace
@@ -90,7 +90,8 @@ export function createLocalClient(api: ApiContext, user: User): Client {
         return object
       }
       const scope = { definition: find(api, resource), namespace, user }
-      return shown<T>(scope.definition, await registry.create(scope, decoded(scope, object), writeOptions))
+      const stored = await registry.create(scope, decoded(scope, object), writeOptions)
+      return options.unread ? object : shown<T>(scope.definition, stored)
     },
 
     async update<T extends object>(resource: Resource, object: T, options: { subresource?: string } = {}) {
@@ -136,8 +137,7 @@ export function createLocalClient(api: ApiContext, user: User): Client {
     async delete(resource, ref, options = {}) {
       const scope = scopeOf(resource, ref)
       const deleteOptions = parseDeleteOptions({ ...options }, new URLSearchParams(), registry.featureGates)
-      const { stored } = await registry.delete(scope, deleteOptions, writeOptions)
-      return shown(scope.definition, stored)
+      await registry.delete(scope, deleteOptions, writeOptions)
     },
 
     watch<T extends object>(resource: Resource, query: WatchQuery): AsyncIterable<WatchEvent<T>> {

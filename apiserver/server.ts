@@ -1,5 +1,6 @@
 import type { Service } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
+import { pods } from '../shared/client/resources.ts'
 import { toTime } from '../shared/clock/timestamp.ts'
 import { chargeQuotaIn } from './admission/charge-quota.ts'
 import { admissionPlugins } from './admission/plugins.ts'
@@ -136,7 +137,8 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   instruments.journal.keep(config.journal ?? 0)
   const api: ApiContext = { catalog, registry, clock, log, kubelet, access, tokens, instruments }
   const client = (user: User): Client => createLocalClient(api, user)
-  authorizers.push(createNodeAuthorizer(nodePodsFrom(client(self))), createRbacAuthorizer(rules))
+  const nodePods = nodePodsFrom(client(self), (ref, name) => registry.field(pods, ref, name))
+  authorizers.push(createNodeAuthorizer(nodePods), createRbacAuthorizer(rules))
   if (config.alwaysAllow) authorizers.push(everything)
   registry.endpointRemovals = startEndpointRemovals({ storage, clock })
   registry.admission.push(

@@ -60,7 +60,7 @@ export function createEventRecorder(options: {
       const found = await client.patch(events, { namespace, name }, news).catch(absent)
       if (found) return
     }
-    await client.create<Event>(events, { ...event, ...news })
+    await client.create<Event>(events, { ...event, ...news }, { unread: true })
   }
 
   const queue = createWorkQueue<Entry>({

@@ -21,8 +21,8 @@ const newOrOwn: Relation = ({ nodeName, resource }) => resource.name === undefin
 const ownLease: Relation = (question) => question.resource.namespace === 'kube-node-lease' && newOrOwn(question)
 
 /** A pod that is gone, or on no node yet, is nobody's: the kubelet gets its 404 or Conflict, not a 403. */
-const ownPod: Relation = async ({ nodeName, resource, nodePods }) => {
-  const boundTo = await nodePods.nodeOf({ namespace: resource.namespace ?? '', name: resource.name ?? '' })
+const ownPod: Relation = ({ nodeName, resource, nodePods }) => {
+  const boundTo = nodePods.nodeOf({ namespace: resource.namespace ?? '', name: resource.name ?? '' })
   return boundTo === undefined || boundTo === nodeName
 }
 const ownPods: Relation = (question) =>

@@ -1,5 +1,6 @@
 import { notFound } from '../../shared/api/status-errors.ts'
 import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
+import type { ObjectRef } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { KeyedTurns } from '../../shared/concurrency/keyed-turns.ts'
 import type { AdmissionAttributes, AdmissionPlugin, Lookup, LookupAll } from '../admission/admission-plugin.ts'
@@ -103,6 +104,14 @@ export class Registry {
   readonly lookup: Lookup = (resource, namespace, name) => {
     const found = this.#caches.get(cacheId(resource))?.get(objectKey(resource, namespace, name))
     return found && this.decoded(found)
+  }
+
+  /** A selectable field of an object, without reading the rest of it; undefined when there is no such object. */
+  field(resource: Parameters<Lookup>[0], { namespace, name }: ObjectRef, field: string): string | undefined {
+    return this.#caches
+      .get(cacheId(resource))
+      ?.get(objectKey(resource, namespace, name))
+      ?.field(field)
   }
 
   /** All objects of a resource, or of one namespace of it, likewise only to be looked at. */

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../shared/api/types.ts'
 import { allContainers } from '../pods/container-kinds.ts'
 import { mayRunAgain } from '../pods/restart-policy.ts'
@@ -66,16 +65,28 @@ export function statusPatch(api: PodStatus, wanted: PodStatus): Record<string, u
 }
 
 /** Nothing, null and an empty object are one to the API: a server may store either. */
-const sameValue = (a: unknown, b: unknown): boolean => isDeepStrictEqual(withoutNothing(a), withoutNothing(b))
-
-function withoutNothing(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNothing)
-  if (typeof value !== 'object' || value === null) return value ?? undefined
-  const kept = Object.entries(value)
-    .map(([key, entry]) => [key, withoutNothing(entry)] as const)
-    .filter(([, entry]) => entry !== undefined)
-  return kept.length > 0 ? Object.fromEntries(kept) : undefined
+function sameValue(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (isNothing(a) || isNothing(b)) return isNothing(a) && isNothing(b)
+  if (Array.isArray(a) || Array.isArray(b)) {
+    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false
+    return a.every((value, index) => sameValue(value, b[index]))
+  }
+  if (!isObject(a) || !isObject(b)) return false
+  for (const key in a) if (!sameValue(a[key], b[key])) return false
+  for (const key in b) if (!(key in a) && !isNothing(b[key])) return false
+  return true
 }
+
+function isNothing(value: unknown): boolean {
+  if (value === undefined || value === null) return true
+  if (!isObject(value)) return false
+  for (const key in value) if (!isNothing(value[key])) return false
+  return true
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A container that ended for good cannot come back: such a status is a mistake and must not be written. */
 export function isLegalTransition(pod: Pod, before: PodStatus, after: PodStatus): boolean {

@@ -106,7 +106,7 @@ export function createTerminationRecorder(options: TerminationRecorderOptions): 
   async function write({ request: { pod } }: Stopping, body: Termination): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
-        await client.create(terminations, body, { namespace: pod.metadata.namespace })
+        await client.create(terminations, body, { namespace: pod.metadata.namespace, unread: true })
         return
       } catch (error) {
         // Written by an earlier try.

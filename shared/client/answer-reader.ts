@@ -8,8 +8,12 @@ export interface Answer {
 
 const headEnd = '\r\n\r\n'
 
-/** Reads one HTTP/1.1 answer out of pieces, which are only looked at: what is needed of them longer is copied. */
+/**
+ * Reads one HTTP/1.1 answer out of pieces, which are only looked at: what is needed of them longer is copied.
+ * `unread`: the body of a success is not wanted.
+ */
 export class AnswerReader {
+  readonly #unread: boolean
   #head = ''
   #answer: Answer | undefined
   #pieces: Buffer[] = []
@@ -17,6 +21,10 @@ export class AnswerReader {
   #left = 0
   #chunks: 'none' | 'size' | 'data' | 'end' | 'trailer' = 'none'
   #line = ''
+
+  constructor(unread = false) {
+    this.#unread = unread
+  }
 
   /** True as soon as there is anything of an answer. */
   get hasBegun(): boolean {
@@ -64,7 +72,8 @@ export class AnswerReader {
 
   #pushBody(data: Buffer): Answer | undefined {
     // Most answers come in one piece.
-    if (this.#pieces.length === 0 && data.length === this.#left) return this.#done(data.toString('utf8'))
+    if (this.#pieces.length === 0 && data.length === this.#left && this.#isRead)
+      return this.#done(data.toString('utf8'))
     this.#take(data)
     return this.#left === 0 ? this.#done() : undefined
   }
@@ -95,9 +104,13 @@ export class AnswerReader {
     return undefined
   }
 
+  get #isRead(): boolean {
+    return !this.#unread || this.#answer!.status >= 300
+  }
+
   #take(data: Buffer): number {
     const taken = data.subarray(0, this.#left)
-    this.#pieces.push(Buffer.from(taken))
+    if (this.#isRead) this.#pieces.push(Buffer.from(taken))
     this.#left -= taken.length
     return taken.length
   }

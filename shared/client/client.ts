@@ -37,7 +37,7 @@ export interface Client {
     patch: unknown,
     options?: { type?: PatchType; subresource?: string },
   ): Promise<T>
-  delete(resource: Resource, ref: ObjectRef, options?: DeleteOptions): Promise<unknown>
+  delete(resource: Resource, ref: ObjectRef, options?: DeleteOptions): Promise<void>
   /** Ends (without error) when the server ends it or the signal aborts; an ERROR event is thrown as StatusError. */
   watch<T extends object = KubeObject>(resource: Resource, options: WatchQuery): AsyncIterable<WatchEvent<T>>
   close(): Promise<void>

@@ -13,8 +13,14 @@ export interface Cancellation {
 /** A kept connection was closed by the server just as it was written to: the request was perhaps never seen. */
 export class StaleConnectionError extends Error {}
 
-interface Waiting {
+/** `text` is the whole of it. `unread`: the body of a success is not wanted. */
+export interface PoolRequest {
   text: string
+  unread?: boolean
+}
+
+interface Waiting {
+  request: PoolRequest
   cancellation: Cancellation
   resolve(answer: Answer): void
   reject(error: Error): void
@@ -35,10 +41,10 @@ export class ConnectionPool {
     this.#options = options
   }
 
-  /** `text` is the whole request. Rejects when the connection fails, or with the error of the cancellation. */
-  request(text: string, cancellation: Cancellation): Promise<Answer> {
+  /** Rejects when the connection fails, or with the error of the cancellation. */
+  request(request: PoolRequest, cancellation: Cancellation): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = { text, cancellation, resolve, reject }
+      const waiting: Waiting = { request, cancellation, resolve, reject }
       cancellation.onCancel = (error) => {
         const index = this.#waiting.indexOf(waiting)
         if (index !== -1) this.#waiting.splice(index, 1)
@@ -59,9 +65,9 @@ export class ConnectionPool {
     while (this.#waiting.length > 0 && !this.#isClosed) {
       const connection = this.#free.pop() ?? this.#open()
       if (!connection) return
-      const { text, cancellation, resolve, reject } = this.#waiting.shift()!
+      const { request, cancellation, resolve, reject } = this.#waiting.shift()!
       cancellation.onCancel = (error) => connection.destroy(error)
-      connection.ask(text).then(resolve, reject)
+      connection.ask(request).then(resolve, reject)
     }
   }
 
@@ -113,10 +119,10 @@ class Connection {
     })
   }
 
-  ask(text: string): Promise<Answer> {
+  ask({ text, unread }: PoolRequest): Promise<Answer> {
     const asked = Promise.withResolvers<Answer>()
     this.#asked = asked
-    this.#reader = new AnswerReader()
+    this.#reader = new AnswerReader(unread)
     this.#socket.ref()
     this.#socket.write(text)
     return asked.promise

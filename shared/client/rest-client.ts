@@ -42,6 +42,13 @@ export function createRestClient(options: RestClientOptions): Client {
   return new RestClient(options)
 }
 
+interface RequestBody {
+  body?: unknown
+  contentType?: string
+  /** The answer to a success is not wanted. */
+  unread?: boolean
+}
+
 const PATCH_TYPES: Record<PatchType, string> = {
   json: 'application/json-patch+json',
   merge: 'application/merge-patch+json',
@@ -124,8 +131,8 @@ class RestClient implements Client {
     { unread, ...options }: { namespace?: string; subresource?: string; name?: string; unread?: boolean } = {},
   ): Promise<T> {
     const path = resourcePath(resource, { ...options, namespace: options.namespace ?? metadataOf(object).namespace })
-    const answer = this.#text('POST', path, object)
-    return unread ? answer.then(() => object) : answer.then((text) => JSON.parse(text) as T)
+    if (unread) return this.#text('POST', path, { body: object, unread }).then(() => object)
+    return this.#json<T>('POST', path, object)
   }
 
   update<T extends object = KubeObject>(
@@ -147,9 +154,9 @@ class RestClient implements Client {
     return this.#json<T>('PATCH', path, patch, PATCH_TYPES[options.type ?? 'merge'])
   }
 
-  delete(resource: Resource, ref: ObjectRef, options?: DeleteOptions): Promise<unknown> {
+  async delete(resource: Resource, ref: ObjectRef, options?: DeleteOptions): Promise<void> {
     const body = options && { kind: 'DeleteOptions', apiVersion: 'v1', ...options }
-    return this.#json('DELETE', objectPath(resource, ref), body)
+    await this.#text('DELETE', objectPath(resource, ref), { body, unread: true })
   }
 
   async *watch<T extends object = KubeObject>(resource: Resource, query: WatchQuery): AsyncGenerator<WatchEvent<T>> {
@@ -176,19 +183,19 @@ class RestClient implements Client {
   }
 
   async #json<T>(method: string, path: string, body?: unknown, contentType?: string): Promise<T> {
-    return JSON.parse(await this.#text(method, path, body, contentType)) as T
+    return JSON.parse(await this.#text(method, path, { body, contentType })) as T
   }
 
-  async #text(method: string, path: string, body?: unknown, contentType = 'application/json'): Promise<string> {
+  async #text(method: string, path: string, { body, contentType, unread }: RequestBody): Promise<string> {
     if (this.#closed.signal.aborted) throw new Error('the client is closed')
-    const text = this.#request(method, path, body, contentType)
+    const request = { text: this.#request(method, path, body, contentType), unread }
     const deadline = new Deadline(this.#clock, this.#requestTimeoutMs, `${method} ${path}`)
     try {
-      const answer = await this.#requests.request(text, deadline).catch((error: unknown) => {
+      const answer = await this.#requests.request(request, deadline).catch((error: unknown) => {
         if (!(error instanceof StaleConnectionError)) throw error
         // Only what changes nothing is asked again.
         if (method !== 'GET') throw error.cause
-        return this.#requests.request(text, deadline)
+        return this.#requests.request(request, deadline)
       })
       if (answer.status >= 300) throw failureOf(answer)
       return answer.body
@@ -197,7 +204,7 @@ class RestClient implements Client {
     }
   }
 
-  #request(method: string, path: string, body: unknown, contentType: string): string {
+  #request(method: string, path: string, body: unknown, contentType = 'application/json'): string {
     const start = `${method} ${this.#target.prefix}${path} HTTP/1.1\r\n${this.#head}`
     if (body === undefined) return `${start}\r\n`
     const text = JSON.stringify(body)

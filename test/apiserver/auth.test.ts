@@ -102,7 +102,7 @@ const stored = [
   pod('other', 'n2', { volumes: [{ name: 'v', secret: { secretName: 'theirs' } }] }),
 ]
 const nodePods: NodePods = {
-  nodeOf: async ({ name }) => stored.find((candidate) => candidate.metadata.name === name)?.spec.nodeName,
+  nodeOf: ({ name }) => stored.find((candidate) => candidate.metadata.name === name)?.spec.nodeName,
   onNode: async (nodeName) => stored.filter(({ spec }) => spec.nodeName === nodeName),
 }
 const storage = createMemoryStorage()

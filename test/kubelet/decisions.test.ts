@@ -201,6 +201,13 @@ t.test('status on its way to the API', async (t) => {
     ['example.com/gate', 'DisruptionTarget', 'Ready'],
   )
   t.equal(statusPatch(told, told), undefined, 'nothing to write')
+  const nothing = { containerStatuses: [{ name: 'c', lastState: {}, state: undefined }], hostIPs: [] }
+  const none = { containerStatuses: [{ name: 'c' }], hostIPs: [] }
+  t.equal(statusPatch(nothing as never, none as never), undefined, 'an empty object is nothing')
+  t.equal(statusPatch(none as never, nothing as never), undefined)
+  t.same(statusPatch({ hostIPs: [] }, { hostIPs: [{ ip: '::1' }] }), { hostIPs: [{ ip: '::1' }] }, 'a longer list')
+  t.same(statusPatch({ hostIPs: [{ ip: '::1' }] }, { hostIPs: [{ ip: '::2' }] }), { hostIPs: [{ ip: '::2' }] })
+  t.same(statusPatch({ resources: { requests: { cpu: '1' } } }, { resources: {} }), { resources: {} }, 'one key less')
   t.same(statusPatch({ phase: 'Failed', reason: 'x', nominatedNodeName: 'n' }, { phase: 'Failed' }), { reason: null })
 
   const ended: PodStatus = {

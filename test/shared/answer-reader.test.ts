@@ -53,6 +53,21 @@ t.test('an answer that ends with its connection, and one that does not', async (
   t.equal(torn.end(), undefined)
 })
 
+t.test('the body of a success that nobody wants is counted and not kept; a failure says why', async (t) => {
+  const read = (text: string, cut: number) => {
+    const reader = new AnswerReader(true)
+    return reader.push(Buffer.from(text.slice(0, cut))) ?? reader.push(Buffer.from(text.slice(cut)))
+  }
+  const success = 'HTTP/1.1 201 Created\r\ncontent-length: 5\r\n\r\nworld'
+  const failure = 'HTTP/1.1 409 Conflict\r\ncontent-length: 5\r\n\r\nwhose'
+  for (const cut of [success.length - 2, success.length]) {
+    t.match(read(success, cut), { status: 201, body: '', isKept: true })
+    t.match(read(failure, cut + 1), { status: 409, body: 'whose' })
+  }
+  const chunks = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n'
+  t.match(read(chunks, chunks.length), { status: 200, body: '', isKept: true })
+})
+
 t.test('what is no HTTP', async (t) => {
   t.throws(() => new AnswerReader().push(Buffer.from('SSH-2.0-OpenSSH\r\n\r\n')), { message: /does not speak HTTP/ })
   const reader = new AnswerReader()
