@@ -27,6 +27,7 @@ const shownLanguages = new Set(['text', 'console'])
 const prelude = `npm() { if [ "$1" = ci ]; then return; fi; command npm "$@"; }`
 
 t.setTimeout(900_000)
+t.jobs = pages.length // most of the time they wait
 const [tool] = findKubectls().slice(-1)
 for (const page of pages) {
   t.test(page, { timeout: 300_000 }, async (t) => {

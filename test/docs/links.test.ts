@@ -1,6 +1,8 @@
 /** What pages point at exists: files, headings, commands, flags, messages. Their shell blocks are tried by blocks.test.ts. */
+import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
+import { loadAll } from 'js-yaml'
 import t from 'tap'
 import { flagOf, type Options } from '../../shared/config/option.ts'
 import { repository } from '../harness/cluster.ts'
@@ -87,6 +89,14 @@ function codeOf({ file, prose, blocks }: Page): { at: string; text: string }[] {
   const commands = blocks.filter(({ language }) => language === 'sh' || language === 'console')
   return [...inline, ...commands.map(({ at, text }) => ({ at, text: text.replace(/ +#.*$/gm, '') }))]
 }
+
+t.test('blocks are written in the language that they say', async (t) => {
+  for (const { at, language, text } of [...pages.values()].flatMap(({ blocks }) => blocks)) {
+    if (language === 'sh')
+      t.match(spawnSync('bash', ['-n'], { input: text, encoding: 'utf8' }), { status: 0, stderr: '' }, at)
+    if (language === 'yaml') t.doesNotThrow(() => loadAll(text), at)
+  }
+})
 
 t.test('messages of ours are quoted as they are', async (t) => {
   const sources = globSync(['{apiserver,cli,kubelet,shared}/**/*.ts', 'bin/*.mjs'], { cwd: repository })
