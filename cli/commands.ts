@@ -17,6 +17,7 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'list nodes; put one under pressure, shut it down, lose it, get it back',
     load: () => import('./node.ts'),
   },
+  image: { summary: 'which programs images stand for; add one while a cluster runs', load: () => import('./image.ts') },
   config: { summary: 'print what up would go by, and where each value is from', load: () => import('./config.ts') },
   rehearse: {
     summary: 'let an application die in every way, and say how well it does',

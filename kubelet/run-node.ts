@@ -12,6 +12,7 @@ import { type Kubelet, startKubelet } from './kubelet.ts'
 import { twoGroups } from './node/shutdown.ts'
 import { backoffConfig } from './pods/backoff-options.ts'
 import type { ContainerRuntime, RuntimeCapabilities } from './runtime/container-runtime.ts'
+import type { Images } from './runtime/images/images.ts'
 
 export interface RunNodeOptions {
   config: KubeletConfig
@@ -28,12 +29,13 @@ export interface RunningNode {
 /** A kubelet with its runtime and its own HTTPS API, as the configuration wants them. */
 export async function runNode({ config, client, clock, log }: RunNodeOptions): Promise<RunningNode> {
   const rootDir = path.resolve(config.rootDir)
-  const runtime = await createRuntime({ config: { ...config, rootDir }, clock, log })
+  const images = config.runtime === 'simulated' ? undefined : await openImages(config, rootDir)
+  const runtime = await createRuntime({ config: { ...config, rootDir }, clock, log, images })
   const actions = createActions(clock)
   let kubelet: Kubelet | undefined
   const pods = () => [...(kubelet?.pods() ?? [])]
   const tls = await ownTls({ config, client, clock })
-  const server = tls && (await startServer({ tls, config, runtime, clock, log, pods, node: () => kubelet }))
+  const server = tls && (await startServer({ tls, config, runtime, images, clock, log, pods, node: () => kubelet }))
   kubelet = await startKubelet({
     client,
     clock,
@@ -77,17 +79,19 @@ const capabilityLabels = ({ isolation, files }: RuntimeCapabilities): Record<str
 interface ServerOptions extends Omit<RunNodeOptions, 'client'> {
   tls: ServerTls
   runtime: ContainerRuntime
+  images: Images | undefined
   pods(): Pod[]
   node(): Kubelet | undefined
 }
 
-async function startServer({ tls, config, runtime, clock, log, pods, node }: ServerOptions) {
+async function startServer({ tls, config, runtime, images, clock, log, pods, node }: ServerOptions) {
   const { startKubeletServer } = await import('./http/server.ts')
   return startKubeletServer({
     host: config.nodeIp,
     port: config.port,
     tls,
     runtime,
+    images,
     clock,
     log,
     pods,
@@ -95,18 +99,28 @@ async function startServer({ tls, config, runtime, clock, log, pods, node }: Ser
   })
 }
 
+async function openImages({ image, imagePath, imageStopSignal }: KubeletConfig, rootDir: string): Promise<Images> {
+  const { createKeptImages } = await import('./runtime/images/kept-images.ts')
+  const map = { commands: image, paths: imagePath, stopSignals: imageStopSignal }
+  return createKeptImages(map, path.join(rootDir, 'images.json'))
+}
+
+interface RuntimeOptions extends Omit<RunNodeOptions, 'client'> {
+  /** Absent for a runtime that only pretends. */
+  images: Images | undefined
+}
+
 /** Loaded only when wanted: a simulated node needs no process, a real one no simulation. */
-async function createRuntime({ config, clock, log }: Omit<RunNodeOptions, 'client'>): Promise<ContainerRuntime> {
-  if (config.runtime === 'simulated') {
+async function createRuntime({ config, clock, log, images }: RuntimeOptions): Promise<ContainerRuntime> {
+  if (!images) {
     const { createSimulatedRuntime } = await import('./runtime/simulated.ts')
     return createSimulatedRuntime({ clock })
   }
   const { createProcessRuntime, possibleIsolation } = await import('./runtime/process/index.ts')
-  const { createImages } = await import('./runtime/images/images.ts')
   return createProcessRuntime({
     rootDir: config.rootDir,
     clock,
-    images: createImages({ commands: config.image, paths: config.imagePath, stopSignals: config.imageStopSignal }),
+    images,
     nodeIP: config.nodeIp,
     supervised: config.supervised,
     capabilities: config.isolation === 'none' ? { isolation: 'none', files: 'host' } : await possibleIsolation(config),

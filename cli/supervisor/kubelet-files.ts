@@ -1,13 +1,15 @@
-import { dirname, join } from 'node:path'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { writePrivately } from '../../shared/pki/files.ts'
 import { kubeconfig } from '../../shared/pki/kubeconfig-file.ts'
 import type { NodeOptions } from './node.ts'
 
-/** Writes what the kubelet reads at its start, and returns the name of its config file. As JSON, which needs no YAML parser. */
+/** Writes what the kubelet reads at its start, forgets what was told to the one before, and returns the name of its config file. As JSON, which needs no YAML parser. */
 export function writeKubeletFiles({ settings, state, pki, url, timeOriginMs }: NodeOptions): string {
   void pki.kubeletServer // its files are there from now on
   const access = kubeconfig({ name: 'kubestage', server: url, ca: pki.ca.cert, user: pki.kubeletClient })
+  rmSync(join(state.kubelet, 'images.json'), { force: true })
   const kubeconfigFile = writeJson(join(state.kubelet, 'kubeconfig'), access)
   return writeJson(join(state.kubelet, 'config.json'), {
     kubeconfig: kubeconfigFile,
@@ -19,7 +21,7 @@ export function writeKubeletFiles({ settings, state, pki, url, timeOriginMs }: N
     tlsPrivateKeyFile: join(state.pki, 'kubelet.key'),
     clientCaFile: join(state.pki, 'ca.crt'),
     image: settings.image,
-    imagePath: { 'node:*': dirname(process.execPath), ...settings.imagePath },
+    imagePath: settings.imagePath,
     imageStopSignal: settings.imageStopSignal,
     maxPods: settings.maxPods,
     isolation: settings.isolation,

@@ -7,6 +7,7 @@ import type { TLSSocket } from 'node:tls'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
+import type { Images } from '../runtime/images/images.ts'
 import { containerLogs } from './container-logs.ts'
 import { logOptions } from './log-options.ts'
 import { logTarget } from './log-target.ts'
@@ -26,6 +27,8 @@ export interface KubeletServerOptions {
   /** PEM texts; only holders of certificates of `clientCa` in a group of administrators may ask. */
   tls: { cert: string; key: string; clientCa: string }
   runtime: ContainerRuntime
+  /** Absent where no programs are run. */
+  images?: Images
   clock: Clock
   log: { warn(fields: object, message: string): void }
   /** As the API shows them. */
@@ -82,6 +85,11 @@ async function answer(
 ): Promise<void> {
   const { root, rest, url } = parse(request)
   authorize(request)
+  if (root === 'debug' && rest[0] === 'images' && rest.length === 1) {
+    const { controlImages } = await import('./image-controls.ts')
+    const asked = { method: request.method, query: url.searchParams, body: request }
+    return respondJson(response, await controlImages(asked, options.images))
+  }
   if (root === 'debug') {
     await controlNode({ method: request.method, path: rest, query: url.searchParams }, options.node?.())
     return respond(response, 200, 'ok')

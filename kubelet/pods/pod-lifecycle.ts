@@ -254,6 +254,10 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
 
   const found = await cache.pods()
   const stopListening = runtime.onEvent(({ podUid }) => workers.sync(podUid))
+  runtime.onImagesChanged?.(() => {
+    pullBackoff.forget('') // what it waits for may be there now
+    workers.syncAll()
+  })
   return {
     workers,
     statuses: manager,

@@ -12,6 +12,8 @@ export interface PodWorkers {
   remove(pod: Pod): void
   /** Something of the pod changed on the node: look again. */
   sync(podUid: string): void
+  /** Something changed that any pod may have waited for. */
+  syncAll(): void
   /** Ends a pod for a reason of the node. Resolves when its containers are gone. */
   kill(pod: Pod, options: KillOptions): Promise<void>
   /** False for a pod of which nothing can run any more. */
@@ -165,6 +167,9 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     sync(podUid) {
       const worker = workers.get(podUid)
       if (worker && worker.work.phase === 'sync') wake(worker)
+    },
+    syncAll() {
+      for (const worker of workers.values()) if (worker.work.phase === 'sync') wake(worker)
     },
     async kill(pod, killOptions) {
       const worker = apply(pod, { type: 'kill', pod, options: killOptions })

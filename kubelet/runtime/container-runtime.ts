@@ -48,6 +48,8 @@ export interface ContainerRuntime {
   usage(podUid?: string): Promise<ContainerUsage[]>
   /** Calls back for every start and exit, at once. Returns a function that ends it. */
   onEvent(listener: (event: RuntimeEvent) => void): () => void
+  /** Calls back when other images are there than before. Absent where that never happens. */
+  onImagesChanged?(listener: () => void): void
   close(): Promise<void>
 }
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { load } from 'js-yaml'
 import { nearest } from './nearest.ts'
 import { type Options, UsageError } from './option.ts'
-import { record } from './option-types.ts'
+import { EntryError, record } from './option-types.ts'
+import { parseYaml } from './yaml.ts'
 
 /** What a YAML (or JSON) file says, by option name; what it says to others is left out. A mistake is told with file and line. */
 export function readConfigFile(file: string, options: Options, others: Options = {}): Record<string, unknown> {
@@ -17,7 +17,8 @@ export function readConfigFile(file: string, options: Options, others: Options =
     try {
       values[key] = known.type.fromFile(value)
     } catch (error) {
-      throw new UsageError(`${at}: ${key} ${(error as Error).message}`)
+      const place = error instanceof EntryError ? `${file}:${lineOfEntry(source, key, error.entry)}` : at
+      throw new UsageError(`${place}: ${key} ${(error as Error).message}`)
     }
   }
   return values
@@ -37,7 +38,7 @@ function read(file: string): string {
 function parse(file: string, source: string): Record<string, unknown> {
   let content: unknown
   try {
-    content = load(source) ?? {}
+    content = parseYaml(source)
   } catch (error) {
     const { reason, mark } = error as { reason?: string; mark?: { line: number } }
     throw new UsageError(`${file}:${(mark?.line ?? 0) + 1}: ${reason ?? 'not valid YAML'}`)
@@ -57,15 +58,18 @@ function unknownKey(at: string, key: string, known: string[]): UsageError {
 }
 
 /** 1-based; top-level keys stand at the beginning of a line (or anywhere, in JSON). */
-function lineOf(source: string, key: string): number {
-  const lines = source.split('\n')
+const lineOf = (source: string, key: string): number => Math.max(0, indexOf(source.split('\n'), key)) + 1
+
+/** Of an entry of the map `key`; of the key where the whole map stands on its line. */
+function lineOfEntry(source: string, key: string, entry: string): number {
+  const start = lineOf(source, key)
+  const below = indexOf(source.split('\n').slice(start), entry)
+  return below < 0 ? start : start + below + 1
+}
+
+function indexOf(lines: readonly string[], key: string): number {
   const pattern = new RegExp(`^[\\s{]*["']?${escaped(key)}["']?\\s*:`)
-  return (
-    Math.max(
-      0,
-      lines.findIndex((line) => pattern.test(line)),
-    ) + 1
-  )
+  return lines.findIndex((line) => pattern.test(line))
 }
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')

@@ -1,6 +1,7 @@
 import { parseTime } from '../clock/timestamp.ts'
 import { nearest } from './nearest.ts'
 import type { OptionType } from './option.ts'
+import { splitWords } from './words.ts'
 
 export const text: OptionType<string> = {
   placeholder: 'TEXT',
@@ -145,7 +146,7 @@ export function durationMs(value: unknown): number {
 export function featureGates<Gates extends Record<string, boolean>>(known: Gates): OptionType<Gates> {
   const set = (gates: Gates, name: string, value: boolean): Gates => {
     if (name in known) return { ...gates, [name]: value }
-    throw new Error(`has no gate "${name}"; ${suggestion(name, Object.keys(known))}`)
+    throw new EntryError(name, `has no gate "${name}"; ${suggestion(name, Object.keys(known))}`)
   }
   return {
     placeholder: 'NAME=true|false,…',
@@ -161,7 +162,10 @@ export function featureGates<Gates extends Record<string, boolean>>(known: Gates
       }, soFar)
     },
     fromFile(value) {
-      return Object.entries(record(value)).reduce((gates, [name, on]) => set(gates, name, flag.fromFile(on)), known)
+      return Object.entries(record(value)).reduce(
+        (gates, [name, on]) => set(gates, name, readEntry(name, on, flag.fromFile)),
+        known,
+      )
     },
     show: (gates) =>
       Object.entries(gates)
@@ -213,20 +217,20 @@ export const textMap: OptionType<Record<string, string>> = {
   fromFile: (value) => mapValues(record(value), text.fromFile),
 }
 
-/** `PATTERN=COMMAND ARGS…`, split at blanks; in the file a list, too, where an argument has blanks. */
+/** `PATTERN=COMMAND ARGS…`, taken apart as by a shell; in the file a list of words, too. */
 export const commandMap: OptionType<Record<string, string[]>> = {
   placeholder: 'PATTERN=COMMAND',
   schema: { type: 'object', additionalProperties: { anyOf: [{ type: 'string' }, { ...textList, minItems: 1 }] } },
   fromText(value, soFar = {}) {
     const [key, entry] = pair(value)
-    return { ...soFar, [key]: words(entry) }
+    return { ...soFar, [key]: commandFrom(entry) }
   },
   fromFile: (value) => mapValues(record(value), commandFrom),
 }
 
 function commandFrom(value: unknown): string[] {
-  if (typeof value === 'string') return words(value)
-  if (Array.isArray(value) && value.length && value.every((word) => typeof word === 'string')) return value
+  const words = typeof value === 'string' ? splitWords(value) : value
+  if (Array.isArray(words) && words.length > 0 && words.every((word) => typeof word === 'string')) return words
   throw mustBe('a command (text, or a list of texts)', value)
 }
 
@@ -237,17 +241,30 @@ function pair(value: string): [string, string] {
   throw mustBe("of the form 'PATTERN=VALUE', as in 'nginx:*=/usr/sbin/nginx'", value)
 }
 
-function words(value: string): string[] {
-  return value.split(/\s+/).filter(Boolean)
-}
-
 function mapValues<Value>(entries: Record<string, unknown>, read: (value: unknown) => Value): Record<string, Value> {
-  return Object.fromEntries(Object.entries(entries).map(([key, value]) => [key, read(value)]))
+  return Object.fromEntries(Object.entries(entries).map(([key, value]) => [key, readEntry(key, value, read)]))
 }
 
 export function record(value: unknown): Record<string, unknown> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   throw mustBe('a map', value)
+}
+
+/** A mistake in one entry of a map: a config file has a line of its own for it. */
+export class EntryError extends Error {
+  readonly entry: string
+  constructor(entry: string, message: string) {
+    super(message)
+    this.entry = entry
+  }
+}
+
+function readEntry<Value>(entry: string, value: unknown, read: (value: unknown) => Value): Value {
+  try {
+    return read(value)
+  } catch (error) {
+    throw new EntryError(entry, `"${entry}" ${(error as Error).message}`)
+  }
 }
 
 export function mustBe(expected: string, value: unknown): Error {

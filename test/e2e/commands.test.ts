@@ -7,10 +7,11 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
 import type { ConfigMap } from '../../shared/api/types.ts'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
-import { configMaps, nodes } from '../../shared/client/resources.ts'
+import { configMaps, nodes, pods } from '../../shared/client/resources.ts'
 import { createRestClient } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { cli, startCommand } from '../harness/cluster.ts'
+import { followPod, podOf } from '../harness/pods.ts'
 import { processesWith } from '../harness/processes.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'kubestage-commands-'))
@@ -51,7 +52,7 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
   t.match(await json('journal', '--verb=create', '--resource=configmaps', '--user=kubernetes-admin'), [
     { code: 201, path: '/api/v1/namespaces/default/configmaps', namespace },
   ])
-  t.match((await ask('journal', '--name=kept,none')).output, /^AT +USER +VERB +CODE +MS +PATH\n$/)
+  t.match((await ask('journal', '--name=kept,none')).output, /PATH\n\S+ +kubernetes-admin +create +201 [^\n]*\n$/)
   const file = join(folder, 'snapshot.json')
   t.match(await ask('snapshot', file), { code: 0, output: /^\d+ objects in / })
   t.equal((await ask('snapshot')).output, 'kubestage: usage: kubestage snapshot FILE\n')
@@ -95,6 +96,25 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
   while (!isFollowed) await create('followed').catch(() => {})
   await followed
   await following.stop()
+
+  const waiting = podOf({ name: 'waiting', command: [] })
+  waiting.spec.containers[0]!.image = 'mine:1'
+  await client.create(pods, waiting, { namespace })
+  const pod = await followPod(client, { namespace, name: 'waiting' })
+  await pod.until(({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'ErrImagePull', 'to wait')
+  t.match(await ask('image', 'which', 'mine:1'), { code: 1, output: /ErrImagePull: image "mine:1" stands for no/ })
+  t.match(await ask('image', 'remove', 'busybox'), { code: 1, output: /"busybox" is built in/ })
+  t.match(await run(t, 'image', 'add', 'mine:*', here, '--', 'sleep', '1000'), {
+    code: 0,
+    output: 'mine:* is known (node-1)\n',
+  })
+  await pod.until(({ status }) => status?.phase === 'Running', 'to run at once')
+  t.match(await json('image', 'which', 'mine:1'), { command: ['sleep', '1000'], program: /\/sleep$/ })
+  const manifest = join(folder, 'pod.json')
+  writeFileSync(manifest, JSON.stringify({ ...waiting, apiVersion: 'v1', kind: 'Pod' }))
+  t.match(await ask('image', 'check', manifest), { code: 0, output: /Pod\/waiting +\S+ +mine:1 +\S+\/sleep\n/ })
+  t.match(await ask('image', 'remove', 'mine:*'), { code: 0 })
+  t.match(await ask('image', 'check', manifest), { code: 1, output: / ErrImagePull\n/ })
 
   await create('stays').catch(() => {})
   t.match(await ask('down'), { code: 0, output: 'Stopped.\n' })
@@ -165,6 +185,19 @@ t.test('where each value is from', async (t) => {
   ]) {
     t.notOk(isValid(wrong), JSON.stringify(wrong))
   }
+})
+
+t.test('images of a configuration', async (t) => {
+  const config = join(folder, 'images.yaml')
+  const here = [`--state-dir=${join(folder, 'none')}`, '--config', config]
+  const tell = (...words: string[]) => run(t, 'image', ...words)
+  writeFileSync(config, '# images\nimage:\n  sleeper: sleep 5\n')
+  t.match(await tell('list', ...here), { code: 0, output: /sleeper +sleep 5 +config file\n.*pause .*built in\n/s })
+  t.match(await tell('which', 'sleeper', ...here), { code: 0, output: /program +\S+\/sleep\n$/ })
+  t.match(await tell('add', 'a', ...here, '--', 'a'), { code: 1, output: /no cluster runs in .* with --save\n$/ })
+  t.match(await tell('add', 'a:*', '--save', ...here, '--', 'sh', '-c', 'x y'), { code: 0 })
+  t.equal(readFileSync(config, 'utf8'), `# images\nimage:\n  'a:*': ["sh","-c","x y"]\n  sleeper: sleep 5\n`)
+  t.match(await tell('wich', ...here), { code: 2, output: /image has no "wich"; did you mean which\?/ })
 })
 
 t.test('words are completed', async (t) => {

@@ -59,6 +59,8 @@ t.test('flags win over variables, variables over the file, the file over default
   t.match(await resolve({ defaultFile }), { port: 1, host: '127.0.0.2', logLevel: 'debug' })
   t.match(await resolve({ defaultFile, env }), { port: 2, host: '127.0.0.2', logLevel: 'info' })
   t.match(await resolve({ defaultFile, env, args: ['--port=3'] }), { port: 3, host: '127.0.0.2' })
+  const empty = join(t.testdir({ 'c.yaml': '# nothing yet\n' }), 'c.yaml')
+  t.match(await resolve({ defaultFile: empty }), defaults, 'a file of comments')
   t.match(await resolve({ defaultFile: join(directory, 'none.yaml') }), defaults, 'the default file need not exist')
 })
 
@@ -89,7 +91,19 @@ t.test('a mistake is told with its place and its remedy', async (t) => {
   const files: [content: string, message: string][] = [
     ['host: a\nprot: 1\n', ':2: unknown key "prot"; did you mean "port"?'],
     ['host: a\n\nport: "x"\n', ':3: port must be a whole number from 0 to 65535, not "x"'],
-    ['featureGates:\n  PodTerminationReason: 1\n', ':1: featureGates must be true or false, not 1'],
+    [
+      'featureGates:\n  PodTerminationReason: 1\n',
+      ':2: featureGates "PodTerminationReason" must be true or false, not 1',
+    ],
+    [
+      'featureGates:\n  # both\n  ProbeTerminationGracePeriod: true\n  PodTerminationReasons: true\n',
+      ':4: featureGates has no gate "PodTerminationReasons"; did you mean PodTerminationReason?',
+    ],
+    [
+      'featureGates: {PodTerminationReason: 1}\n',
+      ':1: featureGates "PodTerminationReason" must be true or false, not 1',
+    ],
+    ["image:\n  'a:*': /a\n  'b:*': 5\n", ':3: image "b:*" must be a command (text, or a list of texts), not 5'],
     ['- a\n', ':1: the file must be a map, not ["a"]'],
     ['host: a\nhost: b\n', ':2: duplicated mapping key'],
     ['host: [a\n', ':2: '],

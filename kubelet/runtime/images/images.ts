@@ -1,88 +1,89 @@
 import { createHash } from 'node:crypto'
 import { ImageError, type ResolvedImage } from '../container-runtime.ts'
+import { builtIn, entriesOf, type ImageEntry, type ImageMap, type KnownEntry } from './image-entry.ts'
 import { type ImageName, parseImageName, spellings } from './image-name.ts'
 
-/** What images are on this machine: programs and folders of the host, by pattern. `*` stands for anything. */
-export interface ImageMap {
-  /** Pattern → command with its arguments. */
-  commands: Record<string, string[]>
-  /** Pattern → folder that comes first on PATH. */
-  paths: Record<string, string>
-  /** Pattern → signal that asks its program to end, as an image's STOPSIGNAL. */
-  stopSignals?: Record<string, string>
-}
-
+/** Which images are on this machine, and as what; may change while containers run. */
 export interface Images {
   /** Throws {@link ImageError}. With a command of its own a container needs no mapping: it runs the host's program. */
   resolve(image: string, options?: { hasCommand?: boolean }): ResolvedImage
-}
-
-interface Match {
-  command?: string[]
-  path: string[]
-  stopSignal?: string
-}
-
-/** Sleeps until TERM, as the pause image does. */
-const pause = ['sh', '-c', 'trap "exit 0" TERM INT; while :; do sleep 86400 & wait $!; done']
-const shells: Record<string, string[]> = {
-  busybox: ['sh'],
-  alpine: ['/bin/sh'],
-  debian: ['bash'],
-  ubuntu: ['/bin/bash'],
-  bash: ['bash'],
+  /** All entries, in the order in which they are asked: of several with a command the first one counts. */
+  entries(): KnownEntry[]
+  /** Those that speak of this image. Throws {@link ImageError} when that is no image's name. */
+  entriesFor(image: string): KnownEntry[]
+  /** What is given is added to the pattern's entry; a new one is asked before all others. */
+  add(entry: ImageEntry): void
+  /** False when there is none, or a built-in one, which stays. */
+  remove(pattern: string): boolean
+  /** Calls back after each change. */
+  onChange(listener: () => void): void
 }
 
 export function createImages(map: ImageMap): Images {
-  const commands = Object.entries(map.commands).map(([pattern, command]) => ({ matches: matcher(pattern), command }))
-  const stopSignals = Object.entries(map.stopSignals ?? {}).map(([pattern, signal]) => ({
-    matches: matcher(pattern),
-    signal,
-  }))
-  const paths = Object.entries(map.paths).map(([pattern, path]) => ({ matches: matcher(pattern), path }))
-
-  function find(image: string, name: ImageName): Match | undefined {
-    const names = [image, ...spellings(name)]
-    const command = commands.find(({ matches }) => names.some(matches))?.command
-    const path = paths.filter(({ matches }) => names.some(matches)).map((entry) => entry.path)
-    return command || path.length > 0 ? { command, path } : undefined
+  let known: KnownEntry[] = entriesOf(map).map((entry) => ({ ...entry, origin: 'configuration' }))
+  const listeners: (() => void)[] = []
+  const change = (entries: KnownEntry[]): void => {
+    known = entries
+    for (const listener of listeners) listener()
   }
 
-  const stopSignalOf = (image: string, name: ImageName): string | undefined =>
-    stopSignals.find(({ matches }) => [image, ...spellings(name)].some(matches))?.signal
+  function entriesFor(image: string): KnownEntry[] {
+    if (image.startsWith('/')) return []
+    const name = parseImageName(image)
+    const names = [image, ...spellings(name)]
+    const said = known.filter(({ pattern }) => names.some(matcher(pattern)))
+    return said.some(({ command, path }) => command || path) ? said : [...said, ...builtInFor(name)]
+  }
 
   return {
     resolve(image, { hasCommand = false } = {}) {
       if (image.startsWith('/')) return resolved(image, { command: [image], path: [] })
-      const name = parseImageName(image)
-      const match = find(image, name) ?? builtIn(name)
-      const stopSignal = stopSignalOf(image, name)
-      if (match) return resolved(image, { ...match, stopSignal })
-      if (hasCommand) return resolved(image, { path: [], stopSignal })
+      const found = entriesFor(image)
+      const command = found.find((entry) => entry.command)?.command
+      const path = found.flatMap((entry) => entry.path ?? [])
+      const stopSignal = found.find((entry) => entry.stopSignal)?.stopSignal
+      if (command || path.length > 0 || hasCommand) return resolved(image, { command, path, stopSignal })
+      const pattern = patternFor(parseImageName(image))
       throw new ImageError(
         'ErrImagePull',
-        `image "${image}" stands for no program of this machine: say which with --image '${pattern(name)}=/path/to/program', ` +
-          `with --image-path '${pattern(name)}=/folder/first/on/PATH', or give the container a command`,
+        `image "${image}" stands for no program of this machine: say which with kubestage image add '${pattern}' -- /path/to/program, ` +
+          `or with --image '${pattern}=/path/to/program' at the start; or give the container a command`,
       )
     },
+    entries: () => [...known, ...builtIn.map((entry): KnownEntry => ({ ...entry, origin: 'built in' }))],
+    entriesFor,
+    add(entry) {
+      const before = known.find(({ pattern }) => pattern === entry.pattern)
+      const after: KnownEntry = { ...before, ...entry, origin: 'added' }
+      change(before ? known.map((one) => (one === before ? after : one)) : [after, ...known])
+    },
+    remove(pattern) {
+      const rest = known.filter((entry) => entry.pattern !== pattern)
+      if (rest.length === known.length) return false
+      change(rest)
+      return true
+    },
+    onChange: (listener) => void listeners.push(listener),
   }
 }
 
-function builtIn({ repository }: ImageName): Match | undefined {
-  const base = repository.split('/').at(-1) ?? ''
-  if (base === 'pause') return { command: pause, path: [] }
-  const shell = shells[base]
-  return shell && { command: shell, path: [] }
-}
+const builtInFor = ({ repository }: ImageName): KnownEntry[] =>
+  builtIn
+    .filter(({ pattern }) => pattern === repository.split('/').at(-1))
+    .map((entry) => ({ ...entry, origin: 'built in' }))
 
-function resolved(image: string, { command = [], path, stopSignal }: Match): ResolvedImage {
+function resolved(
+  image: string,
+  { command = [], path, stopSignal }: { command?: string[]; path: string[]; stopSignal?: string },
+): ResolvedImage {
   const digest = createHash('sha256')
     .update(JSON.stringify([image, command, path]))
     .digest('hex')
   return { id: `sha256:${digest}`, entrypoint: [], cmd: command, env: {}, path, stopSignal, present: true }
 }
 
-const pattern = ({ domain, repository }: ImageName): string =>
+/** All versions of it. */
+const patternFor = ({ domain, repository }: ImageName): string =>
   `${domain === 'docker.io' ? repository.replace(/^library\//, '') : `${domain}/${repository}`}:*`
 
 function matcher(pattern: string): (name: string) => boolean {

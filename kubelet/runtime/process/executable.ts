@@ -16,30 +16,40 @@ export const throughMounts =
     return mount ? path.join(mount.hostPath, containerPath.slice(mount.containerPath.length)) : containerPath
   }
 
+interface SearchOptions {
+  searchPath: string
+  workingDir: string
+  hostPath?: HostPath
+}
+
 /**
  * Why a command could not be executed, in the words of a container runtime; undefined if it can be.
  * Asked before the start, because a shell would say it in other words, and would take any text file for a script of its own.
  */
-export function whyNotExecutable(
-  command: string[],
-  options: { searchPath: string; workingDir: string; hostPath?: HostPath },
-): string | undefined {
+export function whyNotExecutable(command: string[], options: SearchOptions): string | undefined {
+  const found = locateProgram(command, options)
+  return 'problem' in found ? found.problem : undefined
+}
+
+/** The file that a command runs, as the container sees it, or why it cannot be executed. */
+export function locateProgram(command: string[], options: SearchOptions): { file: string } | { problem: string } {
   const { hostPath = asOnHost } = options
   const [name = ''] = command
-  if (name === '') return 'exec: "": executable file not found in $PATH'
+  if (name === '') return { problem: 'exec: "": executable file not found in $PATH' }
   if (name.includes('/')) {
-    const problem = whyNotRunnable(hostPath(path.resolve(options.workingDir, name)), name)
-    return problem && `exec: "${name}": ${problem}`
+    const file = path.resolve(options.workingDir, name)
+    const problem = whyNotRunnable(hostPath(file), name)
+    return problem ? { problem: `exec: "${name}": ${problem}` } : { file }
   }
   let denied = false
   for (const directory of options.searchPath.split(':')) {
     const file = path.join(directory || options.workingDir, name)
     const problem = whyNotRunnable(hostPath(file), file)
-    if (problem === undefined) return undefined
-    if (problem.endsWith('exec format error')) return problem
+    if (problem === undefined) return { file }
+    if (problem.endsWith('exec format error')) return { problem }
     if (problem.endsWith('permission denied')) denied = true
   }
-  return `exec: "${name}": ${denied ? 'permission denied' : 'executable file not found in $PATH'}`
+  return { problem: `exec: "${name}": ${denied ? 'permission denied' : 'executable file not found in $PATH'}` }
 }
 
 /** A missing working directory is made, as container runtimes do; in a container's own view that is left to who makes the view. */

@@ -238,6 +238,10 @@ class ProcessRuntime implements ContainerRuntime {
     return this.#containers.onEvent(listener)
   }
 
+  onImagesChanged(listener: () => void): void {
+    this.#options.images.onChange(listener)
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true

@@ -1,7 +1,9 @@
-import { mkdirSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
+import { meaningOf } from '../../../kubelet/runtime/images/image-meaning.ts'
 import { createImages } from '../../../kubelet/runtime/images/images.ts'
+import { createKeptImages } from '../../../kubelet/runtime/images/kept-images.ts'
 
 t.test('images: the host’s programs by name, and a clear word for what is none', async (t) => {
   const folder = t.testdir()
@@ -31,4 +33,47 @@ t.test('images: the host’s programs by name, and a clear word for what is none
       'Failed to apply default image tag "Bad_Name!:1": couldn\'t parse image name "Bad_Name!:1": invalid reference format: repository name (library/Bad_Name!) must be lowercase',
   })
   t.throws(() => images.resolve('a b'), { message: /invalid reference format$/ })
+})
+
+t.test('images that come and go while containers run', async (t) => {
+  const file = path.join(t.testdir(), 'images.json')
+  const map = { commands: { 'app:*': ['/bin/old'], 'web:*': ['/bin/web'] }, paths: {} }
+  const images = createKeptImages(map, file)
+  let changes = 0
+  images.onChange(() => changes++)
+  images.add({ pattern: 'app:2', command: ['/bin/new'] })
+  t.same(images.resolve('app:2').cmd, ['/bin/new'], 'what was said last counts first')
+  t.same(images.resolve('app:1').cmd, ['/bin/old'])
+  images.add({ pattern: 'app:2', stopSignal: 'SIGINT' })
+  t.match(images.resolve('app:2'), { cmd: ['/bin/new'], stopSignal: 'SIGINT' }, 'the rest of the entry stays')
+  t.ok(images.remove('web:*'))
+  t.throws(() => images.resolve('web:1'), /stands for no program/)
+  t.notOk(images.remove('web:*'))
+  t.notOk(images.remove('busybox'), 'what is built in stays')
+  t.equal(changes, 3)
+  images.add({ pattern: 'tools*', command: ['/bin/first'] })
+
+  const after = createKeptImages(map, file)
+  t.same(after.entries(), images.entries(), 'the next kubelet knows it, in the same order')
+  writeFileSync(file, '{')
+  t.same(createKeptImages(map, file).resolve('web:1').cmd, ['/bin/web'], 'a damaged file changes nothing')
+})
+
+t.test('what a container would run', async (t) => {
+  const folder = t.testdir({ tool: '#!/bin/sh\n', data: 'no program' })
+  chmodSync(path.join(folder, 'tool'), 0o755)
+  const images = createImages({
+    commands: { tool: ['tool', '-x'], gone: ['/nowhere'], data: [`${folder}/data`] },
+    paths: { tool: folder },
+  })
+  t.match(meaningOf(images, 'tool'), {
+    entries: [{ pattern: 'tool', origin: 'configuration' }],
+    command: ['tool', '-x'],
+    program: path.join(folder, 'tool'),
+  })
+  t.match(meaningOf(images, 'whatever:1', ['sh', '-c', 'a']), { command: ['sh', '-c', 'a'], program: /\/sh$/ })
+  t.match(meaningOf(images, 'gone'), { problem: { reason: 'RunContainerError', message: /no such file/ } })
+  t.match(meaningOf(images, 'data'), { problem: { message: /permission denied/ } })
+  t.match(meaningOf(images, 'other'), { problem: { reason: 'ErrImagePull' } })
+  t.match(meaningOf(images, 'Bad_Name!'), { problem: { reason: 'InvalidImageName' } })
 })

@@ -1,0 +1,208 @@
+import type { ImageEntry } from '../kubelet/runtime/images/image-entry.ts'
+import type { ImageMeaning } from '../kubelet/runtime/images/image-meaning.ts'
+import { nearest } from '../shared/config/nearest.ts'
+import { ConfigError, option, UsageError } from '../shared/config/option.ts'
+import { flag, text } from '../shared/config/option-types.ts'
+import { configOption, type Resolved } from '../shared/config/resolve.ts'
+import { clusterOptions } from './cluster-options.ts'
+import { command } from './command.ts'
+import type { Edit } from './image/edit-config.ts'
+import type { ImageSource, ShownEntry } from './image/source.ts'
+import { outputOption, printJson, printTable } from './output.ts'
+import { findRunning } from './running.ts'
+import { shellWord } from './shell-word.ts'
+import { stateDirOption } from './state-directory.ts'
+
+const usage = '(list | which IMAGE [-- COMMAND…] | check FILE… | add PATTERN [-- COMMAND…] | remove PATTERN)'
+const options = {
+  config: configOption,
+  stateDir: stateDirOption,
+  path: option(text, { default: '', help: 'add: folder that comes first on PATH' }),
+  stopSignal: option(text, { default: '', help: 'add: signal that asks the program to end, instead of SIGTERM' }),
+  save: option(flag, { default: false, help: 'add, remove: in the config file, too, for clusters to come' }),
+  node: option(text, { default: '', help: 'Only on this node; by default on all' }),
+  image: clusterOptions.image,
+  imagePath: clusterOptions.imagePath,
+  imageStopSignal: clusterOptions.imageStopSignal,
+  output: outputOption,
+}
+type Request = Resolved<typeof options>
+
+const deeds: Readonly<Record<string, (request: Request, words: string[]) => Promise<number>>> = {
+  list,
+  which,
+  check,
+  add,
+  remove,
+}
+
+export default command({
+  purpose: 'Says which programs of this machine images stand for, and changes it while a cluster runs.',
+  usage,
+  options,
+  notes: [
+    '  list    all that is known: of several patterns that fit the first one counts',
+    '  which   what a container with this image would run, and whether it is there; exit code 1 when it cannot start',
+    '  check   the same of all containers in manifests',
+    '  add     from now on images of this name are that program; pods that wait for the image start',
+    '  remove  images of this name are nothing any more; what runs goes on',
+    'Where no cluster runs, or --image or its like are given, list, which and check tell what kubestage up would make of the configuration.',
+  ],
+  complete: async ({ positionals: [word] }) => (word === undefined ? Object.keys(deeds) : []),
+  async run(request) {
+    const [word = 'list', ...words] = request.positionals
+    const deed = Object.hasOwn(deeds, word) ? deeds[word] : undefined
+    if (deed) return deed(request, words)
+    const near = nearest(word, Object.keys(deeds))
+    throw new UsageError(
+      `image has no "${word}"${near ? `; did you mean ${near}?` : ''} (kubestage image --help lists all)`,
+    )
+  },
+})
+
+const wrongCall = (): UsageError => new UsageError(`usage: kubestage image ${usage}`)
+
+/** What runs in the state folder; undefined where nothing does. */
+async function runningImages({ values: { stateDir, node } }: Request) {
+  const { running, ...found } = findRunning(stateDir)
+  if (!running) return undefined
+  const { imagesOf } = await import('./image/nodes.ts')
+  return imagesOf({ ...found, running }, node)
+}
+
+async function sourceOf(request: Request): Promise<ImageSource> {
+  const { values, origins } = request
+  const isAsked = [origins.image, origins.imagePath, origins.imageStopSignal].includes('flag')
+  const running = isAsked ? undefined : await runningImages(request)
+  if (running) return running
+  const { configuredImages } = await import('./image/source.ts')
+  return configuredImages(values, origins)
+}
+
+async function list(request: Request, words: string[]): Promise<number> {
+  if (words.length > 0) throw wrongCall()
+  const entries = await (await sourceOf(request)).entries()
+  if (request.values.output === 'json') printJson(entries)
+  else printTable([['PATTERN', 'RUNS', 'FIRST ON PATH', 'STOP SIGNAL', 'FROM'], ...entries.map(entryRow)])
+  return 0
+}
+
+async function which(request: Request, words: string[]): Promise<number> {
+  const [image, ...own] = words
+  if (image === undefined) throw wrongCall()
+  const meaning = await (await sourceOf(request)).meaning(image, own)
+  if (request.values.output === 'json') printJson(meaning)
+  else for (const [name, value] of meaningLines(meaning)) process.stdout.write(`${name.padEnd(13)} ${value}\n`)
+  return meaning.problem ? 1 : 0
+}
+
+async function check(request: Request, files: string[]): Promise<number> {
+  if (files.length === 0) throw wrongCall()
+  const { containersOf } = await import('./image/containers.ts')
+  const source = await sourceOf(request)
+  const checked = await Promise.all(
+    (await containersOf(files)).map(async ({ image, command: own, ...which }) => ({
+      ...which,
+      ...(await source.meaning(image, own)),
+    })),
+  )
+  if (request.values.output === 'json') printJson(checked)
+  else {
+    const rows = checked.map(({ object, container, image, program, problem }) => [
+      object,
+      container,
+      image,
+      program ?? '-',
+      problem?.reason ?? '',
+    ])
+    printTable([['OBJECT', 'CONTAINER', 'IMAGE', 'PROGRAM', 'PROBLEM'], ...rows])
+    for (const message of new Set(checked.flatMap(({ problem }) => problem?.message ?? [])))
+      process.stderr.write(`kubestage: ${message}\n`)
+  }
+  return checked.some(({ problem }) => problem) ? 1 : 0
+}
+
+async function add(request: Request, [pattern, ...own]: string[]): Promise<number> {
+  const { path, stopSignal } = request.values
+  if (!pattern || (own.length === 0 && !path && !stopSignal)) throw wrongCall()
+  const entry: ImageEntry = {
+    pattern,
+    ...(own.length > 0 && { command: own }),
+    ...(path && { path }),
+    ...(stopSignal && { stopSignal }),
+  }
+  const edits: Edit[] = [
+    ...(own.length > 0 ? [{ key: 'image', pattern, value: own }] : []),
+    ...(path ? [{ key: 'imagePath', pattern, value: path }] : []),
+    ...(stopSignal ? [{ key: 'imageStopSignal', pattern, value: stopSignal }] : []),
+  ]
+  return change(request, {
+    question: { method: 'PUT', path: '/debug/images', body: entry },
+    edits,
+    done: `${pattern} is known`,
+  })
+}
+
+async function remove(request: Request, [pattern, ...rest]: string[]): Promise<number> {
+  if (!pattern || rest.length > 0) throw wrongCall()
+  const question = { method: 'DELETE', path: `/debug/images?pattern=${encodeURIComponent(pattern)}` }
+  const edits = ['image', 'imagePath', 'imageStopSignal'].map((key) => ({ key, pattern }))
+  return change(request, { question, edits, done: `${pattern} is forgotten` })
+}
+
+interface Change {
+  question: { method: string; path: string; body?: unknown }
+  edits: readonly Edit[]
+  done: string
+}
+
+/** Where a cluster runs, there; and in the file when that is wanted, which is all there is where none runs. */
+async function change(request: Request, { question, edits, done }: Change): Promise<number> {
+  const { save, config, stateDir } = request.values
+  const running = await runningImages(request)
+  if (!running && !save) {
+    throw new ConfigError(
+      `no cluster runs in ${stateDir}: start one with kubestage up, or write it into the config file with --save`,
+    )
+  }
+  const places = (await running?.change(question))?.nodes ?? []
+  if (save) {
+    const { editConfigFile } = await import('./image/edit-config.ts')
+    const file = config || 'kubestage.yaml'
+    editConfigFile(file, edits)
+    places.push(file)
+  }
+  process.stdout.write(`${done} (${places.join(', ')})\n`)
+  return 0
+}
+
+const shownCommand = (words: readonly string[] = []): string => words.map(shellWord).join(' ')
+
+const entryRow = ({ pattern, command: words, path = '', stopSignal = '', origin }: ShownEntry): string[] => [
+  pattern,
+  shownCommand(words),
+  path,
+  stopSignal,
+  origin,
+]
+
+function meaningLines({
+  image,
+  entries,
+  command: words,
+  path,
+  stopSignal,
+  program,
+  problem,
+}: ImageMeaning): [string, string][] {
+  const said = entries.map(({ pattern, origin }) => `${pattern} (${origin})`).join(', ')
+  return [
+    ['image', image],
+    ...(said ? [['by', said] as [string, string]] : []),
+    ...(words.length ? [['runs', shownCommand(words)] as [string, string]] : []),
+    ...(program ? [['program', program] as [string, string]] : []),
+    ...(path.length ? [['first on PATH', path.join(':')] as [string, string]] : []),
+    ...(stopSignal ? [['stop signal', stopSignal] as [string, string]] : []),
+    ...(problem ? [['problem', `${problem.reason}: ${problem.message}`] as [string, string]] : []),
+  ]
+}

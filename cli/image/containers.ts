@@ -1,0 +1,34 @@
+import type { Container, KubeObject, PodSpec } from '../../shared/api/types.ts'
+import { readManifests } from '../rehearse/manifests.ts'
+
+export interface NamedContainer {
+  /** `Deployment/web` */
+  object: string
+  container: string
+  image: string
+  command: string[]
+}
+
+/** All containers of the pods that manifests speak of, whatever makes the pods. */
+export async function containersOf(files: readonly string[]): Promise<NamedContainer[]> {
+  const manifests = await readManifests(files)
+  return manifests.flatMap(({ object }) => {
+    const spec = podSpecOf(object)
+    const containers: Container[] = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])]
+    return containers.map(({ name, image = '', command = [] }) => ({
+      object: `${object.kind}/${object.metadata.name}`,
+      container: name,
+      image,
+      command,
+    }))
+  })
+}
+
+/** A Pod's own, a template's, or that of a CronJob's template's template. */
+function podSpecOf(object: KubeObject): Partial<PodSpec> | undefined {
+  const spec = object.spec as
+    | { template?: { spec?: PodSpec }; jobTemplate?: { spec?: { template?: { spec?: PodSpec } } } }
+    | undefined
+  if (object.kind === 'Pod') return spec as PodSpec | undefined
+  return spec?.template?.spec ?? spec?.jobTemplate?.spec?.template?.spec
+}

@@ -1,0 +1,39 @@
+import { ImageError } from '../container-runtime.ts'
+import { locateProgram } from '../process/executable.ts'
+import { defaultPath } from '../process/shim.ts'
+import type { KnownEntry } from './image-entry.ts'
+import type { Images } from './images.ts'
+
+/** What a container would run, and whether it can. */
+export interface ImageMeaning {
+  image: string
+  /** What was said of the image. */
+  entries: KnownEntry[]
+  /** With arguments. */
+  command: string[]
+  /** Folders that come first on PATH. */
+  path: string[]
+  stopSignal?: string
+  /** The file that is executed. */
+  program?: string
+  /** Why it does not start: the waiting reason and the message that the pod would show. */
+  problem?: { reason: string; message: string }
+}
+
+/** Of a container with this image and, perhaps, a command of its own, its files being this machine's. */
+export function meaningOf(images: Images, image: string, command: readonly string[] = []): ImageMeaning {
+  try {
+    const entries = images.entriesFor(image)
+    const resolved = images.resolve(image, { hasCommand: command.length > 0 })
+    const runs = command.length > 0 ? [...command] : resolved.cmd
+    const { path, stopSignal } = resolved
+    const meaning = { image, entries, command: runs, path, ...(stopSignal && { stopSignal }) }
+    const searchPath = [...path, defaultPath].join(':')
+    const found = locateProgram(runs, { searchPath, workingDir: '/' })
+    if ('file' in found) return { ...meaning, program: found.file }
+    return { ...meaning, problem: { reason: 'RunContainerError', message: found.problem } }
+  } catch (error) {
+    if (!(error instanceof ImageError)) throw error
+    return { image, entries: [], command: [], path: [], problem: { reason: error.reason, message: error.message } }
+  }
+}
