@@ -11,11 +11,12 @@ ENV NODE_EXTRA_CA_CERTS=/opt/extra-ca.crt
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts
 COPY . .
-RUN npm run build && npm prune --ignore-scripts --omit=dev --omit=optional \
-  && rm -rf apiserver bench controllers kubelet openapi shared test cli
+# What npm would ship, with what it needs beside it, and with what makes a container of it.
+RUN npm pack && tar xzf kubestage-*.tgz && npm prune --ignore-scripts --omit=dev --omit=optional \
+  && mv node_modules package/ && mkdir package/scripts && mv scripts/docker package/scripts/
 
 FROM ${NODE_IMAGE}
-COPY --from=build /opt/kubestage /opt/kubestage
+COPY --from=build /opt/kubestage/package /opt/kubestage
 RUN ln -s /opt/kubestage/bin/kubestage.mjs /usr/local/bin/kubestage \
   && install -d -o 1000 -g 1000 -m 700 /var/lib/kubestage /var/lib/kubestage-join \
   && install -d -m 755 /kubeconfig

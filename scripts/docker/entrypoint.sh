@@ -4,6 +4,7 @@
 set -u
 root=/opt/kubestage
 state=/var/lib/kubestage
+join=/var/lib/kubestage-join
 user=1000
 
 part=${1:-up}
@@ -19,6 +20,14 @@ case $part in
     ;;
   *) exec "$part" "$@" ;;
 esac
+
+# Where time runs faster it began for all parts at once; the API server says when, and kubelets wait until it does.
+if [ "$part" != up ] && [ "${KUBESTAGE_TIME_SCALE:-1}" != 1 ]; then
+  [ "$part" != apiserver ] || [ -s "$join/time-origin" ] || date -u +%FT%TZ >"$join/time-origin"
+  until [ -s "$join/time-origin" ]; do sleep 0.05; done
+  KUBESTAGE_TIME_ORIGIN=$(<"$join/time-origin")
+  export KUBESTAGE_TIME_ORIGIN
+fi
 
 # Rights are needed by a kubelet that gives its containers namespaces of their own, and by nobody else.
 if [ "$(id -u)" = 0 ] && [ -z "${KUBESTAGE_KEEP_ROOT:-}" ]; then

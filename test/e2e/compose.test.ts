@@ -11,6 +11,8 @@ import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
 
 const NODE_IMAGE = 'node:26-bookworm-slim'
+/** Above the image that it is built on. */
+const MAX_IMAGE_BYTES = 10_000_000
 const root = join(import.meta.dirname, '../..')
 
 t.setTimeout(900_000)
@@ -109,6 +111,18 @@ t.test('docker-compose: two parts, more nodes, an end in order, and what stays',
     const files = ['-f', 'docker-compose.yml', '-f', 'examples/compose-app/docker-compose.yml']
     await compose(...files, 'run', '--rm', 'app')
     t.match(await ask('get', 'terminations'), 'Rollout')
+  })
+
+  await t.test('the example: a test suite that starts a container by itself', async () => {
+    const cwd = join(root, 'examples/testcontainers')
+    // What clears up after a suite that was killed is an image of others, which nobody needs here.
+    await docker.run(process.execPath, ['--test'], { cwd, env: { TESTCONTAINERS_RYUK_DISABLED: 'true' } })
+  })
+
+  await t.test('the image is small', async (t) => {
+    const bytes = async (image: string): Promise<number> =>
+      Number(await docker.run('docker', ['image', 'inspect', '--format', '{{.Size}}', image]))
+    t.ok((await bytes('kubestage')) - (await bytes(NODE_IMAGE)) < MAX_IMAGE_BYTES)
   })
 
   await t.test('one container alone: everything, and a line that says when', async (t) => {

@@ -27,7 +27,7 @@ const run = promisify(execFile)
 const maxBytes = 5 * 1024 * 1024
 const folder = mkdtempSync(join(tmpdir(), 'kubestage-package-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-t.setTimeout(180_000)
+t.setTimeout(process.env.KUBESTAGE_INSTALL_MATRIX ? 1_800_000 : 300_000)
 
 const app = join(folder, 'app')
 const installed = join(app, 'node_modules', 'kubestage')
