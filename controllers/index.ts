@@ -6,6 +6,7 @@ import { bootstrap } from './bootstrap.ts'
 import { startCertificatesController } from './certificates/certificates-controller.ts'
 import { startClusterRoleAggregation } from './clusterrole-aggregation.ts'
 import type { ApiResources, Controller, ControllerContext, Log } from './controller.ts'
+import { startCronJobController } from './cron-job/cron-job-controller.ts'
 import { startDaemonSetController } from './daemon-set/daemon-set-controller.ts'
 import { startDeploymentController } from './deployment/deployment-controller.ts'
 import { startDisruptionController } from './disruption/disruption-controller.ts'
@@ -78,6 +79,7 @@ export async function startControllers(options: ControllersOptions): Promise<Con
     'statefulset-controller': () => startStatefulSetController(context),
     'job-controller': () => startJobController(context),
     'ttl-after-finished-controller': () => startTtlAfterFinished(context),
+    'cronjob-controller': () => startCronJobController(context),
     'deployment-controller': () => startDeploymentController(context),
     'endpointslice-controller': () => startEndpointSliceController(context),
     'endpoints-controller': () => startEndpointsController(context),

@@ -3,7 +3,6 @@ const nobodyActs = 'no control loop acts on it'
 const stored = 'stored, not enforced'
 
 export const unattended: Readonly<Record<string, string>> = {
-  'batch/CronJob': nobodyActs,
   'autoscaling/HorizontalPodAutoscaler': nobodyActs,
   '/Service': 'has its addresses and ports; nothing listens there',
   '/PersistentVolumeClaim': 'is not bound to a volume',

@@ -9,6 +9,7 @@ import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
 import { claim } from '../workloads/claims.ts'
 import { Expectations } from '../workloads/expectations.ts'
+import { OwnWrites } from '../workloads/own-writes.ts'
 import { createPodControl, isNamespaceGoing } from '../workloads/pod-control.ts'
 import { followPods } from '../workloads/pod-owners.ts'
 import { slowStart } from '../workloads/slow-start.ts'
@@ -27,6 +28,7 @@ export function startJobController({ client, informers, clock, log }: Controller
   const recorder = createEventRecorder({ client, clock, log, component: 'job-controller' })
   const control = createPodControl({ client, recorder, kind })
   const expectations = new Expectations(clock)
+  const writes = new OwnWrites()
   const jobs = informers.whole<Job>(jobsResource)
   const pods = informers.pods()
   const tracking = trackPods({ client, clock, log, jobs, pods })
@@ -38,7 +40,7 @@ export function startJobController({ client, informers, clock, log }: Controller
     const selector = fromSelectorObject(job.spec.selector)
     if (!selector || (job.spec.managedBy ?? MANAGER) !== MANAGER) return
     if (isFinished(job)) return tracking.letGo(pods.byIndex('controller', job.metadata.uid ?? ''))
-    if (!expectations.satisfied(key)) return
+    if (!expectations.satisfied(key) || !writes.shows(job)) return
     const owned = await claim(job, selector, {
       client,
       resource: podsResource,
@@ -142,6 +144,7 @@ export function startJobController({ client, informers, clock, log }: Controller
     if (!isDeepStrictEqual(status, job.status)) {
       try {
         written = await client.update<Job>(jobsResource, { ...job, status }, { subresource: 'status' })
+        writes.wrote(written)
       } catch (error) {
         if (!isStatus(error, 'NotFound')) throw error
       }
@@ -171,7 +174,14 @@ export function startJobController({ client, informers, clock, log }: Controller
   })
   const keyOf = ({ metadata }: Job): string => `${metadata.namespace}/${metadata.name}`
   const consider = (job: Job): void => queue.add(keyOf(job))
-  jobs.addHandler({ onAdd: consider, onUpdate: consider, onDelete: consider })
+  jobs.addHandler({
+    onAdd: consider,
+    onUpdate: consider,
+    onDelete(job) {
+      writes.forget(job)
+      consider(job)
+    },
+  })
   followPods({
     owners: jobs,
     pods,

@@ -5,6 +5,7 @@ import { mustBe, names, suggestion } from './option-types.ts'
 export const controllerNames = [
   'certificatesigningrequest-controller',
   'clusterrole-aggregation-controller',
+  'cronjob-controller',
   'daemonset-controller',
   'deployment-controller',
   'disruption-controller',

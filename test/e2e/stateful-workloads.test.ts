@@ -2,8 +2,8 @@
 import t from 'tap'
 import type { Termination } from '../../shared/api/termination.ts'
 import type { Pod } from '../../shared/api/types.ts'
-import type { Job, StatefulSet } from '../../shared/api/workloads.ts'
-import { jobs, pods, statefulSets, terminations } from '../../shared/client/resources.ts'
+import type { CronJob, Job, StatefulSet } from '../../shared/api/workloads.ts'
+import { cronJobs, jobs, pods, statefulSets, terminations } from '../../shared/client/resources.ts'
 import { startTestCluster } from '../harness/cluster.ts'
 import { findKubectls, kubectl } from '../harness/kubectl.ts'
 import { politeScript } from '../harness/pods.ts'
@@ -164,5 +164,47 @@ t.test('jobs: counted by index, retried, given up, suspended, and gone after the
     {
       what: 'pods to go with their job',
     },
+  )
+})
+
+t.test('a cron job: at its time, once by hand, and not while it is suspended', { skip }, async (t) => {
+  const template = {
+    spec: {
+      restartPolicy: 'Never',
+      containers: [{ name: 'main', image: 'busybox:1.37', command: ['sh', '-c', 'echo tick'] }],
+    },
+  }
+  await apply({
+    apiVersion: 'batch/v1',
+    kind: 'CronJob',
+    metadata: { name: 'tick' },
+    // Of the jobs of one minute, which have one name, there is one.
+    spec: { schedule: '@every 1s', concurrencyPolicy: 'Forbid', jobTemplate: { spec: { template } } },
+  })
+  const get = () => client.get<CronJob>(cronJobs, { namespace, name: 'tick' })
+  const { status } = await until(
+    async () => {
+      const cronJob = await get()
+      return cronJob.status?.lastSuccessfulTime && !cronJob.status.active ? cronJob : undefined
+    },
+    { what: 'a job to be made and to succeed' },
+  )
+  t.match(status, { lastScheduleTime: /Z$/ })
+  const made = (await client.list<Job>(jobs, { namespace })).items.filter(({ metadata }) =>
+    metadata.name?.startsWith('tick-'),
+  )
+  t.match(made[0]?.metadata, {
+    name: /^tick-\d+$/,
+    annotations: { 'batch.kubernetes.io/cronjob-scheduled-timestamp': /Z$/ },
+    ownerReferences: [{ kind: 'CronJob', name: 'tick' }],
+  })
+  await run('patch', 'cronjob', 'tick', '--patch={"spec":{"suspend":true}}')
+  await run('create', 'job', 'by-hand', '--from=cronjob/tick')
+  await run('wait', '--for=condition=Complete', 'job/by-hand', '--timeout=30s')
+  await run('delete', 'cronjob', 'tick')
+  await until(
+    async () =>
+      !(await client.list<Job>(jobs, { namespace })).items.some(({ metadata }) => metadata.name?.startsWith('tick-')),
+    { what: 'its jobs to go with it' },
   )
 })
