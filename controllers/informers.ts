@@ -119,23 +119,7 @@ function trimPod({ metadata, spec, status }: Pod): Pod {
   if (kept.labels) kept.labels = labels.of(kept.labels)
   return {
     metadata: kept,
-    spec: specs.of({
-      nodeName: spec.nodeName,
-      nodeSelector: spec.nodeSelector,
-      affinity: spec.affinity,
-      tolerations: spec.tolerations,
-      schedulerName: spec.schedulerName,
-      schedulingGates: spec.schedulingGates,
-      priority: spec.priority,
-      preemptionPolicy: spec.preemptionPolicy,
-      overhead: spec.overhead,
-      hostNetwork: spec.hostNetwork,
-      hostname: spec.hostname,
-      subdomain: spec.subdomain,
-      containers: spec.containers.map(trimContainer),
-      initContainers: spec.initContainers?.map(trimContainer),
-      volumes: spec.volumes?.filter(({ persistentVolumeClaim, ephemeral }) => persistentVolumeClaim ?? ephemeral),
-    }),
+    spec: trimmedSpecs.get(spec) ?? trimSpec(spec),
     status: {
       phase: status?.phase,
       reason: status?.reason,
@@ -152,6 +136,31 @@ function trimPod({ metadata, spec, status }: Pod): Pod {
 
 const hasEndedOnce = ({ restartCount, state }: ContainerStatus): boolean =>
   restartCount > 0 || state?.terminated !== undefined
+
+/** Of frozen specs, which pods share already where they come from. */
+const trimmedSpecs = new WeakMap<Pod['spec'], Pod['spec']>()
+
+function trimSpec(spec: Pod['spec']): Pod['spec'] {
+  const kept = specs.of({
+    nodeName: spec.nodeName,
+    nodeSelector: spec.nodeSelector,
+    affinity: spec.affinity,
+    tolerations: spec.tolerations,
+    schedulerName: spec.schedulerName,
+    schedulingGates: spec.schedulingGates,
+    priority: spec.priority,
+    preemptionPolicy: spec.preemptionPolicy,
+    overhead: spec.overhead,
+    hostNetwork: spec.hostNetwork,
+    hostname: spec.hostname,
+    subdomain: spec.subdomain,
+    containers: spec.containers.map(trimContainer),
+    initContainers: spec.initContainers?.map(trimContainer),
+    volumes: spec.volumes?.filter(({ persistentVolumeClaim, ephemeral }) => persistentVolumeClaim ?? ephemeral),
+  })
+  if (Object.isFrozen(spec)) trimmedSpecs.set(spec, kept)
+  return kept
+}
 
 function trimContainer({ name, resources, ports, restartPolicy }: Container): Container {
   return { name, resources, ports, restartPolicy }

@@ -2,6 +2,7 @@ import type { KubeObject } from '../../shared/api/types.ts'
 import { type ManagedFieldsEntry, stringifyEntries } from '../patch/managed-fields.ts'
 import { copy } from '../patch/structured-merge/values.ts'
 import { deepEqual } from '../resources/deep-equal.ts'
+import { jsonOf } from './recurring.ts'
 import type { ResourceDefinition, VersionConversion } from './resource-definition.ts'
 
 /** An object as the store has it: JSON without kind, apiVersion and resourceVersion, beginning with `{"metadata":{"name":`. */
@@ -17,17 +18,20 @@ const beginning = '{"metadata":{'
 
 /** The one encoding of a write. Everything that is ever sent of the object is cut from this string. */
 export function encodeObject(object: KubeObject): string {
-  const { metadata, ...rest } = object
-  rest.kind = undefined
-  rest.apiVersion = undefined
+  const { metadata } = object
   const { name, generateName, namespace, uid, managedFields, ...others } = metadata
   others.resourceVersion = undefined
   const head = JSON.stringify({ name, generateName, namespace, uid, ...others })
   const fields = managedFields?.length
     ? `,"managedFields":${stringifyEntries(managedFields as ManagedFieldsEntry[])}`
     : ''
-  const tail = JSON.stringify(rest)
-  return `{"metadata":${head.slice(0, -1)}${fields}}${tail === '{}' ? '}' : `,${tail.slice(1)}`}`
+  let text = `{"metadata":${head.slice(0, -1)}${fields}}`
+  for (const key in object) {
+    if (key === 'metadata' || key === 'kind' || key === 'apiVersion') continue
+    const json = jsonOf(object[key])
+    if (json !== undefined) text += `,${JSON.stringify(key)}:${json}`
+  }
+  return `${text}}`
 }
 
 /** How a definition's version differs from what is stored; most do not. */

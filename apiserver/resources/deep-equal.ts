@@ -9,7 +9,12 @@ export function deepEqual(a: unknown, b: unknown): boolean {
   }
   const left = a as Record<string, unknown>
   const right = b as Record<string, unknown>
-  for (const key in left) if (!deepEqual(left[key], right[key])) return false
-  for (const key in right) if (right[key] !== undefined && left[key] === undefined) return false
-  return true
+  let members = 0
+  for (const key in left) {
+    if (left[key] === undefined) continue
+    if (!deepEqual(left[key], right[key])) return false
+    members++
+  }
+  for (const key in right) if (right[key] !== undefined) members--
+  return members === 0
 }

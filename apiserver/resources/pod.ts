@@ -1,5 +1,6 @@
 import type { Pod } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
+import { Recurring } from '../registry/recurring.ts'
 import { resource } from '../registry/resource-definition.ts'
 import { forbidden } from '../validation/field-error.ts'
 import { deepEqual } from './deep-equal.ts'
@@ -68,6 +69,7 @@ export const pod = resource<Pod>({
       treatNegativeGraceAsOne(object)
       appArmorFromAnnotations(object)
       mergeLabelKeys(object)
+      object.spec = specs.of(object.spec)
       object.status = { phase: 'Pending', qosClass: qosClass(object.spec) }
       if (object.spec.schedulingGates?.length) {
         object.status.conditions = [
@@ -91,6 +93,7 @@ export const pod = resource<Pod>({
         object.metadata.ownerReferences = old.metadata.ownerReferences
         object.metadata.deletionTimestamp = old.metadata.deletionTimestamp
       }
+      object.spec = specs.of(object.spec)
     },
     validate(object, errors) {
       validateWhole(object, errors)
@@ -120,6 +123,9 @@ export const pod = resource<Pod>({
     spec: { containers: [{ name: 'web', image: 'busybox:1.37', command: ['sleep', '3600'] }] },
   },
 })
+
+/** Of pods that were made from one template. */
+const specs = new Recurring<Pod['spec']>()
 
 const updateRules: Record<string, typeof validateUpdate> = {
   /** The binding itself has been checked; it may set what an update may not. */

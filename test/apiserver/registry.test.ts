@@ -397,3 +397,36 @@ t.test("a probe's own grace period, and servers with its gate on, off and on aga
     await t.rejects(again.create('pods', refused), { message: /must be greater than 0/ }, `${seconds}`)
   }
 })
+
+t.test('pods of one template', async (t: Test) => {
+  const { create, update, get, warnings } = setUp()
+  const pod = (name: string, container: object = {}) => ({
+    metadata: { name },
+    spec: { containers: [{ name: 'c', image: 'i', ...container }] },
+  })
+  const env = [
+    { name: 'TWICE', value: '1' },
+    { name: 'TWICE', value: '2' },
+  ]
+  const names = ['a', 'b', 'c', 'd']
+  for (const name of names) {
+    await create('pods', pod(name))
+    await create('pods', pod(`warned-${name}`, { env }))
+    await t.rejects(create('pods', pod(`wrong-${name}`, { env: [{ value: 'nameless' }] })), { code: 422 })
+  }
+  t.equal(warnings.length, names.length, 'each is warned of anew')
+  const [first, ...others] = names.map((name) => get('pods', name).spec)
+  for (const other of others) t.same(other, first)
+
+  await update('pods', 'c', (object) => {
+    ;(object as unknown as Pod).spec.containers[0]!.image = 'other'
+  })
+  t.equal((get('pods', 'c') as unknown as Pod).spec.containers[0]!.image, 'other')
+  t.same(get('pods', 'd').spec, first, 'a change of one is none of the others')
+
+  const requests = { cpu: '1', constructor: '1' }
+  await t.rejects(create('pods', pod('e', { resources: { requests } })), { code: 422 })
+  await create('pods', pod('f', { resources: { requests: { cpu: '1' } } }))
+  await create('pods', pod('g', { resources: { requests: { cpu: '1' } } }))
+  await t.rejects(create('pods', pod('h', { resources: { requests } })), { code: 422 }, 'one name more is a difference')
+})

@@ -27,11 +27,19 @@ const MUTABLE = [
 
 export const podNameRule = (name: string): string[] => dns1123Subdomain(name)
 
+/** Frozen specs that are right whatever the pod is called. */
+const right = new WeakSet<PodSpec>()
+
 /** The whole pod, as at creation. */
-export function validateWhole(pod: Pod, errors: FieldErrors): void {
-  validatePodAnnotations(pod.metadata, pod.spec, 'metadata.annotations', errors)
-  validatePodSpec(pod.spec, { meta: pod.metadata, path: 'spec' }, errors)
-  validatePodOnly(pod.spec, 'spec', errors)
+export function validateWhole({ metadata, spec }: Pod, errors: FieldErrors): void {
+  validatePodAnnotations(metadata, spec, 'metadata.annotations', errors)
+  if (right.has(spec)) return
+  const before = errors.length
+  validatePodSpec(spec, { meta: metadata, path: 'spec' }, errors)
+  validatePodOnly(spec, 'spec', errors)
+  // The claim of an ephemeral volume has the pod's name in its own.
+  if (errors.length > before || spec.volumes?.some(({ ephemeral }) => ephemeral)) return
+  if (Object.isFrozen(spec)) right.add(spec)
 }
 
 export function validateUpdate(pod: Pod, old: Pod, errors: FieldErrors): void {

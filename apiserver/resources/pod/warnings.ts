@@ -3,6 +3,7 @@ import { isWholeQuantity } from '../../../shared/api/quantity.ts'
 import type { Container, ObjectMeta, PodSpec } from '../../../shared/api/types.ts'
 import { dns1123Label } from '../../validation/names.ts'
 import { deepEqual } from '../deep-equal.ts'
+import { allContainers } from './defaults.ts'
 import { appArmorProfileOf } from './prepare.ts'
 import { APP_ARMOR_PREFIX, SECCOMP_POD, SECCOMP_PREFIX } from './validate-annotations.ts'
 
@@ -35,29 +36,30 @@ const NO_SELECTOR = 'a null labelSelector results in matching no pod'
 
 export function podWarnings(meta: ObjectMeta, spec: PodSpec): string[] {
   const label = dns1123Label(meta.name ?? '')
-  return [
-    ...(label.length > 0 && meta.name
-      ? [
-          `metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${label.join(' ')}]`,
-        ]
-      : []),
-    ...specWarnings(meta, spec, ''),
-  ]
+  const warnings = specWarnings(meta, spec, '')
+  if (label.length > 0 && meta.name) {
+    warnings.unshift(
+      `metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${label.join(' ')}]`,
+    )
+  }
+  return warnings
 }
+
+/** Frozen specs of which there is nothing to say. */
+const unremarkable = new WeakSet<PodSpec>()
 
 /** `prefix` is the path of the template with its dot, or nothing for a pod. */
 export function specWarnings(meta: ObjectMeta, spec: PodSpec, prefix: string): string[] {
+  const ofAnnotations = annotationWarnings(meta, spec, `${prefix}metadata.annotations`)
+  if (unremarkable.has(spec)) return ofAnnotations
   const path = `${prefix}spec`
   const containers = containersWithPath(spec, path)
-  const warnings = placementWarnings(spec, path)
-  warnings.push(
-    ...annotationWarnings(meta, spec, containers, `${prefix}metadata.annotations`),
-    ...volumeWarnings(spec, path),
-    ...duplicates(spec, path),
-  )
-  for (const [container, at] of containers) warnings.push(...containerWarnings(container, at))
-  warnings.push(...portWarnings(containers), ...graceWarning(spec, path))
-  return warnings
+  const ofPlacement = placementWarnings(spec, path)
+  const others = [...volumeWarnings(spec, path), ...duplicates(spec, path)]
+  for (const [container, at] of containers) others.push(...containerWarnings(container, at))
+  others.push(...portWarnings(containers), ...graceWarning(spec, path))
+  if (ofPlacement.length + others.length === 0 && Object.isFrozen(spec)) unremarkable.add(spec)
+  return [...ofPlacement, ...ofAnnotations, ...others]
 }
 
 const containerLists = ['initContainers', 'containers', 'ephemeralContainers'] as const
@@ -119,12 +121,7 @@ function placementWarnings(spec: PodSpec, path: string): string[] {
   return warnings
 }
 
-function annotationWarnings(
-  { annotations }: ObjectMeta,
-  spec: PodSpec,
-  containers: [Container, string][],
-  path: string,
-): string[] {
+function annotationWarnings({ annotations }: ObjectMeta, spec: PodSpec, path: string): string[] {
   if (!annotations) return []
   const warnings: string[] = []
   for (const [key, message] of deprecatedAnnotations) {
@@ -135,7 +132,7 @@ function annotationWarnings(
   if (!spec.securityContext?.seccompProfile && annotations[SECCOMP_POD] !== undefined) {
     warnings.push(`${path}[${SECCOMP_POD}]: ${seccomp}`)
   }
-  for (const [{ name, securityContext }] of containers) {
+  for (const { name, securityContext } of allContainers(spec)) {
     if (!securityContext?.seccompProfile && annotations[SECCOMP_PREFIX + name] !== undefined) {
       warnings.push(`${path}[${SECCOMP_PREFIX}${name}]: ${seccomp}`)
     }

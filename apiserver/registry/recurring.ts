@@ -1,0 +1,42 @@
+import { deepEqual } from '../resources/deep-equal.ts'
+
+const texts = new WeakMap<object, string>()
+
+/** The JSON of a value, undefined for undefined; at hand for what a {@link Recurring} has given out. */
+export function jsonOf(value: unknown): string | undefined {
+  const known = typeof value === 'object' && value !== null ? texts.get(value) : undefined
+  return known ?? JSON.stringify(value)
+}
+
+/** What is compared with. More would cost those more who are like none of them. */
+const maxKnown = 4
+
+/**
+ * Values that come again and again, such as the specs of pods of one template: each is held once and frozen, so that what was
+ * found out about it, its JSON for one, holds for all who have it.
+ */
+export class Recurring<Value extends object> {
+  #known: Value[] = []
+  /** Seen once: what does not come again is not worth freezing. */
+  #seen: Value[] = []
+
+  /** The one that says the same, if it has come before; otherwise `value` itself, which then may still be changed. */
+  of(value: Value): Value {
+    for (const known of this.#known) if (deepEqual(value, known)) return known
+    const again = this.#seen.some((seen) => deepEqual(value, seen))
+    if (!again) {
+      this.#seen = [value, ...this.#seen.slice(0, maxKnown - 1)]
+      return value
+    }
+    const recurring = freeze(structuredClone(value))
+    texts.set(recurring, JSON.stringify(recurring))
+    this.#known = [recurring, ...this.#known.slice(0, maxKnown - 1)]
+    return recurring
+  }
+}
+
+function freeze<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null) return value
+  for (const member of Object.values(value)) freeze(member)
+  return Object.freeze(value)
+}
