@@ -1,18 +1,18 @@
 import { notAcceptable } from '../../shared/api/status-errors.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
-import { decodeStored, type StoredObject, spliceHead, typeHead } from '../registry/stored-object.ts'
+import { decodeStored, type StoredObject, shownParts, typeHead } from '../registry/stored-object.ts'
 import type { Negotiated } from './negotiation.ts'
 import { partialObjectMetadata } from './partial-object-metadata.ts'
 import type { Query } from './request-info.ts'
 import { includeObject, tableOf } from './table.ts'
 
-/** The JSON of one object as the client wants it. */
+/** The JSON of one object as the client wants it, in parts that nobody has to join. */
 export function encodeForClient(
   definition: ResourceDefinition,
   stored: StoredObject,
   { negotiated: { transform }, query, nowMs }: { negotiated: Negotiated; query: Query; nowMs: number },
-): string {
-  if (!transform) return spliceHead(headOf(definition), stored)
+): string | readonly string[] {
+  if (!transform) return shownParts(headOf(definition), stored)
   switch (transform.kind) {
     case 'Table':
       return JSON.stringify(

@@ -11,8 +11,8 @@ export const gzipThreshold = 128 * 1024
 
 export interface Answer {
   status: number
-  /** JSON text without a newline at the end. */
-  json: string
+  /** JSON text, or what it is joined from, without a newline at the end. */
+  json: string | readonly string[]
   headers?: OutgoingHttpHeaders
 }
 
@@ -38,32 +38,54 @@ export function sendJson(
   if (headers) Object.assign(all, headers)
   const warning = warnings?.header()
   if (warning) Object.assign(all, { warning })
-  if (encoding === 'protobuf') {
-    send({ request, response }, { status, text: toProtobuf(json), headers: all })
-  } else if (encoding === 'yaml') {
-    void toYaml(json).then((text) => send({ request, response }, { status, text, headers: all }))
+  if (encoding === 'json' && !wantsPretty(request)) {
+    send({ request, response }, { status, parts: lineOf(json), headers: all })
+    return
+  }
+  const whole = typeof json === 'string' ? json : json.join('')
+  if (encoding === 'yaml') {
+    void toYaml(whole).then((text) => send({ request, response }, { status, parts: [text], headers: all }))
   } else {
-    send({ request, response }, { status, text: present(request, json), headers: all })
+    const part = encoding === 'protobuf' ? toProtobuf(whole) : indented(whole)
+    send({ request, response }, { status, parts: [part], headers: all })
   }
 }
 
-interface Text {
+/** Short parts cost more to write than to join. */
+const maxJoined = 1024
+
+/** With a newline at the end. */
+function lineOf(json: string | readonly string[]): string[] {
+  if (typeof json === 'string') return [`${json}\n`]
+  const pieces = ['']
+  for (const part of [...json, '\n']) {
+    const last = pieces.length - 1
+    if (pieces[last]!.length + part.length <= maxJoined) pieces[last] += part
+    else pieces.push(part)
+  }
+  return pieces
+}
+
+interface Body {
   status: number
-  text: string | Buffer
+  parts: readonly (string | Buffer)[]
   headers: OutgoingHttpHeaders
 }
 
 function send(
   { request, response }: { request: IncomingMessage; response: ServerResponse },
-  { status, text, headers }: Text,
+  { status, parts, headers }: Body,
 ): void {
-  if (text.length >= gzipThreshold && acceptsGzip(request)) {
-    sendCompressed(response, { status, text, headers })
+  let bytes = 0
+  for (const part of parts) bytes += Buffer.byteLength(part)
+  if (bytes >= gzipThreshold && acceptsGzip(request)) {
+    sendCompressed(response, { status, parts, headers })
     return
   }
-  headers['content-length'] = Buffer.byteLength(text)
+  headers['content-length'] = bytes
   response.writeHead(status, headers)
-  response.end(request.method === 'HEAD' ? undefined : text)
+  if (request.method !== 'HEAD') for (const part of parts) response.write(part)
+  response.end()
 }
 
 export const acceptsGzip = ({ headers }: IncomingMessage): boolean =>
@@ -71,11 +93,12 @@ export const acceptsGzip = ({ headers }: IncomingMessage): boolean =>
 
 export const gzipOptions = { level: constants.Z_BEST_SPEED }
 
-function sendCompressed(response: ServerResponse, { status, text, headers }: Text): void {
+function sendCompressed(response: ServerResponse, { status, parts, headers }: Body): void {
   response.writeHead(status, { ...headers, 'content-encoding': 'gzip', vary: 'Accept-Encoding' })
   const gzip = createGzip(gzipOptions)
   gzip.pipe(response)
-  gzip.end(text)
+  for (const part of parts) gzip.write(part)
+  gzip.end()
 }
 
 /** The parser is loaded by the few who want YAML. */
@@ -101,10 +124,8 @@ export function wantsPretty({ url = '', headers }: IncomingMessage): boolean {
   return agent !== undefined && prettyAgents.test(agent)
 }
 
-/** Compact with a newline for programs, indented for people. */
-function present(request: IncomingMessage, json: string): string {
-  return wantsPretty(request) ? JSON.stringify(JSON.parse(json), null, 2) : `${json}\n`
-}
+/** For people. */
+const indented = (json: string): string => JSON.stringify(JSON.parse(json), null, 2)
 
 export function sendText(
   { request, response }: { request: IncomingMessage; response: ServerResponse },

@@ -2,6 +2,7 @@ import type { KubeObject } from '../../shared/api/types.ts'
 import { type ManagedFieldsEntry, stringifyEntries } from '../patch/managed-fields.ts'
 import { copy } from '../patch/structured-merge/values.ts'
 import { deepEqual } from '../resources/deep-equal.ts'
+import { joined } from '../storage/packed-text.ts'
 import { jsonOf } from './recurring.ts'
 import type { ResourceDefinition, VersionConversion } from './resource-definition.ts'
 
@@ -10,8 +11,8 @@ export interface StoredObject {
   readonly value: string
   /** Of its last write; undefined for what a dry run would have created. */
   readonly revision: number | undefined
-  /** The value without its first `length` characters; there where it is kept in parts, which a slice would have to join first. */
-  after?(length: number): string
+  /** What the value is joined from, at least its beginning in the first; there where it is kept so. */
+  readonly parts?: readonly string[]
 }
 
 const beginning = '{"metadata":{'
@@ -68,11 +69,16 @@ export function copyDecoded(object: KubeObject): KubeObject {
   return out
 }
 
-/** The JSON that clients see: `head` is what precedes the metadata, e.g. `{"kind":"Pod","apiVersion":"v1",`. */
-export function spliceHead(head: string, stored: StoredObject, revision = stored.revision): string {
+/** What the JSON that clients see is joined from: `head` is what precedes the metadata, e.g. `{"kind":"Pod","apiVersion":"v1",`. */
+export function shownParts(head: string, stored: StoredObject, revision = stored.revision): string[] {
   const metadata = revision === undefined ? '"metadata":{' : `"metadata":{"resourceVersion":"${revision}",`
-  return head + metadata + (stored.after?.(beginning.length) ?? stored.value.slice(beginning.length))
+  const [first = '', ...others] = stored.parts ?? [stored.value]
+  return [head + metadata, first.slice(beginning.length), ...others]
 }
+
+/** The same as one text. */
+export const spliceHead = (head: string, stored: StoredObject, revision?: number): string =>
+  joined(shownParts(head, stored, revision))
 
 /** What precedes the metadata of an object that says what it is. */
 export const typeHead = ({ group, version, kind }: { group: string; version: string; kind: string }): string =>

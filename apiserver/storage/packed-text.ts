@@ -5,7 +5,8 @@
 const beforeManagers = ',"managedFields":['
 /** Between the two stands when a manager wrote; what it owns follows, and then the next one. */
 const [beforeFields, beforeManager] = [',"fieldsType":', '},{"manager":']
-const afterManagers = ['},"spec":', ',"status":']
+const beforeSpec = '},"spec":'
+const beforeStatus = ',"status":'
 /** Shorter parts cost as much as they save. */
 const minShared = 200
 const maxShared = 8 * 1024
@@ -18,26 +19,31 @@ const known = new Map<number, string[]>()
 
 /** A text of which equal parts are held once, however many objects have them: half of a pod, or more. */
 export class PackedText {
-  readonly length: number
-  readonly #parts: readonly string[]
+  readonly parts: readonly string[]
 
   constructor(text: string) {
-    this.length = text.length
-    this.#parts = pack(text)
+    this.parts = pack(text)
   }
 
   toString(): string {
-    return this.after(0)
+    return joined(this.parts)
   }
+}
 
-  /** Without its first `length` characters. */
-  after(length: number): string {
-    const parts = this.#parts
-    if (length > parts[0]!.length) return this.after(0).slice(length)
-    let text = length === 0 ? parts[0]! : parts[0]!.slice(length)
-    for (let index = 1; index < parts.length; index++) text += parts[index]!
-    return text
-  }
+/** As `parts.join('')`, which would copy them at once. */
+export function joined([first = '', ...others]: readonly string[]): string {
+  let text = first
+  for (const part of others) text += part
+  return text
+}
+
+/** Of a value, without joining what it is kept in. */
+export function lengthOf(entry: { readonly value: string; readonly parts?: readonly string[] } | undefined): number {
+  if (!entry) return 0
+  if (!entry.parts) return entry.value.length
+  let length = 0
+  for (const part of entry.parts) length += part.length
+  return length
 }
 
 function pack(text: string): string[] {
@@ -62,16 +68,23 @@ function pack(text: string): string[] {
 
 function boundaries(text: string): number[] {
   const found: number[] = []
+  const spec = text.indexOf(beforeSpec)
+  const metadata = spec === -1 ? text : text.slice(0, spec)
   let at = 0
   const cutAt = (mark: string): boolean => {
-    const next = text.indexOf(mark, at)
+    const next = metadata.indexOf(mark, at)
     if (next === -1) return false
     found.push(next)
     at = next + mark.length
     return true
   }
   if (cutAt(beforeManagers)) while (cutAt(beforeFields) && cutAt(beforeManager));
-  for (const mark of afterManagers) cutAt(mark)
+  if (spec !== -1) {
+    // It is short, and what precedes it long.
+    const status = text.lastIndexOf(beforeStatus)
+    found.push(spec)
+    if (status > spec) found.push(status)
+  }
   found.push(text.length)
   return found
 }

@@ -31,8 +31,8 @@ export interface Entry {
   value: string
   /** Revision of the last write of this key: the object's resourceVersion. */
   revision: number
-  /** The value without its first `length` characters; there where it is kept in parts, which a slice would have to join first. */
-  after?(length: number): string
+  /** What the value is joined from, at least its beginning in the first; there where it is kept so. */
+  readonly parts?: readonly string[]
 }
 
 export interface ListOptions {

@@ -1,5 +1,5 @@
 import { EventLog, type EventLogLimits } from './event-log.ts'
-import { PackedText } from './packed-text.ts'
+import { lengthOf, PackedText } from './packed-text.ts'
 import { type Before, rewind } from './rewind.ts'
 import type { Entry, ListOptions, ListResult, StorageEvent, StorageWatch, WatchOptions } from './storage.ts'
 
@@ -120,12 +120,12 @@ class PackedEntry implements Entry {
     return this.#text.toString()
   }
 
-  after(length: number): string {
-    return this.#text.after(length)
+  get parts(): readonly string[] {
+    return this.#text.parts
   }
 }
 
 /** The previous value counts, for only the log still holds it. */
-const sizeOf = (event: StorageEvent): number => (event.previous?.value.length ?? 0) + event.key.length + 100
+const sizeOf = (event: StorageEvent): number => lengthOf(event.previous) + event.key.length + 100
 
 const previousEntry = ({ key, previous }: StorageEvent): Before<Entry> => ({ key, previous })

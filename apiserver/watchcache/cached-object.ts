@@ -48,10 +48,9 @@ export class CachedObject {
     return this.#shown ?? this.#entry.value
   }
 
-  /** The value without its first `length` characters. */
-  after(length: number): string {
-    if (this.#shown === undefined && this.#entry.after) return this.#entry.after(length)
-    return this.value.slice(length)
+  /** What the value is joined from, where it is kept so. */
+  get parts(): readonly string[] | undefined {
+    return this.#shown === undefined ? this.#entry.parts : undefined
   }
 
   get isAsStored(): boolean {

@@ -1,4 +1,5 @@
 import { badRequest, expired } from '../../shared/api/status-errors.ts'
+import { lengthOf } from '../storage/packed-text.ts'
 import { CompactedError } from '../storage/storage.ts'
 import type { CachedObject } from './cached-object.ts'
 import type { Selection } from './selection.ts'
@@ -95,7 +96,7 @@ export class Watch<Chunk> {
       const record = toRecord(item)
       if (!record) continue
       records.push(record)
-      if (record.type !== 'BOOKMARK') bytes += record.object.value.length
+      if (record.type !== 'BOOKMARK') bytes += lengthOf(record.object)
       if (bytes < batchBytes) continue
       this.#write(records)
       records = []

@@ -31,6 +31,7 @@ export class Http2Response extends EventEmitter {
   /** What of the first chunk was sent. */
   #sent = 0
   #ended = false
+  #announced = false
   #complete = false
   /** What the client still takes for this stream; may be negative after it changed its mind. */
   window: number
@@ -62,7 +63,7 @@ export class Http2Response extends EventEmitter {
     this.statusCode = status
     this.headersSent = true
     this.#head = headers
-    this.#owner.ready(this.#streamId)
+    this.#announce()
     return this
   }
 
@@ -72,7 +73,7 @@ export class Http2Response extends EventEmitter {
   write(chunk: string | Uint8Array): boolean {
     if (this.destroyed) return true
     this.#append(chunk)
-    this.#owner.ready(this.#streamId)
+    this.#announce()
     this.writableNeedDrain ||= this.writableLength >= highWaterMark
     return !this.writableNeedDrain
   }
@@ -82,7 +83,7 @@ export class Http2Response extends EventEmitter {
     if (chunk !== undefined) this.#append(chunk)
     if (!this.headersSent) this.writeHead(this.statusCode)
     this.#ended = true
-    this.#owner.ready(this.#streamId)
+    this.#announce()
     return this
   }
 
@@ -111,6 +112,7 @@ export class Http2Response extends EventEmitter {
 
   /** Puts what may be sent now into `out`, and says how much of the connection's window that takes; undefined when there was no room. */
   fill(out: FrameBuffer, connectionWindow: number): number | undefined {
+    this.#announced = false
     if (this.#head && !this.#fillHead(out, this.#head)) return undefined
     const limit = Math.min(connectionWindow, this.window, turnBytes)
     let taken = 0
@@ -118,12 +120,18 @@ export class Http2Response extends EventEmitter {
       taken += this.#fillData(out, limit - taken)
     }
     this.window -= taken
-    this.writableLength -= taken
     if (this.#ended && !this.#complete && this.#chunks.length === 0 && out.room > 0) {
       out.begin(FrameType.data, Flag.endStream, this.#streamId, 0)
       this.#complete = true
     }
     return taken
+  }
+
+  /** Once until the next {@link fill} is enough. */
+  #announce(): void {
+    if (this.#announced) return
+    this.#announced = true
+    this.#owner.ready(this.#streamId)
   }
 
   #append(chunk: string | Uint8Array): void {
@@ -148,21 +156,27 @@ export class Http2Response extends EventEmitter {
     return true
   }
 
-  /** One frame of at most `limit` bytes. */
+  /** One frame of at most `limit` bytes, from as many chunks as it has room for. */
   #fillData(out: FrameBuffer, limit: number): number {
+    const length = Math.min(this.writableLength, limit, this.#owner.maxFrameSize, out.room)
+    this.writableLength -= length
+    this.#complete = this.#ended && this.writableLength === 0
+    out.begin(FrameType.data, this.#complete ? Flag.endStream : 0, this.#streamId, length)
+    for (let left = length; left > 0; ) left -= this.#takeChunk(out, left)
+    return length
+  }
+
+  /** At most so many bytes of the first chunk. */
+  #takeChunk(out: FrameBuffer, most: number): number {
     const chunk = this.#chunks[0]!
     const start = this.#sent
-    const length = Math.min(chunk.length - start, limit, this.#owner.maxFrameSize, out.room)
-    const end = start + length
+    const end = Math.min(chunk.length, start + most)
     const isLastOfChunk = end === chunk.length
-    const isLast = isLastOfChunk && this.#ended && this.#chunks.length === 1
-    out.begin(FrameType.data, isLast ? Flag.endStream : 0, this.#streamId, length)
     if (typeof chunk !== 'string') out.copy(chunk, start, end)
     else out.ascii(start === 0 && isLastOfChunk ? chunk : chunk.slice(start, end))
     this.#sent = isLastOfChunk ? 0 : end
     if (isLastOfChunk) this.#chunks.shift()
-    this.#complete = isLast
-    return length
+    return end - start
   }
 }
 
