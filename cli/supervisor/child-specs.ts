@@ -6,13 +6,13 @@ import type { ChildSpec } from './child.ts'
 const extension = extname(import.meta.filename)
 const kubeletMain = join(import.meta.dirname, '..', '..', 'kubelet', `main${extension}`)
 
-/** Most of what a kubelet makes is soon garbage, and is collected early; a nursery of 1 MB costs four times the collections. */
-const smallHeap = ['--max-semi-space-size=4']
+/** A pod's start leaves garbage that lives as long as the start takes: what is collected sooner is copied in vain. At rest it is given back. */
+const nursery = ['--max-semi-space-size=16']
 
 export function kubeletSpec(configFile: string, logFile: string): ChildSpec {
   return {
     command: process.execPath,
-    args: [...smallHeap, kubeletMain, '--config', configFile, '--supervised'],
+    args: [...nursery, kubeletMain, '--config', configFile, '--supervised'],
     logFile,
   }
 }
