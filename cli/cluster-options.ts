@@ -1,10 +1,10 @@
 import { apiServerOptions } from '../apiserver/options.ts'
 import { evictionOptions } from '../kubelet/eviction/options.ts'
+import { shutdownOptions } from '../kubelet/node/shutdown-options.ts'
 import { backoffOptions } from '../kubelet/pods/backoff-options.ts'
 import { option } from '../shared/config/option.ts'
 import {
   commandMap,
-  duration,
   flag,
   oneOf,
   path,
@@ -59,11 +59,7 @@ export const clusterOptions = {
     default: false,
     help: 'A second DELETE that leaves less time shortens a kill that has begun; a real kubelet goes on as it was',
   }),
-  shutdownGracePeriod: option(duration, {
-    default: 10_000,
-    help: 'How long pods may take to end when we, or the node, stop',
-  }),
-  shutdownGracePeriodCriticalPods: option(duration, { default: 0, help: 'How much of it is kept for critical pods' }),
+  ...shutdownOptions,
   ...backoffOptions,
   ...evictionOptions,
 }

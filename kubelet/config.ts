@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { type Options, option, type Values } from '../shared/config/option.ts'
 import {
   commandMap,
-  duration,
   featureGates,
   flag,
   oneOf,
@@ -17,6 +16,7 @@ import { configOption, type Resolved, resolveOptions } from '../shared/config/re
 import { timeOriginOption, timeScaleOption } from '../shared/config/time-options.ts'
 import { levels } from '../shared/log/levels.ts'
 import { evictionOptions } from './eviction/options.ts'
+import { shutdownOptions } from './node/shutdown-options.ts'
 import { backoffOptions } from './pods/backoff-options.ts'
 
 /** The features that change what a kubelet does. */
@@ -75,8 +75,7 @@ export const kubeletOptions = {
   }),
   timeScale: timeScaleOption,
   timeOrigin: timeOriginOption,
-  shutdownGracePeriod: option(duration, { default: 10_000, help: 'What pods get at most when the node is shut down' }),
-  shutdownGracePeriodCriticalPods: option(duration, { default: 0, help: 'What of it is kept for critical pods' }),
+  ...shutdownOptions,
   ...backoffOptions,
   ...evictionOptions,
   supervised: option(flag, { default: false, help: 'End when standard input does, as a supervisor wants it' }),

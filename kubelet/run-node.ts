@@ -9,7 +9,7 @@ import type { KubeletConfig } from './config.ts'
 import { evictionConfig } from './eviction/options.ts'
 import { startHealthz } from './http/healthz.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
-import { twoGroups } from './node/shutdown.ts'
+import { shutdownGroups } from './node/shutdown-options.ts'
 import { backoffConfig } from './pods/backoff-options.ts'
 import type { ContainerRuntime, RuntimeCapabilities } from './runtime/container-runtime.ts'
 import type { Images } from './runtime/images/images.ts'
@@ -52,7 +52,7 @@ export async function runNode({ config, client, clock, log }: RunNodeOptions): P
     terminationReasons: config.featureGates.PodTerminationReason,
     eviction: evictionConfig(config),
     crashLoopBackOff: backoffConfig(config),
-    shutdownGroups: twoGroups(seconds(config.shutdownGracePeriod), seconds(config.shutdownGracePeriodCriticalPods)),
+    shutdownGroups: shutdownGroups(config),
     probeGracePeriods: config.featureGates.ProbeTerminationGracePeriod,
     shortenRunningKills: config.shortenRunningKills,
   })
@@ -67,8 +67,6 @@ export async function runNode({ config, client, clock, log }: RunNodeOptions): P
     },
   }
 }
-
-const seconds = (ms: number): number => Math.floor(ms / 1000)
 
 /** What containers have for themselves on this node, to be seen and selected by. */
 const capabilityLabels = ({ isolation, files }: RuntimeCapabilities): Record<string, string> => ({

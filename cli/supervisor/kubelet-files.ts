@@ -32,6 +32,7 @@ export function writeKubeletFiles({ settings, state, pki, url, timeOriginMs }: N
     timeScale: settings.timeScale,
     timeOrigin: toTime(timeOriginMs),
     shutdownGracePeriodCriticalPods: `${settings.shutdownGracePeriodCriticalPods}ms`,
+    shutdownGracePeriodByPodPriority: settings.shutdownGracePeriodByPodPriority,
     crashLoopBackOffInitial: `${settings.crashLoopBackOffInitial}ms`,
     crashLoopBackOffMax: `${settings.crashLoopBackOffMax}ms`,
     evictionHard: settings.evictionHard,

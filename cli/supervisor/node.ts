@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { shutdownMs } from '../../kubelet/node/shutdown-options.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { ConfigError } from '../../shared/config/option.ts'
@@ -84,7 +85,7 @@ export async function startNode(options: NodeOptions, client: Client): Promise<R
   return {
     kubeletPid: () => kubelet.pid,
     async stop() {
-      await kubelet.stop(settings.shutdownGracePeriod + stopMarginMs)
+      await kubelet.stop(shutdownMs(settings) + stopMarginMs)
       await endShim()
     },
     kill,

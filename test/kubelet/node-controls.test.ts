@@ -1,7 +1,9 @@
 /** What can happen to the machine below a kubelet: it is shut down, lost, and back again. */
 import t from 'tap'
 import { inGroups, twoGroups } from '../../kubelet/node/shutdown.ts'
+import { shutdownGroups, shutdownMs, shutdownOptions } from '../../kubelet/node/shutdown-options.ts'
 import type { Pod } from '../../shared/api/types.ts'
+import { resolveOptions } from '../../shared/config/resolve.ts'
 import { machine } from './machine.ts'
 
 const containers = [{ name: 'c', image: 'x', lifecycle: { preStop: { exec: { command: ['drain'] } } } }]
@@ -30,6 +32,30 @@ t.test('pods of a shutdown are in groups, the unimportant first', async (t) => {
     [2, 'p0'],
     [1, 'p3,p4'],
   ])
+})
+
+t.test('the times of a shutdown as they are configured: for all and critical pods, or by priority', async (t) => {
+  const configured = async (...args: string[]) => (await resolveOptions(shutdownOptions, { args, env: {} })).values
+  const two = await configured('--shutdown-grace-period', '30s', '--shutdown-grace-period-critical-pods', '10s')
+  t.same(shutdownGroups(two), twoGroups(30, 10))
+  t.equal(shutdownMs(two), 30_000)
+  const flag = '--shutdown-grace-period-by-pod-priority'
+  const several = await configured(flag, '0=20, -5=7', flag, '1000=10')
+  t.same(shutdownGroups(several), [
+    { priority: 0, graceSeconds: 20 },
+    { priority: -5, graceSeconds: 7 },
+    { priority: 1000, graceSeconds: 10 },
+  ])
+  t.equal(shutdownMs(several), 37_000)
+  const { fromFile } = shutdownOptions.shutdownGracePeriodByPodPriority.type
+  const group = { priority: 5, shutdownGracePeriodSeconds: 1 }
+  t.same(fromFile([group]), [group])
+  for (const wrong of ['10', '0=20s', 'high=1']) {
+    await t.rejects(configured(flag, wrong), /must be priorities and seconds, as 0=20/)
+  }
+  for (const wrong of [group, ['0=1'], [{ priority: 1 }], [{ ...group, more: 1 }], [null]]) {
+    t.throws(() => fromFile(wrong), /must be priorities and seconds/)
+  }
 })
 
 t.test('shutdown: critical pods last, each within its time, and they are told', async (t) => {
