@@ -1,6 +1,6 @@
 // docker-compose.yml for real: the image is built from a copy of this checkout, and the sandbox driven from the host.
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -113,8 +113,18 @@ t.test('docker-compose: two parts, more nodes, an end in order, and what stays',
     t.match(await ask('get', 'terminations'), 'Rollout')
   })
 
-  await t.test('the example: a test suite that starts a container by itself', async () => {
-    const cwd = join(root, 'examples/testcontainers')
+  await t.test('the example: a test suite that starts a container by itself', async (t) => {
+    if (!existsSync(join(root, 'test/toolchains/node_modules')))
+      return skipOrFail(t, 'no Testcontainers: npm ci --ignore-scripts --prefix test/toolchains')
+    const cwd = mkdtempSync(join(tmpdir(), 'kubestage-testcontainers-'))
+    t.teardown(() => rmSync(cwd, { recursive: true, force: true }))
+    cpSync(join(root, 'examples/testcontainers'), cwd, { recursive: true })
+    mkdirSync(join(cwd, 'node_modules/@kubernetes'), { recursive: true })
+    for (const [name, modules] of [
+      ['testcontainers', 'test/toolchains/node_modules'],
+      ['@kubernetes/client-node', 'node_modules'],
+    ] as const)
+      symlinkSync(join(root, modules, name), join(cwd, 'node_modules', name))
     // What clears up after a suite that was killed is an image of others, which nobody needs here.
     await docker.run(process.execPath, ['--test'], { cwd, env: { TESTCONTAINERS_RYUK_DISABLED: 'true' } })
   })

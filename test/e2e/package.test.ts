@@ -162,7 +162,7 @@ console.log(reason)
 `,
   )
   const nodes = otherNodes()
-  if (nodes.size === 0) return skipOrFail(t, 'no other Node: npm ci --prefix test/toolchains')
+  if (nodes.size === 0) return skipOrFail(t, 'no other Node: npm ci --ignore-scripts --prefix test/toolchains')
   for (const [name, node] of nodes) {
     const said = await run(node, [file, join(app, `${name}.db`)], { cwd: app, env: shell }).catch((error) => error)
     if (name === 'node-20') t.match(said.stderr, /kubestage needs Node 22\.19 or newer; this is Node 20\./)
@@ -187,7 +187,7 @@ for (const { npm, node, flags } of installs) {
     const cwd = mkdtempSync(join(folder, 'empty-'))
     const file = node === 'ours' ? process.execPath : otherNodes().get(node)
     const path = file && pathOf(join(folder, `${npm}-${node}`), { node: file, npm })
-    if (!path) return skipOrFail(t, `no ${npm} with ${node}: npm ci --prefix test/toolchains`)
+    if (!path) return skipOrFail(t, `no ${npm} with ${node}: npm ci --ignore-scripts --prefix test/toolchains`)
     const [kubectl] = findKubectls().slice(-1)
     if (!kubectl) return skipOrFail(t, 'no kubectl on this machine')
     const env = { ...shell, PATH: `${path}:${process.env.PATH}`, KUBECONFIG: join(cwd, '.kubestage', 'kubeconfig') }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 const modules = join(import.meta.dirname, '..', 'toolchains', 'node_modules')
 
-/** Nodes that users have beside ours, by name: `node-22`. None where `npm ci --prefix test/toolchains` was not run. */
+/** Nodes that users have beside ours, by name: `node-22`. None where `npm ci --ignore-scripts --prefix test/toolchains` was not run. */
 export function otherNodes(): Map<string, string> {
   const names = existsSync(modules) ? readdirSync(modules).filter((name) => /^node-\d+$/.test(name)) : []
   return new Map(names.sort().map((name) => [name, join(modules, name, 'bin', 'node')]))
