@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { build, type Metafile, type Plugin } from 'esbuild'
 
@@ -60,8 +60,14 @@ export async function bundle(folder: string, external: readonly string[]): Promi
       }),
     ),
   )
-  return Object.assign({}, ...results.map(({ metafile }) => metafile.outputs))
+  const outputs: Metafile['outputs'] = Object.assign({}, ...results.map(({ metafile }) => metafile.outputs))
+  for (const file of Object.keys(outputs)) writeFileSync(file, inAscii(readFileSync(file, 'utf8')))
+  return outputs
 }
+
+/** With a single other letter, V8 would keep all of a file in two bytes a letter. What esbuild has left of them stands in patterns and comments. */
+const inAscii = (text: string): string =>
+  text.replace(/[^\0-\x7f]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 /** `top`: the way from the program's folder to the one of all. */
 function sources(top: string): Plugin {
