@@ -1,7 +1,8 @@
+import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import fastify from 'fastify'
 import type { ApiServerConfig } from '../config.ts'
 import type { Dispatch } from './dispatch.ts'
 import { Http2Connection } from './http2/connection.ts'
@@ -15,58 +16,49 @@ export interface Listener {
 }
 
 const requestTimeoutMs = 60_000
+const keepAliveTimeoutMs = 72_000
 /** Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that nobody here uses. */
-const { METHODS, ServerResponse: Response } = process.getBuiltinModule('node:http')
+const { ServerResponse: Response } = process.getBuiltinModule('node:http')
 /** What else a client may offer to speak, it is answered in HTTP/1.1. */
 const isUpgrade = ({ headers }: IncomingMessage): boolean => /^(websocket|spdy\/3\.1)$/i.test(headers.upgrade ?? '')
 /** Between the end of the watches and that of the connections. */
 const graceMs = 50
 
-function noSchemas(): never {
-  throw new Error('no route has a schema')
-}
-
-/** HTTP/2 (our own) and HTTP/1.1 (fastify's) over TLS on one port. Kubernetes' URLs have a grammar of their own, so there is but one route. */
+/** HTTP/2 (our own) and HTTP/1.1 (fastify's) over TLS on one port. Fastify is loaded with the first client that wants it: Go's, and so kubectl, do not. */
 export async function listen(config: ApiServerConfig, dispatch: Dispatch): Promise<Listener> {
   const { host, port, tls, requestTimeoutMs: requestTimeout = requestTimeoutMs } = config
   const onRequest = (request: Http2Request, response: Http2Response): void =>
     dispatch(request as unknown as IncomingMessage, response as unknown as ServerResponse, request.url)
-  const app = fastify({
-    https: {
-      ALPNProtocols: ['h2', 'http/1.1'],
-      cert: tls.cert,
-      key: tls.key,
-      ca: tls.clientCa,
-      requestCert: true,
-      // Strangers learn with a 401 that they are strangers.
-      rejectUnauthorized: false,
-    },
+  const server = createServer({
+    ALPNProtocols: ['h2', 'http/1.1'],
+    cert: tls.cert,
+    key: tls.key,
+    ca: tls.clientCa,
+    requestCert: true,
+    // Strangers learn with a 401 that they are strangers.
+    rejectUnauthorized: false,
     requestTimeout,
-    // Its own compilers of schemas would be loaded, and never used: 4 MB.
-    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
-    rewriteUrl: () => '/',
-    exposeHeadRoutes: false,
+    keepAliveTimeout: keepAliveTimeoutMs,
   })
-  // Bodies are read by those who want them.
-  for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
-  app.route({
-    method: METHODS,
-    url: '/',
-    handler(request, reply) {
-      reply.hijack()
-      dispatch(request.raw as unknown as IncomingMessage, reply.raw as unknown as ServerResponse, request.originalUrl)
-    },
-  })
-  const { server } = app
   const connections = new Set<Http2Connection>()
   const sockets = new Set<Socket>()
-  const [serveHttp1] = server.listeners('secureConnection') as [(socket: TLSSocket) => void]
+  const [ofNode] = server.listeners('secureConnection') as [(socket: TLSSocket) => void]
   server.removeAllListeners('secureConnection')
+  let http1: Promise<void> | undefined
+  /** Nobody reads from the socket meanwhile: what it says first waits in it. */
+  const serveInHttp1 = async (socket: TLSSocket): Promise<void> => {
+    const end = (): void => void socket.destroy()
+    socket.on('error', end)
+    http1 ??= import('./http1.ts').then(({ serveHttp1 }) => serveHttp1(server, dispatch))
+    await http1.catch(end)
+    socket.off('error', end)
+    if (!socket.destroyed) ofNode.call(server, socket)
+  }
   server.on('secureConnection', (socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     if (socket.alpnProtocol !== 'h2') {
-      serveHttp1.call(server, socket)
+      void serveInHttp1(socket)
       return
     }
     const connection = new Http2Connection(socket, {
@@ -86,11 +78,11 @@ export async function listen(config: ApiServerConfig, dispatch: Dispatch): Promi
     socket.on('error', () => socket.destroy())
     dispatch(request, response, request.url ?? '/', { socket, head })
   })
-  await app.listen({ host, port })
+  await once(server.listen({ host, port }), 'listening')
   return {
-    port: (app.server.address() as AddressInfo).port,
+    port: (server.address() as AddressInfo).port,
     async close() {
-      const closed = app.close()
+      const closed = new Promise((resolve) => server.close(resolve))
       for (const connection of connections) connection.close()
       // What is being answered gets a moment; connections that are only kept open would wait for ever.
       await config.clock.machine.sleep(graceMs)

@@ -23,6 +23,7 @@ const large = [
   'cli/demo.ts',
   'library/start-cluster.ts',
   'library/nodes.ts',
+  'apiserver/http/http1.ts',
   'controllers/index.ts',
   'kubelet/http/streaming/serve-stream.ts',
   'apiserver/storage/sqlite/sqlite.ts',
