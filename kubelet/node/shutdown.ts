@@ -14,7 +14,8 @@ export interface ShutdownGroup {
   graceSeconds: number
 }
 
-const MESSAGE = 'Pod was terminated in response to imminent node shutdown.'
+/** What the status of a pod says that ends with its node. */
+export const SHUTDOWN_MESSAGE = 'Pod was terminated in response to imminent node shutdown.'
 
 /** All pods but critical ones share what the critical ones do not need; upstream: `shutdownGracePeriod`, `…CriticalPods`. */
 export const twoGroups = (totalSeconds: number, criticalSeconds: number): ShutdownGroup[] => [
@@ -61,6 +62,6 @@ const shutDown =
     ...status,
     phase: isTerminalPhase(status.phase) ? status.phase : 'Failed',
     reason: 'Terminated',
-    message: MESSAGE,
-    conditions: disruptedByKubelet(status, { message: MESSAGE, generation, time }),
+    message: SHUTDOWN_MESSAGE,
+    conditions: disruptedByKubelet(status, { message: SHUTDOWN_MESSAGE, generation, time }),
   })

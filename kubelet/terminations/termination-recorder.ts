@@ -8,6 +8,7 @@ import { toMicroTime } from '../../shared/clock/timestamp.ts'
 import { goDuration } from '../pods/go-duration.ts'
 import type { KillCause } from '../pods/grace-period.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
+import { causeOf } from './cause.ts'
 import { type ContainerStop, StopJournal } from './container-stop.ts'
 
 export interface StopRequest {
@@ -137,8 +138,7 @@ async function termination(
     nodeName,
     verdict: journals.length > 1 ? `${told?.name} ${told?.verdict}` : told?.verdict,
     reason,
-    cause: causeOf(request, status),
-    message: status?.message,
+    ...causeOf(request, status),
     deletionTimestamp,
     gracePeriodSeconds: Math.max(...journals.map(({ graceSeconds }) => graceSeconds)),
     used: goDuration(Math.round(Math.max(...journals.map(({ usedMs }) => usedMs)))),
@@ -148,14 +148,3 @@ async function termination(
     containers,
   }
 }
-
-/** In the terms of the record. */
-function causeOf({ cause, pod, podEnds }: StopRequest, status: PodStatus | undefined): string {
-  if (cause !== 'Unknown') return cause
-  if (pod.metadata.deletionTimestamp) return 'PodDeleted'
-  if (!podEnds || !status?.reason) return 'PodStopped'
-  // `Evicted` and `DeadlineExceeded` say it themselves.
-  return status.reason === NODE_SHUTDOWN_REASON ? 'NodeShutdown' : status.reason
-}
-/** Of the status of a pod that ends with its node. */
-const NODE_SHUTDOWN_REASON = 'Terminated'

@@ -1,5 +1,9 @@
 import t from 'tap'
+import { SHUTDOWN_MESSAGE } from '../../kubelet/node/shutdown.ts'
+import { causeOf } from '../../kubelet/terminations/cause.ts'
+import type { StopRequest } from '../../kubelet/terminations/termination-recorder.ts'
 import { type StopFacts, verdict } from '../../kubelet/terminations/verdict.ts'
+import type { PodStatus } from '../../shared/api/types.ts'
 
 const TERM = { name: 'SIGTERM', afterMs: 0 }
 const KILL = { name: 'SIGKILL', afterMs: 30_000 }
@@ -53,4 +57,32 @@ t.test('a verdict in words', (t) => {
   ]
   for (const [said, known] of facts) t.equal(verdict({ graceSeconds: 30, usedMs: 400, signals: [], ...known }), said)
   t.end()
+})
+
+t.test('what made the kubelet stop a pod', async (t) => {
+  const stop = (change: Partial<StopRequest> = {}): StopRequest => ({
+    pod: { metadata: { name: 'a' }, spec: { containers: [] } },
+    record: {} as StopRequest['record'],
+    graceSeconds: 30,
+    podEnds: true,
+    cause: 'Unknown',
+    ...change,
+  })
+  const deleted = { metadata: { name: 'a', deletionTimestamp: '2026-01-01T00:00:00Z' }, spec: { containers: [] } }
+  const disrupted = (message: string): PodStatus => ({
+    phase: 'Succeeded',
+    conditions: [{ type: 'DisruptionTarget', status: 'True', message }],
+  })
+  const evicted = stop({ reason: 'Eviction' })
+  const low = 'The node was low on resource: memory.'
+  t.match(causeOf(stop({ cause: 'LivenessProbe', podEnds: false }), undefined), { cause: 'LivenessProbe' })
+  t.match(causeOf(stop({ pod: deleted, reason: 'Eviction' }), { phase: 'Succeeded' }), { cause: 'PodDeleted' })
+  t.same(causeOf(evicted, { phase: 'Failed', reason: 'Evicted', message: low }), { cause: 'Evicted', message: low })
+  t.same(causeOf(evicted, disrupted(low)), { cause: 'Evicted', message: low }, 'all of its containers ended with 0')
+  t.match(causeOf(evicted, { phase: 'Succeeded' }), { cause: 'Evicted' }, 'without a condition: its own local storage')
+  t.match(causeOf(evicted, disrupted(SHUTDOWN_MESSAGE)), { cause: 'NodeShutdown', message: SHUTDOWN_MESSAGE })
+  const terminated = { phase: 'Failed', reason: 'Terminated', message: SHUTDOWN_MESSAGE } as const
+  t.match(causeOf(evicted, terminated), { cause: 'NodeShutdown' })
+  t.match(causeOf(stop(), { phase: 'Failed', reason: 'DeadlineExceeded' }), { cause: 'DeadlineExceeded' })
+  t.match(causeOf(stop(), { phase: 'Succeeded' }), { cause: 'PodStopped' })
 })
