@@ -23,6 +23,7 @@ export async function addNode(t: Test, cluster: TestCluster, nodeName: string): 
     return join(root, name)
   }
   const user = pki.kubeletClient
+  void pki.kubeletServer // its files are there from now on
   const config = write('config.json', {
     ...JSON.parse(readFileSync(join(stateDir, 'kubelet', 'config.json'), 'utf8')),
     nodeName,
