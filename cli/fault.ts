@@ -5,8 +5,10 @@ import { askServer } from './ask-server.ts'
 import { command } from './command.ts'
 import { outputOption, printJson, printTable } from './output.ts'
 import { stateDirOption } from './state-directory.ts'
+import { unknownWord } from './unknown-word.ts'
 
 const path = '/kubestage/v1/faults'
+const words = ['list', 'add', 'remove', 'clear']
 const usage = "(list | add 'verb: create, resource: pods, then: {status: 503}' | remove ID | clear)"
 
 export default command({
@@ -23,13 +25,14 @@ export default command({
     '  {stale: 3}          a get or a list shows things as they were three writes ago',
   ],
   async complete({ values: { stateDir }, positionals: [word, ...rest] }) {
-    if (word === undefined) return ['list', 'add', 'remove', 'clear']
+    if (word === undefined) return words
     if (word !== 'remove' || rest.length > 0) return []
     const { items } = await askServer<{ items: Fault[] }>(stateDir, { path })
     return items.map(({ id }) => String(id))
   },
   async run({ values: { stateDir, output }, positionals: [word = 'list', argument, ...rest] }) {
     const wanted = word === 'add' || word === 'remove'
+    if (!words.includes(word)) throw unknownWord('fault', word, words)
     if (rest.length > 0 || wanted !== (argument !== undefined)) throw new UsageError(`usage: kubestage fault ${usage}`)
     if (word === 'add') {
       const fault = await askServer<Fault>(stateDir, { method: 'POST', path, body: await readRule(argument ?? '') })
@@ -37,8 +40,7 @@ export default command({
       else process.stdout.write(`fault ${fault.id} is on\n`)
       return 0
     }
-    const method = word === 'list' ? 'GET' : word === 'remove' || word === 'clear' ? 'DELETE' : undefined
-    if (!method) throw new UsageError(`usage: kubestage fault ${usage}`)
+    const method = word === 'list' ? 'GET' : 'DELETE'
     const which = word === 'remove' ? `/${encodeURIComponent(argument ?? '')}` : ''
     const { items } = await askServer<{ items: Fault[] }>(stateDir, { method, path: path + which })
     if (output === 'json') printJson(items)

@@ -1,6 +1,5 @@
 import type { ImageEntry } from '../kubelet/runtime/images/image-entry.ts'
 import type { ImageMeaning } from '../kubelet/runtime/images/image-meaning.ts'
-import { nearest } from '../shared/config/nearest.ts'
 import { ConfigError, option, UsageError } from '../shared/config/option.ts'
 import { flag, text } from '../shared/config/option-types.ts'
 import { configOption, type Resolved } from '../shared/config/resolve.ts'
@@ -12,6 +11,7 @@ import { outputOption, printJson, printTable } from './output.ts'
 import { findRunning } from './running.ts'
 import { shellWord } from './shell-word.ts'
 import { stateDirOption } from './state-directory.ts'
+import { unknownWord } from './unknown-word.ts'
 
 const usage = '(list | which IMAGE [-- COMMAND…] | check FILE… | add PATTERN [-- COMMAND…] | remove PATTERN)'
 const options = {
@@ -53,10 +53,7 @@ export default command({
     const [word = 'list', ...words] = request.positionals
     const deed = Object.hasOwn(deeds, word) ? deeds[word] : undefined
     if (deed) return deed(request, words)
-    const near = nearest(word, Object.keys(deeds))
-    throw new UsageError(
-      `image has no "${word}"${near ? `; did you mean ${near}?` : ''} (kubestage image --help lists all)`,
-    )
+    throw unknownWord('image', word, Object.keys(deeds))
   },
 })
 

@@ -1,16 +1,32 @@
 import { createInterface } from 'node:readline'
 import type { JournalEntry } from '../apiserver/instruments/journal.ts'
-import { ConfigError, option } from '../shared/config/option.ts'
-import { flag, text } from '../shared/config/option-types.ts'
+import { type OptionType, option } from '../shared/config/option.ts'
+import { flag, suggestion, text, wholeNumber } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { askServer, openAnswer } from './ask-server.ts'
 import { command } from './command.ts'
 import { outputOption, printJson, printTable } from './output.ts'
 import { stateDirOption } from './state-directory.ts'
 
+const notSaid = -1
+const keptRequests = {
+  ...wholeNumber({ min: 0, max: 1_000_000, placeholder: 'COUNT' }),
+  show: (count: number) => (count === notSaid ? undefined : String(count)),
+}
+
+const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection']
+/** `get,list`; only what requests can be. */
+const verbsOption: OptionType<string> = { ...text, placeholder: 'VERB,…', fromText: checkVerbs }
+
+function checkVerbs(value: string): string {
+  const unknown = value.split(',').find((verb) => !verbs.includes(verb))
+  if (unknown === undefined) return value
+  throw new Error(`knows no verb "${unknown}"; ${suggestion(unknown, verbs)}`)
+}
+
 const filterOption = (help: string) => option(text, { default: '', help })
 const filters = {
-  verb: filterOption('Only these: get, list, watch, create, update, patch, delete, deletecollection'),
+  verb: option(verbsOption, { default: '', help: `Only these: ${verbs.join(', ')}` }),
   resource: filterOption('Only these: pods, pods/status, deployments.apps'),
   namespace: { ...filterOption('Only in this namespace'), short: 'n' },
   name: filterOption('Only for the object of this name'),
@@ -24,7 +40,10 @@ export default command({
     config: configOption,
     stateDir: stateDirOption,
     follow: option(flag, { default: false, short: 'f', help: 'Print requests as they are answered, until Ctrl-C' }),
-    keep: option(text, { default: '', help: 'Keep so many requests from now on (0: none), and print nothing' }),
+    keep: option(keptRequests, {
+      default: notSaid,
+      help: 'Keep so many requests from now on (0: none), and print nothing',
+    }),
     ...filters,
     output: outputOption,
   },
@@ -32,9 +51,8 @@ export default command({
   async run({ values }) {
     const { stateDir, follow, keep, output } = values
     const path = '/kubestage/v1/journal'
-    if (keep !== '') {
-      if (!/^\d+$/.test(keep)) throw new ConfigError(`--keep must be a whole number, not "${keep}"`)
-      await askServer(stateDir, { method: 'PUT', path, body: { kept: Number(keep) } })
+    if (keep !== notSaid) {
+      await askServer(stateDir, { method: 'PUT', path, body: { kept: keep } })
       return 0
     }
     const query = new URLSearchParams()

@@ -5,6 +5,7 @@ import { flag } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { command } from './command.ts'
 import { stateDirectory, stateDirOption } from './state-directory.ts'
+import { unknownWord } from './unknown-word.ts'
 
 const programs = ['apiserver', 'kubelet', 'up'] as const
 
@@ -19,11 +20,13 @@ export default command({
   complete: async ({ positionals }) => (positionals.length === 0 ? [...programs] : []),
   notes: ['up is what a cluster started with --detach has said. The others are one JSON object a line.'],
   async run({ values: { stateDir, follow }, positionals: [program = 'apiserver', ...rest] }) {
-    if (rest.length > 0 || !programs.some((known) => known === program)) {
-      throw new UsageError(`usage: kubestage logs (${programs.join(' | ')})`)
-    }
+    if (rest.length > 0) throw new UsageError(`usage: kubestage logs (${programs.join(' | ')})`)
+    if (!programs.some((known) => known === program)) throw unknownWord('logs', program, programs)
     const file = join(stateDirectory(stateDir).logs, `${program}.log`)
-    if (!existsSync(file)) throw new ConfigError(`there is no ${file}`)
+    if (!existsSync(file))
+      throw new ConfigError(
+        `there is no ${file}: nothing has written it in ${stateDir}, or --state-dir names another folder`,
+      )
     const descriptor = openSync(file, 'r')
     copy(descriptor)
     if (!follow) {

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 import { helpText } from '../shared/config/help.ts'
 import { nearest } from '../shared/config/nearest.ts'
-import { ConfigError, type Options, UsageError } from '../shared/config/option.ts'
+import { ConfigError, type Options, UsageError, variableOf, variablePrefix } from '../shared/config/option.ts'
 import { resolveOptions } from '../shared/config/resolve.ts'
 import { builtIn, commands } from './commands.ts'
 import { version } from './package.ts'
@@ -39,6 +39,7 @@ async function run([name = 'help', ...args]: string[]): Promise<number> {
     env: process.env,
     ...files,
   })
+  await warnOfVariables(command.options)
   if (resolved.help) return print(helpText({ name: `kubestage ${name}`, ...command }))
   if (resolved.positionals.length && !command.usage)
     throw new UsageError(`${name} takes no argument "${resolved.positionals[0]}"; see kubestage ${name} --help`)
@@ -52,6 +53,22 @@ const files = {
     ...(await import('./cluster-options.ts')).clusterOptions,
     ...(await import('./rehearse/options.ts')).rehearseOptions,
   }),
+}
+
+/** A mistyped variable would otherwise do nothing, silently. */
+async function warnOfVariables(options: Options): Promise<void> {
+  const given = Object.keys(process.env).filter((name) => name.startsWith(variablePrefix))
+  const own = Object.keys(options).map(variableOf)
+  if (given.every((name) => own.includes(name))) return
+  const known = [...own, ...Object.keys(await files.alsoInFile()).map(variableOf)]
+  for (const name of given.filter((name) => !known.includes(name))) {
+    const near = nearest(
+      name.slice(variablePrefix.length),
+      known.map((one) => one.slice(variablePrefix.length)),
+    )
+    if (near)
+      process.stderr.write(`kubestage: the variable ${name} means nothing; did you mean ${variablePrefix}${near}?\n`)
+  }
 }
 
 function overview(): string {
@@ -68,6 +85,7 @@ function overview(): string {
 }
 
 function unknownCommand(name: string): UsageError {
+  if (name.startsWith('-')) return new UsageError(`${name} stands before any command; kubestage help lists them`)
   const near = nearest(name, [...Object.keys(commands), ...Object.keys(builtIn)])
   return new UsageError(`unknown command ${name}${near ? `; did you mean ${near}?` : ''} (kubestage help lists all)`)
 }

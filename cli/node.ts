@@ -4,7 +4,6 @@ import type { Node, Pod } from '../shared/api/types.ts'
 import { nodes, pods } from '../shared/client/resources.ts'
 import { createRestClient } from '../shared/client/rest-client.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
-import { nearest } from '../shared/config/nearest.ts'
 import { ConfigError, option, UsageError } from '../shared/config/option.ts'
 import { flag, text } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
@@ -17,6 +16,7 @@ import { outputOption, printJson, printTable } from './output.ts'
 import { withProgress } from './progress.ts'
 import { requireRunning } from './running.ts'
 import { stateDirOption } from './state-directory.ts'
+import { unknownWord } from './unknown-word.ts'
 
 interface Wishes {
   off: boolean
@@ -86,7 +86,7 @@ export default command({
   },
   async run({ values, positionals: [word = 'list', name, ...words] }) {
     const deed = Object.hasOwn(deeds, word) ? deeds[word] : undefined
-    if (!deed && word !== 'list') throw unknownWord(word)
+    if (!deed && word !== 'list') throw unknownWord('node', word, ['list', ...Object.keys(deeds)])
     const wanted = word === 'list' ? [] : ['NAME', ...(deed?.words ?? [])]
     const given = name === undefined ? [] : [name, ...words]
     if (given.length !== wanted.length) throw new UsageError(`usage: ${['kubestage node', word, ...wanted].join(' ')}`)
@@ -113,10 +113,3 @@ export default command({
     }
   },
 })
-
-function unknownWord(word: string): ConfigError {
-  const near = nearest(word, [...Object.keys(deeds), 'list'])
-  return new ConfigError(
-    `node has no "${word}"${near ? `; did you mean ${near}?` : ''} (kubestage node --help lists all)`,
-  )
-}

@@ -34,9 +34,8 @@ function readSnapshot(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new ConfigError(
-      code === 'ENOENT' ? `${file}: no such file` : `${file} is no snapshot: ${(error as Error).message}`,
-    )
+    if (error instanceof SyntaxError)
+      throw new ConfigError(`${file} is no snapshot, or damaged; kubestage snapshot FILE makes one`)
+    throw error
   }
 }

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { realClock } from '../shared/clock/real-clock.ts'
+import { parseTime } from '../shared/clock/timestamp.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { command } from './command.ts'
 import { outputOption, printJson } from './output.ts'
@@ -20,6 +22,7 @@ export default command({
     }
     if (output === 'json') printJson(status)
     else for (const [name, value] of Object.entries(status)) process.stdout.write(line(name, value))
+    if (output === 'text' && !holder) process.stdout.write('kubestage up starts a cluster.\n')
     return running ? 0 : 1
   },
 })
@@ -34,11 +37,20 @@ function memoryOf(pid: number): number | undefined {
   }
 }
 
+/** `2026-11-21T18:40:00Z (2m ago)` */
+function withAge(time: string): string {
+  const seconds = Math.max(0, Math.round((realClock.now() - parseTime(time)) / 1000))
+  const units = [[86_400, 'd'] as const, [3_600, 'h'] as const, [60, 'm'] as const]
+  const [size, unit] = units.find(([size]) => seconds >= size) ?? [1, 's']
+  return `${time} (${Math.floor(seconds / size)}${unit} ago)`
+}
+
 /** `memoryBytes` → `memory        93 MB`. */
 function line(name: string, value: string | number | undefined): string {
   if (value === undefined) return ''
   const isBytes = name.endsWith('Bytes')
   const words = name.replace(/Bytes$/, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-  const shown = isBytes ? `${Math.round(Number(value) / 1024 / 1024)} MB` : String(value)
+  const isTime = name === 'startedAt'
+  const shown = isBytes ? `${Math.round(Number(value) / 1024 / 1024)} MB` : isTime ? withAge(`${value}`) : String(value)
   return `${words.padEnd(15)} ${shown}\n`
 }

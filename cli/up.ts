@@ -10,6 +10,7 @@ import { startDetached } from './detach.ts'
 import { exportsFor } from './exports.ts'
 import { portOrFreeOne } from './free-port.ts'
 import { giveBackMemory } from './give-back-memory.ts'
+import { outputOption, printJson } from './output.ts'
 import { packageRoot, version } from './package.ts'
 import { withProgress } from './progress.ts'
 import { announce } from './running.ts'
@@ -27,34 +28,45 @@ export default command({
       short: 'd',
       help: 'Return when the cluster is ready, and let it run; its state then stays in a file unless --storage says otherwise',
     }),
+    output: outputOption,
   },
-  notes: ['Each flag is also a variable (--port: KUBESTAGE_PORT) and a key of kubestage.yaml (port).'],
-  async run({ values: { detach, ...values }, origins }) {
+  notes: [
+    'With -o json it says one thing only, when it is ready: an object with url, pid and kubeconfig.',
+    'Each flag is also a variable (--port: KUBESTAGE_PORT) and a key of kubestage.yaml (port).',
+  ],
+  async run({ values: { detach, output, ...values }, origins }) {
     const isOwnPort = origins.port !== 'default'
-    if (detach) return await startInBackground(values, { isOwnPort, isOwnStorage: origins.storage !== 'default' })
+    const isOwnStorage = origins.storage !== 'default'
+    if (detach) return await startInBackground(values, { isOwnPort, isOwnStorage, output })
+    const say = (text: string): void => void (output === 'text' && process.stdout.write(text))
     const settings = { ...values, port: isOwnPort ? values.port : await portOrFreeOne(values.host, values.port) }
     const cluster = await withProgress('Starting', startCluster({ settings, clock: realClock, onTrouble }))
     const takeBack = await writingState(values.stateDir, () => announce(cluster, values, realClock))
     await tellStarter({ state: 'ready', url: cluster.url })
     const isElsewhere = settings.port !== values.port
-    process.stdout.write(greeting(cluster, values, { isElsewhere, elapsedMs: realClock.monotonic() }))
+    say(greeting(cluster, values, { isElsewhere, elapsedMs: realClock.monotonic() }))
+    if (output === 'json') printJson({ url: cluster.url, pid: process.pid, kubeconfig: cluster.state.kubeconfig })
     giveBackMemory(realClock)
     const { again } = await untilStopped()
     takeBack()
-    process.stdout.write('\nStopping: pods end first. Ctrl-C again stops at once.\n')
-    return await Promise.race([orderly(cluster), again.then(() => atOnce(cluster))])
+    say('\nStopping: pods end first. Ctrl-C again stops at once.\n')
+    const stopped = withProgress('Stopping', cluster.stop()).then(() => {
+      say('Stopped.\n')
+      return 0
+    })
+    return await Promise.race([stopped, again.then(() => atOnce(cluster))])
   },
 })
 
 /** The same command again, in a session of its own. */
 async function startInBackground(
   { stateDir, port: usualPort }: ClusterSettings,
-  { isOwnPort, isOwnStorage }: { isOwnPort: boolean; isOwnStorage: boolean },
+  { isOwnPort, isOwnStorage, output }: { isOwnPort: boolean; isOwnStorage: boolean; output: 'text' | 'json' },
 ): Promise<number> {
   const { root, kubeconfig } = stateDirectory(stateDir)
   const stays = isOwnStorage ? [] : [`--storage=sqlite:${join(root, 'state.db')}`]
   const given = process.argv.slice(3).filter((arg) => arg !== '-d')
-  const args = [...given, ...stays, '--detach=false']
+  const args = [...given, ...stays, '--detach=false', '--output=text']
   const giveUp = new AbortController()
   const starting = startDetached({ stateDir, args, clock: realClock, signal: giveUp.signal })
   const started = await Promise.race([withProgress('Starting', starting), untilStopped()])
@@ -64,16 +76,14 @@ async function startInBackground(
     return 130
   }
   const { url, pid } = started
+  if (output === 'json') {
+    printJson({ url, pid, kubeconfig })
+    return 0
+  }
   process.stdout.write(`Kubestage runs: ${url} (process ${pid}); kubestage down stops it.\n`)
   if (!isOwnPort && !url.endsWith(`:${usualPort}`))
     process.stdout.write(`Port ${usualPort} is in use by another program, so this is a free one; --port chooses.\n`)
   process.stdout.write(`\n  export KUBECONFIG=${shellWord(kubeconfig)}\n`)
-  return 0
-}
-
-async function orderly(cluster: Cluster): Promise<number> {
-  await withProgress('Stopping', cluster.stop())
-  process.stdout.write('Stopped.\n')
   return 0
 }
 

@@ -14,7 +14,7 @@ next_kubectl() {
     kubectl=${folder:-.}/kubectl
     [ -f "$kubectl" ] && [ -x "$kubectl" ] && return 0
   done
-  echo 'kubestage: no kubectl on PATH' >&2
+  echo 'kubestage: there is no kubectl on PATH: install one (1.27 or newer)' >&2
   return 127
 }
 

@@ -36,7 +36,7 @@ IFS=:
 for folder in $PATH; do
   [ "$folder" = "$here" ] || [ ! -x "$folder/kubectl" ] || exec "$folder/kubectl" "$@"
 done
-echo 'kubestage: there is no kubectl on PATH' >&2
+echo 'kubestage: there is no kubectl on PATH; install one, or let the tests do without' >&2
 exit 127
 `
 

@@ -72,9 +72,10 @@ export async function startNode(options: NodeOptions, client: Client): Promise<R
         throw new ConfigError(`the kubelet ended before its node was ready (${ending}); ${logFile} tells why`)
       }),
       shim.firstCrash.then((ending) => {
-        throw new ConfigError(
-          `the shim, a Perl program, ended before the node was ready (${ending}); ${logFile} tells why`,
-        )
+        const remedy = ending.startsWith('cannot be started')
+          ? 'install perl, which starts containers, or leave the node away with --kubelet=false'
+          : `${logFile} tells why`
+        throw new ConfigError(`the shim, a Perl program, ended before the node was ready (${ending}); ${remedy}`)
       }),
     ])
   } catch (error) {

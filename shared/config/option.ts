@@ -32,7 +32,8 @@ export function option<Value>(type: OptionType<Value>, settings: NoInfer<Omit<Op
 }
 
 export const flagOf = (name: string): string => `--${kebab(name)}`
-export const variableOf = (name: string): string => `KUBESTAGE_${kebab(name).replaceAll('-', '_').toUpperCase()}`
+export const variablePrefix = 'KUBESTAGE_'
+export const variableOf = (name: string): string => `${variablePrefix}${kebab(name).replaceAll('-', '_').toUpperCase()}`
 
 const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 

@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { startCommand } from '../harness/cluster.ts'
+import { repository, startCommand } from '../harness/cluster.ts'
 import { processesWith } from '../harness/processes.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
@@ -82,10 +82,11 @@ t.test('a state folder that cannot be written', async (t) => {
     [join(isFile, 'below'), 'it is a file'],
     ['/proc/state', 'no folder can be made there'],
   ] as const) {
-    for (const way of [['up'], ['up', '-d']]) {
-      const sentence = `cannot write to state folder ${stateDir}: ${why}; choose another folder with --state-dir`
-      t.match(await refusal(t, stateDir, ...way, '--port=0'), sentence)
-    }
+    const sentence = `cannot write to state folder ${stateDir}: ${why}; choose another folder with --state-dir`
+    const ways = [['up'], ['up', '-d']]
+    const said = await Promise.all(ways.map((way) => run(t, ...way, '--port=0', `--state-dir=${stateDir}`)))
+    for (const { code, output } of said) t.same({ code, output }, { code: 1, output: `kubestage: ${sentence}\n` })
+    t.same(processesWith(stateDir), [], 'nothing half-started stays')
   }
   t.match(await run(t, 'up', '-d', '--state-dir='), {
     code: 2,
@@ -151,4 +152,41 @@ t.test('a start that is called off', async (t) => {
   t.equal(await command.ended, 130)
   await until(() => processesWith(stateDir).length === 0, { what: 'all processes to end' })
   t.notOk(existsSync(join(stateDir, 'running.json')))
+})
+
+t.test('programs that are missing', async (t) => {
+  const empty = mkdtempSync(join(folder, 'no-programs-'))
+  const run = async (args: string[]) => {
+    const command = startCommand(t, args, { variables: { PATH: empty } })
+    return { code: await command.ended, output: command.output() }
+  }
+  const doctor = await run(['doctor', '--port=0'])
+  t.equal(doctor.code, 1)
+  for (const sentence of [
+    /perl +bad +there is none on PATH\n +install perl, /,
+    /kubectl +degraded +there is none on PATH\n +install kubectl /,
+    /docker +degraded +there is none on PATH\n +install docker: only docker-compose up needs it/,
+  ]) {
+    t.match(doctor.output, sentence)
+  }
+  const stateDir = join(folder, 'no-perl')
+  t.match(await run(['up', '--port=0', `--state-dir=${stateDir}`]), {
+    code: 1,
+    output: /^kubestage: the shim, .* \(cannot be started: .*\); install perl, .* --kubelet=false\n$/,
+  })
+  t.same(processesWith(stateDir), [])
+  symlinkSync('/usr/bin/dirname', join(empty, 'dirname'))
+  const ours = join(repository, 'bin', 'kubestage-kubectl', 'kubectl')
+  const kubectl = spawnSync('/bin/sh', [ours, 'get', 'pods'], { env: { PATH: empty }, encoding: 'utf8' })
+  t.match(kubectl, { status: 127, stderr: 'kubestage: there is no kubectl on PATH: install one (1.27 or newer)\n' })
+})
+
+t.test('a variable that is mistyped is told, and does no harm', async (t) => {
+  const variables = { KUBESTAGE_PROT: '1', KUBESTAGE_MINE: '1' }
+  const command = startCommand(t, ['version'], { variables })
+  t.equal(await command.ended, 0)
+  t.match(
+    command.output(),
+    /^kubestage: the variable KUBESTAGE_PROT means nothing; did you mean KUBESTAGE_PORT\?\nkubestage \d/,
+  )
 })

@@ -55,8 +55,13 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
   t.match((await ask('journal', '--name=kept,none')).output, /PATH\n\S+ +kubernetes-admin +create +201 [^\n]*\n$/)
   const file = join(folder, 'snapshot.json')
   t.match(await ask('snapshot', file), { code: 0, output: /^\d+ objects in / })
+  t.match(await ask('snapshot', join(folder, 'nowhere', 's')), {
+    code: 1,
+    output: /cannot be written: there is no folder /,
+  })
   t.equal((await ask('snapshot')).output, 'kubestage: usage: kubestage snapshot FILE\n')
 
+  t.match((await ask('env', '--shell=fish')).output, `set -gx KUBECONFIG ${join(stateDir, 'kubeconfig')}\n`)
   const fault = await json('fault', 'add', 'verb: create, resource: configmaps, times: 1, then: {status: 503}')
   t.match(fault, { id: 1, hits: 0 })
   await t.rejects(create('surplus'), { code: 503 })
@@ -66,6 +71,8 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
     code: 1,
     output: /then must be a map with one of status/,
   })
+  t.match(await ask('fault', 'remov', '9'), { code: 2, output: /did you mean remove\?/ })
+  t.match(await ask('journal', '--verb=gett'), { code: 2, output: /knows no verb "gett"; did you mean get\?/ })
   t.match(await ask('fault', 'remove', '9'), { code: 1, output: /faults.kubestage.dev "9" not found/ })
   t.match(await ask('fault', 'clear'), { code: 0, output: 'ID   HITS   RULE\n' })
 
@@ -78,7 +85,15 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
     code: 1,
     output: 'kubestage: this is no snapshot of a cluster\n',
   })
-  t.match(await ask('restore', join(folder, 'absent.json')), { code: 1, output: /absent.json: no such file\n$/ })
+  writeFileSync(join(folder, 'half.json'), '{\n"entries": [')
+  t.match(await ask('restore', join(folder, 'half.json')), {
+    code: 1,
+    output: /^kubestage: \S+half.json is no snapshot, or damaged; kubestage snapshot FILE makes one\n$/,
+  })
+  t.match(await ask('restore', join(folder, 'absent.json')), {
+    code: 1,
+    output: /cannot use .*absent.json: there is no such file or folder\n$/,
+  })
   t.match(await json('reset'), { deleted: Number })
   t.same(await names(), ['kube-root-ca.crt'])
 
@@ -86,7 +101,10 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
   t.equal(await complete('node', here, 'shutdown', 'no'), 'node-1\n', 'names of the cluster')
   t.match(await json('clock'), { scale: 1, now: /^20.*Z$/ })
   t.match((await ask('logs', 'kubelet')).output, /"msg":"ready"/)
-  t.match(await ask('logs', 'nonsense'), { code: 2, output: /usage: kubestage logs \(apiserver \| kubelet \| up\)/ })
+  t.match(await ask('logs', 'nonsense'), {
+    code: 2,
+    output: /logs has no "nonsense" \(kubestage logs --help lists all\)/,
+  })
   const following = startCommand(t, ['journal', '--follow', here])
   const followed = following.printed('/api/v1/namespaces/default/configmaps').finally(() => {
     isFollowed = true
@@ -119,7 +137,8 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
   await create('stays').catch(() => {})
   t.match(await ask('down'), { code: 0, output: 'Stopped.\n' })
   t.same(processesWith(stateDir), [], 'nothing is left')
-  t.match(await ask('up', '-d', '--port=0', '--kubelet=false'), { code: 0 })
+  const again = await json('up', '-d', '--port=0', '--kubelet=false')
+  t.match(again, { url: /^https:/, pid: Number, kubeconfig: join(stateDir, 'kubeconfig') })
   const later = createRestClient({ ...(await loadKubeconfig(join(stateDir, 'kubeconfig'))), clock: realClock })
   t.match(await later.get(configMaps, { namespace, name: 'stays' }), { metadata: { name: 'stays' } }, 'state stays')
   await later.close()

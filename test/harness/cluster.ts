@@ -55,10 +55,22 @@ export interface CommandRun {
   stop(): Promise<void>
 }
 
+interface CommandOptions {
+  /** Default: ours. */
+  node?: string
+  cwd?: string
+  /** Beside ours. */
+  variables?: Record<string, string>
+}
+
 /** Runs `kubestage …`; a test that ends takes it along. */
-export function startCommand(t: Test, args: string[], { node = process.execPath, cwd = repository } = {}): CommandRun {
+export function startCommand(
+  t: Test,
+  args: string[],
+  { node = process.execPath, cwd = repository, variables = {} }: CommandOptions = {},
+): CommandRun {
   // The pipe is the one of the launcher (bin/kubestage.mjs): a test that is killed takes its clusters along.
-  const env = { ...process.env, NO_COLOR: '1', KUBESTAGE_LAUNCHER_FD: '3' }
+  const env = { ...process.env, NO_COLOR: '1', ...variables, KUBESTAGE_LAUNCHER_FD: '3' }
   const child = spawn(node, [cli, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] })
   let text = ''
   for (const stream of [child.stdout!, child.stderr!]) {

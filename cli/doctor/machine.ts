@@ -1,0 +1,71 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { possibleIsolation } from '../../kubelet/runtime/process/isolation.ts'
+import { version } from '../package.ts'
+import { tryProgram } from '../supervisor/try-program.ts'
+import type { Finding } from './finding.ts'
+
+/** What runs us. */
+export async function program(): Promise<Finding> {
+  const { platform, arch, versions } = process
+  const found = `Kubestage ${version} with Node ${versions.node} on ${platform} ${arch}`
+  if (platform === 'linux') return { name: 'program', state: 'good', found }
+  const remedy = 'pods are plain processes here: for isolation of processes and files use Linux'
+  return { name: 'program', state: 'degraded', found, remedy }
+}
+
+/** What starts containers. */
+export async function perl(): Promise<Finding> {
+  const name = 'perl'
+  const found = await tryProgram('perl', ['-e', 'printf "%vd", $^V'])
+  if (found) return { name, state: 'good', found }
+  const remedy = 'install perl, which starts containers; --kubelet=false needs none, and has no pods'
+  return { name, state: 'bad', found: 'there is none on PATH', remedy }
+}
+
+/** The levels there are, from the most that a container may have for itself to the least. */
+const levels = {
+  own: 'isolation pod, files own: a container has its own processes, and changes files for itself alone',
+  mounts:
+    "isolation pod, files mounts: a container has its own processes and volumes, and otherwise the machine's files",
+  host: "isolation none, files host: containers share the machine's processes and files",
+} as const
+const moreLevels = {
+  own: undefined,
+  mounts: 'files of its own need root and overlayfs: try sudo',
+  host: 'more needs Linux, Perl, and the right to make namespaces: try sudo, or a container that may mount (--privileged)',
+} as const
+
+/** What containers can have for themselves. */
+export async function containers(): Promise<Finding> {
+  const rootDir = mkdtempSync(join(tmpdir(), 'kubestage-doctor-'))
+  try {
+    const { files } = await possibleIsolation({ rootDir })
+    const remedy = moreLevels[files]
+    return { name: 'containers', state: remedy ? 'degraded' : 'good', found: levels[files], ...(remedy && { remedy }) }
+  } finally {
+    rmSync(rootDir, { recursive: true, force: true })
+  }
+}
+
+/** Told because people ask: nothing here uses them. */
+export async function cgroups(): Promise<Finding> {
+  const kind = existsSync('/sys/fs/cgroup/cgroup.controllers') ? 'v2' : existsSync('/sys/fs/cgroup') ? 'v1' : 'none'
+  return {
+    name: 'cgroups',
+    state: 'good',
+    found: `${kind}, and none needed: limits of memory and CPU are not enforced`,
+  }
+}
+
+/** What a terminal inside a container needs. */
+export async function terminals(): Promise<Finding> {
+  try {
+    await import('@lydell/node-pty')
+    return { name: 'terminals', state: 'good', found: 'kubectl exec -it works' }
+  } catch {
+    const remedy = 'install the optional package @lydell/node-pty'
+    return { name: 'terminals', state: 'degraded', found: 'no kubectl exec -it', remedy }
+  }
+}
