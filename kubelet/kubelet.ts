@@ -13,6 +13,7 @@ import { createEvictionManager, type EvictionConfig, type EvictionManager } from
 import { createPodMeter } from './eviction/measure-pods.ts'
 import type { Observations } from './eviction/signals.ts'
 import { startLease } from './node/lease.ts'
+import type { LossMark } from './node/loss-mark.ts'
 import { machineFacts } from './node/machine.ts'
 import { machineSignals } from './node/machine-signals.ts'
 import { createNodeControls, type NodeControls } from './node/node-controls.ts'
@@ -64,6 +65,8 @@ export interface KubeletOptions {
   observe?(): Promise<Observations>
   /** How long pods have when the node goes down; by default they end at once. */
   shutdownGroups?: readonly ShutdownGroup[]
+  /** Whether a node is lost is known to its next kubelet; by default it is not. */
+  lossMark?: LossMark
 }
 export interface KubeletLog {
   info(fields: object, message: string): void
@@ -99,7 +102,11 @@ const FLUSH_MS = 2_000
 /** Puts the parts together: the API's pods in, processes and statuses out. */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   const { clock, log, runtime, nodeName, nodeIP, rootDir } = options
-  const uplink = createUplink(options.client)
+  const { lossMark } = options
+  const uplink = createUplink(options.client, {
+    isCut: lossMark?.port !== undefined,
+    onChange: (isCut) => (isCut ? lossMark?.set(options.port) : lossMark?.clear()),
+  })
   const { client } = uplink
   const warn = (error: unknown, what: string, pod?: Pod) =>
     log.warn({ err: error, ...(pod && { pod: `${pod.metadata.namespace}/${pod.metadata.name}` }) }, what)

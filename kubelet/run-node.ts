@@ -9,6 +9,7 @@ import type { KubeletConfig } from './config.ts'
 import { evictionConfig } from './eviction/options.ts'
 import { startHealthz } from './http/healthz.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
+import { createLossMark, type LossMark } from './node/loss-mark.ts'
 import { shutdownGroups } from './node/shutdown-options.ts'
 import { backoffConfig } from './pods/backoff-options.ts'
 import type { ContainerRuntime, RuntimeCapabilities } from './runtime/container-runtime.ts'
@@ -31,11 +32,13 @@ export async function runNode({ config, client, clock, log }: RunNodeOptions): P
   const rootDir = path.resolve(config.rootDir)
   const images = config.runtime === 'simulated' ? undefined : await openImages(config, rootDir)
   const runtime = await createRuntime({ config: { ...config, rootDir }, clock, log, images })
+  const lossMark = config.runtime === 'simulated' ? undefined : await openLossMark(rootDir)
   const actions = createActions(clock)
   let kubelet: Kubelet | undefined
   const pods = () => [...(kubelet?.pods() ?? [])]
   const tls = await ownTls({ config, client, clock })
-  const server = tls && (await startServer({ tls, config, runtime, images, clock, log, pods, node: () => kubelet }))
+  const server =
+    tls && (await startServer({ tls, config, runtime, images, clock, log, pods, node: () => kubelet, lossMark }))
   kubelet = await startKubelet({
     client,
     clock,
@@ -55,6 +58,7 @@ export async function runNode({ config, client, clock, log }: RunNodeOptions): P
     shutdownGroups: shutdownGroups(config),
     probeGracePeriods: config.featureGates.ProbeTerminationGracePeriod,
     shortenRunningKills: config.shortenRunningKills,
+    lossMark,
   })
   const running = kubelet
   const healthz = config.healthzPort ? running.ready.then(() => startHealthz(config.healthzPort, clock)) : undefined
@@ -80,13 +84,15 @@ interface ServerOptions extends Omit<RunNodeOptions, 'client'> {
   images: Images | undefined
   pods(): Pod[]
   node(): Kubelet | undefined
+  lossMark: LossMark | undefined
 }
 
-async function startServer({ tls, config, runtime, images, clock, log, pods, node }: ServerOptions) {
+async function startServer({ tls, config, runtime, images, clock, log, pods, node, lossMark }: ServerOptions) {
   const { startKubeletServer } = await import('./http/server.ts')
   return startKubeletServer({
     host: config.nodeIp,
-    port: config.port,
+    // Nobody can be told of another one while the node is lost.
+    port: lossMark?.port ?? config.port,
     tls,
     runtime,
     images,
@@ -101,6 +107,12 @@ async function openImages({ image, imagePath, imageStopSignal }: KubeletConfig, 
   const { createKeptImages } = await import('./runtime/images/kept-images.ts')
   const map = { commands: image, paths: imagePath, stopSignals: imageStopSignal }
   return createKeptImages(map, path.join(rootDir, 'images.json'))
+}
+
+/** The shim, which is the machine as far as pods can tell, begins without it. */
+async function openLossMark(rootDir: string): Promise<LossMark> {
+  const { runtimeDir } = await import('./runtime/process/shim.ts')
+  return createLossMark(path.join(runtimeDir(rootDir), 'lost'))
 }
 
 interface RuntimeOptions extends Omit<RunNodeOptions, 'client'> {

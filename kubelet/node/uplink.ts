@@ -13,9 +13,15 @@ export interface Uplink {
   close(): void
 }
 
-export function createUplink(direct: Client): Uplink {
+export interface UplinkOptions {
+  /** From the start. */
+  isCut?: boolean
+  onChange?(isCut: boolean): void
+}
+
+export function createUplink(direct: Client, { isCut = false, onChange = () => {} }: UplinkOptions = {}): Uplink {
   let watches = new AbortController()
-  let mended: PromiseWithResolvers<void> | undefined
+  let mended = isCut ? toBeMended() : undefined
 
   const through = <T>(ask: () => Promise<T>): Promise<T> => (mended ? mended.promise.then(() => through(ask)) : ask())
 
@@ -45,17 +51,26 @@ export function createUplink(direct: Client): Uplink {
     },
     cut() {
       if (mended) return
-      mended = Promise.withResolvers()
-      mended.promise.catch(() => {})
+      mended = toBeMended()
       watches.abort()
+      onChange(true)
     },
     mend() {
+      if (!mended) return
       watches = new AbortController()
-      mended?.resolve()
+      mended.resolve()
       mended = undefined
+      onChange(false)
     },
     close: () => mended?.reject(new Error('the node is cut off, and the kubelet ends')),
   }
+}
+
+/** Whether it ever is, nobody need wait for. */
+function toBeMended(): PromiseWithResolvers<void> {
+  const mended = Promise.withResolvers<void>()
+  mended.promise.catch(() => {})
+  return mended
 }
 
 const aborted = (signal: AbortSignal | undefined): Promise<void> =>

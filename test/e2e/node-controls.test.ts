@@ -1,5 +1,6 @@
 /** What can happen to a node, done with `kubestage node` to a cluster whose time runs faster; hooks and processes are real. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -8,6 +9,7 @@ import type { Event, Node, Pod } from '../../shared/api/types.ts'
 import { events, nodes, pods, terminations } from '../../shared/client/resources.ts'
 import { startCommand, startTestCluster } from '../harness/cluster.ts'
 import { followPod, getText, isReady, podOf } from '../harness/pods.ts'
+import { processesWith } from '../harness/processes.ts'
 import { addNode } from '../harness/second-node.ts'
 import { until } from '../harness/until.ts'
 
@@ -55,6 +57,20 @@ const recordOf = (podName: string): Promise<Termination> =>
       (await client.list<Termination>(terminations, { namespace, fieldSelector: `podName=${podName}` })).items[0],
     { what: `the record of ${podName}` },
   )
+/** Resolves when the next one is there, to be found where the first one was. */
+async function killKubelet(): Promise<void> {
+  const port = (await theNode()).status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0
+  const kubelets = new Set(processesWith(join('kubelet', 'main.ts')))
+  const [kubelet] = processesWith(stateDir).filter((pid) => kubelets.has(pid))
+  process.kill(kubelet!, 'SIGKILL')
+  await cluster.process.printed('the kubelet ended (SIGKILL) and starts again')
+  await until(() => answers(port), { what: `a kubelet at port ${port}` })
+}
+const answers = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false))
+    socket.on('connect', () => socket.destroy())
+  })
 const isOver = ({ status }: Pod): boolean => status?.phase === 'Failed'
 
 t.test('pressure', async (t) => {
@@ -169,6 +185,19 @@ t.test('lost, and found again', async (t) => {
   const { status } = await client.get<Pod>(pods, { namespace, name: 'kept' })
   t.equal(status?.containerStatuses?.[0]?.restartCount, 0, 'what nobody deleted ran on')
   t.equal(told('kept'), '')
+})
+
+t.test('lost, and its kubelet with it: the next one is lost, too', async (t) => {
+  const deleted = await startPod('unheard')
+  t.equal((await node('lose', 'node-1')).code, 0)
+  await killKubelet()
+  await client.delete(pods, { namespace, name: 'unheard' }, { reason: 'nobody listens' })
+  await nodeIs('Ready', 'Unknown')
+  t.equal(told('unheard'), '')
+  t.equal((await node('return', 'node-1')).code, 0)
+  await deleted.untilDeleted()
+  t.equal(told('unheard'), 'hook nobody listens\nTERM\n')
+  await nodeIs('Ready', 'True')
 })
 
 t.test('one of two nodes is lost: its pods are deleted, and end when it is back', async (t) => {

@@ -32,8 +32,8 @@ export function machine(
     behaviour: typeof behaviour === 'function' ? behaviour : () => behaviour,
     onSignal: (_, signal) => signals.push(signal),
   })
-  const start = async (): Promise<Kubelet> => {
-    const kubelet = await startKubelet({
+  const begin = (): Promise<Kubelet> =>
+    startKubelet({
       client: api.client,
       clock,
       runtime,
@@ -50,6 +50,8 @@ export function machine(
       port: 0,
       ...options,
     })
+  const start = async (): Promise<Kubelet> => {
+    const kubelet = await begin()
     await clock.advance(10)
     await kubelet.ready
     return kubelet
@@ -74,5 +76,5 @@ export function machine(
   const container = (name = 'p') => pod(name)?.status?.containerStatuses?.[0]
   const nodeCondition = (type: string) =>
     api.object<Node>('nodes', 'n1')?.status?.conditions?.find((condition) => condition.type === type)
-  return { clock, api, runtime, signals, events, hooks, start, create, pod, container, nodeCondition }
+  return { clock, api, runtime, signals, events, hooks, begin, start, create, pod, container, nodeCondition }
 }

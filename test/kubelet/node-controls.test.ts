@@ -1,5 +1,7 @@
 /** What can happen to the machine below a kubelet: it is shut down, lost, and back again. */
+import path from 'node:path'
 import t from 'tap'
+import { createLossMark, type LossMark } from '../../kubelet/node/loss-mark.ts'
 import { inGroups, twoGroups } from '../../kubelet/node/shutdown.ts'
 import { shutdownGroups, shutdownMs, shutdownOptions } from '../../kubelet/node/shutdown-options.ts'
 import type { Pod } from '../../shared/api/types.ts'
@@ -190,4 +192,48 @@ t.test('a kubelet that ends while its node is lost does not wait for it', async 
   await clock.advance(10_000)
   await ended
   t.ok(kubelet.isLost())
+})
+
+t.test('a kubelet that begins anew on a lost node is lost as well, until the node returns', async (t) => {
+  let port: number | undefined
+  const lossMark: LossMark = {
+    get port() {
+      return port
+    },
+    set(told) {
+      port = told
+    },
+    clear() {
+      port = undefined
+    },
+  }
+  const { clock, begin, start, create, container, nodeCondition } = machine(t, {}, { lossMark, port: 10250 })
+  const first = await start()
+  first.controls.lose()
+  t.equal(port, 10250)
+  await first.close()
+  await create('new')
+  const heartbeat = () => nodeCondition('Ready')?.lastHeartbeatTime
+  const before = heartbeat()
+  const second = await begin()
+  await clock.advance(600_000)
+  t.equal(second.isLost(), true)
+  t.equal(heartbeat(), before)
+  t.equal(container('new'), undefined, 'it knows of nothing')
+  const back = second.controls.comeBack()
+  await clock.advance(2_000)
+  await Promise.all([back, second.ready])
+  t.equal(port, undefined)
+  t.not(heartbeat(), before)
+  t.match(container('new'), { state: { running: {} } })
+})
+
+t.test('the mark of a loss is a file', async (t) => {
+  const file = path.join(t.testdir(), 'lost')
+  t.equal(createLossMark(file).port, undefined)
+  createLossMark(file).set(10250)
+  t.equal(createLossMark(file).port, 10250)
+  createLossMark(file).clear()
+  createLossMark(file).clear()
+  t.equal(createLossMark(file).port, undefined)
 })
