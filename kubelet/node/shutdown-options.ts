@@ -3,7 +3,7 @@ import { duration, mustBe } from '../../shared/config/option-types.ts'
 import { type ShutdownGroup, twoGroups } from './shutdown.ts'
 
 /** As upstream's KubeletConfiguration has it. */
-interface PriorityGrace {
+export interface PriorityGrace {
   priority: number
   shutdownGracePeriodSeconds: number
 }
