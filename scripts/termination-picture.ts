@@ -70,7 +70,7 @@ export function drawTermination({ pod, record, deletedMs, goneMs }: SeenEnd): st
     const below = kill
       ? [
           label(x(since(term?.startTime)), 'SIGTERM, which it does not handle'),
-          label(x(since(kill.startTime)) - 6, `SIGKILL, ${exit}`, 'end'),
+          label(x(since(kill.startTime)) - 12, `SIGKILL, ${exit}`, 'end'),
         ]
       : x(since(exited?.endTime)) - x(since(term?.startTime)) < LABEL_WIDTH
         ? [label(x(since(term?.startTime)), `SIGTERM, ${exit}`)]

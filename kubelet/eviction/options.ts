@@ -4,7 +4,11 @@ import type { EvictionConfig } from './eviction-manager.ts'
 import { defaultHard, parseAmount, parseThresholds, signalOf } from './thresholds.ts'
 
 /** One entry per signal, each checked as it is read. */
-function bySignal<Value>(placeholder: string, read: (text: string) => Value): OptionType<Record<string, Value>> {
+function bySignal<Value>(
+  placeholder: string,
+  read: (text: string) => Value,
+  show: (value: Value) => string | undefined = String,
+): OptionType<Record<string, Value>> {
   const checked = (texts: Record<string, string>): Record<string, Value> =>
     Object.fromEntries(Object.entries(texts).map(([name, text]) => [signalOf(name), read(text)]))
   return {
@@ -12,13 +16,17 @@ function bySignal<Value>(placeholder: string, read: (text: string) => Value): Op
     schema: textMap.schema,
     fromText: (text, soFar = {}) => ({ ...soFar, ...checked(textMap.fromText(text)) }),
     fromFile: (value) => checked(textMap.fromFile(value)),
+    show: (values) =>
+      Object.entries(values)
+        .map(([name, value]) => `${name}=${show(value)}`)
+        .join(',') || undefined,
   }
 }
 const amounts = bySignal('SIGNAL=AMOUNT', (text) => {
   parseAmount(text)
   return text
 })
-const durations = bySignal('SIGNAL=DURATION', (text) => duration.fromText(text))
+const durations = bySignal('SIGNAL=DURATION', (text) => duration.fromText(text), duration.show)
 
 /** When the kubelet evicts pods for the node's sake; upstream's names. */
 export const evictionOptions = {

@@ -269,6 +269,14 @@ t.test('pressure: one pod after the other, each told why', async (t) => {
   await kubelet.close()
 })
 
+t.test('thresholds are shown as they are written', async (t) => {
+  const { evictionSoftGracePeriod: grace, evictionSoft } = evictionOptions
+  t.equal(grace.type.show?.(grace.type.fromText('memory.available=1m30s', undefined)), 'memory.available=90s')
+  const soft = { 'memory.available': '1Gi', 'nodefs.available': '5%' }
+  t.equal(evictionSoft.type.show?.(soft), 'memory.available=1Gi,nodefs.available=5%')
+  t.equal(evictionSoft.type.show?.({}), undefined)
+})
+
 t.test('a soft threshold leaves time', async (t) => {
   const soft = {
     evictionSoft: { 'memory.available': '99%' },
