@@ -230,7 +230,7 @@ t.test('one of two nodes is lost: its pods are deleted, and end when it is back'
 t.test('mistakes are told in one sentence', async (t) => {
   const cases: [string[], RegExp, code?: number][] = [
     [['lose'], /^kubestage: usage: kubestage node lose NAME\n$/, 2],
-    [['retrun', 'node-1'], /^kubestage: node has no "retrun"; did you mean return\? .*\n$/],
+    [['retrun', 'node-1'], /^kubestage: node has no "retrun"; did you mean return\? .*\n$/, 2],
     [['lose', 'node-3'], /^kubestage: there is no node node-3; kubestage node list shows all\n$/],
     [
       ['pressure', 'node-1', 'patience'],
