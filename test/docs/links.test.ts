@@ -1,9 +1,14 @@
 /** What pages point at exists: files, headings, commands, flags, messages. Their shell blocks are tried by blocks.test.ts. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { loadAll } from 'js-yaml'
 import t from 'tap'
+import { apiServerOptions } from '../../apiserver/options.ts'
+import { clusterOptions } from '../../cli/cluster-options.ts'
+import { rehearseOptions } from '../../cli/rehearse/options.ts'
+import { kubeletOptions } from '../../kubelet/config.ts'
+import { readConfigFile } from '../../shared/config/config-file.ts'
 import { flagOf, type Options } from '../../shared/config/option.ts'
 import { repository } from '../harness/cluster.ts'
 import { type Page, readPage } from '../harness/doc-page.ts'
@@ -77,8 +82,8 @@ const withoutFlags = ['help', 'version', 'completion']
 async function flagsOf(name: string): Promise<string[] | undefined> {
   if (withoutFlags.includes(name)) return []
   if (!existsSync(join(repository, 'cli', `${name}.ts`))) return
-  const { default: command } = (await import(`../../cli/${name}.ts`)) as { default: { options: Options } }
-  return ['--help', ...Object.keys(command.options).map(flagOf)]
+  const { default: command } = (await import(`../../cli/${name}.ts`)) as { default?: { options: Options } }
+  return command && ['--help', ...Object.keys(command.options).map(flagOf)]
 }
 
 /** Blocks of commands, and what stands between backticks. */
@@ -90,11 +95,38 @@ function codeOf({ file, prose, blocks }: Page): { at: string; text: string }[] {
   return [...inline, ...commands.map(({ at, text }) => ({ at, text: text.replace(/ +#.*$/gm, '') }))]
 }
 
+/** Of other programs: kubectl's, the benchmark's, and of the kube-apiserver that envtest starts. */
+const flagsOfOthers = [
+  ...['--field-selector', '--force', '--grace-period', '--reason', '--server-side'],
+  '--profile',
+  '--kubestage-controllers',
+]
+
+t.test('flags that stand alone', async (t) => {
+  const cli = globSync('cli/*.ts', { cwd: repository }).map((file) => file.slice('cli/'.length, -'.ts'.length))
+  const ours = (await Promise.all(cli.map(flagsOf))).flat()
+  const known = new Set([
+    ...flagsOfOthers,
+    ...ours,
+    ...[...Object.keys(kubeletOptions), ...Object.keys(apiServerOptions)].map(flagOf),
+  ])
+  for (const { at, text } of [...pages.values()].flatMap(codeOf)) {
+    const [flag] = /^--[a-z][\w-]*/.exec(text) ?? []
+    if (flag) t.ok(known.has(flag), `${at}: ${flag}`)
+  }
+})
+
 t.test('blocks are written in the language that they say', async (t) => {
+  const inFile: Options = { ...clusterOptions, ...rehearseOptions }
+  const file = join(t.testdir(), 'kubestage.yaml')
   for (const { at, language, text } of [...pages.values()].flatMap(({ blocks }) => blocks)) {
     if (language === 'sh')
       t.match(spawnSync('bash', ['-n'], { input: text, encoding: 'utf8' }), { status: 0, stderr: '' }, at)
-    if (language === 'yaml') t.doesNotThrow(() => loadAll(text), at)
+    if (language !== 'yaml') continue
+    t.doesNotThrow(() => loadAll(text), at)
+    if (!Object.keys(inFile).some((key) => text.includes(`\n${key}: `) || text.startsWith(`${key}: `))) continue
+    writeFileSync(file, text)
+    t.doesNotThrow(() => readConfigFile(file, inFile), at)
   }
 })
 
