@@ -12,6 +12,8 @@ import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
 import type { clusterOptions } from './cluster-options.ts'
 import { explainListening } from './explain-listening.ts'
 import { openStateDirectory, type StateDirectory, writingState } from './state-directory.ts'
+import { Child } from './supervisor/child.ts'
+import { kubeletSpec } from './supervisor/child-specs.ts'
 import { startNode } from './supervisor/node.ts'
 
 export type ClusterSettings = Omit<Values<typeof clusterOptions>, 'config'>
@@ -57,6 +59,9 @@ async function start({ settings, clock, onTrouble }: ClusterOptions): Promise<Cl
     nodeName: settings.nodeName,
     altNames: settings.tlsSan,
   })
+  // Beside the server, for which its program needs as long.
+  const kubelet = settings.kubelet ? new Child(kubeletSpec(state)) : undefined
+  if (kubelet) starting.defer(() => kubelet.release())
   const log = createLog({ file: join(state.logs, 'apiserver.log'), level: settings.logLevel, component: 'apiserver' })
   const timeOriginMs = Math.floor(clock.now() / 1000) * 1000
   const clusterClock = scaledClock(clock, { scale: settings.timeScale, originMs: timeOriginMs })
@@ -66,8 +71,8 @@ async function start({ settings, clock, onTrouble }: ClusterOptions): Promise<Cl
   starting.defer(controlPlane.close)
   const { url, client } = controlPlane
   await writeKubeconfig(state.kubeconfig, { name: 'kubestage', server: url, ca: pki.ca.cert, user: pki.admin })
-  const node = settings.kubelet
-    ? await startNode({ settings, state, pki, url, clock, timeOriginMs, onTrouble }, client)
+  const node = kubelet
+    ? await startNode({ settings, state, pki, url, clock, timeOriginMs, onTrouble, kubelet }, client)
     : undefined
   if (node) starting.defer(node.stop)
   await controlPlane.instruments.snapshots.markStart()

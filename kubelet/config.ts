@@ -78,7 +78,10 @@ export const kubeletOptions = {
   ...shutdownOptions,
   ...backoffOptions,
   ...evictionOptions,
-  supervised: option(flag, { default: false, help: 'End when standard input does, as a supervisor wants it' }),
+  supervised: option(flag, {
+    default: false,
+    help: 'Begin with the first line on standard input, and end when that ends, as a supervisor wants it',
+  }),
   logLevel: option(oneOf(...levels), { default: 'info', help: 'What to log, as JSON lines on standard output' }),
 } satisfies Options
 

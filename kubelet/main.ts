@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { flushCompileCache } from 'node:module'
 import { loadKubeconfig } from '../shared/client/kubeconfig.ts'
 import { type ClusterAccess, createRestClient } from '../shared/client/rest-client.ts'
@@ -8,12 +9,14 @@ import { clusterClock } from '../shared/config/time-options.ts'
 import { createLog, type Logger } from '../shared/log/log.ts'
 import { type KubeletConfig, kubeletOptions, readKubeletConfig } from './config.ts'
 import { giveBackMemory } from './give-back-memory.ts'
-import { type RunningNode, runNode } from './run-node.ts'
+import { loadRuntime, type RunningNode, runNode } from './run-node.ts'
 
 const EXIT_SIGNALLED = 130
 
 async function main(): Promise<void> {
-  const { values, help } = await readKubeletConfig(process.argv.slice(2))
+  const args = process.argv.slice(2)
+  if (args.includes('--supervised')) await Promise.all([toldToBegin(), loadRuntime()])
+  const { values, help } = await readKubeletConfig(args)
   if (help) {
     process.stdout.write(
       helpText({ name: 'kubelet', purpose: 'Runs the pods bound to one node.', options: kubeletOptions }),
@@ -24,7 +27,6 @@ async function main(): Promise<void> {
 }
 
 async function run(config: KubeletConfig): Promise<void> {
-  if (config.supervised) endWithStandardInput()
   const log = createLog({ level: config.logLevel, component: 'kubelet' })
   let node: RunningNode | undefined
   let stopping = false
@@ -61,6 +63,12 @@ async function credentials(config: KubeletConfig, log: Logger): Promise<ClusterA
   }
   if (!kubeconfig) throw new ConfigError('--kubeconfig is missing: it says where the API server is')
   return loadKubeconfig(kubeconfig)
+}
+
+/** The supervisor starts us ahead, beside the server: only now there is a configuration. */
+async function toldToBegin(): Promise<void> {
+  endWithStandardInput()
+  await once(process.stdin, 'data')
 }
 
 /** Our supervisor holds the other end: when that closes, it is gone, and our containers end by the shim. */

@@ -120,6 +120,15 @@ interface RuntimeOptions extends Omit<RunNodeOptions, 'client'> {
   images: Images | undefined
 }
 
+/** Loads ahead what a real node will need. */
+export async function loadRuntime(): Promise<void> {
+  await Promise.all([
+    import('./http/server.ts'),
+    import('./runtime/process/index.ts'),
+    import('./runtime/images/images.ts'),
+  ])
+}
+
 /** Loaded only when wanted: a simulated node needs no process, a real one no simulation. */
 async function createRuntime({ config, clock, log, images }: RuntimeOptions): Promise<ContainerRuntime> {
   if (!images) {

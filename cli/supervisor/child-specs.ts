@@ -1,5 +1,6 @@
 import { extname, join } from 'node:path'
 import { startShim } from '../../kubelet/runtime/process/shim.ts'
+import type { StateDirectory } from '../state-directory.ts'
 import type { ChildSpec } from './child.ts'
 
 /** `.ts` in a checkout, `.js` where it was built. */
@@ -9,14 +10,21 @@ const kubeletMain = join(import.meta.dirname, '..', '..', 'kubelet', `main${exte
 /** A pod's start leaves garbage that lives as long as the start takes: what is collected sooner is copied in vain. At rest it is given back. */
 const nursery = ['--max-semi-space-size=16']
 
-export function kubeletSpec(configFile: string, logFile: string): ChildSpec {
-  return {
-    command: process.execPath,
-    args: [...nursery, kubeletMain, '--config', configFile, '--supervised'],
-    logFile,
-  }
-}
+type Place = Pick<StateDirectory, 'kubelet' | 'logs'>
 
-export function shimSpec(rootDir: string, logFile: string): ChildSpec {
-  return { ...startShim({ rootDir }), logFile }
-}
+export const kubeletLog = ({ logs }: Place): string => join(logs, 'kubelet.log')
+
+/** What the kubelet reads when it is told to begin. */
+export const kubeletConfigFile = ({ kubelet }: Place): string => join(kubelet, 'config.json')
+
+/** Loads its program and then waits for `Child.begin`: the server can start meanwhile. */
+export const kubeletSpec = (place: Place): ChildSpec => ({
+  command: process.execPath,
+  args: [...nursery, kubeletMain, '--config', kubeletConfigFile(place), '--supervised'],
+  logFile: kubeletLog(place),
+})
+
+export const shimSpec = (place: Place): ChildSpec => ({
+  ...startShim({ rootDir: place.kubelet }),
+  logFile: kubeletLog(place),
+})

@@ -38,6 +38,11 @@ export class Child {
     return this.#process.pid
   }
 
+  /** Tells a kubelet that its configuration is there. */
+  begin(): void {
+    this.#process.stdin?.write('begin\n')
+  }
+
   signal(signal: NodeJS.Signals): void {
     if (!this.#isEnded) this.#process.kill(signal)
   }

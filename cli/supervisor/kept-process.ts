@@ -4,6 +4,10 @@ import { Child, type ChildSpec, type Ending } from './child.ts'
 export interface KeptProcessOptions {
   spec: ChildSpec
   clock: Clock
+  /** One that was started ahead. */
+  first?: Child
+  /** Told of each, also of the first. */
+  onStart?(child: Child): void
   /** Told when it ended although nobody asked it to, before it is started again. */
   onCrash(ending: Ending, restartInMs: number): void
 }
@@ -29,7 +33,7 @@ export class KeptProcess {
     const { promise, resolve } = Promise.withResolvers<Ending>()
     this.firstCrash = promise
     this.#tellCrash = resolve
-    this.#child = this.#start()
+    this.#child = this.#keep(options.first ?? new Child(options.spec))
   }
 
   get pid(): number | undefined {
@@ -51,10 +55,10 @@ export class KeptProcess {
     this.#child.signal('SIGKILL')
   }
 
-  #start(): Child {
-    const { spec, clock } = this.#options
+  #keep(child: Child): Child {
+    const { clock, onStart } = this.#options
     const startedMs = clock.monotonic()
-    const child = new Child(spec)
+    onStart?.(child)
     child.ended.then((ending) => {
       if (!this.#isStopping) this.#startAgain(ending, clock.monotonic() - startedMs)
     })
@@ -67,7 +71,7 @@ export class KeptProcess {
     this.#tellCrash(ending)
     onCrash(ending, this.#delayMs)
     this.#restart = clock.setTimer(this.#delayMs, () => {
-      this.#child = this.#start()
+      this.#child = this.#keep(new Child(this.#options.spec))
     })
     this.#delayMs = Math.min(this.#delayMs * 2, longestDelayMs)
   }

@@ -3,15 +3,16 @@ import { join } from 'node:path'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { writePrivately } from '../../shared/pki/files.ts'
 import { kubeconfig } from '../../shared/pki/kubeconfig-file.ts'
+import { kubeletConfigFile } from './child-specs.ts'
 import type { NodeOptions } from './node.ts'
 
-/** Writes what the kubelet reads at its start, forgets what was told to the one before, and returns the name of its config file. As JSON, which needs no YAML parser. */
-export function writeKubeletFiles({ settings, state, pki, url, timeOriginMs }: NodeOptions): string {
+/** Writes what the kubelet reads when it begins, and forgets what was told to the one before. As JSON, which needs no YAML parser. */
+export function writeKubeletFiles({ settings, state, pki, url, timeOriginMs }: NodeOptions): void {
   void pki.kubeletServer // its files are there from now on
   const access = kubeconfig({ name: 'kubestage', server: url, ca: pki.ca.cert, user: pki.kubeletClient })
   rmSync(join(state.kubelet, 'images.json'), { force: true })
   const kubeconfigFile = writeJson(join(state.kubelet, 'kubeconfig'), access)
-  return writeJson(join(state.kubelet, 'config.json'), {
+  writeJson(kubeletConfigFile(state), {
     kubeconfig: kubeconfigFile,
     rootDir: state.kubelet,
     staticPodPath: settings.staticPodPath || join(state.kubelet, 'manifests'),

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { shutdownMs } from '../../kubelet/node/shutdown-options.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
@@ -6,7 +5,8 @@ import { ConfigError } from '../../shared/config/option.ts'
 import type { ClusterPki } from '../../shared/pki/cluster-pki.ts'
 import type { ClusterOptions, ClusterSettings } from '../cluster.ts'
 import type { StateDirectory } from '../state-directory.ts'
-import { kubeletSpec, shimSpec } from './child-specs.ts'
+import type { Child } from './child.ts'
+import { kubeletLog, kubeletSpec, shimSpec } from './child-specs.ts'
 import { KeptProcess } from './kept-process.ts'
 import { writeKubeletFiles } from './kubelet-files.ts'
 import { nodeIsReady } from './node-ready.ts'
@@ -26,6 +26,8 @@ export interface NodeOptions {
   /** When the cluster's time began to run at its own pace; whole seconds. */
   timeOriginMs: number
   onTrouble: ClusterOptions['onTrouble']
+  /** A kubelet that was started ahead (`kubeletSpec`), and waits to begin. Default: it is started now. */
+  kubelet?: Child
 }
 
 export interface RunningNode {
@@ -40,11 +42,11 @@ export interface RunningNode {
  */
 export async function startNode(options: NodeOptions, client: Client): Promise<RunningNode> {
   const { settings, state, clock, onTrouble } = options
-  const config = writeKubeletFiles(options)
-  const logFile = join(state.logs, 'kubelet.log')
+  writeKubeletFiles(options)
+  const logFile = kubeletLog(state)
   let isReady = false
   const shim = new KeptProcess({
-    spec: shimSpec(state.kubelet, logFile),
+    spec: shimSpec(state),
     clock,
     onCrash(ending, restartInMs) {
       if (!isReady) return // told as the reason why nothing starts
@@ -53,8 +55,10 @@ export async function startNode(options: NodeOptions, client: Client): Promise<R
     },
   })
   const kubelet = new KeptProcess({
-    spec: kubeletSpec(config, logFile),
+    spec: kubeletSpec(state),
     clock,
+    first: options.kubelet,
+    onStart: (child) => child.begin(),
     onCrash(ending, restartInMs) {
       if (!isReady) return // told as the reason why nothing starts
       onTrouble(`the kubelet ended (${ending}) and starts again in ${restartInMs / 1000} s; its containers run on`)

@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { Child } from '../../cli/supervisor/child.ts'
-import { kubeletSpec, shimSpec } from '../../cli/supervisor/child-specs.ts'
+import { kubeletLog, kubeletSpec, shimSpec } from '../../cli/supervisor/child-specs.ts'
 import { nodeIsReady } from '../../cli/supervisor/node-ready.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
@@ -13,6 +13,7 @@ import type { TestCluster } from './cluster.ts'
 export async function addNode(t: Test, cluster: TestCluster, nodeName: string): Promise<void> {
   const { stateDir, access, client } = cluster
   const root = join(stateDir, nodeName)
+  const place = { kubelet: root, logs: root }
   const directory = join(root, 'pki')
   mkdirSync(directory, { recursive: true })
   for (const file of ['ca.crt', 'ca.key']) copyFileSync(join(stateDir, 'pki', file), join(directory, file))
@@ -24,7 +25,7 @@ export async function addNode(t: Test, cluster: TestCluster, nodeName: string): 
   }
   const user = pki.kubeletClient
   void pki.kubeletServer // its files are there from now on
-  const config = write('config.json', {
+  write('config.json', {
     ...JSON.parse(readFileSync(join(stateDir, 'kubelet', 'config.json'), 'utf8')),
     nodeName,
     rootDir: root,
@@ -33,14 +34,14 @@ export async function addNode(t: Test, cluster: TestCluster, nodeName: string): 
     tlsCertFile: join(directory, 'kubelet.crt'),
     tlsPrivateKeyFile: join(directory, 'kubelet.key'),
   })
-  const logFile = join(root, 'kubelet.log')
-  const shim = new Child(shimSpec(root, logFile))
-  const kubelet = new Child(kubeletSpec(config, logFile))
+  const shim = new Child(shimSpec(place))
+  const kubelet = new Child(kubeletSpec(place))
+  kubelet.begin()
   t.teardown(async () => {
     kubelet.signal('SIGTERM')
     await kubelet.ended
     shim.release()
     await shim.ended
   })
-  await nodeIsReady({ client, clock: realClock, nodeName, timeoutMs: 20_000, logFile })
+  await nodeIsReady({ client, clock: realClock, nodeName, timeoutMs: 20_000, logFile: kubeletLog(place) })
 }
