@@ -63,9 +63,9 @@ interface Saying {
 const RETRY_MS = 1_000
 /**
  * Between the last status and the end of the object, for those who read a log when they see a container's state.
- * A real kubelet's own pace gives them 0.75 s (median of the recordings).
+ * A real kubelet's own pace gives them 0.75 s (median of the recordings); on one machine a watcher needs a few milliseconds.
  */
-const LAST_LOOK_MS = 250
+const LAST_LOOK_MS = 100
 /** More than this many waiting writes means that the API server is away: then only the newest counts. */
 const MAX_QUEUE = 8
 /** Pods that are written at the same time. */
