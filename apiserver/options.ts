@@ -2,6 +2,7 @@ import { controllers } from '../shared/config/controller-names.ts'
 import { knownFeatureGates } from '../shared/config/feature-gates.ts'
 import { type OptionType, option } from '../shared/config/option.ts'
 import {
+  cidr,
   duration,
   featureGates,
   mustBe,
@@ -33,7 +34,7 @@ export const apiServerOptions = {
   host: option(text, { default: '127.0.0.1', help: 'Address to listen on' }),
   port: option(port, { default: 6443, help: 'Port to listen on; 0 takes a free one' }),
   tlsSan: option(names, { default: [], help: 'More names and addresses that clients reach it by; repeatable' }),
-  serviceCidr: option(text, { default: '10.96.0.0/16', help: 'Range of cluster IPs' }),
+  serviceCidr: option(cidr, { default: '10.96.0.0/16', help: 'Range of cluster IPs' }),
   kubernetesVersion: option(kubernetesVersion, {
     default: 'v1.36.3',
     help: 'What /version announces; everything else is as in v1.36.3',

@@ -1,3 +1,5 @@
+import { ConfigError } from '../../shared/config/option.ts'
+import { mustBe } from '../../shared/config/option-types.ts'
 import { parseGoFlags } from './go-flags.ts'
 
 /** Not by import: that would load fetch and WebSocket, which takes longer than all the rest. */
@@ -15,13 +17,16 @@ const answers: Record<string, string> = {
  * Resolves when it listens.
  */
 export async function runEtcd(args: readonly string[]): Promise<void> {
-  const url = new URL(parseGoFlags(args).get('listen-client-urls')?.split(',')[0] ?? defaultUrl)
+  const [text = ''] = (parseGoFlags(args).get('listen-client-urls') ?? defaultUrl).split(',')
+  const url = URL.parse(text)
+  if (!url) throw new ConfigError(`--listen-client-urls ${mustBe('a URL', text).message}`)
   const server = createServer((request, response) => {
     const answer = answers[request.url ?? '']
     response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' }).end(answer)
   })
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(0))
+  const [host, port] = [url.hostname, Number(url.port || 2379)]
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(Number(url.port || 2379), url.hostname, resolve)
+    server.once('error', reject).listen(port, host, resolve)
   })
 }

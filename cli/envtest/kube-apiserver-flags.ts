@@ -1,3 +1,6 @@
+import { knownFeatureGates } from '../../shared/config/feature-gates.ts'
+import { ConfigError } from '../../shared/config/option.ts'
+import { cidr, flag, port } from '../../shared/config/option-types.ts'
 import { parseGoFlags } from './go-flags.ts'
 
 /** What each flag does here; the names are upstream's but for the last two. */
@@ -49,31 +52,56 @@ export interface KubeApiserverSettings {
   featureGates: Record<string, boolean>
   controllers: boolean
   node: boolean
-  /** Flags that do nothing here. */
-  ignored: string[]
+  /** Flags, and parts of their values, that do nothing here. */
+  ignored: { flag: string; value?: string }[]
 }
 
+/** Of `--authorization-mode`; without one that is here, RBAC decides. */
+const authorizers = ['AlwaysAllow', 'Node', 'RBAC']
+
+/** Throws a ConfigError that names the flag. */
 export function readKubeApiserverFlags(args: readonly string[]): KubeApiserverSettings {
   const flags = parseGoFlags(args)
   const get = (name: Flag): string | undefined => flags.get(name) || undefined
-  const node = get('kubestage-node') === 'true'
+  const read = <Value>(name: Flag, parse: (text: string) => Value, text: string): Value => {
+    try {
+      return parse(text)
+    } catch (error) {
+      throw new ConfigError(`--${name} ${(error as Error).message}`)
+    }
+  }
+  const isOn = (name: Flag): boolean => read(name, flag.fromText, get(name) ?? 'false')
+  const modes = list(get('authorization-mode'))
+  const gates = list(get('feature-gates')).map((pair): [string, boolean] => {
+    const [gate = '', value = ''] = pair.split('=')
+    return [gate, read('feature-gates', flag.fromText, value)]
+  })
+  const node = isOn('kubestage-node')
   return {
     host: get('bind-address') ?? '127.0.0.1',
-    port: Number(get('secure-port') ?? 6443),
+    port: read('secure-port', port.fromText, get('secure-port') ?? '6443'),
     certDir: get('cert-dir') ?? '.kubestage/envtest',
     certFile: get('tls-cert-file'),
     keyFile: get('tls-private-key-file'),
     clientCaFile: get('client-ca-file'),
     signingKeyFile: get('service-account-signing-key-file'),
-    serviceCidr: get('service-cluster-ip-range')?.split(',')[0] ?? '10.0.0.0/24',
-    alwaysAllow: list(get('authorization-mode')).includes('AlwaysAllow'),
-    disabledAdmissionPlugins: list(get('disable-admission-plugins')),
-    featureGates: Object.fromEntries(
-      list(get('feature-gates')).map((gate) => [gate.split('=')[0] ?? '', gate.endsWith('=true')]),
+    serviceCidr: read(
+      'service-cluster-ip-range',
+      cidr.fromText,
+      list(get('service-cluster-ip-range'))[0] ?? '10.0.0.0/24',
     ),
-    controllers: node || get('kubestage-controllers') === 'true',
+    alwaysAllow: modes.includes('AlwaysAllow'),
+    disabledAdmissionPlugins: list(get('disable-admission-plugins')),
+    featureGates: Object.fromEntries(gates),
+    controllers: node || isOn('kubestage-controllers'),
     node,
-    ignored: [...flags.keys()].filter((name) => !(name in kubeApiserverFlags || taken.has(name))),
+    ignored: [
+      ...[...flags.keys()]
+        .filter((name) => !(name in kubeApiserverFlags || taken.has(name)))
+        .map((name) => ({ flag: name })),
+      ...modes.filter((mode) => !authorizers.includes(mode)).map((value) => ({ flag: 'authorization-mode', value })),
+      ...gates.filter(([gate]) => !(gate in knownFeatureGates)).map(([value]) => ({ flag: 'feature-gates', value })),
+    ],
   }
 }
 

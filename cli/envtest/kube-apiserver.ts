@@ -1,5 +1,3 @@
-import { createPublicKey } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { firstAddress } from '../../apiserver/control-plane.ts'
 import { kubeletCredentials } from '../../apiserver/http/kubelet-proxy.ts'
@@ -7,11 +5,11 @@ import { startApiServer } from '../../apiserver/server.ts'
 import { bootstrap } from '../../controllers/bootstrap.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { knownFeatureGates } from '../../shared/config/feature-gates.ts'
-import { type ClusterPki, ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
-import { readIfExists, writePrivately } from '../../shared/pki/files.ts'
-import type { SigningKeySource } from '../../shared/pki/signing-key.ts'
+import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
+import { explainListening } from '../explain-listening.ts'
+import { clientCertificates, servingPair, signingKey } from './credentials.ts'
 import { createKlog } from './klog.ts'
-import { type KubeApiserverSettings, readKubeApiserverFlags } from './kube-apiserver-flags.ts'
+import { readKubeApiserverFlags } from './kube-apiserver-flags.ts'
 
 const nodeName = 'node-1'
 const controllerManager = {
@@ -23,7 +21,7 @@ const controllerManager = {
 export async function runKubeApiserver(args: readonly string[]): Promise<void> {
   const settings = readKubeApiserverFlags(args)
   const log = createKlog((line) => process.stderr.write(line))
-  for (const flag of settings.ignored) log.warn({ flag }, 'Flag has no effect here')
+  for (const flag of settings.ignored) log.warn(flag, 'Flag has no effect here')
   const { host, port, serviceCidr } = settings
   const pki = ensureClusterPki({
     directory: join(settings.certDir, 'kubestage', 'pki'),
@@ -33,20 +31,19 @@ export async function runKubeApiserver(args: readonly string[]): Promise<void> {
     nodeName,
   })
   const tls = servingPair(settings, pki)
-  const clientCa = settings.clientCaFile ? readFileSync(settings.clientCaFile, 'utf8') : ''
   const server = await startApiServer({
     host,
     port,
-    tls: { ...tls, clientCa: `${pki.ca.cert}\n${clientCa}` },
+    tls: { ...tls, clientCa: `${pki.ca.cert}\n${clientCertificates(settings)}` },
     kubeletClient: kubeletCredentials(pki),
-    serviceAccountKey: settings.signingKeyFile ? keyPairFrom(settings.signingKeyFile) : pki.serviceAccountKey,
+    serviceAccountKey: signingKey(settings) ?? pki.serviceAccountKey,
     serviceCidr,
     alwaysAllow: settings.alwaysAllow,
     disabledAdmissionPlugins: settings.disabledAdmissionPlugins,
     featureGates: { ...knownFeatureGates, ...settings.featureGates },
     clock: realClock,
     log,
-  })
+  }).catch(explainListening({ host, port, flags: { host: '--bind-address', port: '--secure-port' } }))
   const client = server.client(controllerManager)
   const stopRest = settings.controllers
     ? await (await import('./rest.ts')).startRest({
@@ -67,26 +64,4 @@ export async function runKubeApiserver(args: readonly string[]): Promise<void> {
       .then(() => server.close())
       .then(() => process.exit(0))
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop)
-}
-
-/** The pair that is there, or ours, put where clients look for it. */
-function servingPair(
-  { certDir, certFile, keyFile }: KubeApiserverSettings,
-  pki: ClusterPki,
-): { cert: string; key: string } {
-  if (certFile && keyFile) return { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') }
-  const files = { cert: join(certDir, 'apiserver.crt'), key: join(certDir, 'apiserver.key') }
-  const [cert, key] = [readIfExists(files.cert), readIfExists(files.key)]
-  if (cert && key) return { cert, key }
-  const made = { cert: pki.apiServer.cert + pki.ca.cert, key: pki.apiServer.key }
-  writePrivately(files.key, made.key)
-  writePrivately(files.cert, made.cert)
-  return made
-}
-
-function keyPairFrom(file: string): SigningKeySource {
-  const privateKey = readFileSync(file, 'utf8')
-  const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString()
-  const pair = { privateKey, publicKey }
-  return { kept: () => pair, make: async () => pair }
 }

@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net'
 import { parseTime } from '../clock/timestamp.ts'
 import { nearest } from './nearest.ts'
 import type { OptionType } from './option.ts'
@@ -103,6 +104,21 @@ function instantMs(value: unknown): number {
 export const podCount = wholeNumber({ min: 1, max: 100_000, placeholder: 'NUMBER' })
 
 export const port = wholeNumber({ min: 0, max: 65_535, placeholder: 'PORT' })
+
+/** A range of IPv4 addresses: `10.96.0.0/16`. */
+export const cidr: OptionType<string> = {
+  ...text,
+  placeholder: 'CIDR',
+  fromText: checkedCidr,
+  fromFile: checkedCidr,
+}
+
+function checkedCidr(value: unknown): string {
+  const [address = '', bits = '', ...rest] = typeof value === 'string' ? value.split('/') : []
+  if (!isIPv4(address) || !/^\d{1,2}$/.test(bits) || Number(bits) > 32 || rest.length > 0)
+    throw mustBe('a range of IPv4 addresses such as 10.96.0.0/16', value)
+  return value as string
+}
 
 export function oneOf<const Choice extends string>(...choices: Choice[]): OptionType<Choice> {
   const check = (value: unknown): Choice => {

@@ -42,9 +42,36 @@ t.test("flags are read as Go's programs read them", async (t) => {
     host: '127.0.0.1',
     port: 7000,
     featureGates: { A: true, B: false },
-    ignored: ['made-up'],
+    ignored: [{ flag: 'made-up' }, { flag: 'feature-gates', value: 'A' }, { flag: 'feature-gates', value: 'B' }],
     controllers: false,
   })
+  t.match(readKubeApiserverFlags(['--authorization-mode=Node,RBAC,Webhook', '--kubestage-node']), {
+    ignored: [{ flag: 'authorization-mode', value: 'Webhook' }],
+    alwaysAllow: false,
+    node: true,
+  })
+})
+
+t.test('a mistake is one sentence that names the flag', async (t) => {
+  const pem = join(assets, 'etcd')
+  for (const [args, sentence] of [
+    [['--secure-port=https'], '--secure-port must be a whole number from 0 to 65535, not "https"'],
+    [['--service-cluster-ip-range=10.0.0.0'], '--service-cluster-ip-range must be a range of IPv4 addresses such as'],
+    [['--feature-gates=A=maybe'], '--feature-gates must be true or false, not "maybe"'],
+    [['--client-ca-file=missing.crt'], '--client-ca-file: missing.crt has no certificates in PEM: ENOENT'],
+    [[`--client-ca-file=${pem}`], `--client-ca-file: ${pem} has no certificates in PEM\n`],
+    [[`--service-account-signing-key-file=${pem}`], `${pem} has no private key in PEM\n`],
+    [[`--tls-cert-file=${pem}`, `--tls-private-key-file=${pem}`], `${pem} are no certificate in PEM with its key\n`],
+    [['--bind-address=192.0.2.1'], 'this machine has no address 192.0.2.1; choose another with --bind-address'],
+  ] as const) {
+    const server = start(t, 'kube-apiserver', ['--secure-port=0', `--cert-dir=${folder}/mistakes`, ...args])
+    t.equal(await server.ended, 1, args.join(' '))
+    t.match(server.errors(), `kube-apiserver: `)
+    t.match(server.errors(), sentence)
+  }
+  const etcd = start(t, 'etcd', ['--listen-client-urls=banana'])
+  t.equal(await etcd.ended, 1)
+  t.match(etcd.errors(), 'etcd: --listen-client-urls must be a URL, not "banana"')
 })
 
 t.test('log lines are shaped as klog shapes them', async (t) => {
@@ -144,7 +171,7 @@ function start(t: Test, name: string, args: string[]) {
     child.kill('SIGTERM')
     return ended
   }
-  return { errors: () => errors, stop }
+  return { errors: () => errors, ended, stop }
 }
 
 function clientFor(t: Test, access: ClusterAccess) {

@@ -1,0 +1,65 @@
+import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createSecureContext } from 'node:tls'
+import { ConfigError } from '../../shared/config/option.ts'
+import type { KeyPair } from '../../shared/pki/certificate.ts'
+import type { ClusterPki } from '../../shared/pki/cluster-pki.ts'
+import { readIfExists, writePrivately } from '../../shared/pki/files.ts'
+import type { SigningKeySource } from '../../shared/pki/signing-key.ts'
+import type { KubeApiserverSettings } from './kube-apiserver-flags.ts'
+
+// All throw a ConfigError that names the flag.
+
+/** The pair that is there, or ours, put where clients look for it. */
+export function servingPair({ certDir, certFile, keyFile }: KubeApiserverSettings, pki: ClusterPki): KeyPair {
+  if (certFile && keyFile)
+    return readPair('--tls-cert-file and --tls-private-key-file', { cert: certFile, key: keyFile })
+  const files = { cert: join(certDir, 'apiserver.crt'), key: join(certDir, 'apiserver.key') }
+  if (readIfExists(files.cert) && readIfExists(files.key)) return readPair('--cert-dir', files)
+  const made = { cert: pki.apiServer.cert + pki.ca.cert, key: pki.apiServer.key }
+  writePrivately(files.key, made.key)
+  writePrivately(files.cert, made.cert)
+  return made
+}
+
+/** Those of `--client-ca-file`, in PEM; an empty text where it is not given. */
+export function clientCertificates({ clientCaFile: file }: KubeApiserverSettings): string {
+  if (!file) return ''
+  const read = (): string => {
+    const text = readFileSync(file, 'utf8')
+    new X509Certificate(text)
+    return text
+  }
+  return explained(read, `--client-ca-file: ${file} has no certificates in PEM`)
+}
+
+/** What signs tokens, where `--service-account-signing-key-file` says. */
+export function signingKey({ signingKeyFile: file }: KubeApiserverSettings): SigningKeySource | undefined {
+  if (!file) return undefined
+  const read = (): SigningKeySource => {
+    const privateKey = readFileSync(file, 'utf8')
+    const publicKey = createPublicKey(createPrivateKey(privateKey)).export({ type: 'spki', format: 'pem' }).toString()
+    const pair = { privateKey, publicKey }
+    return { kept: () => pair, make: async () => pair }
+  }
+  return explained(read, `--service-account-signing-key-file: ${file} has no private key in PEM`)
+}
+
+function readPair(flags: string, { cert, key }: KeyPair): KeyPair {
+  const read = (): KeyPair => {
+    const pair = { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') }
+    createSecureContext(pair)
+    return pair
+  }
+  return explained(read, `${flags}: ${cert} and ${key} are no certificate in PEM with its key`)
+}
+
+function explained<Value>(read: () => Value, otherwise: string): Value {
+  try {
+    return read()
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    throw new ConfigError(/^E[A-Z]+$/.test(code) ? `${otherwise}: ${message}` : otherwise)
+  }
+}
