@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { bootstrap } from '../controllers/bootstrap.ts'
 import type { startControllers } from '../controllers/index.ts'
 import type { Client } from '../shared/client/client.ts'
@@ -25,6 +27,8 @@ export interface ControlPlaneOptions {
   scheduler: boolean
   /** In the form of kube-controller-manager's `--controllers`; `false`: the server stands alone, and pods need no service account. Default: all. */
   controllers?: readonly string[] | false
+  /** A folder of this machine for the volumes that claims get. Absent: they get none. */
+  volumesDir?: string
   /** Default: in memory. */
   storage?: StorageChoice
   /** What /version announces. Default: v1.36.3. */
@@ -92,6 +96,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       ca: pki.ca,
       securePort: server.port,
       kubernetesServiceIP: firstAddress(options.serviceCidr),
+      volumeFolders: options.volumesDir === undefined ? undefined : foldersIn(options.volumesDir),
     })
     await server.instruments.snapshots.markStart()
     return {
@@ -111,6 +116,12 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     throw error
   }
 }
+
+/** A folder is made by the kubelet that mounts it. */
+const foldersIn = (directory: string) => ({
+  path: (volume: string) => join(directory, volume),
+  remove: (volume: string) => rm(join(directory, volume), { recursive: true, force: true }),
+})
 
 /** The first objects of a cluster, and nobody who looks after them. */
 const startNone: typeof startControllers = async ({ client, securePort, kubernetesServiceIP }) => {

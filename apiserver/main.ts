@@ -1,3 +1,4 @@
+import { dirname, join, resolve } from 'node:path'
 // An API server with its controllers and nothing else: `kubestage up --kubelet=false` without a state folder of its own.
 import { realClock } from '../shared/clock/real-clock.ts'
 import { helpText, type Program } from '../shared/config/help.ts'
@@ -47,10 +48,18 @@ async function main(): Promise<void> {
   const { host, serviceCidr, certDir, nodeName, kubeconfig, logLevel, tlsSan } = values
   const log = createLog({ level: logLevel, component: 'apiserver' })
   const serviceAddress = firstAddress(serviceCidr)
+  // By the kubelets' paths: each makes the folders where it is.
+  const volumesDir = join(dirname(resolve(certDir)), 'volumes')
   const nowMs = realClock.now()
   const pki = ensureClusterPki({ directory: certDir, nowMs, host, serviceAddress, nodeName, altNames: tlsSan })
   void [pki.kubeletClient, pki.kubeletServer] // their files are there from now on
-  const controlPlane = await startControlPlane({ ...values, pki, clock: clusterClock(realClock, values), log })
+  const controlPlane = await startControlPlane({
+    ...values,
+    volumesDir,
+    pki,
+    clock: clusterClock(realClock, values),
+    log,
+  })
   const access = { name: 'kubestage', server: controlPlane.url, ca: pki.ca.cert }
   await writeKubeconfig(kubeconfig, { ...access, server: values.kubeconfigServer || access.server, user: pki.admin })
   if (values.bootstrapKubeconfig) {

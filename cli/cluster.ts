@@ -65,9 +65,13 @@ async function start({ settings, clock, onTrouble }: ClusterOptions): Promise<Cl
   const log = createLog({ file: join(state.logs, 'apiserver.log'), level: settings.logLevel, component: 'apiserver' })
   const timeOriginMs = Math.floor(clock.now() / 1000) * 1000
   const clusterClock = scaledClock(clock, { scale: settings.timeScale, originMs: timeOriginMs })
-  const controlPlane = await startControlPlane({ ...settings, pki, clock: clusterClock, log }).catch(
-    explainListening(settings),
-  )
+  const controlPlane = await startControlPlane({
+    ...settings,
+    volumesDir: state.volumes,
+    pki,
+    clock: clusterClock,
+    log,
+  }).catch(explainListening(settings))
   starting.defer(controlPlane.close)
   const { url, client } = controlPlane
   await writeKubeconfig(state.kubeconfig, { name: 'kubestage', server: url, ca: pki.ca.cert, user: pki.admin })

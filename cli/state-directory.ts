@@ -14,6 +14,8 @@ export interface StateDirectory {
   lock: string
   /** What runs here; there while it is ready. */
   running: string
+  /** A folder for each volume that a claim got. */
+  volumes: string
   /** The kubelet's own root. */
   kubelet: string
 }
@@ -29,6 +31,7 @@ export function stateDirectory(directory: string): StateDirectory {
     root,
     kubeconfig: join(root, 'kubeconfig'),
     pki: join(root, 'pki'),
+    volumes: join(root, 'volumes'),
     logs: join(root, 'logs'),
     lock: join(root, 'lock'),
     running: join(root, 'running.json'),

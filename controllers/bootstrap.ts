@@ -39,7 +39,11 @@ function kubernetesService({ securePort, clusterIP }: KubernetesServiceOptions):
 }
 
 /** What there is by that name; created when there is nothing. */
-async function ensure<T extends { metadata: ObjectMeta }>(client: Client, resource: Resource, object: T): Promise<T> {
+export async function ensure<T extends { metadata: ObjectMeta }>(
+  client: Client,
+  resource: Resource,
+  object: T,
+): Promise<T> {
   const { namespace, name = '' } = object.metadata
   try {
     return await client.get<T>(resource, { namespace, name })

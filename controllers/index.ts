@@ -1,8 +1,9 @@
 import type { Client } from '../shared/client/client.ts'
+import { storageClasses } from '../shared/client/resources.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { type ControllerName, controllerNames, isEnabled } from '../shared/config/controller-names.ts'
 import type { KeyPair } from '../shared/pki/certificate.ts'
-import { bootstrap } from './bootstrap.ts'
+import { bootstrap, ensure } from './bootstrap.ts'
 import { startCertificatesController } from './certificates/certificates-controller.ts'
 import { startClusterRoleAggregation } from './clusterrole-aggregation.ts'
 import type { ApiResources, Controller, ControllerContext, Log } from './controller.ts'
@@ -18,7 +19,6 @@ import { createInformers } from './informers.ts'
 import { startJobController } from './job/job-controller.ts'
 import { startNamespaceController } from './namespace/namespace-controller.ts'
 import { startNodeLifecycle } from './node-lifecycle/node-lifecycle.ts'
-import { startPersistentVolumeController } from './persistent-volumes.ts'
 import { startPodGarbageCollector } from './pod-gc.ts'
 import { replicaSetFlavor, replicationControllerFlavor } from './replica-set/flavors.ts'
 import { startReplicaSetController } from './replica-set/replica-set-controller.ts'
@@ -32,6 +32,9 @@ import { startStatefulSetController } from './stateful-set/stateful-set-controll
 import { startTaintEviction } from './taint-eviction.ts'
 import { startTtlAfterFinished } from './ttl-after-finished.ts'
 import { startVolumeProtection } from './volume-protection.ts'
+import { startEphemeralVolumes } from './volumes/ephemeral-volumes.ts'
+import { standardClass, type VolumeFolders } from './volumes/provisioning.ts'
+import { startVolumeController } from './volumes/volume-controller.ts'
 
 export type { ApiResource, ApiResources, Log } from './controller.ts'
 
@@ -51,12 +54,15 @@ export interface ControllersOptions {
   /** Of the `kubernetes` Service. */
   securePort: number
   kubernetesServiceIP: string
+  /** For claims that nobody has made a volume for. Absent: they wait. */
+  volumeFolders?: VolumeFolders
 }
 
 /** Starts all control loops; resolves when the system namespaces exist and every loop has seen what there is. */
 export async function startControllers(options: ControllersOptions): Promise<Controller> {
   const { client, clock, log, resources } = options
   await bootstrap(client, { securePort: options.securePort, clusterIP: options.kubernetesServiceIP })
+  if (options.volumeFolders) await ensure(client, storageClasses, standardClass)
   const informers = createInformers({ client, clock, log })
   resources.follow({ onAdd: () => undefined, onRemove: (resource) => informers.drop(resource) })
   const context: ControllerContext = { client, informers, clock, log }
@@ -67,7 +73,7 @@ export async function startControllers(options: ControllersOptions): Promise<Con
     'root-ca-certificate-publisher-controller': () => startRootCaCertPublisher(context, options.ca.cert),
     'certificatesigningrequest-controller': () => startCertificatesController(context, options.ca),
     'clusterrole-aggregation-controller': () => startClusterRoleAggregation(context),
-    'persistentvolume-binder-controller': () => startPersistentVolumeController(context),
+    'persistentvolume-binder-controller': () => startVolumeController(context, options.volumeFolders),
     'persistentvolume-protection-controller': () => startVolumeProtection(context),
     'resourcequota-controller': () => startResourceQuotaController(context, resources),
     'namespace-controller': () => startNamespaceController(context, resources),
@@ -80,6 +86,7 @@ export async function startControllers(options: ControllersOptions): Promise<Con
     'job-controller': () => startJobController(context),
     'ttl-after-finished-controller': () => startTtlAfterFinished(context),
     'cronjob-controller': () => startCronJobController(context),
+    'ephemeral-volume-controller': () => startEphemeralVolumes(context),
     'deployment-controller': () => startDeploymentController(context),
     'endpointslice-controller': () => startEndpointSliceController(context),
     'endpoints-controller': () => startEndpointsController(context),

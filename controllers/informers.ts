@@ -91,6 +91,8 @@ const trimmed: Record<string, { transform?(object: Metadata): Metadata; indexes?
   '/nodes': { transform: trimNode },
   '/namespaces': { transform: trimNamespace },
   '/endpoints': whole,
+  '/persistentvolumeclaims': whole,
+  '/persistentvolumes': whole,
   '/replicationcontrollers': whole,
   '/services': whole,
   'apps/controllerrevisions': whole,
@@ -101,6 +103,7 @@ const trimmed: Record<string, { transform?(object: Metadata): Metadata; indexes?
   'batch/cronjobs': whole,
   'batch/jobs': whole,
   'discovery.k8s.io/endpointslices': whole,
+  'storage.k8s.io/storageclasses': whole,
 }
 
 function trimToMetadata({ metadata }: Metadata): Metadata {

@@ -1,14 +1,14 @@
-import type { V1PersistentVolume, V1PersistentVolumeClaim, V1VolumeAttributesClass } from '@kubernetes/client-node'
+import type { V1VolumeAttributesClass } from '@kubernetes/client-node'
+import { claimNames } from '../shared/api/pod-claims.ts'
 import { isStatus } from '../shared/api/status-error.ts'
 import type { Pod, WithMeta } from '../shared/api/types.ts'
+import type { PersistentVolumeClaim as Claim, PersistentVolume as Volume } from '../shared/api/volumes.ts'
 import type { ObjectRef, Resource } from '../shared/client/client.ts'
 import { persistentVolumeClaims, persistentVolumes, volumeAttributesClasses } from '../shared/client/resources.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 import type { Metadata } from './informers.ts'
 
-type Claim = WithMeta<V1PersistentVolumeClaim>
-type Volume = WithMeta<V1PersistentVolume>
 type AttributesClass = WithMeta<V1VolumeAttributesClass>
 
 interface Protected {
@@ -36,7 +36,7 @@ export function startVolumeProtection({ client, informers, clock, log }: Control
         for (const pod of pods.list()) {
           // Before it has a node it does not count: the kubelet starts none whose claim is being deleted.
           if (pod.metadata.namespace !== metadata.namespace || !pod.spec.nodeName) continue
-          if (claimsOf(pod).includes(metadata.name ?? '')) return true
+          if (claimNames(pod).includes(metadata.name ?? '')) return true
         }
         return false
       },
@@ -62,7 +62,7 @@ export function startVolumeProtection({ client, informers, clock, log }: Control
     onError: (error, key) => log.warn({ err: error, object: key }, 'cannot protect or release a volume'),
   })
   const released = (pod: Pod): void => {
-    for (const name of claimsOf(pod))
+    for (const name of claimNames(pod))
       queue.add(keyOf('claims', { metadata: { name, namespace: pod.metadata.namespace } }))
   }
   pods.addHandler({ onDelete: released })
@@ -103,12 +103,6 @@ export function startVolumeProtection({ client, informers, clock, log }: Control
 
 const keyOf = (kind: string, { metadata: { namespace = '', name = '' } }: Metadata): string =>
   `${kind}/${namespace}/${name}`
-
-/** Names of the claims that a pod's volumes are, or stand for. */
-const claimsOf = ({ metadata, spec }: Pod): string[] =>
-  (spec.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) =>
-    persistentVolumeClaim ? [persistentVolumeClaim.claimName] : ephemeral ? [`${metadata.name}-${name}`] : [],
-  )
 
 const classesOf = ({ spec, status }: Claim): (string | undefined)[] => [
   spec?.volumeAttributesClassName,

@@ -55,6 +55,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
   const clock = clockFor(time, timeOriginMs)
   const controlPlane = await startControlPlane({
     ...settings,
+    volumesDir: state.volumes,
     storage: parseStorage(options.storage ?? 'memory'),
     controllers: apiOnly ? false : settings.controllers,
     journal: options.journal ?? 1000,

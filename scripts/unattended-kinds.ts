@@ -5,9 +5,8 @@ const stored = 'stored, not enforced'
 export const unattended: Readonly<Record<string, string>> = {
   'autoscaling/HorizontalPodAutoscaler': nobodyActs,
   '/Service': 'has its addresses and ports; nothing listens there',
-  '/PersistentVolumeClaim': 'is not bound to a volume',
-  '/PersistentVolume': 'is not bound to a claim',
-  'storage.k8s.io/StorageClass': 'nothing is provisioned',
+  '/PersistentVolume': 'is mounted if it is a `hostPath` or `local`',
+  'storage.k8s.io/StorageClass': 'volumes are made for `kubestage.dev/host-path`',
   'storage.k8s.io/CSIDriver': 'no drivers are called',
   'storage.k8s.io/VolumeAttachment': 'nothing is attached',
   'storage.k8s.io/VolumeAttributesClass': 'no volume is modified',

@@ -1,12 +1,16 @@
+import { isStatus } from '../../shared/api/status-error.ts'
 import type { Pod } from '../../shared/api/types.ts'
+import type { PersistentVolume } from '../../shared/api/volumes.ts'
 import type { Client, ObjectRef } from '../../shared/client/client.ts'
-import { pods } from '../../shared/client/resources.ts'
+import { persistentVolumes, pods } from '../../shared/client/resources.ts'
 
 /** What the node authorizer must know of the pods that are bound to a node. */
 export interface NodePods {
   /** `undefined` when there is no such pod, or it is bound to no node yet. */
   nodeOf(pod: ObjectRef): string | undefined
   onNode(nodeName: string, namespace: string): Promise<Pod[]>
+  /** The claim that a volume is bound to. */
+  claimOf(volume: string): Promise<ObjectRef | undefined>
 }
 
 /** Asks the API itself, so that what is decided is never older than what is stored. `field` gives a selectable field of a pod that is there. */
@@ -16,6 +20,15 @@ export function nodePodsFrom(client: Client, field: (pod: ObjectRef, name: strin
     async onNode(nodeName, namespace) {
       const { items } = await client.list<Pod>(pods, { namespace, fieldSelector: `spec.nodeName=${nodeName}` })
       return items
+    },
+    async claimOf(name) {
+      try {
+        const { spec } = await client.get<PersistentVolume>(persistentVolumes, { name })
+        const { namespace, name: claim } = spec?.claimRef ?? {}
+        return claim === undefined ? undefined : { namespace, name: claim }
+      } catch (error) {
+        if (!isStatus(error, 'NotFound')) throw error
+      }
     },
   }
 }

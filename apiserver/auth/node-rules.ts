@@ -37,6 +37,14 @@ const namedByOwnPod: Relation = async ({ nodeName, resource, nodePods }) => {
   return candidates.some((pod) => namesInPod(pod, resource.resource).includes(name))
 }
 
+/** Through the claim that it is bound to. */
+const volumeOfOwnPod: Relation = async ({ nodeName, resource, nodePods }) => {
+  const claim = resource.name === undefined ? undefined : await nodePods.claimOf(resource.name)
+  if (!claim?.namespace) return false
+  const candidates = await nodePods.onNode(nodeName, claim.namespace)
+  return candidates.some((pod) => namesInPod(pod, 'persistentvolumeclaims').includes(claim.name))
+}
+
 const read = ['get', 'list', 'watch']
 
 /** By `group/resource/subresource`, the core group without a name; the first rule that has the verb decides. */
@@ -59,6 +67,7 @@ export const nodeRules: Readonly<Record<string, readonly NodeRule[]>> = {
   configmaps: [{ verbs: read, relation: namedByOwnPod }],
   secrets: [{ verbs: read, relation: namedByOwnPod }],
   persistentvolumeclaims: [{ verbs: ['get'], relation: namedByOwnPod }],
+  persistentvolumes: [{ verbs: ['get'], relation: volumeOfOwnPod }],
   'serviceaccounts/token': [{ verbs: ['create'], relation: namedByOwnPod }],
   'certificates.k8s.io/certificatesigningrequests': [{ verbs: ['create', ...read], relation: anyObject }],
   'coordination.k8s.io/leases': [{ verbs: ['get', 'create', 'update', 'patch', 'delete'], relation: ownLease }],

@@ -1,3 +1,4 @@
+import { claimNames } from '../../shared/api/pod-claims.ts'
 import type { Container, Pod } from '../../shared/api/types.ts'
 
 /** Names of the objects of one resource, in the pod's own namespace, that the pod needs from the API to run. */
@@ -29,7 +30,7 @@ const references: Record<string, (pod: Pod) => Names> = {
       ...(envFrom ?? []).map(({ secretRef }) => secretRef?.name),
     ]),
   ],
-  persistentvolumeclaims: (pod) => volumes(pod).map(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName),
+  persistentvolumeclaims: claimNames,
   serviceaccounts: (pod) => [pod.spec.serviceAccountName],
 }
 

@@ -1,5 +1,6 @@
 import { isStatus, StatusError } from '../../shared/api/status-error.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
+import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import { namespaces } from '../../shared/client/resources.ts'
 import { ConfigError } from '../../shared/config/option.ts'
 import type { Cluster } from '../cluster.ts'
@@ -27,13 +28,26 @@ export async function setStage(
   for (const object of others.toSorted((a, b) => order(a) - order(b))) {
     const { resource, namespaced } = await find(object)
     const namespace = namespaced ? (object.metadata.namespace ?? 'default') : undefined
-    await client.create(resource, object, { namespace }).catch((error: unknown) => {
+    await client.create(resource, adapted(object), { namespace }).catch((error: unknown) => {
       if (isStatus(error, 'AlreadyExists')) return
       if (!(error instanceof StatusError)) throw error
       throw new ConfigError(`${object.kind} ${object.metadata.name}: the API refuses it: ${error.message}`)
     })
   }
 }
+
+/** Whatever class a claim asks for elsewhere: here there is one. */
+function adapted(object: KubeObject): KubeObject {
+  if (object.kind !== 'PersistentVolumeClaim') return object
+  const {
+    storageClassName: _class,
+    selector: _selector,
+    volumeName: _volume,
+    ...spec
+  } = object.spec as PersistentVolumeClaimSpec
+  return { ...object, spec }
+}
+type PersistentVolumeClaimSpec = NonNullable<PersistentVolumeClaim['spec']>
 
 function unlessThere(error: unknown): void {
   if (!isStatus(error, 'AlreadyExists')) throw error

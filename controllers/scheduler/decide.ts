@@ -6,7 +6,13 @@ import { pickBest } from './scores.ts'
 /** Where a pod shall run, or in upstream's words why nowhere. */
 export type Decision = { nodeName: string } | { message: string }
 
-export function decide(pod: PodInfo, nodes: Iterable<NodeInfo>, random: () => number): Decision {
+/** `problem`: what keeps the pod from every node alike. */
+export function decide(
+  pod: PodInfo,
+  nodes: Iterable<NodeInfo>,
+  { random, problem }: { random: () => number; problem?: string },
+): Decision {
+  if (problem !== undefined) return { message: refuse(pod.pod, problem, [...nodes].filter(isPresent).length) }
   const candidates: (NodeInfo & { node: Node })[] = []
   const rejections: Rejection[] = []
   for (const info of nodes) {
@@ -36,8 +42,19 @@ function explain(pod: Pod, rejections: readonly Rejection[]): string {
     total,
     rejections.flatMap(({ reasons }) => reasons),
   )
-  return `${why} no new claims to deallocate, preemption: ${preemption(pod, rejections)}`
+  return `${why} ${preemptionWords(pod, rejections)}`
 }
+
+/** No node was asked. Upstream: what a PreFilter plugin says. */
+const refuse = (pod: Pod, problem: string, total: number): string => {
+  const nobody: Rejection[] = Array.from({ length: total }, () => ({ reasons: [], resolvable: false }))
+  return total === 0
+    ? 'no nodes available to schedule pods'
+    : `0/${total} nodes are available: ${problem}. ${preemptionWords(pod, nobody)}`
+}
+
+const preemptionWords = (pod: Pod, rejections: readonly Rejection[]): string =>
+  `no new claims to deallocate, preemption: ${preemption(pod, rejections)}`
 
 function preemption({ spec }: Pod, rejections: readonly Rejection[]): string {
   if (spec.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.'

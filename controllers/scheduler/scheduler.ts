@@ -1,11 +1,13 @@
 import { isStatus } from '../../shared/api/status-error.ts'
 import type { Binding, Node, Pod } from '../../shared/api/types.ts'
-import { pods as podsResource } from '../../shared/client/resources.ts'
+import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
+import { persistentVolumeClaims, pods as podsResource } from '../../shared/client/resources.ts'
 import type { Timer } from '../../shared/clock/clock.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
 import { setPodStatus } from '../pod-conditions.ts'
+import { claimsProblem, isBound } from './claims.ts'
 import { decide } from './decide.ts'
 import { NodeInfo, podInfo } from './node-info.ts'
 import { SchedulingQueue } from './scheduling-queue.ts'
@@ -27,6 +29,7 @@ export function startScheduler(
   /** Where a pod is, or is about to be: UID → node name. */
   const placed = new Map<string, string>()
   const pending = new SchedulingQueue()
+  const claims = informers.whole<PersistentVolumeClaim>(persistentVolumeClaims)
 
   /** Each entry is one attempt; with which pod, the queue decides when its turn comes. */
   const attempts = createWorkQueue<number>({
@@ -42,7 +45,7 @@ export function startScheduler(
     const taken = pending.take()
     if (!taken) return
     const { pod, lastVerdict, park } = taken
-    const decision = decide(podInfo(pod), nodes.values(), random)
+    const decision = decide(podInfo(pod), nodes.values(), { random, problem: claimsProblem(pod, claims) })
     if ('nodeName' in decision) {
       if ((await bind(pod, decision.nodeName)) || !park('the binding failed')) return
     } else {
@@ -187,6 +190,10 @@ export function startScheduler(
     }
   }
 
+  const claimSeen = (claim: PersistentVolumeClaim, old?: PersistentVolumeClaim): void => {
+    if (isBound(claim) && !(old && isBound(old))) retryAll()
+  }
+  claims.addHandler({ onAdd: (claim) => claimSeen(claim), onUpdate: claimSeen })
   informers.nodes().addHandler({ onAdd: (node) => observeNode(node), onUpdate: observeNode, onDelete: forgetNode })
   // Pods before the nodes are known would be told that there is none.
   void informers

@@ -1,5 +1,6 @@
-import { chmodSync, mkdirSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
+import { claimNameOf } from '../../shared/api/pod-claims.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
@@ -33,9 +34,13 @@ const REFRESH_MS = 60_000
 export function createVolumeManager(options: VolumeManagerOptions): VolumeManager {
   const { clock, events, sources } = options
   const standing = new Map<string, number>()
+  /** Of volumes that are claims, where they are. */
+  const claimedPaths = new Map<string, string>()
 
   function volumePath(pod: Pod, volume: Volume): string {
     if (volume.hostPath) return volume.hostPath.path
+    const claimed = claimedPaths.get(`${pod.metadata.uid}/${volume.name}`)
+    if (claimed !== undefined) return claimed
     const plugin = PLUGINS.find(({ field }) => volume[field] !== undefined)?.dir ?? 'empty-dir'
     return path.join(options.podDir(pod.metadata.uid ?? ''), 'volumes', `kubernetes.io~${plugin}`, volume.name)
   }
@@ -45,6 +50,8 @@ export function createVolumeManager(options: VolumeManagerOptions): VolumeManage
       checkHostPath(volume.hostPath.path, volume.hostPath.type)
       return
     }
+    const claim = claimNameOf(pod, volume)
+    if (claim !== undefined) return setUpClaim(pod, volume, claim)
     const dir = volumePath(pod, volume)
     const payload = await volumePayload(pod, volume, sources)
     if (payload) writeAtomically(dir, payload, toTime(clock.now()).slice(0, -1).replace(/\D/g, '_'))
@@ -52,6 +59,14 @@ export function createVolumeManager(options: VolumeManagerOptions): VolumeManage
       mkdirSync(dir, { recursive: true })
       if (volume.emptyDir) chmodSync(dir, 0o777)
     }
+  }
+
+  async function setUpClaim(pod: Pod, volume: Volume, claim: string): Promise<void> {
+    const { path: folder, type, provisioned } = await sources.claimed(pod.metadata.namespace ?? '', claim)
+    const isNew = provisioned && !existsSync(folder)
+    checkHostPath(folder, type)
+    if (isNew) chmodSync(folder, 0o777)
+    claimedPaths.set(`${pod.metadata.uid}/${volume.name}`, folder)
   }
 
   async function untilSetUp(pod: Pod, volume: Volume, signal: AbortSignal): Promise<void> {
@@ -97,7 +112,8 @@ export function createVolumeManager(options: VolumeManagerOptions): VolumeManage
       }
     },
     forget(podUid) {
-      for (const key of standing.keys()) if (key.startsWith(`${podUid}/`)) standing.delete(key)
+      for (const known of [standing, claimedPaths])
+        for (const key of known.keys()) if (key.startsWith(`${podUid}/`)) known.delete(key)
     },
   }
 }

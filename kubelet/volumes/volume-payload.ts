@@ -18,8 +18,17 @@ export interface VolumeSources {
   secret(namespace: string, name: string): Promise<ConfigData | undefined>
   /** Undefined where the API server gives out no tokens. */
   token(pod: Pod, request: { audience?: string; expirationSeconds?: number }): Promise<string | undefined>
+  /** Where the volume of a claim is on this machine. Throws a VolumeError while the claim has none, or one that we cannot mount. */
+  claimed(namespace: string, claim: string): Promise<ClaimedVolume>
   allocatable(): NodeAllocatable
   addresses(pod: Pod): { podIP: string; hostIP: string }
+}
+/** A folder, and what is to be made of it before it is used. */
+export interface ClaimedVolume {
+  path: string
+  type?: string
+  /** It was made for the claim: whoever the container runs as may write there. */
+  provisioned: boolean
 }
 export type ConfigData = Map<string, Buffer>
 /** A volume that cannot be set up now; the message is told by an event. */

@@ -1,9 +1,12 @@
-import { StatusError } from '../../shared/api/status-error.ts'
+import { isStatus, StatusError } from '../../shared/api/status-error.ts'
 import type { Pod } from '../../shared/api/types.ts'
-import type { Client } from '../../shared/client/client.ts'
-import { serviceAccounts } from '../../shared/client/resources.ts'
+import type { PersistentVolume, PersistentVolumeClaim } from '../../shared/api/volumes.ts'
+import type { Client, ObjectRef, Resource } from '../../shared/client/client.ts'
+import { persistentVolumeClaims, persistentVolumes, serviceAccounts } from '../../shared/client/resources.ts'
 import type { EnvironmentSources } from '../pods/environment.ts'
-import type { ConfigData, VolumeSources } from './volume-payload.ts'
+import { type ConfigData, VolumeError, type VolumeSources } from './volume-payload.ts'
+
+const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by'
 
 export interface VolumeSourcesOptions {
   client: Client
@@ -13,6 +16,13 @@ export interface VolumeSourcesOptions {
 
 /** The same objects that variables come from, as bytes. */
 export function createVolumeSources({ client, environment, podIP }: VolumeSourcesOptions): VolumeSources {
+  const read = async <T extends object>(resource: Resource, ref: ObjectRef): Promise<T | undefined> => {
+    try {
+      return await client.get<T>(resource, ref)
+    } catch (error) {
+      if (!isStatus(error, 'NotFound')) throw error
+    }
+  }
   return {
     async configMap(namespace, name) {
       const found = await environment.configMap(namespace, name)
@@ -43,6 +53,19 @@ export function createVolumeSources({ client, environment, podIP }: VolumeSource
         if (error instanceof StatusError && [403, 404, 405].includes(error.code)) return undefined
         throw error
       }
+    },
+    async claimed(namespace, name) {
+      const claim = await read<PersistentVolumeClaim>(persistentVolumeClaims, { namespace, name })
+      if (!claim) throw new VolumeError(`persistentvolumeclaim "${name}" not found`)
+      const { volumeName } = claim.spec ?? {}
+      if (claim.status?.phase !== 'Bound' || !volumeName) throw new VolumeError('PVC is not bound')
+      const volume = await read<PersistentVolume>(persistentVolumes, { name: volumeName })
+      if (!volume) throw new VolumeError(`persistentvolume "${volumeName}" not found`)
+      const { hostPath, local } = volume.spec ?? {}
+      const path = hostPath?.path ?? local?.path
+      if (path === undefined) throw new VolumeError('no volume plugin matched')
+      const provisioned = volume.metadata.annotations?.[PROVISIONED_BY] !== undefined
+      return { path, type: hostPath?.type ?? (local && 'Directory'), provisioned }
     },
     allocatable: () => environment.allocatable(),
     addresses: (pod) => ({ podIP: podIP(pod), hostIP: environment.hostIP }),

@@ -96,7 +96,11 @@ const pod = (name: string, nodeName: string, spec = {}): Pod => ({
 })
 const stored = [
   pod('mine', 'n1', {
-    volumes: [{ name: 'v', projected: { sources: [{ configMap: { name: 'kube-root-ca.crt' } }] } }],
+    volumes: [
+      { name: 'v', projected: { sources: [{ configMap: { name: 'kube-root-ca.crt' } }] } },
+      { name: 'd', persistentVolumeClaim: { claimName: 'data' } },
+      { name: 'scratch', ephemeral: {} },
+    ],
     initContainers: [{ name: 'i', envFrom: [{ secretRef: { name: 'env' } }] }],
   }),
   pod('other', 'n2', { volumes: [{ name: 'v', secret: { secretName: 'theirs' } }] }),
@@ -104,6 +108,7 @@ const stored = [
 const nodePods: NodePods = {
   nodeOf: ({ name }) => stored.find((candidate) => candidate.metadata.name === name)?.spec.nodeName,
   onNode: async (nodeName) => stored.filter(({ spec }) => spec.nodeName === nodeName),
+  claimOf: async (volume) => (volume === 'disk' ? { namespace: 'default', name: 'data' } : undefined),
 }
 const storage = createMemoryStorage()
 await storeBootstrapPolicy(storage, '2026-01-01T00:00:00Z')
@@ -176,6 +181,9 @@ t.test('a kubelet reaches its own node, its own pods, and what those name', asyn
     ['watch', 'services'],
     ['get', 'configmaps', { ...here, name: 'kube-root-ca.crt' }],
     ['get', 'secrets', { ...here, name: 'env' }],
+    ['get', 'persistentvolumeclaims', { ...here, name: 'data' }],
+    ['get', 'persistentvolumeclaims', { ...here, name: 'mine-scratch' }],
+    ['get', 'persistentvolumes', { name: 'disk' }],
     ['create', 'serviceaccounts/token', { ...here, name: 'robot' }],
     ['update', 'leases', { group: 'coordination.k8s.io', namespace: 'kube-node-lease', name: 'n1' }],
   ]
@@ -185,6 +193,8 @@ t.test('a kubelet reaches its own node, its own pods, and what those name', asyn
   const refused: typeof allowed = [
     ['get', 'nodes', { name: 'n2' }],
     ['patch', 'nodes/status', { name: 'n2' }],
+    ['get', 'persistentvolumes', { name: 'other-disk' }],
+    ['list', 'persistentvolumes'],
     ['list', 'pods'],
     ['list', 'pods', { fieldSelector: 'spec.nodeName=n2' }],
     ['get', 'pods', { ...here, name: 'other' }],

@@ -36,7 +36,7 @@ const container = (requests: Record<string, string>, more: Partial<Container> = 
   resources: { requests },
   ...more,
 })
-const choose = (p: Pod, ...nodes: NodeInfo[]) => decide(podInfo(p), nodes, () => 0)
+const choose = (p: Pod, ...nodes: NodeInfo[]) => decide(podInfo(p), nodes, { random: () => 0 })
 const because = (reasons: string, preemption: string, total = 1) => ({
   message: `0/${total} nodes are available: ${reasons}. no new claims to deallocate, preemption: 0/${total} nodes are available: ${preemption}.`,
 })

@@ -93,6 +93,7 @@ t.test('a set of three, one after the other: rolled out, rolled back, scaled, wi
   await run('rollout', 'restart', 'statefulset/db')
   await rolledOut()
 
+  t.equal(await run('exec', 'db-0', '--', 'cat', '/data/who'), 'db-0 1\ndb-0 2\ndb-0 1\ndb-0 1\n', 'its data stayed')
   await run('scale', 'statefulset/db', '--replicas=1')
   await until(async () => (await namesOf('db')).join() === 'db-0', { what: 'the first to be left' })
   await until(async () => (await run('get', 'pvc', '-o', 'name')) === 'persistentvolumeclaim/data-db-0\n', {

@@ -16,7 +16,7 @@ export interface TestControlPlane extends ControlPlane {
 /** An API server with its loops in the test's own process: no node, no scheduler. */
 export async function startTestControlPlane(
   t: Test,
-  options: Pick<ControlPlaneOptions, 'controllers'> = {},
+  options: Pick<ControlPlaneOptions, 'controllers' | 'volumesDir'> = {},
 ): Promise<TestControlPlane> {
   const directory = mkdtempSync(join(tmpdir(), 'kubestage-plane-'))
   const host = '127.0.0.1'

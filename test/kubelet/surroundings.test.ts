@@ -193,6 +193,7 @@ t.test('where contents come from', async (t) => {
     configMap: async (_, name) => (name === 'cm' ? new Map([['k', Buffer.from('v')]]) : undefined),
     secret: async () => new Map([['pw', Buffer.from('x')]]),
     token: async () => 'token',
+    claimed: async () => ({ path: '/nowhere', provisioned: false }),
     allocatable: () => ({}),
     addresses: () => ({ podIP: '127.64.0.5', hostIP: '127.0.0.1' }),
   }

@@ -1,0 +1,21 @@
+import { claimNames } from '../../shared/api/pod-claims.ts'
+import type { Pod } from '../../shared/api/types.ts'
+import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
+import type { Informer } from '../../shared/client/informer.ts'
+
+/** Why the claims of a pod keep it from any node; in upstream's words. Upstream: pkg/scheduler/framework/plugins/volumebinding. */
+export function claimsProblem(pod: Pod, claims: Pick<Informer<PersistentVolumeClaim>, 'get'>): string | undefined {
+  const { namespace } = pod.metadata
+  let isUnbound = false
+  for (const name of claimNames(pod)) {
+    const claim = claims.get({ namespace, name })
+    if (!claim) return `persistentvolumeclaim "${name}" not found`
+    if (claim.metadata.deletionTimestamp) return `persistentvolumeclaim "${name}" is being deleted`
+    if (claim.status?.phase === 'Lost')
+      return `persistentvolumeclaim "${name}" bound to non-existent persistentvolume "${claim.spec?.volumeName}"`
+    isUnbound ||= !isBound(claim)
+  }
+  return isUnbound ? 'pod has unbound immediate PersistentVolumeClaims' : undefined
+}
+
+export const isBound = ({ status }: PersistentVolumeClaim): boolean => status?.phase === 'Bound'
