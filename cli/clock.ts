@@ -1,7 +1,7 @@
 import { configOption } from '../shared/config/resolve.ts'
 import { askServer } from './ask-server.ts'
 import { command } from './command.ts'
-import { outputOption, printJson } from './output.ts'
+import { outputOption, printData } from './output.ts'
 import { stateDirOption } from './state-directory.ts'
 
 export default command({
@@ -9,7 +9,7 @@ export default command({
   options: { config: configOption, stateDir: stateDirOption, output: outputOption },
   async run({ values: { stateDir, output } }) {
     const time = await askServer<{ now: string; scale: number }>(stateDir, { path: '/kubestage/v1/clock' })
-    if (output === 'json') printJson(time)
+    if (output !== 'text') await printData(output, time)
     else
       process.stdout.write(`${time.now}${time.scale === 1 ? '' : ` (${time.scale} times as fast as the machine's)`}\n`)
     return 0

@@ -43,7 +43,7 @@ const help = [
   '',
 ].join('\n')
 
-export interface CompletionContext extends Pick<Sources, 'env' | 'alsoInFile' | 'defaultFile'> {
+export interface CompletionContext extends Pick<Sources, 'env' | 'fileKeys' | 'defaultFile'> {
   commands: Readonly<Record<string, Entry>>
   /** Words beside the commands. */
   builtIn: Readonly<Record<string, string>>

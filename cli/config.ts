@@ -3,10 +3,8 @@ import { flag } from '../shared/config/option-types.ts'
 import { configSchema } from '../shared/config/schema.ts'
 import { clusterOptions } from './cluster-options.ts'
 import { command } from './command.ts'
-import { outputOption, printJson, printTable } from './output.ts'
-import { rehearseOptions } from './rehearse/options.ts'
-
-const { config: _, ...fileOptions } = clusterOptions
+import { clusterKeys, fileKeys } from './file-keys.ts'
+import { outputOption, printData, printTable } from './output.ts'
 
 export default command({
   purpose:
@@ -16,21 +14,24 @@ export default command({
     schema: option(flag, { default: false, help: 'Print the JSON schema of kubestage.yaml instead' }),
     output: outputOption,
   },
-  async run({ values, origins }) {
+  async run({ values, origins, file }) {
     if (values.schema) {
-      printJson(configSchema('kubestage.yaml', { ...fileOptions, ...rehearseOptions }))
+      await printData('json', configSchema('kubestage.yaml', fileKeys))
       return 0
     }
-    const names = Object.keys(fileOptions) as (keyof typeof fileOptions)[]
-    if (values.output === 'json') {
-      printJson(
+    const names = Object.keys(clusterKeys) as (keyof typeof clusterKeys)[]
+    if (values.output !== 'text') {
+      await printData(
+        values.output,
         Object.fromEntries(names.map((name) => [name, { value: shown(name, values[name]), origin: origins[name] }])),
       )
       return 0
     }
     const rows = names.map((name) => {
-      const origin = origins[name] === 'variable' ? `variable ${variableOf(name)}` : origins[name]
-      return [name, String(shown(name, values[name]) ?? ''), origin]
+      const where = { variable: ` ${variableOf(name)}`, 'config file': ` ${file}`, flag: '', default: '' }[
+        origins[name]
+      ]
+      return [name, String(shown(name, values[name]) ?? ''), origins[name] + where]
     })
     printTable([['KEY', 'VALUE', 'FROM'], ...rows])
     return 0
@@ -38,8 +39,8 @@ export default command({
 })
 
 /** As one would write it. */
-function shown(name: keyof typeof fileOptions, value: unknown): unknown {
-  const { show } = fileOptions[name].type as { show?(value: unknown): string | undefined }
+function shown(name: keyof typeof clusterKeys, value: unknown): unknown {
+  const { show } = clusterKeys[name].type as { show?(value: unknown): string | undefined }
   if (show) return show(value)
   return typeof value === 'object' ? JSON.stringify(value) : value
 }

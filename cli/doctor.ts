@@ -6,7 +6,7 @@ import type { Finding } from './doctor/finding.ts'
 import { cgroups, containers, perl, program, terminals } from './doctor/machine.ts'
 import { listening, stateFolder } from './doctor/place.ts'
 import { docker, kubectl } from './doctor/tools.ts'
-import { outputOption, printJson } from './output.ts'
+import { outputOption, printData } from './output.ts'
 import { withProgress } from './progress.ts'
 import { stateDirOption } from './state-directory.ts'
 
@@ -33,7 +33,7 @@ export default command({
       docker(),
     ])
     const findings = await withProgress('Looking', looks)
-    if (output === 'json') printJson(findings)
+    if (output !== 'text') await printData(output, findings)
     else for (const finding of findings) print(finding)
     return findings.some(({ state }) => state === 'bad') ? 1 : 0
   },

@@ -3,7 +3,7 @@ import { ConfigError, UsageError } from '../shared/config/option.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { askServer } from './ask-server.ts'
 import { command } from './command.ts'
-import { outputOption, printJson, printTable } from './output.ts'
+import { outputOption, printData, printTable } from './output.ts'
 import { stateDirOption } from './state-directory.ts'
 import { unknownWord } from './unknown-word.ts'
 
@@ -36,14 +36,14 @@ export default command({
     if (rest.length > 0 || wanted !== (argument !== undefined)) throw new UsageError(`usage: kubestage fault ${usage}`)
     if (word === 'add') {
       const fault = await askServer<Fault>(stateDir, { method: 'POST', path, body: await readRule(argument ?? '') })
-      if (output === 'json') printJson(fault)
+      if (output !== 'text') await printData(output, fault)
       else process.stdout.write(`fault ${fault.id} is on\n`)
       return 0
     }
     const method = word === 'list' ? 'GET' : 'DELETE'
     const which = word === 'remove' ? `/${encodeURIComponent(argument ?? '')}` : ''
     const { items } = await askServer<{ items: Fault[] }>(stateDir, { method, path: path + which })
-    if (output === 'json') printJson(items)
+    if (output !== 'text') await printData(output, items)
     else printTable([['ID', 'HITS', 'RULE'], ...items.map(row)])
     return 0
   },

@@ -7,7 +7,7 @@ import { clusterOptions } from './cluster-options.ts'
 import { command } from './command.ts'
 import type { Edit } from './image/edit-config.ts'
 import type { ImageSource, ShownEntry } from './image/source.ts'
-import { outputOption, printJson, printTable } from './output.ts'
+import { outputOption, printData, printTable } from './output.ts'
 import { findRunning } from './running.ts'
 import { shellWord } from './shell-word.ts'
 import { stateDirOption } from './state-directory.ts'
@@ -79,7 +79,7 @@ async function sourceOf(request: Request): Promise<ImageSource> {
 async function list(request: Request, words: string[]): Promise<number> {
   if (words.length > 0) throw wrongCall()
   const entries = await (await sourceOf(request)).entries()
-  if (request.values.output === 'json') printJson(entries)
+  if (request.values.output !== 'text') await printData(request.values.output, entries)
   else printTable([['PATTERN', 'RUNS', 'FIRST ON PATH', 'STOP SIGNAL', 'FROM'], ...entries.map(entryRow)])
   return 0
 }
@@ -88,7 +88,7 @@ async function which(request: Request, words: string[]): Promise<number> {
   const [image, ...own] = words
   if (image === undefined) throw wrongCall()
   const meaning = await (await sourceOf(request)).meaning(image, own)
-  if (request.values.output === 'json') printJson(meaning)
+  if (request.values.output !== 'text') await printData(request.values.output, meaning)
   else for (const [name, value] of meaningLines(meaning)) process.stdout.write(`${name.padEnd(13)} ${value}\n`)
   return meaning.problem ? 1 : 0
 }
@@ -103,7 +103,7 @@ async function check(request: Request, files: string[]): Promise<number> {
       ...(await source.meaning(image, own)),
     })),
   )
-  if (request.values.output === 'json') printJson(checked)
+  if (request.values.output !== 'text') await printData(request.values.output, checked)
   else {
     const rows = checked.map(({ object, container, image, program, problem }) => [
       object,

@@ -5,7 +5,7 @@ import { flag, suggestion, text, wholeNumber } from '../shared/config/option-typ
 import { configOption } from '../shared/config/resolve.ts'
 import { askServer, openAnswer } from './ask-server.ts'
 import { command } from './command.ts'
-import { outputOption, printJson, printTable } from './output.ts'
+import { type Output, outputOption, printData, printTable } from './output.ts'
 import { stateDirOption } from './state-directory.ts'
 
 const notSaid = -1
@@ -67,18 +67,21 @@ export default command({
     const { kept, items } = await askServer<{ kept: number; items: JournalEntry[] }>(stateDir, {
       path: `${path}?${query}`,
     })
-    if (output === 'json') printJson(items)
+    if (output !== 'text') await printData(output, items)
     else printTable([['AT', 'USER', 'VERB', 'CODE', 'MS', 'PATH'], ...items.map(row)])
     if (kept === 0) process.stderr.write('kubestage: no request is kept; kubestage journal --keep=1000 begins it\n')
     return 0
   },
 })
 
-async function print(answer: NodeJS.ReadableStream, output: 'text' | 'json'): Promise<void> {
+async function print(answer: NodeJS.ReadableStream, output: Output): Promise<void> {
   for await (const line of createInterface({ input: answer })) {
     const entry = JSON.parse(line) as JournalEntry
     if (output === 'json') process.stdout.write(`${line}\n`)
-    else if (entry.code !== undefined || entry.verb === 'watch') process.stdout.write(`${row(entry).join('  ')}\n`)
+    else if (output === 'yaml') {
+      process.stdout.write('---\n')
+      await printData('yaml', entry)
+    } else if (entry.code !== undefined || entry.verb === 'watch') process.stdout.write(`${row(entry).join('  ')}\n`)
   }
 }
 

@@ -48,11 +48,7 @@ async function run([name = 'help', ...args]: string[]): Promise<number> {
 
 const files = {
   defaultFile: 'kubestage.yaml',
-  /** All that may stand there, whichever command reads it. */
-  alsoInFile: async (): Promise<Options> => ({
-    ...(await import('./cluster-options.ts')).clusterOptions,
-    ...(await import('./rehearse/options.ts')).rehearseOptions,
-  }),
+  fileKeys: async (): Promise<Options> => (await import('./file-keys.ts')).fileKeys,
 }
 
 /** A mistyped variable would otherwise do nothing, silently. */
@@ -60,7 +56,7 @@ async function warnOfVariables(options: Options): Promise<void> {
   const given = Object.keys(process.env).filter((name) => name.startsWith(variablePrefix))
   const own = Object.keys(options).map(variableOf)
   if (given.every((name) => own.includes(name))) return
-  const known = [...own, ...Object.keys(await files.alsoInFile()).map(variableOf)]
+  const known = [...own, ...Object.keys(await files.fileKeys()).map(variableOf)]
   for (const name of given.filter((name) => !known.includes(name))) {
     const near = nearest(
       name.slice(variablePrefix.length),

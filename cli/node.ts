@@ -12,7 +12,7 @@ import { askServer } from './ask-server.ts'
 import { command } from './command.ts'
 import { askKubelet } from './node/kubelet-request.ts'
 import { summaryOf, tableOf } from './node/list.ts'
-import { outputOption, printJson, printTable } from './output.ts'
+import { outputOption, printData, printTable } from './output.ts'
 import { withProgress } from './progress.ts'
 import { requireRunning } from './running.ts'
 import { stateDirOption } from './state-directory.ts'
@@ -96,7 +96,7 @@ export default command({
       if (!deed || name === undefined) {
         const [found, all] = await Promise.all([client.list<Node>(nodes), client.list<Pod>(pods)])
         const summaries = found.items.map((node) => summaryOf(node, all.items))
-        if (values.output === 'json') printJson(summaries)
+        if (values.output !== 'text') await printData(values.output, summaries)
         else printTable(tableOf(summaries))
         return 0
       }

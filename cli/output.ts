@@ -1,11 +1,16 @@
 import { option } from '../shared/config/option.ts'
 import { oneOf } from '../shared/config/option-types.ts'
 
-/** Of every command that prints data. */
-export const outputOption = option(oneOf('text', 'json'), { default: 'text', short: 'o', help: 'How to print' })
+export type Output = 'text' | 'json' | 'yaml'
 
-export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`)
+/** Of every command that prints data. */
+export const outputOption = option(oneOf('text', 'json', 'yaml'), { default: 'text', short: 'o', help: 'How to print' })
+
+/** For programs, and for people who like YAML. */
+export async function printData(output: Exclude<Output, 'text'>, value: unknown): Promise<void> {
+  const json = JSON.stringify(value, undefined, 2)
+  if (output === 'json') process.stdout.write(`${json}\n`)
+  else process.stdout.write((await import('js-yaml')).dump(JSON.parse(json), { lineWidth: -1 }))
 }
 
 /** Lines in columns, the first of them the head. */

@@ -2,7 +2,7 @@ import type { Restored } from '../apiserver/instruments/snapshot.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { askServer } from './ask-server.ts'
 import { command } from './command.ts'
-import { outputOption, printJson } from './output.ts'
+import { outputOption, printData } from './output.ts'
 import { tellRestored } from './restore.ts'
 import { stateDirOption } from './state-directory.ts'
 
@@ -15,7 +15,7 @@ export default command({
       path: '/kubestage/v1/reset',
       doing: 'Resetting',
     })
-    if (output === 'json') printJson(restored)
+    if (output !== 'text') await printData(output, restored)
     else tellRestored(restored)
     return 0
   },

@@ -4,7 +4,7 @@ import { ConfigError, UsageError } from '../shared/config/option.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { askServer } from './ask-server.ts'
 import { command } from './command.ts'
-import { outputOption, printJson } from './output.ts'
+import { outputOption, printData } from './output.ts'
 import { stateDirOption } from './state-directory.ts'
 
 export default command({
@@ -20,7 +20,7 @@ export default command({
       body,
       doing: 'Restoring',
     })
-    if (output === 'json') printJson(restored)
+    if (output !== 'text') await printData(output, restored)
     else tellRestored(restored)
     return 0
   },

@@ -6,7 +6,7 @@ import { configOption } from '../shared/config/resolve.ts'
 import { writePrivately } from '../shared/pki/files.ts'
 import { askServer } from './ask-server.ts'
 import { command } from './command.ts'
-import { outputOption, printJson } from './output.ts'
+import { outputOption, printData } from './output.ts'
 import { stateDirOption } from './state-directory.ts'
 
 export default command({
@@ -20,7 +20,7 @@ export default command({
     checkFolder(file)
     writePrivately(file, `${JSON.stringify(snapshot)}\n`)
     const objects = snapshot.entries.length
-    if (output === 'json') printJson({ file, objects })
+    if (output !== 'text') await printData(output, { file, objects })
     else process.stdout.write(`${objects} objects in ${file}\n`)
     return 0
   },

@@ -3,7 +3,7 @@ import { realClock } from '../shared/clock/real-clock.ts'
 import { parseTime } from '../shared/clock/timestamp.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { command } from './command.ts'
-import { outputOption, printJson } from './output.ts'
+import { outputOption, printData } from './output.ts'
 import { findRunning } from './running.ts'
 import { stateDirOption } from './state-directory.ts'
 
@@ -20,7 +20,7 @@ export default command({
       ...running,
       ...(running && { kubeconfig: state.kubeconfig }),
     }
-    if (output === 'json') printJson(status)
+    if (output !== 'text') await printData(output, status)
     else for (const [name, value] of Object.entries(status)) process.stdout.write(line(name, value))
     if (output === 'text' && !holder) process.stdout.write('kubestage up starts a cluster.\n')
     return running ? 0 : 1

@@ -10,7 +10,7 @@ import { startDetached } from './detach.ts'
 import { exportsFor } from './exports.ts'
 import { portOrFreeOne } from './free-port.ts'
 import { giveBackMemory } from './give-back-memory.ts'
-import { outputOption, printJson } from './output.ts'
+import { type Output, outputOption, printData } from './output.ts'
 import { packageRoot, version } from './package.ts'
 import { withProgress } from './progress.ts'
 import { announce } from './running.ts'
@@ -31,7 +31,7 @@ export default command({
     output: outputOption,
   },
   notes: [
-    'With -o json it says one thing only, when it is ready: an object with url, pid and kubeconfig.',
+    'With -o json (or yaml) it says one thing only, when it is ready: an object with url, pid and kubeconfig.',
     'Each flag is also a variable (--port: KUBESTAGE_PORT) and a key of kubestage.yaml (port).',
   ],
   async run({ values: { detach, output, ...values }, origins }) {
@@ -45,7 +45,8 @@ export default command({
     await tellStarter({ state: 'ready', url: cluster.url })
     const isElsewhere = settings.port !== values.port
     say(greeting(cluster, values, { isElsewhere, elapsedMs: realClock.monotonic() }))
-    if (output === 'json') printJson({ url: cluster.url, pid: process.pid, kubeconfig: cluster.state.kubeconfig })
+    if (output !== 'text')
+      await printData(output, { url: cluster.url, pid: process.pid, kubeconfig: cluster.state.kubeconfig })
     giveBackMemory(realClock)
     const { again } = await untilStopped()
     takeBack()
@@ -61,7 +62,7 @@ export default command({
 /** The same command again, in a session of its own. */
 async function startInBackground(
   { stateDir, port: usualPort }: ClusterSettings,
-  { isOwnPort, isOwnStorage, output }: { isOwnPort: boolean; isOwnStorage: boolean; output: 'text' | 'json' },
+  { isOwnPort, isOwnStorage, output }: { isOwnPort: boolean; isOwnStorage: boolean; output: Output },
 ): Promise<number> {
   const { root, kubeconfig } = stateDirectory(stateDir)
   const stays = isOwnStorage ? [] : [`--storage=sqlite:${join(root, 'state.db')}`]
@@ -76,8 +77,8 @@ async function startInBackground(
     return 130
   }
   const { url, pid } = started
-  if (output === 'json') {
-    printJson({ url, pid, kubeconfig })
+  if (output !== 'text') {
+    await printData(output, { url, pid, kubeconfig })
     return 0
   }
   process.stdout.write(`Kubestage runs: ${url} (process ${pid}); kubestage down stops it.\n`)

@@ -1,6 +1,6 @@
 import { apiServerOptions } from '../apiserver/options.ts'
 import { command } from './command.ts'
-import { outputOption, printJson } from './output.ts'
+import { outputOption, printData } from './output.ts'
 import { version } from './package.ts'
 
 export default command({
@@ -12,7 +12,7 @@ export default command({
       kubernetes: apiServerOptions.kubernetesVersion.default,
       node: process.version,
     }
-    if (output === 'json') printJson(versions)
+    if (output !== 'text') await printData(output, versions)
     else process.stdout.write(`kubestage ${version} (Kubernetes ${versions.kubernetes}, Node ${versions.node})\n`)
     return 0
   },

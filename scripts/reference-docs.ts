@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { clusterOptions } from '../cli/cluster-options.ts'
 import type { Command } from '../cli/command.ts'
 import { commands } from '../cli/commands.ts'
+import { clusterKeys } from '../cli/file-keys.ts'
 import { outputOption } from '../cli/output.ts'
 import { rehearseOptions } from '../cli/rehearse/options.ts'
 import { stateDirOption } from '../cli/state-directory.ts'
@@ -13,7 +14,6 @@ import { flagOf, type Option, type Options, variableOf } from '../shared/config/
 import { configOption } from '../shared/config/resolve.ts'
 
 const [begin, end] = ['<!-- reference: made by scripts/reference-docs.ts -->\n', '<!-- end of reference -->']
-const { config: _, ...upKeys } = clusterOptions
 
 const row = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
@@ -64,7 +64,7 @@ function keysTable(options: Options): string {
 }
 
 const configurationReference = (): string =>
-  [keysTable(upKeys), 'For [`kubestage rehearse`](rehearse.md) alone:\n', keysTable(rehearseOptions)].join('\n')
+  [keysTable(clusterKeys), 'For [`kubestage rehearse`](rehearse.md) alone:\n', keysTable(rehearseOptions)].join('\n')
 
 const documents: Record<string, string> = {
   'docs/commands.md': await commandsReference(),

@@ -4,16 +4,19 @@ import { type Options, UsageError } from './option.ts'
 import { EntryError, record } from './option-types.ts'
 import { parseYaml } from './yaml.ts'
 
-/** What a YAML (or JSON) file says, by option name; what it says to others is left out. A mistake is told with file and line. */
-export function readConfigFile(file: string, options: Options, others: Options = {}): Record<string, unknown> {
+/**
+ * What a YAML (or JSON) file says, by option name. `keys` are all that may stand there, whoever reads it; what it says to others is left out.
+ * A mistake is told with file and line.
+ */
+export function readConfigFile(file: string, options: Options, keys: Options = options): Record<string, unknown> {
   const source = read(file)
   const content = parse(file, source)
   const values: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(content)) {
     const at = `${file}:${lineOf(source, key)}`
-    const known = options[key]
-    if (!known && Object.hasOwn(others, key)) continue
-    if (!known) throw unknownKey(at, key, Object.keys({ ...options, ...others }))
+    if (!Object.hasOwn(keys, key)) throw unknownKey(at, key, Object.keys(keys))
+    const known = Object.hasOwn(options, key) ? options[key] : undefined
+    if (!known) continue
     try {
       values[key] = known.type.fromFile(value)
     } catch (error) {

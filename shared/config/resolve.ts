@@ -8,8 +8,8 @@ export interface Sources {
   env: Readonly<Record<string, string | undefined>>
   /** Read when it exists and `--config` names no other. */
   defaultFile?: string
-  /** What else may stand in the file, since other programs read it, too. */
-  alsoInFile?(): Promise<Options>
+  /** All that may stand in the file, which other programs read, too. Default: what this one knows. */
+  fileKeys?(): Promise<Options>
 }
 
 export interface Resolved<Table extends Options> {
@@ -18,6 +18,8 @@ export interface Resolved<Table extends Options> {
   /** Those of them that stood behind `--`. */
   afterDashes: string[]
   help: boolean
+  /** The config file that was read. */
+  file?: string
   /** Where each value is from. */
   origins: Record<keyof Table, Origin>
 }
@@ -47,13 +49,13 @@ export async function resolveOptions<const Table extends Options>(
     Object.assign(values, layer)
     for (const name of Object.keys(layer)) origins[name] = origin
   }
-  return { ...line, values: values as Values<Table>, origins: origins as Record<keyof Table, Origin> }
+  return { ...line, file, values: values as Values<Table>, origins: origins as Record<keyof Table, Origin> }
 }
 
 /** Most starts have no file, and then need no YAML parser. */
-async function fromFile(file: string, table: Options, { alsoInFile }: Sources): Promise<Record<string, unknown>> {
+async function fromFile(file: string, table: Options, { fileKeys }: Sources): Promise<Record<string, unknown>> {
   const { readConfigFile } = await import('./config-file.ts')
-  return readConfigFile(file, table, await alsoInFile?.())
+  return readConfigFile(file, table, await fileKeys?.())
 }
 
 function defaultFile({ defaultFile }: Sources): string | undefined {

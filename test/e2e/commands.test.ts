@@ -164,6 +164,8 @@ t.test('a config file may say what other commands want to know', async (t) => {
   const config = join(folder, 'kubestage.yaml')
   writeFileSync(config, `image: {'a': /bin/true}\nstateDir: ${join(folder, 'three')}\n`)
   t.match(await run(t, 'status', '--config', config), { code: 1, output: new RegExp(join(folder, 'three')) })
+  writeFileSync(config, 'output: json\n')
+  t.match(await run(t, 'status', '--config', config), { code: 2, output: /:1: unknown key "output"; known are / })
   writeFileSync(config, 'imagge: {}\n')
   t.match(await run(t, 'status', '--config', config), {
     code: 2,
@@ -183,7 +185,7 @@ t.test('where each value is from', async (t) => {
   })
   t.match(
     (await run(t, 'config', '--config', config)).output,
-    /^KEY +VALUE +FROM\n(.*\n)*nodeName +mine +config file\n/,
+    /^KEY +VALUE +FROM\n(.*\n)*nodeName +mine +config file \S+values.yaml\n/,
   )
   const schema = JSON.parse((await run(t, 'config', '--schema')).output)
   const isValid = new Ajv2020({ strict: false, logger: false }).compile(schema)
