@@ -1,6 +1,7 @@
 import type { Service } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
 import { pods } from '../shared/client/resources.ts'
+import { movable } from '../shared/clock/movable-clock.ts'
 import { toTime } from '../shared/clock/timestamp.ts'
 import { chargeQuotaIn } from './admission/charge-quota.ts'
 import { admissionPlugins } from './admission/plugins.ts'
@@ -30,6 +31,7 @@ import { livezChecks, readyzChecks } from './http/health-checks.ts'
 import { healthRoute, pathsOf } from './http/health-routes.ts'
 import { indexRoutes } from './http/index-route.ts'
 import { instrumentRoutes } from './http/instruments/routes.ts'
+import { timeOfCluster } from './http/instruments/time-of-cluster.ts'
 import { createKubeletProxy } from './http/kubelet-proxy.ts'
 import { listen } from './http/listen.ts'
 import { metricsRoute } from './http/metrics/metrics-route.ts'
@@ -133,7 +135,9 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   const rules = createRuleResolver(registry.lookup, registry.lookupAll)
   const authorizers: Authorizer[] = [superuser]
   const access = createAccess(authorizers, rules)
-  const instruments = { journal: new Journal(clock), faults: new Faults(), snapshots: new Snapshots(storage) }
+  const movableClock = movable(clock)
+  const time = movableClock && timeOfCluster({ registry, kubelet, clock: movableClock, log })
+  const instruments = { journal: new Journal(clock), faults: new Faults(), snapshots: new Snapshots(storage), time }
   instruments.journal.keep(config.journal ?? 0)
   const api: ApiContext = { catalog, registry, clock, log, kubelet, access, tokens, instruments }
   const client = (user: User): Client => createLocalClient(api, user)
@@ -219,6 +223,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
       signingKey.cancel()
       events.close()
       terminations.close()
+      time?.close()
       registry.endpointRemovals?.close()
       await customResources.close()
       registry.close()

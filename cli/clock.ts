@@ -1,17 +1,48 @@
+import { UsageError } from '../shared/config/option.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { askServer } from './ask-server.ts'
 import { command } from './command.ts'
 import { outputOption, printData } from './output.ts'
+import { withProgress } from './progress.ts'
 import { stateDirOption } from './state-directory.ts'
 
+interface ClusterClock {
+  now: string
+  scale: number
+  movedMs: number
+}
+
+const path = '/kubestage/v1/clock'
+const usage = '[advance DURATION]'
+
 export default command({
-  purpose: "Prints the cluster's own time, which with --time-scale runs faster than the machine's.",
+  purpose: "Prints the cluster's own time, or moves it forward.",
+  usage,
   options: { config: configOption, stateDir: stateDirOption, output: outputOption },
-  async run({ values: { stateDir, output } }) {
-    const time = await askServer<{ now: string; scale: number }>(stateDir, { path: '/kubestage/v1/clock' })
-    if (output !== 'text') await printData(output, time)
-    else
-      process.stdout.write(`${time.now}${time.scale === 1 ? '' : ` (${time.scale} times as fast as the machine's)`}\n`)
+  notes: [
+    'advance 10m lets ten minutes pass at once: whatever the server, the controllers and the kubelets wait for happens, in order. Programs in',
+    'containers go on at their own pace; the file that KUBESTAGE_CLOCK_FILE names says how far time has been moved, and who has a handler for',
+    'SIGCONT gets one.',
+  ],
+  complete: async ({ positionals: [word] }) => (word === undefined ? ['advance'] : []),
+  async run({ values: { stateDir, output }, positionals: [word, duration, ...rest] }) {
+    if (rest.length > 0 || (word !== undefined && (word !== 'advance' || duration === undefined))) {
+      throw new UsageError(`usage: kubestage clock ${usage}`)
+    }
+    const clock =
+      duration === undefined
+        ? await askServer<ClusterClock>(stateDir, { path })
+        : await withProgress(
+            'advance',
+            askServer<ClusterClock>(stateDir, { method: 'POST', path, body: { advance: duration } }),
+          )
+    if (output !== 'text') await printData(output, clock)
+    else process.stdout.write(`${[clock.now, ...remarks(clock)].join(', ')}\n`)
     return 0
   },
 })
+
+const remarks = ({ scale, movedMs }: ClusterClock): string[] => [
+  ...(scale === 1 ? [] : [`${scale} times as fast as the machine's`]),
+  ...(movedMs === 0 ? [] : [`moved by ${Math.round(movedMs / 1000)} s`]),
+]

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { firstAddress, startControlPlane } from '../apiserver/control-plane.ts'
 import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
+import { createMovableClock } from '../shared/clock/movable-clock.ts'
 import { scaledClock } from '../shared/clock/scaled-clock.ts'
 import { Undo } from '../shared/concurrency/undo.ts'
 import type { Values } from '../shared/config/option.ts'
@@ -64,7 +65,7 @@ async function start({ settings, clock, onTrouble }: ClusterOptions): Promise<Cl
   if (kubelet) starting.defer(() => kubelet.release())
   const log = createLog({ file: join(state.logs, 'apiserver.log'), level: settings.logLevel, component: 'apiserver' })
   const timeOriginMs = Math.floor(clock.now() / 1000) * 1000
-  const clusterClock = scaledClock(clock, { scale: settings.timeScale, originMs: timeOriginMs })
+  const clusterClock = createMovableClock(scaledClock(clock, { scale: settings.timeScale, originMs: timeOriginMs }))
   const controlPlane = await startControlPlane({
     ...settings,
     volumesDir: state.volumes,

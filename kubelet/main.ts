@@ -2,7 +2,10 @@ import { once } from 'node:events'
 import { flushCompileCache } from 'node:module'
 import { loadKubeconfig } from '../shared/client/kubeconfig.ts'
 import { type ClusterAccess, createRestClient } from '../shared/client/rest-client.ts'
+import { trackedClient } from '../shared/client/tracked-client.ts'
+import { createMovableClock } from '../shared/clock/movable-clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
+import { Activity } from '../shared/concurrency/activity.ts'
 import { helpText } from '../shared/config/help.ts'
 import { ConfigError } from '../shared/config/option.ts'
 import { clusterClock } from '../shared/config/time-options.ts'
@@ -10,6 +13,7 @@ import { createLog, type Logger } from '../shared/log/log.ts'
 import { type KubeletConfig, kubeletOptions, readKubeletConfig } from './config.ts'
 import { giveBackMemory } from './give-back-memory.ts'
 import { loadRuntime, type RunningNode, runNode } from './run-node.ts'
+import { readMovedClock } from './runtime/process/clock-file.ts'
 
 const EXIT_SIGNALLED = 130
 
@@ -44,9 +48,11 @@ async function run(config: KubeletConfig): Promise<void> {
     )
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
-  const clock = clusterClock(realClock, config)
-  const client = createRestClient({ ...(await credentials(config, log)), clock, userAgent: 'kubelet/v1.36.3' })
-  node = await runNode({ config, client, clock, log })
+  const clock = createMovableClock(clusterClock(realClock, config), readMovedClock(config.rootDir))
+  const access = await credentials(config, log)
+  const activity = new Activity()
+  const client = trackedClient(createRestClient({ ...access, clock, userAgent: 'kubelet/v1.36.3' }), activity)
+  node = await runNode({ config, client, clock, log, moving: { clock, activity } })
   await node.ready
   giveBackMemory(realClock)
   log.info({ node: config.nodeName }, 'ready')

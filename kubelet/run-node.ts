@@ -2,6 +2,8 @@ import path from 'node:path'
 import type { Pod } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
+import type { MovableClock } from '../shared/clock/movable-clock.ts'
+import type { Activity } from '../shared/concurrency/activity.ts'
 import type { Logger } from '../shared/log/log.ts'
 import { createActions } from './actions/actions.ts'
 import { ownTls, type ServerTls } from './certificates/own-tls.ts'
@@ -10,16 +12,20 @@ import { evictionConfig } from './eviction/options.ts'
 import { startHealthz } from './http/healthz.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
 import { createLossMark, type LossMark } from './node/loss-mark.ts'
+import { createNodeTime, type NodeTime } from './node/node-time.ts'
 import { shutdownGroups } from './node/shutdown-options.ts'
 import { backoffConfig } from './pods/backoff-options.ts'
 import type { ContainerRuntime, RuntimeCapabilities } from './runtime/container-runtime.ts'
 import type { Images } from './runtime/images/images.ts'
+import { trackedRuntime } from './runtime/tracked-runtime.ts'
 
 export interface RunNodeOptions {
   config: KubeletConfig
   client: Client
   clock: Clock
   log: Logger
+  /** Of a node that has its time for itself: how its API moves it. */
+  moving?: { clock: MovableClock; activity: Activity }
 }
 export interface RunningNode {
   ready: Promise<void>
@@ -28,17 +34,20 @@ export interface RunningNode {
 }
 
 /** A kubelet with its runtime and its own HTTPS API, as the configuration wants them. */
-export async function runNode({ config, client, clock, log }: RunNodeOptions): Promise<RunningNode> {
+export async function runNode({ config, client, clock, log, moving }: RunNodeOptions): Promise<RunningNode> {
   const rootDir = path.resolve(config.rootDir)
   const images = config.runtime === 'simulated' ? undefined : await openImages(config, rootDir)
-  const runtime = await createRuntime({ config: { ...config, rootDir }, clock, log, images })
+  const direct = await createRuntime({ config: { ...config, rootDir }, clock, log, images })
+  const runtime = moving ? trackedRuntime(direct, moving.activity) : direct
   const lossMark = config.runtime === 'simulated' ? undefined : await openLossMark(rootDir)
   const actions = createActions(clock)
+  const time =
+    moving && createNodeTime({ ...moving, tellContainers: (movedMs, isLast) => runtime.timeMoved(movedMs, { isLast }) })
   let kubelet: Kubelet | undefined
   const pods = () => [...(kubelet?.pods() ?? [])]
   const tls = await ownTls({ config, client, clock })
   const server =
-    tls && (await startServer({ tls, config, runtime, images, clock, log, pods, node: () => kubelet, lossMark }))
+    tls && (await startServer({ tls, config, runtime, images, clock, log, pods, time, node: () => kubelet, lossMark }))
   kubelet = await startKubelet({
     client,
     clock,
@@ -78,28 +87,24 @@ const capabilityLabels = ({ isolation, files }: RuntimeCapabilities): Record<str
   'kubestage.dev/files': files,
 })
 
-interface ServerOptions extends Omit<RunNodeOptions, 'client'> {
+interface ServerOptions extends Omit<RunNodeOptions, 'client' | 'moving'> {
   tls: ServerTls
   runtime: ContainerRuntime
   images: Images | undefined
   pods(): Pod[]
   node(): Kubelet | undefined
+  time: NodeTime | undefined
   lossMark: LossMark | undefined
 }
 
-async function startServer({ tls, config, runtime, images, clock, log, pods, node, lossMark }: ServerOptions) {
+async function startServer({ tls, config, lossMark, ...options }: ServerOptions) {
   const { startKubeletServer } = await import('./http/server.ts')
   return startKubeletServer({
     host: config.nodeIp,
     // Nobody can be told of another one while the node is lost.
     port: lossMark?.port ?? config.port,
     tls,
-    runtime,
-    images,
-    clock,
-    log,
-    pods,
-    node,
+    ...options,
   })
 }
 
@@ -115,7 +120,7 @@ async function openLossMark(rootDir: string): Promise<LossMark> {
   return createLossMark(path.join(runtimeDir(rootDir), 'lost'))
 }
 
-interface RuntimeOptions extends Omit<RunNodeOptions, 'client'> {
+interface RuntimeOptions extends Omit<RunNodeOptions, 'client' | 'moving'> {
   /** Absent for a runtime that only pretends. */
   images: Images | undefined
 }

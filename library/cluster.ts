@@ -38,7 +38,10 @@ export interface Cluster extends Users, Waiters, AsyncDisposable {
 export interface ClusterClock {
   /** Milliseconds since the Unix epoch, of the cluster. */
   now(): number
-  /** Lets that much time pass at once, and all that is due in it happen. Rejects unless time is virtual. */
+  /**
+   * Lets that much time pass at once, and all that is due in it happen, in kubelets with processes of their own as well. Containers can see
+   * how far time has been moved in the file that KUBESTAGE_CLOCK_FILE names, and get a SIGCONT if they have a handler for it.
+   */
   advance(duration: Duration): Promise<void>
 }
 

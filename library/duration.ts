@@ -5,7 +5,10 @@ export type Duration = string | number
 
 /** Throws an Error that says what a duration looks like. */
 export function toMs(duration: Duration): number {
-  if (typeof duration === 'number') return duration
+  if (typeof duration === 'number') {
+    if (duration >= 0) return duration
+    throw new Error(`a duration must be 0 or more, not ${duration}`)
+  }
   try {
     return durationMs(duration)
   } catch (error) {

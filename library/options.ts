@@ -13,7 +13,7 @@ export interface StartClusterOptions {
   /** Which control loops run: `['*', '-deployment']` leaves one out. Default: all. */
   controllers?: string[]
   /**
-   * `virtual`: time stands still but for `clock.advance`; needs simulated nodes, or none.
+   * `virtual`: time stands still between two calls of `clock.advance`; needs simulated nodes, or none.
    * A number: so many seconds of the cluster pass in one of the machine's. Default `real`.
    */
   time?: 'real' | 'virtual' | number

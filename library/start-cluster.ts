@@ -8,9 +8,10 @@ import { clusterOptions } from '../cli/cluster-options.ts'
 import { explainListening } from '../cli/explain-listening.ts'
 import { openStateDirectory } from '../cli/state-directory.ts'
 import type { Clock } from '../shared/clock/clock.ts'
+import { createMovableClock, type MovableClock } from '../shared/clock/movable-clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { scaledClock } from '../shared/clock/scaled-clock.ts'
-import { createVirtualClock, type VirtualClock } from '../shared/clock/virtual-clock.ts'
+import { createVirtualClock } from '../shared/clock/virtual-clock.ts'
 import { Undo } from '../shared/concurrency/undo.ts'
 import { controllers } from '../shared/config/controller-names.ts'
 import { resolveOptions } from '../shared/config/resolve.ts'
@@ -92,7 +93,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
     kubeconfigFile: state.kubeconfig,
     access: { server: url, ca: pki.ca.cert, ...pki.admin },
     client,
-    clock: clusterClock(clock),
+    clock: clusterClock(clock, instruments),
     journal: new ClusterJournal(instruments.journal, machine),
     faults: clusterFaults(instruments),
     terminations: new Terminations(client, waiters),
@@ -131,20 +132,15 @@ async function settingsFor(options: StartClusterOptions): Promise<ClusterSetting
   }
 }
 
-function clockFor(time: StartClusterOptions['time'], originMs: number): Clock {
+function clockFor(time: StartClusterOptions['time'], originMs: number): MovableClock {
   if (time === 'virtual') return createVirtualClock(originMs, machine)
-  return scaledClock(machine, { scale: typeof time === 'number' ? time : 1, originMs })
+  return createMovableClock(scaledClock(machine, { scale: typeof time === 'number' ? time : 1, originMs }))
 }
 
-const clusterClock = (clock: Clock): ClusterClock => ({
+const clusterClock = (clock: Clock, { time }: ControlPlane['instruments']): ClusterClock => ({
   now: () => clock.now(),
-  async advance(duration) {
-    if (!isVirtual(clock)) throw new Error("time is not yours to move: start the cluster with time: 'virtual'")
-    await clock.advance(toMs(duration))
-  },
+  advance: async (duration) => time?.advance(toMs(duration)),
 })
-
-const isVirtual = (clock: Clock): clock is VirtualClock => 'advance' in clock
 
 function clusterFaults({ faults }: ControlPlane['instruments']): ClusterFaults {
   return {

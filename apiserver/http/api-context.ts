@@ -2,6 +2,7 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import type { Logger } from '../../shared/log/log.ts'
 import type { Access } from '../auth/access.ts'
 import type { ServiceAccountTokens } from '../auth/service-account/service-account-tokens.ts'
+import type { ClusterTime } from '../instruments/cluster-time.ts'
 import type { Faults } from '../instruments/faults.ts'
 import type { Journal } from '../instruments/journal.ts'
 import type { Snapshots } from '../instruments/snapshot.ts'
@@ -14,6 +15,8 @@ export interface Instruments {
   journal: Journal
   faults: Faults
   snapshots: Snapshots
+  /** Undefined where nobody can move it. */
+  time: ClusterTime | undefined
 }
 
 /** What every handler needs of the server. */

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { forgetMovedClock } from '../../kubelet/runtime/process/clock-file.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { writePrivately } from '../../shared/pki/files.ts'
 import { kubeconfig } from '../../shared/pki/kubeconfig-file.ts'
@@ -9,6 +10,7 @@ import type { NodeOptions } from './node.ts'
 /** Writes what the kubelet reads when it begins, and forgets what was told to the one before. As JSON, which needs no YAML parser. */
 export function writeKubeletFiles({ settings, state, pki, url, timeOriginMs }: NodeOptions): void {
   void pki.kubeletServer // its files are there from now on
+  forgetMovedClock(state.kubelet)
   const access = kubeconfig({ name: 'kubestage', server: url, ca: pki.ca.cert, user: pki.kubeletClient })
   rmSync(join(state.kubelet, 'images.json'), { force: true })
   const kubeconfigFile = writeJson(join(state.kubelet, 'kubeconfig'), access)

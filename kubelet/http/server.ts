@@ -6,11 +6,13 @@ import { pipeline } from 'node:stream/promises'
 import type { TLSSocket } from 'node:tls'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import type { NodeTime } from '../node/node-time.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import type { Images } from '../runtime/images/images.ts'
 import { containerLogs } from './container-logs.ts'
 import { logOptions } from './log-options.ts'
 import { logTarget } from './log-target.ts'
+import { moveClock } from './move-clock.ts'
 import { type ControlledNode, controlNode } from './node-controls.ts'
 import { Problem } from './problem.ts'
 import { runningPods } from './running-pods.ts'
@@ -34,6 +36,7 @@ export interface KubeletServerOptions {
   /** As the API shows them. */
   pods(): Pod[]
   node?(): ControlledNode | undefined
+  time?: NodeTime
 }
 export interface KubeletServer {
   port: number
@@ -89,6 +92,12 @@ async function answer(
     const { controlImages } = await import('./image-controls.ts')
     const asked = { method: request.method, query: url.searchParams, body: request }
     return respondJson(response, await controlImages(asked, options.images))
+  }
+  if (root === 'debug' && rest[0] === 'clock') {
+    return respondJson(
+      response,
+      await moveClock({ method: request.method, path: rest, query: url.searchParams }, options.time),
+    )
   }
   if (root === 'debug') {
     await controlNode({ method: request.method, path: rest, query: url.searchParams }, options.node?.())

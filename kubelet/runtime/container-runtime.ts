@@ -50,6 +50,8 @@ export interface ContainerRuntime {
   onEvent(listener: (event: RuntimeEvent) => void): () => void
   /** Calls back when other images are there than before. Absent where that never happens. */
   onImagesChanged?(listener: () => void): void
+  /** The cluster's time has been moved by so much in all, which containers can see; `isLast`: enough for now, so they are told. */
+  timeMoved(movedMs: number, options: { isLast: boolean }): void
   close(): Promise<void>
 }
 

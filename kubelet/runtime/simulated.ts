@@ -246,6 +246,9 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
       }))
   }
 
+  /** Its processes have no clock but ours. */
+  timeMoved(): void {}
+
   onEvent(listener: (event: RuntimeEvent) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)

@@ -1,8 +1,10 @@
 import type { Clock, Timer } from './clock.ts'
+import type { MovableClock } from './movable-clock.ts'
+import { settle } from './settle.ts'
 import { sleepOn } from './sleep.ts'
 
 /** A clock that stands still until it is moved: a scenario of minutes plays in milliseconds, and always the same. */
-export interface VirtualClock extends Clock {
+export interface VirtualClock extends MovableClock {
   /**
    * Moves time forward, firing due timers in order of their deadlines. Between two timers everything that is
    * ready to run (promises, immediates, I/O that has arrived) runs first, so that what a timer started may set the next one.
@@ -10,8 +12,6 @@ export interface VirtualClock extends Clock {
   advance(durationMs: number): Promise<void>
   /** Moves from timer to timer until `condition` holds; rejects when no timer is left, or at `limitMs` (default: one day). */
   advanceUntil(condition: () => boolean, options?: { limitMs?: number }): Promise<void>
-  /** Deadline of the next timer on `monotonic`'s scale. */
-  nextDeadline(): number | undefined
 }
 
 interface Pending {
@@ -43,6 +43,9 @@ export function createVirtualClock(startMs: number = Date.UTC(2026, 0, 1), machi
     get machine() {
       return machine ?? clock
     },
+    get movedMs() {
+      return elapsedMs
+    },
     now: () => startMs + elapsedMs,
     at: (machineMs) => machineMs,
     monotonic: () => elapsedMs,
@@ -69,9 +72,4 @@ export function createVirtualClock(startMs: number = Date.UTC(2026, 0, 1), machi
     nextDeadline: () => next()?.deadline,
   }
   return clock
-}
-
-/** Lets everything that is ready run: a few turns, since one thing leads to another. */
-async function settle(): Promise<void> {
-  for (let turn = 0; turn < 4; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
 }

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { createMovableClock } from '../../shared/clock/movable-clock.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { createScaledClock, scaledClock } from '../../shared/clock/scaled-clock.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
@@ -62,6 +63,46 @@ clockSuite('scaled clock', () => {
 clockSuite('virtual clock', () => {
   const clock = createVirtualClock()
   return { clock, run: (durationMs) => clock.advance(durationMs) }
+})
+
+clockSuite('movable clock, by itself', () => {
+  const clock = createMovableClock(realClock)
+  return { clock, run: (durationMs) => clock.sleep(durationMs) }
+})
+clockSuite('movable clock, moved', () => {
+  const clock = createMovableClock(realClock, 600_000)
+  return { clock, run: (durationMs) => clock.advance(durationMs) }
+})
+
+t.test('a clock that goes on by itself and is moved', async (t) => {
+  const machine = createVirtualClock(1_000_000)
+  const clock = createMovableClock(createScaledClock(machine, { scale: 10, originMs: 1_000_000 }), 500)
+  t.equal(clock.now(), 1_000_500, 'moved before')
+  const fired: string[] = []
+  const timer = (name: string, delayMs: number) =>
+    clock.setTimer(delayMs, () => fired.push(`${name} ${clock.now() - 1_000_500}`))
+  timer('late', 90_000)
+  timer('soon', 20_000)
+  timer('middle', 50_000)
+  const work = clock.sleep(10_000).then(() => timer('next', 15_000))
+  await machine.advance(1_000)
+  t.same(fired, [], 'ten seconds have passed by themselves')
+  const moving = clock.advance(30_000)
+  await machine.advance(0)
+  await moving
+  await work
+  t.same(fired, ['soon 20000', 'next 25000'], 'all that was due on the way, in order, each at its time')
+  t.equal(clock.movedMs, 30_500)
+  t.equal(clock.now(), 1_040_500)
+  t.equal(clock.machine.now(), 1_001_000)
+  t.equal(clock.at(1_000_500), 1_005_500, 'what was before the move is not moved with it')
+  t.equal(clock.at(1_001_000), 1_040_500)
+  t.equal((clock.nextDeadline() ?? 0) - clock.monotonic(), 10_000)
+  await machine.advance(1_000)
+  t.same(fired.slice(2), ['middle 50000'], 'and then by itself')
+  await machine.advance(4_000)
+  t.same(fired.slice(3), ['late 90000'])
+  t.equal(clock.nextDeadline(), undefined)
 })
 
 t.test('a virtual clock lets what a timer started set the next one', async (t) => {

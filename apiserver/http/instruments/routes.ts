@@ -1,4 +1,5 @@
 import { badRequest } from '../../../shared/api/status-errors.ts'
+import { durationMs } from '../../../shared/config/option-types.ts'
 import type { FaultRule } from '../../instruments/faults.ts'
 import { filterFields, isMeant, parseFilter } from '../../instruments/request-filter.ts'
 import type { Snapshot } from '../../instruments/snapshot.ts'
@@ -15,7 +16,7 @@ const maxSnapshotBytes = 1024 * 1024 * 1024
 
 /** `/kubestage/v1/…`: journal, faults, snapshots and the clock, for administrators only. */
 export function instrumentRoutes(api: ApiContext): PathRoute {
-  const { journal, faults, snapshots } = api.instruments
+  const { journal, faults, snapshots, time } = api.instruments
   const handlers: Record<string, Handler> = {
     'GET journal': (exchange) => {
       const { query } = exchange.info
@@ -47,7 +48,12 @@ export function instrumentRoutes(api: ApiContext): PathRoute {
       journal.clear()
       return snapshots.reset()
     },
-    'GET clock': () => ({ now: new Date(api.clock.now()).toISOString(), scale: api.clock.scale }),
+    'GET clock': () => clockOf(api),
+    'POST clock': async (exchange) => {
+      if (!time) throw badRequest('nobody can move the time of this server')
+      await time.advance(durationOf((await readJson(exchange)) as { advance?: unknown }))
+      return clockOf(api)
+    },
   }
   return {
     first: 'kubestage',
@@ -59,6 +65,20 @@ export function instrumentRoutes(api: ApiContext): PathRoute {
       if (answer !== answered) sendJson(exchange, { status: 200, json: JSON.stringify(answer) })
       return true
     },
+  }
+}
+
+const clockOf = ({ clock, instruments }: ApiContext): object => ({
+  now: new Date(clock.now()).toISOString(),
+  scale: clock.scale,
+  movedMs: instruments.time?.movedMs ?? 0,
+})
+
+function durationOf({ advance }: { advance?: unknown }): number {
+  try {
+    return durationMs(String(advance))
+  } catch (error) {
+    throw badRequest(`advance ${(error as Error).message}`)
   }
 }
 

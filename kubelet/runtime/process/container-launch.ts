@@ -1,5 +1,6 @@
 import os from 'node:os'
 import type { ContainerConfig, RuntimeCapabilities, Sandbox } from '../container-runtime.ts'
+import { clockFileVariable, ownClockFile } from './clock-file.ts'
 import { type ContainerView, viewFlags, viewSteps } from './container-view.ts'
 import { ordinaryIdentity } from './identity.ts'
 import { currentHostMounts, scratchDir, viewMounts } from './isolation.ts'
@@ -11,13 +12,19 @@ import { defaultPath } from './shim.ts'
 /** What every process of the container finds in its environment. */
 export function containerEnvironment(
   config: Pick<ContainerConfig, 'env' | 'path'>,
-  { hostname, runtimeRoot, containerId }: { hostname: string; runtimeRoot: string; containerId: string },
+  {
+    hostname,
+    runtimeRoot,
+    containerId,
+    seesClockAt,
+  }: { hostname: string; runtimeRoot: string; containerId: string; seesClockAt: string },
 ): Record<string, string> {
   return {
     HOSTNAME: hostname,
     HOME: os.homedir(),
     ...config.env,
     PATH: [...config.path, config.env.PATH || defaultPath].join(':'),
+    [clockFileVariable]: seesClockAt,
     [markerVariable]: marker(runtimeRoot, containerId),
   }
 }
@@ -30,6 +37,7 @@ export interface LaunchOptions {
   env: Record<string, string>
   workingDir: string
   runtimeRoot: string
+  clockFile: string
 }
 
 export const containerLaunch = (stored: StoredContainer, options: LaunchOptions): Launch => ({
@@ -41,15 +49,16 @@ export const containerLaunch = (stored: StoredContainer, options: LaunchOptions)
 
 function namespacesOf(
   stored: StoredContainer,
-  { sandbox, capabilities, besidePid, workingDir, runtimeRoot }: LaunchOptions,
+  { sandbox, capabilities, besidePid, workingDir, runtimeRoot, clockFile }: LaunchOptions,
 ): Namespaces {
   const { isolation, files } = capabilities
   if (isolation === 'none') return { kind: 'none' }
+  const clock = { hostPath: clockFile, containerPath: ownClockFile, readonly: true }
   const view: ContainerView = {
     files: files === 'own' ? 'own' : 'mounts',
     scratch: scratchDir(runtimeRoot),
     hostMounts: files === 'own' ? currentHostMounts() : [],
-    mounts: files === 'host' ? [] : viewMounts(stored.mounts ?? [], files),
+    mounts: files === 'host' ? [] : viewMounts([...(files === 'own' ? [clock] : []), ...(stored.mounts ?? [])], files),
     processes: stored.processes,
     ...(!sandbox.hostNetwork && { hostname: sandbox.hostname }),
     identity: ordinaryIdentity(),

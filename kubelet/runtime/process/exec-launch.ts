@@ -13,8 +13,8 @@ export function execLaunch(
     id,
     container,
     sandbox,
-    runtimeRoot,
-  }: { id: string; container?: Container; sandbox?: Sandbox; runtimeRoot: string },
+    ...places
+  }: { id: string; container?: Container; sandbox?: Sandbox; runtimeRoot: string; seesClockAt: string },
   { command, env: added }: Pick<ExecOptions, 'command' | 'env'>,
 ): { launch: Launch } | { code: 'NotFound' | 'Unknown'; problem: string } {
   const gone = { code: 'NotFound', problem: `failed to exec in container: ${noTask(id)}` } as const
@@ -24,7 +24,7 @@ export function execLaunch(
   // It has ended, and nobody has told us yet.
   if (stored.ownFiles && !existsSync(`/proc/${pid}/root`)) return gone
   const workingDir = stored.workingDir || '/'
-  const names = { hostname: sandbox.hostname, runtimeRoot, containerId: id }
+  const names = { hostname: sandbox.hostname, containerId: id, ...places }
   const env = { ...containerEnvironment(stored, names), ...added }
   const hostPath = stored.ownFiles ? (file: string) => `/proc/${pid}/root${file}` : undefined
   const problem = whyNotExecutable(command, { searchPath: env.PATH ?? '', workingDir, hostPath })

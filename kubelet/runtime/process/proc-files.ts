@@ -4,7 +4,7 @@ import type { SignalReception } from '../container-runtime.ts'
 /** What Linux tells of a process. Each is undefined or false for one that is gone meanwhile. */
 
 /** How it is set to take the signal. */
-export function receptionOf(pid: number, signal: number): SignalReception | undefined {
+export function receptionOf(pid: number, signal: number): (SignalReception & { isStopped: boolean }) | undefined {
   const status = read(`${pid}/status`)
   const field = (name: string): string | undefined => new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(status)?.[1]
   const has = (mask: string | undefined): boolean => ((BigInt(`0x${mask ?? '0'}`) >> BigInt(signal - 1)) & 1n) === 1n
@@ -12,6 +12,7 @@ export function receptionOf(pid: number, signal: number): SignalReception | unde
   return {
     disposition: has(field('SigCgt')) ? 'caught' : has(field('SigIgn')) ? 'ignored' : 'default',
     isInit: field('NSpid')?.split(/\s+/).at(-1) === '1',
+    isStopped: /^[Tt]/.test(field('State') ?? ''),
   }
 }
 

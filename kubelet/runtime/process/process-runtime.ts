@@ -19,6 +19,7 @@ import {
   type StreamedExecOptions,
 } from '../container-runtime.ts'
 import type { Images } from '../images/images.ts'
+import { clockFile, ownClockFile, readMovedClock, tellOfMovedClock, writeMovedClock } from './clock-file.ts'
 import { type Container, closeOutput } from './container.ts'
 import { containerEnvironment, containerLaunch } from './container-launch.ts'
 import { removeLog } from './container-log.ts'
@@ -92,6 +93,8 @@ class ProcessRuntime implements ContainerRuntime {
 
   /** Finds what an earlier kubelet left. */
   async connect(): Promise<void> {
+    const { rootDir } = this.#options
+    writeMovedClock(rootDir, readMovedClock(rootDir))
     const known = await this.#shim.connect()
     this.#forgetAllBut((id) => known.has(id))
   }
@@ -154,7 +157,8 @@ class ProcessRuntime implements ContainerRuntime {
     })
     if (problem) throw new StartError(startFailure(problem))
     const besidePid = target?.record.pid ?? (await this.#sandboxes.pausePid(sandbox))
-    const options = { sandbox, capabilities, besidePid, env, workingDir, runtimeRoot: this.#store.root }
+    const places = { runtimeRoot: this.#store.root, clockFile: clockFile(this.#options.rootDir) }
+    const options = { sandbox, capabilities, besidePid, env, workingDir, ...places }
     const launch = shimLaunch(containerLaunch(container.stored, options))
     this.#shim.connection.run({ kind: 'container', id, hasInput: config.stdin, separateErrors: false, ...launch })
     if (!(await withinLimit(container.started.promise, startTimeoutMs, clock.machine)))
@@ -242,6 +246,14 @@ class ProcessRuntime implements ContainerRuntime {
     this.#options.images.onChange(listener)
   }
 
+  timeMoved(movedMs: number, { isLast }: { isLast: boolean }): void {
+    writeMovedClock(this.#options.rootDir, movedMs)
+    if (!isLast) return
+    for (const { record } of this.#containers.all()) {
+      if (record.state === 'running' && record.pid > 0) tellOfMovedClock(record.pid)
+    }
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -291,7 +303,7 @@ class ProcessRuntime implements ContainerRuntime {
   #execLaunch(id: string, options: Pick<ExecOptions, 'command' | 'env'>): ReturnType<typeof execLaunch> {
     const container = this.#containers.get(id)
     const sandbox = container && this.#sandboxes.get(container.stored.sandboxId)
-    return execLaunch({ id, container, sandbox, runtimeRoot: this.#store.root }, options)
+    return execLaunch({ id, container, sandbox, ...this.#places() }, options)
   }
 
   /** The container whose PID namespace it joins. */
@@ -308,7 +320,13 @@ class ProcessRuntime implements ContainerRuntime {
   }
 
   #environment(config: ContainerConfig, { hostname }: Sandbox, containerId: string): Record<string, string> {
-    return containerEnvironment(config, { hostname, runtimeRoot: this.#store.root, containerId })
+    return containerEnvironment(config, { hostname, containerId, ...this.#places() })
+  }
+
+  #places(): { runtimeRoot: string; seesClockAt: string } {
+    const { capabilities, rootDir } = this.#options
+    const seesClockAt = capabilities.files === 'own' ? ownClockFile : clockFile(rootDir)
+    return { runtimeRoot: this.#store.root, seesClockAt }
   }
 }
 

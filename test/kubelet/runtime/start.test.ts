@@ -21,7 +21,17 @@ t.test('a container gets its environment and nothing else, its folder, and a log
   const names = lines.filter((line) => line.includes('=')).map((line) => line.split('=')[0])
   t.same(
     names.sort(),
-    ['EMPTY', 'HOME', 'HOSTNAME', 'KUBESTAGE_CONTAINER', 'LINES', 'PATH', 'PLAIN', 'dotted.name-1'].sort(),
+    [
+      'EMPTY',
+      'HOME',
+      'HOSTNAME',
+      'KUBESTAGE_CLOCK_FILE',
+      'KUBESTAGE_CONTAINER',
+      'LINES',
+      'PATH',
+      'PLAIN',
+      'dotted.name-1',
+    ].sort(),
     'nothing of ours leaks',
   )
   t.match(readFileSync(logPath, 'utf8').split('\n')[0], /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z stdout F /)

@@ -1,0 +1,37 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { receptionOf } from './proc-files.ts'
+import { sendSignal, signalNumber } from './signals.ts'
+
+/** Says in one line by how many seconds the cluster's time has been moved, `+600`; the form that libfaketime reads, too. */
+export const clockFile = (rootDir: string): string => path.join(rootDir, 'moved-clock')
+
+/** Where a container that has its files for itself sees it. */
+export const ownClockFile = '/run/kubestage-clock'
+/** Names the file, in every container's environment. */
+export const clockFileVariable = 'KUBESTAGE_CLOCK_FILE'
+
+/** Milliseconds; 0 where nobody has written it. */
+export function readMovedClock(rootDir: string): number {
+  try {
+    const seconds = Number(readFileSync(clockFile(rootDir), 'utf8'))
+    return Number.isFinite(seconds) ? Math.round(seconds * 1000) : 0
+  } catch {
+    return 0
+  }
+}
+
+/** In place: who has it mounted sees the same file. */
+export function writeMovedClock(rootDir: string, movedMs: number): void {
+  mkdirSync(rootDir, { recursive: true })
+  writeFileSync(clockFile(rootDir), `+${movedMs / 1000}\n`)
+}
+
+/** A cluster that starts has a time that nobody has moved. */
+export const forgetMovedClock = (rootDir: string): void => rmSync(clockFile(rootDir), { force: true })
+
+/** To a process that has a handler for it, and so wants to hear of it; it changes nothing for others, stopped ones among them. */
+export function tellOfMovedClock(pid: number): void {
+  const reception = receptionOf(pid, signalNumber('SIGCONT'))
+  if (reception?.disposition === 'caught' && !reception.isStopped) sendSignal(pid, 'SIGCONT')
+}
