@@ -8,6 +8,7 @@ import { flag, path, text } from '../shared/config/option-types.ts'
 import { configOption, resolveOptions } from '../shared/config/resolve.ts'
 import { clusterClock, timeOriginOption } from '../shared/config/time-options.ts'
 import { createLog } from '../shared/log/log.ts'
+import { collectAlone } from '../shared/memory/collect-alone.ts'
 import { ensureBootstrapper, ensureClusterPki } from '../shared/pki/cluster-pki.ts'
 import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
 import { firstAddress, startControlPlane } from './control-plane.ts'
@@ -46,6 +47,7 @@ const program = {
 async function main(): Promise<void> {
   const { values, help } = await resolveOptions(program.options, { args: process.argv.slice(2), env: process.env })
   if (help) return void process.stdout.write(helpText(program))
+  collectAlone()
   const { host, serviceCidr, certDir, nodeName, kubeconfig, logLevel, tlsSan } = values
   const log = createLog({ level: logLevel, component: 'apiserver' })
   const serviceAddress = firstAddress(serviceCidr)

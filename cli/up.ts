@@ -3,6 +3,7 @@ import { styleText } from 'node:util'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { option } from '../shared/config/option.ts'
 import { flag } from '../shared/config/option-types.ts'
+import { collectAlone } from '../shared/memory/collect-alone.ts'
 import { type Cluster, type ClusterSettings, startCluster } from './cluster.ts'
 import { clusterOptions } from './cluster-options.ts'
 import { command } from './command.ts'
@@ -39,6 +40,7 @@ export default command({
     const isOwnStorage = origins.storage !== 'default'
     if (detach) return await startInBackground(values, { isOwnPort, isOwnStorage, output })
     const say = (text: string): void => void (output === 'text' && process.stdout.write(text))
+    collectAlone()
     const settings = { ...values, port: isOwnPort ? values.port : await portOrFreeOne(values.host, values.port) }
     const cluster = await withProgress('Starting', startCluster({ settings, clock: realClock, onTrouble }))
     const takeBack = await writingState(values.stateDir, () => announce(cluster, values, realClock))

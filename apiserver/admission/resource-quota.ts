@@ -16,6 +16,7 @@ export interface Quota extends KubeObject {
 /** Writes what is used now; throws a StatusError (409) when the quota has changed in the meantime. */
 export type ChargeQuota = (quota: Quota, used: ResourceList) => Promise<void>
 
+const resourceQuotas = { group: '', plural: 'resourcequotas' }
 /** Somebody else may have been quicker this often. */
 const maxAttempts = 10
 
@@ -24,7 +25,7 @@ const maxAttempts = 10
  * It stands behind all other rules. Upstream: apiserver/pkg/admission/plugin/resourcequota.
  */
 export function resourceQuota(lookupAll: LookupAll, charge: ChargeQuota, nowMs: () => number): AdmissionPlugin {
-  const quotasOf = (namespace: string): Quota[] => [...lookupAll({ group: '', plural: 'resourcequotas' }, namespace)]
+  const quotasOf = (namespace: string): Quota[] => [...lookupAll(resourceQuotas, namespace)]
   return {
     validate(attributes) {
       const { namespace, dryRun } = attributes

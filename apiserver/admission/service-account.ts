@@ -3,6 +3,7 @@ import type { Pod, PodSpec, ServiceAccount } from '../../shared/api/types.ts'
 import { generateName } from '../registry/generate-name.ts'
 import type { AdmissionPlugin, Lookup } from './admission-plugin.ts'
 
+const accounts = { group: '', plural: 'serviceaccounts' }
 const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount'
 const mirrorAnnotation = 'kubernetes.io/config.mirror'
 
@@ -15,7 +16,6 @@ export function serviceAccount(lookup: Lookup, random: () => number): AdmissionP
       if (metadata.annotations?.[mirrorAnnotation] !== undefined) return
       spec.serviceAccountName ||= 'default'
       spec.serviceAccount = spec.serviceAccountName
-      const accounts = { group: '', plural: 'serviceaccounts' }
       const account = lookup(accounts, namespace, spec.serviceAccountName) as unknown as ServiceAccount | undefined
       if (!account) {
         throw forbidden(

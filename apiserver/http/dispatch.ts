@@ -59,7 +59,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     try {
       const refused = authorize(authorizers, attributes)
       if (refused) await refused
-      await (info.target ? serveResource(api, exchange, info.target) : paths.serve(exchange))
+      const serving = info.target ? serveResource(api, exchange, info.target) : paths.serve(exchange)
+      if (serving) await serving
     } catch (error) {
       // Warnings belong to a refusal as well.
       if (error instanceof StatusError && !response.headersSent)

@@ -34,10 +34,8 @@ export async function readObject(
 ): Promise<KubeObject> {
   // There is no protobuf form of what only a schema describes.
   if (definition.custom && !customTypes.includes(mediaType(contentType))) throw unknownMediaType(customTypes)
-  const { body, text, strictErrors } = await readBodyAs(
-    { bytes, contentType },
-    { kind: definition.kind, fieldValidation },
-  )
+  const reading = readBodyAs({ bytes, contentType }, { kind: definition.kind, fieldValidation })
+  const { body, text, strictErrors } = reading instanceof Promise ? await reading : reading
   const reset = resetsManagedFields(body)
   const decoded = decodeBody(definition, body, { fieldValidation, text, strictErrors })
   for (const error of decoded.strictErrors) warn(error)
@@ -52,30 +50,34 @@ export interface ParsedBody {
   strictErrors?: string[]
 }
 
-/** The body as plain data; `kind` is what error messages call it. */
-export async function readBodyAs(
-  { bytes, contentType }: RawBody,
-  { kind, fieldValidation }: { kind: string; fieldValidation: FieldValidation },
-): Promise<ParsedBody> {
+interface Reading {
+  kind: string
+  fieldValidation: FieldValidation
+}
+
+/** The body as plain data, a promise of it where its parser is loaded first; `kind` is what error messages call it. */
+export function readBodyAs({ bytes, contentType }: RawBody, reading: Reading): ParsedBody | Promise<ParsedBody> {
   switch (mediaType(contentType)) {
     case 'application/json': {
       const text = bytes.toString('utf8')
-      return { body: assertObjectBody(parseJsonBody(text, kind), text, kind), text }
+      return { body: assertObjectBody(parseJsonBody(text, reading.kind), text, reading.kind), text }
     }
-    case 'application/yaml': {
-      const text = bytes.toString('utf8')
-      const { value, duplicates } = await readYaml(text, kind)
-      const strictErrors = fieldValidation === 'Ignore' ? [] : duplicates
-      return { body: assertObjectBody(value, text, kind), strictErrors }
-    }
+    case 'application/yaml':
+      return readYaml(bytes.toString('utf8'), reading)
     case 'application/vnd.kubernetes.protobuf':
-      return { body: await readProtobuf(bytes, kind) }
+      return readProtobuf(bytes, reading.kind)
     default:
       throw unknownMediaType()
   }
 }
 
-async function readYaml(text: string, kind: string): Promise<{ value: unknown; duplicates: string[] }> {
+async function readYaml(text: string, { kind, fieldValidation }: Reading): Promise<ParsedBody> {
+  const { value, duplicates } = await yamlOf(text, kind)
+  const strictErrors = fieldValidation === 'Ignore' ? [] : duplicates
+  return { body: assertObjectBody(value, text, kind), strictErrors }
+}
+
+async function yamlOf(text: string, kind: string): Promise<{ value: unknown; duplicates: string[] }> {
   try {
     return await parseYaml(text)
   } catch (error) {
@@ -84,10 +86,10 @@ async function readYaml(text: string, kind: string): Promise<{ value: unknown; d
   }
 }
 
-async function readProtobuf(bytes: Buffer, kind: string): Promise<Record<string, unknown>> {
+async function readProtobuf(bytes: Buffer, kind: string): Promise<ParsedBody> {
   const { decodeProtobuf, ProtobufError } = await import('../protobuf/decode.ts')
   try {
-    return decodeProtobuf(bytes) as Record<string, unknown>
+    return { body: decodeProtobuf(bytes) as Record<string, unknown> }
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error
     throw unrecognized(kind, error.message, bytes)

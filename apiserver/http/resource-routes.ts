@@ -32,7 +32,7 @@ const objectVerbs: Record<string, Verb> = { GET: 'get', PUT: 'update', PATCH: 'p
 const collectionVerbs: Record<string, Verb> = { GET: 'list', POST: 'create', DELETE: 'deletecollection' }
 
 /** Finds the handler of a request on a resource, or refuses as a real server's router does. */
-export async function serveResource(api: ApiContext, exchange: Exchange, target: ResourceTarget): Promise<void> {
+export function serveResource(api: ApiContext, exchange: Exchange, target: ResourceTarget): void | Promise<void> {
   if (target.watchPrefix && target.resource === '') {
     const why = 'failed to create RequestInfo: unable to determine kind and namespace from url,'
     const { path } = exchange.info
@@ -51,7 +51,7 @@ export async function serveResource(api: ApiContext, exchange: Exchange, target:
     ? findSubresource(definition, target, exchange.info.method)
     : handlerOf(definition, verbOf(definition, exchange, target))
   if (definition.deprecationWarning !== undefined) exchange.warnings.add(definition.deprecationWarning)
-  await handler(api, { exchange, definition, target })
+  return handler(api, { exchange, definition, target })
 }
 
 const handlerOf = (definition: ResourceDefinition, verb: Verb): Handler => {

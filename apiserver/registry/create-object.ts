@@ -46,7 +46,8 @@ export async function createObject(
     dryRun,
     warn,
   }
-  await registry.admit(attributes)
+  const admitting = registry.admit(attributes)
+  if (admitting) await admitting
   const context = registry.strategyContext(scope)
   const errors: FieldErrors = []
   definition.strategy.begin?.(object, undefined, errors, context)
@@ -59,7 +60,8 @@ export async function createObject(
     if (attempt === 1) {
       validate(scope, object, context)
       for (const text of definition.strategy.warnings?.(object, undefined, context) ?? []) warn(text)
-      await registry.validateAdmission(attributes)
+      const validating = registry.validateAdmission(attributes)
+      if (validating) await validating
       if (!dryRun) checkNoResourceVersion(resourceVersion)
     }
     const stored = await put(registry, scope, object, dryRun)

@@ -2,9 +2,18 @@ import type { ResourceDefinition } from './resource-definition.ts'
 
 type Named = Pick<ResourceDefinition, 'group' | 'plural' | 'conversion'>
 
+const prefixes = new WeakMap<Named, string>()
+
 /** Under it stand all objects of the resource; with a namespace, those in it. */
-export const keyPrefix = ({ group, plural, conversion }: Named, namespace?: string): string =>
-  `/registry/${(conversion?.storageGroup ?? group) || 'core'}/${plural}/${namespace ? `${namespace}/` : ''}`
+export function keyPrefix(resource: Named, namespace?: string): string {
+  let prefix = prefixes.get(resource)
+  if (prefix === undefined) {
+    const { group, plural, conversion } = resource
+    prefix = `/registry/${(conversion?.storageGroup ?? group) || 'core'}/${plural}/`
+    prefixes.set(resource, prefix)
+  }
+  return namespace ? `${prefix}${namespace}/` : prefix
+}
 
 export const objectKey = (resource: Named, namespace: string | undefined, name: string): string =>
   keyPrefix(resource, namespace) + name

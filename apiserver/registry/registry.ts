@@ -150,18 +150,13 @@ export class Registry {
     return { nowMs: this.clock.now(), namespace, subresource, user, ...known }
   }
 
-  async admit(attributes: AdmissionAttributes): Promise<void> {
-    for (const plugin of this.admission) {
-      const waiting = plugin.admit?.(attributes)
-      if (waiting) await waiting
-    }
+  /** A promise only where a plugin has to wait for something, as with {@link Registry.validateAdmission}. */
+  admit(attributes: AdmissionAttributes): void | Promise<void> {
+    return ask(this.admission, (plugin) => plugin.admit?.(attributes))
   }
 
-  async validateAdmission(attributes: AdmissionAttributes): Promise<void> {
-    for (const plugin of this.admission) {
-      const waiting = plugin.validate?.(attributes)
-      if (waiting) await waiting
-    }
+  validateAdmission(attributes: AdmissionAttributes): void | Promise<void> {
+    return ask(this.admission, (plugin) => plugin.validate?.(attributes))
   }
 
   sendBookmarks(): void {
@@ -170,6 +165,18 @@ export class Registry {
 
   close(): void {
     for (const cache of this.#caches.values()) cache.close()
+  }
+}
+
+/** One after the other. */
+function ask(
+  plugins: readonly AdmissionPlugin[],
+  question: (plugin: AdmissionPlugin) => void | Promise<void>,
+  from = 0,
+): void | Promise<void> {
+  for (let index = from; index < plugins.length; index++) {
+    const waiting = question(plugins[index]!)
+    if (waiting) return waiting.then(() => ask(plugins, question, index + 1))
   }
 }
 

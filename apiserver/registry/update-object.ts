@@ -134,7 +134,8 @@ async function replace(
         errors,
       )
   }
-  await registry.admit(attributes)
+  const admitting = registry.admit(attributes)
+  if (admitting) await admitting
   strategy.begin?.(object, old, errors, context)
   refuseIfWrong()
   strategy.prepareForUpdate?.(object, old, context)
@@ -148,7 +149,8 @@ async function replace(
   else strategy.validate?.(object, errors, context)
   refuseIfWrong()
   for (const text of strategy.warnings?.(object, old, context) ?? []) options.warn(text)
-  await registry.validateAdmission(attributes)
+  const validating = registry.validateAdmission(attributes)
+  if (validating) await validating
 
   if (sameButTimes(old, object) || sameObject(old, object)) return current
   const value = encodeForStorage(definition, object)

@@ -5,6 +5,7 @@ import { startApiServer } from '../../apiserver/server.ts'
 import { bootstrap } from '../../controllers/bootstrap.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { knownFeatureGates } from '../../shared/config/feature-gates.ts'
+import { collectAlone } from '../../shared/memory/collect-alone.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 import { explainListening } from '../explain-listening.ts'
 import { clientCertificates, servingPair, signingKey } from './credentials.ts'
@@ -20,6 +21,7 @@ const controllerManager = {
 /** What envtest starts as `kube-apiserver`: an API server and, like the real one, nothing else unless asked for. Resolves when it serves. */
 export async function runKubeApiserver(args: readonly string[]): Promise<void> {
   const settings = readKubeApiserverFlags(args)
+  collectAlone()
   const log = createKlog((line) => process.stderr.write(line))
   for (const flag of settings.ignored) log.warn(flag, 'Flag has no effect here')
   const { host, port, serviceCidr } = settings

@@ -14,6 +14,7 @@ const levels: Readonly<Record<string, readonly Check[]>> = {
   baseline: Object.values(baseline),
   restricted,
 }
+const namespaces = { group: '', plural: 'namespaces' }
 const modes = ['enforce', 'audit', 'warn'] as const
 
 /** What a namespace says of its pods. */
@@ -25,7 +26,7 @@ interface Policy {
 /** Namespaces say by labels how secure their pods have to be. Upstream: pod-security-admission/admission. */
 export function podSecurity(lookup: Lookup, lookupAll: LookupAll): AdmissionPlugin {
   const namespaceOf = ({ namespace }: AdmissionAttributes): KubeObject | undefined =>
-    namespace === undefined ? undefined : lookup({ group: '', plural: 'namespaces' }, undefined, namespace)
+    namespace === undefined ? undefined : lookup(namespaces, undefined, namespace)
   return {
     validate(attributes) {
       const { definition, operation, object } = attributes
