@@ -1,4 +1,5 @@
 import { Interned } from '../shared/api/interned.ts'
+import { remembered } from '../shared/api/remembered.ts'
 import type { Container, ContainerStatus, Namespace, Node, ObjectMeta, Pod } from '../shared/api/types.ts'
 import type { Client, Resource } from '../shared/client/client.ts'
 import { type Informer, type InformerOptions, startInformer } from '../shared/client/informer.ts'
@@ -122,7 +123,7 @@ function trimPod({ metadata, spec, status }: Pod): Pod {
   if (kept.labels) kept.labels = labels.of(kept.labels)
   return {
     metadata: kept,
-    spec: trimmedSpecs.get(spec) ?? trimSpec(spec),
+    spec: trimSpec(spec),
     status: {
       phase: status?.phase,
       reason: status?.reason,
@@ -140,11 +141,8 @@ function trimPod({ metadata, spec, status }: Pod): Pod {
 const hasEndedOnce = ({ restartCount, state }: ContainerStatus): boolean =>
   restartCount > 0 || state?.terminated !== undefined
 
-/** Of frozen specs, which pods share already where they come from. */
-const trimmedSpecs = new WeakMap<Pod['spec'], Pod['spec']>()
-
-function trimSpec(spec: Pod['spec']): Pod['spec'] {
-  const kept = specs.of({
+const trimSpec = remembered((spec: Pod['spec']): Pod['spec'] =>
+  specs.of({
     nodeName: spec.nodeName,
     nodeSelector: spec.nodeSelector,
     affinity: spec.affinity,
@@ -160,10 +158,8 @@ function trimSpec(spec: Pod['spec']): Pod['spec'] {
     containers: spec.containers.map(trimContainer),
     initContainers: spec.initContainers?.map(trimContainer),
     volumes: spec.volumes?.filter(({ persistentVolumeClaim, ephemeral }) => persistentVolumeClaim ?? ephemeral),
-  })
-  if (Object.isFrozen(spec)) trimmedSpecs.set(spec, kept)
-  return kept
-}
+  }),
+)
 
 function trimContainer({ name, resources, ports, restartPolicy }: Container): Container {
   return { name, resources, ports, restartPolicy }

@@ -19,7 +19,8 @@ export const defaultHistory: EventLogLimits = { events: 10_000, bytes: 16 * 1024
 export class StoreState {
   readonly #entries = new Map<string, Entry>()
   readonly #log: EventLog<StorageEvent>
-  readonly #watches = new Set<WatchOptions>()
+  /** By the resource whose keys they are about; under the empty text those that are about more than one. */
+  readonly #watches = new Map<string, Set<WatchOptions>>()
   #revision: number
 
   /** `oldest`: the revision from which on everything is known. */
@@ -61,7 +62,13 @@ export class StoreState {
   /** Makes writes true, in the order of their revisions, and tells the watches. */
   apply(changes: readonly Change[]): void {
     const events = changes.map((change) => this.#take(change))
-    for (const watch of this.#watches) {
+    const resources = new Set(events.map(({ key }) => resourceOf(key)))
+    for (const resource of resources) this.#tell(resource, events)
+    if (!resources.has('')) this.#tell('', events)
+  }
+
+  #tell(resource: string, events: StorageEvent[]): void {
+    for (const watch of this.#watches.get(resource) ?? []) {
       const wanted = events.filter(({ key }) => key.startsWith(watch.prefix))
       if (wanted.length > 0) watch.onEvents(wanted)
     }
@@ -72,8 +79,10 @@ export class StoreState {
       const missed = this.#log.after(options.afterRevision).filter(({ key }) => key.startsWith(options.prefix))
       if (missed.length > 0) options.onEvents(missed.map((event) => ({ ...event, value: event.entry?.value })))
     }
-    this.#watches.add(options)
-    return { close: () => void this.#watches.delete(options) }
+    const resource = resourceOf(options.prefix)
+    const watches = this.#watches.get(resource) ?? new Set()
+    this.#watches.set(resource, watches.add(options))
+    return { close: () => void watches.delete(options) }
   }
 
   /** The log has no use for the value at its full length. */
@@ -87,7 +96,7 @@ export class StoreState {
   }
 
   close(): void {
-    for (const watch of this.#watches) watch.onEnd?.()
+    for (const watches of this.#watches.values()) for (const watch of watches) watch.onEnd?.()
     this.#watches.clear()
     this.#entries.clear()
   }
@@ -123,6 +132,16 @@ class PackedEntry implements Entry {
   get parts(): readonly string[] {
     return this.#text.parts
   }
+}
+
+/** `/registry/core/pods/` of `/registry/core/pods/default/web`; empty for less than that. */
+function resourceOf(key: string): string {
+  let end = 0
+  for (let slashes = 0; slashes < 4; slashes++) {
+    end = key.indexOf('/', end) + 1
+    if (end === 0) return ''
+  }
+  return key.slice(0, end)
 }
 
 /** The previous value counts, for only the log still holds it. */

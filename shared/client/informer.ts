@@ -73,7 +73,8 @@ class IndexedStore<T extends { metadata: ObjectMeta }> implements ReflectorStore
   lookUp(index: string, value: string): T[] {
     const found = this.#indexes.find(({ name }) => name === index)
     if (!found) throw new Error(`no index "${index}"`)
-    return [...(found.keys.get(value) ?? [])].flatMap((key) => this.objects.get(key) ?? [])
+    const keys = found.keys.get(value)
+    return keys ? [...keys].flatMap((key) => this.objects.get(key) ?? []) : []
   }
 
   replace(objects: T[]): void {

@@ -1,9 +1,10 @@
 /** What happens to a pod between its body and its validation. */
 import type { Container, Pod } from '../../../shared/api/types.ts'
-import { APP_ARMOR_PREFIX } from './validate-annotations.ts'
+import { APP_ARMOR_PREFIX, hasPrefix } from './validate-annotations.ts'
 
 /** The old annotations become the fields that replaced them. */
 export function appArmorFromAnnotations({ metadata, spec }: Pod): void {
+  if (!hasPrefix(metadata.annotations, APP_ARMOR_PREFIX)) return
   for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
     const profile = metadata.annotations?.[APP_ARMOR_PREFIX + container.name]
     if (!profile || spec.securityContext?.appArmorProfile || container.securityContext?.appArmorProfile) continue
@@ -23,6 +24,7 @@ type Selector = { matchExpressions?: { key: string; operator: string; values?: s
 
 /** `matchLabelKeys` name labels of this pod whose values become part of the selector. */
 export function mergeLabelKeys({ metadata: { labels = {} }, spec }: Pod): void {
+  if (!spec.affinity && !spec.topologySpreadConstraints) return
   const merge = (selector: Selector | undefined, keys: string[] | undefined, operator: 'In' | 'NotIn'): void => {
     for (const key of selector ? (keys ?? []) : []) {
       if (!selector || !Object.hasOwn(labels, key)) continue

@@ -1,16 +1,17 @@
 /** The quality-of-service class: from cpu and memory of all containers alone. */
 import { parseQuantity } from '../../../shared/api/quantity.ts'
+import { remembered } from '../../../shared/api/remembered.ts'
 import type { PodSpec } from '../../../shared/api/types.ts'
 
 const counted = ['cpu', 'memory'] as const
 
-export function qosClass(spec: PodSpec): string {
+export const qosClass = remembered((spec: PodSpec): string => {
   const podLevel = spec.resources
   if (podLevel && (hasCounted(podLevel.requests) || hasCounted(podLevel.limits))) {
     return classOf([podLevel])
   }
   return classOf([...(spec.containers ?? []), ...(spec.initContainers ?? [])].map(({ resources }) => resources ?? {}))
-}
+})
 
 type Amounts = Record<string, string> | undefined
 const hasCounted = (amounts: Amounts) => counted.some((name) => amounts?.[name] !== undefined)

@@ -11,6 +11,12 @@ const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost'
 const seccompProfile = /^(?:unconfined|runtime\/default|docker\/default|localhost\/(?!\/)(?!.*(?:^|\/)\.\.(?:\/|$)).+)$/
 const appArmorProfile = /^(?:|unconfined|runtime\/default|localhost\/.+)$/
 
+/** Whether there is an annotation whose key begins so. */
+export function hasPrefix(annotations: ObjectMeta['annotations'], prefix: string): boolean {
+  for (const key in annotations) if (key.startsWith(prefix)) return true
+  return false
+}
+
 export function validatePodAnnotations(meta: ObjectMeta, spec: PodSpec, path: string, errors: FieldErrors): void {
   const annotations = meta.annotations ?? {}
   const mirror = annotations[MIRROR]

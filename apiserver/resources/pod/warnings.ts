@@ -5,7 +5,7 @@ import { dns1123Label } from '../../validation/names.ts'
 import { deepEqual } from '../deep-equal.ts'
 import { allContainers } from './defaults.ts'
 import { appArmorProfileOf } from './prepare.ts'
-import { APP_ARMOR_PREFIX, SECCOMP_POD, SECCOMP_PREFIX } from './validate-annotations.ts'
+import { APP_ARMOR_PREFIX, hasPrefix, SECCOMP_POD, SECCOMP_PREFIX } from './validate-annotations.ts'
 
 const deprecatedNodeLabels = new Map(
   Object.entries({
@@ -132,7 +132,8 @@ function annotationWarnings({ annotations }: ObjectMeta, spec: PodSpec, path: st
   if (!spec.securityContext?.seccompProfile && annotations[SECCOMP_POD] !== undefined) {
     warnings.push(`${path}[${SECCOMP_POD}]: ${seccomp}`)
   }
-  for (const { name, securityContext } of allContainers(spec)) {
+  const aboutContainers = hasPrefix(annotations, SECCOMP_PREFIX) || hasPrefix(annotations, APP_ARMOR_PREFIX)
+  for (const { name, securityContext } of aboutContainers ? allContainers(spec) : []) {
     if (!securityContext?.seccompProfile && annotations[SECCOMP_PREFIX + name] !== undefined) {
       warnings.push(`${path}[${SECCOMP_PREFIX}${name}]: ${seccomp}`)
     }
