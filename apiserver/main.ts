@@ -9,6 +9,7 @@ import { configOption, resolveOptions } from '../shared/config/resolve.ts'
 import { clusterClock, timeOriginOption } from '../shared/config/time-options.ts'
 import { createLog } from '../shared/log/log.ts'
 import { collectAlone } from '../shared/memory/collect-alone.ts'
+import { settle } from '../shared/memory/settle.ts'
 import { ensureBootstrapper, ensureClusterPki } from '../shared/pki/cluster-pki.ts'
 import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
 import { firstAddress, startControlPlane } from './control-plane.ts'
@@ -75,6 +76,7 @@ async function main(): Promise<void> {
     })
   }
   log.info({ url: controlPlane.url, kubeconfig }, 'ready')
+  settle(realClock)
   const stop = (): void => void controlPlane.close().then(() => process.exit(0))
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
 }

@@ -1,13 +1,13 @@
 #!/usr/bin/env node
 // What the programs of `kubestage envtest-assets` run, by the name of the one they stand for.
 import { existsSync } from 'node:fs'
-import module from 'node:module'
+import { flushCompileCache } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { useCompileCache } from './compile-cache.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
-process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'kubestage')
-module.enableCompileCache(process.env.NODE_COMPILE_CACHE)
+useCompileCache(root)
 
 const inSource = existsSync(join(root, 'cli', 'envtest'))
 const load = (name) =>
@@ -19,7 +19,7 @@ const programs = {
 const [name, ...args] = process.argv.slice(2)
 try {
   await programs[name](args)
-  module.flushCompileCache()
+  flushCompileCache()
 } catch (error) {
   console.error(`${name}: ${error.message}`)
   process.exit(1)

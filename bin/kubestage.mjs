@@ -2,10 +2,11 @@
 // Plain JavaScript that old Nodes understand, too: it finds the right Node and the program, and does nothing else.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import module, { createRequire } from 'node:module'
+import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { useCompileCache } from './compile-cache.mjs'
 
 /** What it is written for and tested with most; from `oldest` on it works, and below that it does not. */
 const preferred = 26
@@ -22,16 +23,20 @@ const source = join(root, 'cli', 'main.ts')
 const isSource = existsSync(source)
 
 const pinnedPackage = packages[`${process.platform}-${process.arch}`]
-const isAtLeast = (wanted) => process.versions.node.localeCompare(wanted, 'en', { numeric: true }) >= 0
+/** By numbers alone: to compare texts as people do takes 2 MB and as long as all the rest here. */
+const isAtLeast = (wanted) => {
+  const [[major, minor], [wantedMajor, wantedMinor = 0]] = [process.versions.node, wanted].map((v) =>
+    v.split('.').map(Number),
+  )
+  return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)
+}
 const pinned = isAtLeast(`${preferred}`) ? undefined : pinnedNode()
 if (pinned) runUnder(pinned)
 else if (isAtLeast(isSource ? `${preferred}` : oldest)) await runHere()
 else fail(tooOld())
 
 async function runHere() {
-  // Children find the compiled code through this variable; it halves their start.
-  process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'kubestage')
-  module.enableCompileCache(process.env.NODE_COMPILE_CACHE)
+  useCompileCache(root)
   const { main } = await import(isSource ? source : join(root, 'dist', 'cli', 'main.js'))
   await main()
 }

@@ -4,13 +4,13 @@ import { realClock } from '../shared/clock/real-clock.ts'
 import { option } from '../shared/config/option.ts'
 import { flag } from '../shared/config/option-types.ts'
 import { collectAlone } from '../shared/memory/collect-alone.ts'
+import { settle } from '../shared/memory/settle.ts'
 import { type Cluster, type ClusterSettings, startCluster } from './cluster.ts'
 import { clusterOptions } from './cluster-options.ts'
 import { command } from './command.ts'
 import { startDetached } from './detach.ts'
 import { exportsFor } from './exports.ts'
 import { portOrFreeOne } from './free-port.ts'
-import { giveBackMemory } from './give-back-memory.ts'
 import { type Output, outputOption, printData } from './output.ts'
 import { packageRoot, version } from './package.ts'
 import { withProgress } from './progress.ts'
@@ -49,7 +49,7 @@ export default command({
     say(greeting(cluster, values, { isElsewhere, elapsedMs: realClock.monotonic() }))
     if (output !== 'text')
       await printData(output, { url: cluster.url, pid: process.pid, kubeconfig: cluster.state.kubeconfig })
-    giveBackMemory(realClock)
+    settle(realClock)
     const { again } = await untilStopped()
     takeBack()
     say('\nStopping: pods end first. Ctrl-C again stops at once.\n')

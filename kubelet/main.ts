@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { flushCompileCache } from 'node:module'
 import { loadKubeconfig } from '../shared/client/kubeconfig.ts'
 import { type ClusterAccess, createRestClient } from '../shared/client/rest-client.ts'
 import { trackedClient } from '../shared/client/tracked-client.ts'
@@ -10,6 +9,7 @@ import { helpText } from '../shared/config/help.ts'
 import { ConfigError } from '../shared/config/option.ts'
 import { clusterClock } from '../shared/config/time-options.ts'
 import { createLog, type Logger } from '../shared/log/log.ts'
+import { settle } from '../shared/memory/settle.ts'
 import { type KubeletConfig, kubeletOptions, readKubeletConfig } from './config.ts'
 import { giveBackMemory } from './give-back-memory.ts'
 import { loadRuntime, type RunningNode, runNode } from './run-node.ts'
@@ -56,8 +56,7 @@ async function run(config: KubeletConfig): Promise<void> {
   await node.ready
   giveBackMemory(realClock)
   log.info({ node: config.nodeName }, 'ready')
-  // So that the next start is quick and small also when this one is killed.
-  flushCompileCache()
+  settle(realClock)
 }
 
 async function credentials(config: KubeletConfig, log: Logger): Promise<ClusterAccess> {

@@ -6,6 +6,7 @@ import { bootstrap } from '../../controllers/bootstrap.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { knownFeatureGates } from '../../shared/config/feature-gates.ts'
 import { collectAlone } from '../../shared/memory/collect-alone.ts'
+import { settle } from '../../shared/memory/settle.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 import { explainListening } from '../explain-listening.ts'
 import { clientCertificates, servingPair, signingKey } from './credentials.ts'
@@ -60,6 +61,7 @@ export async function runKubeApiserver(args: readonly string[]): Promise<void> {
     : await bootstrap(client, { securePort: server.port, clusterIP: firstAddress(serviceCidr) }).then(
         () => async () => {},
       )
+  settle(realClock)
   log.info(`Serving securely on ${host}:${server.port}`)
   const stop = (): void =>
     void stopRest()
