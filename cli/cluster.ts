@@ -62,7 +62,7 @@ async function start({ settings, clock, onTrouble }: ClusterOptions): Promise<Cl
   })
   // Beside the server, for which its program needs as long.
   const kubelet = settings.kubelet ? new Child(kubeletSpec(state)) : undefined
-  if (kubelet) starting.defer(() => kubelet.release())
+  if (kubelet) starting.defer(() => kubelet.kill())
   const log = createLog({ file: join(state.logs, 'apiserver.log'), level: settings.logLevel, component: 'apiserver' })
   const timeOriginMs = Math.floor(clock.now() / 1000) * 1000
   const clusterClock = createMovableClock(scaledClock(clock, { scale: settings.timeScale, originMs: timeOriginMs }))

@@ -5,6 +5,7 @@ import { clusterOptions } from './cluster-options.ts'
 import { command } from './command.ts'
 import { clusterKeys, fileKeys } from './file-keys.ts'
 import { outputOption, printData, printTable } from './output.ts'
+import { version } from './package.ts'
 
 export default command({
   purpose:
@@ -16,7 +17,10 @@ export default command({
   },
   async run({ values, origins, file }) {
     if (values.schema) {
-      await printData('json', configSchema('kubestage.yaml', fileKeys))
+      await printData(
+        'json',
+        configSchema({ id: `urn:kubestage:config:${version}`, title: 'kubestage.yaml' }, fileKeys),
+      )
       return 0
     }
     const names = Object.keys(clusterKeys) as (keyof typeof clusterKeys)[]

@@ -44,7 +44,7 @@ export async function startDetached({ stateDir, args, clock, signal }: DetachOpt
     if (words?.state === 'ready') return { url: words.url, pid: child.pid }
     throw new ConfigError(words?.why ?? `it ended at once; ${logFile} may tell why`)
   } catch (error) {
-    child.end()
+    await child.end()
     throw error
   } finally {
     timer.cancel()

@@ -1,5 +1,5 @@
 import { realClock } from '../shared/clock/real-clock.ts'
-import { option } from '../shared/config/option.ts'
+import { ConfigError, option } from '../shared/config/option.ts'
 import { duration } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { command } from './command.ts'
@@ -23,13 +23,24 @@ export default command({
       process.stdout.write(`Nothing runs in ${stateDir}.\n`)
       return 0
     }
-    process.kill(holder.pid, 'SIGTERM')
+    signal(holder.pid, 'SIGTERM')
     const isStopped = await withProgress('Stopping: pods end first', hasEnded(holder, timeout))
-    if (!isStopped) process.kill(holder.pid, 'SIGKILL')
+    if (!isStopped) signal(holder.pid, 'SIGKILL')
     process.stdout.write(isStopped ? 'Stopped.\n' : 'Killed: it took too long to stop.\n')
     return isStopped ? 0 : 1
   },
 })
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EPERM')
+      throw new ConfigError(`process ${pid}, which runs the cluster, is another user's: ask them, or use sudo`)
+    if (code !== 'ESRCH') throw error
+  }
+}
 
 async function hasEnded(holder: LockHolder, timeoutMs: number): Promise<boolean> {
   const deadline = realClock.monotonic() + timeoutMs

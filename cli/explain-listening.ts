@@ -1,4 +1,5 @@
 import { ConfigError } from '../shared/config/option.ts'
+import { whyNotListening } from './free-port.ts'
 
 interface Listening {
   host: string
@@ -7,6 +8,7 @@ interface Listening {
   flags?: { host: string; port: string }
 }
 
+const kubeletHost = '127.0.0.1'
 const ours = { host: '--host', port: '--port' }
 
 const remedies: Record<string, (host: string, port: number) => string> = {
@@ -18,10 +20,20 @@ const remedies: Record<string, (host: string, port: number) => string> = {
 }
 
 /** Turns a failure to listen into one clear sentence. */
-export function explainListening({ host, port, flags = ours }: Listening): (error: NodeJS.ErrnoException) => never {
+export function explainListening(listening: Listening): (error: NodeJS.ErrnoException) => never {
   return (error) => {
-    const explain = remedies[error.code ?? '']
-    if (!explain) throw error
-    throw new ConfigError(explain(host, port).replace(ours.port, flags.port).replace(ours.host, flags.host))
+    throw sentence(error.code, listening) ?? error
   }
+}
+
+/** The same, ahead, for the port on which the kubelet, a process of its own, is to listen. */
+export async function checkKubeletPort(port: number): Promise<void> {
+  const code = port === 0 ? undefined : await whyNotListening(kubeletHost, port)
+  const problem = sentence(code, { host: kubeletHost, port, flags: { ...ours, port: '--kubelet-port' } })
+  if (problem) throw problem
+}
+
+function sentence(code: string | undefined, { host, port, flags = ours }: Listening): ConfigError | undefined {
+  const explain = remedies[code ?? '']
+  return explain && new ConfigError(explain(host, port).replace(ours.port, flags.port).replace(ours.host, flags.host))
 }

@@ -52,6 +52,12 @@ export class Child {
     this.#process.stdin?.destroy()
   }
 
+  /** At once; resolves when it has ended. */
+  async kill(): Promise<void> {
+    this.signal('SIGKILL')
+    await this.ended
+  }
+
   /** Resolves when it has ended; by SIGKILL when it needs longer than `timeoutMs`. */
   async endWithin(clock: Clock, timeoutMs: number): Promise<void> {
     const timer = clock.setTimer(timeoutMs, () => this.signal('SIGKILL'))

@@ -6,8 +6,8 @@ export interface Detached {
   pid: number
   /** Resolves to what it says when it is ready or gives up; to undefined when it ends without a word. */
   firstWords: Promise<FirstWords | undefined>
-  /** Asks it to end; nothing when it has. */
-  end(): void
+  /** Asks it to end; resolves when it has. */
+  end(): Promise<void>
 }
 
 /** Runs this Node with these arguments in a session of its own, which outlives us and the terminal; its output goes to the open file. */
@@ -16,7 +16,17 @@ export function spawnDetached(args: readonly string[], log: number): Detached {
   const child = spawn(process.execPath, [...process.execArgv, ...args], { detached: true, stdio: [...stdio] })
   const first = Promise.withResolvers<FirstWords | undefined>()
   child.once('message', (words) => first.resolve(words as FirstWords))
-  for (const event of ['exit', 'error'] as const) child.once(event, () => first.resolve(undefined))
+  const ended = Promise.withResolvers<void>()
+  for (const event of ['exit', 'error'] as const) child.once(event, () => ended.resolve())
+  void ended.promise.then(() => first.resolve(undefined))
   child.unref()
-  return { pid: child.pid ?? 0, firstWords: first.promise, end: () => void child.kill('SIGTERM') }
+  return {
+    pid: child.pid ?? 0,
+    firstWords: first.promise,
+    async end() {
+      child.kill('SIGTERM')
+      child.ref()
+      await ended.promise
+    },
+  }
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import { ConfigError } from '../../shared/config/option.ts'
 import type { ClusterPki } from '../../shared/pki/cluster-pki.ts'
 import type { ClusterOptions, ClusterSettings } from '../cluster.ts'
+import { checkKubeletPort } from '../explain-listening.ts'
 import type { StateDirectory } from '../state-directory.ts'
 import type { Child } from './child.ts'
 import { kubeletLog, kubeletSpec, shimSpec } from './child-specs.ts'
@@ -42,6 +43,7 @@ export interface RunningNode {
  */
 export async function startNode(options: NodeOptions, client: Client): Promise<RunningNode> {
   const { settings, state, clock, onTrouble } = options
+  await checkKubeletPort(settings.kubeletPort)
   writeKubeletFiles(options)
   const logFile = kubeletLog(state)
   let isReady = false

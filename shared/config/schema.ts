@@ -1,7 +1,7 @@
 import type { Options } from './option.ts'
 
 /** A config file's JSON schema, by which editors complete and check it. */
-export function configSchema(title: string, options: Options): object {
+export function configSchema({ id, title }: { id: string; title: string }, options: Options): object {
   const properties = Object.entries(options).map(([name, { type, help, default: value }]) => {
     const shown = type.show?.(value)
     return [
@@ -11,6 +11,7 @@ export function configSchema(title: string, options: Options): object {
   })
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
+    $id: id,
     title,
     type: 'object',
     properties: Object.fromEntries(properties),

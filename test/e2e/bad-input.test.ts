@@ -135,6 +135,15 @@ t.test('a port that another program has', async (t) => {
   }
 })
 
+t.test('the port of the kubelet that another program has', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  t.teardown(() => server.close())
+  const { port } = server.address() as { port: number }
+  const said = await refusal(t, join(folder, 'kubelet-port'), 'up', '--port=0', `--kubelet-port=${port}`)
+  t.match(said, `port ${port} on 127.0.0.1 is in use by another program; choose another with --kubelet-port`)
+})
+
 t.test('two clusters whose users chose no port', async (t) => {
   const start = (name: string) => run(t, 'up', '-d', '--kubelet=false', `--state-dir=${join(folder, name)}`)
   for (const name of ['first', 'second']) t.teardown(() => run(t, 'down', `--state-dir=${join(folder, name)}`))
