@@ -31,7 +31,7 @@ export interface Cluster extends Users, Waiters, AsyncDisposable {
   reset(): Promise<Restored>
   /** Kills the kubelet of a node (default: the first), which is started again soon; its containers run on. */
   killKubelet(nodeName?: string): void
-  /** Pods end first, then nodes, controllers and the server. */
+  /** Pods end first, then nodes, controllers and the server. Who still waits for something is rejected. Idempotent. */
   close(): Promise<void>
 }
 

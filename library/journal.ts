@@ -19,11 +19,13 @@ const patience = '5s'
 export class ClusterJournal {
   readonly #journal: Journal
   readonly #clock: Clock
+  readonly #closing: AbortSignal
 
-  /** `clock`: the machine's. */
-  constructor(journal: Journal, clock: Clock) {
+  /** `clock`: the machine's. Who waits when `closing` aborts is told its reason. */
+  constructor(journal: Journal, clock: Clock, closing: AbortSignal) {
     this.#journal = journal
     this.#clock = clock
+    this.#closing = closing
   }
 
   /** In the order in which they came; without a code while they are under way. */
@@ -41,18 +43,24 @@ export class ClusterJournal {
       isMeant(filter, entry) && fits(filter, entry) && (entry.code !== undefined || entry.verb === 'watch')
     const known = this.entries(filter).find(isWanted)
     if (known) return known
-    return new Promise((resolve, reject) => {
-      const stop = this.#journal.listen((entry) => {
-        if (!isWanted(entry)) return
-        stop()
-        timer.cancel()
-        resolve(entry)
-      })
-      const timer = this.#clock.setTimer(toMs(timeout), () => {
-        stop()
-        reject(new Error(`waited ${timeout} in vain for a request with ${show(filter)}; ${this.#whatCame()}`))
-      })
+    const closing = this.#closing
+    closing.throwIfAborted()
+    const { promise, resolve, reject } = Promise.withResolvers<JournalEntry>()
+    const leave = this.#journal.listen((entry) => {
+      if (isWanted(entry)) resolve(entry)
     })
+    const timer = this.#clock.setTimer(toMs(timeout), () =>
+      reject(new Error(`waited ${timeout} in vain for a request with ${show(filter)}; ${this.#whatCame()}`)),
+    )
+    const close = (): void => reject(closing.reason)
+    closing.addEventListener('abort', close)
+    try {
+      return await promise
+    } finally {
+      leave()
+      timer.cancel()
+      closing.removeEventListener('abort', close)
+    }
   }
 
   /** Throws an AssertionError that prints what came instead. */

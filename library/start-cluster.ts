@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ControlPlane, firstAddress, startControlPlane } from '../apiserver/control-plane.ts'
@@ -20,6 +20,7 @@ import { ensureClusterPki } from '../shared/pki/cluster-pki.ts'
 import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
 import type { Cluster, ClusterClock, ClusterFaults } from './cluster.ts'
 import { toMs } from './duration.ts'
+import { goesWithProcess } from './goes-with-process.ts'
 import { ClusterJournal } from './journal.ts'
 import type { StartedNode } from './nodes.ts'
 import type { StartClusterOptions } from './options.ts'
@@ -38,7 +39,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
 
   await using starting = new Undo()
   const stateDir = options.stateDir ?? mkdtempSync(join(tmpdir(), 'kubestage-'))
-  if (options.stateDir === undefined) starting.defer(() => rmSync(stateDir, { recursive: true, force: true }))
+  if (options.stateDir === undefined) starting.defer(goesWithProcess(stateDir))
   const state = openStateDirectory(stateDir)
   starting.defer(state.release)
   mkdirSync(state.logs, { recursive: true, mode: 0o700 })
@@ -68,23 +69,31 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
   const { url, client, instruments } = controlPlane
   await writeKubeconfig(state.kubeconfig, { name: 'kubestage', server: url, ca: pki.ca.cert, user: pki.admin })
 
-  const startNodes = async (): Promise<StartedNode[]> => {
+  const started: StartedNode[] = []
+  starting.defer(async () => void (await Promise.all(started.map((node) => node.stop()))))
+  if (nodes + simulatedNodes > 0) {
     const { startRealNode, startSimulatedNode } = await import('./nodes.ts')
     const shared = { settings, state, url, clock: machine, timeOriginMs, client, onTrouble }
-    return Promise.all([
+    const outcomes = await Promise.allSettled([
       ...names('node', nodes).map((name) => startRealNode({ ...shared, name })),
       ...names('simulated', simulatedNodes).map((name) =>
         startSimulatedNode({ name, state, client: controlPlane.nodeClient(name), clock, log }),
       ),
     ])
+    for (const outcome of outcomes) if (outcome.status === 'fulfilled') started.push(outcome.value)
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
   }
-  const started = nodes + simulatedNodes > 0 ? await startNodes() : []
-  starting.defer(async () => void (await Promise.all(started.map((node) => node.stop()))))
   await instruments.snapshots.markStart()
 
   const running = starting.move()
-  const waiters = createWaiters(client, machine)
-  const close = (): Promise<void> => running.run()
+  const closing = new AbortController()
+  const waiters = createWaiters(client, machine, closing.signal)
+  let closed: Promise<void> | undefined
+  const close = (): Promise<void> => {
+    closing.abort(new Error('the cluster has been closed'))
+    closed ??= running.run()
+    return closed
+  }
   return {
     ...waiters,
     ...createUsers({ server: url, ca: pki.ca, admin: pki.admin, clock: machine }),
@@ -94,7 +103,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
     access: { server: url, ca: pki.ca.cert, ...pki.admin },
     client,
     clock: clusterClock(clock, instruments),
-    journal: new ClusterJournal(instruments.journal, machine),
+    journal: new ClusterJournal(instruments.journal, machine, closing.signal),
     faults: clusterFaults(instruments),
     terminations: new Terminations(client, waiters),
     snapshot: () => instruments.snapshots.take(),

@@ -31,14 +31,15 @@ export interface Waiters {
   waitForDeleted(resource: Resource, target: Target & { name: string }, options?: WaitOptions): Promise<void>
 }
 
-/** `clock`: the machine's. */
-export function createWaiters(client: Client, clock: Clock): Waiters {
+/** `clock`: the machine's. Who waits when `closing` aborts is told its reason. */
+export function createWaiters(client: Client, clock: Clock, closing: AbortSignal): Waiters {
   const follow = async <Found>(
     resource: Resource,
     target: Target,
     look: (type: string, object: KubeObject) => Found | undefined,
     { timeout = patience }: WaitOptions,
   ): Promise<Found> => {
+    closing.throwIfAborted()
     const { namespace, name, labelSelector } = target
     const waiting = new AbortController()
     const timer = clock.setTimer(toMs(timeout), () => waiting.abort())
@@ -51,7 +52,7 @@ export function createWaiters(client: Client, clock: Clock): Waiters {
         fieldSelector,
         sendInitialEvents: true,
         allowWatchBookmarks: true,
-        signal: waiting.signal,
+        signal: AbortSignal.any([waiting.signal, closing]),
       })
       for await (const { type, object } of changes) {
         if (type !== 'BOOKMARK') last = object
@@ -62,6 +63,7 @@ export function createWaiters(client: Client, clock: Clock): Waiters {
       timer.cancel()
       waiting.abort()
     }
+    closing.throwIfAborted()
     const wanted = `${resource.plural}${name === undefined ? '' : ` ${name}`}${labelSelector ? ` (${labelSelector})` : ''}`
     throw new Error(`waited ${timeout} in vain for ${wanted}; ${last ? `last seen: ${show(last)}` : 'there was none'}`)
   }
