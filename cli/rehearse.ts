@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { KubeObject } from '../shared/api/types.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { Undo } from '../shared/concurrency/undo.ts'
 import { nearest } from '../shared/config/nearest.ts'
@@ -68,7 +69,7 @@ export default command({
     ])
     const sickbay = await openSickbay()
     ending.defer(sickbay.close)
-    await setStage(cluster, others, workloads)
+    await setStage(cluster, others, { workloads, onLeftOut: tellLeftOut })
     const stage = await openStage(cluster, { nodeName: settings.nodeName, sickbay })
     ending.defer(stage.close)
     const rehearsed = rehearse({
@@ -121,6 +122,11 @@ function checkWay(name: string): void {
 function checkLoad(url: string): void {
   if (/^http:\/\//.test(url) && URL.canParse(url.replace('//:', '//pod:'))) return
   throw new ConfigError(`load must be an address such as http://pod:8080/, not "${url}"`)
+}
+
+/** Kinds of which a chart brings objects, and the cluster elsewhere the definition. */
+function tellLeftOut({ apiVersion, kind, metadata }: KubeObject): void {
+  process.stderr.write(`kubestage: ${kind} ${metadata.name} is left out: nobody here serves ${apiVersion} ${kind}\n`)
 }
 
 /** Only for who sits there and waits. */

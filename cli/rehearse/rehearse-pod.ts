@@ -4,6 +4,7 @@ import type { Pod } from '../../shared/api/types.ts'
 import type { Client, ObjectRef } from '../../shared/client/client.ts'
 import { pods, terminations } from '../../shared/client/resources.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
+import { hasSucceeded, isOver } from './end-by-itself.ts'
 import { type Load, startLoad } from './load.ts'
 import { summarize } from './load-summary.ts'
 import type { Observation } from './observation.ts'
@@ -230,10 +231,9 @@ const isReady = ({ status }: Pod): boolean =>
   status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false
 const restartsOf = ({ status }: Pod): number =>
   (status?.containerStatuses ?? []).reduce((sum, { restartCount }) => sum + restartCount, 0)
-const isOver = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
 
 function whyNotReady(pod: Pod | undefined, timeoutMs: number): Finding {
-  if (pod?.status?.phase === 'Succeeded')
+  if (pod && hasSucceeded(pod))
     return { fault: 'ends-by-itself', severity: 'note', says: 'ends by itself: nothing to rehearse' }
   const containers = [...(pod?.status?.initContainerStatuses ?? []), ...(pod?.status?.containerStatuses ?? [])]
   const waiting = containers.find(({ state }) => state?.waiting?.message)?.state?.waiting

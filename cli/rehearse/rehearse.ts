@@ -28,6 +28,9 @@ interface Task {
   way: Way
 }
 
+/** What holds for every way alike, and is said once. */
+const forAllWays: readonly Fault[] = ['refused', 'ends-by-itself']
+
 /** Lets each workload die in each way, side by side where they do not get in each other's way. */
 export async function rehearse(options: RehearseOptions): Promise<WorkloadReport[]> {
   const { workloads, wanted, jobs } = options
@@ -39,7 +42,7 @@ export async function rehearse(options: RehearseOptions): Promise<WorkloadReport
       .map((way): Task => ({ workload, way })),
   )
   const keep = (task: Task, rehearsal: Rehearsal): void => {
-    const refusal = rehearsal.findings.find(({ fault }) => fault === 'refused')
+    const refusal = rehearsal.findings.find(({ fault }) => forAllWays.includes(fault))
     if (refusal) refused.set(task.workload, refusal)
     else results.set(task, rehearsal)
     options.onProgress({ workload: task.workload.name, way: task.way.name, findings: rehearsal.findings })

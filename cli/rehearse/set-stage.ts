@@ -11,11 +11,11 @@ import type { Workload } from './workload.ts'
 const early = ['Namespace', 'CustomResourceDefinition', 'PriorityClass', 'ServiceAccount']
 const order = ({ kind = '' }: KubeObject): number => (early.includes(kind) ? early.indexOf(kind) : early.length)
 
-/** Creates what workloads need to be there: their namespaces, and the other objects of the manifests. Throws a ConfigError for what the API refuses. */
+/** Creates what workloads need to be there: their namespaces, and the other objects of the manifests, but for those of kinds that are not served. Throws a ConfigError for what the API refuses. */
 export async function setStage(
   cluster: Cluster,
   others: readonly KubeObject[],
-  workloads: readonly Workload[],
+  { workloads, onLeftOut }: { workloads: readonly Workload[]; onLeftOut(object: KubeObject): void },
 ): Promise<void> {
   const { client } = cluster
   const wanted = new Set([
@@ -26,7 +26,12 @@ export async function setStage(
   for (const name of wanted) await client.create(namespaces, { metadata: { name } }).catch(unlessThere)
   const find = await discovery(cluster.state.kubeconfig)
   for (const object of others.toSorted((a, b) => order(a) - order(b))) {
-    const { resource, namespaced } = await find(object)
+    const found = await find(object)
+    if (!found) {
+      onLeftOut(object)
+      continue
+    }
+    const { resource, namespaced } = found
     const namespace = namespaced ? (object.metadata.namespace ?? 'default') : undefined
     await client.create(resource, adapted(object), { namespace }).catch((error: unknown) => {
       if (isStatus(error, 'AlreadyExists')) return

@@ -172,8 +172,16 @@ export const ways: readonly Way[] = [
       await stage.restartKubelet()
     },
     graceSeconds: (own) => 2 * own,
-    // Who was asked by the kubelet before is not asked again; the other ways tell how it takes that.
-    mild: ['goes-on-after-term'],
+    // Who was asked by the kubelet before is not asked again, and time without a kubelet is no pod's fault: `update` tells of both.
+    mild: [
+      'no-term-handler',
+      'shell-swallows-term',
+      'ignores-term',
+      'goes-on-after-term',
+      'slow-stop',
+      'hook-uses-most',
+      'hook-overruns',
+    ],
   },
   {
     name: 'shutdown',

@@ -1,5 +1,6 @@
 /** What `kubestage rehearse` makes of what it reads and sees; the running of it is in test/e2e. */
 import t from 'tap'
+import { hasSucceeded, isOver } from '../../cli/rehearse/end-by-itself.ts'
 import { junitReport } from '../../cli/rehearse/formats/junit.ts'
 import { markdownReport } from '../../cli/rehearse/formats/markdown.ts'
 import { textReport } from '../../cli/rehearse/formats/text.ts'
@@ -12,7 +13,7 @@ import { judge } from '../../cli/rehearse/verdict.ts'
 import { ways } from '../../cli/rehearse/ways.ts'
 import { sharedThings, simpleWorkload, sortObjects, type Workload } from '../../cli/rehearse/workload.ts'
 import type { TerminatedContainer, TerminationStep } from '../../shared/api/termination.ts'
-import type { Container, KubeObject, PodSpec, PodStatus } from '../../shared/api/types.ts'
+import type { Container, KubeObject, Pod, PodSpec, PodStatus } from '../../shared/api/types.ts'
 
 const thresholds = { maxGraceUsed: 80, maxLivenessDowntime: 60_000, maxLostRequests: 0, allowedExitCodes: [0] }
 const at = (seconds: number): string => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString()
@@ -229,6 +230,24 @@ t.test('pods get in each other’s way by what they share', async (t) => {
   t.same(log.at(-1), '1 begins')
   for (const { open } of gates) open()
   await Promise.all(gates.map(({ done }) => done))
+})
+
+t.test('what ends by itself', (t) => {
+  const ended = (exitCode?: number) => ({ state: exitCode === undefined ? {} : { terminated: { exitCode } } })
+  const pod = (restartPolicy: string, ...exitCodes: (number | undefined)[]) => {
+    const containerStatuses = exitCodes.map((code, index) => ({ name: `c${index}`, ...ended(code) }))
+    const witness = { name: 'rehearsal-witness', ...ended() }
+    const status = { phase: 'Running', containerStatuses: [...containerStatuses, witness] }
+    return { metadata: {}, spec: { containers: [], restartPolicy }, status } as unknown as Pod
+  }
+  t.ok(isOver(pod('Never', 0, 1)), 'though the witness goes on')
+  t.notOk(isOver(pod('Never', 0, undefined)))
+  t.notOk(isOver(pod('Always', 0)), 'it comes again')
+  t.ok(isOver(pod('OnFailure', 0)))
+  t.notOk(isOver(pod('OnFailure', 1)))
+  t.ok(hasSucceeded(pod('Never', 0, 0)))
+  t.notOk(hasSucceeded(pod('Never', 0, 1)))
+  t.end()
 })
 
 t.test('a report in each format', (t) => {

@@ -40,7 +40,7 @@ function colour(findings: readonly Finding[], line: string): string {
 
 /** What is bad, each once, with the ways in which it was seen. */
 function summary(workload: WorkloadReport): string[] {
-  if (diesWell(workload)) return [`${painted('green', '✓')} dies well`]
+  if (diesWell(workload)) return workload.rehearsals.length > 0 ? [`${painted('green', '✓')} dies well`] : []
   const kinds = new Map<string, { first: Finding; seenIn: string[] }>()
   for (const { way, findings } of workload.rehearsals) {
     for (const finding of findings.filter(isBad)) {

@@ -1,0 +1,21 @@
+import type { Pod } from '../../shared/api/types.ts'
+import { WITNESS } from './witness.ts'
+
+/** Exit codes of the pod's own containers; undefined for one that runs, or has not begun. */
+function exitCodes({ status }: Pod): (number | undefined)[] {
+  const own = (status?.containerStatuses ?? []).filter(({ name }) => name !== WITNESS)
+  return own.map(({ state }) => state?.terminated?.exitCode)
+}
+
+/** Whether nothing of the pod will run any more; a witness may still look on. */
+export function isOver(pod: Pod): boolean {
+  const { spec, status } = pod
+  if (status?.phase === 'Succeeded' || status?.phase === 'Failed') return true
+  const codes = exitCodes(pod)
+  if (codes.length === 0 || codes.includes(undefined)) return false
+  return spec.restartPolicy === 'Never' || (spec.restartPolicy === 'OnFailure' && codes.every((code) => code === 0))
+}
+
+/** Over, and all went well. */
+export const hasSucceeded = (pod: Pod): boolean =>
+  pod.status?.phase !== 'Failed' && isOver(pod) && exitCodes(pod).every((code) => code === 0)
