@@ -138,5 +138,5 @@ Ctrl-C ends everything.
 
 function shortest(path: string): string {
   const fromHere = relative(process.cwd(), path)
-  return fromHere.startsWith('..') ? path : fromHere
+  return fromHere.startsWith('..') || process.cwd() === '/' ? path : fromHere
 }

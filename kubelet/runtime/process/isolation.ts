@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { Mount, RuntimeCapabilities } from '../container-runtime.ts'
 import { type ContainerView, hostMounts, type ViewMount, viewFlags, viewSteps } from './container-view.ts'
@@ -24,7 +24,7 @@ export async function possibleIsolation(options: {
 export const scratchDir = (runtimeRoot: string): string => path.join(runtimeRoot, 'view')
 
 async function isPossible(rootDir: string, files: ContainerView['files']): Promise<boolean> {
-  if (systemCalls().length === 0) return false
+  if (systemCalls().length === 0 || !isReadable('/proc/self/mountinfo')) return false
   const scratch = scratchDir(runtimeDir(rootDir))
   mkdirSync(scratch, { recursive: true })
   const view: ContainerView = {
@@ -46,6 +46,16 @@ async function isPossible(rootDir: string, files: ContainerView['files']): Promi
   return new Promise((resolve) => {
     execFile(file, args, (error) => resolve(!error))
   })
+}
+
+/** A machine, or a container, may be without a /proc, or with half of one. */
+function isReadable(file: string): boolean {
+  try {
+    accessSync(file, constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 export const currentHostMounts = () => hostMounts(readFileSync('/proc/self/mountinfo', 'utf8'))
