@@ -51,7 +51,10 @@ async function run(config: KubeletConfig): Promise<void> {
   const clock = createMovableClock(clusterClock(realClock, config), readMovedClock(config.rootDir))
   const access = await credentials(config, log)
   const activity = new Activity()
-  const client = trackedClient(createRestClient({ ...access, clock, userAgent: 'kubelet/v1.36.3' }), activity)
+  const client = trackedClient(
+    createRestClient({ ...access, clock, userAgent: 'kubelet/v1.36.3', http2: true }),
+    activity,
+  )
   node = await runNode({ config, client, clock, log, moving: { clock, activity } })
   await node.ready
   giveBackMemory(realClock)

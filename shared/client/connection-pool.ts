@@ -1,26 +1,16 @@
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { type Answer, AnswerReader } from './answer-reader.ts'
+import { type Cancellation, type PlainRequest, StaleConnectionError, type Transport } from './transport.ts'
 
 export interface PoolOptions {
   tls: ConnectionOptions
-  maxConnections: number
+  authority: string
+  /** Of every request. */
+  headers: Record<string, string>
+  maxRequests: number
 }
-/** Whoever waits for an answer can be told that it will not come. */
-export interface Cancellation {
-  onCancel?: (error: Error) => void
-}
-
-/** A kept connection was closed by the server just as it was written to: the request was perhaps never seen. */
-export class StaleConnectionError extends Error {}
-
-/** `text` is the whole of it. `unread`: the body of a success is not wanted. */
-export interface PoolRequest {
-  text: string
-  unread?: boolean
-}
-
 interface Waiting {
-  request: PoolRequest
+  request: PlainRequest
   cancellation: Cancellation
   resolve(answer: Answer): void
   reject(error: Error): void
@@ -30,19 +20,23 @@ interface Waiting {
  * Kept HTTP/1.1 connections, with one request at a time on each. Plain requests and answers over a TLS socket: node:https
  * spends three times as much on each (docs/performance.md), which is most of what a kubelet does.
  */
-export class ConnectionPool {
+export class ConnectionPool implements Transport {
   readonly #options: PoolOptions
   readonly #all = new Set<Connection>()
   readonly #free: Connection[] = []
   readonly #waiting: Waiting[] = []
+  readonly #head: string
   #isClosed = false
 
   constructor(options: PoolOptions) {
     this.#options = options
+    const { authority, headers } = options
+    this.#head = Object.entries({ host: authority, ...headers })
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join('')
   }
 
-  /** Rejects when the connection fails, or with the error of the cancellation. */
-  request(request: PoolRequest, cancellation: Cancellation): Promise<Answer> {
+  request(request: PlainRequest, cancellation: Cancellation): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const waiting: Waiting = { request, cancellation, resolve, reject }
       cancellation.onCancel = (error) => {
@@ -67,12 +61,18 @@ export class ConnectionPool {
       if (!connection) return
       const { request, cancellation, resolve, reject } = this.#waiting.shift()!
       cancellation.onCancel = (error) => connection.destroy(error)
-      connection.ask(request).then(resolve, reject)
+      connection.ask(this.#textOf(request), request.unread).then(resolve, reject)
     }
   }
 
+  #textOf({ method, path, contentType, body }: PlainRequest): string {
+    const start = `${method} ${path} HTTP/1.1\r\n${this.#head}`
+    if (body === undefined) return `${start}\r\n`
+    return `${start}content-type: ${contentType}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  }
+
   #open(): Connection | undefined {
-    if (this.#all.size >= this.#options.maxConnections) return undefined
+    if (this.#all.size >= this.#options.maxRequests) return undefined
     const connection = new Connection(this.#options.tls, {
       onFree: () => {
         this.#free.push(connection)
@@ -106,7 +106,11 @@ class Connection {
       this.#read(scratch.subarray(0, bytes))
       return true
     }
-    this.#socket = connect({ ...tls, onread: { buffer: scratch, callback } } as ConnectionOptions)
+    this.#socket = connect({
+      ...tls,
+      ALPNProtocols: ['http/1.1'],
+      onread: { buffer: scratch, callback },
+    } as ConnectionOptions)
     this.#socket.setNoDelay(true)
     let failure: Error | undefined
     this.#socket.on('error', (error) => {
@@ -119,7 +123,7 @@ class Connection {
     })
   }
 
-  ask({ text, unread }: PoolRequest): Promise<Answer> {
+  ask(text: string, unread?: boolean): Promise<Answer> {
     const asked = Promise.withResolvers<Answer>()
     this.#asked = asked
     this.#reader = new AnswerReader(unread)

@@ -137,7 +137,7 @@ t.test('a kept connection that the server has closed is no failure for a read', 
     // Gone without a word, after the answer: the client learns it only when it writes again.
     response.once('finish', () => request.socket.destroy())
   })
-  const client = createRestClient({ ...access, clock: realClock, maxConnections: 1 })
+  const client = createRestClient({ ...access, clock: realClock, maxRequests: 1 })
   t.teardown(() => client.close())
   for (let i = 0; i < 5; i++) await client.get(pods, { name: 'a' })
   t.ok(sockets.size > 1)

@@ -23,7 +23,7 @@ import {
   maxWindow,
   Setting,
   StreamError,
-} from './protocol.ts'
+} from '../../../shared/http2/protocol.ts'
 import { decodeRequestHead, maxHeaderListBytes, trailersProblem } from './request-head.ts'
 import { connectionReceiveWindow, streamReceiveWindow } from './stream.ts'
 import { maxConcurrentStreams, type OnRequest, Streams } from './streams.ts'

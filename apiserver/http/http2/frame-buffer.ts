@@ -1,4 +1,4 @@
-import { ErrorCode, Flag, FrameType, frameHeaderBytes } from './protocol.ts'
+import { ErrorCode, Flag, FrameType, frameHeaderBytes } from '../../../shared/http2/protocol.ts'
 
 const bytes = Buffer.allocUnsafeSlow(256 * 1024)
 

@@ -1,4 +1,4 @@
-import { ConnectionError, ErrorCode, Flag, StreamError } from './protocol.ts'
+import { ConnectionError, ErrorCode, Flag, StreamError } from '../../../shared/http2/protocol.ts'
 
 export const protocolError = (message: string): ConnectionError => new ConnectionError(ErrorCode.protocolError, message)
 

@@ -1,7 +1,7 @@
 import type { TLSSocket } from 'node:tls'
 import { FrameBuffer } from './frame-buffer.ts'
 import { calmDown } from './frame-checks.ts'
-import { type ConnectionError, defaultWindow, maxWindow } from './protocol.ts'
+import { type ConnectionError, defaultWindow, maxWindow } from '../../../shared/http2/protocol.ts'
 import type { ServerStream } from './stream.ts'
 
 /** Answers to pings, settings and the like that a client who does not read may leave lying. */

@@ -1,4 +1,4 @@
-import type { ErrorCode } from './protocol.ts'
+import type { ErrorCode } from '../../../shared/http2/protocol.ts'
 import type { Http2Request } from './request.ts'
 import type { Http2Response } from './response.ts'
 

@@ -13,7 +13,7 @@ import {
   Flag,
   maxWindow,
   StreamError,
-} from './protocol.ts'
+} from '../../../shared/http2/protocol.ts'
 import { Http2Request } from './request.ts'
 import type { DecodedHead } from './request-head.ts'
 import { Http2Response } from './response.ts'

@@ -1,4 +1,4 @@
-/** The numbers of RFC 9113 that a server needs. */
+/** The numbers of RFC 9113 that we need. */
 export const FrameType = {
   data: 0,
   headers: 1,
@@ -29,6 +29,7 @@ export const ErrorCode = {
 export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode]
 
 export const Setting = {
+  headerTableSize: 1,
   enablePush: 2,
   maxConcurrentStreams: 3,
   initialWindowSize: 4,
@@ -43,7 +44,7 @@ export const defaultWindow = 65_535
 export const defaultMaxFrameSize = 16_384
 export const maxWindow = 2 ** 31 - 1
 
-/** The client broke a rule that the whole connection rests on: it ends, after a GOAWAY with this code. */
+/** The other side broke a rule that the whole connection rests on: it ends, after a GOAWAY with this code. */
 export class ConnectionError extends Error {
   readonly code: ErrorCode
   constructor(code: ErrorCode, message: string) {

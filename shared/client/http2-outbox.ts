@@ -1,0 +1,70 @@
+import type { TLSSocket } from 'node:tls'
+import { defaultMaxFrameSize, defaultWindow } from '../http2/protocol.ts'
+import { dataFrame } from './http2-frames.ts'
+
+/** Of a request, what the server has not taken yet. */
+export interface Body {
+  id: number
+  unsent: Buffer | undefined
+  /** How much of it the server takes now. */
+  window: number
+}
+
+/** What goes to a server: all of one turn of the event loop in one write, and of bodies as much as the server's windows let through. */
+export class Http2Outbox {
+  readonly #socket: TLSSocket
+  #frames: Buffer[] = []
+  #isScheduled = false
+  #window = defaultWindow
+  #streamWindow = defaultWindow
+
+  constructor(socket: TLSSocket) {
+    this.#socket = socket
+  }
+
+  /** Of a new stream. */
+  get streamWindow(): number {
+    return this.#streamWindow
+  }
+
+  send(frames: Buffer): void {
+    this.#frames.push(frames)
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    process.nextTick(() => this.#flush())
+  }
+
+  sendBody(body: Body): void {
+    while (body.unsent) {
+      const { id, unsent, window } = body
+      const size = Math.min(unsent.length, defaultMaxFrameSize, this.#window, window)
+      if (size <= 0 && unsent.length > 0) return
+      const isLast = size === unsent.length
+      this.send(dataFrame(id, unsent.subarray(0, size), isLast))
+      body.unsent = isLast ? undefined : unsent.subarray(size)
+      body.window -= size
+      this.#window -= size
+    }
+  }
+
+  /** The server takes more: of one body, or of all together. */
+  widen(by: number, { body, all }: { body?: Body; all: Iterable<Body> }): void {
+    if (body) body.window += by
+    else this.#window += by
+    for (const waiting of body ? [body] : all) this.sendBody(waiting)
+  }
+
+  /** The server says how much it takes of each body at first; that holds for those under way, too. */
+  setStreamWindow(size: number, all: Iterable<Body>): void {
+    const more = size - this.#streamWindow
+    this.#streamWindow = size
+    for (const body of all) this.widen(more, { body, all })
+  }
+
+  #flush(): void {
+    const frames = this.#frames
+    this.#frames = []
+    this.#isScheduled = false
+    if (!this.#socket.destroyed) this.#socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames))
+  }
+}
