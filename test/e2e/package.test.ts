@@ -124,12 +124,53 @@ pod.spec.containrs
 console.log(pod.spec.containers[0]?.name, status?.phase)
 `,
   )
-  const options = { strict: true, target: 'esnext', lib: ['esnext'], module: 'nodenext', types: ['node'], noEmit: true }
-  const tsconfig = { compilerOptions: { ...options, skipLibCheck: false }, files: ['try.ts'] }
-  writeFileSync(join(app, 'tsconfig.json'), JSON.stringify(tsconfig))
+  writeFileSync(
+    join(app, 'all.ts'),
+    `import { CoreV1Api } from '@kubernetes/client-node'
+import { type FaultRule, type JournalFilter, resources, type Snapshot, type StartClusterOptions, startCluster } from 'kubestage'
+const options: StartClusterOptions = { apiOnly: true, journal: 100 }
+export async function all() {
+  await using cluster = await startCluster(options)
+  const core: CoreV1Api = await cluster.apiClient(CoreV1Api, { name: 'jane', groups: ['dev'] })
+  const rule: FaultRule = { verb: ['get', 'list'], resource: 'pods', probability: 0.5, seed: 1, then: { stale: 1 } }
+  using fault = cluster.faults.add(rule)
+  const filter: JournalFilter = { verb: 'list', code: 403 }
+  cluster.journal.assert(filter, { min: 0, max: 2 })
+  const snapshot: Snapshot = await cluster.snapshot()
+  const { created } = await cluster.restore(snapshot)
+  await cluster.waitForDeleted(resources.pods, { name: 'web' }, { timeout: '1s' })
+  await cluster.clock.advance('1s')
+  // @ts-expect-error: there is no such effect
+  cluster.faults.add({ then: { explode: true } })
+  // @ts-expect-error: nor such an option
+  await startCluster({ apionly: true })
+  return [core, fault.hits(), created, cluster.kubeconfigOf({ name: 'x' })]
+}
+`,
+  )
   writeFileSync(join(app, 'package.json'), '{"type":"module"}')
-  const types = spawnSync(join(repository, 'node_modules', '.bin', 'tsc'), ['-p', app], { encoding: 'utf8' })
-  t.equal(types.stdout, '')
+  const resolutions = { node16: 'node16', nodenext: 'nodenext', bundler: 'esnext' }
+  for (const [moduleResolution, module] of Object.entries(resolutions)) {
+    const strict = {
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      skipLibCheck: false,
+    }
+    const options = {
+      ...strict,
+      target: 'esnext',
+      lib: ['esnext'],
+      module,
+      moduleResolution,
+      types: ['node'],
+      noEmit: true,
+    }
+    const tsconfig = { compilerOptions: options, files: ['try.ts', 'all.ts'] }
+    writeFileSync(join(app, 'tsconfig.json'), JSON.stringify(tsconfig))
+    const types = spawnSync(join(repository, 'node_modules', '.bin', 'tsc'), ['-p', app], { encoding: 'utf8' })
+    t.equal(types.stdout, '', moduleResolution)
+  }
   const { stdout } = await run(process.execPath, ['try.ts', join(app, 'library.db')], { cwd: app })
   t.equal(stdout, 'main Running\n')
 })
