@@ -4,8 +4,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadKubeconfig } from '../shared/client/kubeconfig.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
+import type { BareStart } from './bare-start.ts'
 import type { HookFigures } from './hooks.ts'
 import { Http2Connection, type Target } from './http2-connection.ts'
+import { builtPackage } from './package.ts'
 
 /** A server under load. */
 export interface Server {
@@ -16,32 +18,22 @@ export interface Server {
   stop(): Promise<void>
 }
 
-const repository = join(import.meta.dirname, '..')
 const START_TIMEOUT_MS = 15_000
 
 /** What `npm start` and the launcher of an older Node give to V8, too. */
 const asNpmStart = ['--max-semi-space-size=8']
 
-/** `kubestage up` as a user starts it, in its own state directory. */
+/** `kubestage up` of the package, in its own state directory. */
 export async function startKubestage(options: {
   stateDir: string
   flags: string[]
   profileDir?: string
 }): Promise<Server> {
   const { stateDir, flags, profileDir } = options
+  const program = join(builtPackage(), 'bin/kubestage.mjs')
   const startedMs = realClock.monotonic()
   const profiling = profileDir ? ['--cpu-prof', '--cpu-prof-dir', profileDir] : []
-  const command = [
-    ...profiling,
-    ...asNpmStart,
-    join(repository, 'bin/kubestage.mjs'),
-    'up',
-    '--port',
-    '0',
-    '--state-dir',
-    stateDir,
-    ...flags,
-  ]
+  const command = [...profiling, ...asNpmStart, program, 'up', '--port', '0', '--state-dir', stateDir, ...flags]
   const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'inherit'] })
   let printed = ''
   child.stdout.on('data', (chunk) => (printed += chunk))
@@ -87,11 +79,15 @@ export async function startBareServer(options: { pkiDir: string; sampleFile: str
 }
 
 /** Runs one of our programs, which tells one thing. */
-async function told<T>(program: string, args: string[] = []): Promise<T> {
+export async function told<T>(program: string, args: string[] = []): Promise<T> {
   const child = fork(join(import.meta.dirname, program), args)
-  const [message] = (await once(child, 'message')) as [T]
-  if (child.exitCode === null) await once(child, 'exit')
-  return message
+  const exited = once(child, 'exit')
+  const message = once(child, 'message')
+  await Promise.race([message, exited])
+  if (child.exitCode) throw new Error(`${program} told nothing, and ended with ${child.exitCode}`)
+  const [words] = (await message) as [T]
+  await exited
+  return words
 }
 
 /** Processes per second that a bare Node process starts. */
@@ -99,6 +95,13 @@ export const bareSpawn = async (count: number): Promise<number> =>
   (await told<{ perSecond: number }>('bare-spawn.ts', [String(count)])).perSecond
 
 export const hookTimes = (): Promise<HookFigures> => told('hooks.ts')
+
+/** Fastify in a fresh process, with certificates of this folder. */
+export const bareStart = (pkiDir: string): Promise<BareStart> =>
+  told(
+    'bare-start.ts',
+    ['apiserver.crt', 'apiserver.key', 'ca.crt'].map((file) => join(pkiDir, file)),
+  )
 
 /** The share of a core that five thousand probes take, and how many run in a second. */
 export const probeCost = (): Promise<{ percent: number; perSecond: number }> => told('probes.ts')
