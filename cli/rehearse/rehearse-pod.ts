@@ -83,6 +83,8 @@ export class RehearsedPod {
     await stage.clock.machine.sleep(SETTLE_MS)
     const settled = this.#watch?.last
     if (settled && isOver(settled)) throw new NotRehearsed(whyNotReady(settled, readyTimeoutMs))
+    if (settled && (!isReady(settled) || restartsOf(settled) > restartsOf(last)))
+      throw new NotRehearsed(notForLong(settled))
   }
 
   /** Resolves to what was seen of its end, when it has died; to nothing when `cancelled` comes first. */
@@ -232,14 +234,24 @@ const isReady = ({ status }: Pod): boolean =>
 const restartsOf = ({ status }: Pod): number =>
   (status?.containerStatuses ?? []).reduce((sum, { restartCount }) => sum + restartCount, 0)
 
+/** Who ends unasked cannot be asked to. */
+function notForLong(pod: Pod): Finding {
+  const why = lastEnd(pod)
+  return { fault: 'not-started', severity: 'bad', says: `is ready, but not for long${why ? `: ${why}` : ''}` }
+}
+
+const lastEnd = ({ status }: Pod): string | undefined => {
+  const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]
+  const ended = containers.flatMap(({ state, lastState }) => state?.terminated ?? lastState?.terminated ?? [])[0]
+  return ended && `its container exits ${ended.exitCode}`
+}
+
 function whyNotReady(pod: Pod | undefined, timeoutMs: number): Finding {
   if (pod && hasSucceeded(pod))
     return { fault: 'ends-by-itself', severity: 'note', says: 'ends by itself: nothing to rehearse' }
   const containers = [...(pod?.status?.initContainerStatuses ?? []), ...(pod?.status?.containerStatuses ?? [])]
   const waiting = containers.find(({ state }) => state?.waiting?.message)?.state?.waiting
-  const ended = containers.find(({ lastState }) => lastState?.terminated)?.lastState?.terminated
-  const why =
-    pod?.status?.message ?? waiting?.message ?? (ended && `its container exits ${ended.exitCode}`) ?? unscheduled(pod)
+  const why = pod?.status?.message ?? waiting?.message ?? (pod && lastEnd(pod)) ?? unscheduled(pod)
   return {
     fault: 'not-started',
     severity: 'bad',

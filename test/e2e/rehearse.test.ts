@@ -121,6 +121,20 @@ t.test('a command, and thresholds from the file', async (t) => {
   t.equal(await run(`--config=${config}`), 0)
 })
 
+t.test('who ends unasked is not let die', async (t) => {
+  const command = startCommand(t, [
+    'rehearse',
+    '--time-scale=20',
+    '--ways=delete',
+    '--',
+    'sh',
+    '-c',
+    'sleep 0.5; exit 7',
+  ])
+  t.equal(await command.ended, 1)
+  t.match(command.output(), 'is ready, but not for long: its container exits 7')
+})
+
 t.test('what cannot be rehearsed is one sentence', async (t) => {
   const run = async (...args: string[]) => {
     const command = startCommand(t, ['rehearse', ...args])
@@ -128,7 +142,7 @@ t.test('what cannot be rehearsed is one sentence', async (t) => {
   }
   const file = join(folder, 'good.yaml')
   const empty = t.testdir({ 'map.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n', 'bad.yaml': 'a: [' })
-  t.same(await run(), [1, 'kubestage: usage: kubestage rehearse (FILE… | IMAGE | -- COMMAND…)\n'])
+  t.same(await run(), [2, 'kubestage: usage: kubestage rehearse (FILE… | IMAGE | -- COMMAND…)\n'])
   t.same(await run('none.yaml'), [1, 'kubestage: none.yaml: no such file\n'])
   t.match(await run(`${empty}/map.yaml`), [1, /map\.yaml: nothing in there runs in pods\n$/])
   t.match(await run(`${empty}/bad.yaml`), [1, /bad\.yaml:\d+: /])
