@@ -1,9 +1,10 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../shared/clock/clock.ts'
 import { ConfigError } from '../shared/config/option.ts'
+import { makeFolder } from '../shared/files/make-folder.ts'
 import { packageRoot } from './package.ts'
-import { makeFolder, stateDirectory, writingState } from './state-directory.ts'
+import { stateDirectory, writingState } from './state-directory.ts'
 import { spawnDetached } from './supervisor/detached.ts'
 
 const patienceMs = 60_000
@@ -25,11 +26,10 @@ export interface DetachedCluster {
 
 /** Starts `kubestage up` in a session of its own; resolves when it is ready, and throws in its own words when it ends before. */
 export async function startDetached({ stateDir, args, clock, signal }: DetachOptions): Promise<DetachedCluster> {
-  const { root, logs } = stateDirectory(stateDir)
+  const { logs } = stateDirectory(stateDir)
   const logFile = join(logs, 'up.log')
   const log = await writingState(stateDir, () => {
-    makeFolder(root)
-    mkdirSync(logs, { recursive: true, mode: 0o700 })
+    makeFolder(logs)
     return openSync(logFile, 'w', 0o600)
   })
   const child = spawnDetached([join(packageRoot, 'bin', 'kubestage.mjs'), 'up', ...args], log)

@@ -5,7 +5,7 @@ import type { KubeObject } from '../shared/api/types.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { Undo } from '../shared/concurrency/undo.ts'
 import { nearest } from '../shared/config/nearest.ts'
-import { ConfigError, option, UsageError } from '../shared/config/option.ts'
+import { option, UsageError } from '../shared/config/option.ts'
 import { duration, oneOf } from '../shared/config/option-types.ts'
 import { configOption, resolveOptions } from '../shared/config/resolve.ts'
 import { startCluster } from './cluster.ts'
@@ -106,7 +106,7 @@ async function workloadsOf(positionals: readonly string[], afterDashes: readonly
     return { workloads, others: [] }
   }
   const sorted = sortObjects(await readManifests(named))
-  if (sorted.workloads.length === 0) throw new ConfigError(`${named.join(', ')}: nothing in there runs in pods`)
+  if (sorted.workloads.length === 0) throw new UsageError(`${named.join(', ')}: nothing in there runs in pods`)
   return sorted
 }
 
@@ -114,14 +114,12 @@ function checkWay(name: string): void {
   if (ways.some((way) => way.name === name)) return
   const known = ways.map((way) => way.name)
   const near = nearest(name, known)
-  throw new ConfigError(
-    `there is no way "${name}"; ${near ? `did you mean ${near}?` : `there are ${known.join(', ')}`}`,
-  )
+  throw new UsageError(`there is no way "${name}"; ${near ? `did you mean ${near}?` : `there are ${known.join(', ')}`}`)
 }
 
 function checkLoad(url: string): void {
   if (/^http:\/\//.test(url) && URL.canParse(url.replace('//:', '//pod:'))) return
-  throw new ConfigError(`load must be an address such as http://pod:8080/, not "${url}"`)
+  throw new UsageError(`load must be an address such as http://pod:8080/, not "${url}"`)
 }
 
 /** Kinds of which a chart brings objects, and the cluster elsewhere the definition. */

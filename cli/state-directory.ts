@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { ConfigError, option } from '../shared/config/option.ts'
 import { folder } from '../shared/config/option-types.ts'
+import { makeFolder } from '../shared/files/make-folder.ts'
 import { takeLock } from './lock.ts'
 import { inOneSentence } from './system-errors.ts'
 
@@ -67,14 +67,4 @@ export function openStateDirectory(directory: string): StateDirectory & { releas
   throw new ConfigError(
     `already running with state folder ${directory} (process ${lock.pid}); stop it with kubestage down, or ${remedy}`,
   )
-}
-
-/** For nobody but the owner. Level by level: under /proc, where none can be made, Node's own `recursive` tries for ever. */
-export function makeFolder(folder: string): void {
-  if (existsSync(folder)) {
-    mkdirSync(folder, { recursive: true }) // a file in its place fails here
-    return
-  }
-  makeFolder(dirname(folder))
-  mkdirSync(folder, { mode: 0o700 })
 }

@@ -1,5 +1,6 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { makeFolder } from '../../shared/files/make-folder.ts'
 import { kubeApiserverFlags } from './kube-apiserver-flags.ts'
 
 export interface AssetOptions {
@@ -21,7 +22,7 @@ const etcdFlags = {
 
 /** Writes the executables that envtest starts: they look like `etcd`, `kube-apiserver` and `kubectl`. */
 export function writeAssets({ folder, node, program }: AssetOptions): void {
-  mkdirSync(folder, { recursive: true })
+  makeFolder(folder)
   const launch = (name: string, purpose: string, flags: Record<string, string>): void =>
     writeExecutable(join(folder, name), launcher({ name, node, program, help: helpOf(name, purpose, flags) }))
   launch('kube-apiserver', 'The API server of Kubestage, in the clothes of the real one.', kubeApiserverFlags)

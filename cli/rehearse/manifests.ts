@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import type { KubeObject } from '../../shared/api/types.ts'
-import { ConfigError } from '../../shared/config/option.ts'
+import { UsageError } from '../../shared/config/option.ts'
 
 /** All objects of YAML or JSON files, lists taken apart. A mistake is told with its file. */
 export async function readManifests(files: readonly string[]): Promise<{ file: string; object: KubeObject }[]> {
@@ -23,13 +23,13 @@ function parse(file: string, loadAll: (text: string) => unknown): unknown[] {
     text = readFileSync(file, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new ConfigError(code === 'ENOENT' ? `${file}: no such file` : `${file}: cannot be read (${code})`)
+    throw new UsageError(code === 'ENOENT' ? `${file}: no such file` : `${file}: cannot be read (${code})`)
   }
   try {
     return loadAll(text) as unknown[]
   } catch (error) {
     const { reason, mark } = error as { reason?: string; mark?: { line: number } }
-    throw new ConfigError(`${file}:${(mark?.line ?? 0) + 1}: ${reason ?? 'not valid YAML'}`)
+    throw new UsageError(`${file}:${(mark?.line ?? 0) + 1}: ${reason ?? 'not valid YAML'}`)
   }
 }
 
@@ -38,5 +38,5 @@ function itemsOf(file: string, document: unknown): KubeObject[] {
   if (typeof kind === 'string' && kind.endsWith('List') && Array.isArray(items))
     return items.flatMap((item) => itemsOf(file, item))
   if (typeof kind === 'string' && typeof apiVersion === 'string' && metadata?.name) return [document as KubeObject]
-  throw new ConfigError(`${file}: each document must be an object with apiVersion, kind and metadata.name`)
+  throw new UsageError(`${file}: each document must be an object with apiVersion, kind and metadata.name`)
 }

@@ -1,3 +1,4 @@
+import { suggestion } from '../../shared/config/option-types.ts'
 import type { EvictionManager } from '../eviction/eviction-manager.ts'
 import { knownSignals, signalNamed } from '../eviction/signals.ts'
 import { type Amount, parseAmount } from '../eviction/thresholds.ts'
@@ -46,7 +47,7 @@ function putUnderPressure(
   { method, word, query }: { method: string | undefined; word: string; query: URLSearchParams },
 ): void {
   const signal = signalNamed(word)
-  if (!signal) throw new Problem(404, `there is no signal "${word}", but ${knownSignals().join(', ')}`)
+  if (!signal) throw new Problem(404, `there is no signal "${word}"; ${suggestion(word, knownSignals())}`)
   if (method === 'DELETE') eviction.release(signal)
   else if (method === 'PUT') eviction.induce(signal, amountIn(query.get('available')))
   else throw new Problem(405, 'method not allowed')

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { makeFolder } from '../files/make-folder.ts'
 
 export function readIfExists(file: string): string | undefined {
   try {
@@ -12,7 +13,7 @@ export function readIfExists(file: string): string | undefined {
 
 /** For nobody but the owner, and never half of it: the file appears whole. */
 export function writePrivately(file: string, text: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(file))
   const draft = `${file}.${process.pid}`
   writeFileSync(draft, text, { mode: 0o600 })
   renameSync(draft, file)

@@ -88,6 +88,10 @@ t.test('a state folder that cannot be written', async (t) => {
     for (const { code, output } of said) t.same({ code, output }, { code: 1, output: `kubestage: ${sentence}\n` })
     t.same(processesWith(stateDir), [], 'nothing half-started stays')
   }
+  t.match(await run(t, 'envtest-assets', '--assets-dir=/proc/assets'), {
+    code: 1,
+    output: 'kubestage: cannot use /proc/assets: there is no such file or folder\n',
+  })
   t.match(await run(t, 'up', '-d', '--state-dir='), {
     code: 2,
     output: 'kubestage: --state-dir must be the path of a folder, not ""\n',

@@ -234,7 +234,7 @@ t.test('mistakes are told in one sentence', async (t) => {
     [['lose', 'node-3'], /^kubestage: there is no node node-3; kubestage node list shows all\n$/],
     [
       ['pressure', 'node-1', 'patience'],
-      /^kubestage: the kubelet of node node-1 refused: there is no signal "patience", but memory, .*\n$/,
+      /^kubestage: the kubelet of node node-1 refused: there is no signal "patience"; there are memory, .*\n$/,
     ],
     [
       ['pressure', 'node-1', 'disk', '--available=much'],

@@ -1,6 +1,7 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { makeFolder } from '../../../shared/files/make-folder.ts'
 import type { Entry } from '../storage.ts'
 import type { Change } from '../store-state.ts'
 import type { Row } from './messages.ts'
@@ -29,7 +30,7 @@ export class Database {
 
   /** Makes the file if there is none. Throws what SQLite throws, and {@link UnusableFile}. */
   constructor(file: string) {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(file))
     closeSync(openSync(file, 'a', 0o600)) // it holds secrets
     this.#db = new DatabaseSync(file)
     try {

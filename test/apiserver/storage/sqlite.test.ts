@@ -134,6 +134,7 @@ t.test('a file that cannot be used is one sentence', async (t) => {
 
   await t.rejects(opening(folder), { message: `storage file ${folder} is a folder; name another with --storage` })
   await t.rejects(opening(join(garbage, 'x.db')), /is a file; name another with --storage$/)
+  await t.rejects(opening('/proc/none/x.db'), /no folder can be made there; name another with --storage$/)
   t.ok(statSync(used).mode & 0o600)
   t.equal(statSync(used).mode & 0o077, 0, 'nobody else reads it')
 })
