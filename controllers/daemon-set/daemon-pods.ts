@@ -5,6 +5,7 @@ import type { DaemonSet } from '../../shared/api/workloads.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import { isAvailable } from '../workloads/pod-states.ts'
 import { REVISION_HASH_LABEL } from '../workloads/revision-history.ts'
+import { superfluous, surgeCount, surgeOn } from './surge.ts'
 
 const on = (condition: string, effect: string): Toleration => ({
   key: `node.kubernetes.io/${condition}`,
@@ -82,8 +83,9 @@ export interface DaemonInput {
   pods: readonly Pod[]
 }
 
-/** One pod on each node where one belongs, none elsewhere. Pure; upstream: podsShouldBeOnNode in pkg/controller/daemon. */
-export function placement({ set, nodes, pods }: DaemonInput): DaemonPlan {
+/** One pod on each node where one belongs, none elsewhere; an old and a new one while they surge. Pure; upstream: podsShouldBeOnNode in pkg/controller/daemon. */
+export function placement({ set, nodes, pods }: DaemonInput, hash: string, nowMs: number): DaemonPlan {
+  const surges = surgeCount(set, nodes.length) > 0
   const plan: DaemonPlan = { create: [], remove: [], ended: [] }
   const byNode = Map.groupBy(pods, nodeOf)
   for (const node of nodes) {
@@ -95,8 +97,9 @@ export function placement({ set, nodes, pods }: DaemonInput): DaemonPlan {
       const ended = here.filter(({ status }) => status?.phase === 'Failed' || status?.phase === 'Succeeded')
       plan.ended.push(...ended)
       plan.remove.push(...ended.map((pod) => ({ pod })))
-      const [, ...surplus] = here.filter((pod) => !ended.includes(pod)).sort(byAge)
-      plan.remove.push(...surplus.map((pod) => ({ pod, reason: 'Decommissioned' as const })))
+      const alive = here.filter((pod) => !ended.includes(pod)).sort(byAge)
+      const surplus = surges ? superfluous(alive, { set, hash, nowMs }) : alive.slice(1)
+      plan.remove.push(...surplus.map((pod) => ({ pod, reason: whyTooMany(pod, surges && hash) })))
       // The next one comes when the last is gone.
       if (run && here.length === 0 && !going) plan.create.push(node.metadata.name ?? '')
     }
@@ -104,13 +107,25 @@ export function placement({ set, nodes, pods }: DaemonInput): DaemonPlan {
   return plan
 }
 
+/** Beside a new one an old one is replaced. */
+const whyTooMany = ({ metadata }: Pod, hash: string | false) =>
+  hash !== false && metadata.labels?.[REVISION_HASH_LABEL] !== hash ? ('Update' as const) : ('Decommissioned' as const)
+
 const byAge = (a: Pod, b: Pod): number =>
   parseTime(a.metadata.creationTimestamp ?? '') - parseTime(b.metadata.creationTimestamp ?? '')
+
+/** Nodes that are to have a new pod beside their old one. */
+export function surging({ set, nodes, pods }: DaemonInput, hash: string, nowMs: number): string[] {
+  const byNode = Map.groupBy(pods, nodeOf)
+  const wanted = nodes.filter((node) => belongsOn(set, node).run).map(({ metadata }) => metadata.name ?? '')
+  if (surgeCount(set, wanted.length) === 0) return []
+  return surgeOn(new Map(wanted.map((name) => [name, byNode.get(name) ?? []])), { set, hash, nowMs })
+}
 
 /** Old pods to be replaced now: those that are not available, and others as far as maxUnavailable allows. Upstream: rollingUpdate in update.go. */
 export function outdated({ set, nodes, pods }: DaemonInput, hash: string, nowMs: number): Pod[] {
   const { type, rollingUpdate } = set.spec.updateStrategy ?? {}
-  if (type === 'OnDelete') return []
+  if (type === 'OnDelete' || surgeCount(set, nodes.length) > 0) return []
   const wanted = nodes.filter((node) => belongsOn(set, node).run)
   const maxUnavailable = rollingUpdate?.maxUnavailable as number | string | undefined
   let mayGo =

@@ -14,7 +14,7 @@ import { createPodControl, isNamespaceGoing } from '../workloads/pod-control.ts'
 import { followPods } from '../workloads/pod-owners.ts'
 import { availableInMs } from '../workloads/pod-states.ts'
 import { beyondLimit, currentRevision, hashOf, REVISION_HASH_LABEL } from '../workloads/revision-history.ts'
-import { type DaemonInput, daemonSetStatus, outdated, pinned, placement } from './daemon-pods.ts'
+import { type DaemonInput, daemonSetStatus, outdated, pinned, placement, surging } from './daemon-pods.ts'
 
 const kind = { apiVersion: 'apps/v1', kind: 'DaemonSet' }
 const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation'
@@ -73,7 +73,8 @@ export function startDaemonSetController({ client, informers, clock, log }: Cont
 
   async function manage(key: string, input: DaemonInput, hash: string): Promise<void> {
     const { set } = input
-    const { create, remove, ended } = placement(input)
+    const nowMs = clock.now()
+    const { create, remove, ended } = placement(input, hash, nowMs)
     const waiting = ended.filter((pod) => !mayReplace(key, pod))
     for (const pod of ended) {
       if (waiting.includes(pod)) continue
@@ -82,13 +83,15 @@ export function startDaemonSetController({ client, informers, clock, log }: Cont
       const reason = failed ? 'FailedDaemonPod' : 'SucceededDaemonPod'
       recorder.record({ ...kind, regarding: set, type: failed ? 'Warning' : 'Normal', reason, message: words })
     }
-    const old = create.length + remove.length === 0 ? outdated(input, hash, clock.now()) : []
+    const isPlaced = create.length + remove.length === 0
+    const old = isPlaced ? outdated(input, hash, nowMs) : []
+    const beside = isPlaced ? surging(input, hash, nowMs) : []
     const leaving = [
       ...remove.filter(({ pod }) => !waiting.includes(pod)),
       ...old.map((pod) => ({ pod, reason: 'Update' as const })),
     ]
     await Promise.all(leaving.map(({ pod, reason }) => control.delete(set, pod, reason)))
-    await Promise.all(create.map((nodeName) => createOn(key, set, nodeName, hash))).catch((error) => {
+    await Promise.all([...create, ...beside].map((nodeName) => createOn(key, set, nodeName, hash))).catch((error) => {
       if (!isNamespaceGoing(error)) throw error
     })
   }

@@ -1,5 +1,12 @@
 import t from 'tap'
-import { belongsOn, daemonSetStatus, outdated, pinned, placement } from '../../controllers/daemon-set/daemon-pods.ts'
+import {
+  belongsOn,
+  daemonSetStatus,
+  outdated,
+  pinned,
+  placement,
+  surging,
+} from '../../controllers/daemon-set/daemon-pods.ts'
 import { beyondLimit, currentRevision } from '../../controllers/workloads/revision-history.ts'
 import type { Node, Pod, PodSpec } from '../../shared/api/types.ts'
 import type { ControllerRevision, DaemonSet } from '../../shared/api/workloads.ts'
@@ -68,12 +75,12 @@ t.test('a pod is pinned to its node, within what its template wants', async (t) 
     { ...term, matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n'] }] },
   ])
   const unscheduled = { ...podOf('n'), spec: pinned({ containers: [] }, 'n', setOf()) }
-  t.same(placement({ set: setOf(), nodes: [nodeOf('n')], pods: [unscheduled] }).create, [])
+  t.same(placement({ set: setOf(), nodes: [nodeOf('n')], pods: [unscheduled] }, 'new', nowMs).create, [])
 })
 
 t.test('one pod on each', async (t) => {
   const nodes = [nodeOf('a'), nodeOf('b'), nodeOf('c')]
-  const plan = (pods: Pod[], set = setOf(), at = nodes) => placement({ set, nodes: at, pods })
+  const plan = (pods: Pod[], set = setOf(), at = nodes) => placement({ set, nodes: at, pods }, 'new', nowMs)
   t.same(plan([]).create, ['a', 'b', 'c'])
   t.same(plan([podOf('a'), podOf('b', { going: true })]).create, ['c'], 'the old one is not gone yet')
   const twice = plan([podOf('a', { created: '05' }), podOf('a'), podOf('b'), podOf('c')])
@@ -102,6 +109,28 @@ t.test('which old pods may be replaced', async (t) => {
   )
   const onDelete = { ...setOf(), spec: { ...setOf().spec, updateStrategy: { type: 'OnDelete' } } }
   t.same(outdated({ set: onDelete, nodes, pods: allOld }, 'new', nowMs), [])
+})
+
+t.test('new pods beside old ones', async (t) => {
+  const set = setOf({}, 0)
+  Object.assign(set.spec.updateStrategy?.rollingUpdate ?? {}, { maxSurge: 1 })
+  const nodes = ['a', 'b', 'c'].map((name) => nodeOf(name))
+  const old = { hash: 'old' }
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => podOf(name, old))
+  const fresh = (ready: boolean) => podOf('a', { created: '09', ready })
+  const on = (...pods: Pod[]) => surging({ set, nodes, pods }, 'new', nowMs)
+  const removed = (...pods: Pod[]) =>
+    placement({ set, nodes, pods }, 'new', nowMs).remove.map(({ pod, reason }) => `${pod.metadata.name} ${reason}`)
+  t.same(on(a!, b!, c!), ['a'])
+  t.same(outdated({ set, nodes, pods: [a!, b!, c!] }, 'new', nowMs), [], 'none goes before')
+  t.same(on(a!, fresh(false), b!, c!), [], 'the new one is not up')
+  t.same(on(a!, fresh(true), b!, c!), ['b'])
+  t.same(on(podOf('a', { ...old, ready: false }), b!, c!), ['a', 'b'], 'one that is down costs nothing')
+  t.same(removed(a!, fresh(false), b!, c!), [])
+  t.same(removed(a!, fresh(true), b!, c!), ['a-00 Update'])
+  t.same(removed(podOf('a', { ...old, ready: false }), fresh(false), b!, c!), ['a-00 Update'])
+  t.same(removed(fresh(true), podOf('a', { created: '10' }), b!, c!), ['a-10 Decommissioned'])
+  t.same(surging({ set: setOf(), nodes, pods: [a!, b!, c!] }, 'new', nowMs), [])
 })
 
 t.test('the status', async (t) => {
