@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { firstAddress } from '../apiserver/control-plane.ts'
 import type { ClusterSettings } from '../cli/cluster.ts'
 import type { StateDirectory } from '../cli/state-directory.ts'
+import { Child } from '../cli/supervisor/child.ts'
+import { kubeletSpec } from '../cli/supervisor/child-specs.ts'
 import { startNode } from '../cli/supervisor/node.ts'
 import { kubeletOptions } from '../kubelet/config.ts'
 import { runNode } from '../kubelet/run-node.ts'
@@ -23,6 +25,7 @@ export interface RealNodeOptions {
   timeOriginMs: number
   client: Client
   onTrouble(line: string): void
+  kubelet: Child
 }
 
 export interface StartedNode {
@@ -32,11 +35,18 @@ export interface StartedNode {
   kubeletPid(): number | undefined
 }
 
+/** The kubelet of a node whose name is known: it loads its program beside the server, and waits for `startRealNode`. */
+export function startKubelet(state: StateDirectory, name: string): Child {
+  const own = nodeDirectory(state, name)
+  mkdirSync(own.logs, { recursive: true, mode: 0o700 })
+  return new Child(kubeletSpec(own))
+}
+
 /** A kubelet in a process of its own, with a folder of its own; resolves when the node is ready. */
 export async function startRealNode(options: RealNodeOptions): Promise<StartedNode> {
   const { name, settings, state, clock, client, ...rest } = options
   const own = nodeDirectory(state, name)
-  for (const folder of [own.pki, own.logs]) mkdirSync(folder, { recursive: true, mode: 0o700 })
+  mkdirSync(own.pki, { recursive: true, mode: 0o700 })
   for (const file of ['ca.crt', 'ca.key']) copyFileSync(join(state.pki, file), join(own.pki, file))
   const serviceAddress = firstAddress(settings.serviceCidr)
   const { host } = settings

@@ -52,6 +52,9 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
     serviceAddress: firstAddress(serviceCidr),
     nodeName: 'node-1',
   })
+  const nodeParts = nodes + simulatedNodes > 0 ? await import('./nodes.ts') : undefined
+  const kubelets = names('node', nodes).map((name) => ({ name, kubelet: nodeParts!.startKubelet(state, name) }))
+  starting.defer(async () => void (await Promise.all(kubelets.map(({ kubelet }) => kubelet.kill()))))
   const log = createLog({ file: join(state.logs, 'apiserver.log'), level: settings.logLevel, component: 'apiserver' })
   const timeOriginMs = Math.floor(machine.now() / 1000) * 1000
   const clock = clockFor(time, timeOriginMs)
@@ -71,11 +74,11 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
 
   const started: StartedNode[] = []
   starting.defer(async () => void (await Promise.all(started.map((node) => node.stop()))))
-  if (nodes + simulatedNodes > 0) {
-    const { startRealNode, startSimulatedNode } = await import('./nodes.ts')
+  if (nodeParts) {
+    const { startRealNode, startSimulatedNode } = nodeParts
     const shared = { settings, state, url, clock: machine, timeOriginMs, client, onTrouble }
     const outcomes = await Promise.allSettled([
-      ...names('node', nodes).map((name) => startRealNode({ ...shared, name })),
+      ...kubelets.map((kubelet) => startRealNode({ ...shared, ...kubelet })),
       ...names('simulated', simulatedNodes).map((name) =>
         startSimulatedNode({ name, state, client: controlPlane.nodeClient(name), clock, log }),
       ),

@@ -1,5 +1,7 @@
+import { getCompileCacheDir } from 'node:module'
 import { extname, join } from 'node:path'
 import { startShim } from '../../kubelet/runtime/process/shim.ts'
+import { packageRoot } from '../package.ts'
 import type { StateDirectory } from '../state-directory.ts'
 import type { ChildSpec } from './child.ts'
 
@@ -17,10 +19,14 @@ export const kubeletLog = ({ logs }: Place): string => join(logs, 'kubelet.log')
 /** What the kubelet reads when it is told to begin. */
 export const kubeletConfigFile = ({ kubelet }: Place): string => join(kubelet, 'config.json')
 
+/** The command has told its children where compiled code is; a process that only uses the library has not. */
+const compileCache = (): string[] =>
+  getCompileCacheDir() === undefined ? ['--import', join(packageRoot, 'bin', 'keep-compiled.mjs')] : []
+
 /** Loads its program and then waits for `Child.begin`: the server can start meanwhile. */
 export const kubeletSpec = (place: Place): ChildSpec => ({
   command: process.execPath,
-  args: [...nursery, kubeletMain, '--config', kubeletConfigFile(place), '--supervised'],
+  args: [...nursery, ...compileCache(), kubeletMain, '--config', kubeletConfigFile(place), '--supervised'],
   logFile: kubeletLog(place),
 })
 
