@@ -44,5 +44,5 @@ export const commands: Readonly<Record<string, Entry>> = {
 /** Known to `kubestage` itself. */
 export const builtIn: Readonly<Record<string, string>> = {
   completion: 'print what completes words in a shell',
-  help: 'print this',
+  help: 'print this, or what a command is for',
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '../shared/clock/clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 
 const stepMs = 1_000
@@ -6,7 +7,7 @@ const stepMs = 1_000
 export async function withProgress<Result>(
   doing: string,
   work: Promise<Result>,
-  { stream = process.stderr, clock = realClock } = {},
+  { stream = process.stderr, clock = realClock }: { stream?: NodeJS.WriteStream; clock?: Clock } = {},
 ): Promise<Result> {
   if (!stream.isTTY) return await work
   const startMs = clock.monotonic()

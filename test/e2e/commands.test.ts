@@ -255,6 +255,7 @@ t.test('each command explains itself', async (t) => {
   const overview = (await run(t, 'help')).output
   const commands = [...overview.matchAll(/^ {2}(\S+) {2,}/gm)].map(([, name]) => name ?? '')
   t.ok(commands.length > 15)
+  t.equal((await run(t, 'help', 'down')).output, (await run(t, 'down', '--help')).output)
   const readme = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'commands.md'), 'utf8')
   await Promise.all(
     commands
