@@ -1,5 +1,5 @@
 import type { Pod } from '../../shared/api/types.ts'
-import { endedAtMs, failuresBefore, hasFailed, type JobView } from './job-view.ts'
+import { endedAtMs, failuresBefore, hasFailed, isDismissed, type JobView } from './job-view.ts'
 
 const FIRST_MS = 10_000
 const MAX_MS = 10 * 60_000
@@ -9,7 +9,7 @@ const waitMs = (failures: number): number => Math.min(MAX_MS, FIRST_MS * 2 ** (f
 /** Milliseconds until another pod may be made: longer after each failure, until one succeeds. Upstream: pkg/controller/job/backoff_utils.go. */
 export function backoffMs({ job, pods, nowMs }: JobView): number {
   const ends = pods
-    .filter((pod) => pod.status?.phase === 'Succeeded' || hasFailed(pod, job))
+    .filter((pod) => pod.status?.phase === 'Succeeded' || (hasFailed(pod, job) && !isDismissed(pod)))
     .map((pod) => ({ failed: pod.status?.phase !== 'Succeeded', atMs: endedAtMs(pod) }))
     .sort((a, b) => a.atMs - b.atMs)
   const failures = ends.length - 1 - ends.findLastIndex(({ failed }) => !failed)

@@ -63,8 +63,11 @@ export function startJobController({ client, informers, clock, log }: Controller
     if (job.metadata.deletionTimestamp) return { active: view.active.length }
     const { create, remove, againInMs } = sizeOf(view)
     if (againInMs !== undefined) queue.addAfter(key, againInMs + 1)
-    // Fewer are wanted: the others go on.
-    if (remove.length > 0) return removeAll(key, view, remove, 'Decommissioned')
+    if (remove.length > 0) {
+      // Fewer are wanted: let go before, they do not count as failed.
+      await tracking.letGo(remove)
+      return removeAll(key, view, remove, 'Decommissioned')
+    }
     const waiting = [...create]
     let made = 0
     try {

@@ -6,6 +6,7 @@ import {
   failuresBefore,
   hasFailed,
   indexOf,
+  isDismissed,
   isIndexed,
   isSuspended,
   type JobView,
@@ -116,7 +117,7 @@ export function awaitedFailures(view: JobView): Set<Pod> {
 /** Of each index the youngest pod that failed. */
 function lastFailures({ job, pods }: Pick<JobView, 'job' | 'pods'>): Map<number, Pod> {
   const failed = pods
-    .filter((pod) => hasFailed(pod, job))
+    .filter((pod) => hasFailed(pod, job) && !isDismissed(pod))
     .sort((a, b) => rank(a) - rank(b) || createdMs(a) - createdMs(b))
   return new Map(
     failed.flatMap((pod) => {

@@ -90,6 +90,7 @@ t.test('how many pods', async (t) => {
   t.same(plan(jobOf(), ...Array.from({ length: 9 }, () => failed({ ended: 100 }))), [0, 0, 500], 'ten minutes at most')
   t.same(plan(jobOf({ completions: 3 }), failed({ ended: 9 }), succeeded({ ended: 3 })), [1, 0, undefined])
   t.same(plan(jobOf(), podOf({ going: true })), [0, 0, 10], 'one that is about to go has failed')
+  t.same(plan(jobOf(), podOf({ going: true, tracked: false })), [1, 0, undefined], 'unless it was dismissed')
   const patient = { podReplacementPolicy: 'Failed' }
   t.same(plan(jobOf(patient), podOf({ going: true })), [0, 0, undefined], 'unless it is to be over first')
 })

@@ -134,6 +134,7 @@ t.test('jobs: counted by index, retried, given up, suspended, and gone after the
     }),
     job('late', politeScript, { activeDeadlineSeconds: 1 }),
     job('later', 'true', { suspend: true }),
+    job('many', politeScript, { parallelism: 3, completions: 3 }),
   )
   await ended('sums', 'Complete')
   t.match(await statusOf('sums'), { succeeded: 4, completedIndexes: '0-3', uncountedTerminatedPods: {} })
@@ -149,6 +150,16 @@ t.test('jobs: counted by index, retried, given up, suspended, and gone after the
   await ended('late', 'Failed')
   t.match((await statusOf('late'))?.conditions?.at(-1), { reason: 'DeadlineExceeded' })
   t.equal((await client.list<Pod>(pods, { namespace, labelSelector: 'job-name=late' })).items.length, 0)
+  await until(async () => (await statusOf('many'))?.ready === 3, { what: 'three to run' })
+  await run('patch', 'job', 'many', '--patch={"spec":{"parallelism":1}}')
+  await until(
+    async () => {
+      const { active, terminating } = (await statusOf('many')) ?? {}
+      return active === 1 && terminating === 0
+    },
+    { what: 'two to leave' },
+  )
+  t.equal((await statusOf('many'))?.failed, undefined, 'none has failed')
   await ended('later', 'Suspended')
   await run('patch', 'job', 'later', '--patch={"spec":{"suspend":false}}')
   await ended('later', 'Complete')
