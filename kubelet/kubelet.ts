@@ -49,6 +49,8 @@ export interface KubeletOptions {
   staticPodPath?: string
   /** How many pods the node takes; 110 unless told. */
   maxPods?: number
+  /** Make volumes, and files for last words; on by default. Not where no program could read them: what is missing for a volume is told all the same. */
+  podFiles?: boolean
   /** Tell preStop hooks why; on by default. */
   terminationReasons?: boolean
   /** A liveness or startup probe's own grace period counts; on by default. */
@@ -125,6 +127,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     client,
     events,
     machine,
+    podFiles: options.podFiles ?? true,
     terminationReasons: options.terminationReasons ?? true,
     probeGracePeriods: options.probeGracePeriods ?? true,
     shortenRunningKills: options.shortenRunningKills ?? false,

@@ -61,6 +61,7 @@ export async function runNode({ config, client, clock, log, moving }: RunNodeOpt
     maxPods: config.maxPods,
     port: server?.port ?? 0,
     rootDir,
+    podFiles: config.runtime !== 'simulated',
     terminationReasons: config.featureGates.PodTerminationReason,
     eviction: evictionConfig(config),
     crashLoopBackOff: backoffConfig(config),

@@ -18,7 +18,7 @@ import { createTerminationRecorder } from '../terminations/termination-recorder.
 import { containerMounts } from '../volumes/container-mounts.ts'
 import { createVolumeManager, type VolumeManager } from '../volumes/volume-manager.ts'
 import { createVolumeSources } from '../volumes/volume-sources.ts'
-import { podDir } from './container-config.ts'
+import { newMessageFile, podDir } from './container-config.ts'
 import { containerEnvironment } from './environment.ts'
 import { createEnvironmentSources } from './environment-sources.ts'
 import { createImagePuller } from './image-puller.ts'
@@ -47,6 +47,8 @@ export interface PodLifecycleOptions {
   nodeName: string
   nodeIP: string
   rootDir: string
+  /** Volumes, and files for last words, are made. */
+  podFiles: boolean
   terminationReasons: boolean
   /** A probe's own grace period counts. */
   probeGracePeriods: boolean
@@ -84,7 +86,7 @@ const FLUSH_MS = 2_000
 const SERVICES_MS = 10_000
 
 export async function createPodLifecycle(options: PodLifecycleOptions): Promise<PodLifecycle> {
-  const { client, clock, events, runtime, actions, machine, nodeIP, rootDir, warn } = options
+  const { client, clock, events, runtime, actions, machine, nodeIP, rootDir, podFiles, warn } = options
   const cache = createRuntimeCache(runtime, createTerminationMessages())
   const reasons = createReasonCache()
   const sources = createEnvironmentSources({
@@ -147,8 +149,14 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
   const volumes = createVolumeManager({
     clock,
     events,
-    sources: createVolumeSources({ client, environment: sources, podIP: (pod) => pod.status?.podIP ?? '' }),
+    sources: createVolumeSources({
+      client,
+      environment: sources,
+      podIP: (pod) => pod.status?.podIP ?? '',
+      tokens: podFiles,
+    }),
     podDir: (podUid) => podDir(rootDir, podUid),
+    podFiles,
   })
   const hooks = createHookRunner(runtime, actions)
   const terminations = createTerminationRecorder({
@@ -184,7 +192,9 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     killContainer,
     environment,
     nextAttempt: (pod, name) => nextRestartCount(manager.get(pod.metadata.uid ?? ''), name),
-    mounts: (pod, container, env) => containerMounts(pod, container, { env, volumePath: volumes.path }),
+    mounts: (pod, container, env) =>
+      podFiles ? containerMounts(pod, container, { env, volumePath: volumes.path }) : [],
+    messageFile: (pod, name) => (podFiles ? newMessageFile(rootDir, pod, name) : ''),
     rootDir,
   })
   const removeProbes = (pod: Pod) => prober.remove(pod.metadata.uid ?? '')
@@ -207,7 +217,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
       resizes,
       restartAll: createRestartAll({ runtime, killContainer }),
       mountVolumes(pod, signal) {
-        mkdirSync(podDir(rootDir, pod.metadata.uid ?? ''), { recursive: true })
+        if (podFiles) mkdirSync(podDir(rootDir, pod.metadata.uid ?? ''), { recursive: true })
         return volumes.mount(pod, signal)
       },
       addProbes: prober.add,

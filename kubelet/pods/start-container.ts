@@ -10,7 +10,7 @@ import {
   type Sandbox,
   StartError,
 } from '../runtime/container-runtime.ts'
-import { containerConfig, newMessageFile } from './container-config.ts'
+import { containerConfig } from './container-config.ts'
 import { fullName } from './container-kinds.ts'
 import { goDuration } from './go-duration.ts'
 import type { EnsureImage } from './image-puller.ts'
@@ -29,6 +29,8 @@ export interface StartContainerOptions {
   environment(pod: Pod, container: Container, podIP: string): Promise<Record<string, string>>
   /** What to mount, where. Throws for what cannot be. */
   mounts(pod: Pod, container: Container, env: Record<string, string>): Mount[]
+  /** Where its last words will be; empty for nowhere. */
+  messageFile(pod: Pod, container: string): string
   /** The restart count of a container of which the runtime knows nothing (any more). */
   nextAttempt(pod: Pod, container: string): number
   rootDir: string
@@ -90,7 +92,7 @@ export function createStartContainer(options: StartContainerOptions): StartConta
     } catch (error) {
       fail((error as Error).message, 'CreateContainerConfigError')
     }
-    const messageFile = newMessageFile(rootDir, pod, name)
+    const messageFile = options.messageFile(pod, name)
     const config = containerConfig({
       pod,
       container,

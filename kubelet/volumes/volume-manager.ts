@@ -23,6 +23,8 @@ export interface VolumeManagerOptions {
   events: EventRecorder
   sources: VolumeSources
   podDir(podUid: string): string
+  /** Else nothing is written, nor looked for on this machine: only what volumes are made of. */
+  podFiles: boolean
 }
 
 const FIRST_RETRY_MS = 500
@@ -32,7 +34,7 @@ const GIVE_UP_MS = 123_000
 const REFRESH_MS = 60_000
 
 export function createVolumeManager(options: VolumeManagerOptions): VolumeManager {
-  const { clock, events, sources } = options
+  const { clock, events, sources, podFiles } = options
   const standing = new Map<string, number>()
   /** Of volumes that are claims, where they are. */
   const claimedPaths = new Map<string, string>()
@@ -47,13 +49,14 @@ export function createVolumeManager(options: VolumeManagerOptions): VolumeManage
 
   async function setUp(pod: Pod, volume: Volume): Promise<void> {
     if (volume.hostPath) {
-      checkHostPath(volume.hostPath.path, volume.hostPath.type)
+      if (podFiles) checkHostPath(volume.hostPath.path, volume.hostPath.type)
       return
     }
     const claim = claimNameOf(pod, volume)
     if (claim !== undefined) return setUpClaim(pod, volume, claim)
     const dir = volumePath(pod, volume)
     const payload = await volumePayload(pod, volume, sources)
+    if (!podFiles) return
     if (payload) writeAtomically(dir, payload, toTime(clock.now()).slice(0, -1).replace(/\D/g, '_'))
     else {
       mkdirSync(dir, { recursive: true })
@@ -63,6 +66,7 @@ export function createVolumeManager(options: VolumeManagerOptions): VolumeManage
 
   async function setUpClaim(pod: Pod, volume: Volume, claim: string): Promise<void> {
     const { path: folder, type, provisioned } = await sources.claimed(pod.metadata.namespace ?? '', claim)
+    if (!podFiles) return
     const isNew = provisioned && !existsSync(folder)
     checkHostPath(folder, type)
     if (isNew) chmodSync(folder, 0o777)

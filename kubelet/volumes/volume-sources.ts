@@ -12,10 +12,12 @@ export interface VolumeSourcesOptions {
   client: Client
   environment: EnvironmentSources
   podIP(pod: Pod): string
+  /** Whether pods get tokens; asking for one costs the server a signature. */
+  tokens: boolean
 }
 
 /** The same objects that variables come from, as bytes. */
-export function createVolumeSources({ client, environment, podIP }: VolumeSourcesOptions): VolumeSources {
+export function createVolumeSources({ client, environment, podIP, tokens }: VolumeSourcesOptions): VolumeSources {
   const read = async <T extends object>(resource: Resource, ref: ObjectRef): Promise<T | undefined> => {
     try {
       return await client.get<T>(resource, ref)
@@ -33,6 +35,7 @@ export function createVolumeSources({ client, environment, podIP }: VolumeSource
       return found && bytes([found.data, 'base64'])
     },
     async token(pod, { audience, expirationSeconds }) {
+      if (!tokens) return undefined
       const { namespace = '', name: podName, uid } = pod.metadata
       const request = {
         apiVersion: 'authentication.k8s.io/v1',

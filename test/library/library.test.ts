@@ -1,10 +1,12 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node'
 import t from 'tap'
 import { type KubeObject, resources, startCluster } from '../../library/index.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { configMap, namespace, outside, start } from './stage.ts'
 
-const { configMaps, namespaces, pods } = resources
+const { configMaps, events, namespaces, pods } = resources
 
 t.test('the journal tells what came, and a failed assertion what came instead', async (t) => {
   const cluster = await start(t)
@@ -75,6 +77,34 @@ t.test('virtual time moves when it is told to, and not otherwise', async (t) => 
   await cluster.clock.advance('2s')
   await cluster.waitForDeleted(pods, { namespace, name: 'web' })
   t.match(await cluster.terminations.of('web'), { podName: 'web' })
+})
+
+t.test('a simulated node makes no files, and waits for what volumes are made of all the same', async (t) => {
+  const stateDir = t.testdir()
+  await using cluster = await startCluster({ simulatedNodes: 1, time: 'virtual', stateDir })
+  const { client, clock } = cluster
+  const volumes = [
+    { name: 'config', configMap: { name: 'late' } },
+    { name: 'machine', hostPath: { path: '/there/is/none', type: 'Directory' } },
+    { name: 'scratch', emptyDir: {} },
+  ]
+  const volumeMounts = volumes.map(({ name }) => ({
+    name,
+    mountPath: `/${name}`,
+    subPath: name === 'scratch' ? 'a' : '',
+  }))
+  const containers = [{ name: 'main', image: 'x', command: ['x'], volumeMounts }]
+  await client.create(pods, { metadata: { name: 'web', namespace }, spec: { containers, volumes } })
+  await clock.advance('10s')
+  const waiting = await client.get<Pod>(pods, { namespace, name: 'web' })
+  t.match(waiting.status?.containerStatuses?.[0]?.state, { waiting: { reason: 'ContainerCreating' } })
+  const { items } = await client.list<{ reason: string; message: string }>(events, { namespace })
+  const [failed] = items.filter(({ reason }) => reason === 'FailedMount')
+  t.equal(failed?.message, 'MountVolume.SetUp failed for volume "config" : configmap "late" not found')
+  await client.create(configMaps, configMap('late'))
+  await clock.advance('1m')
+  await cluster.waitFor<Pod>(pods, { namespace, name: 'web' }, ({ status }) => status?.phase === 'Running')
+  t.same(readdirSync(join(stateDir, 'nodes', 'simulated-1', 'kubelet')), [])
 })
 
 t.test('waiters say what they saw', async (t) => {
