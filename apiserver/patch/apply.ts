@@ -87,21 +87,30 @@ function updatedEntries(
 ): ManagedFieldsEntry[] {
   if (entries.length === 0 && live) return entries // not tracked: the first apply begins it
   const changesIn = live ? changesByVersion(kind, live, object, write) : creation(kind, object, write)
-  const { taken } = changesIn(kind.apiVersion)!
-  let rest = withoutChanged(entries, changesIn)
-  if (!isEmpty(taken)) {
-    const own = {
-      manager: write.manager,
-      operation: 'Update',
-      apiVersion: kind.apiVersion,
-      subresource: write.subresource,
-    }
-    if (!live && rest.length === 0) return [makeEncodedEntry({ ...own, time: write.time }, encodedFields(taken))]
-    const previous = rest.find((entry) => isSameManager(entry, own))
-    const fields = previous ? union(taken, fieldsOf(previous)) : taken
-    rest = [...rest.filter((entry) => entry !== previous), makeEntry({ ...own, time: write.time }, fields)]
+  const { taken, removed } = changesIn(kind.apiVersion)!
+  if (isEmpty(taken)) return capUpdateManagers(withoutChanged(entries, changesIn))
+  const own = {
+    manager: write.manager,
+    operation: 'Update',
+    apiVersion: kind.apiVersion,
+    subresource: write.subresource,
   }
-  return capUpdateManagers(rest)
+  if (!live && entries.length === 0) return [makeEncodedEntry({ ...own, time: write.time }, encodedFields(taken))]
+  const previous = entries.find((entry) => isSameManager(entry, own))
+  const others = previous ? entries.filter((entry) => entry !== previous) : entries
+  const mine = previous
+    ? withChanges(previous, { taken, removed }, write)
+    : makeEntry({ ...own, time: write.time }, taken)
+  return capUpdateManagers([...withoutChanged(others, changesIn), mine])
+}
+
+/** The writer's entry: mostly it wrote again what it had written before. */
+function withChanges(entry: ManagedFieldsEntry, { taken, removed }: Changes, { time }: FieldWrite): ManagedFieldsEntry {
+  const fields = fieldsOf(entry)
+  const isSame = isEmpty(difference(taken, fields)) && isEmpty(intersection(removed, fields))
+  return isSame && time && entry.time
+    ? { ...entry, time }
+    : makeEntry({ ...entry, time }, union(taken, difference(fields, removed)))
 }
 
 /** What a write did to fields, in one version of the kind. */
