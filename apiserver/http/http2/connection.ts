@@ -1,5 +1,16 @@
 import type { TLSSocket } from 'node:tls'
 import type { Clock, Timer } from '../../../shared/clock/clock.ts'
+import {
+  ConnectionError,
+  defaultMaxFrameSize,
+  defaultWindow,
+  ErrorCode,
+  Flag,
+  FrameType,
+  maxWindow,
+  Setting,
+  StreamError,
+} from '../../../shared/http2/protocol.ts'
 import { controlFrame, goAway, uint32, windowUpdate } from './frame-buffer.ts'
 import {
   assertConnectionFrame,
@@ -13,17 +24,6 @@ import { FrameReader } from './frame-reader.ts'
 import { HeaderBlock } from './header-block.ts'
 import { HeaderDecoder } from './header-decoder.ts'
 import { Outbox } from './outbox.ts'
-import {
-  ConnectionError,
-  defaultMaxFrameSize,
-  defaultWindow,
-  ErrorCode,
-  Flag,
-  FrameType,
-  maxWindow,
-  Setting,
-  StreamError,
-} from '../../../shared/http2/protocol.ts'
 import { decodeRequestHead, maxHeaderListBytes, trailersProblem } from './request-head.ts'
 import { connectionReceiveWindow, streamReceiveWindow } from './stream.ts'
 import { maxConcurrentStreams, type OnRequest, Streams } from './streams.ts'

@@ -1,4 +1,10 @@
-import { ConnectionError, defaultMaxFrameSize, ErrorCode, frameHeaderBytes, preface } from '../../../shared/http2/protocol.ts'
+import {
+  ConnectionError,
+  defaultMaxFrameSize,
+  ErrorCode,
+  frameHeaderBytes,
+  preface,
+} from '../../../shared/http2/protocol.ts'
 
 /** `payload` is a view of what arrived. */
 export type OnFrame = (type: number, flags: number, streamId: number, payload: Buffer) => void

@@ -1,5 +1,5 @@
-import { calmDown, dependsOnItself, protocolError, unpadded } from './frame-checks.ts'
 import { ConnectionError, ErrorCode, Flag } from '../../../shared/http2/protocol.ts'
+import { calmDown, dependsOnItself, protocolError, unpadded } from './frame-checks.ts'
 import { maxHeaderListBytes } from './request-head.ts'
 
 /** Of so many that say next to nothing, there is no end to be expected. */

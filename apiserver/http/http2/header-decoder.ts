@@ -1,6 +1,6 @@
+import { ConnectionError, ErrorCode } from '../../../shared/http2/protocol.ts'
 import { DynamicTable, type HeaderField, staticTable } from './header-tables.ts'
 import { decodeHuffman } from './huffman.ts'
-import { ConnectionError, ErrorCode } from '../../../shared/http2/protocol.ts'
 
 /** What a client may ask us to remember: the default that nobody has to be told. */
 const tableBytes = 4096

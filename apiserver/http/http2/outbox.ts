@@ -1,7 +1,8 @@
 import type { TLSSocket } from 'node:tls'
+import { type ConnectionError, defaultWindow, maxWindow } from '../../../shared/http2/protocol.ts'
 import { FrameBuffer } from './frame-buffer.ts'
 import { calmDown } from './frame-checks.ts'
-import { type ConnectionError, defaultWindow, maxWindow } from '../../../shared/http2/protocol.ts'
+import { soon } from './soon.ts'
 import type { ServerStream } from './stream.ts'
 
 /** Answers to pings, settings and the like that a client who does not read may leave lying. */
@@ -83,7 +84,7 @@ export class Outbox {
   #schedule(): void {
     if (this.#scheduled || this.#writing || this.#closed) return
     this.#scheduled = true
-    process.nextTick(flush, this)
+    soon.then(this.#flushSoon)
   }
 
   flush(): void {
@@ -101,6 +102,8 @@ export class Outbox {
       else stream.response.notifyDrained()
     }
   }
+
+  readonly #flushSoon = (): void => this.flush()
 
   readonly #onWritten = (): void => {
     this.#writing = false
@@ -137,5 +140,3 @@ export class Outbox {
     return touched
   }
 }
-
-const flush = (outbox: Outbox): void => outbox.flush()

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import type { RequestHead } from './request-head.ts'
+import { soon } from './soon.ts'
 import type { StreamOwner } from './stream.ts'
 
 type Listener = (...args: unknown[]) => void
@@ -46,7 +47,7 @@ export class Http2Request extends EventEmitter {
     if (!this.#flowing) {
       this.#flowing = true
       // Whoever listens to `data` goes on to listen to `end`.
-      queueMicrotask(() => this.#deliver())
+      soon.then(() => this.#deliver())
     }
     return this
   }

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events'
 import type { OutgoingHttpHeaders } from 'node:http'
+import { ErrorCode, Flag, FrameType, frameHeaderBytes } from '../../../shared/http2/protocol.ts'
 import type { FrameBuffer } from './frame-buffer.ts'
 import { encodeHead } from './header-encoder.ts'
-import { ErrorCode, Flag, FrameType, frameHeaderBytes } from '../../../shared/http2/protocol.ts'
 import type { StreamOwner } from './stream.ts'
 
 /** Of a body that is not sent yet: from here on whoever writes is asked to wait. */

@@ -1,10 +1,6 @@
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import { httpDate } from '../../../shared/clock/timestamp.ts'
-import { resetStream, windowUpdate } from './frame-buffer.ts'
-import { calmDown, malformed, protocolError, unpadded } from './frame-checks.ts'
-import { noTable } from './header-encoder.ts'
-import type { Outbox } from './outbox.ts'
 import {
   ConnectionError,
   defaultMaxFrameSize,
@@ -14,6 +10,10 @@ import {
   maxWindow,
   StreamError,
 } from '../../../shared/http2/protocol.ts'
+import { resetStream, windowUpdate } from './frame-buffer.ts'
+import { calmDown, malformed, protocolError, unpadded } from './frame-checks.ts'
+import { noTable } from './header-encoder.ts'
+import type { Outbox } from './outbox.ts'
 import { Http2Request } from './request.ts'
 import type { DecodedHead } from './request-head.ts'
 import { Http2Response } from './response.ts'
