@@ -77,15 +77,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     }
   }
   return (request, response, url, upgrade) => {
-    request.on('error', ignore)
-    response.on('error', ignore)
     if (cors(request, response)) return
     serve(request, response, url, upgrade).catch((error: unknown) => fail({ api, request, response }, error))
   }
 }
-
-/** A connection that breaks is the client's affair; whoever waits for it hears of it by `close`. */
-const ignore = (): void => {}
 
 function fail(
   { api, request, response }: { api: ApiContext; request: IncomingMessage; response: ServerResponse },

@@ -24,9 +24,17 @@ const isUpgrade = ({ headers }: IncomingMessage): boolean => /^(websocket|spdy\/
 /** Between the end of the watches and that of the connections. */
 const graceMs = 50
 
+/** A connection that breaks is the client's affair; whoever waits for it hears of it by `close`. HTTP/2 says nothing else. */
+const ignore = (): void => {}
+
 /** HTTP/2 (our own) and HTTP/1.1 (fastify's) over TLS on one port. Fastify is loaded with the first client that wants it: Go's, and so kubectl, do not. */
 export async function listen(config: ApiServerConfig, dispatch: Dispatch): Promise<Listener> {
   const { host, port, tls, requestTimeoutMs: requestTimeout = requestTimeoutMs } = config
+  const dispatchHttp1: Dispatch = (request, response, url, upgrade) => {
+    request.on('error', ignore)
+    response.on('error', ignore)
+    dispatch(request, response, url, upgrade)
+  }
   const onRequest = (request: Http2Request, response: Http2Response): void =>
     dispatch(request as unknown as IncomingMessage, response as unknown as ServerResponse, request.url)
   const server = createServer({
@@ -49,7 +57,7 @@ export async function listen(config: ApiServerConfig, dispatch: Dispatch): Promi
   const serveInHttp1 = async (socket: TLSSocket): Promise<void> => {
     const end = (): void => void socket.destroy()
     socket.on('error', end)
-    http1 ??= import('./http1.ts').then(({ serveHttp1 }) => serveHttp1(server, dispatch))
+    http1 ??= import('./http1.ts').then(({ serveHttp1 }) => serveHttp1(server, dispatchHttp1))
     await http1.catch(end)
     socket.off('error', end)
     if (!socket.destroyed) ofNode.call(server, socket)
@@ -76,7 +84,7 @@ export async function listen(config: ApiServerConfig, dispatch: Dispatch): Promi
     response.assignSocket(socket)
     response.on('finish', () => socket.end())
     socket.on('error', () => socket.destroy())
-    dispatch(request, response, request.url ?? '/', { socket, head })
+    dispatchHttp1(request, response, request.url ?? '/', { socket, head })
   })
   await once(server.listen({ host, port }), 'listening')
   return {

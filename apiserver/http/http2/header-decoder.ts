@@ -9,11 +9,14 @@ const tableBytes = 4096
 export class HeaderDecoder {
   readonly #table = new DynamicTable(tableBytes)
   #block: Buffer = Buffer.alloc(0)
+  /** The block as text, each byte a character, from the first field on that is not compressed: one copy, whatever is cut from it. */
+  #text: string | undefined
   #at = 0
 
   /** The fields of a whole block, in order, to `onField`. Throws a {@link ConnectionError} for what is not HPACK: nothing after it could be read. */
   decode(block: Buffer, onField: (field: HeaderField) => void): void {
     this.#block = block
+    this.#text = undefined
     this.#at = 0
     let fields = 0
     while (this.#at < block.length) {
@@ -58,7 +61,10 @@ export class HeaderDecoder {
     const start = this.#at
     this.#at += length
     if (this.#at > this.#block.length) throw broken('a string that ends too early')
-    if (!isHuffman) return this.#block.toString('latin1', start, this.#at)
+    if (!isHuffman) {
+      this.#text ??= this.#block.toString('latin1')
+      return this.#text.slice(start, this.#at)
+    }
     const text = decodeHuffman(this.#block, start, this.#at)
     if (text === undefined) throw broken('a string that is no Huffman code')
     return text
