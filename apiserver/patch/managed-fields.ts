@@ -1,3 +1,4 @@
+import { knownJson } from '../registry/recurring.ts'
 import type { EncodedFields } from './encoded-fields.ts'
 import { type FieldsV1, isEmpty, isFields, noFields, sorted, union } from './structured-merge/fields.ts'
 
@@ -100,7 +101,7 @@ export function makeEncodedEntry(
 export const stringifyEntries = (entries: ManagedFieldsEntry[]): string => `[${entries.map(stringifyEntry).join(',')}]`
 
 function stringifyEntry(entry: ManagedFieldsEntry): string {
-  const text = entry[fieldsText]
+  const text = entry[fieldsText] ?? knownJson(entry.fieldsV1)
   if (text === undefined) return JSON.stringify(entry)
   const { fieldsV1: _, subresource, ...rest } = entry
   const end = subresource ? `,"subresource":${JSON.stringify(subresource)}}` : '}'

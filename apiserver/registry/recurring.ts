@@ -2,11 +2,14 @@ import { deepEqual } from '../resources/deep-equal.ts'
 
 const texts = new WeakMap<object, string>()
 
-/** The JSON of a value, undefined for undefined; at hand for what a {@link Recurring} has given out. */
+/** The JSON of a value, undefined for undefined; at hand for what a {@link Recurring} or {@link frozenOf} has given out. */
 export function jsonOf(value: unknown): string | undefined {
-  const known = typeof value === 'object' && value !== null ? texts.get(value) : undefined
-  return known ?? JSON.stringify(value)
+  return knownJson(value) ?? JSON.stringify(value)
 }
+
+/** The same, if it is at hand. */
+export const knownJson = (value: unknown): string | undefined =>
+  typeof value === 'object' && value !== null ? texts.get(value) : undefined
 
 /** What is compared with. More would cost those more who are like none of them. */
 const maxKnown = 4
@@ -28,11 +31,17 @@ export class Recurring<Value extends object> {
       this.#seen = [value, ...this.#seen.slice(0, maxKnown - 1)]
       return value
     }
-    const recurring = freeze(structuredClone(value))
-    texts.set(recurring, JSON.stringify(recurring))
+    const recurring = frozenOf<Value>(JSON.stringify(value))
     this.#known = [recurring, ...this.#known.slice(0, maxKnown - 1)]
     return recurring
   }
+}
+
+/** What a JSON text says, never to be changed. */
+export function frozenOf<Value extends object>(text: string): Value {
+  const value = freeze(JSON.parse(text) as Value)
+  texts.set(value, text)
+  return value
 }
 
 function freeze<Value>(value: Value): Value {

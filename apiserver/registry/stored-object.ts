@@ -3,6 +3,7 @@ import { type ManagedFieldsEntry, stringifyEntries } from '../patch/managed-fiel
 import { copy } from '../patch/structured-merge/values.ts'
 import { deepEqual } from '../resources/deep-equal.ts'
 import { joined } from '../storage/packed-text.ts'
+import { decodeParts } from './decode-parts.ts'
 import { jsonOf } from './recurring.ts'
 import type { ResourceDefinition, VersionConversion } from './resource-definition.ts'
 
@@ -54,8 +55,8 @@ export function asShown(definition: ResourceDefinition, stored: StoredObject): S
 }
 
 /** The object of a stored value, with its resourceVersion, ready to be changed. */
-export function decodeStored({ value, revision }: StoredObject): KubeObject {
-  const object = JSON.parse(value) as KubeObject
+export function decodeStored({ value, parts, revision }: StoredObject): KubeObject {
+  const object = (parts ? decodeParts(parts) : JSON.parse(value)) as KubeObject
   if (revision !== undefined) object.metadata.resourceVersion = String(revision)
   return object
 }

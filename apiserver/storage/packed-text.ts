@@ -37,6 +37,9 @@ export function joined([first = '', ...others]: readonly string[]): string {
   return text
 }
 
+/** Whether equal parts of other texts are this very one. */
+export const isShared = (part: string): boolean => known.get(part.length)?.includes(part) ?? false
+
 /** Of a value, without joining what it is kept in. */
 export function lengthOf(entry: { readonly value: string; readonly parts?: readonly string[] } | undefined): number {
   if (!entry) return 0
