@@ -1,7 +1,7 @@
 import type { ImageEntry } from '../kubelet/runtime/images/image-entry.ts'
 import type { ImageMeaning } from '../kubelet/runtime/images/image-meaning.ts'
 import { ConfigError, option, UsageError } from '../shared/config/option.ts'
-import { flag, text } from '../shared/config/option-types.ts'
+import { commandMap, flag, text } from '../shared/config/option-types.ts'
 import { configOption, type Resolved } from '../shared/config/resolve.ts'
 import { clusterOptions } from './cluster-options.ts'
 import { command } from './command.ts'
@@ -13,7 +13,8 @@ import { shellWord } from './shell-word.ts'
 import { stateDirOption } from './state-directory.ts'
 import { unknownWord } from './unknown-word.ts'
 
-const usage = '(list | which IMAGE [-- COMMAND…] | check FILE… | add PATTERN [-- COMMAND…] | remove PATTERN)'
+const usage =
+  '(list | which IMAGE [-- COMMAND…] | check FILE… | add (PATTERN [-- COMMAND…] | PATTERN=COMMAND) | remove PATTERN)'
 const options = {
   config: configOption,
   stateDir: stateDirOption,
@@ -119,9 +120,12 @@ async function check(request: Request, files: string[]): Promise<number> {
   return checked.some(({ problem }) => problem) ? 1 : 0
 }
 
-async function add(request: Request, [pattern, ...own]: string[]): Promise<number> {
+async function add(request: Request, words: string[]): Promise<number> {
   const { path, stopSignal } = request.values
-  if (!pattern || (own.length === 0 && !path && !stopSignal)) throw wrongCall()
+  const [pattern, ...own] = asWords(words)
+  if (!pattern) throw wrongCall()
+  if (own.length === 0 && !path && !stopSignal)
+    throw new UsageError(`say which program: kubestage image add ${shellWord(pattern)} -- /path/to/program`)
   const entry: ImageEntry = {
     pattern,
     ...(own.length > 0 && { command: own }),
@@ -138,6 +142,17 @@ async function add(request: Request, [pattern, ...own]: string[]): Promise<numbe
     edits,
     done: `${pattern} is known`,
   })
+}
+
+/** `'nginx:*=nginx -g "daemon off;"'`, as `--image` has it, is told apart by its `=`: no image has one. */
+function asWords(words: string[]): string[] {
+  const [only = ''] = words
+  if (words.length !== 1 || !only.includes('=')) return words
+  try {
+    return Object.entries(commandMap.fromText(only)).flat(2)
+  } catch (error) {
+    throw new UsageError(`image add: PATTERN=COMMAND ${(error as Error).message}`)
+  }
 }
 
 async function remove(request: Request, [pattern, ...rest]: string[]): Promise<number> {

@@ -226,6 +226,10 @@ t.test('images of a configuration', async (t) => {
   t.match(await tell('add', 'a', ...here, '--', 'a'), { code: 1, output: /no cluster runs in .* with --save\n$/ })
   t.match(await tell('add', 'a:*', '--save', ...here, '--', 'sh', '-c', 'x y'), { code: 0 })
   t.equal(readFileSync(config, 'utf8'), `# images\nimage:\n  'a:*': ["sh","-c","x y"]\n  sleeper: sleep 5\n`)
+  t.match(await tell('add', `b:*=sh -c "x y"`, ...here, '--save'), { code: 0 })
+  t.match(readFileSync(config, 'utf8'), `  'b:*': ["sh","-c","x y"]\n`, 'in the form of --image')
+  t.match(await tell('add', 'b:*=', ...here), { code: 2, output: /PATTERN=COMMAND must be of the form/ })
+  t.match(await tell('add', 'b:*', ...here), { code: 2, output: /kubestage image add 'b:\*' -- \/path\/to\/program/ })
   t.match(await tell('wich', ...here), { code: 2, output: /image has no "wich"; did you mean which\?/ })
 })
 
