@@ -88,7 +88,7 @@ export default command({
       return 130
     }
     const render = await formats[values.output]()
-    process.stdout.write(render({ workloads: found }))
+    process.stdout.write(render({ timeScale, workloads: found }))
     return found.every(diesWell) ? 0 : 1
   },
 })

@@ -154,7 +154,8 @@ export class RehearsedPod {
       const watch = new PodWatch(stage.client, this.ref, stage.clock.machine)
       this.#watch?.close()
       this.#watch = watch
-      await watch.until((pod) => (isReady(pod) && !pod.metadata.deletionTimestamp) || isOver(pod), readyTimeoutMs)
+      const isSettled = (pod: Pod): boolean => isReady(pod) && !pod.metadata.deletionTimestamp
+      await watch.until((pod) => isSettled(pod) || isOver(pod) || lacksImage(pod) !== undefined, readyTimeoutMs)
       const isTainted = watch.isGone || watch.last?.status?.reason === 'TaintToleration'
       if (!isTainted || tries === STARTS) return watch.last
       await this.#delete()
@@ -246,7 +247,16 @@ const lastEnd = ({ status }: Pod): string | undefined => {
   return ended && `its container exits ${ended.exitCode}`
 }
 
+/** What the kubelet says of an image that it does not know: nobody will tell it while a rehearsal runs. */
+const lacksImage = ({ status }: Pod): string | undefined =>
+  [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]
+    .map(({ state }) => state?.waiting)
+    .find((waiting) => ['ErrImagePull', 'ImagePullBackOff', 'ErrImageNeverPull'].includes(waiting?.reason ?? ''))
+    ?.message
+
 function whyNotReady(pod: Pod | undefined, timeoutMs: number): Finding {
+  const image = pod && lacksImage(pod)
+  if (image) return { fault: 'unknown-image', severity: 'bad', says: image }
   if (pod && hasSucceeded(pod))
     return { fault: 'ends-by-itself', severity: 'note', says: 'ends by itself: nothing to rehearse' }
   const containers = [...(pod?.status?.initContainerStatuses ?? []), ...(pod?.status?.containerStatuses ?? [])]

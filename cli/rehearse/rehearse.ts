@@ -29,7 +29,7 @@ interface Task {
 }
 
 /** What holds for every way alike, and is said once. */
-const forAllWays: readonly Fault[] = ['refused', 'ends-by-itself']
+const forAllWays: readonly Fault[] = ['refused', 'unknown-image', 'ends-by-itself']
 
 /** Lets each workload die in each way, side by side where they do not get in each other's way. */
 export async function rehearse(options: RehearseOptions): Promise<WorkloadReport[]> {

@@ -1,5 +1,7 @@
 /** What a rehearsal found out, for all formats. */
 export interface Report {
+  /** How many times faster than the machine's the cluster's time was. */
+  timeScale: number
   workloads: WorkloadReport[]
 }
 
@@ -46,6 +48,7 @@ export interface Finding {
 /** Stable names, for machines. */
 export type Fault =
   | 'not-started'
+  | 'unknown-image'
   | 'ends-by-itself'
   | 'refused'
   | 'cannot-be-done'

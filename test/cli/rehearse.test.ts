@@ -258,6 +258,7 @@ t.test('a report in each format', (t) => {
     remedy: 'use "exec" & <init> | form',
   } as const
   const report: Report = {
+    timeScale: 20,
     workloads: [
       {
         name: 'pod/web',
@@ -284,6 +285,10 @@ t.test('a report in each format', (t) => {
   t.match(text, /delete +no hook +30\.1 of 30 s +137 +– +ignores TERM/)
   t.match(text, /update +Update +1\.0 of 30 s +0 +2 of 9 +dies well/)
   t.match(text, /→ ignores TERM: use "exec" & <init> \| form \(delete\)/)
+  t.notMatch(text, 'KUBESTAGE_TIME_SCALE')
+  const late = { ...report.workloads[0]!, manifest: [{ ...bad, fault: 'slow-stop' as const }] }
+  t.match(textReport({ timeScale: 20, workloads: [late] }), /Time was 20 times as fast: .* KUBESTAGE_TIME_SCALE/)
+  t.notMatch(textReport({ timeScale: 1, workloads: [late] }), 'KUBESTAGE_TIME_SCALE')
   t.match(
     markdownReport(report),
     /\| delete \| no hook \| 30\.1 of 30 s \| 137 \| – \| ❌ ignores TERM: .*&lt;init> \\\| form \|/,

@@ -135,6 +135,14 @@ t.test('who ends unasked is not let die', async (t) => {
   t.match(command.output(), 'is ready, but not for long: its container exits 7')
 })
 
+t.test('an image that nobody knows is told once, and not waited for', async (t) => {
+  const command = startCommand(t, ['rehearse', '--ready-timeout=10m', '-o=json', 'nobody/knows:1'])
+  t.equal(await command.ended, 1)
+  const { workloads } = JSON.parse(command.output()) as Report
+  t.match(workloads, [{ manifest: [{ fault: 'unknown-image', says: 'stands for no program' }], rehearsals: [] }])
+  t.equal(workloads[0]?.manifest.length, 1)
+})
+
 t.test('what cannot be rehearsed is one sentence', async (t) => {
   const run = async (...args: string[]) => {
     const command = startCommand(t, ['rehearse', ...args])

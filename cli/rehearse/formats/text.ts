@@ -1,5 +1,14 @@
 import { styleText } from 'node:util'
-import { diesWell, type Finding, isBad, type Report, sentence, type WorkloadReport } from '../report.ts'
+import {
+  diesWell,
+  type Fault,
+  type Finding,
+  findingsOf,
+  isBad,
+  type Report,
+  sentence,
+  type WorkloadReport,
+} from '../report.ts'
 import { cells, columns } from './shown.ts'
 
 type Paint = (style: Parameters<typeof styleText>[0], text: string) => string
@@ -7,11 +16,17 @@ type Paint = (style: Parameters<typeof styleText>[0], text: string) => string
 const painted: Paint = (style, text) => styleText(style, text, { stream: process.stdout })
 
 /** A table for each workload, and what to do about it. */
-export function textReport({ workloads }: Report): string {
+export function textReport({ timeScale, workloads }: Report): string {
   const bad = workloads.filter((workload) => !diesWell(workload)).length
   const end = bad === 0 ? 'All die well.' : `${bad} of ${workloads.length} do not die well.`
-  return `${workloads.map(workloadText).join('\n')}\n${painted('bold', end)}\n`
+  const isLate = workloads.flatMap(findingsOf).some((finding) => isBad(finding) && late.includes(finding.fault))
+  const caveat = timeScale > 1 && isLate ? `${scaleCaveat(timeScale)}\n` : ''
+  return `${workloads.map(workloadText).join('\n')}\n${painted('bold', end)}\n${caveat}`
 }
+
+const late: readonly Fault[] = ['goes-on-after-term', 'grace-too-short', 'slow-stop', 'hook-overruns', 'hook-uses-most']
+const scaleCaveat = (scale: number): string =>
+  `Time was ${scale} times as fast: a second that a program or a hook waits by itself counts as ${scale}. Let it divide by KUBESTAGE_TIME_SCALE, or try without --time-scale.`
 
 function workloadText(workload: WorkloadReport): string {
   const { name, file, manifest, rehearsals } = workload
