@@ -39,7 +39,10 @@ const deeds: Record<string, Deed> = {
         path: `/debug/pressure/${encodeURIComponent(signal)}${off ? '' : query}`,
       }
     },
-    done: (node, [signal], { off }) => (off ? `${node}: ${signal} is as it is` : `${node} is low on ${signal}`),
+    done: (node, [signal], { off }) =>
+      off
+        ? `${node} has enough ${signal} again; its condition and taint stay for evictionPressureTransitionPeriod (by default 5m)`
+        : `${node} is low on ${signal}`,
   },
   shutdown: {
     words: [],
