@@ -28,7 +28,7 @@ export interface LockHolder {
   isAlive(): boolean
 }
 
-/** Who holds the lock now; undefined when nobody does who is alive. */
+/** Who holds the lock now; undefined when nobody does who is alive. Throws EACCES for another user's lock. */
 export function lockHolder(file: string): LockHolder | undefined {
   const holder = readHolder(file)
   return holder && isAlive(holder) ? { pid: holder.pid, isAlive: () => isAlive(holder) } : undefined
@@ -48,7 +48,8 @@ function linked(draft: string, file: string): boolean {
 function readHolder(file: string): Holder | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Holder
-  } catch {
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EACCES') throw error
     return undefined // gone meanwhile, or not ours: either way nobody's
   }
 }

@@ -11,7 +11,7 @@ import { until } from '../harness/until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'kubestage-bad-input-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-t.setTimeout(120_000)
+t.setTimeout(180_000)
 
 async function run(t: Test, ...args: string[]): Promise<{ code: number | string; output: string }> {
   const command = startCommand(t, args)

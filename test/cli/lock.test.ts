@@ -1,0 +1,35 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { lockHolder, takeLock } from '../../cli/lock.ts'
+
+t.test('a lock is held by a process that lives, and by no other', async (t) => {
+  const file = join(t.testdir(), 'lock')
+  const lock = takeLock(file)
+  t.match(lock, { taken: true })
+  t.equal(lockHolder(file)?.pid, process.pid)
+  t.ok(lockHolder(file)?.isAlive())
+  t.same(takeLock(file), { taken: false, pid: process.pid })
+  if (lock.taken) lock.release()
+  t.equal(lockHolder(file), undefined)
+
+  for (const left of ['', 'no JSON', JSON.stringify({ pid: process.pid, startTime: '1' })]) {
+    writeFileSync(file, left)
+    t.equal(lockHolder(file), undefined, `nobody holds it: ${left}`)
+    const again = takeLock(file)
+    t.match(again, { taken: true }, 'and it can be taken')
+    if (again.taken) again.release()
+  }
+})
+
+t.test("another user's lock is not taken for nobody's", async (t) => {
+  const file = join(t.testdir(), 'lock')
+  const isRoot = process.geteuid?.() === 0
+  writeFileSync(file, JSON.stringify({ pid: process.pid }), { mode: isRoot ? 0o600 : 0 })
+  if (isRoot) process.seteuid?.(65_534)
+  try {
+    t.throws(() => lockHolder(file), { code: 'EACCES' })
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+  }
+})
