@@ -1,14 +1,7 @@
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { type Answer, AnswerReader } from './answer-reader.ts'
-import { type Cancellation, type PlainRequest, StaleConnectionError, type Transport } from './transport.ts'
+import { type Cancellation, type PlainRequest, StaleConnectionError, type TransportOptions } from './transport.ts'
 
-export interface PoolOptions {
-  tls: ConnectionOptions
-  authority: string
-  /** Of every request. */
-  headers: Record<string, string>
-  maxRequests: number
-}
 interface Waiting {
   request: PlainRequest
   cancellation: Cancellation
@@ -20,15 +13,15 @@ interface Waiting {
  * Kept HTTP/1.1 connections, with one request at a time on each. Plain requests and answers over a TLS socket: node:https
  * spends three times as much on each (docs/performance.md), which is most of what a kubelet does.
  */
-export class ConnectionPool implements Transport {
-  readonly #options: PoolOptions
+export class ConnectionPool {
+  readonly #options: TransportOptions
   readonly #all = new Set<Connection>()
   readonly #free: Connection[] = []
   readonly #waiting: Waiting[] = []
   readonly #head: string
   #isClosed = false
 
-  constructor(options: PoolOptions) {
+  constructor(options: TransportOptions) {
     this.#options = options
     const { authority, headers } = options
     this.#head = Object.entries({ host: authority, ...headers })
@@ -36,6 +29,7 @@ export class ConnectionPool implements Transport {
       .join('')
   }
 
+  /** Rejects when the connection fails, or with the error of the cancellation. */
   request(request: PlainRequest, cancellation: Cancellation): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const waiting: Waiting = { request, cancellation, resolve, reject }

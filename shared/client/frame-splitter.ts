@@ -1,4 +1,4 @@
-import { defaultMaxFrameSize, Flag, frameHeaderBytes } from '../http2/protocol.ts'
+import { defaultMaxFrameSize, Flag, FrameType, frameHeaderBytes } from '../http2/protocol.ts'
 
 export interface FrameHead {
   type: number
@@ -7,10 +7,12 @@ export interface FrameHead {
   id: number
 }
 
-/** Cuts what comes from an HTTP/2 server, in whatever pieces, into frames. The payload is a view of what came. */
+/** Cuts what comes from an HTTP/2 server, in whatever pieces, into frames; a head is told of when it is whole. The payload is a view of what came. */
 export class FrameSplitter {
   readonly #onFrame: (head: FrameHead, payload: Buffer) => void
   #unread: Buffer | undefined
+  /** Whose CONTINUATION is still to come. */
+  #head: { head: FrameHead; parts: Buffer[] } | undefined
 
   constructor(onFrame: (head: FrameHead, payload: Buffer) => void) {
     this.#onFrame = onFrame
@@ -26,11 +28,26 @@ export class FrameSplitter {
       const end = at + frameHeaderBytes + length
       if (end > bytes.length) break
       const head = { type: bytes[at + 3]!, flags: bytes[at + 4]!, id: bytes.readUInt32BE(at + 5) & 0x7fffffff }
-      this.#onFrame(head, bytes.subarray(at + frameHeaderBytes, end))
+      this.#take(head, bytes.subarray(at + frameHeaderBytes, end))
       at = end
     }
     // What is only looked at now is another's soon.
     this.#unread = at === bytes.length ? undefined : Buffer.from(bytes.subarray(at))
+  }
+
+  #take(head: FrameHead, payload: Buffer): void {
+    const isHead = head.type === FrameType.headers
+    if (!isHead && head.type !== FrameType.continuation) {
+      this.#onFrame(head, payload)
+      return
+    }
+    const begun = isHead ? { head, parts: [] } : this.#head
+    const part = isHead ? withoutPadding(head.flags, payload) : payload
+    if (!begun) throw new Error('the server went on with a head that it did not begin')
+    const isWhole = (head.flags & Flag.endHeaders) !== 0
+    if (isWhole) this.#onFrame(begun.head, begun.parts.length === 0 ? part : Buffer.concat([...begun.parts, part]))
+    else begun.parts.push(Buffer.from(part))
+    this.#head = isWhole ? undefined : begun
   }
 }
 

@@ -1,53 +1,33 @@
-import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
-import { defaultWindow, ErrorCode, Flag, FrameType, maxWindow, preface, Setting } from '../http2/protocol.ts'
+import type { TLSSocket } from 'node:tls'
+import { ErrorCode, Flag, FrameType, maxWindow, Setting } from '../http2/protocol.ts'
+import { PlainSink, StreamSink } from './answer-sinks.ts'
 import { type FrameHead, FrameSplitter, withoutPadding } from './frame-splitter.ts'
-import { commonHead, controlFrame, headFrames, requestHead, statusIn, uint32 } from './http2-frames.ts'
-import { type Body, Http2Outbox } from './http2-outbox.ts'
-import { type Cancellation, type PlainAnswer, type PlainRequest, StaleConnectionError } from './transport.ts'
+import { commonHead, controlFrame, greeting, headFrames, requestHead, statusIn, uint32 } from './http2-frames.ts'
+import { Http2Outbox } from './http2-outbox.ts'
+import { type Asked, openSocket, type Stream } from './http2-stream.ts'
+import {
+  type Cancellation,
+  NoHttp2Error,
+  type PlainAnswer,
+  type PlainRequest,
+  StaleConnectionError,
+  type StreamedAnswer,
+  type TransportOptions,
+  untouched,
+} from './transport.ts'
 
-/** The server wants to speak HTTP/1.1. Nothing was asked of it. */
-export class NoHttp2Error extends Error {}
-
-export interface Http2ConnectionOptions {
-  tls: ConnectionOptions
-  authority: string
-  /** Of every request. */
-  headers: Record<string, string>
-  /** At the same time, if the server allows as many. */
-  maxRequests: number
+export interface Http2ConnectionOptions extends TransportOptions {
   /** No request is to be given to it any more. */
   onRetired(): void
   onClosed(): void
 }
 
-interface Asked {
-  request: PlainRequest
-  cancellation: Cancellation
-  resolve(answer: PlainAnswer): void
-  reject(error: Error): void
-}
-
-interface Stream extends Asked, Body {
-  /** 0 until the answer's head has come. */
-  status: number
-  pieces: Buffer[]
-}
-
-/** What was just read, from whichever connection: a piece is looked at before the next is read. */
-const scratch = Buffer.alloc(64 * 1024)
 /** Of what has come, the server is told after so much. */
 const announceBytes = 16 * 1024 * 1024
 const noBytes = Buffer.alloc(0)
-/** No table of fields, no pushes, and as much of each answer as there is. */
-const settings = [
-  [Setting.headerTableSize, 0],
-  [Setting.enablePush, 0],
-  [Setting.initialWindowSize, maxWindow],
-].flatMap(([name = 0, value = 0]) => [name >> 8, name, ...uint32(value)])
-
 /**
- * The client's side of one HTTP/2 connection (RFC 9113), for requests that fit into memory: all that is asked in one turn of the
- * event loop leaves in one write. It spends two thirds of the time that HTTP/1.1 takes for small requests, and so does our server.
+ * The client's side of one HTTP/2 connection (RFC 9113), for bodies that fit into memory, and answers that need not: all that is asked
+ * in one turn of the event loop leaves in one write. It spends two thirds of the time that HTTP/1.1 takes for small requests, and so does our server.
  */
 export class Http2Connection {
   readonly #socket: TLSSocket
@@ -55,30 +35,28 @@ export class Http2Connection {
   readonly #onRetired: () => void
   readonly #common: string
   readonly #streams = new Map<number, Stream>()
-  readonly #waiting: Asked[] = []
+  /** In the order in which they came. */
+  readonly #waiting = new Set<Asked>()
   #isReady = false
   #isRetired = false
   #hasAnswered = false
   #nextId = 1
+  /** Requests that are under way, streams not counted, and how many may be. */
+  #underway = 0
+  #most: number
   readonly #maxRequests: number
-  #maxStreams: number
   #received = 0
+  /** How often something came. */
+  #reads = 0
   readonly #splitter = new FrameSplitter((head, payload) => this.#onFrame(head, payload))
-  #block: { id: number; flags: number; parts: Buffer[] } | undefined
   #failure: Error | undefined
 
   constructor({ tls, authority, headers, maxRequests, onRetired, onClosed }: Http2ConnectionOptions) {
     this.#maxRequests = maxRequests
-    this.#maxStreams = maxRequests
+    this.#most = maxRequests
     this.#onRetired = onRetired
     this.#common = commonHead(authority, headers)
-    const callback = (bytes: number): boolean => {
-      this.#read(scratch.subarray(0, bytes))
-      return true
-    }
-    const onread = { buffer: scratch, callback }
-    this.#socket = connect({ ...tls, ALPNProtocols: ['h2', 'http/1.1'], onread } as ConnectionOptions)
-    this.#socket.setNoDelay(true)
+    this.#socket = openSocket(tls, (data) => this.#read(data))
     this.#outbox = new Http2Outbox(this.#socket)
     this.#socket.on('secureConnect', () => this.#begin())
     this.#socket.on('error', (error) => {
@@ -92,23 +70,40 @@ export class Http2Connection {
   }
 
   get isIdle(): boolean {
-    return this.#streams.size === 0 && this.#waiting.length === 0
+    return this.#streams.size === 0 && this.#waiting.size === 0
   }
 
   request(request: PlainRequest, cancellation: Cancellation): Promise<PlainAnswer> {
     return new Promise((resolve, reject) => {
-      const asked: Asked = { request, cancellation, resolve, reject }
+      const sink = new PlainSink({ unread: request.unread ?? false, resolve, reject })
+      const asked: Asked = { request, sink, isStream: false }
+      const before = this.#reads
+      this.#add(asked)
       cancellation.onCancel = (error) => {
-        const index = this.#waiting.indexOf(asked)
-        if (index !== -1) this.#waiting.splice(index, 1)
-        reject(error)
-        // Perhaps nobody is there; another attempt may find somebody.
-        if (!this.#isReady) this.retire()
+        this.#cancel(asked, error)
+        // Where nothing comes at all, another connection may find somebody.
+        if (this.#reads === before) this.destroy(new Error('nothing comes from the server any more', { cause: error }))
       }
-      this.#waiting.push(asked)
-      this.#socket.ref()
-      this.#next()
     })
+  }
+
+  /** Resolves with the head of the answer. */
+  async stream(path: string, signal: AbortSignal): Promise<StreamedAnswer> {
+    const abort = (): void => this.#cancel(asked, new Error('the request was aborted'))
+    const leave = (): void => {
+      signal.removeEventListener('abort', abort)
+      abort()
+    }
+    const sink = new StreamSink(leave)
+    const asked: Asked = { request: { method: 'GET', path }, sink, isStream: true }
+    signal.addEventListener('abort', abort)
+    this.#add(asked)
+    try {
+      return { status: await sink.head, statusText: '', body: sink }
+    } catch (error) {
+      leave()
+      throw error
+    }
   }
 
   destroy(error: Error): void {
@@ -122,7 +117,7 @@ export class Http2Connection {
     if (this.#isRetired) return
     this.#isRetired = true
     this.#onRetired()
-    for (const { reject } of this.#waiting.splice(0)) reject(untouched(this.#failure))
+    this.#refuse(untouched(this.#failure))
     this.#settle()
   }
 
@@ -132,41 +127,61 @@ export class Http2Connection {
       return
     }
     this.#isReady = true
-    this.#outbox.send(preface)
-    this.#outbox.send(controlFrame(FrameType.settings, 0, 0, settings))
-    this.#outbox.send(controlFrame(FrameType.windowUpdate, 0, 0, uint32(maxWindow - defaultWindow)))
+    this.#outbox.send(greeting)
+    this.#next()
+  }
+
+  #add(asked: Asked): void {
+    this.#waiting.add(asked)
+    this.#socket.ref()
     this.#next()
   }
 
   #next(): void {
-    while (this.#isReady && this.#streams.size < this.#maxStreams) {
-      const asked = this.#waiting.shift()
-      if (!asked) return
+    if (!this.#isReady) return
+    for (const asked of this.#waiting) {
+      if (!asked.isStream && this.#underway >= this.#most) return
+      this.#waiting.delete(asked)
       this.#ask(asked)
     }
   }
 
   #ask(asked: Asked): void {
-    const { request, cancellation } = asked
+    const { request, sink, isStream } = asked
     const id = this.#nextId
     this.#nextId += 2
     const body = request.body === undefined ? undefined : Buffer.from(request.body)
-    const stream: Stream = { ...asked, id, status: 0, pieces: [], unsent: body, window: this.#outbox.streamWindow }
-    this.#streams.set(id, stream)
-    cancellation.onCancel = (error) => {
-      this.#outbox.send(controlFrame(FrameType.resetStream, 0, id, uint32(ErrorCode.cancel)))
-      this.#end(stream)
-      stream.reject(error)
-      // A connection on which nothing comes may be dead.
-      this.retire()
+    const stream: Stream = {
+      id,
+      sink,
+      isStream,
+      status: 0,
+      received: 0,
+      unsent: body,
+      window: this.#outbox.streamWindow,
     }
+    asked.stream = stream
+    this.#streams.set(id, stream)
+    if (!isStream) this.#underway++
     const head = requestHead(request, { bodyBytes: body?.length, rest: this.#common })
     this.#outbox.send(headFrames(id, head, body === undefined))
     this.#outbox.sendBody(stream)
     if (this.#nextId > maxWindow) this.retire()
   }
 
+  /** Nobody wants its answer any more. */
+  #cancel(asked: Asked, error: Error): void {
+    const { stream, sink } = asked
+    if (stream && this.#streams.has(stream.id)) {
+      this.#outbox.send(controlFrame(FrameType.resetStream, 0, stream.id, uint32(ErrorCode.cancel)))
+      this.#end(stream)
+    } else if (!this.#waiting.delete(asked)) return
+    sink.onError(error)
+    this.#settle()
+  }
+
   #read(chunk: Buffer): void {
+    this.#reads++
     try {
       this.#splitter.push(chunk)
     } catch (error) {
@@ -176,13 +191,8 @@ export class Http2Connection {
 
   #onFrame({ type, flags, id }: FrameHead, payload: Buffer): void {
     if (type === FrameType.data) this.#onData(id, flags, payload)
-    else if (type === FrameType.headers) {
-      this.#block = { id, flags, parts: [Buffer.from(withoutPadding(flags, payload))] }
-      this.#onBlock(flags)
-    } else if (type === FrameType.continuation) {
-      this.#block?.parts.push(Buffer.from(payload))
-      this.#onBlock(flags)
-    } else if (type === FrameType.windowUpdate) this.#onWindow(id, payload.readUInt32BE(0) & maxWindow)
+    else if (type === FrameType.headers) this.#onHead(id, flags, payload)
+    else if (type === FrameType.windowUpdate) this.#onWindow(id, payload.readUInt32BE(0) & maxWindow)
     else if (type === FrameType.resetStream) this.#onReset(id, payload.readUInt32BE(0))
     else if (type === FrameType.goAway) this.#onGoAway(payload.readUInt32BE(0) & maxWindow)
     else if (flags & Flag.ack) return
@@ -190,48 +200,45 @@ export class Http2Connection {
     else if (type === FrameType.ping) this.#outbox.send(controlFrame(FrameType.ping, Flag.ack, 0, payload))
   }
 
-  #onBlock(flags: number): void {
-    if (!this.#block || !(flags & Flag.endHeaders)) return
-    const { id, flags: first, parts } = this.#block
-    this.#block = undefined
+  #onHead(id: number, flags: number, block: Buffer): void {
     const stream = this.#streams.get(id)
     if (!stream) return
     // Another head after the answer's own says nothing that is of interest.
     if (stream.status < 200) {
-      const status = statusIn(Buffer.concat(parts))
+      const status = statusIn(block)
       if (status === undefined) throw new Error('the server sent an answer without its status')
       stream.status = status
+      if (status >= 200) stream.sink.onHead(status)
     }
-    if (first & Flag.endStream) this.#answer(stream)
+    if (flags & Flag.endStream) this.#complete(stream)
   }
 
   #onData(id: number, flags: number, payload: Buffer): void {
-    this.#received += payload.length
-    if (this.#received >= announceBytes) {
-      this.#outbox.send(controlFrame(FrameType.windowUpdate, 0, 0, uint32(this.#received)))
-      this.#received = 0
-    }
+    this.#received = this.#announce(0, this.#received + payload.length)
     const stream = this.#streams.get(id)
     if (!stream) return
-    const part = withoutPadding(flags & Flag.padded, payload)
     const isEnd = (flags & Flag.endStream) !== 0
-    const isWanted = !stream.request.unread || stream.status >= 300
-    // Most answers come in one piece.
-    if (isEnd && stream.pieces.length === 0) this.#answer(stream, isWanted ? part.toString('utf8') : '')
-    else {
-      if (isWanted && part.length > 0) stream.pieces.push(Buffer.from(part))
-      if (isEnd) this.#answer(stream)
-    }
+    if (!isEnd) stream.received = this.#announce(id, stream.received + payload.length)
+    stream.sink.onData(withoutPadding(flags & Flag.padded, payload), isEnd)
+    if (isEnd) this.#complete(stream)
   }
 
-  #answer(stream: Stream, body = Buffer.concat(stream.pieces).toString('utf8')): void {
+  /** The server may send as much again. Returns what it has not been told of. */
+  #announce(id: number, received: number): number {
+    if (received < announceBytes) return received
+    this.#outbox.send(controlFrame(FrameType.windowUpdate, 0, id, uint32(received)))
+    return 0
+  }
+
+  #complete(stream: Stream): void {
     this.#hasAnswered = true
     this.#end(stream)
-    stream.resolve({ status: stream.status, statusText: '', body })
+    stream.sink.onEnd()
   }
 
   #end(stream: Stream): void {
     this.#streams.delete(stream.id)
+    if (!stream.isStream) this.#underway--
     this.#next()
     this.#settle()
   }
@@ -241,13 +248,13 @@ export class Http2Connection {
     if (!stream) return
     this.#end(stream)
     const error = new Error(`the server ended the request, code ${code}`)
-    stream.reject(code === ErrorCode.refusedStream ? untouched(error) : error)
+    stream.sink.onError(code === ErrorCode.refusedStream ? untouched(error) : error)
   }
 
   #onSettings(payload: Buffer): void {
     for (let at = 0; at + 6 <= payload.length; at += 6) {
       const [name, value] = [payload.readUInt16BE(at), payload.readUInt32BE(at + 2)]
-      if (name === Setting.maxConcurrentStreams) this.#maxStreams = Math.min(value, this.#maxRequests)
+      if (name === Setting.maxConcurrentStreams) this.#most = Math.min(value, this.#maxRequests)
       if (name === Setting.initialWindowSize) this.#outbox.setStreamWindow(value, this.#streams.values())
     }
     this.#outbox.send(controlFrame(FrameType.settings, Flag.ack, 0, noBytes))
@@ -261,12 +268,12 @@ export class Http2Connection {
   }
 
   #onGoAway(lastId: number): void {
+    this.retire()
     for (const stream of [...this.#streams.values()]) {
       if (stream.id <= lastId) continue
-      this.#streams.delete(stream.id)
-      stream.reject(untouched(undefined))
+      this.#end(stream)
+      stream.sink.onError(untouched(undefined))
     }
-    this.retire()
   }
 
   /** Nobody waits for it: the process may end, and so does a connection that is not wanted any more. */
@@ -281,14 +288,17 @@ export class Http2Connection {
     this.#failure = cause
     const streams = [...this.#streams.values()]
     this.#streams.clear()
-    for (const { status, reject } of streams) {
+    for (const { status, sink } of streams) {
       const isStale = this.#hasAnswered && status === 0
-      reject(isStale ? new StaleConnectionError('connection closed by the server', { cause }) : cause)
+      sink.onError(isStale ? new StaleConnectionError('connection closed by the server', { cause }) : cause)
     }
-    for (const { reject } of this.#waiting.splice(0)) reject(this.#hasAnswered ? untouched(cause) : cause)
+    this.#refuse(this.#hasAnswered ? untouched(cause) : cause)
     this.retire()
   }
-}
 
-const untouched = (cause: Error | undefined): StaleConnectionError =>
-  new StaleConnectionError('the server takes no more requests on this connection', { cause, isUntouched: true })
+  #refuse(error: Error): void {
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    for (const { sink } of waiting) sink.onError(error)
+  }
+}

@@ -1,4 +1,13 @@
-import { defaultMaxFrameSize, Flag, FrameType, frameHeaderBytes } from '../http2/protocol.ts'
+import {
+  defaultMaxFrameSize,
+  defaultWindow,
+  Flag,
+  FrameType,
+  frameHeaderBytes,
+  maxWindow,
+  preface,
+  Setting,
+} from '../http2/protocol.ts'
 import type { PlainRequest } from './transport.ts'
 
 /** Numbers of RFC 7541, appendix A. */
@@ -24,6 +33,20 @@ export function controlFrame(type: number, flags: number, streamId: number, payl
 }
 
 export const uint32 = (value: number): number[] => [value >>> 24, (value >> 16) & 255, (value >> 8) & 255, value & 255]
+
+/** No table of fields, no pushes, and as much of each answer as there is. */
+const settings = [
+  [Setting.headerTableSize, 0],
+  [Setting.enablePush, 0],
+  [Setting.initialWindowSize, maxWindow],
+].flatMap(([name = 0, value = 0]) => [name >> 8, name, ...uint32(value)])
+
+/** What a client says first. */
+export const greeting = Buffer.concat([
+  preface,
+  controlFrame(FrameType.settings, 0, 0, settings),
+  controlFrame(FrameType.windowUpdate, 0, 0, uint32(maxWindow - defaultWindow)),
+])
 
 export function dataFrame(streamId: number, part: Buffer, isLast: boolean): Buffer {
   return controlFrame(FrameType.data, isLast ? Flag.endStream : 0, streamId, part)

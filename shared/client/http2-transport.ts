@@ -1,32 +1,54 @@
-import { ConnectionPool, type PoolOptions } from './connection-pool.ts'
-import { Http2Connection, NoHttp2Error } from './http2-connection.ts'
-import type { Cancellation, PlainAnswer, PlainRequest, Transport } from './transport.ts'
+import { Http1Transport } from './http1-transport.ts'
+import { Http2Connection } from './http2-connection.ts'
+import {
+  type Cancellation,
+  NoHttp2Error,
+  type PlainAnswer,
+  type PlainRequest,
+  type StreamedAnswer,
+  type Transport,
+  type TransportOptions,
+} from './transport.ts'
 
-/** All requests on one HTTP/2 connection; HTTP/1.1 for a server that speaks nothing else, which the first request finds out. */
+/** Everything on one HTTP/2 connection; HTTP/1.1 for a server that speaks nothing else, which the first request finds out. */
 export class Http2Transport implements Transport {
-  readonly #options: PoolOptions
+  readonly #options: TransportOptions
   #current: Http2Connection | undefined
   readonly #open = new Set<Http2Connection>()
-  #http1: ConnectionPool | undefined
+  #http1: Http1Transport | undefined
 
-  constructor(options: PoolOptions) {
+  constructor(options: TransportOptions) {
     this.#options = options
   }
 
-  async request(request: PlainRequest, cancellation: Cancellation): Promise<PlainAnswer> {
-    if (this.#http1) return this.#http1.request(request, cancellation)
-    try {
-      return await this.#connection().request(request, cancellation)
-    } catch (error) {
-      if (!(error instanceof NoHttp2Error)) throw error
-      this.#http1 ??= new ConnectionPool(this.#options)
-      return this.#http1.request(request, cancellation)
-    }
+  request(request: PlainRequest, cancellation: Cancellation): Promise<PlainAnswer> {
+    return this.#by(
+      (connection) => connection.request(request, cancellation),
+      (http1) => http1.request(request, cancellation),
+    )
+  }
+
+  stream(path: string, signal: AbortSignal): Promise<StreamedAnswer> {
+    return this.#by(
+      (connection) => connection.stream(path, signal),
+      (http1) => http1.stream(path, signal),
+    )
   }
 
   close(): void {
     for (const connection of this.#open) connection.destroy(new Error('the client is closed'))
     this.#http1?.close()
+  }
+
+  async #by<T>(http2: (connection: Http2Connection) => Promise<T>, http1: (transport: Http1Transport) => Promise<T>) {
+    if (this.#http1) return http1(this.#http1)
+    try {
+      return await http2(this.#connection())
+    } catch (error) {
+      if (!(error instanceof NoHttp2Error)) throw error
+      this.#http1 ??= new Http1Transport(this.#options)
+      return http1(this.#http1)
+    }
   }
 
   #connection(): Http2Connection {

@@ -1,3 +1,5 @@
+import type { ConnectionOptions } from 'node:tls'
+
 /** One request as any version of HTTP can carry it. */
 export interface PlainRequest {
   method: string
@@ -18,10 +20,26 @@ export interface PlainAnswer {
 export interface Cancellation {
   onCancel?: (error: Error) => void
 }
+/** An answer that is read while it comes. */
+export interface StreamedAnswer {
+  status: number
+  statusText: string
+  body: AsyncIterable<Buffer>
+}
+export interface TransportOptions {
+  tls: ConnectionOptions & { keepAliveMsecs: number }
+  authority: string
+  /** Of every request. */
+  headers: Record<string, string>
+  /** At the same time; streams come on top. */
+  maxRequests: number
+}
 /** Carries requests to one server, and answers back. */
 export interface Transport {
   /** Rejects when the connection fails, or with the error of the cancellation. */
   request(request: PlainRequest, cancellation: Cancellation): Promise<PlainAnswer>
+  /** A GET whose answer goes on; resolves with its head. Rejects when the connection fails, or when the signal aborts, as does the body. */
+  stream(path: string, signal: AbortSignal): Promise<StreamedAnswer>
   close(): void
 }
 
@@ -34,3 +52,10 @@ export class StaleConnectionError extends Error {
     this.isUntouched = options.isUntouched ?? false
   }
 }
+
+/** A request that somebody else, or another connection, may be asked as if it had never been. */
+export const untouched = (cause: Error | undefined): StaleConnectionError =>
+  new StaleConnectionError('the server takes no more requests on this connection', { cause, isUntouched: true })
+
+/** The server wants to speak HTTP/1.1. Nothing was asked of it. */
+export class NoHttp2Error extends Error {}

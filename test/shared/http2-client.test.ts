@@ -137,26 +137,86 @@ t.test('what the server did not begin is asked again; what it perhaps did, only 
   t.same(seen, ['torn', 'broken', 'goes-on'])
 })
 
-t.test('no answer in time ends a request and the use of its connection; others on it are answered', async (t) => {
-  let late: Http2ServerResponse | undefined
+t.test('no answer in time ends a request, and its connection if nothing else came either', async (t) => {
   const { get, sessions } = await serve(
     t,
     (request, response) => {
-      if (nameIn(request) === 'silent') return
-      if (nameIn(request) === 'late') late = response
-      else send(response, 200, { name: nameIn(request) })
+      if (nameIn(request) !== 'silent') send(response, 200, { name: nameIn(request) })
     },
     { requestTimeoutMs: 300 },
   )
-  const silent = get('silent')
-  await t.rejects(silent, /GET .*silent: no answer within 0.3 s/)
+  t.same(await get('first'), { name: 'first' })
+  await t.rejects(get('silent'), /GET .*silent: no answer within 0.3 s/)
   t.same(await get('next'), { name: 'next' })
   t.equal(sessions.length, 2)
-  const waiting = [get('late'), get('silent')]
-  await t.rejects(Promise.race(waiting), /no answer within/)
-  t.ok(late)
-  await Promise.allSettled(waiting)
+  const silent = get('silent')
+  t.same(await get('other'), { name: 'other' })
+  await t.rejects(silent, /no answer within/)
   t.same(await get('last'), { name: 'last' })
+  t.equal(sessions.length, 2)
+})
+
+t.test('watches share the connection, and are none of the requests that may be under way', async (t) => {
+  const watches = new Map<string, Http2ServerResponse>()
+  const { client, get, sessions } = await serve(t, (request, response) => {
+    const { searchParams } = new URL(request.url, 'https://server')
+    if (!searchParams.has('watch')) return send(response, 200, { name: nameIn(request) })
+    const selector = searchParams.get('labelSelector') ?? ''
+    if (selector === 'old') return send(response, 410, { kind: 'Status', reason: 'Expired', code: 410 })
+    response.writeHead(200).write('\n')
+    watches.set(selector, response)
+  })
+  const event = (name: string) => `${JSON.stringify({ type: 'ADDED', object: { metadata: { name } } })}\n`
+  const follow = (labelSelector: string, signal?: AbortSignal) => {
+    const seen: string[] = []
+    const ended = (async () => {
+      for await (const { object } of client.watch(pods, { labelSelector, signal })) {
+        seen.push(object.metadata.name ?? '')
+        if (object.metadata.name === 'enough') break
+      }
+    })()
+    return { seen, ended }
+  }
+  const opened = async (...names: string[]) => {
+    while (names.some((name) => !watches.has(name))) await get('turn')
+  }
+  const many = Array.from({ length: 20 }, (_, i) => follow(`many-${i}`))
+  const cut = follow('cut')
+  const aborting = new AbortController()
+  const aborted = follow('aborted', aborting.signal)
+  const enough = follow('enough')
+  await opened('many-19', 'cut', 'aborted', 'enough')
+  t.same(await get('a'), { name: 'a' })
+  t.equal(sessions.length, 1)
+
+  const bytes = Buffer.from(event('ä') + event('b'))
+  for (const byte of bytes) {
+    await new Promise((resolve) => watches.get('cut')?.stream.write(Buffer.of(byte), resolve))
+  }
+  watches.get('cut')?.end(`${event('c')}{"torn`)
+  await cut.ended
+  t.same(cut.seen, ['ä', 'b', 'c'])
+
+  const closed = (name: string) => new Promise((resolve) => watches.get(name)?.stream.once('close', resolve))
+  const leaving = [closed('aborted'), closed('enough')]
+  aborting.abort()
+  await aborted.ended
+  watches.get('enough')?.write(event('enough'))
+  await enough.ended
+  await Promise.all(leaving)
+  t.equal(watches.get('aborted')?.stream.rstCode, constants.NGHTTP2_CANCEL)
+
+  await t.rejects(follow('old').ended, { code: 410, reason: 'Expired' })
+  const lost = many.map(({ ended }) =>
+    t.rejects(ended, /closed in the middle of an answer|the server ended the request/),
+  )
+  sessions[0]?.destroy()
+  await Promise.all(lost)
+  const again = follow('again')
+  await opened('again')
+  t.equal(sessions.length, 2)
+  await client.close()
+  await again.ended
 })
 
 t.test('what comes over when the client is closed is no answer', async (t) => {

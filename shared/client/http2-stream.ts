@@ -1,0 +1,40 @@
+import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
+import type { AnswerSink } from './answer-sinks.ts'
+import type { Body } from './http2-outbox.ts'
+import type { PlainRequest, TransportOptions } from './transport.ts'
+
+/** One request on its way. */
+export interface Asked {
+  request: PlainRequest
+  sink: AnswerSink
+  /** It goes on, and counts for none of the requests that may be under way. */
+  isStream: boolean
+  /** Once it is under way. */
+  stream?: Stream
+}
+
+/** A request that the server has, and its answer. */
+export interface Stream extends Body {
+  sink: AnswerSink
+  isStream: boolean
+  /** 0 until the answer's head has come. */
+  status: number
+  /** Of what has come of it, what the server was not told of. */
+  received: number
+}
+
+/** What was just read, from whichever socket: a piece is looked at before the next is read. */
+const scratch = Buffer.alloc(64 * 1024)
+
+/** Offers both versions of HTTP. */
+export function openSocket(tls: TransportOptions['tls'], onRead: (data: Buffer) => void): TLSSocket {
+  const callback = (bytes: number): boolean => {
+    onRead(scratch.subarray(0, bytes))
+    return true
+  }
+  const onread = { buffer: scratch, callback }
+  const socket = connect({ ...tls, ALPNProtocols: ['h2', 'http/1.1'], onread } as ConnectionOptions)
+  socket.setNoDelay(true)
+  socket.setKeepAlive(true, tls.keepAliveMsecs)
+  return socket
+}
