@@ -44,13 +44,15 @@ export default command({
     const settings = { ...values, port: isOwnPort ? values.port : await portOrFreeOne(values.host, values.port) }
     const cluster = await withProgress('Starting', startCluster({ settings, clock: realClock, onTrouble }))
     const takeBack = await writingState(values.stateDir, () => announce(cluster, values, realClock))
+    // Who hears that it is ready may stop it at once.
+    const stopping = untilStopped()
     await tellStarter({ state: 'ready', url: cluster.url })
     const isElsewhere = settings.port !== values.port
     say(greeting(cluster, values, { isElsewhere, elapsedMs: realClock.monotonic() }))
     if (output !== 'text')
       await printData(output, { url: cluster.url, pid: process.pid, kubeconfig: cluster.state.kubeconfig })
     settle(realClock)
-    const { again } = await untilStopped()
+    const { again } = await stopping
     takeBack()
     say('\nStopping: pods end first. Ctrl-C again stops at once.\n')
     const stopped = withProgress('Stopping', cluster.stop()).then(() => {
