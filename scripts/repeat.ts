@@ -18,7 +18,7 @@ let done = 0
 async function work(): Promise<void> {
   for (let file = turns.shift(); file; file = turns.shift()) {
     try {
-      await run(process.execPath, ['--conditions=kubestage-source', file], { env, timeout: 120_000 })
+      await run(process.execPath, ['--conditions=kubestage-source', file], { env, timeout: 600_000 })
     } catch (error) {
       const { stdout = '', stderr = '', code, signal } = error as Record<string, string | undefined>
       failures.set(file, (failures.get(file) ?? 0) + 1)
