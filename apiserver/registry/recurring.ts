@@ -22,11 +22,13 @@ export class Recurring<Value extends object> {
   #known: Value[] = []
   /** Seen once: what does not come again is not worth freezing. */
   #seen: Value[] = []
+  /** Where the last two differed: those to come mostly differ there, too, which spares walking to it. */
+  #difference: readonly string[] = []
 
   /** The one that says the same, if it has come before; otherwise `value` itself, which then may still be changed. */
   of(value: Value): Value {
-    for (const known of this.#known) if (deepEqual(value, known)) return known
-    const again = this.#seen.some((seen) => deepEqual(value, seen))
+    for (const known of this.#known) if (this.#isSame(value, known)) return known
+    const again = this.#seen.some((seen) => this.#isSame(value, seen))
     if (!again) {
       this.#seen = [value, ...this.#seen.slice(0, maxKnown - 1)]
       return value
@@ -35,6 +37,33 @@ export class Recurring<Value extends object> {
     this.#known = [recurring, ...this.#known.slice(0, maxKnown - 1)]
     return recurring
   }
+
+  #isSame(value: Value, other: Value): boolean {
+    const [mine, its] = [memberAt(value, this.#difference), memberAt(other, this.#difference)]
+    if (mine !== its && (typeof mine !== 'object' || typeof its !== 'object')) return false
+    if (deepEqual(value, other)) return true
+    this.#difference = firstDifference(value, other)
+    return false
+  }
+}
+
+function memberAt(value: unknown, path: readonly string[]): unknown {
+  let member = value
+  for (const key of path) {
+    if (typeof member !== 'object' || member === null) return undefined
+    member = (member as Record<string, unknown>)[key]
+  }
+  return member
+}
+
+/** The path to the first member that is not the same in both, of two that differ. */
+function firstDifference(a: unknown, b: unknown): string[] {
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return []
+  const [mine, its] = [a as Record<string, unknown>, b as Record<string, unknown>]
+  for (const key of [...Object.keys(mine), ...Object.keys(its)]) {
+    if (!deepEqual(mine[key], its[key])) return [key, ...firstDifference(mine[key], its[key])]
+  }
+  return []
 }
 
 /** What a JSON text says, never to be changed. */
