@@ -95,10 +95,11 @@ function codeOf({ file, prose, blocks }: Page): { at: string; text: string }[] {
   return [...inline, ...commands.map(({ at, text }) => ({ at, text: text.replace(/ +#.*$/gm, '') }))]
 }
 
-/** Of other programs: kubectl's, the benchmark's, and of the kube-apiserver that envtest starts. */
+/** Of other programs: kubectl's, the benchmark's, Node's, and of the kube-apiserver that envtest starts. */
 const flagsOfOthers = [
   ...['--field-selector', '--force', '--grace-period', '--reason', '--server-side'],
   '--profile',
+  '--no-parallel-scavenge',
   '--kubestage-controllers',
 ]
 
