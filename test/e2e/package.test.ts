@@ -27,7 +27,7 @@ const run = promisify(execFile)
 const maxBytes = 5 * 1024 * 1024
 const folder = mkdtempSync(join(tmpdir(), 'kubestage-package-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-t.setTimeout(process.env.KUBESTAGE_INSTALL_MATRIX ? 1_800_000 : 300_000)
+t.setTimeout(process.env.KUBESTAGE_INSTALL_MATRIX ? 1_800_000 : 600_000)
 
 const app = join(folder, 'app')
 const installed = join(app, 'node_modules', 'kubestage')
@@ -41,8 +41,11 @@ const shell = Object.fromEntries(
 
 const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
 const installedBeside = Object.keys({ ...dependencies, ...optionalDependencies })
-/** What the package does not bring, and whoever checks types, or runs suites, has. */
-const ofTheUser = ['@kubernetes/client-node', '@types/node', 'tap']
+const { optionalDependencies: nodePackages } = JSON.parse(
+  readFileSync(join(repository, 'bin', 'node', 'package.json'), 'utf8'),
+)
+/** What the package does not bring, and whoever checks types, runs suites, or has an old Node, has. */
+const ofTheUser = ['@kubernetes/client-node', '@types/node', 'tap', ...Object.keys(nodePackages)]
 
 /** An empty folder in which the package has been installed; what it depends on is ours, so that no registry is needed. */
 t.before(async () => {
@@ -81,13 +84,13 @@ t.test('what is in the package', async (t) => {
   }
   t.match(readFileSync(join(installed, 'CHANGELOG.md'), 'utf8'), `## ${version}`)
   const notices = readFileSync(join(installed, 'THIRD-PARTY-NOTICES.md'), 'utf8')
-  for (const name of installedBeside) t.match(notices, `\`${name}\``)
+  for (const name of [...installedBeside, ...Object.keys(nodePackages)]) t.match(notices, `\`${name}\``)
   const licences = readFileSync(join(installed, 'dist', 'LICENCES.txt'), 'utf8')
   for (const name of ['fastify', 'pino', 'js-yaml', 'ws']) t.match(licences, `${name} ${versionOf(name)}, MIT`)
   for (const name of [...installedBeside, '@kubernetes/client-node']) t.notMatch(licences, `\n${name} `, 'not bundled')
 })
 
-/** Nodes older than ours start the one that comes along. By version, each once. */
+/** One that is too old starts another. By version, each once. */
 const interpreters = new Map(
   [...otherNodes().values(), '/usr/bin/node', '/usr/local/bin/node', process.execPath]
     .map((file) => [spawnSync(file, ['--version'], { encoding: 'utf8', env: shell }).stdout?.trim(), file] as const)
@@ -213,26 +216,36 @@ console.log(reason)
 
 /**
  * For real, from a registry, into an empty folder. Every npm with every Node takes minutes, so it is done on request;
- * else those two in which the most is different: a Node that has to start another one, and one that must do by itself.
+ * else those two in which the most is different: a Node that is too old, so that another is fetched, and the oldest that does by itself.
  */
 const installs = process.env.KUBESTAGE_INSTALL_MATRIX
-  ? ['npm-11', 'npm-12'].flatMap((npm) =>
-      ['ours', ...otherNodes().keys()].map((node) => ({ npm, node, flags: [] as string[] })),
-    )
+  ? ['npm-11', 'npm-12'].flatMap((npm) => ['ours', ...otherNodes().keys()].map((node) => ({ npm, node })))
   : [
-      { npm: 'npm-11', node: 'node-20', flags: [] },
-      { npm: 'npm-12', node: 'node-22', flags: ['--omit=optional'] },
+      { npm: 'npm-11', node: 'node-20' },
+      { npm: 'npm-12', node: 'node-22' },
     ]
-for (const { npm, node, flags } of installs) {
-  t.test(`${[npm, 'install', ...flags].join(' ')}, with ${node} as the shell's node`, async (t) => {
+for (const { npm, node } of installs) {
+  t.test(`${npm} install, with ${node} as the shell's node`, async (t) => {
     const cwd = mkdtempSync(join(folder, 'empty-'))
     const file = node === 'ours' ? process.execPath : otherNodes().get(node)
     const path = file && pathOf(join(folder, `${npm}-${node}`), { node: file, npm })
     if (!path) return skipOrFail(t, `no ${npm} with ${node}: npm ci --ignore-scripts --prefix test/toolchains`)
     const [kubectl] = findKubectls().slice(-1)
     if (!kubectl) return skipOrFail(t, 'no kubectl on this machine')
-    const env = { ...shell, PATH: `${path}:${process.env.PATH}`, KUBECONFIG: join(cwd, '.kubestage', 'kubeconfig') }
-    await run('npm', ['install', '--prefer-offline', ...flags, tarball], { cwd, env })
+    const env = {
+      ...shell,
+      PATH: `${path}:${process.env.PATH}`,
+      KUBECONFIG: join(cwd, '.kubestage', 'kubeconfig'),
+      XDG_CACHE_HOME: join(cwd, 'cache'),
+    }
+    await run('npm', ['install', '--prefer-offline', tarball], { cwd, env })
+    t.notOk(existsSync(join(cwd, 'node_modules', '.bin', 'node')), "the project's scripts go on with their own Node")
+    if (node === 'node-20') {
+      const offline = { ...env, npm_config_registry: 'http://127.0.0.1:1', npm_config_fetch_retries: '0' }
+      const { code, stderr } = await run('npx', ['kubestage', 'version'], { cwd, env: offline }).catch((error) => error)
+      t.equal(code, 1)
+      t.match(stderr, /needs Node 22\.19 or newer; this is Node 20\..*; npm could not fetch node-/)
+    }
     t.match((await run('npx', ['kubestage', 'up', '--detach', '--port=0'], { cwd, env })).stdout, /^Kubestage runs: /)
     t.teardown(() => run('npx', ['kubestage', 'down'], { cwd, env }).catch(() => {}))
     t.match((await run(kubectl.file, ['get', 'nodes'], { cwd, env })).stdout, /^node-1 +Ready/m)
