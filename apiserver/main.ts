@@ -83,5 +83,5 @@ async function main(): Promise<void> {
 
 main().catch((error: unknown) => {
   process.stderr.write(`apiserver: ${error instanceof ConfigError ? error.message : (error as Error).stack}\n`)
-  process.exit(1)
+  process.exit(error instanceof ConfigError ? error.exitCode : 1)
 })

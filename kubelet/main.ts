@@ -6,7 +6,7 @@ import { createMovableClock } from '../shared/clock/movable-clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { Activity } from '../shared/concurrency/activity.ts'
 import { helpText } from '../shared/config/help.ts'
-import { ConfigError } from '../shared/config/option.ts'
+import { ConfigError, UsageError } from '../shared/config/option.ts'
 import { clusterClock } from '../shared/config/time-options.ts'
 import { createLog, type Logger } from '../shared/log/log.ts'
 import { settle } from '../shared/memory/settle.ts'
@@ -69,7 +69,7 @@ async function credentials(config: KubeletConfig, log: Logger): Promise<ClusterA
     const onError = (error: unknown): void => log.warn({ err: error }, 'no credentials yet')
     return bootstrapCredentials({ kubeconfig, bootstrapKubeconfig, nodeName, clock: realClock, onError })
   }
-  if (!kubeconfig) throw new ConfigError('--kubeconfig is missing: it says where the API server is')
+  if (!kubeconfig) throw new UsageError('--kubeconfig is missing: it says where the API server is')
   return loadKubeconfig(kubeconfig)
 }
 
@@ -87,5 +87,5 @@ function endWithStandardInput(): void {
 
 main().catch((error: unknown) => {
   process.stderr.write(`kubelet: ${error instanceof ConfigError ? error.message : (error as Error).stack}\n`)
-  process.exit(1)
+  process.exit(error instanceof ConfigError ? error.exitCode : 1)
 })
