@@ -12,8 +12,8 @@ import { cutMessages, isLegalTransition, isTerminalPhase, mergeStatus, statusPat
 
 /**
  * Brings each pod's status to the API, in order, one write at a time a pod; and at the end deletes the object. Of many pods at
- * once a few are written at the same time, and one that had to wait is told of by its newest status alone: upstream's status
- * manager, which has one writer, skips in the same way what was overtaken before it could be said.
+ * once a few are written at the same time, and one that had to wait behind a crowd is told of by its newest status alone:
+ * upstream's status manager, which has one writer, skips in the same way what was overtaken before it could be said.
  */
 export interface StatusManager {
   /** What the kubelet said last of a pod. */
@@ -69,7 +69,9 @@ const LAST_LOOK_MS = 100
 /** More than this many waiting writes means that the API server is away: then only the newest counts. */
 const MAX_QUEUE = 8
 /** Pods that are written at the same time. */
-const WRITERS = 4
+const WRITERS = 8
+/** So many that wait are a crowd: fewer are told of in full. */
+const CROWD = 32
 
 export function createStatusManager(options: StatusManagerOptions): StatusManager {
   const { client, clock } = options
@@ -88,11 +90,10 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
   async function drain(entry: Entry): Promise<void> {
     entry.busy = true
     while (entry.queue.length > 0 && entries.get(uidOf(entry.pod)) === entry) {
+      const isCrowded = turns.waiting >= CROWD
       const wait = turns.take()
-      if (wait) {
-        await wait
-        entry.queue = entry.queue.slice(-1)
-      }
+      if (wait) await wait
+      if (isCrowded) entry.queue = entry.queue.slice(-1)
       const [saying] = entry.queue as [Saying]
       try {
         const pod = await write(entry, saying)

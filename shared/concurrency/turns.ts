@@ -7,6 +7,11 @@ export class Turns {
     this.#free = atOnce
   }
 
+  /** How many wait. */
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
   /** Nothing when it is the caller's turn at once. Who has had a turn gives it back. */
   take(): Promise<void> | undefined {
     if (this.#free === 0) return new Promise((resolve) => this.#waiting.push(resolve))

@@ -5,7 +5,8 @@ import type { Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Client, ObjectRef, Resource } from '../../shared/client/client.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 
-const WRITERS = 4
+const WRITERS = 8
+const CROWD = 32
 
 const podNamed = (name: string): Pod => ({
   metadata: { name, namespace: 'default', uid: `uid-${name}`, resourceVersion: '1' },
@@ -18,6 +19,7 @@ const saying = (message: string): PodStatus => ({ phase: 'Pending', qosClass: 'B
 function held() {
   const clock = createVirtualClock()
   const writes: { name: string; message?: string; pass(error?: Error): void }[] = []
+  const all: { name: string; message?: string }[] = []
   const errors: unknown[] = []
   const client = {
     patch: (_resource: Resource, { name }: ObjectRef, { status }: { status: PodStatus }) =>
@@ -25,6 +27,7 @@ function held() {
         const answer = podNamed(name)
         Object.assign(answer.metadata, { resourceVersion: '2' })
         Object.assign(answer.status ?? {}, status)
+        all.push({ name, message: status.message })
         writes.push({ name, message: status.message, pass: (error) => (error ? reject(error) : resolve(answer)) })
       }),
     get: async (_resource: Resource, { name }: ObjectRef) => podNamed(name),
@@ -46,7 +49,8 @@ function held() {
     await clock.advance(0)
   }
   const waiting = () => writes.map(({ name, message }) => `${name}: ${message}`)
-  return { clock, manager, errors, say, pass, waiting }
+  const told = (name: string) => all.filter((write) => write.name === name).map(({ message }) => message)
+  return { clock, errors, say, pass, waiting, told }
 }
 
 t.test('the statuses of one pod are all told, in their order', async (t) => {
@@ -59,20 +63,21 @@ t.test('the statuses of one pod are all told, in their order', async (t) => {
   t.same(waiting(), [])
 })
 
-t.test('of many pods a few are written at the same time, and those that waited with what is newest', async (t) => {
-  const { say, pass, waiting } = held()
-  const first = Array.from({ length: WRITERS }, (_, i) => `pod-${i}`)
-  for (const name of first) say(name, 'early')
+t.test('of many pods a few are written at the same time, and those behind a crowd with what is newest', async (t) => {
+  const { say, pass, waiting, told } = held()
+  const pods = Array.from({ length: WRITERS + CROWD }, (_, i) => `pod-${i}`)
+  for (const name of pods.slice(0, -1)) say(name, 'early')
+  say('just-in-time', '1', '2')
   say('late', '1', '2')
   t.same(
     waiting(),
-    first.map((name) => `${name}: early`),
+    pods.slice(0, WRITERS).map((name) => `${name}: early`),
   )
   say('late', '3')
-  await pass()
-  t.same(waiting().at(-1), 'late: 3')
-  for (let i = 0; i < WRITERS; i++) await pass()
-  t.same(waiting(), [], 'what was overtaken is never told')
+  while (waiting().length > 0) await pass()
+  t.same(told('just-in-time'), ['1', '2'])
+  t.same(told('late'), ['3'], 'what was overtaken is never told')
+  for (const name of pods.slice(0, -1)) t.same(told(name), ['early'])
 })
 
 t.test('a write that fails ends its turn, and what it was to say comes again', async (t) => {
