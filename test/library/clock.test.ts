@@ -69,22 +69,22 @@ t.test('a back-off of five minutes', async (t) => {
       { namespace, name: 'crash' },
       (pod) => restartsOf(pod) === count && !pod.status?.containerStatuses?.[0]?.state?.running,
     )
-  for (const [index, seconds] of [10, 20, 40, 80, 160, 300, 300].entries()) {
+  for (const [index, seconds] of [10, 20, 40, 80, 160, 300].entries()) {
     await restarted(index + 1)
     // Time goes on by itself as well.
     await clock.advance(`${seconds / 2}s`)
     if (seconds >= 80) t.equal(restartsOf(await get('crash')), index + 1, `less than ${seconds} s`)
     await clock.advance(`${seconds / 2}s`)
   }
-  t.equal(restartsOf(await restarted(8)), 8)
+  t.equal(restartsOf(await restarted(7)), 7)
 })
 
 t.test(
   'grace, however long: of a hook that sleeps, of a program that is deaf, of a taint that is tolerated',
   async (t) => {
-    const terminationGracePeriodSeconds = 1200
-    const preStop = { sleep: { seconds: 600 } }
-    const tolerations = [{ key: 'maintenance', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }]
+    const terminationGracePeriodSeconds = 600
+    const preStop = { sleep: { seconds: 300 } }
+    const tolerations = [{ key: 'maintenance', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 120 }]
     await Promise.all([
       run('sleeps', ['sh', '-c', deafScript], { terminationGracePeriodSeconds }, { lifecycle: { preStop } }),
       run('polite', ['sh', '-c', politeScript], { terminationGracePeriodSeconds }, { lifecycle: { preStop } }),
@@ -93,16 +93,16 @@ t.test(
     await client.patch(nodes, { name: 'node-2' }, { spec: { taints: [{ key: 'maintenance', effect: 'NoExecute' }] } })
     t.teardown(() => client.patch(nodes, { name: 'node-2' }, { spec: { taints: null } }))
     for (const name of ['sleeps', 'polite']) await client.delete(pods, { namespace, name }, { reason: 'Update' })
-    await clock.advance('4m')
+    await clock.advance('1m')
     t.notOk((await get('tolerant')).metadata.deletionTimestamp)
-    await clock.advance('70s')
+    await clock.advance('90s')
     await cluster.waitForDeleted(pods, { namespace, name: 'tolerant' })
-    await clock.advance('4m')
-    t.equal((await get('polite')).status?.phase, 'Running', 'nine minutes')
+    await clock.advance('1m')
+    t.equal((await get('polite')).status?.phase, 'Running', 'three and a half minutes')
     await clock.advance('2m')
     await cluster.waitForDeleted(pods, { namespace, name: 'polite' })
     await get('sleeps')
-    await clock.advance('10m')
+    await clock.advance('5m')
     await cluster.waitForDeleted(pods, { namespace, name: 'sleeps' })
     const { steps = [] } = (await cluster.terminations.of('sleeps')).containers?.[0] ?? {}
     t.same(
@@ -113,7 +113,7 @@ t.test(
 )
 
 t.test('a kubelet that is started again knows what time it is', async (t) => {
-  await clock.advance('20m')
+  await clock.advance('2m')
   cluster.killKubelet('node-1')
   const { metadata } = await run('later', ['sleep', '1000'], { nodeName: 'node-1' })
   const { status } = await get('later')
