@@ -1,4 +1,3 @@
-import { AssertionError } from 'node:assert'
 import type { Journal, JournalEntry } from '../apiserver/instruments/journal.ts'
 import { isMeant, type RequestFilter } from '../apiserver/instruments/request-filter.ts'
 import type { Clock } from '../shared/clock/clock.ts'
@@ -69,6 +68,7 @@ export class ClusterJournal {
     const { min = 0, max = Number.POSITIVE_INFINITY } = typeof count === 'number' ? { min: count, max: count } : count
     if (found >= min && found <= max) return
     const wanted = min === max ? min : `${min} to ${max === Number.POSITIVE_INFINITY ? 'any number' : max}`
+    const { AssertionError } = process.getBuiltinModule('node:assert') // seldom wanted
     throw new AssertionError({
       message: `expected ${wanted} requests with ${show(filter)}, but there were ${found}; ${this.#whatCame()}`,
       actual: found,

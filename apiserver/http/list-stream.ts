@@ -1,12 +1,11 @@
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
-import { createGzip } from 'node:zlib'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { spliceHead } from '../registry/stored-object.ts'
 import type { CachedObject } from '../watchcache/cached-object.ts'
 import type { Exchange } from './exchange.ts'
 import type { Negotiated } from './negotiation.ts'
-import { acceptsGzip, baseHeaders, gzipOptions, gzipThreshold, sendJson, wantsPretty } from './respond.ts'
+import { acceptsGzip, baseHeaders, fastGzip, gzipThreshold, sendJson, wantsPretty } from './respond.ts'
 
 export interface ListMetadata {
   resourceVersion: string
@@ -48,7 +47,7 @@ async function stream({ request, response }: Exchange, answer: ListAnswer, bytes
   })
   let out: Writable = response
   if (compressed) {
-    out = createGzip(gzipOptions)
+    out = fastGzip()
     out.pipe(response)
   }
   let closed = false
