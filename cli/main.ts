@@ -27,7 +27,7 @@ export async function main(): Promise<void> {
 async function run([name = 'help', ...args]: string[]): Promise<number> {
   if (name === 'help' && args[0] && !args[0].startsWith('-')) return run([args[0], '--help'])
   if (name === 'help' || name === '--help' || name === '-h') return print(overview())
-  if (name === '--version') return print(`kubestage ${version}\n`)
+  if (name === '--version' || name === '-v') return print(`kubestage ${version}\n`)
   if (name === 'completion') {
     const { complete } = await import('./completion.ts')
     return print(await complete({ commands, builtIn, env: process.env, ...files }, args))

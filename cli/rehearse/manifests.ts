@@ -29,7 +29,7 @@ function parse(file: string, loadAll: (text: string) => unknown): unknown[] {
     return loadAll(text) as unknown[]
   } catch (error) {
     const { reason, mark } = error as { reason?: string; mark?: { line: number } }
-    throw new UsageError(`${file}:${(mark?.line ?? 0) + 1}: ${reason ?? 'not valid YAML'}`)
+    throw new UsageError(`${file}:${(mark?.line ?? 0) + 1}: not valid YAML${reason ? ` (${reason})` : ''}`)
   }
 }
 

@@ -44,7 +44,7 @@ function parse(file: string, source: string): Record<string, unknown> {
     content = parseYaml(source)
   } catch (error) {
     const { reason, mark } = error as { reason?: string; mark?: { line: number } }
-    throw new UsageError(`${file}:${(mark?.line ?? 0) + 1}: ${reason ?? 'not valid YAML'}`)
+    throw new UsageError(`${file}:${(mark?.line ?? 0) + 1}: not valid YAML${reason ? ` (${reason})` : ''}`)
   }
   try {
     return record(content)

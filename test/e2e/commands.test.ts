@@ -174,6 +174,8 @@ t.test('a config file may say what other commands want to know', async (t) => {
   t.match(await run(t, 'status', '--config', config), { code: 1, output: new RegExp(join(folder, 'three')) })
   writeFileSync(config, 'output: json\n')
   t.match(await run(t, 'status', '--config', config), { code: 2, output: /:1: unknown key "output"; known are / })
+  writeFileSync(config, 'tlsSan: [a\nport: 1\n')
+  t.match(await run(t, 'status', '--config', config), { code: 2, output: /kubestage.yaml:2: not valid YAML \(.+\)/ })
   writeFileSync(config, 'imagge: {}\n')
   t.match(await run(t, 'status', '--config', config), {
     code: 2,
@@ -257,6 +259,7 @@ t.test('words are completed', async (t) => {
 
 t.test('each command explains itself', async (t) => {
   const overview = (await run(t, 'help')).output
+  t.same(await run(t, '-v'), await run(t, '--version'))
   const commands = [...overview.matchAll(/^ {2}(\S+) {2,}/gm)].map(([, name]) => name ?? '')
   t.ok(commands.length > 15)
   t.equal((await run(t, 'help', 'down')).output, (await run(t, 'down', '--help')).output)
