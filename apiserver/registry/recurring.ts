@@ -23,7 +23,7 @@ export class Recurring<Value extends object> {
   /** Seen once: what does not come again is not worth freezing. */
   #seen: Value[] = []
   /** Where the last two differed: those to come mostly differ there, too, which spares walking to it. */
-  #difference: readonly string[] = []
+  #difference: Path = []
 
   /** The one that says the same, if it has come before; otherwise `value` itself, which then may still be changed. */
   of(value: Value): Value {
@@ -47,21 +47,25 @@ export class Recurring<Value extends object> {
   }
 }
 
-function memberAt(value: unknown, path: readonly string[]): unknown {
+type Path = readonly (string | number)[]
+
+function memberAt(value: unknown, path: Path): unknown {
   let member = value
-  for (const key of path) {
+  for (let step = 0; step < path.length; step++) {
     if (typeof member !== 'object' || member === null) return undefined
-    member = (member as Record<string, unknown>)[key]
+    member = (member as Record<string | number, unknown>)[path[step]!]
   }
   return member
 }
 
 /** The path to the first member that is not the same in both, of two that differ. */
-function firstDifference(a: unknown, b: unknown): string[] {
+function firstDifference(a: unknown, b: unknown): Path {
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return []
   const [mine, its] = [a as Record<string, unknown>, b as Record<string, unknown>]
   for (const key of [...Object.keys(mine), ...Object.keys(its)]) {
-    if (!deepEqual(mine[key], its[key])) return [key, ...firstDifference(mine[key], its[key])]
+    if (deepEqual(mine[key], its[key])) continue
+    // As a number it is found in a list without being read.
+    return [Array.isArray(a) ? Number(key) : key, ...firstDifference(mine[key], its[key])]
   }
   return []
 }
