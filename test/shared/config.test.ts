@@ -105,7 +105,7 @@ t.test('a mistake is told with its place and its remedy', async (t) => {
     ],
     ["image:\n  'a:*': /a\n  'b:*': 5\n", ':3: image "b:*" must be a command (text, or a list of texts), not 5'],
     ['- a\n', ':1: the file must be a map, not ["a"]'],
-    ['host: a\nhost: b\n', ':2: duplicated mapping key'],
+    ['host: a\nhost: b\n', ':2: not valid YAML (duplicated mapping key)'],
     ['host: [a\n', ':2: '],
   ]
   for (const [content, message] of files) {
