@@ -2,6 +2,7 @@ import t from 'tap'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 import { createBackoff } from '../../shared/concurrency/backoff.ts'
 import { KeyedTurns } from '../../shared/concurrency/keyed-turns.ts'
+import { Turns } from '../../shared/concurrency/turns.ts'
 import { Undo } from '../../shared/concurrency/undo.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 
@@ -141,4 +142,22 @@ t.test('what was moved is not undone where it began', async (t) => {
   }
   await t.rejects(fails(), /nothing came of it/)
   t.same(undone, ['moved', 'left'])
+})
+
+t.test('a few at the same time; who waits comes in order, and a turn that nobody waits for is kept', async (t) => {
+  const turns = new Turns(2)
+  t.same([turns.take(), turns.take()], [undefined, undefined])
+  const log: string[] = []
+  for (const name of ['a', 'b']) void turns.take()?.then(() => log.push(name))
+  t.equal(turns.waiting, 2)
+  turns.give()
+  await Promise.resolve()
+  t.same(log, ['a'])
+  turns.give()
+  turns.give()
+  await Promise.resolve()
+  t.same(log, ['a', 'b'])
+  t.equal(turns.waiting, 0)
+  t.equal(turns.take(), undefined)
+  t.ok(turns.take())
 })
