@@ -9,8 +9,8 @@ import type { Server } from './processes.ts'
 
 const CONNECTIONS = 32
 const TIMEOUT_MS = 120_000
-/** What bringing them up took is given back by then. */
-const SETTLED_MS = 4_000
+/** What bringing them up took is given back by then, and their events are posted. */
+const SETTLED_MS = 8_000
 const TERMINATIONS = `/apis/kubestage.dev/v1/namespaces/${NAMESPACE}/terminations`
 
 /** Pods of one name and number, as a watch shows them. */
