@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -23,7 +23,6 @@ import { findKubectls } from '../harness/kubectl.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { otherNodes, pathOf } from '../harness/toolchains.ts'
 
-const run = promisify(execFile)
 const maxBytes = 5 * 1024 * 1024
 const folder = mkdtempSync(join(tmpdir(), 'kubestage-package-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -34,10 +33,11 @@ const installed = join(app, 'node_modules', 'kubestage')
 const program = join(installed, 'bin', 'kubestage.mjs')
 let tarball = ''
 let size = 0
-/** As a user's shell has it: without what tap gives to each process that a test starts, and npm to each script. */
-const shell = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => name !== 'NODE_OPTIONS' && !/^(npm|tap|kubestage)_/i.test(name)),
-)
+/** As a user's shell has it: without what tap says to each process that a test starts, and npm to each script. */
+const shell = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm|tap|kubestage)_/i.test(name)))
+/** tap gives every process its loaders, with which neither the compiler nor an old Node runs. */
+const run = (file: string, args: string[], { cwd, env = shell }: { cwd?: string; env?: NodeJS.ProcessEnv } = {}) =>
+  promisify(execFile)('env', ['-u', 'NODE_OPTIONS', file, ...args], { cwd, env })
 
 const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
 const installedBeside = Object.keys({ ...dependencies, ...optionalDependencies })
@@ -49,7 +49,7 @@ const ofTheUser = ['@kubernetes/client-node', '@types/node', 'tap', ...Object.ke
 
 /** An empty folder in which the package has been installed; what it depends on is ours, so that no registry is needed. */
 t.before(async () => {
-  await run('npm', ['pack', '--pack-destination', folder], { cwd: repository, env: shell })
+  await run('npm', ['pack', '--pack-destination', folder], { cwd: repository })
   tarball = readdirSync(folder)
     .filter((name) => name.endsWith('.tgz'))
     .map((name) => join(folder, name))
@@ -91,24 +91,23 @@ t.test('what is in the package', async (t) => {
 })
 
 /** One that is too old starts another. By version, each once. */
-const interpreters = new Map(
-  [...otherNodes().values(), '/usr/bin/node', '/usr/local/bin/node', process.execPath]
-    .map((file) => [spawnSync(file, ['--version'], { encoding: 'utf8', env: shell }).stdout?.trim(), file] as const)
-    .filter(([version]) => version),
-)
-for (const [version = '', node] of interpreters) {
+const interpreters = new Map<string, string>()
+for (const file of [...otherNodes().values(), '/usr/bin/node', '/usr/local/bin/node', process.execPath]) {
+  const { stdout } = await run(file, ['--version']).catch(() => ({ stdout: '' }))
+  if (stdout) interpreters.set(stdout.trim(), file)
+}
+for (const [version, node] of interpreters) {
   t.test(`a cluster in the background, by ${version}`, async (t) => {
     const state = [`--state-dir=.state-${version}`]
     const up = await run(node, [program, 'up', '--detach', '--port=0', '--kubernetes-version=v1.35.9', ...state], {
       cwd: app,
-      env: shell,
     })
     t.match(up.stdout, /^Kubestage runs: https:/)
     const access = await loadKubeconfig(join(app, `.state-${version}`, 'kubeconfig'))
     const client = createRestClient({ ...access, clock: realClock })
     t.match((await client.list(nodes)).items, [{ metadata: { name: 'node-1' } }])
     await client.close()
-    t.match((await run(node, [program, 'down', ...state], { cwd: app, env: shell })).stdout, 'Stopped.')
+    t.match((await run(node, [program, 'down', ...state], { cwd: app })).stdout, 'Stopped.')
   })
 }
 
@@ -171,7 +170,7 @@ export async function all() {
     }
     const tsconfig = { compilerOptions: options, files: ['try.ts', 'all.ts'] }
     writeFileSync(join(app, 'tsconfig.json'), JSON.stringify(tsconfig))
-    const types = spawnSync(join(repository, 'node_modules', '.bin', 'tsc'), ['-p', app], { encoding: 'utf8' })
+    const types = await run(join(repository, 'node_modules', '.bin', 'tsc'), ['-p', app]).catch((error) => error)
     t.equal(types.stdout, '', moduleResolution)
   }
   const { stdout } = await run(process.execPath, ['try.ts', join(app, 'library.db')], { cwd: app })
@@ -208,7 +207,7 @@ console.log(reason)
   const nodes = otherNodes()
   if (nodes.size === 0) return skipOrFail(t, 'no other Node: npm ci --ignore-scripts --prefix test/toolchains')
   for (const [name, node] of nodes) {
-    const said = await run(node, [file, join(app, `${name}.db`)], { cwd: app, env: shell }).catch((error) => error)
+    const said = await run(node, [file, join(app, `${name}.db`)], { cwd: app }).catch((error) => error)
     if (name === 'node-20') t.match(said.stderr, /kubestage needs Node 22\.19 or newer; this is Node 20\./)
     else t.equal(said.stdout, 'Update\n', name)
   }
