@@ -33,7 +33,7 @@ import { measureStarts } from './starts.ts'
 const HELP = `Usage: npm run bench -- [--only PARTS] [--rounds N] [--pods N] [--profile DIR] [--write]
 
   --only PARTS   some of start,requests,list,watch,memory,pods,many,hooks,probes (default: all)
-  --rounds N     how often each figure is taken; the median counts (default 3)
+  --rounds N     how often each figure is taken; the median counts (default 5)
   --pods N       how many pods are brought to Running (default 100), and beside 100,000 other objects
   --profile DIR  writes a CPU profile of the server there
   --write        puts the table into docs/performance.md
@@ -41,7 +41,7 @@ const HELP = `Usage: npm run bench -- [--only PARTS] [--rounds N] [--pods N] [--
 const { values: flags } = parseArgs({
   options: {
     only: { type: 'string', default: 'start,requests,list,watch,memory,pods,many,hooks,probes' },
-    rounds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '5' },
     pods: { type: 'string', default: '100' },
     profile: { type: 'string' },
     write: { type: 'boolean', default: false },
