@@ -125,6 +125,10 @@ t.test('jobs: counted by index, retried, given up, suspended, and gone after the
   const statusOf = async (name: string) => (await client.get<Job>(jobs, { namespace, name })).status
   const ended = (name: string, condition: string) =>
     run('wait', `--for=condition=${condition}`, `job/${name}`, '--timeout=30s')
+  const gone = (name: string) =>
+    until(async () => (await client.list(pods, { namespace, labelSelector: `job-name=${name}` })).items.length === 0, {
+      what: `the pods of ${name} to go`,
+    })
   const indexed = { completions: 4, parallelism: 2, completionMode: 'Indexed', backoffLimitPerIndex: 0 }
   await apply(
     job('sums', 'echo part $JOB_COMPLETION_INDEX of $HOSTNAME', { ...indexed, ttlSecondsAfterFinished: 3600 }),
@@ -149,7 +153,7 @@ t.test('jobs: counted by index, retried, given up, suspended, and gone after the
   t.match((await statusOf('hopeless'))?.conditions?.at(-1), { reason: 'PodFailurePolicy', message: /exit code 42/ })
   await ended('late', 'Failed')
   t.match((await statusOf('late'))?.conditions?.at(-1), { reason: 'DeadlineExceeded' })
-  t.equal((await client.list<Pod>(pods, { namespace, labelSelector: 'job-name=late' })).items.length, 0)
+  await gone('late')
   await until(async () => (await statusOf('many'))?.ready === 3, { what: 'three to run' })
   await run('patch', 'job', 'many', '--patch={"spec":{"parallelism":1}}')
   await until(
@@ -164,19 +168,9 @@ t.test('jobs: counted by index, retried, given up, suspended, and gone after the
   await run('patch', 'job', 'later', '--patch={"spec":{"suspend":false}}')
   await ended('later', 'Complete')
   await run('patch', 'job', 'sums', '--patch={"spec":{"ttlSecondsAfterFinished":0}}')
-  await until(
-    async () => (await client.list<Pod>(pods, { namespace, labelSelector: 'job-name=sums' })).items.length === 0,
-    {
-      what: 'the job to go with its pods',
-    },
-  )
+  await gone('sums')
   await run('delete', 'job', 'later')
-  await until(
-    async () => (await client.list<Pod>(pods, { namespace, labelSelector: 'job-name=later' })).items.length === 0,
-    {
-      what: 'pods to go with their job',
-    },
-  )
+  await gone('later')
 })
 
 t.test('a cron job: at its time, once by hand, and not while it is suspended', { skip }, async (t) => {
