@@ -9,8 +9,8 @@ import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
 import { claim } from '../workloads/claims.ts'
-import { Expectations } from '../workloads/expectations.ts'
 import { createPodControl, isNamespaceGoing } from '../workloads/pod-control.ts'
+import { PodExpectations } from '../workloads/pod-expectations.ts'
 import { followPods } from '../workloads/pod-owners.ts'
 import { availableInMs } from '../workloads/pod-states.ts'
 import { beyondLimit, currentRevision, hashOf, REVISION_HASH_LABEL } from '../workloads/revision-history.ts'
@@ -25,12 +25,12 @@ const BACKOFF = { initialMs: 1_000, maxMs: 15 * 60_000 }
 export function startDaemonSetController({ client, informers, clock, log }: ControllerContext): Controller {
   const recorder = createEventRecorder({ client, clock, log, component: 'daemonset-controller' })
   const control = createPodControl({ client, recorder, kind })
-  const expectations = new Expectations(clock)
   /** By set and node. */
   const delays = new Map<string, { backoff: Backoff; untilMs: number }>()
   const sets = informers.whole<DaemonSet>(daemonSets)
   const revisions = informers.whole<ControllerRevision>(controllerRevisions)
   const pods = informers.pods()
+  const expectations = new PodExpectations({ clock, pods })
   const nodes = informers.nodes()
 
   async function sync(key: string): Promise<void> {
@@ -90,14 +90,16 @@ export function startDaemonSetController({ client, informers, clock, log }: Cont
       ...remove.filter(({ pod }) => !waiting.includes(pod)),
       ...old.map((pod) => ({ pod, reason: 'Update' as const })),
     ]
-    await Promise.all(leaving.map(({ pod, reason }) => control.delete(set, pod, reason)))
+    await Promise.all(
+      leaving.map(({ pod, reason }) => expectations.removing(key, pod, () => control.delete(set, pod, reason))),
+    )
     await Promise.all([...create, ...beside].map((nodeName) => createOn(key, set, nodeName, hash))).catch((error) => {
       if (!isNamespaceGoing(error)) throw error
     })
   }
 
   async function createOn(key: string, set: DaemonSet, nodeName: string, hash: string): Promise<void> {
-    const { metadata } = await control.create(set, set.spec.template, (pod) => {
+    const made = await control.create(set, set.spec.template, (pod) => {
       pod.spec = pinned(pod.spec, nodeName, set)
       const generation = set.metadata.annotations?.[TEMPLATE_GENERATION]
       pod.metadata.labels = {
@@ -106,8 +108,7 @@ export function startDaemonSetController({ client, informers, clock, log }: Cont
         ...(generation && { 'pod-template-generation': generation }),
       }
     })
-    const known = pods.get({ namespace: metadata.namespace, name: metadata.name ?? '' })
-    if (known?.metadata.uid !== metadata.uid) expectations.expect(key, metadata.uid ?? '')
+    expectations.made(key, made)
   }
 
   async function report(key: string, input: DaemonInput, hash: string): Promise<void> {
@@ -148,7 +149,7 @@ export function startDaemonSetController({ client, informers, clock, log }: Cont
     kind: kind.kind,
     selectorOf: ({ spec }) => spec.selector,
     consider(set, pod) {
-      expectations.seen(keyOf(set), pod.metadata.uid ?? '')
+      expectations.observe(keyOf(set), pod)
       consider(set)
     },
   })

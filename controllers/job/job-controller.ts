@@ -8,9 +8,9 @@ import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
 import { claim } from '../workloads/claims.ts'
-import { Expectations } from '../workloads/expectations.ts'
 import { OwnWrites } from '../workloads/own-writes.ts'
 import { createPodControl, isNamespaceGoing } from '../workloads/pod-control.ts'
+import { PodExpectations } from '../workloads/pod-expectations.ts'
 import { followPods } from '../workloads/pod-owners.ts'
 import { slowStart } from '../workloads/slow-start.ts'
 import { makeJobs } from './job-pod.ts'
@@ -27,10 +27,10 @@ const MANAGER = 'kubernetes.io/job-controller'
 export function startJobController({ client, informers, clock, log }: ControllerContext): Controller {
   const recorder = createEventRecorder({ client, clock, log, component: 'job-controller' })
   const control = createPodControl({ client, recorder, kind })
-  const expectations = new Expectations(clock)
   const writes = new OwnWrites()
   const jobs = informers.whole<Job>(jobsResource)
   const pods = informers.pods()
+  const expectations = new PodExpectations({ clock, pods })
   const tracking = trackPods({ client, clock, log, jobs, pods })
 
   async function sync(key: string): Promise<void> {
@@ -72,12 +72,9 @@ export function startJobController({ client, informers, clock, log }: Controller
     let made = 0
     try {
       await slowStart(create.length, async () => {
-        const { metadata } = await control.create(job, job.spec.template, (pod) =>
-          makeJobs(pod, job, waiting.shift() ?? {}),
-        )
+        const pod = await control.create(job, job.spec.template, (pod) => makeJobs(pod, job, waiting.shift() ?? {}))
         made += 1
-        const known = pods.get({ namespace: metadata.namespace, name: metadata.name ?? '' })
-        if (known?.metadata.uid !== metadata.uid) expectations.expect(key, comes(metadata.uid))
+        expectations.made(key, pod)
       })
       return { active: view.active.length + made }
     } catch (failure) {
@@ -94,29 +91,12 @@ export function startJobController({ client, informers, clock, log }: Controller
   ): Promise<{ active: number; failure?: unknown }> {
     const { job, active } = view
     const outcomes = await Promise.allSettled(
-      leaving.map(async (pod) => {
-        expectations.expect(key, leaves(pod.metadata.uid))
-        try {
-          await control.delete(job, pod, reason)
-          observe(key, pod)
-        } catch (error) {
-          expectations.seen(key, leaves(pod.metadata.uid))
-          throw error
-        }
-      }),
+      leaving.map((pod) => expectations.removing(key, pod, () => control.delete(job, pod, reason))),
     )
     const failed = outcomes.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
     const gone = leaving.length - failed.length
     view.terminating += gone
     return { active: active.length - gone, ...(failed[0] && { failure: failed[0].reason }) }
-  }
-
-  /** What the informer shows of a pod by now. */
-  function observe(key: string, { metadata }: Pod): void {
-    const { namespace, name = '', uid } = metadata
-    const known = pods.get({ namespace, name })
-    expectations.seen(key, comes(uid))
-    if (known?.metadata.uid !== uid || known?.metadata.deletionTimestamp) expectations.seen(key, leaves(uid))
   }
 
   /** Notes who has ended, lets them go, counts them, and ends the job with the last of them. */
@@ -191,7 +171,7 @@ export function startJobController({ client, informers, clock, log }: Controller
     kind: kind.kind,
     selectorOf: ({ spec }) => spec.selector,
     consider(job, pod) {
-      observe(keyOf(job), pod)
+      expectations.observe(keyOf(job), pod)
       consider(job)
     },
   })
@@ -225,7 +205,3 @@ function holdBack(view: JobView): void {
   view.ended.failed = view.ended.failed.filter(goes)
   view.ended.ignored = view.ended.ignored.filter(goes)
 }
-
-/** What is expected of a pod. */
-const comes = (uid = ''): string => `+${uid}`
-const leaves = (uid = ''): string => `-${uid}`

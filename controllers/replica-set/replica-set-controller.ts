@@ -8,9 +8,9 @@ import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
 import { claim } from '../workloads/claims.ts'
-import { Expectations } from '../workloads/expectations.ts'
 import { controllerOf } from '../workloads/ownership.ts'
 import { createPodControl, isNamespaceGoing } from '../workloads/pod-control.ts'
+import { PodExpectations } from '../workloads/pod-expectations.ts'
 import { followPods } from '../workloads/pod-owners.ts'
 import { isActive } from '../workloads/pod-states.ts'
 import { podsToDelete } from '../workloads/pods-to-delete.ts'
@@ -27,9 +27,9 @@ export function startReplicaSetController(context: ControllerContext, flavor: Fl
   const { client, informers, clock, log } = context
   const recorder = createEventRecorder({ client, clock, log, component: flavor.component })
   const control = createPodControl({ client, recorder, kind: flavor })
-  const expectations = new Expectations(clock)
   const sets = informers.whole<ReplicaSet>(flavor.resource)
   const pods = informers.pods()
+  const expectations = new PodExpectations({ clock, pods })
 
   async function sync(key: string): Promise<void> {
     const [namespace = '', name = ''] = key.split('/')
@@ -58,17 +58,7 @@ export function startReplicaSetController(context: ControllerContext, flavor: Fl
   }
 
   async function createOne(key: string, set: ReplicaSet): Promise<void> {
-    const { metadata } = await control.create(set, set.spec.template)
-    const known = pods.get({ namespace: metadata.namespace, name: metadata.name ?? '' })
-    if (known?.metadata.uid !== metadata.uid) expectations.expect(key, comes(metadata.uid))
-  }
-
-  /** What the informer shows of a pod by now. */
-  function observe(key: string, { metadata }: Pod): void {
-    const { namespace, name = '', uid } = metadata
-    const known = pods.get({ namespace, name })
-    expectations.seen(key, comes(uid))
-    if (known?.metadata.uid !== uid || known?.metadata.deletionTimestamp) expectations.seen(key, leaves(uid))
+    expectations.made(key, await control.create(set, set.spec.template))
   }
 
   async function shrink(key: string, set: ReplicaSet, active: Pod[], count: number): Promise<void> {
@@ -76,17 +66,8 @@ export function startReplicaSetController(context: ControllerContext, flavor: Fl
     const related = siblings.flatMap(({ metadata }) => pods.byIndex('controller', metadata.uid ?? '')).filter(isActive)
     const reason = reasonToShrink(set, siblings)
     const leaving = podsToDelete({ pods: active, count, related, nowMs: clock.now() })
-    for (const { metadata } of leaving) expectations.expect(key, leaves(metadata.uid))
     const outcomes = await Promise.allSettled(
-      leaving.map(async (pod) => {
-        try {
-          await control.delete(set, pod, reason)
-        } catch (error) {
-          expectations.seen(key, leaves(pod.metadata.uid))
-          throw error
-        }
-        observe(key, pod)
-      }),
+      leaving.map((pod) => expectations.removing(key, pod, () => control.delete(set, pod, reason))),
     )
     const failed = outcomes.find(({ status }) => status === 'rejected')
     if (failed) throw (failed as PromiseRejectedResult).reason
@@ -127,7 +108,7 @@ export function startReplicaSetController(context: ControllerContext, flavor: Fl
     kind: flavor.kind,
     selectorOf: flavor.selectorOf,
     consider(set, pod) {
-      observe(keyOf(set), pod)
+      expectations.observe(keyOf(set), pod)
       consider(set)
     },
   })
@@ -138,7 +119,3 @@ export function startReplicaSetController(context: ControllerContext, flavor: Fl
     },
   }
 }
-
-/** What is expected of a pod. */
-const comes = (uid = ''): string => `+${uid}`
-const leaves = (uid = ''): string => `-${uid}`

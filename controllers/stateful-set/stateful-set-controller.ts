@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fromSelectorObject } from '../../shared/api/label-selector.ts'
 import { isStatus } from '../../shared/api/status-error.ts'
-import type { Pod } from '../../shared/api/types.ts'
 import type { ControllerRevision, StatefulSet } from '../../shared/api/workloads.ts'
 import {
   controllerRevisions,
@@ -13,9 +12,9 @@ import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
 import { claim } from '../workloads/claims.ts'
-import { Expectations } from '../workloads/expectations.ts'
 import { nonZero } from '../workloads/non-zero.ts'
 import { createPodControl, isNamespaceGoing, type Wording, wordsOf } from '../workloads/pod-control.ts'
+import { PodExpectations } from '../workloads/pod-expectations.ts'
 import { followPods } from '../workloads/pod-owners.ts'
 import { availableInMs } from '../workloads/pod-states.ts'
 import { beyondLimit, currentRevision, templateOf } from '../workloads/revision-history.ts'
@@ -35,10 +34,10 @@ const words: Wording = ({ verb, owner, pod, error }) => {
 export function startStatefulSetController({ client, informers, clock, log }: ControllerContext): Controller {
   const recorder = createEventRecorder({ client, clock, log, component: 'statefulset-controller' })
   const control = createPodControl({ client, recorder, kind, words })
-  const expectations = new Expectations(clock)
   const sets = informers.whole<StatefulSet>(statefulSets)
   const revisions = informers.whole<ControllerRevision>(controllerRevisions)
   const pods = informers.pods()
+  const expectations = new PodExpectations({ clock, pods })
   const claims = informers.metadata(persistentVolumeClaims)
   const podClaims = createPodClaims({ client, claims, pods, recorder })
 
@@ -82,15 +81,16 @@ export function startStatefulSetController({ client, informers, clock, log }: Co
     if (set.metadata.deletionTimestamp) return
     const { create, remove } = planStatefulSet(input)
     await keepIdentities(input)
-    await Promise.all(remove.map(({ pod, reason }) => removeOne(key, set, pod, reason)))
+    await Promise.all(
+      remove.map(({ pod, reason }) => expectations.removing(key, pod, () => control.delete(set, pod, reason))),
+    )
     const templates = new Map(known.map((revision) => [revision.metadata.name ?? '', templateOf(revision)]))
     for (const { ordinal, revision } of create) {
       if (!(await podClaims.ensure(set, ordinal))) continue
       try {
         const template = templates.get(revision) ?? set.spec.template
         const pod = await control.create(set, template, (made) => identify(made, set, { ordinal, revision }))
-        const seen = pods.get({ namespace: pod.metadata.namespace, name: pod.metadata.name ?? '' })
-        if (seen?.metadata.uid !== pod.metadata.uid) expectations.expect(key, comes(pod.metadata.uid))
+        expectations.made(key, pod)
       } catch (error) {
         if (!isNamespaceGoing(error)) throw error
       }
@@ -110,25 +110,6 @@ export function startStatefulSetController({ client, informers, clock, log }: Co
       await podClaims.retain(set, ordinal, { pod, condemned: false })
     }
     for (const pod of condemned) await podClaims.retain(set, ordinalOf(pod, set) ?? 0, { pod, condemned: true })
-  }
-
-  async function removeOne(key: string, set: StatefulSet, pod: Pod, reason?: string): Promise<void> {
-    expectations.expect(key, leaves(pod.metadata.uid))
-    try {
-      await control.delete(set, pod, reason)
-      observe(key, pod)
-    } catch (error) {
-      expectations.seen(key, leaves(pod.metadata.uid))
-      throw error
-    }
-  }
-
-  /** What the informer shows of a pod by now. */
-  function observe(key: string, { metadata }: Pod): void {
-    const { namespace, name = '', uid } = metadata
-    const known = pods.get({ namespace, name })
-    expectations.seen(key, comes(uid))
-    if (known?.metadata.uid !== uid || known?.metadata.deletionTimestamp) expectations.seen(key, leaves(uid))
   }
 
   async function report(key: string, input: StatefulInput): Promise<void> {
@@ -169,7 +150,7 @@ export function startStatefulSetController({ client, informers, clock, log }: Co
     kind: kind.kind,
     selectorOf: ({ spec }) => spec.selector,
     consider(set, pod) {
-      observe(keyOf(set), pod)
+      expectations.observe(keyOf(set), pod)
       consider(set)
     },
   })
@@ -180,10 +161,6 @@ export function startStatefulSetController({ client, informers, clock, log }: Co
     },
   }
 }
-
-/** What is expected of a pod. */
-const comes = (uid = ''): string => `+${uid}`
-const leaves = (uid = ''): string => `-${uid}`
 
 function ignoreAbsent(error: unknown): void {
   if (!isStatus(error, 'NotFound')) throw error
