@@ -1,4 +1,4 @@
-import { isStatus } from '../shared/api/status-error.ts'
+import { ignoreNotFound } from '../shared/api/status-error.ts'
 import type { Namespace, ObjectMeta, Service } from '../shared/api/types.ts'
 import type { Client, Resource } from '../shared/client/client.ts'
 import { namespaces, services } from '../shared/client/resources.ts'
@@ -45,10 +45,6 @@ export async function ensure<T extends { metadata: ObjectMeta }>(
   object: T,
 ): Promise<T> {
   const { namespace, name = '' } = object.metadata
-  try {
-    return await client.get<T>(resource, { namespace, name })
-  } catch (error) {
-    if (!isStatus(error, 'NotFound')) throw error
-  }
-  return client.create<T>(resource, object)
+  const known = await client.get<T>(resource, { namespace, name }).catch(ignoreNotFound)
+  return known ?? client.create<T>(resource, object)
 }

@@ -1,4 +1,4 @@
-import { isStatus } from '../shared/api/status-error.ts'
+import { ignoreNotFound } from '../shared/api/status-error.ts'
 import type { Event, ObjectMeta } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
 import { events } from '../shared/client/resources.ts'
@@ -57,7 +57,8 @@ export function createEventRecorder(options: {
     const { namespace, name = '' } = metadata
     const news = { ...(event.count && { count, lastTimestamp: toTime(clock.now()) }), message }
     if (written > 0) {
-      const found = await client.patch(events, { namespace, name }, news).catch(absent)
+      // Events do not last.
+      const found = await client.patch(events, { namespace, name }, news).catch(ignoreNotFound)
       if (found) return
     }
     await client.create<Event>(events, { ...event, ...news }, { unread: true })
@@ -118,9 +119,4 @@ export function createEventRecorder(options: {
     },
     close: () => queue.close(),
   }
-}
-
-/** Events do not last. */
-function absent(error: unknown): undefined {
-  if (!isStatus(error, 'NotFound')) throw error
 }

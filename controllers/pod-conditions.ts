@@ -1,4 +1,4 @@
-import { isStatus } from '../shared/api/status-error.ts'
+import { ignoreNotFound } from '../shared/api/status-error.ts'
 import type { Pod, PodCondition } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
 import { pods } from '../shared/client/resources.ts'
@@ -14,12 +14,8 @@ export async function setPodStatus(client: Client, pod: Pod, change: PodStatusCh
   const { namespace, name = '', uid } = pod.metadata
   const { phase, condition } = change
   const status = { ...(condition && conditionPatch(pod, condition, nowMs)), ...(phase && { phase }) }
-  try {
-    const options = { type: 'strategic', subresource: 'status' } as const
-    await client.patch(pods, { namespace, name }, { metadata: { uid }, status }, options)
-  } catch (error) {
-    if (!isStatus(error, 'NotFound')) throw error
-  }
+  const options = { type: 'strategic', subresource: 'status' } as const
+  await client.patch(pods, { namespace, name }, { metadata: { uid }, status }, options).catch(ignoreNotFound)
 }
 
 function conditionPatch(

@@ -1,4 +1,4 @@
-import { isStatus } from '../shared/api/status-error.ts'
+import { ignoreNotFound, ignoring } from '../shared/api/status-error.ts'
 import type { Pod } from '../shared/api/types.ts'
 import { nodes as nodesResource, pods as podsResource } from '../shared/client/resources.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
@@ -56,13 +56,7 @@ export function startPodGarbageCollector(context: ControllerContext): Controller
   }
 
   async function exists(name: string): Promise<boolean> {
-    try {
-      await client.get(nodesResource, { name })
-      return true
-    } catch (error) {
-      if (isStatus(error, 'NotFound')) return false
-      throw error
-    }
+    return (await client.get(nodesResource, { name }).catch(ignoreNotFound)) !== undefined
   }
 
   async function fail(pod: Pod, condition?: typeof ORPHANED): Promise<void> {
@@ -71,11 +65,9 @@ export function startPodGarbageCollector(context: ControllerContext): Controller
   }
 
   async function remove({ metadata: { namespace, name = '', uid } }: Pod): Promise<void> {
-    try {
-      await client.delete(podsResource, { namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } })
-    } catch (error) {
-      if (!isStatus(error, 'NotFound') && !isStatus(error, 'Conflict')) throw error
-    }
+    await client
+      .delete(podsResource, { namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } })
+      .catch(ignoring('NotFound', 'Conflict'))
   }
 
   const queue = createWorkQueue<'sweep'>({

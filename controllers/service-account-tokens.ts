@@ -1,4 +1,4 @@
-import { isStatus } from '../shared/api/status-error.ts'
+import { ignoring, isStatus } from '../shared/api/status-error.ts'
 import type { Secret, ServiceAccount } from '../shared/api/types.ts'
 import { secrets, serviceAccounts } from '../shared/client/resources.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
@@ -83,11 +83,9 @@ export function startServiceAccountTokenController(context: ControllerContext, c
   }
 
   async function remove({ metadata: { namespace, name = '', uid } }: Secret): Promise<void> {
-    try {
-      await client.delete(secrets, { namespace, name }, { preconditions: { uid } })
-    } catch (error) {
-      if (!isStatus(error, 'NotFound') && !isStatus(error, 'Conflict')) throw error
-    }
+    await client
+      .delete(secrets, { namespace, name }, { preconditions: { uid } })
+      .catch(ignoring('NotFound', 'Conflict'))
   }
 
   return { close: () => queue.close() }

@@ -1,5 +1,5 @@
 import type { V1IPAddress } from '@kubernetes/client-node'
-import { isStatus } from '../shared/api/status-error.ts'
+import { ignoreNotFound, ignoring } from '../shared/api/status-error.ts'
 import type { Service, WithMeta } from '../shared/api/types.ts'
 import { ipAddresses, services } from '../shared/client/resources.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
@@ -12,12 +12,9 @@ export function startServiceIPAddresses({ client, informers, clock, log }: Contr
     clock,
     async work(ip) {
       const service = owners.get(ip)
-      try {
-        if (service) await client.create<WithMeta<V1IPAddress>>(ipAddresses, addressOf(ip, service))
-        else await client.delete(ipAddresses, { name: ip })
-      } catch (error) {
-        if (!isStatus(error, service ? 'AlreadyExists' : 'NotFound')) throw error
-      }
+      if (!service) await client.delete(ipAddresses, { name: ip }).catch(ignoreNotFound)
+      else
+        await client.create<WithMeta<V1IPAddress>>(ipAddresses, addressOf(ip, service)).catch(ignoring('AlreadyExists'))
     },
     onError: (error, ip) => log.warn({ err: error, ip }, 'cannot tell whose an address is'),
   })

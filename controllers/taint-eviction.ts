@@ -1,4 +1,4 @@
-import { isStatus } from '../shared/api/status-error.ts'
+import { ignoring } from '../shared/api/status-error.ts'
 import { type Taint, type Toleration, tolerates, untolerated } from '../shared/api/taints.ts'
 import type { Node, Pod } from '../shared/api/types.ts'
 import type { ObjectRef } from '../shared/client/client.ts'
@@ -47,11 +47,9 @@ export function startTaintEviction(context: ControllerContext): Controller {
     if (pod?.metadata.uid !== uid) return void scheduled.delete(uid)
     record(pod, `Marking for deletion Pod ${nameOf(pod)}`)
     await setPodStatus(client, pod, { condition: DISRUPTION }, clock.now())
-    try {
-      await client.delete(podsResource, ref!, { preconditions: { uid }, reason: 'IntolerableTaint' })
-    } catch (error) {
-      if (!isStatus(error, 'NotFound') && !isStatus(error, 'Conflict')) throw error
-    }
+    await client
+      .delete(podsResource, ref!, { preconditions: { uid }, reason: 'IntolerableTaint' })
+      .catch(ignoring('NotFound', 'Conflict'))
     scheduled.delete(uid)
   }
 

@@ -1,4 +1,4 @@
-import { isStatus } from '../shared/api/status-error.ts'
+import { ignoreNotFound } from '../shared/api/status-error.ts'
 import type { Job } from '../shared/api/workloads.ts'
 import { jobs as jobsResource } from '../shared/client/resources.ts'
 import { parseTime } from '../shared/clock/timestamp.ts'
@@ -17,15 +17,8 @@ export function startTtlAfterFinished({ client, informers, clock, log }: Control
       if (leftMs === undefined) return
       if (leftMs > 0) return queue.addAfter(key, leftMs)
       const { uid, resourceVersion } = job?.metadata ?? {}
-      try {
-        await client.delete(
-          jobsResource,
-          { namespace, name },
-          { propagationPolicy: 'Foreground', preconditions: { uid, resourceVersion } },
-        )
-      } catch (error) {
-        if (!isStatus(error, 'NotFound')) throw error
-      }
+      const options = { propagationPolicy: 'Foreground', preconditions: { uid, resourceVersion } } as const
+      await client.delete(jobsResource, { namespace, name }, options).catch(ignoreNotFound)
     },
     onError: (error, job) => log.debug({ err: error, job }, 'a finished job could not be deleted'),
   })

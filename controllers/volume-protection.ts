@@ -1,6 +1,6 @@
 import type { V1VolumeAttributesClass } from '@kubernetes/client-node'
 import { claimNames } from '../shared/api/pod-claims.ts'
-import { isStatus } from '../shared/api/status-error.ts'
+import { ignoreNotFound } from '../shared/api/status-error.ts'
 import type { Pod, WithMeta } from '../shared/api/types.ts'
 import type { PersistentVolumeClaim as Claim, PersistentVolume as Volume } from '../shared/api/volumes.ts'
 import type { ObjectRef, Resource } from '../shared/client/client.ts'
@@ -91,11 +91,7 @@ export function startVolumeProtection({ client, informers, clock, log }: Control
     const wanted = deletionTimestamp === undefined || (isProtected && isInUse(object))
     if (wanted === isProtected) return
     const kept = wanted ? [...finalizers, finalizer] : finalizers.filter((other) => other !== finalizer)
-    try {
-      await client.patch(resource, ref, { metadata: { resourceVersion, finalizers: kept } })
-    } catch (error) {
-      if (!isStatus(error, 'NotFound')) throw error
-    }
+    await client.patch(resource, ref, { metadata: { resourceVersion, finalizers: kept } }).catch(ignoreNotFound)
   }
 
   return { close: () => queue.close() }

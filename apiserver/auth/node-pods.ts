@@ -1,4 +1,4 @@
-import { isStatus } from '../../shared/api/status-error.ts'
+import { ignoreNotFound } from '../../shared/api/status-error.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { PersistentVolume } from '../../shared/api/volumes.ts'
 import type { Client, ObjectRef } from '../../shared/client/client.ts'
@@ -22,13 +22,9 @@ export function nodePodsFrom(client: Client, field: (pod: ObjectRef, name: strin
       return items
     },
     async claimOf(name) {
-      try {
-        const { spec } = await client.get<PersistentVolume>(persistentVolumes, { name })
-        const { namespace, name: claim } = spec?.claimRef ?? {}
-        return claim === undefined ? undefined : { namespace, name: claim }
-      } catch (error) {
-        if (!isStatus(error, 'NotFound')) throw error
-      }
+      const volume = await client.get<PersistentVolume>(persistentVolumes, { name }).catch(ignoreNotFound)
+      const { namespace, name: claim } = volume?.spec?.claimRef ?? {}
+      return claim === undefined ? undefined : { namespace, name: claim }
     },
   }
 }

@@ -1,4 +1,4 @@
-import { isStatus, StatusError } from '../../shared/api/status-error.ts'
+import { ignoreNotFound, StatusError } from '../../shared/api/status-error.ts'
 import type { Termination } from '../../shared/api/termination.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Client, ObjectRef } from '../../shared/client/client.ts'
@@ -139,11 +139,7 @@ export class RehearsedPod {
   }
 
   async #delete(): Promise<void> {
-    try {
-      await this.#options.stage.client.delete(pods, this.ref, { gracePeriodSeconds: 0 })
-    } catch (error) {
-      if (!isStatus(error, 'NotFound')) throw error
-    }
+    await this.#options.stage.client.delete(pods, this.ref, { gracePeriodSeconds: 0 }).catch(ignoreNotFound)
   }
 
   /** Resolves to what it came to. One for which a taint that has just gone is still there is created anew. */

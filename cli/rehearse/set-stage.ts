@@ -1,4 +1,4 @@
-import { isStatus, StatusError } from '../../shared/api/status-error.ts'
+import { ignoring, isStatus, StatusError } from '../../shared/api/status-error.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import { namespaces } from '../../shared/client/resources.ts'
@@ -23,7 +23,7 @@ export async function setStage(
     ...others.flatMap(({ metadata }) => metadata.namespace ?? []),
   ])
   wanted.delete('default')
-  for (const name of wanted) await client.create(namespaces, { metadata: { name } }).catch(unlessThere)
+  for (const name of wanted) await client.create(namespaces, { metadata: { name } }).catch(ignoring('AlreadyExists'))
   const find = await discovery(cluster.state.kubeconfig)
   for (const object of others.toSorted((a, b) => order(a) - order(b))) {
     const found = await find(object)
@@ -53,7 +53,3 @@ function adapted(object: KubeObject): KubeObject {
   return { ...object, spec }
 }
 type PersistentVolumeClaimSpec = NonNullable<PersistentVolumeClaim['spec']>
-
-function unlessThere(error: unknown): void {
-  if (!isStatus(error, 'AlreadyExists')) throw error
-}

@@ -1,5 +1,5 @@
 import type { V1CertificateSigningRequest } from '@kubernetes/client-node'
-import { isStatus } from '../../shared/api/status-error.ts'
+import { ignoring } from '../../shared/api/status-error.ts'
 import type { WithMeta } from '../../shared/api/types.ts'
 import { certificateSigningRequests } from '../../shared/client/resources.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
@@ -124,6 +124,4 @@ function parsed({ spec }: Request): SigningRequest | Error {
 }
 
 /** Someone changed or removed it meanwhile: the news of that brings us back. */
-function unlessObsolete(error: unknown): void {
-  if (!isStatus(error, 'Conflict') && !isStatus(error, 'NotFound')) throw error
-}
+const unlessObsolete = ignoring('Conflict', 'NotFound')

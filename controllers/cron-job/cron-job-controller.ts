@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isStatus } from '../../shared/api/status-error.ts'
+import { ignoreNotFound, isStatus } from '../../shared/api/status-error.ts'
 import type { Job } from '../../shared/api/workloads.ts'
 import { cronJobs as cronJobsResource, jobs as jobsResource } from '../../shared/client/resources.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
@@ -39,7 +39,9 @@ export function startCronJobController({ client, informers, clock, log }: Contro
     const shown = jobs.byIndex('controller', metadata.uid ?? '')
     const unseen = (status?.active ?? []).filter(({ uid }) => !shown.some((job) => job.metadata.uid === uid))
     const asked = await Promise.all(
-      unseen.map(({ namespace, name = '' }) => client.get<Job>(jobsResource, { namespace, name }).catch(absent)),
+      unseen.map(({ namespace, name = '' }) =>
+        client.get<Job>(jobsResource, { namespace, name }).catch(ignoreNotFound),
+      ),
     )
     return [...shown, ...asked.filter((job): job is Job => job !== undefined)]
   }
@@ -79,11 +81,10 @@ export function startCronJobController({ client, informers, clock, log }: Contro
   async function report(cronJob: CronJob, { active = [], ...others }: CronJobStatus): Promise<void> {
     const status = { ...others, ...(active.length > 0 && { active }) }
     if (isDeepStrictEqual(status, cronJob.status ?? {})) return
-    try {
-      writes.wrote(await client.update<CronJob>(cronJobsResource, { ...cronJob, status }, { subresource: 'status' }))
-    } catch (error) {
-      if (!isStatus(error, 'NotFound')) throw error
-    }
+    const written = await client
+      .update<CronJob>(cronJobsResource, { ...cronJob, status }, { subresource: 'status' })
+      .catch(ignoreNotFound)
+    if (written) writes.wrote(written)
   }
 
   const tell = (regarding: CronJob, event: { type: 'Normal' | 'Warning'; reason: string; message: string }): void =>
@@ -108,8 +109,4 @@ export function startCronJobController({ client, informers, clock, log }: Contro
       await recorder.close()
     },
   }
-}
-
-function absent(error: unknown): undefined {
-  if (!isStatus(error, 'NotFound')) throw error
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fromSelectorObject } from '../../shared/api/label-selector.ts'
-import { isStatus } from '../../shared/api/status-error.ts'
+import { ignoreNotFound } from '../../shared/api/status-error.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { ControllerRevision, DaemonSet } from '../../shared/api/workloads.ts'
 import { controllerRevisions, daemonSets, pods as podsResource } from '../../shared/client/resources.ts'
@@ -52,7 +52,7 @@ export function startDaemonSetController({ client, informers, clock, log }: Cont
     }
     const inUse = new Set([hash, ...owned.map(({ metadata }) => metadata.labels?.[REVISION_HASH_LABEL] ?? '')])
     for (const { metadata } of beyondLimit(history, { limit: set.spec.revisionHistoryLimit, inUse })) {
-      await client.delete(controllerRevisions, { namespace, name: metadata.name ?? '' }).catch(ignoreAbsent)
+      await client.delete(controllerRevisions, { namespace, name: metadata.name ?? '' }).catch(ignoreNotFound)
     }
   }
 
@@ -116,7 +116,7 @@ export function startDaemonSetController({ client, informers, clock, log }: Cont
     const nowMs = clock.now()
     const status = daemonSetStatus(input, hash, nowMs)
     if (!isDeepStrictEqual(status, set.status)) {
-      await client.update<DaemonSet>(daemonSets, { ...set, status }, { subresource: 'status' }).catch(ignoreAbsent)
+      await client.update<DaemonSet>(daemonSets, { ...set, status }, { subresource: 'status' }).catch(ignoreNotFound)
     }
     const waits = input.pods.map((pod) => availableInMs(pod, set.spec.minReadySeconds ?? 0, nowMs) ?? 0)
     const next = Math.min(...waits.filter((ms) => ms > 0))
@@ -159,8 +159,4 @@ export function startDaemonSetController({ client, informers, clock, log }: Cont
       await recorder.close()
     },
   }
-}
-
-function ignoreAbsent(error: unknown): void {
-  if (!isStatus(error, 'NotFound')) throw error
 }

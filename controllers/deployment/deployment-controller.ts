@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fromSelectorObject, matchesLabels } from '../../shared/api/label-selector.ts'
-import { isStatus } from '../../shared/api/status-error.ts'
+import { ignoreNotFound, isStatus } from '../../shared/api/status-error.ts'
 import type { Deployment, ReplicaSet } from '../../shared/api/workloads.ts'
 import { deployments as deploymentsResource, replicaSets } from '../../shared/client/resources.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
@@ -106,9 +106,7 @@ export function startDeploymentController(context: ControllerContext): Controlle
   async function cleanUp({ deployment, old }: Rollout): Promise<void> {
     for (const { metadata } of beyondHistory(deployment, old)) {
       const ref = { namespace: metadata.namespace, name: metadata.name ?? '' }
-      await client.delete(replicaSets, ref, { preconditions: { uid: metadata.uid } }).catch((error) => {
-        if (!isStatus(error, 'NotFound')) throw error
-      })
+      await client.delete(replicaSets, ref, { preconditions: { uid: metadata.uid } }).catch(ignoreNotFound)
     }
   }
 

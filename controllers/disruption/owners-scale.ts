@@ -1,4 +1,4 @@
-import { isStatus } from '../../shared/api/status-error.ts'
+import { ignoreNotFound } from '../../shared/api/status-error.ts'
 import type { KubeObject, ObjectMeta, Pod } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { ApiResource, ApiResources } from '../controller.ts'
@@ -44,7 +44,7 @@ export async function ownersScale(
     const resource = resources.current().find((one) => one.group === group && one.kind === kind)
     if (!resource) return undefined
     const replicas = replicasOf(resource)
-    const object = await client.get(resource, { namespace, name }).catch(absent)
+    const object = await client.get(resource, { namespace, name }).catch(ignoreNotFound)
     if (object?.metadata.uid !== uid) return undefined
     const parent = controllerOf(object.metadata)
     if (kind === 'ReplicaSet' && parent?.kind === 'Deployment') return scaleOf(parent, namespace)
@@ -57,10 +57,6 @@ function replicasOf({ group, plural, subresources, custom }: ApiResource) {
   if (custom?.scale) return custom.scale.specReplicas
   if (subresources?.scale) return ({ spec }: KubeObject & { spec?: { replicas?: number } }) => spec?.replicas
   throw new Error(`${plural}.${group} does not implement the scale subresource`)
-}
-
-function absent(error: unknown): undefined {
-  if (!isStatus(error, 'NotFound')) throw error
 }
 
 const controllerOf = ({ ownerReferences }: ObjectMeta): OwnerReference | undefined =>

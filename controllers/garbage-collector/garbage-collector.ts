@@ -1,4 +1,4 @@
-import { isStatus } from '../../shared/api/status-error.ts'
+import { ignoreNotFound, isStatus } from '../../shared/api/status-error.ts'
 import type { ObjectMeta } from '../../shared/api/types.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import {
@@ -96,13 +96,9 @@ export function startGarbageCollector(context: ControllerContext, resources: Api
   }
 
   async function setOwners({ resource, metadata }: Dependent, ownerReferences: OwnerReference[]): Promise<void> {
-    try {
-      await client.patch(resource, refOf(metadata), {
-        metadata: { uid: metadata.uid, ownerReferences: ownerReferences.length > 0 ? ownerReferences : null },
-      })
-    } catch (error) {
-      if (!isStatus(error, 'NotFound')) throw error
-    }
+    const references = ownerReferences.length > 0 ? ownerReferences : null
+    const patch = { metadata: { uid: metadata.uid, ownerReferences: references } }
+    await client.patch(resource, refOf(metadata), patch).catch(ignoreNotFound)
   }
 
   async function removeFinalizer({ resource, metadata }: Dependent, finalizer: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { isStatus } from '../../shared/api/status-error.ts'
+import { ignoreNotFound } from '../../shared/api/status-error.ts'
 import type { ObjectMeta } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { ApiResource, ApiResources } from '../controller.ts'
@@ -33,13 +33,8 @@ export function createOwnerFinder(options: { client: Client; informers: Informer
     const ref = { name: owner.name, ...(resource.namespaced && { namespace }) }
     const known = informers.metadata(resource).get(ref)
     if (known?.metadata.uid === owner.uid) return known.metadata
-    try {
-      const { metadata } = await client.get<Metadata>(resource, ref)
-      return metadata.uid === owner.uid ? metadata : undefined
-    } catch (error) {
-      if (isStatus(error, 'NotFound')) return undefined
-      throw error
-    }
+    const found = await client.get<Metadata>(resource, ref).catch(ignoreNotFound)
+    return found?.metadata.uid === owner.uid ? found.metadata : undefined
   }
 
   return {

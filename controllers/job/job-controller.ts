@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fromSelectorObject } from '../../shared/api/label-selector.ts'
-import { isStatus } from '../../shared/api/status-error.ts'
+import { ignoreNotFound } from '../../shared/api/status-error.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Job } from '../../shared/api/workloads.ts'
 import { jobs as jobsResource, pods as podsResource } from '../../shared/client/resources.ts'
@@ -123,17 +123,12 @@ export function startJobController({ client, informers, clock, log }: Controller
   }
 
   async function write(job: Job, status: JobStatus, change: Change | undefined): Promise<Job> {
-    let written = job
-    if (!isDeepStrictEqual(status, job.status)) {
-      try {
-        written = await client.update<Job>(jobsResource, { ...job, status }, { subresource: 'status' })
-        writes.wrote(written)
-      } catch (error) {
-        if (!isStatus(error, 'NotFound')) throw error
-      }
-    }
-    if (change) tell(written, change)
-    return written
+    const written = isDeepStrictEqual(status, job.status)
+      ? undefined
+      : await client.update<Job>(jobsResource, { ...job, status }, { subresource: 'status' }).catch(ignoreNotFound)
+    if (written) writes.wrote(written)
+    if (change) tell(written ?? job, change)
+    return written ?? job
   }
 
   function tell(job: Job, change: Change): void {

@@ -1,4 +1,4 @@
-import { isStatus } from '../../shared/api/status-error.ts'
+import { ignoreNotFound, isStatus } from '../../shared/api/status-error.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Job } from '../../shared/api/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
@@ -64,7 +64,7 @@ export function trackPods(options: {
       const pod = pods.get({ namespace, name })
       if (!pod || !isTracked(pod) || isOwned(pod)) return
       const owner = ownerOf(pod)
-      const job = owner && (await client.get<Job>(jobsResource, { namespace, name: owner.name }).catch(absent))
+      const job = owner && (await client.get<Job>(jobsResource, { namespace, name: owner.name }).catch(ignoreNotFound))
       if (job?.metadata.uid !== owner?.uid || !owner) await letGo([pod])
     },
     onError: (error, pod) => log.debug({ err: error, pod }, 'a pod whose job is gone could not be let go'),
@@ -84,8 +84,4 @@ export function trackPods(options: {
     },
   })
   return { released, letGo, close: () => orphans.close() }
-}
-
-function absent(error: unknown): undefined {
-  if (!isStatus(error, 'NotFound')) throw error
 }

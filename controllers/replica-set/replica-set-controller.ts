@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fromSelectorObject } from '../../shared/api/label-selector.ts'
-import { isStatus } from '../../shared/api/status-error.ts'
+import { ignoreNotFound } from '../../shared/api/status-error.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { ReplicaSet } from '../../shared/api/workloads.ts'
 import { pods as podsResource } from '../../shared/client/resources.ts'
@@ -83,11 +83,9 @@ export function startReplicaSetController(context: ControllerContext, flavor: Fl
     const { set } = input
     const status = replicaSetStatus(input)
     if (!isDeepStrictEqual(status, set.status)) {
-      try {
-        await client.update<ReplicaSet>(flavor.resource, { ...set, status } as ReplicaSet, { subresource: 'status' })
-      } catch (error) {
-        if (!isStatus(error, 'NotFound')) throw error
-      }
+      await client
+        .update<ReplicaSet>(flavor.resource, { ...set, status } as ReplicaSet, { subresource: 'status' })
+        .catch(ignoreNotFound)
     }
     const againInMs = nextAvailableInMs(input)
     if (againInMs !== undefined) queue.addAfter(key, againInMs + 1)

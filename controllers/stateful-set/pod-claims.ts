@@ -1,4 +1,4 @@
-import { isStatus } from '../../shared/api/status-error.ts'
+import { ignoreNotFound, isStatus } from '../../shared/api/status-error.ts'
 import type { ObjectMeta, Pod } from '../../shared/api/types.ts'
 import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import type { StatefulSet } from '../../shared/api/workloads.ts'
@@ -78,15 +78,8 @@ export function createPodClaims({
         const ownerReferences = wantedOwners(known.metadata, set, state)
         if (!ownerReferences) continue
         const { uid, resourceVersion } = known.metadata
-        try {
-          await client.patch(
-            persistentVolumeClaims,
-            { namespace, name },
-            { metadata: { uid, resourceVersion, ownerReferences } },
-          )
-        } catch (error) {
-          if (!isStatus(error, 'NotFound')) throw error
-        }
+        const patch = { metadata: { uid, resourceVersion, ownerReferences } }
+        await client.patch(persistentVolumeClaims, { namespace, name }, patch).catch(ignoreNotFound)
       }
     },
   }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fromSelectorObject } from '../../shared/api/label-selector.ts'
-import { isStatus } from '../../shared/api/status-error.ts'
+import { ignoreNotFound } from '../../shared/api/status-error.ts'
 import type { ControllerRevision, StatefulSet } from '../../shared/api/workloads.ts'
 import {
   controllerRevisions,
@@ -73,7 +73,7 @@ export function startStatefulSetController({ client, informers, clock, log }: Co
     const inUse = new Set([input.current, input.update, ...owned.map(revisionOf)])
     const nameOf = ({ metadata }: ControllerRevision): string => metadata.name ?? ''
     for (const old of beyondLimit(history, { limit: set.spec.revisionHistoryLimit, inUse, nameOf }))
-      await client.delete(controllerRevisions, { namespace, name: nameOf(old) }).catch(ignoreAbsent)
+      await client.delete(controllerRevisions, { namespace, name: nameOf(old) }).catch(ignoreNotFound)
   }
 
   async function manage(key: string, input: StatefulInput, known: readonly ControllerRevision[]): Promise<void> {
@@ -105,7 +105,7 @@ export function startStatefulSetController({ client, informers, clock, log }: Co
       const { namespace, name = '' } = pod.metadata
       const labels = identityLabels(name, ordinal)
       if (Object.entries(labels).some(([label, value]) => pod.metadata.labels?.[label] !== value))
-        await client.patch(podsResource, { namespace, name }, { metadata: { labels } }).catch(ignoreAbsent)
+        await client.patch(podsResource, { namespace, name }, { metadata: { labels } }).catch(ignoreNotFound)
       if (pod.status?.phase === 'Pending') await podClaims.ensure(set, ordinal)
       await podClaims.retain(set, ordinal, { pod, condemned: false })
     }
@@ -122,7 +122,9 @@ export function startStatefulSetController({ client, informers, clock, log }: Co
       availableReplicas,
     } as StatefulSet['status']
     if (!isDeepStrictEqual(status, set.status))
-      await client.update<StatefulSet>(statefulSets, { ...set, status }, { subresource: 'status' }).catch(ignoreAbsent)
+      await client
+        .update<StatefulSet>(statefulSets, { ...set, status }, { subresource: 'status' })
+        .catch(ignoreNotFound)
     const waits = owned.map((pod) => availableInMs(pod, set.spec.minReadySeconds ?? 0, nowMs) ?? 0)
     const next = Math.min(...waits.filter((ms) => ms > 0))
     if (Number.isFinite(next)) queue.addAfter(key, next + 1)
@@ -160,8 +162,4 @@ export function startStatefulSetController({ client, informers, clock, log }: Co
       await recorder.close()
     },
   }
-}
-
-function ignoreAbsent(error: unknown): void {
-  if (!isStatus(error, 'NotFound')) throw error
 }

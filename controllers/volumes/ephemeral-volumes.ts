@@ -1,4 +1,4 @@
-import { isStatus } from '../../shared/api/status-error.ts'
+import { ignoreNotFound, isStatus } from '../../shared/api/status-error.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import { persistentVolumeClaims, pods as podsResource } from '../../shared/client/resources.ts'
@@ -17,7 +17,7 @@ export function startEphemeralVolumes({ client, informers, clock, log }: Control
     const [namespace = '', name = ''] = key.split('/')
     const known = pods.get({ namespace, name })
     if (!known || known.metadata.deletionTimestamp || !hasEphemeral(known)) return
-    const pod = await client.get<Pod>(podsResource, { namespace, name }).catch(absent)
+    const pod = await client.get<Pod>(podsResource, { namespace, name }).catch(ignoreNotFound)
     for (const volume of pod?.spec.volumes ?? []) if (pod && volume.ephemeral) await make(pod, volume)
   }
 
@@ -66,7 +66,3 @@ export function startEphemeralVolumes({ client, informers, clock, log }: Control
 }
 
 const hasEphemeral = ({ spec }: Pod): boolean => spec.volumes?.some(({ ephemeral }) => ephemeral) ?? false
-
-function absent(error: unknown): undefined {
-  if (!isStatus(error, 'NotFound')) throw error
-}

@@ -1,4 +1,4 @@
-import { isStatus } from '../../shared/api/status-error.ts'
+import { ignoreNotFound, isStatus } from '../../shared/api/status-error.ts'
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../shared/api/volumes.ts'
 import {
   persistentVolumeClaims as claimsResource,
@@ -98,14 +98,17 @@ export function startVolumeController(
     const phase = volume.status?.phase ?? 'Pending'
     if (!claimRef?.uid) return phase === 'Pending' ? setPhase(name, 'Available') : undefined
     const ref = { namespace: claimRef.namespace, name: claimRef.name ?? '' }
-    const shown = claims.get(ref) ?? (await client.get<PersistentVolumeClaim>(claimsResource, ref).catch(absent))
+    const shown =
+      claims.get(ref) ?? (await client.get<PersistentVolumeClaim>(claimsResource, ref).catch(ignoreNotFound))
     if (shown?.metadata.uid === claimRef.uid) return
     if (phase !== 'Released') await setPhase(name, 'Released')
     if (volume.spec?.persistentVolumeReclaimPolicy === 'Delete') await reclaim(volume)
   }
 
   const setPhase = async (name: string, phase: string): Promise<void> => {
-    await client.patch(volumesResource, { name }, { status: { phase } }, { subresource: 'status' }).catch(absent)
+    await client
+      .patch(volumesResource, { name }, { status: { phase } }, { subresource: 'status' })
+      .catch(ignoreNotFound)
   }
 
   /** Those of others are theirs to take back. */
@@ -113,7 +116,7 @@ export function startVolumeController(
     const { name = '', uid, annotations, deletionTimestamp } = metadata
     if (annotations?.[PROVISIONED_BY] !== PROVISIONER || !folders || deletionTimestamp) return
     await folders.remove(name)
-    await client.delete(volumesResource, { name }, { preconditions: { uid } }).catch(absent)
+    await client.delete(volumesResource, { name }, { preconditions: { uid } }).catch(ignoreNotFound)
   }
 
   const queue = createWorkQueue<string>({
@@ -152,8 +155,4 @@ export function startVolumeController(
       await recorder.close()
     },
   }
-}
-
-function absent(error: unknown): undefined {
-  if (!isStatus(error, 'NotFound')) throw error
 }

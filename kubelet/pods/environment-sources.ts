@@ -1,4 +1,4 @@
-import { isStatus } from '../../shared/api/status-error.ts'
+import { ignoreNotFound } from '../../shared/api/status-error.ts'
 import type { ConfigMap, Secret, Service } from '../../shared/api/types.ts'
 import type { Client, Resource } from '../../shared/client/client.ts'
 import { startInformer } from '../../shared/client/informer.ts'
@@ -30,18 +30,8 @@ export function createEnvironmentSources(options: EnvironmentSourcesOptions): Li
     indexes: { namespace: ({ metadata }) => [metadata.namespace ?? ''] },
     onError,
   })
-  const read = async <T extends object>(
-    resource: Resource,
-    namespace: string,
-    name: string,
-  ): Promise<T | undefined> => {
-    try {
-      return await client.get<T>(resource, { namespace, name })
-    } catch (error) {
-      if (isStatus(error, 'NotFound')) return undefined
-      throw error
-    }
-  }
+  const read = <T extends object>(resource: Resource, namespace: string, name: string): Promise<T | undefined> =>
+    client.get<T>(resource, { namespace, name }).catch(ignoreNotFound)
   return {
     hostIP: nodeIP,
     time: ({ spec }) => timeVariables(clock, spec.terminationGracePeriodSeconds ?? 0),

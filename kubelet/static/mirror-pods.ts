@@ -1,4 +1,4 @@
-import { isStatus } from '../../shared/api/status-error.ts'
+import { ignoring } from '../../shared/api/status-error.ts'
 import type { Node, Pod } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { PODS } from '../pods/pod-source.ts'
@@ -34,12 +34,10 @@ export function createMirrorPods({ client, find, node, onError }: MirrorPodsOpti
   }
 
   async function removeNow({ metadata }: Pod): Promise<void> {
-    try {
-      const ref = { namespace: metadata.namespace, name: metadata.name ?? '' }
-      await client.delete(PODS, ref, { gracePeriodSeconds: 0, preconditions: { uid: metadata.uid } })
-    } catch (error) {
-      if (!isStatus(error, 'NotFound') && !isStatus(error, 'Conflict')) throw error
-    }
+    const ref = { namespace: metadata.namespace, name: metadata.name ?? '' }
+    await client
+      .delete(PODS, ref, { gracePeriodSeconds: 0, preconditions: { uid: metadata.uid } })
+      .catch(ignoring('NotFound', 'Conflict'))
   }
 
   async function ensureNow(pod: Pod): Promise<void> {
@@ -48,12 +46,10 @@ export function createMirrorPods({ client, find, node, onError }: MirrorPodsOpti
     if (mirror) await removeNow(mirror)
     const { metadata } = node() ?? {}
     if (!metadata) return
-    try {
-      const owner = { name: metadata.name ?? '', uid: metadata.uid ?? '' }
-      await client.create<Pod>(PODS, mirrorOf(pod, owner), { namespace: pod.metadata.namespace })
-    } catch (error) {
-      if (!isStatus(error, 'AlreadyExists')) throw error
-    }
+    const owner = { name: metadata.name ?? '', uid: metadata.uid ?? '' }
+    await client
+      .create<Pod>(PODS, mirrorOf(pod, owner), { namespace: pod.metadata.namespace })
+      .catch(ignoring('AlreadyExists'))
   }
 
   return {

@@ -1,4 +1,4 @@
-import { isStatus, StatusError } from '../../shared/api/status-error.ts'
+import { ignoreNotFound, StatusError } from '../../shared/api/status-error.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import type { Client, ObjectRef, Resource } from '../../shared/client/client.ts'
@@ -18,13 +18,8 @@ export interface VolumeSourcesOptions {
 
 /** The same objects that variables come from, as bytes. */
 export function createVolumeSources({ client, environment, podIP, tokens }: VolumeSourcesOptions): VolumeSources {
-  const read = async <T extends object>(resource: Resource, ref: ObjectRef): Promise<T | undefined> => {
-    try {
-      return await client.get<T>(resource, ref)
-    } catch (error) {
-      if (!isStatus(error, 'NotFound')) throw error
-    }
-  }
+  const read = <T extends object>(resource: Resource, ref: ObjectRef): Promise<T | undefined> =>
+    client.get<T>(resource, ref).catch(ignoreNotFound)
   return {
     async configMap(namespace, name) {
       const found = await environment.configMap(namespace, name)

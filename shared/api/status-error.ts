@@ -25,3 +25,13 @@ export class StatusError extends Error {
 export type { Status, StatusCause }
 export const isStatus = (error: unknown, reason: string): error is StatusError =>
   error instanceof StatusError && error.reason === reason
+
+/** For `.catch()`: undefined in place of a failure for one of these reasons; any other is thrown on. */
+export const ignoring =
+  (...reasons: string[]) =>
+  (error: unknown): undefined => {
+    if (!reasons.some((reason) => isStatus(error, reason))) throw error
+  }
+
+/** For `.catch()`: there is no such object, or no more. */
+export const ignoreNotFound = ignoring('NotFound')

@@ -1,4 +1,4 @@
-import { isStatus } from '../../../shared/api/status-error.ts'
+import { ignoreNotFound } from '../../../shared/api/status-error.ts'
 import { keyPrefix } from '../../registry/keys.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { ResourceExchange } from '../exchange.ts'
@@ -23,11 +23,9 @@ export async function deletecollection(
     selection: { prefix: keyPrefix(definition, namespace), labels: listOptions.labels, fields: listOptions.fields },
   })
   for (const { namespace, name } of page.items) {
-    try {
-      await api.registry.delete({ definition, namespace: namespace || undefined, name, user }, deleteOptions, options)
-    } catch (error) {
-      if (!isStatus(error, 'NotFound')) throw error
-    }
+    await api.registry
+      .delete({ definition, namespace: namespace || undefined, name, user }, deleteOptions, options)
+      .catch(ignoreNotFound)
   }
   return sendList(exchange, { definition, ...page, negotiated: { encoding: negotiated.encoding } })
 }
