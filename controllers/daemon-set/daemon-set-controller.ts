@@ -12,7 +12,7 @@ import { claim } from '../workloads/claims.ts'
 import { createPodControl, isNamespaceGoing } from '../workloads/pod-control.ts'
 import { PodExpectations } from '../workloads/pod-expectations.ts'
 import { followPods } from '../workloads/pod-owners.ts'
-import { availableInMs } from '../workloads/pod-states.ts'
+import { nextAvailableInMs } from '../workloads/pod-states.ts'
 import { beyondLimit, currentRevision, hashOf, REVISION_HASH_LABEL } from '../workloads/revision-history.ts'
 import { type DaemonInput, daemonSetStatus, outdated, pinned, placement, surging } from './daemon-pods.ts'
 
@@ -118,9 +118,8 @@ export function startDaemonSetController({ client, informers, clock, log }: Cont
     if (!isDeepStrictEqual(status, set.status)) {
       await client.update<DaemonSet>(daemonSets, { ...set, status }, { subresource: 'status' }).catch(ignoreNotFound)
     }
-    const waits = input.pods.map((pod) => availableInMs(pod, set.spec.minReadySeconds ?? 0, nowMs) ?? 0)
-    const next = Math.min(...waits.filter((ms) => ms > 0))
-    if (Number.isFinite(next)) queue.addAfter(key, next + 1)
+    const againInMs = nextAvailableInMs(input.pods, set.spec.minReadySeconds ?? 0, nowMs)
+    if (againInMs !== undefined) queue.addAfter(key, againInMs + 1)
   }
 
   const queue = createWorkQueue<string>({

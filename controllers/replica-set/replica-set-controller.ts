@@ -12,11 +12,11 @@ import { controllerOf } from '../workloads/ownership.ts'
 import { createPodControl, isNamespaceGoing } from '../workloads/pod-control.ts'
 import { PodExpectations } from '../workloads/pod-expectations.ts'
 import { followPods } from '../workloads/pod-owners.ts'
-import { isActive } from '../workloads/pod-states.ts'
+import { isActive, nextAvailableInMs } from '../workloads/pod-states.ts'
 import { podsToDelete } from '../workloads/pods-to-delete.ts'
 import { slowStart } from '../workloads/slow-start.ts'
 import type { Flavor } from './flavors.ts'
-import { nextAvailableInMs, replicaSetStatus, type StatusInput } from './replica-set-status.ts'
+import { replicaSetStatus, type StatusInput } from './replica-set-status.ts'
 import { reasonToShrink } from './why.ts'
 
 /** At most so many pods are made or deleted at one look; upstream's BurstReplicas. */
@@ -87,7 +87,7 @@ export function startReplicaSetController(context: ControllerContext, flavor: Fl
         .update<ReplicaSet>(flavor.resource, { ...set, status } as ReplicaSet, { subresource: 'status' })
         .catch(ignoreNotFound)
     }
-    const againInMs = nextAvailableInMs(input)
+    const againInMs = nextAvailableInMs(input.pods, set.spec.minReadySeconds ?? 0, input.nowMs)
     if (againInMs !== undefined) queue.addAfter(key, againInMs + 1)
   }
 

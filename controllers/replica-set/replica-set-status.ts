@@ -4,7 +4,7 @@ import type { ReplicaSet } from '../../shared/api/workloads.ts'
 import { type Condition, findCondition, withCondition, withoutCondition } from '../workloads/conditions.ts'
 import { nonZero } from '../workloads/non-zero.ts'
 import { wordsOf } from '../workloads/pod-control.ts'
-import { availableInMs, isReady, isTerminating } from '../workloads/pod-states.ts'
+import { isAvailable, isReady, isTerminating } from '../workloads/pod-states.ts'
 
 export interface StatusInput {
   set: ReplicaSet
@@ -30,7 +30,7 @@ export function replicaSetStatus({ set, pods, all, failure, nowMs }: StatusInput
     ...nonZero({
       fullyLabeledReplicas: count((pod) => matchesLabels(templateLabels, pod.metadata.labels)),
       readyReplicas: count(isReady),
-      availableReplicas: count((pod) => availableInMs(pod, spec.minReadySeconds ?? 0, nowMs) === 0),
+      availableReplicas: count((pod) => isAvailable(pod, spec.minReadySeconds ?? 0, nowMs)),
       observedGeneration: metadata.generation,
     }),
     ...conditionsOf(status?.conditions, failure, nowMs),
@@ -50,14 +50,4 @@ function conditionsOf(
   }
   const kept = !failure && known ? withoutCondition(conditions, 'ReplicaFailure') : [...(conditions ?? [])]
   return kept.length > 0 ? { conditions: kept } : {}
-}
-
-/** Milliseconds until the next ready pod becomes available. */
-export function nextAvailableInMs({
-  set,
-  pods,
-  nowMs,
-}: Pick<StatusInput, 'set' | 'pods' | 'nowMs'>): number | undefined {
-  const waits = pods.map((pod) => availableInMs(pod, set.spec.minReadySeconds ?? 0, nowMs) ?? 0).filter((ms) => ms > 0)
-  return waits.length > 0 ? Math.min(...waits) : undefined
 }

@@ -16,7 +16,7 @@ import { nonZero } from '../workloads/non-zero.ts'
 import { createPodControl, isNamespaceGoing, type Wording, wordsOf } from '../workloads/pod-control.ts'
 import { PodExpectations } from '../workloads/pod-expectations.ts'
 import { followPods } from '../workloads/pod-owners.ts'
-import { availableInMs } from '../workloads/pod-states.ts'
+import { nextAvailableInMs } from '../workloads/pod-states.ts'
 import { beyondLimit, currentRevision, templateOf } from '../workloads/revision-history.ts'
 import { identify, identityLabels, ordinalOf } from './identity.ts'
 import { planStatefulSet, revisionOf, type StatefulInput, sorted, statefulSetStatus } from './plan.ts'
@@ -125,9 +125,8 @@ export function startStatefulSetController({ client, informers, clock, log }: Co
       await client
         .update<StatefulSet>(statefulSets, { ...set, status }, { subresource: 'status' })
         .catch(ignoreNotFound)
-    const waits = owned.map((pod) => availableInMs(pod, set.spec.minReadySeconds ?? 0, nowMs) ?? 0)
-    const next = Math.min(...waits.filter((ms) => ms > 0))
-    if (Number.isFinite(next)) queue.addAfter(key, next + 1)
+    const againInMs = nextAvailableInMs(owned, set.spec.minReadySeconds ?? 0, nowMs)
+    if (againInMs !== undefined) queue.addAfter(key, againInMs + 1)
   }
 
   const queue = createWorkQueue<string>({

@@ -30,3 +30,9 @@ export function availableInMs(pod: Pod, minReadySeconds: number, nowMs: number):
 
 export const isAvailable = (pod: Pod, minReadySeconds: number, nowMs: number): boolean =>
   availableInMs(pod, minReadySeconds, nowMs) === 0
+
+/** Milliseconds until the next of the pods becomes available; undefined where none is about to. */
+export function nextAvailableInMs(pods: readonly Pod[], minReadySeconds: number, nowMs: number): number | undefined {
+  const waits = pods.map((pod) => availableInMs(pod, minReadySeconds, nowMs) ?? 0).filter((ms) => ms > 0)
+  return waits.length > 0 ? Math.min(...waits) : undefined
+}

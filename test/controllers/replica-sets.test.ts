@@ -3,6 +3,7 @@ import { replicaSetStatus } from '../../controllers/replica-set/replica-set-stat
 import { reasonToShrink } from '../../controllers/replica-set/why.ts'
 import { claimOn } from '../../controllers/workloads/claims.ts'
 import { Expectations } from '../../controllers/workloads/expectations.ts'
+import { nextAvailableInMs } from '../../controllers/workloads/pod-states.ts'
 import { podsToDelete } from '../../controllers/workloads/pods-to-delete.ts'
 import { slowStart } from '../../controllers/workloads/slow-start.ts'
 import type { Event, ObjectMeta, Pod } from '../../shared/api/types.ts'
@@ -157,6 +158,14 @@ t.test('batches double, and stop at a failure', async (t) => {
   }
   await t.rejects(slowStart(100, fail), { message: 'call 2' })
   t.equal(calls, 3)
+})
+
+t.test('when to look for an available pod again', async (t) => {
+  const pods = [podOf('a', { readySeconds: 20 }), podOf('b', { readySeconds: 5 }), podOf('c', {})]
+  t.equal(nextAvailableInMs(pods, 30, nowMs), 10_000)
+  t.equal(nextAvailableInMs(pods, 10, nowMs), 5_000)
+  t.equal(nextAvailableInMs(pods, 0, nowMs), undefined)
+  t.equal(nextAvailableInMs([podOf('c', {})], 30, nowMs), undefined, 'one that is not ready is not about to be')
 })
 
 t.test('what is expected holds everything up, for five minutes', async (t) => {
