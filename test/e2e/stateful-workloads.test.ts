@@ -5,7 +5,7 @@ import type { Pod } from '../../shared/api/types.ts'
 import type { CronJob, Job, StatefulSet } from '../../shared/api/workloads.ts'
 import { cronJobs, jobs, pods, statefulSets, terminations } from '../../shared/client/resources.ts'
 import { startTestCluster } from '../harness/cluster.ts'
-import { findKubectls, kubectl } from '../harness/kubectl.ts'
+import { findKubectls, kubectlSays } from '../harness/kubectl.ts'
 import { politeScript } from '../harness/pods.ts'
 import { until } from '../harness/until.ts'
 
@@ -16,16 +16,9 @@ const { client, kubeconfig } = cluster
 const newest = findKubectls().at(-1)
 const skip = !newest && 'no kubectl here'
 
-async function run(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await kubectl(t, newest!, kubeconfig, args)
-  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`)
-  return stdout
-}
-async function apply(...objects: object[]): Promise<void> {
-  const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects })
-  const { code, stderr } = await kubectl(t, newest!, kubeconfig, ['apply', '-f', '-'], list)
-  if (code !== 0) throw new Error(stderr)
-}
+const run = (...args: string[]): Promise<string> => kubectlSays(t, newest!, kubeconfig, args)
+const apply = (...items: object[]): Promise<string> =>
+  kubectlSays(t, newest!, kubeconfig, ['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))
 const podsOf = async (app: string) => (await client.list<Pod>(pods, { namespace, labelSelector: `app=${app}` })).items
 const namesOf = async (app: string) => (await podsOf(app)).map(({ metadata }) => metadata.name).sort()
 

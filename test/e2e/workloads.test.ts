@@ -18,7 +18,7 @@ import {
   terminations,
 } from '../../shared/client/resources.ts'
 import { startTestCluster } from '../harness/cluster.ts'
-import { findKubectls, kubectl } from '../harness/kubectl.ts'
+import { findKubectls, kubectl, kubectlSays } from '../harness/kubectl.ts'
 import { isReady, politeScript } from '../harness/pods.ts'
 import { until } from '../harness/until.ts'
 
@@ -31,11 +31,7 @@ t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 const newest = findKubectls().at(-1)
 const skip = !newest && 'no kubectl here'
 
-async function run(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await kubectl(t, newest!, kubeconfig, args)
-  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`)
-  return stdout
-}
+const run = (...args: string[]): Promise<string> => kubectlSays(t, newest!, kubeconfig, args)
 const rolledOut = (name: string): Promise<string> => run('rollout', 'status', `deployment/${name}`, '--timeout=30s')
 
 /** Pods that leave a file when they go: its name is theirs, its text the reason. */

@@ -75,3 +75,10 @@ export function kubectl(
     child.stdin?.end(input)
   })
 }
+
+/** Runs a kubectl that has to succeed; resolves to what it prints. */
+export async function kubectlSays(...of: Parameters<typeof kubectl>): Promise<string> {
+  const { code, stdout, stderr } = await kubectl(...of)
+  if (code !== 0) throw new Error(`kubectl ${of[3].join(' ')}: ${stderr}`)
+  return stdout
+}
