@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { repository, startCommand } from '../harness/cluster.ts'
 import { processesWith } from '../harness/processes.ts'
@@ -11,7 +11,7 @@ import { until } from '../harness/until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'kubestage-bad-input-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-t.setTimeout(180_000)
+t.setTimeout(300_000)
 
 async function run(t: Test, ...args: string[]): Promise<{ code: number | string; output: string }> {
   const command = startCommand(t, args)
@@ -159,8 +159,13 @@ t.test('two clusters whose users chose no port', async (t) => {
 
 t.test('a start that is called off', async (t) => {
   const stateDir = join(folder, 'called-off')
-  const command = startCommand(t, ['up', '-d', '--port=0', `--state-dir=${stateDir}`])
-  await until(() => existsSync(join(stateDir, 'lock')), { what: 'the cluster to begin' })
+  // A shim that never gets anywhere: however late we are, the start is still under way.
+  const slow = mkdtempSync(join(folder, 'slow-perl-'))
+  const began = join(slow, 'began')
+  writeFileSync(join(slow, 'perl'), `#!/bin/sh\n: > '${began}'\nexec sleep 1000\n`, { mode: 0o755 })
+  const variables = { PATH: `${slow}${delimiter}${process.env.PATH}` }
+  const command = startCommand(t, ['up', '-d', '--port=0', `--state-dir=${stateDir}`], { variables })
+  await until(() => existsSync(began), { what: 'the cluster to begin' })
   command.child.kill('SIGINT')
   t.equal(await command.ended, 130)
   await until(() => processesWith(stateDir).length === 0, { what: 'all processes to end' })

@@ -27,7 +27,7 @@ t.test('kubectl: the five-minute tour', async (t) => {
       t.match((await run('get', 'nodes')).stdout, /^node-1 +Ready /m)
       t.match(await run('create', 'namespace', space), { code: 0 })
       t.match(await run('apply', '-f', 'examples/graceful-delete/pod.yaml'), { code: 0, stdout: 'pod/web created' })
-      t.match(await run('wait', '--for=condition=Ready', 'pod/web', '--timeout=5s'), {
+      t.match(await run('wait', '--for=condition=Ready', 'pod/web', '--timeout=60s'), {
         code: 0,
         stdout: 'pod/web condition met',
       })
@@ -197,8 +197,8 @@ t.test('how a process ends', async (t) => {
   t.ok(processesWith(marker).length > 0)
   await client.delete(pods, { namespace, name: 'forced' }, { gracePeriodSeconds: 0 })
   await forced.untilDeleted()
-  await until(() => processesWith(marker).length === 0, { what: 'the process to go', timeoutMs: 3_000 })
-  t.pass('the process went within 3 s')
+  await until(() => processesWith(marker).length === 0, { what: 'the process to go', timeoutMs: 20_000 })
+  t.pass('the process went, long before the 30 s of its grace')
 })
 
 t.test("a probe's own grace is what its failure gets", async (t) => {

@@ -9,7 +9,7 @@ import { skipOrFail } from '../harness/skip.ts'
 const folder = join(repository, 'examples', 'rehearse')
 const scale = process.env.KUBESTAGE_REHEARSE_SCALE ?? '20'
 const isRealTime = scale === '1'
-t.setTimeout(isRealTime ? 3_600_000 : 240_000)
+t.setTimeout(isRealTime ? 3_600_000 : 480_000)
 
 /** What each of the bad ones must be found to do: no more, and no less. */
 const faults: Record<string, Fault[]> = {

@@ -118,7 +118,7 @@ t.test('a second Ctrl-C ends everything at once', async (t) => {
   const again = setInterval(() => child.kill('SIGINT'), 200)
   t.equal(await ended, 130)
   clearInterval(again)
-  await until(() => processesWith(cluster.stateDir).length === 0, { what: 'all processes to end', timeoutMs: 2_000 })
+  await until(() => processesWith(cluster.stateDir).length === 0, { what: 'all processes to end' })
 })
 
 t.test('kill -9 leaves no process behind', async (t) => {
@@ -135,7 +135,7 @@ t.test('kill -9 leaves no process behind', async (t) => {
   }
   t.ok(processesWith(cluster.stateDir).length >= 5)
   cluster.process.child.kill('SIGKILL')
-  await until(() => processesWith(cluster.stateDir).length === 0, { what: 'all processes to end', timeoutMs: 5_000 })
+  await until(() => processesWith(cluster.stateDir).length === 0, { what: 'all processes to end' })
   t.pass('nothing is left')
 })
 
@@ -208,7 +208,7 @@ t.test('under an old Node it finds the right one, and dies with it', async (t) =
   const command = startCommand(t, ['up', '--port=0', `--state-dir=${stateDir}`], { node: old })
   await command.printed('is ready')
   command.child.kill('SIGKILL')
-  await until(() => processesWith(stateDir).length === 0, { what: 'all processes to end', timeoutMs: 5_000 })
+  await until(() => processesWith(stateDir).length === 0, { what: 'all processes to end' })
 
   const again = startCommand(t, ['up', '--port=0', `--state-dir=${stateDir}`], { node: old })
   await again.printed('is ready')

@@ -9,7 +9,7 @@ import { findKubectls, kubectlSays } from '../harness/kubectl.ts'
 import { politeScript } from '../harness/pods.ts'
 import { until } from '../harness/until.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(360_000)
 const namespace = 'default'
 const cluster = await startTestCluster(t)
 const { client, kubeconfig } = cluster
@@ -64,7 +64,7 @@ t.test('a set of three, one after the other: rolled out, rolled back, scaled, wi
       },
     },
   )
-  const rolledOut = () => run('rollout', 'status', 'statefulset/db', '--timeout=60s')
+  const rolledOut = () => run('rollout', 'status', 'statefulset/db', '--timeout=90s')
   const revision = async () => (await client.get<StatefulSet>(statefulSets, { namespace, name: 'db' })).status
   t.match(await rolledOut(), /3 new pods have been updated/)
   const byName = (await podsOf('db')).toSorted((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1))
@@ -117,7 +117,7 @@ t.test('jobs: counted by index, retried, given up, suspended, and gone after the
   })
   const statusOf = async (name: string) => (await client.get<Job>(jobs, { namespace, name })).status
   const ended = (name: string, condition: string) =>
-    run('wait', `--for=condition=${condition}`, `job/${name}`, '--timeout=30s')
+    run('wait', `--for=condition=${condition}`, `job/${name}`, '--timeout=90s')
   const gone = (name: string) =>
     until(async () => (await client.list(pods, { namespace, labelSelector: `job-name=${name}` })).items.length === 0, {
       what: `the pods of ${name} to go`,
@@ -199,7 +199,7 @@ t.test('a cron job: at its time, once by hand, and not while it is suspended', {
   })
   await run('patch', 'cronjob', 'tick', '--patch={"spec":{"suspend":true}}')
   await run('create', 'job', 'by-hand', '--from=cronjob/tick')
-  await run('wait', '--for=condition=Complete', 'job/by-hand', '--timeout=30s')
+  await run('wait', '--for=condition=Complete', 'job/by-hand', '--timeout=90s')
   await run('delete', 'cronjob', 'tick')
   await until(
     async () =>

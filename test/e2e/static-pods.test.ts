@@ -9,7 +9,7 @@ const PODS = { group: '', version: 'v1', plural: 'pods' }
 const EVENTS = { group: '', version: 'v1', plural: 'events' }
 const program = ['sh', '-c', "echo up; trap 'exit 0' TERM; while :; do sleep 1000 & wait $!; done"]
 
-t.test('pods of the node itself, and containers added to running ones', { timeout: 60_000 }, async (t) => {
+t.test('pods of the node itself, and containers added to running ones', async (t) => {
   const { client, stateDir } = await startTestCluster(t)
   const { staticPodPath } = JSON.parse(readFileSync(join(stateDir, 'kubelet', 'config.json'), 'utf8'))
   const file = join(staticPodPath, 'web.yaml')
@@ -37,10 +37,12 @@ t.test('pods of the node itself, and containers added to running ones', { timeou
 
   rmSync(file)
   await until(async () => (await now()) === undefined, { what: 'the end of the mirror' })
-  const { items } = await client.list<Event>(EVENTS, { namespace: 'default' })
-  t.ok(
-    items.some(({ reason, involvedObject }) => reason === 'Killing' && involvedObject.name === 'web-node-1'),
-    'its container was ended',
+  await until(
+    async () =>
+      (await client.list<Event>(EVENTS, { namespace: 'default' })).items.some(
+        ({ reason, involvedObject }) => reason === 'Killing' && involvedObject.name === 'web-node-1',
+      ),
+    { what: 'its container to be ended' },
   )
 
   await client.create<Pod>(PODS, {

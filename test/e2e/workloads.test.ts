@@ -22,7 +22,7 @@ import { findKubectls, kubectl, kubectlSays } from '../harness/kubectl.ts'
 import { isReady, politeScript } from '../harness/pods.ts'
 import { until } from '../harness/until.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(360_000)
 const namespace = 'default'
 const cluster = await startTestCluster(t)
 const { client, kubeconfig } = cluster
@@ -32,7 +32,7 @@ const newest = findKubectls().at(-1)
 const skip = !newest && 'no kubectl here'
 
 const run = (...args: string[]): Promise<string> => kubectlSays(t, newest!, kubeconfig, args)
-const rolledOut = (name: string): Promise<string> => run('rollout', 'status', `deployment/${name}`, '--timeout=30s')
+const rolledOut = (name: string): Promise<string> => run('rollout', 'status', `deployment/${name}`, '--timeout=90s')
 
 /** Pods that leave a file when they go: its name is theirs, its text the reason. */
 const create = (name: string, spec: Partial<Deployment['spec']> = {}): Promise<Deployment> => {
@@ -101,13 +101,21 @@ t.test('rolled out, changed, rolled back', { skip }, async (t) => {
     'deployment.kubernetes.io/revision': '3',
     'deployment.kubernetes.io/revision-history': '1',
   })
-  t.match(await messages('ScalingReplicaSet', 'web'), [
+  const there = [
     `Scaled up replica set ${first?.metadata.name} from 0 to 2`,
     `Scaled up replica set ${second?.metadata.name} from 0 to 1`,
     `Scaled down replica set ${first?.metadata.name} from 2 to 1`,
     `Scaled up replica set ${second?.metadata.name} from 1 to 2`,
     `Scaled down replica set ${first?.metadata.name} from 1 to 0`,
-  ])
+  ]
+  const scalings = await until(
+    async () => {
+      const all = await messages('ScalingReplicaSet', 'web')
+      return all.length >= there.length + 4 ? all : undefined
+    },
+    { what: 'the events of the way there and back, which are told beside the deeds' },
+  )
+  t.same(scalings.slice(0, there.length), there)
   await run('rollout', 'restart', 'deployment/web')
   await rolledOut('web')
   t.equal((await setsOf('web')).length, 3)
@@ -148,8 +156,10 @@ t.test('recreated: no new pod before the last old one is gone', { skip }, async 
 })
 
 t.test('paused, and stuck', { skip }, async (t) => {
-  await create('slow', { replicas: 1, progressDeadlineSeconds: 1 })
+  await create('slow', { replicas: 1 })
   await rolledOut('slow')
+  // Not before: its first pod may well need longer than that.
+  await run('patch', 'deployment', 'slow', '--patch={"spec":{"progressDeadlineSeconds":1}}')
   await run('rollout', 'pause', 'deployment/slow')
   const command = [{ name: 'main', command: ['/no/such/program'] }]
   const change = { spec: { template: { spec: { containers: command } } } }
@@ -233,7 +243,7 @@ t.test('a pod that goes leaves its service first', { skip }, async (t) => {
   t.match(removed, { name: 'EndpointRemoved', message: /service served/ })
   const stopped = record.containers?.[0]?.steps.find((step) => step.name === 'SIGTERM')
   t.ok(removed && stopped && removed.startTime <= stopped.startTime, 'before it was asked to stop')
-  t.equal(await conditionsOf(uid), undefined)
+  await until(async () => (await conditionsOf(uid)) === undefined, { what: 'its endpoint to go' })
 })
 
 t.test('daemons: one on each node that is theirs, replaced in place', { skip }, async (t) => {
@@ -250,11 +260,11 @@ t.test('daemons: one on each node that is theirs, replaced in place', { skip }, 
   await until(async () => (await scheduled())?.observedGeneration, { what: 'the set to be looked at' })
   t.equal((await podsOf('agent')).length, 0, 'no node is theirs')
   await run('label', 'node', 'node-1', 'agents=yes')
-  await run('rollout', 'status', 'daemonset/agent', '--timeout=30s')
+  await run('rollout', 'status', 'daemonset/agent', '--timeout=90s')
   const [first] = await podsOf('agent')
   t.equal(first?.spec.nodeName, 'node-1')
   await run('set', 'env', 'daemonset/agent', 'STEP=2')
-  await run('rollout', 'status', 'daemonset/agent', '--timeout=30s')
+  await run('rollout', 'status', 'daemonset/agent', '--timeout=90s')
   t.same(told('agent'), ['Update'])
   t.match(await run('rollout', 'history', 'daemonset/agent'), /\n1 +<none>\n2 +<none>\n/)
   await run('rollout', 'undo', 'daemonset/agent')
@@ -269,5 +279,11 @@ t.test('daemons: one on each node that is theirs, replaced in place', { skip }, 
   await run('label', 'node', 'node-1', 'agents-')
   await until(async () => (await podsOf('agent')).length === 0, { what: 'the daemon to leave' })
   t.same(told('agent').sort(), ['Decommissioned', 'Update', 'Update'])
-  t.match(await scheduled(), { desiredNumberScheduled: 0, currentNumberScheduled: 0 })
+  await until(
+    async () => {
+      const { desiredNumberScheduled, currentNumberScheduled } = (await scheduled()) ?? {}
+      return desiredNumberScheduled === 0 && currentNumberScheduled === 0
+    },
+    { what: 'nothing to be wanted' },
+  )
 })

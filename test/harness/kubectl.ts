@@ -67,7 +67,7 @@ export function kubectl(
       HOME: dirname(kubeconfig),
       KUBECACHEDIR: join(dirname(kubeconfig), 'cache'),
     }
-    const child = execFile(file, args, { env, timeout: 60_000, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
+    const child = execFile(file, args, { env, timeout: 120_000, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
       const code = error ? Number((error as { code?: number | string }).code ?? 1) : 0
       if (code) t.comment(`kubectl ${args.join(' ')}: ${code}\n${stderr}`)
       resolve({ code, stdout, stderr })

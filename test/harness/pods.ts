@@ -79,7 +79,7 @@ export async function followPod(client: Client, { namespace, name }: Required<Ob
     events,
     until: (condition, what) => seen(({ object }) => condition(object), what),
     async untilDeleted() {
-      await seen(({ type }) => type === 'DELETED', 'to be deleted', 60_000)
+      await seen(({ type }) => type === 'DELETED', 'to be deleted')
       return events
     },
   }

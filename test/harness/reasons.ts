@@ -29,7 +29,7 @@ export function shimShell(
   }
   return (args, { input, file = join(shims, 'kubectl') } = {}) =>
     new Promise((resolve) => {
-      const child = execFile(file, args, { env, timeout: 60_000 }, (error, stdout, stderr) => {
+      const child = execFile(file, args, { env, timeout: 120_000 }, (error, stdout, stderr) => {
         resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr })
       })
       child.stdin?.end(input)

@@ -43,5 +43,5 @@ export async function addNode(t: Test, cluster: TestCluster, nodeName: string): 
     shim.release()
     await shim.ended
   })
-  await nodeIsReady({ client, clock: realClock, nodeName, timeoutMs: 20_000, logFile: kubeletLog(place) })
+  await nodeIsReady({ client, clock: realClock, nodeName, timeoutMs: 60_000, logFile: kubeletLog(place) })
 }

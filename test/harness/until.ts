@@ -11,7 +11,7 @@ const betweenMs = 20
 /** Resolves to the first truthy value of `condition`. */
 export async function until<Value>(
   condition: () => Value | Promise<Value>,
-  { what, timeoutMs = 20_000 }: UntilOptions,
+  { what, timeoutMs = 60_000 }: UntilOptions,
 ): Promise<NonNullable<Value>> {
   const deadline = realClock.monotonic() + timeoutMs
   for (;;) {

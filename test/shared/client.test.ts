@@ -112,9 +112,11 @@ t.test('failures are StatusErrors when the server puts them into words', async (
     const name = request.url?.split('/').at(-1) ?? ''
     answers[name]?.(request, response, body)
   })
-  const client = createRestClient({ ...access, clock: realClock, requestTimeoutMs: 200 })
+  const client = createRestClient({ ...access, clock: realClock })
   t.teardown(() => client.close())
-  const get = (name: string) => client.get(pods, { namespace: 'ns', name })
+  const hasty = createRestClient({ ...access, clock: realClock, requestTimeoutMs: 200 })
+  t.teardown(() => hasty.close())
+  const get = (name: string, of = client) => of.get(pods, { namespace: 'ns', name })
   await t.rejects(get('gone'), {
     code: 404,
     reason: 'NotFound',
@@ -123,7 +125,7 @@ t.test('failures are StatusErrors when the server puts them into words', async (
   })
   await t.rejects(get('text'), new StatusError({ code: 502, message: 'bad gateway' }))
   await t.rejects(get('torn'), /closed in the middle of an answer/)
-  await t.rejects(get('silent'), /GET \/api\/v1\/namespaces\/ns\/pods\/silent: no answer within 0.2 s/)
+  await t.rejects(get('silent', hasty), /GET \/api\/v1\/namespaces\/ns\/pods\/silent: no answer within 0.2 s/)
   const stranger = createRestClient({ ...access, cert: undefined, key: undefined, clock: realClock })
   t.teardown(() => stranger.close())
   await t.rejects(stranger.get(pods, { name: 'a' }), Error, 'without a certificate the server hangs up')
