@@ -133,7 +133,15 @@ export function startDaemonSetController({ client, informers, clock, log }: Cont
   const considerAll = (): void => {
     for (const set of sets.list()) consider(set)
   }
-  sets.addHandler({ onAdd: consider, onUpdate: consider, onDelete: consider })
+  sets.addHandler({
+    onAdd: consider,
+    onUpdate: consider,
+    onDelete(set) {
+      // At once: by the time of the next look there may be another of that name.
+      forget(keyOf(set))
+      consider(set)
+    },
+  })
   nodes.addHandler({
     onAdd: considerAll,
     onUpdate(node, old) {

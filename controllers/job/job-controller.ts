@@ -157,6 +157,8 @@ export function startJobController({ client, informers, clock, log }: Controller
     onUpdate: consider,
     onDelete(job) {
       writes.forget(job)
+      // At once: by the time of the next look there may be another of that name.
+      expectations.forget(keyOf(job))
       consider(job)
     },
   })

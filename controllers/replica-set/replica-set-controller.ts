@@ -99,7 +99,15 @@ export function startReplicaSetController(context: ControllerContext, flavor: Fl
   })
   const keyOf = ({ metadata }: ReplicaSet): string => `${metadata.namespace}/${metadata.name}`
   const consider = (set: ReplicaSet): void => queue.add(keyOf(set))
-  sets.addHandler({ onAdd: consider, onUpdate: consider, onDelete: consider })
+  sets.addHandler({
+    onAdd: consider,
+    onUpdate: consider,
+    onDelete(set) {
+      // At once: by the time of the next look there may be another of that name.
+      expectations.forget(keyOf(set))
+      consider(set)
+    },
+  })
   followPods({
     owners: sets,
     pods,

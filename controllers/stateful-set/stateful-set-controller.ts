@@ -137,7 +137,15 @@ export function startStatefulSetController({ client, informers, clock, log }: Co
   })
   const keyOf = ({ metadata }: StatefulSet): string => `${metadata.namespace}/${metadata.name}`
   const consider = (set: StatefulSet): void => queue.add(keyOf(set))
-  sets.addHandler({ onAdd: consider, onUpdate: consider, onDelete: consider })
+  sets.addHandler({
+    onAdd: consider,
+    onUpdate: consider,
+    onDelete(set) {
+      // At once: by the time of the next look there may be another of that name.
+      expectations.forget(keyOf(set))
+      consider(set)
+    },
+  })
   // A number whose claim was about to go waits for that.
   claims.addHandler({
     onDelete({ metadata }) {
