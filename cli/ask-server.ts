@@ -2,38 +2,72 @@ import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import type { Status } from '../shared/api/types.ts'
-import { ConfigError } from '../shared/config/option.ts'
-import { adminAccess } from './admin-access.ts'
+import type { ClusterAccess } from '../shared/client/rest-client.ts'
+import { ConfigError, UsageError } from '../shared/config/option.ts'
+import { accessTo, type Place } from './cluster-access.ts'
 import { withProgress } from './progress.ts'
-import { requireRunning } from './running.ts'
 
 export interface Question {
   method?: string
-  /** `/kubestage/v1/…` */
+  /** `/kubestage/v1/…`, or any other of the API. */
   path: string
   body?: unknown
   /** What a terminal shows when the answer takes long. Default: that it is asked for. */
   doing?: string
 }
 
-/** Asks the API server of the cluster that runs there, as its administrator. A refusal is a ConfigError in the server's words. */
-export async function askServer<Answer>(stateDir: string, question: Question): Promise<Answer> {
-  const answer = openAnswer(stateDir, question).then(text)
+/** Asks the API server of the cluster that is meant, as its administrator. A refusal is an error in the server's words: a UsageError where what was typed is wrong. */
+export async function askServer<Answer>(place: Place, question: Question): Promise<Answer> {
+  const answer = accessTo(place).then((access) => openAnswer(access, question).then(text))
   return JSON.parse(await withProgress(question.doing ?? 'Asking the API server', answer)) as Answer
 }
 
+/** Asks a node's kubelet, through the API server: also one that is lost to the cluster. Throws what either refuses. */
+export async function askKubelet(access: ClusterAccess, node: string, question: Question): Promise<string> {
+  const path = `/api/v1/nodes/${encodeURIComponent(node)}/proxy${question.path}`
+  return await text(await openAnswer(access, { ...question, path }))
+}
+
 /** The answer as it comes. */
-export async function openAnswer(stateDir: string, { method = 'GET', path, body }: Question): Promise<IncomingMessage> {
-  const { server, ca, cert, key } = adminAccess(requireRunning(stateDir))
+export async function openAnswer(
+  access: ClusterAccess,
+  { method = 'GET', path, body }: Omit<Question, 'doing'>,
+): Promise<IncomingMessage> {
   const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
-  const headers = payload && { 'content-type': 'application/json', 'content-length': payload.length }
+  const headers = {
+    ...(access.token && { authorization: `Bearer ${access.token}` }),
+    ...(payload && { 'content-type': 'application/json', 'content-length': payload.length }),
+  }
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    request(server + path, { method, ca, cert, key, headers, agent: false }, resolve)
-      .on('error', (error) => reject(new ConfigError(`the API server ${server} cannot be reached: ${error.message}`)))
+    request(access.server + path, { ...tlsOf(access), method, headers, agent: false }, resolve)
+      .on('error', (error) => reject(unreachable(access, error)))
       .end(payload)
   })
   if (answer.statusCode === 200) return answer
-  throw new ConfigError(messageOf(await text(answer)))
+  throw refusal(access, answer.statusCode ?? 0, await text(answer))
+}
+
+const unreachable = ({ server }: ClusterAccess, error: Error): ConfigError =>
+  new ConfigError(`the API server ${server} cannot be reached: ${error.message}`)
+
+function tlsOf({ ca, cert, key, tlsServerName, insecureSkipTlsVerify }: ClusterAccess): object {
+  return {
+    ca,
+    cert,
+    key,
+    ...(tlsServerName && { servername: tlsServerName }),
+    rejectUnauthorized: !insecureSkipTlsVerify,
+  }
+}
+
+/** Codes by which a server, or a kubelet, says that it cannot make sense of what it was asked. */
+const wrongRequest = new Set([400, 413, 422])
+
+function refusal({ server }: ClusterAccess, code: number, body: string): ConfigError {
+  const message = messageOf(body)
+  if (wrongRequest.has(code)) return new UsageError(message)
+  if (code === 404 && message === '404 page not found') return new ConfigError(`${server} is no Kubestage: ${message}`)
+  return new ConfigError(message)
 }
 
 function messageOf(body: string): string {

@@ -1,10 +1,8 @@
 import { UsageError } from '../shared/config/option.ts'
-import { configOption } from '../shared/config/resolve.ts'
 import { askServer } from './ask-server.ts'
+import { clusterPlace } from './cluster-access.ts'
 import { command } from './command.ts'
 import { outputOption, printData } from './output.ts'
-import { withProgress } from './progress.ts'
-import { stateDirOption } from './state-directory.ts'
 
 interface ClusterClock {
   now: string
@@ -18,25 +16,27 @@ const usage = '[advance DURATION]'
 export default command({
   purpose: "Prints the cluster's own time, or moves it forward.",
   usage,
-  options: { config: configOption, stateDir: stateDirOption, output: outputOption },
+  options: { ...clusterPlace, output: outputOption },
   notes: [
     'advance 10m lets ten minutes pass at once: whatever the server, the controllers and the kubelets wait for happens, in order. Programs in',
     'containers go on at their own pace; the file that KUBESTAGE_CLOCK_FILE names says how far time has been moved, and who has a handler for',
     'SIGCONT gets one.',
   ],
   complete: async ({ positionals: [word] }) => (word === undefined ? ['advance'] : []),
-  async run({ values: { stateDir, output }, positionals: [word, duration, ...rest] }) {
+  async run({ values, positionals: [word, duration, ...rest] }) {
     if (rest.length > 0 || (word !== undefined && (word !== 'advance' || duration === undefined))) {
       throw new UsageError(`usage: kubestage clock ${usage}`)
     }
     const clock =
       duration === undefined
-        ? await askServer<ClusterClock>(stateDir, { path })
-        : await withProgress(
-            'advance',
-            askServer<ClusterClock>(stateDir, { method: 'POST', path, body: { advance: duration } }),
-          )
-    if (output !== 'text') await printData(output, clock)
+        ? await askServer<ClusterClock>(values, { path })
+        : await askServer<ClusterClock>(values, {
+            method: 'POST',
+            path,
+            body: { advance: duration },
+            doing: 'Moving time',
+          })
+    if (values.output !== 'text') await printData(values.output, clock)
     else process.stdout.write(`${[clock.now, ...remarks(clock)].join(', ')}\n`)
     return 0
   },

@@ -2,6 +2,7 @@ import { realClock } from '../shared/clock/real-clock.ts'
 import { ConfigError, option } from '../shared/config/option.ts'
 import { duration } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
+import { elsewhere, notOurs } from './cluster-access.ts'
 import { command } from './command.ts'
 import type { LockHolder } from './lock.ts'
 import { withProgress } from './progress.ts'
@@ -19,6 +20,8 @@ export default command({
   },
   async run({ values: { stateDir, timeout } }) {
     const { holder } = findRunning(stateDir)
+    if (holder === undefined && elsewhere({ stateDir, kubeconfig: '' }))
+      throw notOurs(stateDir, 'stop it where it was started, as with docker-compose stop')
     if (holder === undefined) {
       process.stdout.write(`Nothing runs in ${stateDir}.\n`)
       return 0

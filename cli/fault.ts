@@ -1,10 +1,9 @@
 import type { Fault } from '../apiserver/instruments/faults.ts'
-import { ConfigError, UsageError } from '../shared/config/option.ts'
-import { configOption } from '../shared/config/resolve.ts'
+import { UsageError } from '../shared/config/option.ts'
 import { askServer } from './ask-server.ts'
+import { clusterPlace } from './cluster-access.ts'
 import { command } from './command.ts'
 import { outputOption, printData, printTable } from './output.ts'
-import { stateDirOption } from './state-directory.ts'
 import { unknownWord } from './unknown-word.ts'
 
 const path = '/kubestage/v1/faults'
@@ -14,7 +13,7 @@ const usage = "(list | add 'verb: create, resource: pods, then: {status: 503}' |
 export default command({
   purpose: 'Makes requests fail on purpose.',
   usage,
-  options: { config: configOption, stateDir: stateDirOption, output: outputOption },
+  options: { ...clusterPlace, output: outputOption },
   notes: [
     'A rule is YAML: verb, resource (pods, pods/status, deployments.apps), namespace, name, user say which requests are meant, each also as a list;',
     'probability, seed and times say how often (with one seed, the n-th request for the same thing fares alike in every run); then is one of',
@@ -24,25 +23,26 @@ export default command({
     '  {dropWatch: 1s}     a watch is served, and cut after that time',
     '  {stale: 3}          a get or a list shows things as they were three writes ago',
   ],
-  async complete({ values: { stateDir }, positionals: [word, ...rest] }) {
+  async complete({ values, positionals: [word, ...rest] }) {
     if (word === undefined) return words
     if (word !== 'remove' || rest.length > 0) return []
-    const { items } = await askServer<{ items: Fault[] }>(stateDir, { path })
+    const { items } = await askServer<{ items: Fault[] }>(values, { path })
     return items.map(({ id }) => String(id))
   },
-  async run({ values: { stateDir, output }, positionals: [word = 'list', argument, ...rest] }) {
+  async run({ values, positionals: [word = 'list', argument, ...rest] }) {
     const wanted = word === 'add' || word === 'remove'
     if (!words.includes(word)) throw unknownWord('fault', word, words)
     if (rest.length > 0 || wanted !== (argument !== undefined)) throw new UsageError(`usage: kubestage fault ${usage}`)
+    const { output } = values
     if (word === 'add') {
-      const fault = await askServer<Fault>(stateDir, { method: 'POST', path, body: await readRule(argument ?? '') })
+      const fault = await askServer<Fault>(values, { method: 'POST', path, body: await readRule(argument ?? '') })
       if (output !== 'text') await printData(output, fault)
       else process.stdout.write(`fault ${fault.id} is on\n`)
       return 0
     }
     const method = word === 'list' ? 'GET' : 'DELETE'
     const which = word === 'remove' ? `/${encodeURIComponent(argument ?? '')}` : ''
-    const { items } = await askServer<{ items: Fault[] }>(stateDir, { method, path: path + which })
+    const { items } = await askServer<{ items: Fault[] }>(values, { method, path: path + which })
     if (output !== 'text') await printData(output, items)
     else printTable([['ID', 'HITS', 'RULE'], ...items.map(row)])
     return 0
@@ -55,7 +55,7 @@ async function readRule(text: string): Promise<unknown> {
   try {
     return load(/^\s*\{/.test(text) || text.includes('\n') ? text : `{${text}}`)
   } catch (error) {
-    throw new ConfigError(`the rule is not valid YAML: ${(error as { reason?: string }).reason ?? ''}`)
+    throw new UsageError(`the rule is not valid YAML: ${(error as { reason?: string }).reason ?? ''}`)
   }
 }
 

@@ -1,23 +1,21 @@
 import type { ImageEntry } from '../kubelet/runtime/images/image-entry.ts'
-import type { ImageMeaning } from '../kubelet/runtime/images/image-meaning.ts'
-import { ConfigError, option, UsageError } from '../shared/config/option.ts'
+import { option, UsageError } from '../shared/config/option.ts'
 import { commandMap, flag, text } from '../shared/config/option-types.ts'
-import { configOption, type Resolved } from '../shared/config/resolve.ts'
+import type { Resolved } from '../shared/config/resolve.ts'
+import { accessTo, clusterPlace, elsewhere, noClusterRuns } from './cluster-access.ts'
 import { clusterOptions } from './cluster-options.ts'
 import { command } from './command.ts'
 import type { Edit } from './image/edit-config.ts'
-import type { ImageSource, ShownEntry } from './image/source.ts'
+import type { ImageSource, ShownEntry, ShownMeaning } from './image/source.ts'
 import { outputOption, printData, printTable } from './output.ts'
 import { findRunning } from './running.ts'
 import { shellWord } from './shell-word.ts'
-import { stateDirOption } from './state-directory.ts'
 import { unknownWord } from './unknown-word.ts'
 
 const usage =
   '(list | which IMAGE [-- COMMAND…] | check FILE… | add (PATTERN [-- COMMAND…] | PATTERN=COMMAND) | remove PATTERN)'
 const options = {
-  config: configOption,
-  stateDir: stateDirOption,
+  ...clusterPlace,
   path: option(text, { default: '', help: 'add: folder that comes first on PATH' }),
   stopSignal: option(text, { default: '', help: 'add: signal that asks the program to end, instead of SIGTERM' }),
   save: option(flag, { default: false, help: 'add, remove: in the config file, too, for clusters to come' }),
@@ -60,12 +58,13 @@ export default command({
 
 const wrongCall = (): UsageError => new UsageError(`usage: kubestage image ${usage}`)
 
-/** What runs in the state folder; undefined where nothing does. */
-async function runningImages({ values: { stateDir, node } }: Request) {
-  const { running, ...found } = findRunning(stateDir)
-  if (!running) return undefined
+/** Of the cluster that is meant; undefined where none runs. */
+async function runningImages({ values }: Request) {
+  const isElsewhere = elsewhere(values) !== undefined
+  const running = isElsewhere ? undefined : findRunning(values.stateDir).running
+  if (!running && !isElsewhere) return undefined
   const { imagesOf } = await import('./image/nodes.ts')
-  return imagesOf({ ...found, running }, node)
+  return imagesOf(await accessTo(values), { only: values.node, origins: running?.imageOrigins })
 }
 
 async function sourceOf(request: Request): Promise<ImageSource> {
@@ -170,13 +169,9 @@ interface Change {
 
 /** Where a cluster runs, there; and in the file when that is wanted, which is all there is where none runs. */
 async function change(request: Request, { question, edits, done }: Change): Promise<number> {
-  const { save, config, stateDir } = request.values
+  const { save, config } = request.values
   const running = await runningImages(request)
-  if (!running && !save) {
-    throw new ConfigError(
-      `no cluster runs in ${stateDir}: start one with kubestage up, or write it into the config file with --save`,
-    )
-  }
+  if (!running && !save) throw noClusterRuns(request.values, 'or write it into the config file with --save')
   const places = (await running?.change(question))?.nodes ?? []
   if (save) {
     const { editConfigFile } = await import('./image/edit-config.ts')
@@ -206,7 +201,7 @@ function meaningLines({
   stopSignal,
   program,
   problem,
-}: ImageMeaning): [string, string][] {
+}: ShownMeaning): [string, string][] {
   const said = entries.map(({ pattern, origin }) => `${pattern} (${origin})`).join(', ')
   return [
     ['image', image],

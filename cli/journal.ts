@@ -2,11 +2,10 @@ import { createInterface } from 'node:readline'
 import type { JournalEntry } from '../apiserver/instruments/journal.ts'
 import { type OptionType, option } from '../shared/config/option.ts'
 import { flag, suggestion, text, wholeNumber } from '../shared/config/option-types.ts'
-import { configOption } from '../shared/config/resolve.ts'
 import { askServer, openAnswer } from './ask-server.ts'
+import { accessTo, clusterPlace } from './cluster-access.ts'
 import { command } from './command.ts'
 import { type Output, outputOption, printData, printTable } from './output.ts'
-import { stateDirOption } from './state-directory.ts'
 
 const notSaid = -1
 const keptRequests = {
@@ -37,8 +36,7 @@ export default command({
   purpose:
     'Prints the requests that came to the API server: those that it kept, or with --follow those that come from now on.',
   options: {
-    config: configOption,
-    stateDir: stateDirOption,
+    ...clusterPlace,
     follow: option(flag, { default: false, short: 'f', help: 'Print requests as they are answered, until Ctrl-C' }),
     keep: option(keptRequests, {
       default: notSaid,
@@ -49,10 +47,10 @@ export default command({
   },
   notes: ['kubestage up --journal=1000 keeps the last thousand from the start.'],
   async run({ values }) {
-    const { stateDir, follow, keep, output } = values
+    const { follow, keep, output } = values
     const path = '/kubestage/v1/journal'
     if (keep !== notSaid) {
-      await askServer(stateDir, { method: 'PUT', path, body: { kept: keep } })
+      await askServer(values, { method: 'PUT', path, body: { kept: keep } })
       return 0
     }
     const query = new URLSearchParams()
@@ -61,10 +59,10 @@ export default command({
     }
     if (follow) {
       query.set('watch', 'true')
-      await print(await openAnswer(stateDir, { path: `${path}?${query}` }), output)
+      await print(await openAnswer(await accessTo(values), { path: `${path}?${query}` }), output)
       return 0
     }
-    const { kept, items } = await askServer<{ kept: number; items: JournalEntry[] }>(stateDir, {
+    const { kept, items } = await askServer<{ kept: number; items: JournalEntry[] }>(values, {
       path: `${path}?${query}`,
     })
     if (output !== 'text') await printData(output, items)

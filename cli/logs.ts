@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { ConfigError, option, UsageError } from '../shared/config/option.ts'
 import { flag } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
+import { elsewhere, notOurs } from './cluster-access.ts'
 import { command } from './command.ts'
 import { stateDirectory, stateDirOption } from './state-directory.ts'
 import { unknownWord } from './unknown-word.ts'
@@ -23,6 +24,8 @@ export default command({
     if (rest.length > 0) throw new UsageError(`usage: kubestage logs (${programs.join(' | ')})`)
     if (!programs.some((known) => known === program)) throw unknownWord('logs', program, programs)
     const file = join(stateDirectory(stateDir).logs, `${program}.log`)
+    if (!existsSync(file) && elsewhere({ stateDir, kubeconfig: '' }))
+      throw notOurs(stateDir, 'its log is where it was started, as with docker-compose logs')
     if (!existsSync(file))
       throw new ConfigError(
         `there is no ${file}: nothing has written it in ${stateDir}, or --state-dir names another folder`,

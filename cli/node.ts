@@ -1,21 +1,13 @@
-import { knownSignals } from '../kubelet/eviction/signals.ts'
-import { isStatus } from '../shared/api/status-error.ts'
+import { knownSignals, signalNamed } from '../kubelet/eviction/signals.ts'
 import type { Node, Pod } from '../shared/api/types.ts'
-import { nodes, pods } from '../shared/client/resources.ts'
-import { createRestClient } from '../shared/client/rest-client.ts'
-import { realClock } from '../shared/clock/real-clock.ts'
 import { ConfigError, option, UsageError } from '../shared/config/option.ts'
-import { flag, text } from '../shared/config/option-types.ts'
-import { configOption } from '../shared/config/resolve.ts'
-import { adminAccess } from './admin-access.ts'
-import { askServer } from './ask-server.ts'
+import { flag, suggestion, text } from '../shared/config/option-types.ts'
+import { askKubelet, askServer } from './ask-server.ts'
+import { accessTo, clusterPlace, type Place } from './cluster-access.ts'
 import { command } from './command.ts'
-import { askKubelet } from './node/kubelet-request.ts'
 import { summaryOf, tableOf } from './node/list.ts'
 import { outputOption, printData, printTable } from './output.ts'
 import { withProgress } from './progress.ts'
-import { requireRunning } from './running.ts'
-import { stateDirOption } from './state-directory.ts'
 import { unknownWord } from './unknown-word.ts'
 
 interface Wishes {
@@ -25,6 +17,7 @@ interface Wishes {
 interface Deed {
   /** What it needs to be told besides the node's name. */
   words: readonly string[]
+  /** Throws a UsageError for words that mean nothing. */
   request(words: readonly string[], wishes: Wishes): { method: string; path: string }
   done(node: string, words: readonly string[], wishes: Wishes): string
 }
@@ -33,6 +26,8 @@ const deeds: Record<string, Deed> = {
   pressure: {
     words: ['SIGNAL'],
     request([signal = ''], { off, available }) {
+      if (!signalNamed(signal))
+        throw new UsageError(`there is no signal "${signal}"; ${suggestion(signal, knownSignals())}`)
       const query = available ? `?available=${encodeURIComponent(available)}` : ''
       return {
         method: off ? 'DELETE' : 'PUT',
@@ -65,8 +60,7 @@ export default command({
   purpose: 'Lists the nodes, or does to one what can happen to a machine.',
   usage: '(list | pressure NAME SIGNAL [--available AMOUNT] [--off] | shutdown NAME | lose NAME | return NAME)',
   options: {
-    config: configOption,
-    stateDir: stateDirOption,
+    ...clusterPlace,
     output: outputOption,
     available: option(text, {
       default: '',
@@ -80,12 +74,11 @@ export default command({
     '  lose      nothing is heard of the node; its pods run on',
     '  return    after shutdown or lose: the node is there again',
   ],
-  async complete({ values: { stateDir }, positionals: [word, name, ...rest] }) {
+  async complete({ values, positionals: [word, name, ...rest] }) {
     if (word === undefined) return ['list', ...Object.keys(deeds)]
     if (!Object.hasOwn(deeds, word)) return []
     if (name !== undefined) return word === 'pressure' && rest.length === 0 ? knownSignals() : []
-    const { items } = await askServer<{ items: Node[] }>(stateDir, { path: '/api/v1/nodes' })
-    return items.map((node) => node.metadata.name ?? '')
+    return (await listOf<Node>(values, 'nodes')).map((node) => node.metadata.name ?? '')
   },
   async run({ values, positionals: [word = 'list', name, ...words] }) {
     const deed = Object.hasOwn(deeds, word) ? deeds[word] : undefined
@@ -93,26 +86,24 @@ export default command({
     const wanted = word === 'list' ? [] : ['NAME', ...(deed?.words ?? [])]
     const given = name === undefined ? [] : [name, ...words]
     if (given.length !== wanted.length) throw new UsageError(`usage: ${['kubestage node', word, ...wanted].join(' ')}`)
-    const access = adminAccess(requireRunning(values.stateDir))
-    const client = createRestClient({ ...access, clock: realClock, userAgent: 'kubestage' })
-    try {
-      if (!deed || name === undefined) {
-        const [found, all] = await Promise.all([client.list<Node>(nodes), client.list<Pod>(pods)])
-        const summaries = found.items.map((node) => summaryOf(node, all.items))
-        if (values.output !== 'text') await printData(values.output, summaries)
-        else printTable(tableOf(summaries))
-        return 0
-      }
-      const node = await client.get<Node>(nodes, { name }).catch((error: unknown) => {
-        throw isStatus(error, 'NotFound')
-          ? new ConfigError(`there is no node ${name}; kubestage node list shows all`)
-          : error
-      })
-      await withProgress(word, askKubelet(node, access, deed.request(words, values)))
-      process.stdout.write(`${deed.done(name, words, values)}\n`)
+    const request = deed?.request(words, values)
+    const found = await listOf<Node>(values, 'nodes')
+    if (!deed || !request || name === undefined) {
+      const all = await listOf<Pod>(values, 'pods')
+      const summaries = found.map((node) => summaryOf(node, all))
+      if (values.output !== 'text') await printData(values.output, summaries)
+      else printTable(tableOf(summaries))
       return 0
-    } finally {
-      await client.close()
     }
+    const node = found.find(({ metadata }) => metadata.name === name)
+    if (!node) throw new ConfigError(`there is no node ${name}; kubestage node list shows all`)
+    if (!node.status?.daemonEndpoints?.kubeletEndpoint?.Port)
+      throw new ConfigError(`node ${name} has no kubelet of ours: its status tells no port`)
+    await withProgress(`${word} ${name}`, askKubelet(await accessTo(values), name, request))
+    process.stdout.write(`${deed.done(name, words, values)}\n`)
+    return 0
   },
 })
+
+const listOf = async <Kind>(place: Place, plural: string): Promise<Kind[]> =>
+  (await askServer<{ items: Kind[] }>(place, { path: `/api/v1/${plural}` })).items

@@ -1,21 +1,20 @@
 import type { Restored } from '../apiserver/instruments/snapshot.ts'
-import { configOption } from '../shared/config/resolve.ts'
 import { askServer } from './ask-server.ts'
+import { clusterPlace } from './cluster-access.ts'
 import { command } from './command.ts'
 import { outputOption, printData } from './output.ts'
 import { tellRestored } from './restore.ts'
-import { stateDirOption } from './state-directory.ts'
 
 export default command({
   purpose: 'Makes the cluster what it was when it was ready: objects, faults and journal. Pods end, nodes stay.',
-  options: { config: configOption, stateDir: stateDirOption, output: outputOption },
-  async run({ values: { stateDir, output } }) {
-    const restored = await askServer<Restored>(stateDir, {
+  options: { ...clusterPlace, output: outputOption },
+  async run({ values }) {
+    const restored = await askServer<Restored>(values, {
       method: 'POST',
       path: '/kubestage/v1/reset',
       doing: 'Resetting',
     })
-    if (output !== 'text') await printData(output, restored)
+    if (values.output !== 'text') await printData(values.output, restored)
     else tellRestored(restored)
     return 0
   },

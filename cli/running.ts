@@ -1,9 +1,9 @@
 import { readFileSync, rmSync } from 'node:fs'
 import type { Clock } from '../shared/clock/clock.ts'
 import { toTime } from '../shared/clock/timestamp.ts'
-import { ConfigError } from '../shared/config/option.ts'
 import { writePrivately } from '../shared/pki/files.ts'
 import type { Cluster, ClusterSettings } from './cluster.ts'
+import type { ImageOrigins } from './image/source.ts'
 import { type LockHolder, lockHolder } from './lock.ts'
 import { version } from './package.ts'
 import { type StateDirectory, stateDirectory } from './state-directory.ts'
@@ -17,10 +17,15 @@ export interface RunningCluster {
   startedAt: string
   node?: string
   storage: string
+  imageOrigins: ImageOrigins
 }
 
 /** Writes it down; returns how to take it back. */
-export function announce(cluster: Cluster, settings: ClusterSettings, clock: Clock): () => void {
+export function announce(
+  cluster: Cluster,
+  settings: ClusterSettings,
+  { clock, imageOrigins }: { clock: Clock; imageOrigins: ImageOrigins },
+): () => void {
   const { storage } = settings
   const running: RunningCluster = {
     pid: process.pid,
@@ -30,6 +35,7 @@ export function announce(cluster: Cluster, settings: ClusterSettings, clock: Clo
     startedAt: toTime(clock.now()),
     ...(settings.kubelet && { node: settings.nodeName }),
     storage: storage.engine === 'memory' ? 'memory' : `sqlite:${storage.file}`,
+    imageOrigins,
   }
   writePrivately(cluster.state.running, `${JSON.stringify(running, undefined, 2)}\n`)
   return () => rmSync(cluster.state.running, { force: true })
@@ -49,15 +55,6 @@ export function findRunning(stateDir: string): Found {
   const holder = lockHolder(state.lock)
   const running = holder && readRunning(state.running)
   return { state, holder, running: running?.pid === holder?.pid ? running : undefined }
-}
-
-/** The same, where something must run. */
-export function requireRunning(stateDir: string): Found & { running: RunningCluster } {
-  const found = findRunning(stateDir)
-  if (found.running) return { ...found, running: found.running }
-  throw new ConfigError(
-    `no cluster runs in ${stateDir}: start one with kubestage up, or name its folder with --state-dir`,
-  )
 }
 
 function readRunning(file: string): RunningCluster | undefined {

@@ -1,31 +1,59 @@
 import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { KubeList, Node } from '../shared/api/types.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { parseTime } from '../shared/clock/timestamp.ts'
-import { configOption } from '../shared/config/resolve.ts'
+import { askServer } from './ask-server.ts'
+import { accessTo, clusterPlace, elsewhere, type Place } from './cluster-access.ts'
 import { command } from './command.ts'
+import { summaryOf } from './node/list.ts'
 import { outputOption, printData } from './output.ts'
 import { findRunning } from './running.ts'
-import { stateDirOption } from './state-directory.ts'
 
 export default command({
   purpose: 'Says what runs, since when, and how much memory it takes. Exit code 1 when nothing runs.',
-  options: { config: configOption, stateDir: stateDirOption, output: outputOption },
-  async run({ values: { stateDir, output } }) {
-    const { state, holder, running } = findRunning(stateDir)
-    const status = {
-      state: running ? 'running' : holder === undefined ? 'stopped' : 'starting or stopping',
-      stateDir: state.root,
-      ...(holder && { pid: holder.pid, memoryBytes: memoryOf(holder.pid) }),
-      ...(running?.kubeletPid !== undefined && { kubeletMemoryBytes: memoryOf(running.kubeletPid) }),
-      ...running,
-      ...(running && { kubeconfig: state.kubeconfig }),
-    }
+  options: { ...clusterPlace, output: outputOption },
+  async run({ values }) {
+    const file = elsewhere(values)
+    const status = file === undefined ? statusHere(values.stateDir) : await statusElsewhere(values, file)
+    const { output } = values
     if (output !== 'text') await printData(output, status)
     else for (const [name, value] of Object.entries(status)) process.stdout.write(line(name, value))
-    if (output === 'text' && !holder) process.stdout.write('kubestage up starts a cluster.\n')
-    return running ? 0 : 1
+    if (output === 'text' && status.state === 'stopped') process.stdout.write('kubestage up starts a cluster.\n')
+    return status.state === 'running' ? 0 : 1
   },
 })
+
+type Status = Record<string, string | number | undefined> & {
+  state: 'running' | 'stopped' | 'starting or stopping' | 'does not answer'
+}
+
+function statusHere(stateDir: string): Status {
+  const { state, holder, running } = findRunning(stateDir)
+  const { imageOrigins: _, ...told } = running ?? {}
+  return {
+    state: running ? 'running' : holder === undefined ? 'stopped' : 'starting or stopping',
+    stateDir: state.root,
+    ...(holder && { pid: holder.pid, memoryBytes: memoryOf(holder.pid) }),
+    ...(running?.kubeletPid !== undefined && { kubeletMemoryBytes: memoryOf(running.kubeletPid) }),
+    ...told,
+    ...(running && { kubeconfig: state.kubeconfig }),
+  }
+}
+
+/** Of a cluster that others started: what it says itself. */
+async function statusElsewhere(place: Place, kubeconfig: string): Promise<Status> {
+  const { server } = await accessTo(place)
+  const told = { url: server, kubeconfig: resolve(kubeconfig) }
+  try {
+    const { gitVersion } = await askServer<{ gitVersion: string }>(place, { path: '/version' })
+    const { items } = await askServer<KubeList<Node>>(place, { path: '/api/v1/nodes' })
+    const ready = items.filter((node) => summaryOf(node, []).status.startsWith('Ready'))
+    return { state: 'running', ...told, kubernetes: gitVersion, nodes: `${ready.length} of ${items.length} ready` }
+  } catch (error) {
+    return { state: 'does not answer', ...told, why: (error as Error).message }
+  }
+}
 
 /** Resident, in bytes; undefined where there is no /proc. */
 function memoryOf(pid: number): number | undefined {

@@ -11,6 +11,7 @@ import { command } from './command.ts'
 import { startDetached } from './detach.ts'
 import { exportsFor } from './exports.ts'
 import { portOrFreeOne } from './free-port.ts'
+import { imageOrigins } from './image/source.ts'
 import { type Output, outputOption, printData } from './output.ts'
 import { packageRoot, version } from './package.ts'
 import { withProgress } from './progress.ts'
@@ -43,7 +44,9 @@ export default command({
     collectAlone()
     const settings = { ...values, port: isOwnPort ? values.port : await portOrFreeOne(values.host, values.port) }
     const cluster = await withProgress('Starting', startCluster({ settings, clock: realClock, onTrouble }))
-    const takeBack = await writingState(values.stateDir, () => announce(cluster, values, realClock))
+    const takeBack = await writingState(values.stateDir, () =>
+      announce(cluster, values, { clock: realClock, imageOrigins: imageOrigins(origins) }),
+    )
     // Who hears that it is ready may stop it at once.
     const stopping = untilStopped()
     await tellStarter({ state: 'ready', url: cluster.url })

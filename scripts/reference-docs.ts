@@ -3,6 +3,7 @@
  * `--write` puts it there; without, exit 1 when it is stale.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
+import { kubeconfigOption } from '../cli/cluster-access.ts'
 import { clusterOptions } from '../cli/cluster-options.ts'
 import type { Command } from '../cli/command.ts'
 import { commands } from '../cli/commands.ts'
@@ -28,7 +29,7 @@ const flagCell = (name: string, { type, short }: Option<unknown>): string =>
   code([flagOf(name) + (short ? `, -${short}` : ''), type.placeholder].join(' ').trim())
 
 /** Told once, before all commands. */
-const common: readonly Option<unknown>[] = [configOption, stateDirOption, outputOption]
+const common: readonly Option<unknown>[] = [configOption, stateDirOption, kubeconfigOption, outputOption]
 
 function commandSection(name: string, { purpose, usage, options, notes = [] }: Command): string {
   const takesAllKeys = name === 'up' || name === 'config'

@@ -1,42 +1,47 @@
+import { text } from 'node:stream/consumers'
 import type { KnownEntry } from '../../kubelet/runtime/images/image-entry.ts'
 import type { ImageMeaning } from '../../kubelet/runtime/images/image-meaning.ts'
-import type { Node } from '../../shared/api/types.ts'
-import { nodes } from '../../shared/client/resources.ts'
-import { createRestClient } from '../../shared/client/rest-client.ts'
-import { realClock } from '../../shared/clock/real-clock.ts'
+import type { KubeList, Node } from '../../shared/api/types.ts'
+import type { ClusterAccess } from '../../shared/client/rest-client.ts'
 import { ConfigError } from '../../shared/config/option.ts'
-import { adminAccess } from '../admin-access.ts'
-import { askKubelet, type KubeletQuestion } from '../node/kubelet-request.ts'
-import type { Found, RunningCluster } from '../running.ts'
-import type { ImageSource } from './source.ts'
+import { askKubelet, openAnswer, type Question } from '../ask-server.ts'
+import { type ImageOrigins, type ImageSource, shownEntry, shownMeaning } from './source.ts'
 
 /** The images of a cluster that runs: what is asked is asked of its first node, what is changed is changed on all. */
 export interface RunningImages extends ImageSource {
-  change(question: KubeletQuestion): Promise<{ nodes: string[] }>
+  change(question: Question): Promise<{ nodes: string[] }>
 }
 
-/** `only`: the name of the one node that is meant; all when empty. */
-export async function imagesOf(found: Found & { running: RunningCluster }, only: string): Promise<RunningImages> {
-  const access = adminAccess(found)
-  const client = createRestClient({ ...access, clock: realClock, userAgent: 'kubestage' })
-  const all = await client.list<Node>(nodes).finally(() => client.close())
-  const meant = all.items.filter(({ metadata, status }) =>
-    only ? metadata.name === only : status?.daemonEndpoints?.kubeletEndpoint?.Port,
-  )
-  const [first] = meant
-  if (!first)
-    throw new ConfigError(only ? `there is no node ${only}` : 'no node runs here, so no image stands for anything')
+/** `only`: the name of the one node that is meant; all when empty. `origins`: of what the cluster was started with, where that is known. */
+export async function imagesOf(
+  access: ClusterAccess,
+  { only, origins }: { only: string; origins: ImageOrigins | undefined },
+): Promise<RunningImages> {
+  const meant = await nodesOf(access, only)
   const ask = async <Answer>(path: string): Promise<Answer> =>
-    JSON.parse(await askKubelet(first, access, { method: 'GET', path })) as Answer
+    JSON.parse(await askKubelet(access, meant[0] ?? '', { path })) as Answer
   return {
-    entries: async () => (await ask<{ items: KnownEntry[] }>('/debug/images')).items,
-    meaning: (image, command) => {
+    async entries() {
+      const { items } = await ask<{ items: KnownEntry[] }>('/debug/images')
+      return items.map((entry) => shownEntry(entry, origins))
+    },
+    async meaning(image, command) {
       const query = new URLSearchParams([['image', image], ...command.map((word) => ['command', word])])
-      return ask<ImageMeaning>(`/debug/images?${query}`)
+      return shownMeaning(await ask<ImageMeaning>(`/debug/images?${query}`), origins)
     },
     async change(question) {
-      for (const node of meant) await askKubelet(node, access, question)
-      return { nodes: meant.map(({ metadata }) => metadata.name ?? '') }
+      for (const name of meant) await askKubelet(access, name, question)
+      return { nodes: meant }
     },
   }
+}
+
+/** Names of those with a kubelet that can be asked. */
+async function nodesOf(access: ClusterAccess, only: string): Promise<string[]> {
+  const { items } = JSON.parse(await text(await openAnswer(access, { path: '/api/v1/nodes' }))) as KubeList<Node>
+  const names = items
+    .filter(({ metadata, status }) => (only ? metadata.name === only : status?.daemonEndpoints?.kubeletEndpoint?.Port))
+    .map(({ metadata }) => metadata.name ?? '')
+  if (names.length > 0) return names
+  throw new ConfigError(only ? `there is no node ${only}` : 'no node runs here, so no image stands for anything')
 }

@@ -4,11 +4,12 @@ import type { Origin } from '../../shared/config/resolve.ts'
 
 /** An entry, and in words where it is from. */
 export type ShownEntry = Omit<KnownEntry, 'origin'> & { origin: string }
+export type ShownMeaning = Omit<ImageMeaning, 'entries'> & { entries: ShownEntry[] }
 
 /** Who knows what images stand for: a cluster that runs, or a configuration. */
 export interface ImageSource {
   entries(): Promise<ShownEntry[]>
-  meaning(image: string, command: readonly string[]): Promise<ImageMeaning>
+  meaning(image: string, command: readonly string[]): Promise<ShownMeaning>
 }
 
 export interface ConfiguredImages {
@@ -17,19 +18,36 @@ export interface ConfiguredImages {
   imageStopSignal: Record<string, string>
 }
 
+/** Whether flags, variables or a config file said what images stand for. */
+export type ImageOrigins = Record<keyof ConfiguredImages, Origin>
+
+export const imageOrigins = ({ image, imagePath, imageStopSignal }: ImageOrigins): ImageOrigins => ({
+  image,
+  imagePath,
+  imageStopSignal,
+})
+
+/** Of a configured entry, `origins` tell more. */
+export function shownEntry(entry: KnownEntry, origins: ImageOrigins | undefined): ShownEntry {
+  if (entry.origin !== 'configuration' || !origins) return entry
+  return { ...entry, origin: origins[entry.command ? 'image' : entry.path ? 'imagePath' : 'imageStopSignal'] }
+}
+
+export const shownMeaning = (meaning: ImageMeaning, origins: ImageOrigins | undefined): ShownMeaning => ({
+  ...meaning,
+  entries: meaning.entries.map((entry) => shownEntry(entry, origins)),
+})
+
 /** What `kubestage up` would make of this configuration. */
 export async function configuredImages(
   { image, imagePath, imageStopSignal }: ConfiguredImages,
-  origins: Record<keyof ConfiguredImages, Origin>,
+  origins: ImageOrigins,
 ): Promise<ImageSource> {
   const { createImages } = await import('../../kubelet/runtime/images/images.ts')
   const { meaningOf } = await import('../../kubelet/runtime/images/image-meaning.ts')
   const images = createImages({ commands: image, paths: imagePath, stopSignals: imageStopSignal })
-  const originOf = ({ command, path }: ShownEntry): Origin =>
-    origins[command ? 'image' : path ? 'imagePath' : 'imageStopSignal']
   return {
-    entries: async () =>
-      images.entries().map((entry) => (entry.origin === 'built in' ? entry : { ...entry, origin: originOf(entry) })),
-    meaning: async (name, command) => meaningOf(images, name, command),
+    entries: async () => images.entries().map((entry) => shownEntry(entry, origins)),
+    meaning: async (name, command) => shownMeaning(meaningOf(images, name, command), origins),
   }
 }

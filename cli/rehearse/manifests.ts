@@ -1,6 +1,7 @@
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { UsageError } from '../../shared/config/option.ts'
+import { readNamedFile } from '../named-file.ts'
 
 /** All objects of YAML or JSON files, lists taken apart. A mistake is told with its file. */
 export async function readManifests(files: readonly string[]): Promise<{ file: string; object: KubeObject }[]> {
@@ -18,13 +19,7 @@ export function isManifest(argument: string): boolean {
 }
 
 function parse(file: string, loadAll: (text: string) => unknown): unknown[] {
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new UsageError(code === 'ENOENT' ? `${file}: no such file` : `${file}: cannot be read (${code})`)
-  }
+  const text = readNamedFile(file)
   try {
     return loadAll(text) as unknown[]
   } catch (error) {

@@ -1,11 +1,11 @@
-import type { Event, Node } from '../../shared/api/types.ts'
+import type { Event } from '../../shared/api/types.ts'
 import type { Client, ObjectRef } from '../../shared/client/client.ts'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
-import { events, nodes, pods } from '../../shared/client/resources.ts'
+import { events, pods } from '../../shared/client/resources.ts'
 import { createRestClient } from '../../shared/client/rest-client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { askKubelet } from '../ask-server.ts'
 import type { Cluster } from '../cluster.ts'
-import { askKubelet } from '../node/kubelet-request.ts'
 import type { Sickbay } from './sickbay.ts'
 
 /** Where pods die: a cluster, and what can be done to it. */
@@ -68,8 +68,7 @@ export async function openStage(
       }
     },
     async askNode(word) {
-      const node = await client.get<Node>(nodes, { name: nodeName })
-      await askKubelet(node, access, { method: 'POST', path: `/debug/node/${word}` })
+      await askKubelet(access, nodeName, { method: 'POST', path: `/debug/node/${word}` })
     },
     close: () => network.close(),
   }

@@ -36,7 +36,7 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
   t.match(await ask('journal'), { code: 1, output: /^kubestage: no cluster runs in .*: start one with kubestage up, / })
   t.match(await ask('down'), { code: 0, output: /^Nothing runs in / })
 
-  const up = await ask('up', '-d', '--port=0', '--journal=100')
+  const up = await ask('up', '-d', '--port=0', '--journal=100', '--image=there:*=true')
   t.match(up, { code: 0, output: /^Kubestage runs: https:\/\/127.0.0.1:\d+ .*\n\n {2}export KUBECONFIG=/ })
   const status = await json('status')
   t.match(status, { state: 'running', node: 'node-1', storage: `sqlite:${stateDir}/state.db`, startedAt: /Z$/ })
@@ -69,7 +69,7 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
   await create('surplus')
   t.match(await json('fault', 'list'), [{ id: 1, hits: 1 }])
   t.match(await ask('fault', 'add', 'then: {explode: true}'), {
-    code: 1,
+    code: 2,
     output: /then must be a map with one of status/,
   })
   t.match(await ask('fault', 'remov', '9'), { code: 2, output: /did you mean remove\?/ })
@@ -83,17 +83,17 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
   t.same(await names(), ['kept', 'kube-root-ca.crt'])
   writeFileSync(join(folder, 'none.json'), '{}')
   t.match(await ask('restore', join(folder, 'none.json')), {
-    code: 1,
+    code: 2,
     output: 'kubestage: this is no snapshot of a cluster\n',
   })
   writeFileSync(join(folder, 'half.json'), '{\n"entries": [')
   t.match(await ask('restore', join(folder, 'half.json')), {
-    code: 1,
+    code: 2,
     output: /^kubestage: \S+half.json is no snapshot, or damaged; kubestage snapshot FILE makes one\n$/,
   })
   t.match(await ask('restore', join(folder, 'absent.json')), {
-    code: 1,
-    output: /cannot use .*absent.json: there is no such file or folder\n$/,
+    code: 2,
+    output: /absent.json: no such file\n$/,
   })
   t.match(await json('reset'), { deleted: Number })
   t.same(await names(), ['kube-root-ca.crt'])
@@ -104,7 +104,7 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
   t.match(await json('clock', 'advance', '90s'), { movedMs: 90_000 })
   t.match(await ask('clock'), { code: 0, output: /^20.*Z, moved by 90 s\n$/ })
   t.match(await ask('clock', 'advance', 'soon'), {
-    code: 1,
+    code: 2,
     output: /^kubestage: advance must be a duration such as 500ms/,
   })
   t.match(await ask('clock', 'forward', '1s'), { code: 2, output: /usage: kubestage clock \[advance DURATION\]/ })
@@ -129,6 +129,7 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
   const pod = await followPod(client, { namespace, name: 'waiting' })
   await pod.until(({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'ErrImagePull', 'to wait')
   t.match(await ask('image', 'which', 'mine:1'), { code: 1, output: /ErrImagePull: image "mine:1" stands for no/ })
+  t.match((await ask('image', 'list')).output, /^there:\* +true +flag\n/m)
   t.match(await ask('image', 'remove', 'busybox'), { code: 1, output: /"busybox" is built in/ })
   t.match(await run(t, 'image', 'add', 'mine:*', here, '--', 'sleep', '1000'), {
     code: 0,
@@ -141,6 +142,28 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
   t.match(await ask('image', 'check', manifest), { code: 0, output: /Pod\/waiting +\S+ +mine:1 +\S+\/sleep\n/ })
   t.match(await ask('image', 'remove', 'mine:*'), { code: 0 })
   t.match(await ask('image', 'check', manifest), { code: 1, output: / ErrImagePull\n/ })
+
+  await t.test('the same by its kubeconfig alone, as docker-compose leaves it', async (t) => {
+    const folder = t.testdir({ state: { kubeconfig: readFileSync(join(stateDir, 'kubeconfig'), 'utf8') } })
+    const found = `--state-dir=${join(folder, 'state')}`
+    const named = [`--kubeconfig=${join(folder, 'state', 'kubeconfig')}`, `--state-dir=${folder}`]
+    for (const place of [[found], named]) {
+      t.match(await run(t, 'status', ...place), { code: 0, output: /^state +running\n.*nodes +1 of 1 ready\n$/s })
+      t.match((await run(t, 'image', 'list', ...place)).output, /^there:\* +true +configuration\n/m)
+      t.match(await run(t, 'fault', 'list', ...place), { code: 0, output: 'ID   HITS   RULE\n' })
+      t.match((await run(t, 'env', ...place)).output, `export KUBECONFIG=${join(folder, 'state', 'kubeconfig')}\n`)
+    }
+    t.match(await run(t, 'node', 'pressure', 'node-1', 'memory', found), { code: 0 })
+    t.match((await run(t, 'node', 'list', ...named)).output, /MemoryPressure/)
+    for (const [word, instead] of [
+      ['logs', /its log is where it was started/],
+      ['down', /stop it where it was started/],
+    ] as const)
+      t.match(await run(t, word, found), { code: 1, output: instead })
+    writeFileSync(join(folder, 'state', 'kubeconfig'), '{{{')
+    t.match(await run(t, 'clock', found), { code: 2, output: /^kubestage: \S+kubeconfig is no kubeconfig: .*\n$/ })
+    t.match(await run(t, 'clock', `--kubeconfig=${folder}/none`), { code: 2, output: /none: there is no such file/ })
+  })
 
   await create('stays').catch(() => {})
   t.match(await ask('down'), { code: 0, output: 'Stopped.\n' })

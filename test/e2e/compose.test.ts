@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t from 'tap'
+import { cli } from '../harness/cluster.ts'
 import { type Docker, ensureNodeImage, localCertificates, startDocker } from '../harness/docker.ts'
 import { findKubectls, kubectl } from '../harness/kubectl.ts'
 import { skipOrFail } from '../harness/skip.ts'
@@ -69,6 +70,16 @@ t.test('docker-compose: two parts, more nodes, an end in order, and what stays',
     await compose('up', '--detach', '--scale', 'kubelet=3')
     await until(async () => (await readyNodes()).length === 3, { what: 'three nodes', timeoutMs: 60_000 })
     t.match(await ask('get', 'configmap', 'kept', '-o', 'jsonpath={.data.a}'), 'b')
+  })
+
+  await t.test('the command line finds the cluster, and its kubelets, by that kubeconfig', async (t) => {
+    const tell = (...args: string[]) => docker.run(process.execPath, [cli, ...args], { cwd: project })
+    t.match(await tell('status'), /^state +running\n.*nodes +3 of 3 ready\n$/s)
+    t.match(await tell('image', 'add', 'mine:*', '--', 'sleep', '1000'), /^mine:\* is known \(\S+, \S+, \S+\)\n$/)
+    t.match(await tell('image', 'which', 'mine:1'), 'mine:* (added)')
+    t.match(await tell('clock'), /^20\S+Z\n$/)
+    t.match(await tell('fault', 'add', 'user: nobody, then: {status: 503}'), 'fault 1 is on')
+    await t.rejects(tell('logs'), { message: /docker-compose logs/ })
   })
 
   await t.test('pods spread over the nodes', async (t) => {

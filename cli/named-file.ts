@@ -1,0 +1,12 @@
+import { readFileSync } from 'node:fs'
+import { UsageError } from '../shared/config/option.ts'
+
+/** What stands in a file that the command line names. Throws a UsageError where nothing can be read. */
+export function readNamedFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new UsageError(code === 'ENOENT' ? `${file}: no such file` : `${file}: cannot be read (${code})`)
+  }
+}
