@@ -30,9 +30,11 @@ const mediaTypes: Record<Exclude<PatchType, 'apply'>, Exclude<PatchMediaType, 'a
 /** A {@link Client} without a network: the same rules, the same answers, no bytes. */
 export function createLocalClient(api: ApiContext, user: User): Client {
   const { registry } = api
+  const fieldManager = user.name.replace(/^system:/, '') // as its program would be called
   const writeOptions: ParsedWriteOptions = {
+    asked: {},
     dryRun: false,
-    fieldManager: user.name.replace(/^system:/, ''), // as its program would be called
+    fieldManager,
     fieldManagerGiven: true,
     fieldValidation: 'Ignore',
     force: false,
@@ -137,7 +139,7 @@ export function createLocalClient(api: ApiContext, user: User): Client {
     async delete(resource, ref, options = {}) {
       const scope = scopeOf(resource, ref)
       const deleteOptions = parseDeleteOptions({ ...options }, new URLSearchParams(), registry.featureGates)
-      await registry.delete(scope, deleteOptions, writeOptions)
+      await registry.delete(scope, deleteOptions, { ...writeOptions, asked: { ...deleteOptions } })
     },
 
     watch<T extends object>(resource: Resource, query: WatchQuery): AsyncIterable<WatchEvent<T>> {

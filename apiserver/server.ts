@@ -51,9 +51,12 @@ import { startExpiry } from './registry/expiry.ts'
 import { keyPrefix } from './registry/keys.ts'
 import { Registry } from './registry/registry.ts'
 import { ServedResources } from './registry/served-resources.ts'
+import { admissionregistration } from './resources/admissionregistration.ts'
 import { resources } from './resources/index.ts'
 import { createServiceAddresses } from './resources/service/addresses.ts'
 import { createMemoryStorage } from './storage/memory.ts'
+import { serviceResolver } from './webhook-client/service-resolver.ts'
+import { createWebhookClient } from './webhook-client/webhook-client.ts'
 
 export interface ApiServer {
   readonly host: string
@@ -124,6 +127,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   const customResources = new CustomResources({ registry, log, rulesOf })
   await customResources.start()
 
+  const webhookClient = createWebhookClient({ clock, resolveService: serviceResolver(registry) })
   let port = config.port
   const kubelet = createKubeletProxy(config.kubeletClient)
   const tokens = createServiceAccountTokens({
@@ -152,6 +156,18 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
         lookupAll: registry.lookupAll,
         access,
         chargeQuota: chargeQuotaIn(registry, self),
+        webhooks: {
+          client: webhookClient,
+          lookup: registry.lookup,
+          log,
+          follow: (plural) =>
+            registry.follow(admissionregistration.find((definition) => definition.plural === plural)!),
+          catalog,
+          applyDefaults: (definition, object) => {
+            const { namespace } = object.metadata
+            definition.strategy.applyDefaults?.(object, registry.strategyContext({ definition, namespace, user: self }))
+          },
+        },
         nowMs: () => clock.now(),
         random: registry.random,
       },
@@ -229,6 +245,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
       registry.close()
       await listener.close()
       kubelet.close()
+      webhookClient.close()
       await storage.close()
     },
   }

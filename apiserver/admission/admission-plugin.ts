@@ -16,11 +16,47 @@ export interface AdmissionAttributes {
   old?: KubeObject
   user: User
   dryRun: boolean
+  /** What the client asked for besides, as reviews show it. */
+  options?: OperationOptions
+  /** What clients see at the subresource, where that is not the object itself. */
+  view?: AdmissionView
+  /** Set by those who ask webhooks, and want to ask again what others changed. */
+  reinvocation?: Reinvocation
   warn(text: string): void
+}
+
+/** CreateOptions, UpdateOptions or DeleteOptions of meta.k8s.io/v1. */
+export interface OperationOptions {
+  kind: string
+  [option: string]: unknown
+}
+
+/** The kind of a subresource, e.g. Scale: how an object looks through it, and what a change of that view does to the object. */
+export interface AdmissionView {
+  group: string
+  version: string
+  kind: string
+  show(object: KubeObject): KubeObject
+  /** Changes `object` in place. */
+  change(object: KubeObject, shown: KubeObject): void
+}
+
+/** Of one request: its mutating plugins may be asked a second time. */
+export interface Reinvocation {
+  isSecondRound: boolean
+  /** A webhook has changed the object. */
+  isNeeded: boolean
+  /** Webhooks that want to be asked again, and those of them that shall be. */
+  readonly willing: Set<string>
+  readonly wanted: Set<string>
+  /** What the last webhook left of the object. */
+  lastOutput?: string
 }
 
 /** A rule of the cluster about writes. Both throw a StatusError to refuse; a promise only where something must be waited for. */
 export interface AdmissionPlugin {
+  /** Is asked about what is never stored, too: evictions, bindings, tokens and connections. */
+  asksAll?: boolean
   /** Before validation; may change the object. */
   admit?(attributes: AdmissionAttributes): void | Promise<void>
   /** After validation, when every mutation is done. */

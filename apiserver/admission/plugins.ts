@@ -14,6 +14,7 @@ import { runtimeClass } from './runtime-class.ts'
 import { serviceAccount } from './service-account.ts'
 import { storageObjectInUseProtection } from './storage-object-in-use-protection.ts'
 import { taintNodesByCondition } from './taint-nodes-by-condition.ts'
+import { type WebhooksContext, webhookPlugins } from './webhooks/plugins.ts'
 
 /** What the rules know of the world. */
 export interface AdmissionContext {
@@ -21,6 +22,7 @@ export interface AdmissionContext {
   lookupAll: LookupAll
   access: Access
   chargeQuota: ChargeQuota
+  webhooks: WebhooksContext
   nowMs(): number
   /** From 0 up to 1, for generated names. */
   random(): number
@@ -28,7 +30,7 @@ export interface AdmissionContext {
 
 /** The rules of a stock server, in its order, by the names that its flags know; some may be left out. */
 export function admissionPlugins(
-  { lookup, lookupAll, access, chargeQuota, nowMs, random }: AdmissionContext,
+  { lookup, lookupAll, access, chargeQuota, webhooks, nowMs, random }: AdmissionContext,
   disabled: readonly string[] = [],
 ): AdmissionPlugin[] {
   const plugins: Record<string, AdmissionPlugin> = {
@@ -48,6 +50,7 @@ export function admissionPlugins(
     CertificateSigning: certificateSigning(access),
     CertificateSubjectRestriction: certificateSubjectRestriction,
     DefaultIngressClass: defaultIngressClass(lookupAll),
+    ...webhookPlugins(webhooks),
     ResourceQuota: resourceQuota(lookupAll, chargeQuota, nowMs),
   }
   return Object.entries(plugins).flatMap(([name, plugin]) => (disabled.includes(name) ? [] : [plugin]))

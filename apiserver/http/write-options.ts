@@ -16,7 +16,7 @@ export interface ParsedWriteOptions extends WriteOptions {
 }
 
 /** Of a request that asks for nothing in particular. */
-const byDefault = { dryRun: false, fieldManagerGiven: false, fieldValidation: 'Warn', force: false } as const
+const byDefault = { asked: {}, dryRun: false, fieldManagerGiven: false, fieldValidation: 'Warn', force: false } as const
 const validations = ['', 'Ignore', 'Strict', 'Warn']
 const maxManagerBytes = 128
 
@@ -44,6 +44,11 @@ export function parseWriteOptions(
   }
   if (errors.length > 0) throw invalidObject({ group: 'meta.k8s.io', kind }, '', errors)
   return {
+    asked: {
+      ...(dryRun && { dryRun: ['All'] }),
+      ...(fieldManager && { fieldManager }),
+      ...(fieldValidation && { fieldValidation }),
+    },
     dryRun,
     fieldManager: fieldManager || managerOf(request),
     fieldManagerGiven: fieldManager !== '',

@@ -8,7 +8,7 @@ export interface JsonPatchOperation {
   value?: unknown
 }
 
-/** An operation does not apply: the whole patch is refused, and nobody is told why. */
+/** An operation does not apply: the whole patch is refused. The message is the library's; clients are not told it, webhooks' owners are. */
 export class JsonPatchError extends Error {}
 
 type Json = Record<string, unknown> | unknown[]
@@ -20,9 +20,9 @@ export function applyJsonPatch(document: unknown, operations: readonly JsonPatch
   return current
 }
 
-function applyOperation(document: unknown, { op, path, from, value = null }: JsonPatchOperation): unknown {
+function applyOperation(document: unknown, { op = 'unknown', path, from, value = null }: JsonPatchOperation): unknown {
   if (op === 'replace' && path === '') return structuredClone(value)
-  const target = locate(document, path)
+  const target = locate(document, path, op)
   switch (op) {
     case 'add':
       insert(target, structuredClone(value))
@@ -34,16 +34,17 @@ function applyOperation(document: unknown, { op, path, from, value = null }: Jso
       replace(target, structuredClone(value))
       break
     case 'move':
-      insert(target, take(locate(document, from)))
+      insert(target, take(locate(document, from, op)))
       break
     case 'copy':
-      insert(target, structuredClone(read(locate(document, from))))
+      insert(target, structuredClone(read(locate(document, from, op))))
       break
     case 'test':
-      if (!isDeepStrictEqual(read(target) ?? null, value)) throw new JsonPatchError('a test failed')
+      if (!isDeepStrictEqual(read(target) ?? null, value))
+        throw new JsonPatchError(`testing value ${path} failed: test failed`)
       break
     default:
-      throw new JsonPatchError(`unexpected kind: ${op}`)
+      throw new JsonPatchError(`Unexpected kind: ${op}`)
   }
   return document
 }
@@ -51,53 +52,65 @@ function applyOperation(document: unknown, { op, path, from, value = null }: Jso
 interface Target {
   parent: Json
   key: string
+  /** For messages. */
+  op: string
+  path: string
 }
 
 /** What stands before the first slash is not looked at. */
-function locate(document: unknown, path: string | undefined): Target {
-  const segments = (path ?? '').split('/').slice(1).map(unescaped)
+function locate(document: unknown, path = '', op: string): Target {
+  const segments = path.split('/').slice(1).map(unescaped)
   const key = segments.pop()
-  if (key === undefined) throw new JsonPatchError('missing path')
   let parent = document
-  for (const segment of segments) parent = read({ parent: container(parent), key: segment })
-  return { parent: container(parent), key }
+  for (const segment of segments) {
+    if (!isContainer(parent)) break
+    parent = read({ parent, key: segment, op, path })
+  }
+  if (key === undefined || !isContainer(parent))
+    throw new JsonPatchError(`${op} operation does not apply: doc is missing ${missing(op, path)}: missing value`)
+  return { parent, key, op, path }
 }
 
+const missing = (op: string, path: string): string => (op === 'replace' ? `path: ${path}` : `path: "${path}"`)
 const unescaped = (segment: string): string => segment.replaceAll('~1', '/').replaceAll('~0', '~')
-
-function container(value: unknown): Json {
-  if (value === null || typeof value !== 'object') throw new JsonPatchError('doc is missing path')
-  return value as Json
-}
+const isContainer = (value: unknown): value is Json => value !== null && typeof value === 'object'
 
 /** `size` items are there; a negative index counts from the end. */
-function index(key: string, size: number): number {
-  if (!/^[-+]?[0-9]+$/.test(key)) throw new JsonPatchError('not an index')
+function index({ key, op, path }: Target, size: number): number {
+  const refuse = (why: string) => new JsonPatchError(`error in ${op} for path: '${path}': ${why}`)
+  if (!/^[-+]?[0-9]+$/.test(key)) throw refuse(`strconv.Atoi: parsing ${JSON.stringify(key)}: invalid syntax`)
   const number = Number(key)
   const place = number < 0 ? number + size : number
-  if (place < 0 || place >= size) throw new JsonPatchError('index out of range')
+  if (place < 0 || place >= size) throw refuse(`Unable to access invalid index: ${key}: invalid index referenced`)
   return place
 }
 
-function read({ parent, key }: Target): unknown {
-  if (Array.isArray(parent)) return parent[index(key, parent.length)]
+function read(target: Target): unknown {
+  const { parent, key } = target
+  if (Array.isArray(parent)) return parent[index(target, parent.length)]
   return Object.hasOwn(parent, key) ? parent[key] : undefined
 }
 
-function insert({ parent, key }: Target, value: unknown): void {
+function insert(target: Target, value: unknown): void {
+  const { parent, key } = target
   if (!Array.isArray(parent)) define(parent, key, value)
   else if (key === '-') parent.push(value)
-  else parent.splice(index(key, parent.length + 1), 0, value)
+  else parent.splice(index(target, parent.length + 1), 0, value)
 }
 
-function replace({ parent, key }: Target, value: unknown): void {
-  if (Array.isArray(parent)) parent[index(key, parent.length)] = value
+function replace(target: Target, value: unknown): void {
+  const { parent, key } = target
+  if (Array.isArray(parent)) parent[index(target, parent.length)] = value
   else define(parent, key, value)
 }
 
-function take({ parent, key }: Target): unknown {
-  if (Array.isArray(parent)) return parent.splice(index(key, parent.length), 1)[0]
-  if (!Object.hasOwn(parent, key)) throw new JsonPatchError('key does not exist')
+function take(target: Target): unknown {
+  const { parent, key, op, path } = target
+  if (Array.isArray(parent)) return parent.splice(index(target, parent.length), 1)[0]
+  if (!Object.hasOwn(parent, key))
+    throw new JsonPatchError(
+      `error in ${op} for path: '${path}': Unable to remove nonexistent key: ${key}: missing value`,
+    )
   const value = parent[key]
   delete parent[key]
   return value

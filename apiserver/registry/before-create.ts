@@ -28,7 +28,7 @@ export function fillSystemFields(
   metadata.uid = uid
   metadata.creationTimestamp = now
   metadata.resourceVersion = undefined
-  if (definition.strategy.generation) metadata.generation = 1
+  if (definition.strategy.generation) metadata.generation = undefined
   metadata.deletionTimestamp = undefined
   metadata.deletionGracePeriodSeconds = undefined
   metadata.selfLink = undefined

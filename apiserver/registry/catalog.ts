@@ -28,6 +28,12 @@ export class Catalog {
     return this.definitions().some((definition) => definition.group === group && definition.version === version)
   }
 
+  /** The other versions of a resource, whatever group they are in. */
+  readonly siblings = (definition: ResourceDefinition): ResourceDefinition[] => {
+    const same = storedAs(definition)
+    return this.definitions().filter((other) => other !== definition && storedAs(other) === same)
+  }
+
   definitions(): ResourceDefinition[] {
     return [...this.#byPath.values()]
   }
@@ -51,6 +57,9 @@ export class Catalog {
     for (const listener of this.#listeners) listener()
   }
 }
+
+const storedAs = ({ group, plural, conversion }: ResourceDefinition): string =>
+  `${conversion?.storageGroup ?? group}/${plural}`
 
 const pathOf = ({ group, version, plural }: Pick<ResourceDefinition, 'group' | 'version' | 'plural'>): string =>
   `${group}/${version}/${plural}`

@@ -26,9 +26,8 @@ export async function createObject(
   options: WriteOptions,
 ): Promise<StoredObject> {
   const { definition, namespace, subresource, user } = scope
-  const { metadata } = object
   checkNewObject(scope, object)
-  const { resourceVersion } = metadata
+  const { resourceVersion } = object.metadata
   const now = toTime(registry.clock.now())
   if (!options.managedFieldsAreSet) {
     trackFields(definition, undefined, object, { manager: options.fieldManager, subresource, time: now })
@@ -40,14 +39,20 @@ export async function createObject(
     definition,
     subresource,
     namespace,
-    name: metadata.name ?? '',
+    name: object.metadata.name ?? '',
     object,
     user,
     dryRun,
+    options: options.asked && { kind: 'CreateOptions', ...options.asked },
     warn,
   }
   const admitting = registry.admit(attributes)
-  if (admitting) await admitting
+  if (admitting) {
+    await admitting
+    checkNewObject(scope, object)
+  }
+  const { metadata } = object
+  if (definition.strategy.generation) metadata.generation = 1
   const context = registry.strategyContext(scope)
   const errors: FieldErrors = []
   definition.strategy.begin?.(object, undefined, errors, context)

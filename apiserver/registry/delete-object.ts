@@ -23,7 +23,8 @@ export async function deleteObject(
   deleteOptions: DeleteOptions,
   options: WriteOptions,
 ): Promise<DeleteResult> {
-  const { definition, namespace, name, user } = scope
+  const { definition, namespace, name } = scope
+  const { dryRun } = options
   const cache = registry.cacheOf(definition)
   const key = objectKey(definition, namespace, name)
   for (const text of definition.strategy.deletionWarnings?.(deleteOptions) ?? []) options.warn(text)
@@ -33,10 +34,7 @@ export async function deleteObject(
       const current = cache.get(key)
       if (!current) throw notFound(definition, name)
       const old = decodeStored(current)
-      const { dryRun, warn } = options
-      const attributes = { operation: 'DELETE', definition, namespace, name, old, user, dryRun, warn } as const
-      await registry.admit(attributes)
-      await registry.validateAdmission(attributes)
+      if (!options.isAdmitted) await admitDelete(registry, scope, old, options)
       checkPreconditions(scope, deleteOptions, old)
       const nowMs = registry.clock.now()
       const reason = terminationReason(registry.featureGates, deleteOptions, old)
@@ -54,6 +52,18 @@ export async function deleteObject(
   } finally {
     turn?.[Symbol.dispose]()
   }
+}
+
+async function admitDelete(
+  registry: Registry,
+  { definition, namespace, name, user }: ObjectScope,
+  old: KubeObject,
+  { dryRun, warn, asked }: WriteOptions,
+): Promise<void> {
+  const options = asked && { kind: 'DeleteOptions', ...asked }
+  const attributes = { operation: 'DELETE', definition, namespace, name, old, user, dryRun, options, warn } as const
+  await registry.admit(attributes)
+  await registry.validateAdmission(attributes)
 }
 
 /** Undefined when somebody else was quicker. */

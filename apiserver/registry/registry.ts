@@ -122,6 +122,12 @@ export class Registry {
     return items.map((item) => this.decoded(item))
   }
 
+  /** All objects of a resource that is always there, and how often they have changed. */
+  follow(definition: ResourceDefinition): { objects(): Iterable<KubeObject>; version(): number } {
+    const cache = this.cacheOf(definition)
+    return { objects: () => this.lookupAll(definition), version: () => cache.changes }
+  }
+
   /** What an object's value says, likewise only to be looked at. */
   decoded(found: CachedObject): KubeObject {
     let object = this.#decoded.get(found)
@@ -152,11 +158,25 @@ export class Registry {
 
   /** A promise only where a plugin has to wait for something, as with {@link Registry.validateAdmission}. */
   admit(attributes: AdmissionAttributes): void | Promise<void> {
-    return ask(this.admission, (plugin) => plugin.admit?.(attributes))
+    const question = (plugin: AdmissionPlugin) => plugin.admit?.(attributes)
+    return ask(this.admission, question)?.then(() => {
+      // What a webhook changed, those before it have not seen.
+      const { reinvocation } = attributes
+      if (!reinvocation?.isNeeded) return
+      reinvocation.isSecondRound = true
+      return ask(this.admission, question)
+    })
   }
 
   validateAdmission(attributes: AdmissionAttributes): void | Promise<void> {
     return ask(this.admission, (plugin) => plugin.validate?.(attributes))
+  }
+
+  /** Both, for what is not stored: evictions, bindings, tokens, connections. */
+  async admitUnstored(attributes: AdmissionAttributes): Promise<void> {
+    const plugins = this.admission.filter(({ asksAll }) => asksAll)
+    await ask(plugins, (plugin) => plugin.admit?.(attributes))
+    await ask(plugins, (plugin) => plugin.validate?.(attributes))
   }
 
   sendBookmarks(): void {

@@ -1,7 +1,7 @@
 import { modified, notFound } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
-import type { AdmissionAttributes } from '../admission/admission-plugin.ts'
+import type { AdmissionAttributes, AdmissionView } from '../admission/admission-plugin.ts'
 import { sameButTimes, trackFields } from '../patch/field-manager.ts'
 import { invalidObject } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
@@ -30,6 +30,8 @@ export interface UpdateRequest {
   uidIsPrecondition: boolean
   /** Whether an absent object is created: by the kind's rule, or always (apply). */
   createAbsent: 'if the kind allows it' | 'always' | 'never'
+  /** Of a subresource that shows something else than the object. */
+  view?: AdmissionView
   /** For a write that may come again and again. */
   unchanged?: UnchangedWrite
 }
@@ -76,7 +78,7 @@ export async function updateObject(
       const resourceVersion = bodyResourceVersion(object)
       if (request.uidIsPrecondition) checkUid(scope, object.metadata.uid, old.metadata.uid)
       checkResourceVersion(scope, resourceVersion, current.revision)
-      const stored = await replace(registry, scope, { object, old, current, key }, options)
+      const stored = await replace(registry, scope, { object, old, current, key, view: request.view }, options)
       if (stored === current) request.unchanged?.found(current)
       if (stored) return { stored, created: false }
       if (attempt >= maxAttempts) throw modified(definition, name)
@@ -107,11 +109,18 @@ async function createAbsent(
   return { stored: await registry.create(scope, object, options), created: true }
 }
 
+interface Replacement extends Pick<UpdateRequest, 'view'> {
+  object: KubeObject
+  old: KubeObject
+  current: CachedObject
+  key: string
+}
+
 /** Undefined when somebody else was quicker. */
 async function replace(
   registry: Registry,
   scope: ObjectScope,
-  { object, old, current, key }: { object: KubeObject; old: KubeObject; current: CachedObject; key: string },
+  { object, old, current, key, view }: Replacement,
   options: WriteOptions,
 ): Promise<StoredObject | undefined> {
   const { definition, name } = scope
@@ -124,7 +133,7 @@ async function replace(
     const time = scope.subresource === 'scale' ? '' : toTime(registry.clock.now())
     trackFields(definition, old, object, { manager: options.fieldManager, subresource: scope.subresource, time })
   }
-  const attributes = attributesOf(scope, { object, old }, options)
+  const attributes = attributesOf(scope, { object, old }, options, view)
   const errors: FieldErrors = []
   const refuseIfWrong = (): void => {
     if (errors.length > 0)
@@ -135,7 +144,12 @@ async function replace(
       )
   }
   const admitting = registry.admit(attributes)
-  if (admitting) await admitting
+  if (admitting) {
+    await admitting
+    // Whatever was changed meanwhile, this is not for them to change.
+    keepSystemFields(scope, object, old)
+    keepOtherHalf(scope, object, old)
+  }
   strategy.begin?.(object, old, errors, context)
   refuseIfWrong()
   strategy.prepareForUpdate?.(object, old, context)
@@ -173,7 +187,7 @@ async function isAdmittedAsIs(
 ): Promise<boolean> {
   const old = registry.decoded(current)
   const object = copyDecoded(old)
-  const attributes = attributesOf(scope, { object, old }, options)
+  const attributes = attributesOf(scope, { object, old }, options, undefined)
   await registry.admit(attributes)
   if (!sameObject(old, object)) return false
   await registry.validateAdmission(attributes)
@@ -189,7 +203,10 @@ const isFinished = ({ metadata }: KubeObject): boolean =>
 function attributesOf(
   { definition, namespace, name, subresource, user }: ObjectScope,
   { object, old }: { object: KubeObject; old: KubeObject },
-  { dryRun, warn }: WriteOptions,
+  { dryRun, warn, asked }: WriteOptions,
+  view: AdmissionView | undefined,
 ): AdmissionAttributes {
-  return { operation: 'UPDATE', definition, namespace, name, subresource, object, old, user, dryRun, warn }
+  const options = asked && { kind: 'UpdateOptions', ...asked }
+  const about = { operation: 'UPDATE', definition, namespace, name, subresource } as const
+  return { ...about, object, old, user, dryRun, options, view, warn }
 }

@@ -21,6 +21,10 @@ export interface WriteOptions {
   fieldManager: string
   /** The object's managedFields are right as they are: apply has set them, or this write is one that upstream does not track. */
   managedFieldsAreSet?: boolean
+  /** Admission was asked about this as about something else, e.g. an eviction. */
+  isAdmitted?: boolean
+  /** What the client itself asked for, as admission reviews show it. */
+  asked?: Readonly<Record<string, unknown>>
   /** Text of a Warning header. */
   warn(text: string): void
 }

@@ -27,6 +27,8 @@ export interface CachedList {
 export class WatchCache {
   readonly definition: ResourceDefinition
   readonly prefix: string
+  /** Rises with each change: what is derived from the objects may be kept until then. */
+  changes = 0
   readonly #storage: Storage
   readonly #objects = new SortedMap<CachedObject>()
   readonly #history: EventLog<CacheEvent>
@@ -59,6 +61,7 @@ export class WatchCache {
     for (const entry of entries) {
       if (!this.#objects.get(entry.key)) this.#objects.set(this.#cached(entry))
     }
+    this.changes++
   }
 
   /** The revision that reads show. */
@@ -149,6 +152,7 @@ export class WatchCache {
       this.#objects.delete(key)
     }
     this.#written = undefined
+    this.changes++
     const last = lastValue === undefined ? undefined : this.#cached({ key, value: lastValue, revision })
     const event: CacheEvent = { key, revision, current, previous, last }
     this.#history.append(event)

@@ -1,7 +1,7 @@
 import { connect, constants } from 'node:http2'
+import { hostPort } from '../../shared/client/network-errors.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import type { ActionOptions, ActionResult, ActionTarget } from './action.ts'
-import { hostPort } from './network-errors.ts'
 
 const serving = 1
 const statusNames = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN']

@@ -1,9 +1,9 @@
 import https from 'node:https'
 import type { HTTPGetAction } from '../../shared/api/types.ts'
+import { dialError } from '../../shared/client/network-errors.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import type { ActionOptions, ActionResult, ActionTarget } from './action.ts'
 import { type HttpRequest, httpRequest, urlOf } from './http-request.ts'
-import { dialError } from './network-errors.ts'
 
 /** Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that nobody here uses. */
 const http = process.getBuiltinModule('node:http')

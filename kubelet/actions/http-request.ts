@@ -1,6 +1,6 @@
 import type { HTTPGetAction } from '../../shared/api/types.ts'
+import { hostPort } from '../../shared/client/network-errors.ts'
 import type { ActionOptions, ActionTarget } from './action.ts'
-import { hostPort } from './network-errors.ts'
 import { resolvePort } from './port.ts'
 
 /** A GET as probes and hooks send it; pure. Upstream: pkg/probe/http/request.go. */

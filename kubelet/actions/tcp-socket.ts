@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 import type { TCPSocketAction } from '../../shared/api/types.ts'
+import { dialError, hostPort } from '../../shared/client/network-errors.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import type { ActionOptions, ActionResult, ActionTarget } from './action.ts'
-import { dialError, hostPort } from './network-errors.ts'
 import { resolvePort } from './port.ts'
 
 /** Does somebody listen? The connection is closed at once. Upstream: pkg/probe/tcp. */

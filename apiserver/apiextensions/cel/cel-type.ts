@@ -113,7 +113,8 @@ const META: Record<string, JSONSchemaProps> = {
   metadata: { type: 'object', properties: { name: { type: 'string' }, generateName: { type: 'string' } } },
 }
 
-function convertDyn(value: unknown): unknown {
+/** Any JSON value, as an expression sees it that knows nothing of its type. */
+export function convertDyn(value: unknown): unknown {
   if (typeof value === 'number' && Number.isInteger(value)) return BigInt(value)
   if (Array.isArray(value)) return value.map(convertDyn)
   return isObject(value) ? new Map(Object.entries(value).map(([key, field]) => [key, convertDyn(field)])) : value

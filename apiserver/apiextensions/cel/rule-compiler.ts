@@ -1,25 +1,8 @@
-import { createRequire } from 'node:module'
 import type * as Cel from '@marcbachmann/cel-js'
 import type { JSONSchemaProps, ValidationRule } from '../schema/json-schema.ts'
 import { type CelType, TypeRegistrar } from './cel-type.ts'
-import { goCompileError } from './go-error.ts'
-import { registerLibrary, withRe2 } from './library.ts'
-
-/** The CEL library is only loaded when the first rule comes. */
-let library: { cel: typeof Cel; base: Cel.Environment; functions: Set<string> } | undefined
-function load(): NonNullable<typeof library> {
-  if (library === undefined) {
-    const cel = createRequire(import.meta.url)('@marcbachmann/cel-js') as typeof Cel
-    const base = new cel.Environment({
-      unlistedVariablesAreDyn: false,
-      homogeneousAggregateLiterals: false,
-      enableOptionalTypes: true,
-    })
-    registerLibrary(base, cel.Optional)
-    library = { cel, base, functions: new Set(base.getDefinitions().functions.map(({ name }) => name)) }
-  }
-  return library
-}
+import { celLibrary, problemWith } from './environment.ts'
+import { withRe2 } from './library.ts'
 
 export interface CompiledRule {
   rule: ValidationRule
@@ -51,7 +34,7 @@ export function compileRules(schema: JSONSchemaProps, root: boolean): CompiledSc
 }
 
 function compile(schema: JSONSchemaProps, root: boolean): CompiledSchema {
-  const { base } = load()
+  const { base } = celLibrary()
   const env = base.clone()
   const type = new TypeRegistrar(env, (ms) => env.evaluate(`duration("${ms}ms")`)).typeOf(schema, root)
   const plain = env.clone().registerVariable('self', type.name).registerVariable('oldSelf', type.name)
@@ -82,7 +65,7 @@ function compileRule(rule: ValidationRule, type: CelType, env: Cel.Environment):
             : `messageExpression compilation failed: ${problem}`,
       }
   }
-  const { cel } = load()
+  const { cel } = celLibrary()
   const evaluate = env.parse(withRe2(expression))
   const evaluateMessage = messageExpression ? env.parse(withRe2(messageExpression)) : undefined
   const context = (self: unknown, old: unknown): Record<string, unknown> => {
@@ -97,14 +80,6 @@ function compileRule(rule: ValidationRule, type: CelType, env: Cel.Environment):
     holds: (self, old) => evaluate(context(self, old)) === true,
     message: (self, old) => messageOf(evaluateMessage, context(self, old)),
   }
-}
-
-/** `'type'`: it is of another type than wanted; other text: it does not compile. */
-function problemWith(env: Cel.Environment, expression: string, wanted: string): string | undefined {
-  const result = env.check(expression)
-  if (result.valid) return result.type === wanted || result.type === 'dyn' ? undefined : 'type'
-  const { functions } = load()
-  return result.error && goCompileError(expression, result.error, (name) => functions.has(name))
 }
 
 const MAX_MESSAGE = 5120

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
-import type { V1EndpointSlice, V1Endpoints } from '@kubernetes/client-node'
 import { StatusError } from '../../../shared/api/status-error.ts'
 import { badRequest } from '../../../shared/api/status-errors.ts'
-import type { Node, Pod, Service, Wire } from '../../../shared/api/types.ts'
+import type { Node, Pod, Service } from '../../../shared/api/types.ts'
+import { endpointAddresses } from '../../registry/service-endpoints.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import type { Handler } from '../resource-routes.ts'
@@ -42,7 +42,7 @@ export const proxyToService = proxy('service', (api, { scheme, name, port }, { d
   api.registry.get({ definition, namespace, name, user: exchange.user })
   const service = api.registry.lookup(definition, namespace, name) as unknown as Service
   const portName = /^\d+$/.test(port) ? nameOfPort(service, Number(port)) : port
-  const found = addressesOf(api, namespace, name, portName)
+  const found = endpointAddresses(api.registry, { namespace, name, portName })
   const chosen = found[Math.floor(api.registry.random() * found.length)]
   if (!chosen) throw unavailable(`no endpoints available for service ${JSON.stringify(name)}`)
   return { origin: originOf(scheme, chosen.address, String(chosen.port)) }
@@ -90,35 +90,4 @@ function nameOfPort({ metadata, spec }: Service, port: number): string {
   const found = spec?.ports?.find((candidate) => candidate.port === port)
   if (!found) throw unavailable(`no service port ${port} found for service ${JSON.stringify(metadata.name)}`)
   return found.name ?? ''
-}
-
-interface Address {
-  address: string
-  port: number
-}
-
-/** From Endpoints where somebody keeps them, else from the slices. */
-function addressesOf({ registry }: ApiContext, namespace: string, name: string, portName: string): Address[] {
-  const endpoints = registry.lookup({ group: '', plural: 'endpoints' }, namespace, name) as
-    | Wire<V1Endpoints>
-    | undefined
-  const known = (endpoints?.subsets ?? []).flatMap(({ addresses = [], ports = [] }) =>
-    ports
-      .filter((port) => (port.name ?? '') === portName)
-      .flatMap(({ port }) => addresses.map(({ ip }) => ({ address: ip, port }))),
-  )
-  if (known.length > 0) return known
-  const slices = [...registry.lookupAll({ group: 'discovery.k8s.io', plural: 'endpointslices' }, namespace)]
-    .filter(({ metadata }) => metadata.labels?.['kubernetes.io/service-name'] === name)
-    .map((slice) => slice as unknown as Wire<V1EndpointSlice>)
-  // An empty list is null.
-  return slices.flatMap(({ endpoints: ready, ports }) =>
-    (ports ?? [])
-      .filter((port) => (port.name ?? '') === portName && port.port !== undefined)
-      .flatMap(({ port = 0 }) =>
-        (ready ?? [])
-          .filter(({ conditions }) => conditions?.ready !== false)
-          .flatMap(({ addresses }) => addresses.slice(0, 1).map((address) => ({ address, port }))),
-      ),
-  )
 }

@@ -35,6 +35,11 @@ export async function readDeleteOptions(
   const deleteOptions = parseDeleteOptions(body, info.query, api.registry.featureGates)
   return {
     deleteOptions,
-    options: { dryRun: (deleteOptions.dryRun ?? []).length > 0, fieldManager: '', warn: warnings.add },
+    options: {
+      dryRun: (deleteOptions.dryRun ?? []).length > 0,
+      fieldManager: '',
+      asked: { ...deleteOptions },
+      warn: warnings.add,
+    },
   }
 }

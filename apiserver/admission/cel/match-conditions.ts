@@ -1,0 +1,42 @@
+import { convertDyn } from '../../apiextensions/cel/cel-type.ts'
+import type { ResourceDefinition } from '../../registry/resource-definition.ts'
+import type { AdmissionAttributes } from '../admission-plugin.ts'
+import { requestOf } from '../webhooks/admission-review.ts'
+import { seenObjects } from '../webhooks/seen-object.ts'
+import { compileExpression, type Variables } from './expression.ts'
+
+export const conditionVariables = ['object', 'oldObject', 'request']
+
+/** What expressions see of a request, in the version of `matched`. */
+export function requestVariables(attributes: AdmissionAttributes, matched: ResourceDefinition): Variables {
+  const { object, oldObject } = seenObjects(attributes, matched)
+  return {
+    object: convertDyn(plain(object)),
+    oldObject: convertDyn(plain(oldObject)),
+    request: convertDyn(plain(requestOf(attributes, matched, ''))),
+  }
+}
+
+/** What is undefined is not there. */
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+
+/** Whether all hold. One that does not is enough, whatever the others say; else one that fails throws an Error. */
+export function allHold(conditions: readonly { expression: string }[], variables: Variables): boolean {
+  const problems: string[] = []
+  for (const { expression } of conditions) {
+    try {
+      const holds = compileExpression(expression, 'bool', conditionVariables).evaluate(variables)
+      if (holds !== true) return false
+    } catch (error) {
+      problems.push(`expression '${expression}' resulted in error: ${celError(error)}`)
+    }
+  }
+  if (problems.length === 0) return true
+  throw new Error(problems.length === 1 ? problems.join('') : `[${problems.join(', ')}]`)
+}
+
+/** The first line, as Go writes errors. */
+export function celError(error: unknown): string {
+  const [text = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
+  return text.charAt(0).toLowerCase() + text.slice(1)
+}

@@ -1,0 +1,118 @@
+/** AdmissionReview of admission.k8s.io/v1 and v1beta1. Upstream: webhook/request/admissionreview.go. */
+import type { ResourceDefinition } from '../../registry/resource-definition.ts'
+import type { AdmissionAttributes, OperationOptions } from '../admission-plugin.ts'
+import { apiVersionOf, type SeenObjects, seenObjects } from './seen-object.ts'
+import { namespaceOf } from './selectors.ts'
+
+const reviewGroup = 'admission.k8s.io'
+const knownVersions = ['v1', 'v1beta1']
+
+/** The first of its versions that we speak. */
+export const reviewVersion = (versions: readonly string[]): string | undefined =>
+  versions.find((version) => knownVersions.includes(version))
+
+const groupVersionKind = ({ group, version, kind }: SeenObjects['kind']) => ({ group, version, kind })
+const groupVersionResource = ({ group, version, plural }: ResourceDefinition) => ({ group, version, resource: plural })
+
+const withVersion = ({ kind, ...options }: OperationOptions) => ({ kind, apiVersion: 'meta.k8s.io/v1', ...options })
+
+/** What a webhook, and a CEL expression, is told of a request besides the objects. `matched`: the version that it asked for. */
+export function requestOf(attributes: AdmissionAttributes, matched: ResourceDefinition, uid: string) {
+  const { definition, subresource, view, name, operation, user, dryRun, options } = attributes
+  const namespace = namespaceOf(attributes)
+  return {
+    uid,
+    kind: groupVersionKind(view ?? matched),
+    resource: groupVersionResource(matched),
+    ...(subresource && { subResource: subresource }),
+    requestKind: groupVersionKind(view ?? definition),
+    requestResource: groupVersionResource(definition),
+    ...(subresource && { requestSubResource: subresource }),
+    ...(name && { name }),
+    ...(namespace && { namespace }),
+    operation,
+    userInfo: {
+      username: user.name,
+      ...(user.uid && { uid: user.uid }),
+      groups: user.groups,
+      ...(user.extra && { extra: user.extra }),
+    },
+    dryRun,
+    options: options ? withVersion(options) : null,
+  }
+}
+
+/** The review that a webhook is sent, as JSON. */
+export function reviewRequest(
+  attributes: AdmissionAttributes,
+  { matched, uid, version }: { matched: ResourceDefinition; uid: string; version: string },
+): string {
+  const { object, oldObject } = seenObjects(attributes, matched)
+  const { dryRun, options, ...request } = requestOf(attributes, matched, uid)
+  return JSON.stringify({
+    kind: 'AdmissionReview',
+    apiVersion: `${reviewGroup}/${version}`,
+    request: { ...request, object, oldObject, dryRun, options },
+  })
+}
+
+/** What a webhook decided. */
+export interface ReviewResponse {
+  allowed: boolean
+  status?: { status?: string; code?: number; reason?: string; message?: string; details?: object }
+  /** JSON of a patch; undefined for none. */
+  patch?: string
+  patchType?: string
+  warnings: string[]
+}
+
+/** Reads an answer; throws an Error in upstream's words when it is none to this request. */
+export function readReview(
+  answer: Record<string, unknown>,
+  { uid, version, mutating }: { uid: string; version: string; mutating: boolean },
+): ReviewResponse {
+  const response = answer.response as RawResponse | undefined | null
+  if (!response) throw new Error('webhook response was absent')
+  if (version === 'v1') verifyV1(answer, response, { uid, mutating })
+  const { allowed, status, patch, patchType, warnings } = response
+  return {
+    allowed: allowed === true,
+    ...(status && { status }),
+    // The older version knows one type only, and does not ask for its name.
+    ...(mutating &&
+      patch && {
+        patch: Buffer.from(patch, 'base64').toString('utf8'),
+        patchType: version === 'v1' ? (patchType ?? '') : 'JSONPatch',
+      }),
+    warnings: warnings ?? [],
+  }
+}
+
+interface RawResponse {
+  uid?: string
+  allowed?: boolean
+  status?: ReviewResponse['status'] | null
+  patch?: string | null
+  patchType?: string | null
+  warnings?: string[] | null
+}
+
+function verifyV1(
+  { apiVersion, kind }: Record<string, unknown>,
+  { uid: answered = '', patch, patchType }: RawResponse,
+  { uid, mutating }: { uid: string; mutating: boolean },
+): void {
+  if (answered !== uid) throw new Error(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(answered)}`)
+  const expected = apiVersionOf({ group: reviewGroup, version: 'v1' })
+  if (apiVersion !== expected || kind !== 'AdmissionReview')
+    throw new Error(`expected webhook response of ${expected}, Kind=AdmissionReview, got ${apiVersion}, Kind=${kind}`)
+  const hasType = patchType !== undefined && patchType !== null
+  if (!mutating) {
+    if (patch) throw new Error('validating webhook may not return response.patch')
+    if (hasType) throw new Error('validating webhook may not return response.patchType')
+    return
+  }
+  if (patch && !hasType) throw new Error('webhook returned response.patch but not response.patchType')
+  if (!patch && hasType) throw new Error('webhook returned response.patchType but not response.patch')
+  if (patchType === '') throw new Error('webhook returned invalid response.patchType of ""')
+}

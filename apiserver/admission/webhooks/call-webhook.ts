@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto'
+import { badRequest } from '../../../shared/api/status-errors.ts'
+import { CallError } from '../../webhook-client/call-errors.ts'
+import type { WebhookClient } from '../../webhook-client/webhook-client.ts'
+import type { AdmissionAttributes } from '../admission-plugin.ts'
+import { type ReviewResponse, readReview, reviewRequest, reviewVersion } from './admission-review.ts'
+import type { WebhookCandidate } from './candidates.ts'
+import { denied, FailedCall } from './refusals.ts'
+
+const userAgent = 'kube-apiserver-admission'
+const harmless = ['None', 'NoneOnDryRun']
+
+/** Asks a webhook; resolves to what it allowed. Rejects with the StatusError of its denial, or a FailedCall. */
+export async function callWebhook(
+  client: WebhookClient,
+  attributes: AdmissionAttributes,
+  { hook, definition }: WebhookCandidate,
+  { mutating }: { mutating: boolean },
+): Promise<ReviewResponse> {
+  const { name, clientConfig, timeoutSeconds } = hook
+  if (attributes.dryRun && !harmless.includes(hook.sideEffects))
+    throw badRequest(`admission webhook ${JSON.stringify(name)} does not support dry run`)
+  const version = reviewVersion(hook.admissionReviewVersions)
+  if (version === undefined)
+    throw new FailedCall(
+      name,
+      'could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)',
+    )
+  const uid = randomUUID()
+  const review = reviewRequest(attributes, { matched: definition, uid, version })
+  let answer: Record<string, unknown>
+  try {
+    answer = await client.post(clientConfig, review, { timeoutSeconds, userAgent })
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error
+    throw new FailedCall(name, `failed to call webhook: ${error.message}`)
+  }
+  const response = verified(name, () => readReview(answer, { uid, version, mutating }))
+  for (const text of response.warnings) attributes.warn(text)
+  if (!response.allowed) throw denied(name, response.status)
+  return response
+}
+
+function verified(name: string, read: () => ReviewResponse): ReviewResponse {
+  try {
+    return read()
+  } catch (error) {
+    throw new FailedCall(name, `received invalid webhook response: ${(error as Error).message}`)
+  }
+}

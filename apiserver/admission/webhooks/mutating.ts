@@ -1,0 +1,89 @@
+import { internalError } from '../../../shared/api/status-errors.ts'
+import type { KubeObject } from '../../../shared/api/types.ts'
+import type { ResourceDefinition } from '../../registry/resource-definition.ts'
+import type { AdmissionAttributes, AdmissionPlugin, Reinvocation } from '../admission-plugin.ts'
+import { applies } from './applies.ts'
+import { callWebhook } from './call-webhook.ts'
+import type { WebhookCandidate } from './candidates.ts'
+import { patchObject, readPatch } from './patch-object.ts'
+import { FailedCall } from './refusals.ts'
+import { isExempt } from './rules.ts'
+import type { WebhookContext } from './webhook-context.ts'
+
+export interface MutatingContext extends WebhookContext {
+  applyDefaults(definition: ResourceDefinition, object: KubeObject): void
+}
+
+/**
+ * Asks mutating webhooks, one after the other, each about what those before it left of the object. When one has changed it, those
+ * that want to (reinvocationPolicy) are asked once more. Upstream: webhook/mutating/dispatcher.go.
+ */
+export function mutatingWebhooks(context: MutatingContext): AdmissionPlugin {
+  return {
+    asksAll: true,
+    admit(attributes) {
+      const candidates = context.candidates.of(attributes)
+      if (candidates.length === 0 || isExempt(attributes)) return
+      return askAll(context, attributes, candidates)
+    },
+  }
+}
+
+async function askAll(
+  context: MutatingContext,
+  attributes: AdmissionAttributes,
+  candidates: readonly WebhookCandidate[],
+): Promise<void> {
+  attributes.reinvocation ??= {
+    isSecondRound: false,
+    isNeeded: false,
+    willing: new Set(),
+    wanted: new Set(),
+  }
+  const { reinvocation } = attributes
+  if (reinvocation.isSecondRound && reinvocation.lastOutput !== JSON.stringify(attributes.object)) want(reinvocation)
+  for (const candidate of candidates) {
+    const { id, reinvocationPolicy } = candidate.hook
+    if (reinvocation.isSecondRound && !reinvocation.wanted.has(id)) continue
+    if (!applies(candidate, attributes, context)) continue
+    const changed = await ask(context, attributes, candidate)
+    if (changed) {
+      want(reinvocation)
+      reinvocation.isNeeded = true
+    }
+    if (reinvocationPolicy === 'IfNeeded') reinvocation.willing.add(id)
+  }
+  reinvocation.lastOutput = JSON.stringify(attributes.object)
+}
+
+/** Whoever was asked before what changed now is asked again, once. */
+function want({ willing, wanted }: Reinvocation): void {
+  for (const id of willing) wanted.add(id)
+  willing.clear()
+}
+
+/** Whether it changed the object. */
+async function ask(
+  context: MutatingContext,
+  attributes: AdmissionAttributes,
+  candidate: WebhookCandidate,
+): Promise<boolean> {
+  const { name, failurePolicy } = candidate.hook
+  try {
+    const { patch, patchType } = await callWebhook(context.client, attributes, candidate, { mutating: true })
+    const operations = patch === undefined ? [] : readPatch(patch)
+    if (operations.length === 0) return false
+    if (!attributes.object) {
+      throw internalError(
+        `admission webhook ${JSON.stringify(name)} attempted to modify the object, which is not supported for this operation`,
+      )
+    }
+    if (patchType !== 'JSONPatch') throw new FailedCall(name, `unsupported patch type ${JSON.stringify(patchType)}`)
+    return patchObject(attributes, candidate.definition, operations, context.applyDefaults)
+  } catch (error) {
+    if (!(error instanceof FailedCall)) throw error
+    context.log.warn({ err: error }, 'admission webhook')
+    if (failurePolicy === 'Ignore') return false
+    throw internalError(error.message)
+  }
+}

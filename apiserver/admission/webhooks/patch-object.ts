@@ -1,0 +1,68 @@
+import { internalError } from '../../../shared/api/status-errors.ts'
+import type { KubeObject } from '../../../shared/api/types.ts'
+import { applyJsonPatch, JsonPatchError, type JsonPatchOperation } from '../../patch/json-patch.ts'
+import type { ResourceDefinition } from '../../registry/resource-definition.ts'
+import { DecodeError, decodeObject } from '../../validation/decoder.ts'
+import { scanJson } from '../../validation/json-scanner.ts'
+import type { AdmissionAttributes } from '../admission-plugin.ts'
+import { convertObject, seenObjects } from './seen-object.ts'
+
+/** Reads what a webhook wants to change. Throws a StatusError. */
+export function readPatch(patch: string): JsonPatchOperation[] {
+  let operations: unknown
+  try {
+    operations = JSON.parse(patch)
+  } catch {
+    throw internalError(scanJson(patch).error ?? 'unexpected end of JSON input')
+  }
+  if (operations === null) return []
+  if (!Array.isArray(operations)) {
+    throw internalError(`json: cannot unmarshal ${typeof operations} into Go value of type jsonpatch.Patch`)
+  }
+  return operations
+}
+
+/** Changes the object of a write, in place, as a webhook wants it; says whether that changed anything. Throws a StatusError. */
+export function patchObject(
+  attributes: AdmissionAttributes,
+  matched: ResourceDefinition,
+  operations: readonly JsonPatchOperation[],
+  applyDefaults: (definition: ResourceDefinition, object: KubeObject) => void,
+): boolean {
+  const { definition, view, object } = attributes
+  const before = JSON.stringify(seenObjects(attributes, matched).object)
+  const patched = patchedDocument(JSON.parse(before), operations)
+  if (JSON.stringify(patched) === before) return false
+  if (view) {
+    view.change(object!, patched as KubeObject)
+    return true
+  }
+  const decoded = decode(matched, patched)
+  applyDefaults(matched, decoded)
+  replaceContent(object!, convertObject(decoded, matched, definition))
+  return true
+}
+
+function patchedDocument(document: unknown, operations: readonly JsonPatchOperation[]): unknown {
+  try {
+    return applyJsonPatch(document, operations)
+  } catch (error) {
+    if (error instanceof JsonPatchError) throw internalError(error.message)
+    throw error
+  }
+}
+
+function decode(definition: ResourceDefinition, document: unknown): KubeObject {
+  try {
+    return decodeObject(definition, document).object
+  } catch (error) {
+    if (error instanceof DecodeError) throw internalError(error.message)
+    throw error
+  }
+}
+
+/** The request goes on with the same object. */
+function replaceContent(object: KubeObject, content: KubeObject): void {
+  for (const key of Object.keys(object)) delete object[key]
+  Object.assign(object, content)
+}

@@ -1,0 +1,62 @@
+import type { KubeObject } from '../../../shared/api/types.ts'
+import type { Logger } from '../../../shared/log/log.ts'
+import type { ResourceDefinition } from '../../registry/resource-definition.ts'
+import type { WebhookClient } from '../../webhook-client/webhook-client.ts'
+import type { AdmissionPlugin, Lookup } from '../admission-plugin.ts'
+import { allHold, requestVariables } from '../cel/match-conditions.ts'
+import type { MatchConditions } from './applies.ts'
+import { Candidates } from './candidates.ts'
+import { mutatingWebhooks } from './mutating.ts'
+import { validatingWebhooks } from './validating.ts'
+import { registeredWebhooks } from './webhook.ts'
+
+/** All objects of a kind that others are decided by. */
+export interface Followed {
+  objects(): Iterable<KubeObject>
+  /** Rises with each change of them. */
+  version(): number
+}
+
+export interface WebhooksContext {
+  client: WebhookClient
+  lookup: Lookup
+  log: Logger
+  follow(plural: string): Followed
+  catalog: {
+    readonly generation: number
+    /** Other versions of the same resource. */
+    siblings(definition: ResourceDefinition): readonly ResourceDefinition[]
+  }
+  applyDefaults(definition: ResourceDefinition, object: KubeObject): void
+}
+
+const conditions: MatchConditions = ({ hook, definition }, attributes) =>
+  allHold(hook.matchConditions ?? [], requestVariables(attributes, definition))
+
+/** What the configurations of a kind register. */
+function candidatesOf({ follow, catalog }: WebhooksContext, plural: string) {
+  const { objects, version } = follow(plural)
+  return new Candidates({
+    version: () => version() + catalog.generation,
+    all: () => registeredWebhooks(objects()),
+    siblings: catalog.siblings,
+  })
+}
+
+export function webhookPlugins(
+  context: WebhooksContext,
+): Record<'MutatingAdmissionWebhook' | 'ValidatingAdmissionWebhook', AdmissionPlugin> {
+  const { client, lookup, log, applyDefaults } = context
+  const common = { client, lookup, log, conditions }
+  return {
+    MutatingAdmissionWebhook: mutatingWebhooks({
+      ...common,
+      applyDefaults,
+      candidates: candidatesOf(context, 'mutatingwebhookconfigurations'),
+    }),
+    ValidatingAdmissionWebhook: validatingWebhooks({
+      ...common,
+      candidates: candidatesOf(context, 'validatingwebhookconfigurations'),
+    }),
+  }
+}

@@ -1,0 +1,25 @@
+/** Why a webhook ends a request. Upstream: webhook/errors/statuserror.go. */
+import { StatusError } from '../../../shared/api/status-error.ts'
+import type { ReviewResponse } from './admission-review.ts'
+
+/** A webhook could not be asked, or said nothing that counts: its failurePolicy decides what follows. */
+export class FailedCall extends Error {
+  constructor(webhook: string, why: string) {
+    super(`failed calling webhook ${JSON.stringify(webhook)}: ${why}`)
+  }
+}
+
+const minCode = 400
+
+/** What it said itself, as the answer to the client. */
+export function denied(webhook: string, status: NonNullable<ReviewResponse['status']> = {}): StatusError {
+  const by = `admission webhook ${JSON.stringify(webhook)} denied the request`
+  const { code = 0, reason, message, details } = status
+  const why = message || reason
+  return new StatusError({
+    code: Math.max(code, minCode),
+    ...(reason && { reason }),
+    message: why ? `${by}: ${why}` : `${by} without explanation`,
+    ...(details && { details }),
+  })
+}

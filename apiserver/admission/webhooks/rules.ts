@@ -1,0 +1,51 @@
+/** Which requests the rules of webhooks and policies speak of. Upstream: webhook/predicates/rules. */
+import type { AdmissionAttributes } from '../admission-plugin.ts'
+import type { Rule } from './webhook.ts'
+
+/** A resource as a request, or one that means the same, names it. */
+export interface MatchedResource {
+  group: string
+  version: string
+  plural: string
+  subresource: string
+  /** Namespaces themselves are not. */
+  namespaced: boolean
+  operation: AdmissionAttributes['operation']
+}
+
+export function matchesRule(rule: Rule, resource: MatchedResource): boolean {
+  const { group, version, operation } = resource
+  return (
+    matchesScope(rule, resource) &&
+    includes(rule.operations, operation) &&
+    includes(rule.apiGroups, group) &&
+    includes(rule.apiVersions, version) &&
+    rule.resources.some((pattern) => matchesResource(pattern, resource))
+  )
+}
+
+const includes = (wanted: readonly string[], value: string): boolean => wanted.includes('*') || wanted.includes(value)
+
+function matchesScope({ scope = '*' }: Rule, { namespaced }: MatchedResource): boolean {
+  return scope === '*' || namespaced === (scope === 'Namespaced')
+}
+
+/** `pods`, `pods/status`, `pods/*`, `*` (every resource, no subresource) or `*` with `/*`. */
+function matchesResource(pattern: string, { plural, subresource }: MatchedResource): boolean {
+  const slash = pattern.indexOf('/')
+  const [resource, sub] = slash === -1 ? [pattern, ''] : [pattern.slice(0, slash), pattern.slice(slash + 1)]
+  return (resource === '*' || resource === plural) && (sub === '*' || sub === subresource)
+}
+
+const policies = new Set([
+  'mutatingwebhookconfigurations',
+  'validatingwebhookconfigurations',
+  'mutatingadmissionpolicies',
+  'mutatingadmissionpolicybindings',
+  'validatingadmissionpolicies',
+  'validatingadmissionpolicybindings',
+])
+
+/** What decides about writes is decided on by nobody, so that a mistake in it can be undone. */
+export const isExempt = ({ definition: { group, plural } }: AdmissionAttributes): boolean =>
+  group === 'admissionregistration.k8s.io' && policies.has(plural)

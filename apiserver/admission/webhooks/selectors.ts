@@ -1,0 +1,35 @@
+import { type LabelSelector, matchesLabels } from '../../../shared/api/label-selector.ts'
+import { notFound } from '../../../shared/api/status-errors.ts'
+import type { KubeObject } from '../../../shared/api/types.ts'
+import type { AdmissionAttributes, Lookup } from '../admission-plugin.ts'
+
+const namespaces = { group: '', plural: 'namespaces' }
+
+/** The namespace of a request, which a Namespace is itself. */
+export const namespaceOf = ({ definition, namespace, name }: AdmissionAttributes): string | undefined =>
+  isNamespace(definition) ? name || undefined : namespace
+
+const isNamespace = ({ group, plural }: { group: string; plural: string }): boolean =>
+  group === '' && plural === 'namespaces'
+
+/** The namespace that a request is about, as it will be. Throws NotFound. */
+export function namespaceObject(attributes: AdmissionAttributes, lookup: Lookup): KubeObject | undefined {
+  const name = namespaceOf(attributes)
+  if (name === undefined) return undefined
+  const { definition, operation, object, subresource } = attributes
+  if (isNamespace(definition) && !subresource && operation !== 'DELETE') return object
+  const found = lookup(namespaces, undefined, name)
+  if (!found) throw notFound(namespaces, name)
+  return found
+}
+
+/** Whether a selector takes the request's namespace; what is in none is always taken. Throws NotFound. */
+export function selectsNamespace(selector: LabelSelector, attributes: AdmissionAttributes, lookup: Lookup): boolean {
+  if (selector.length === 0 || namespaceOf(attributes) === undefined) return true
+  return matchesLabels(selector, namespaceObject(attributes, lookup)?.metadata.labels)
+}
+
+/** Whether a selector takes the object as it is to be, or as it was. */
+export const selectsObject = (selector: LabelSelector, { object, old }: AdmissionAttributes): boolean =>
+  selector.length === 0 ||
+  [object, old].some((candidate) => candidate !== undefined && matchesLabels(selector, candidate.metadata?.labels))

@@ -1,0 +1,38 @@
+import { internalError } from '../../../shared/api/status-errors.ts'
+import type { AdmissionAttributes, AdmissionPlugin } from '../admission-plugin.ts'
+import { applies } from './applies.ts'
+import { callWebhook } from './call-webhook.ts'
+import type { WebhookCandidate } from './candidates.ts'
+import { FailedCall } from './refusals.ts'
+import { isExempt } from './rules.ts'
+import type { WebhookContext } from './webhook-context.ts'
+
+/** Asks validating webhooks, all at once; the first that refuses speaks for all. Upstream: webhook/validating/dispatcher.go. */
+export function validatingWebhooks(context: WebhookContext): AdmissionPlugin {
+  const ask = async (attributes: AdmissionAttributes, candidate: WebhookCandidate): Promise<void> => {
+    try {
+      await callWebhook(context.client, attributes, candidate, { mutating: false })
+    } catch (error) {
+      if (!(error instanceof FailedCall)) throw error
+      context.log.warn({ err: error }, 'admission webhook')
+      if (candidate.hook.failurePolicy !== 'Ignore') throw internalError(error.message)
+    }
+  }
+  return {
+    asksAll: true,
+    validate(attributes) {
+      const candidates = context.candidates.of(attributes)
+      if (candidates.length === 0 || isExempt(attributes)) return
+      const asked = candidates.filter((candidate) => applies(candidate, attributes, context))
+      if (asked.length === 0) return
+      return settle(asked.map((candidate) => ask(attributes, candidate)))
+    },
+  }
+}
+
+/** When all have answered: warnings of each count, also of those that come after a refusal. */
+async function settle(asked: Promise<void>[]): Promise<void> {
+  const refusals: unknown[] = []
+  await Promise.all(asked.map((answer) => answer.catch((error: unknown) => refusals.push(error))))
+  if (refusals.length > 0) throw refusals[0]
+}

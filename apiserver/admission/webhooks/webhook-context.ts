@@ -1,0 +1,15 @@
+import type { Logger } from '../../../shared/log/log.ts'
+import type { WebhookClient } from '../../webhook-client/webhook-client.ts'
+import type { Lookup } from '../admission-plugin.ts'
+import type { MatchConditions } from './applies.ts'
+import type { Candidates } from './candidates.ts'
+import type { RegisteredWebhook } from './webhook.ts'
+
+/** What asking webhooks takes. */
+export interface WebhookContext {
+  client: WebhookClient
+  candidates: Candidates<RegisteredWebhook>
+  lookup: Lookup
+  conditions: MatchConditions
+  log: Logger
+}

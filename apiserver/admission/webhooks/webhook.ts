@@ -1,0 +1,52 @@
+import { fromSelectorObject, type LabelSelector, type LabelSelectorObject } from '../../../shared/api/label-selector.ts'
+import type { KubeObject } from '../../../shared/api/types.ts'
+import type { ClientConfig } from '../../webhook-client/client-config.ts'
+
+/** One webhook of a configuration (admissionregistration.k8s.io/v1), with its defaults. */
+export interface Webhook {
+  name: string
+  clientConfig: ClientConfig
+  rules?: Rule[]
+  failurePolicy: 'Fail' | 'Ignore'
+  matchPolicy: 'Exact' | 'Equivalent'
+  namespaceSelector: LabelSelectorObject
+  objectSelector: LabelSelectorObject
+  sideEffects: string
+  timeoutSeconds: number
+  admissionReviewVersions: string[]
+  matchConditions?: MatchCondition[]
+  /** Of mutating ones alone. */
+  reinvocationPolicy?: 'Never' | 'IfNeeded'
+}
+export interface Rule {
+  apiGroups: string[]
+  apiVersions: string[]
+  operations: string[]
+  resources: string[]
+  scope?: string
+}
+export interface MatchCondition {
+  name: string
+  expression: string
+}
+
+/** A webhook that is in force. */
+export interface RegisteredWebhook extends Webhook {
+  /** Unlike any other's. */
+  id: string
+  namespaces: LabelSelector
+  objects: LabelSelector
+}
+
+/** All webhooks of all configurations, in the order in which they are asked: by the names of the configurations. */
+export function registeredWebhooks(configurations: Iterable<KubeObject>): RegisteredWebhook[] {
+  const byName = [...configurations].sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1))
+  return byName.flatMap(({ metadata, webhooks }) =>
+    ((webhooks ?? []) as Webhook[]).map((webhook, index) => ({
+      ...webhook,
+      id: `${metadata.name}/${webhook.name}/${index}`,
+      namespaces: fromSelectorObject(webhook.namespaceSelector) ?? [],
+      objects: fromSelectorObject(webhook.objectSelector) ?? [],
+    })),
+  )
+}

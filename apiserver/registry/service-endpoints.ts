@@ -1,0 +1,35 @@
+import type { V1EndpointSlice, V1Endpoints } from '@kubernetes/client-node'
+import type { Wire } from '../../shared/api/types.ts'
+import type { Lookup, LookupAll } from '../admission/admission-plugin.ts'
+
+export interface EndpointAddress {
+  address: string
+  port: number
+}
+
+/** Where the pods behind a port of a service listen: from Endpoints where somebody keeps them, else from the slices. */
+export function endpointAddresses(
+  { lookup, lookupAll }: { lookup: Lookup; lookupAll: LookupAll },
+  { namespace, name, portName }: { namespace: string; name: string; portName: string },
+): EndpointAddress[] {
+  const endpoints = lookup({ group: '', plural: 'endpoints' }, namespace, name) as Wire<V1Endpoints> | undefined
+  const known = (endpoints?.subsets ?? []).flatMap(({ addresses = [], ports = [] }) =>
+    ports
+      .filter((port) => (port.name ?? '') === portName)
+      .flatMap(({ port }) => addresses.map(({ ip }) => ({ address: ip, port }))),
+  )
+  if (known.length > 0) return known
+  const slices = [...lookupAll({ group: 'discovery.k8s.io', plural: 'endpointslices' }, namespace)]
+    .filter(({ metadata }) => metadata.labels?.['kubernetes.io/service-name'] === name)
+    .map((slice) => slice as unknown as Wire<V1EndpointSlice>)
+  // An empty list is null.
+  return slices.flatMap(({ endpoints: ready, ports }) =>
+    (ports ?? [])
+      .filter((port) => (port.name ?? '') === portName && port.port !== undefined)
+      .flatMap(({ port = 0 }) =>
+        (ready ?? [])
+          .filter(({ conditions }) => conditions?.ready !== false)
+          .flatMap(({ addresses }) => addresses.slice(0, 1).map((address) => ({ address, port }))),
+      ),
+  )
+}

@@ -1,0 +1,82 @@
+/** What goes wrong between us and a webhook, in the words of Go's net, crypto/tls and client-go. */
+import type { PeerCertificate } from 'node:tls'
+import { dialError } from '../../shared/client/network-errors.ts'
+
+/** A webhook could not be asked, or its answer not be read. */
+export class CallError extends Error {}
+
+const unknownAuthority = 'certificate signed by unknown authority'
+const certificateErrors: Record<string, string> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: unknownAuthority,
+  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
+  CERT_SIGNATURE_FAILURE: unknownAuthority,
+  CERT_HAS_EXPIRED: 'certificate has expired or is not yet valid',
+  CERT_NOT_YET_VALID: 'certificate has expired or is not yet valid',
+}
+
+/** How a request did not get its answer. `host` and `port`: what was dialled. */
+export function transportError(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): string {
+  const { code = '' } = error
+  const certificate = certificateErrors[code]
+  if (certificate) return `tls: failed to verify certificate: x509: ${certificate}`
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return `tls: failed to verify certificate: x509: ${nameError(error as NameError)}`
+  if (code === 'EPROTO' || code === 'ERR_SSL_WRONG_VERSION_NUMBER')
+    return 'tls: first record does not look like a TLS handshake'
+  if (code === 'ECONNRESET' && error.syscall === undefined) return 'EOF'
+  return dialError(error, host, port)
+}
+
+interface NameError extends Error {
+  host: string
+  cert: PeerCertificate
+}
+
+function nameError({ host, cert }: NameError): string {
+  const names = (cert.subjectaltname ?? '').split(', ').filter(Boolean)
+  const of = (type: string) => names.filter((name) => name.startsWith(type)).map((name) => name.slice(type.length))
+  const addresses = of('IP Address:')
+  const isAddress = /^[\d.]+$|:/.test(host)
+  if (isAddress && addresses.length === 0)
+    return `cannot validate certificate for ${host} because it doesn't contain any IP SANs`
+  const valid = isAddress ? addresses : of('DNS:')
+  if (valid.length === 0) return `certificate is not valid for any names, but wanted to match ${host}`
+  return `certificate is valid for ${valid.join(', ')}, not ${host}`
+}
+
+const byCode: Record<number, string> = {
+  400: 'the server rejected our request for an unknown reason',
+  401: 'the server has asked for the client to provide credentials',
+  404: 'the server could not find the requested resource',
+  405: 'the server does not allow this method on the requested resource',
+  409: 'the server reported a conflict',
+  422: 'the server rejected our request due to an error in our request',
+  429: 'the server has received too many requests and has asked us to try again later',
+  503: 'the server is currently unable to handle the request',
+  504: 'the server was unable to return a response in the time allotted, but may still be processing the request',
+}
+
+/** An answer that is no success. Upstream: apimachinery/pkg/api/errors NewGenericServerResponse. */
+export function codeError(code: number, body: string): string {
+  const status = statusMessage(body)
+  if (status !== undefined) return status
+  const known = byCode[code]
+  if (known) return known
+  const text = body.trim()
+  if (code === 403 || code === 406 || code === 415) return text
+  if (code >= 500) return `an error on the server (${JSON.stringify(text)}) has prevented the request from succeeding`
+  return `the server responded with the status code ${code} but did not return more information`
+}
+
+/** A server that speaks Kubernetes says itself what is wrong. */
+function statusMessage(body: string): string | undefined {
+  try {
+    const status = JSON.parse(body) as { kind?: unknown; message?: unknown } | null
+    return status?.kind === 'Status' && typeof status.message === 'string' ? status.message : undefined
+  } catch {
+    return undefined
+  }
+}

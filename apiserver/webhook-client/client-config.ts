@@ -1,0 +1,49 @@
+/** Where a webhook is, as configurations and custom resource definitions say it. */
+export interface ClientConfig {
+  url?: string
+  service?: ServiceReference
+  /** PEM in base64. Default: whom this machine trusts. */
+  caBundle?: string
+}
+export interface ServiceReference {
+  namespace: string
+  name: string
+  path?: string
+  port?: number
+}
+
+/** What is dialled, and what is said there. */
+export interface Target {
+  /** As error messages name it: `https://name.namespace.svc:443/path?timeout=10s`. */
+  url: URL
+  /** Where it is dialled; absent: where the URL says. */
+  dial?: { address: string; port: number }
+  /** PEM. */
+  ca?: string
+}
+
+/** Which address a port of a service has at the moment. Throws an Error in upstream's words when it has none. */
+export type ResolveService = (service: { namespace: string; name: string; port: number }) => {
+  address: string
+  port: number
+}
+
+const HTTPS_PORT = 443
+
+/** Upstream: apiserver/pkg/util/webhook/client.go. */
+export function urlOf({ url, service }: ClientConfig, timeoutSeconds: number): URL {
+  const { namespace, name, path = '', port = HTTPS_PORT } = service ?? { namespace: '', name: '' }
+  const target = new URL(url ?? `https://${name}.${namespace}.svc:${port}`)
+  if (service && path !== '') target.pathname = path
+  target.searchParams.set('timeout', `${timeoutSeconds}s`)
+  return target
+}
+
+/** Go keeps a port that says nothing new; JavaScript's URLs drop it. */
+export function shownUrl(url: URL, { service }: ClientConfig): string {
+  const { port = HTTPS_PORT } = service ?? {}
+  return service && port === HTTPS_PORT ? url.href.replace(url.host, `${url.host}:${port}`) : url.href
+}
+
+export const pemOf = ({ caBundle }: ClientConfig): string | undefined =>
+  caBundle ? Buffer.from(caBundle, 'base64').toString('latin1') : undefined

@@ -1,0 +1,18 @@
+import type { Service } from '../../shared/api/types.ts'
+import type { Lookup, LookupAll } from '../admission/admission-plugin.ts'
+import { endpointAddresses } from '../registry/service-endpoints.ts'
+import type { ResolveService } from './client-config.ts'
+
+/** Nothing listens at a service's own address here: the way goes to a pod behind it, the first. */
+export const serviceResolver =
+  (cluster: { lookup: Lookup; lookupAll: LookupAll }): ResolveService =>
+  ({ namespace, name, port }) => {
+    const shown = JSON.stringify(name)
+    const service = cluster.lookup({ group: '', plural: 'services' }, namespace, name) as unknown as Service | undefined
+    if (!service) throw new Error(`service ${shown} not found`)
+    const found = service.spec?.ports?.find((candidate) => candidate.port === port)
+    if (!found) throw new Error(`no service port ${port} found for service ${shown}`)
+    const [address] = endpointAddresses(cluster, { namespace, name, portName: found.name ?? '' })
+    if (!address) throw new Error(`no endpoints available for service ${shown}`)
+    return address
+  }

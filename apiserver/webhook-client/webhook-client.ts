@@ -1,0 +1,149 @@
+import type { IncomingMessage } from 'node:http'
+import { Agent, request as httpsRequest, type RequestOptions } from 'node:https'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { scanJson } from '../validation/json-scanner.ts'
+import { CallError, codeError, transportError } from './call-errors.ts'
+import { type ClientConfig, pemOf, type ResolveService, shownUrl, urlOf } from './client-config.ts'
+
+/** Asks other programs what they think of an object. */
+export interface WebhookClient {
+  /** Posts a review; resolves to the answer, an object that says its kind. Rejects with a CallError. */
+  post(config: ClientConfig, review: string, options: PostOptions): Promise<Record<string, unknown>>
+  /** Ends what is under way. */
+  close(): void
+}
+
+export interface PostOptions {
+  timeoutSeconds: number
+  userAgent: string
+}
+
+/** Of authorities that somebody still asks for. */
+const maxAgents = 64
+
+/** Connections are kept, for each authority its own. Time is the machine's: webhooks do not get faster with the clock. */
+export function createWebhookClient({
+  clock,
+  resolveService,
+}: {
+  clock: Clock
+  resolveService: ResolveService
+}): WebhookClient {
+  const agents = new Map<string, Agent>()
+  const agentFor = (config: ClientConfig): Agent => {
+    const id = config.caBundle ?? ''
+    const known = agents.get(id)
+    if (known) return known
+    const [oldest] = agents.keys()
+    if (agents.size >= maxAgents && oldest !== undefined) {
+      agents.get(oldest)?.destroy()
+      agents.delete(oldest)
+    }
+    const agent = new Agent({ keepAlive: true, ca: pemOf(config) })
+    agents.set(id, agent)
+    return agent
+  }
+
+  return {
+    async post(config, review, { timeoutSeconds, userAgent }) {
+      const url = urlOf(config, timeoutSeconds)
+      try {
+        const { service } = config
+        const dialled = service
+          ? resolveService({ ...service, port: service.port ?? 443 })
+          : { address: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port || 443) }
+        const answer = await send(
+          {
+            agent: agentFor(config),
+            host: dialled.address,
+            port: dialled.port,
+            servername: service || !isAddress(url.hostname) ? url.hostname : undefined,
+            path: url.pathname + url.search,
+            headers: {
+              host: service ? `${url.hostname}:${service.port ?? 443}` : url.host,
+              'user-agent': userAgent,
+              accept: 'application/json, */*',
+              'content-type': 'application/json',
+              'content-length': Buffer.byteLength(review),
+            },
+          },
+          review,
+          { clock: clock.machine, timeoutMs: timeoutSeconds * 1000 },
+        )
+        return objectOf(answer)
+      } catch (error) {
+        if (error instanceof CallError) throw error
+        throw new CallError(`Post ${JSON.stringify(shownUrl(url, config))}: ${(error as Error).message}`)
+      }
+    },
+    close() {
+      for (const agent of agents.values()) agent.destroy()
+    },
+  }
+}
+
+const isAddress = (host: string): boolean => /^[\d.]+$|^\[/.test(host)
+
+interface Answer {
+  code: number
+  body: string
+}
+
+interface Deadline {
+  clock: Clock
+  timeoutMs: number
+}
+
+function send(options: RequestOptions & { host: string; port: number }, body: string, deadline: Deadline) {
+  return new Promise<Answer>((resolve, reject) => {
+    let isLate = false
+    const { host, port } = options
+    const attempt = (isSecond: boolean): void => {
+      const outgoing = httpsRequest({ ...options, method: 'POST' }, (answer) => {
+        readAll(answer).then((text) => resolve({ code: answer.statusCode ?? 0, body: text }), fail)
+      })
+      const fail = (error: NodeJS.ErrnoException): void => {
+        // A kept connection may have been closed just before it was used again.
+        if (!isLate && !isSecond && outgoing.reusedSocket && error.code === 'ECONNRESET') attempt(true)
+        else reject(new Error(isLate ? 'context deadline exceeded' : transportError(error, { host, port })))
+      }
+      outgoing.on('error', fail)
+      const timer = deadline.clock.setTimer(deadline.timeoutMs, () => {
+        isLate = true
+        outgoing.destroy()
+        reject(new Error('context deadline exceeded'))
+      })
+      outgoing.on('close', () => timer.cancel())
+      outgoing.end(body)
+    }
+    attempt(false)
+  })
+}
+
+async function readAll(answer: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of answer as AsyncIterable<Buffer>) chunks.push(chunk)
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** Whatever it calls itself, it is read as JSON. */
+function objectOf({ code, body }: Answer): Record<string, unknown> {
+  if (code < 200 || code > 206) throw new CallError(codeError(code, body))
+  const unreadable = (why: string) => new CallError(`couldn't get version/kind; json parse error: ${why}`)
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    throw unreadable(scanJson(body).error ?? 'unexpected end of JSON input')
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const word = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value
+    throw unreadable(
+      `json: cannot unmarshal ${word} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
+    )
+  }
+  const answer = value as Record<string, unknown>
+  if (typeof answer.kind !== 'string' || answer.kind === '')
+    throw new CallError(`Object 'Kind' is missing in '${body}'`)
+  return answer
+}
