@@ -244,6 +244,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
       await customResources.close()
       registry.close()
       await listener.close()
+      await tokens.settled()
       kubelet.close()
       webhookClient.close()
       await storage.close()

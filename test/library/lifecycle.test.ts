@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { resources, startCluster } from '../../library/index.ts'
@@ -12,7 +12,7 @@ import { processesWith } from '../harness/processes.ts'
 import { until } from '../harness/until.ts'
 import { configMap, namespace, outside, start } from './stage.ts'
 
-const { configMaps, pods } = resources
+const { configMaps, pods, serviceAccounts } = resources
 const library = import.meta.resolve('../../library/index.ts')
 
 /** An empty folder, which no test runner looks into. */
@@ -67,6 +67,18 @@ t.test('a start that fails leaves nothing', async (t) => {
   t.same(processesWith(stateDir), [], 'the node that could be started has been stopped')
   await (await startCluster({ apiOnly: true, stateDir })).close()
   t.ok(existsSync(stateDir), 'a folder that was given stays')
+})
+
+t.test('a cluster that is closed while it makes its signing key leaves no folder', async () => {
+  const cluster = await startCluster({ apiOnly: true })
+  await cluster.client.create(serviceAccounts, { metadata: { namespace, name: 'robot' } })
+  const asking = cluster.client.create(
+    serviceAccounts,
+    { spec: {} },
+    { namespace, name: 'robot', subresource: 'token' },
+  )
+  await Promise.allSettled([asking, cluster.close()])
+  t.notOk(existsSync(dirname(cluster.kubeconfigFile)))
 })
 
 t.test('who waits when a cluster is closed is told so', async (t) => {

@@ -25,6 +25,8 @@ export interface ServiceAccountTokens {
   isForApi(audiences: readonly string[]): boolean
   /** The key; made when there is none yet. */
   key(): Promise<SigningKey>
+  /** Resolves when no key is being made any more: its files are there, or will never be. */
+  settled(): Promise<void>
   /** `warnAfterSeconds`: the token lives longer than the bearer should rely on. */
   issue(subject: TokenSubject, options: TokenOptions): Promise<string>
   /**
@@ -76,6 +78,9 @@ export function createServiceAccountTokens(options: {
 
   return {
     issuer,
+    async settled() {
+      await loading?.catch(() => {}) // told to whoever asked for it
+    },
     isForApi: (audiences) => audiences.every((audience) => apiAudiences().includes(audience)),
     key,
     async issue({ namespace, serviceaccount, pod, secret, node }, { audiences, seconds, warnAfterSeconds }) {

@@ -70,7 +70,7 @@ export async function makeToken(
   object: TokenRequest,
   { definition: accounts, namespace = '', name = '', user }: ObjectScope,
 ): Promise<TokenRequest> {
-  const { metadata } = object
+  const { metadata = {} } = object
   const time = toTime(clock.now())
   if (metadata.name && metadata.name !== name) throw mismatch(name, 'name', metadata.name)
   if (metadata.namespace && metadata.namespace !== namespace) throw mismatch(name, 'namespace', metadata.namespace)
