@@ -159,10 +159,10 @@ t.test('two clusters whose users chose no port', async (t) => {
 
 t.test('a start that is called off', async (t) => {
   const stateDir = join(folder, 'called-off')
-  // A shim that never gets anywhere: however late we are, the start is still under way.
+  // A shim that never gets anywhere, until its supervisor is gone: however late we are, the start is still under way.
   const slow = mkdtempSync(join(folder, 'slow-perl-'))
   const began = join(slow, 'began')
-  writeFileSync(join(slow, 'perl'), `#!/bin/sh\n: > '${began}'\nexec sleep 1000\n`, { mode: 0o755 })
+  writeFileSync(join(slow, 'perl'), `#!/bin/sh\n: > '${began}'\ncat >/dev/null\n`, { mode: 0o755 })
   const variables = { PATH: `${slow}${delimiter}${process.env.PATH}` }
   const command = startCommand(t, ['up', '-d', '--port=0', `--state-dir=${stateDir}`], { variables })
   await until(() => existsSync(began), { what: 'the cluster to begin' })
