@@ -89,8 +89,13 @@ function fail(
   const known =
     error instanceof StatusError ? error : isTooDeep(error) ? badRequest('json: exceeded max depth') : undefined
   if (!known) api.log.error({ err: error, method: request.method, url: request.url }, 'request failed')
-  if (response.headersSent) response.destroy()
-  else sendStatusError({ request, response }, known ?? internalError((error as Error).message))
+  if (response.headersSent) return void response.destroy()
+  try {
+    sendStatusError({ request, response }, known ?? internalError((error as Error).message))
+  } catch (another) {
+    api.log.error({ err: another, method: request.method, url: request.url }, 'no answer could be given')
+    response.destroy()
+  }
 }
 
 /** Every walk over a body is recursive: one that is nested too deeply for any ends here, and is the client's fault. */

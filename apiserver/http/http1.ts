@@ -26,7 +26,9 @@ export async function serveHttp1(server: Server, dispatch: Dispatch): Promise<vo
     url: '/',
     handler(request, reply) {
       reply.hijack()
-      dispatch(request.raw as unknown as IncomingMessage, reply.raw as unknown as ServerResponse, request.originalUrl)
+      const raw = request.raw as unknown as IncomingMessage
+      raw.url = request.originalUrl
+      dispatch(raw, reply.raw as unknown as ServerResponse, request.originalUrl)
     },
   })
   await app.ready()

@@ -44,7 +44,10 @@ export function sendJson(
   }
   const whole = typeof json === 'string' ? json : json.join('')
   if (encoding === 'yaml') {
-    void toYaml(whole).then((text) => send({ request, response }, { status, parts: [text], headers: all }))
+    toYaml(whole).then(
+      (text) => send({ request, response }, { status, parts: [text], headers: all }),
+      () => response.destroy(),
+    )
   } else {
     const part = encoding === 'protobuf' ? toProtobuf(whole) : indented(whole)
     send({ request, response }, { status, parts: [part], headers: all })
@@ -122,7 +125,8 @@ function toProtobuf(json: string): Buffer {
 const prettyAgents = /^(curl|Wget|Mozilla\/5\.0)/
 
 export function wantsPretty({ url = '', headers }: IncomingMessage): boolean {
-  const asked = url.includes('pretty=') ? new URL(url, 'http://x').searchParams.get('pretty') : null
+  const mark = url.includes('pretty=') ? url.indexOf('?') : -1
+  const asked = mark === -1 ? null : new URLSearchParams(url.slice(mark + 1)).get('pretty')
   if (asked !== null) return asked !== '0' && asked !== 'false'
   const agent = headers['user-agent']
   return agent !== undefined && prettyAgents.test(agent)
