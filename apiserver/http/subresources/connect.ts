@@ -1,4 +1,4 @@
-import { badRequest } from '../../../shared/api/status-errors.ts'
+import { badRequest, forbidden } from '../../../shared/api/status-errors.ts'
 import type { Pod } from '../../../shared/api/types.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { ResourceExchange } from '../exchange.ts'
@@ -29,6 +29,7 @@ async function connect(
   const { info, user, request, response, upgrade } = exchange
   const { namespace = '', name = '' } = target
   if (info.query.has('dryRun')) throw badRequest('dryRun is not supported')
+  if (request.method === 'GET') await assertMayCreate(api, { exchange, definition, target })
   api.registry.get({ definition, namespace, name, user })
   const pod = api.registry.lookup(definition, namespace, name) as unknown as Pod
   const path = kubeletPath(pod, info.query)
@@ -36,6 +37,18 @@ async function connect(
   const node = nodeOf(api, pod)
   if (!upgrade) throw badRequest('Upgrade request required')
   await api.kubelet.join(node, { path, request, response, upgrade })
+}
+
+/** Who runs a command does more than to read: a WebSocket begins with a GET, but needs what a POST does. Upstream: pkg/registry/core/pod/rest/authorize.go. */
+async function assertMayCreate(
+  { access }: ApiContext,
+  { exchange, definition, target }: ResourceExchange,
+): Promise<void> {
+  const { user, info } = exchange
+  const { group, resource, subresource, namespace, name = '' } = target
+  const asked = { group, resource, subresource, namespace, name }
+  const { verdict, reason = '' } = await access.decide({ user, verb: 'create', path: info.path, resource: asked })
+  if (verdict !== 'allow') throw forbidden(definition, name, reason)
 }
 
 const pathOf = (pod: Pod, query: Query): string =>
