@@ -18,13 +18,13 @@ export function decodeContinue(token: string): ContinueToken {
   const illegal = token.search(/[^A-Za-z0-9_-]/)
   if (illegal !== -1) throw refused(`illegal base64 data at input byte ${illegal}`)
   const text = Buffer.from(token, 'base64url').toString('utf8')
-  let parsed: { v?: unknown; rv?: unknown; start?: unknown }
+  let parsed: { v?: unknown; rv?: unknown; start?: unknown } | null
   try {
     parsed = JSON.parse(text) as typeof parsed
   } catch {
     throw refused(scanJson(text).error ?? 'unexpected end of JSON input')
   }
-  const { v = '', rv = 0, start = '' } = parsed
+  const { v = '', rv = 0, start = '' } = parsed ?? {}
   if (v !== version) throw refused(`server does not recognize this encoded version ${v}`)
   if (rv === 0) throw refused(`incorrect encoded start resourceVersion (version ${version})`)
   if (typeof rv !== 'number' || typeof start !== 'string' || start === '') {
