@@ -24,23 +24,14 @@ import { storeSystemObjects } from './bootstrap/system-objects.ts'
 import type { ApiServerConfig } from './config.ts'
 import type { ApiContext, Instruments } from './http/api-context.ts'
 import { createCors } from './http/cors.ts'
-import { discoveryRoutes } from './http/discovery-routes.ts'
 import { createDispatch } from './http/dispatch.ts'
 import { createFlowControl } from './http/flow-control/flow-control.ts'
-import { livezChecks, readyzChecks } from './http/health-checks.ts'
-import { healthRoute, pathsOf } from './http/health-routes.ts'
-import { indexRoutes } from './http/index-route.ts'
-import { instrumentRoutes } from './http/instruments/routes.ts'
 import { timeOfCluster } from './http/instruments/time-of-cluster.ts'
 import { createKubeletProxy } from './http/kubelet-proxy.ts'
 import { listen } from './http/listen.ts'
-import { metricsRoute } from './http/metrics/metrics-route.ts'
 import { RequestMetrics } from './http/metrics/request-metrics.ts'
-import { openapiRoute } from './http/openapi-routes.ts'
-import { createPathRoutes } from './http/path-routes.ts'
-import { tokenIssuerRoutes } from './http/token-issuer-routes.ts'
-import { versionRoute } from './http/version-route.ts'
-import { zpages } from './http/zpages.ts'
+import { isServed } from './http/resource-routes.ts'
+import { wellKnownPaths } from './http/well-known-paths.ts'
 import { Faults } from './instruments/faults.ts'
 import { Journal } from './instruments/journal.ts'
 import { Snapshots } from './instruments/snapshot.ts'
@@ -78,29 +69,6 @@ const defaultTerminationTtlMs = 3_600_000
 const maxTerminations = 2_000
 const everything: Authorizer = { authorize: () => ({ verdict: 'allow' }) }
 const self: User = { name: 'system:apiserver', groups: ['system:masters'] }
-
-/** Paths that are no resources, as the root lists them. */
-const wellKnownPaths = [
-  '/.well-known/openid-configuration',
-  '/flagz',
-  '/metrics',
-  '/openapi/v2',
-  '/openapi/v3',
-  '/openapi/v3/',
-  '/openid/v1/jwks',
-  '/statusz',
-  '/version',
-  ...pathsOf('healthz', livezChecks),
-]
-
-/** As a real server's flags are called. */
-const flagsOf = ({ host, port, serviceCidr, featureGates, corsAllowedOrigins = [] }: ApiServerConfig) => ({
-  'bind-address': host,
-  'cors-allowed-origins': corsAllowedOrigins,
-  'feature-gates': featureGates,
-  'secure-port': port,
-  'service-cluster-ip-range': serviceCidr,
-})
 
 /** Puts the server together; resolves when it listens. Which rules there are, and in which order, stands here. */
 export async function startApiServer(config: ApiServerConfig): Promise<ApiServer> {
@@ -175,8 +143,11 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     ),
   )
   registry.admission.push(rbacEscalation(access))
-  const metrics = new RequestMetrics()
+  const metrics = new RequestMetrics(({ resource, path }, version) =>
+    resource ? isServed(catalog, resource, version) : paths.has(path),
+  )
   const flowControl = createFlowControl({ lookupAll: registry.lookupAll, clock, seats: config.maxRequestsInFlight })
+  const paths = wellKnownPaths({ api, config, requests: metrics, flowControl, address: () => `${config.host}:${port}` })
   const dispatch = createDispatch({
     api,
     flowControl,
@@ -184,23 +155,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     cors: createCors(config.corsAllowedOrigins ?? []),
     authenticators: [clientCertificate(), bearerToken(tokens), anonymous],
     authorizers,
-    paths: createPathRoutes([
-      ...indexRoutes(catalog, [
-        ...wellKnownPaths,
-        ...pathsOf('livez', livezChecks),
-        ...pathsOf('readyz', readyzChecks),
-      ]),
-      ...discoveryRoutes(catalog, () => `${config.host}:${port}`),
-      openapiRoute(catalog),
-      ...tokenIssuerRoutes(tokens),
-      versionRoute(config.kubernetesVersion),
-      ...zpages({ flags: flagsOf(config), clock }),
-      metricsRoute({ requests: metrics, flowControl, registry, clock }),
-      instrumentRoutes(api),
-      healthRoute('healthz', livezChecks),
-      healthRoute('livez', livezChecks),
-      healthRoute('readyz', readyzChecks),
-    ]),
+    paths,
   })
   const { machine } = clock
   const events = startExpiry({

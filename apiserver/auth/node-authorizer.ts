@@ -1,6 +1,6 @@
 import type { NodePods } from './node-pods.ts'
-import { nodeRules } from './node-rules.ts'
-import type { Authorizer, Decision, RequestedResource, User } from './types.ts'
+import { rulesAbout } from './node-rules.ts'
+import type { Authorizer, Decision, User } from './types.ts'
 
 const nodeUserPrefix = 'system:node:'
 
@@ -13,7 +13,7 @@ export function createNodeAuthorizer(nodePods: NodePods): Authorizer {
     authorize({ user, verb, resource }) {
       const nodeName = nodeNameOf(user)
       if (!nodeName || !resource) return { verdict: 'no opinion' }
-      const rule = nodeRules[key(resource)]?.find(({ verbs }) => verbs.includes(verb))
+      const rule = rulesAbout(resource).find(({ verbs }) => verbs.includes(verb))
       if (!rule) return { verdict: 'no opinion' }
       const related = rule.relation({ nodeName, resource, nodePods })
       return typeof related === 'boolean' ? decide(related, nodeName) : related.then((is) => decide(is, nodeName))
@@ -24,10 +24,6 @@ export function createNodeAuthorizer(nodePods: NodePods): Authorizer {
 function nodeNameOf({ name, groups }: User): string | undefined {
   if (!groups.includes('system:nodes') || !name.startsWith(nodeUserPrefix)) return undefined
   return name.slice(nodeUserPrefix.length)
-}
-
-function key({ group, resource, subresource }: RequestedResource): string {
-  return `${group && `${group}/`}${resource}${subresource ? `/${subresource}` : ''}`
 }
 
 function decide(related: boolean, nodeName: string): Decision {

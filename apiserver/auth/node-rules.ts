@@ -47,8 +47,8 @@ const volumeOfOwnPod: Relation = async ({ nodeName, resource, nodePods }) => {
 
 const read = ['get', 'list', 'watch']
 
-/** By `group/resource/subresource`, the core group without a name; the first rule that has the verb decides. */
-export const nodeRules: Readonly<Record<string, readonly NodeRule[]>> = {
+/** By `group/resource/subresource`, the core group without a name. */
+const nodeRules: Readonly<Record<string, readonly NodeRule[]>> = {
   nodes: [
     { verbs: ['create'], relation: newOrOwn },
     { verbs: [...read, 'update', 'patch'], relation: ownNode },
@@ -72,6 +72,12 @@ export const nodeRules: Readonly<Record<string, readonly NodeRule[]>> = {
   'certificates.k8s.io/certificatesigningrequests': [{ verbs: ['create', ...read], relation: anyObject }],
   'coordination.k8s.io/leases': [{ verbs: ['get', 'create', 'update', 'patch', 'delete'], relation: ownLease }],
   'node.k8s.io/runtimeclasses': [{ verbs: read, relation: anyObject }],
+}
+
+/** The first one that has the verb decides. */
+export function rulesAbout({ group, resource, subresource }: RequestedResource): readonly NodeRule[] {
+  const key = `${group && `${group}/`}${resource}${subresource ? `/${subresource}` : ''}`
+  return (Object.hasOwn(nodeRules, key) && nodeRules[key]) || []
 }
 
 function selects({ fieldSelector = '' }: RequestedResource, field: string, value: string): boolean {

@@ -112,7 +112,12 @@ const isLongRunning = ({ verb, resource }: Attributes): boolean =>
 const sendTooManyRequests = (exchange: Exchange): void =>
   sendText(exchange, 429, 'Too many requests, please try again later.\n', { 'retry-after': '1' })
 
-const verbs: Record<string, string> = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' }
+const verbs = new Map([
+  ['POST', 'create'],
+  ['PUT', 'update'],
+  ['PATCH', 'patch'],
+  ['DELETE', 'delete'],
+])
 
 function attributesOf({ method, path, query, target }: RequestInfo, user: User): Attributes {
   if (!target) return { user, verb: method.toLowerCase(), path }
@@ -132,11 +137,11 @@ function verbOf({
   query,
   target,
 }: Pick<RequestInfo, 'method' | 'query'> & { target: NonNullable<RequestInfo['target']> }): string {
+  if (target.watchPrefix) return 'watch'
   if (method === 'GET' || method === 'HEAD') {
-    if (target.watchPrefix) return 'watch'
     if (target.name !== undefined) return 'get'
     return booleanParameter(query, 'watch') ? 'watch' : 'list'
   }
   if (method === 'DELETE' && target.name === undefined) return 'deletecollection'
-  return verbs[method] ?? method.toLowerCase()
+  return verbs.get(method) ?? method.toLowerCase()
 }

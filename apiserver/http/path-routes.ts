@@ -16,11 +16,14 @@ export interface PathRoute {
 
 export interface PathRoutes {
   serve(exchange: Exchange): Promise<void>
+  /** Whether the first segment of a path leads somewhere. */
+  has(path: string): boolean
 }
 
 export function createPathRoutes(routes: readonly PathRoute[]): PathRoutes {
   const byFirst = new Map(routes.map((route) => [route.first, route]))
   return {
+    has: (path) => byFirst.has(path.split('/', 2)[1] ?? ''),
     async serve(exchange) {
       const { path, method } = exchange.info
       const parts = path.replace(/^\/|\/$/g, '').split('/')

@@ -1,10 +1,11 @@
 import { methodNotAllowed, methodNotSupported, resourceNotFound } from '../../shared/api/status-errors.ts'
+import type { RequestedResource } from '../auth/types.ts'
 import type { ResourceDefinition, Verb } from '../registry/resource-definition.ts'
 import type { ApiContext } from './api-context.ts'
 import type { Exchange, ResourceExchange } from './exchange.ts'
 import { booleanParameter, type ResourceTarget } from './request-info.ts'
 import { sendText } from './respond.ts'
-import { findSubresource } from './subresource-routes.ts'
+import { findSubresource, hasSubresource } from './subresource-routes.ts'
 import { create } from './verbs/create.ts'
 import { deleteVerb } from './verbs/delete.ts'
 import { deletecollection } from './verbs/deletecollection.ts'
@@ -28,8 +29,19 @@ const handlers: Record<Verb, Handler> = {
   watch,
 }
 
-const objectVerbs: Record<string, Verb> = { GET: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete' }
-const collectionVerbs: Record<string, Verb> = { GET: 'list', POST: 'create', DELETE: 'deletecollection' }
+type Verbs = ReadonlyMap<string, Verb>
+const objectVerbs: Verbs = new Map([
+  ['GET', 'get'],
+  ['PUT', 'update'],
+  ['PATCH', 'patch'],
+  ['DELETE', 'delete'],
+])
+const collectionVerbs: Verbs = new Map([
+  ['GET', 'list'],
+  ['POST', 'create'],
+  ['DELETE', 'deletecollection'],
+])
+const watchVerbs: Verbs = new Map([['GET', 'watch']])
 
 /** Finds the handler of a request on a resource, or refuses as a real server's router does. */
 export function serveResource(api: ApiContext, exchange: Exchange, target: ResourceTarget): void | Promise<void> {
@@ -64,6 +76,16 @@ function refuseWatch(definition: ResourceDefinition): never {
   throw methodNotSupported(definition, 'watch')
 }
 
+/** Whether there is such a resource, or subresource of one. */
+export function isServed(
+  catalog: ApiContext['catalog'],
+  { group, resource, subresource }: RequestedResource,
+  version: string,
+): boolean {
+  const definition = catalog.find(group, version, resource)
+  return definition !== undefined && (!subresource || hasSubresource(definition, subresource))
+}
+
 const serves = ({ verbs }: ResourceDefinition, verb: Verb): boolean => verbs?.includes(verb) ?? true
 
 /** Whether a path with or without namespace fits the resource. */
@@ -74,17 +96,20 @@ function isShaped(
   const wrongScope = namespaced
     ? name !== undefined && namespace === undefined && !watchPrefix
     : namespace !== undefined
-  return !(wrongScope || name?.includes('/') || (rest.length > 0 && subresource !== 'proxy'))
+  const tooLong = watchPrefix ? subresource !== undefined : rest.length > 0 && subresource !== 'proxy'
+  return !(wrongScope || tooLong || name?.includes('/'))
 }
 
 function verbOf(definition: ResourceDefinition, { info }: Exchange, target: ResourceTarget): Verb {
   const { method, query } = info
-  const single = target.name !== undefined && !target.watchPrefix
-  let verb = (single ? objectVerbs : collectionVerbs)[method]
-  if (verb === 'list' && (target.watchPrefix || booleanParameter(query, 'watch'))) verb = 'watch'
+  let verb = verbsOf(target).get(method)
+  if (verb === 'list' && booleanParameter(query, 'watch')) verb = 'watch'
   const served = verb !== undefined && serves(definition, verb === 'watch' ? 'list' : verb)
   // The collection of all namespaces can only be read.
   const everywhere = definition.namespaced && target.namespace === undefined && method !== 'GET'
   if (!served || everywhere) throw methodNotAllowed()
   return verb!
 }
+
+const verbsOf = ({ watchPrefix, name }: ResourceTarget): Verbs =>
+  watchPrefix ? watchVerbs : name === undefined ? collectionVerbs : objectVerbs

@@ -54,6 +54,9 @@ export function findSubresource(
   return handler
 }
 
+export const hasSubresource = (definition: ResourceDefinition, name: string): boolean =>
+  methodsOf(definition, name) !== undefined
+
 function methodsOf({ group, plural, subresources, custom }: ResourceDefinition, name = ''): Methods | undefined {
   if (name === 'status' && subresources?.status) return sameObject
   if (name === 'scale' && (custom ? custom.scale : subresources?.scale)) return scale

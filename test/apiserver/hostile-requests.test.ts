@@ -1,6 +1,22 @@
 import { type ClientHttp2Session, connect } from 'node:http2'
 import t from 'tap'
-import { startTestApiServer } from '../harness/api-server.ts'
+import type { PolicyRule } from '../../apiserver/auth/rbac/policy-rule.ts'
+import { startTestApiServer, type TestApiServer } from '../harness/api-server.ts'
+
+const core = '/api/v1/namespaces/default'
+const rbac = '/apis/rbac.authorization.k8s.io/v1/namespaces/default'
+
+/** A user with these permissions in the default namespace. */
+async function allow({ send }: TestApiServer, name: string, rules: PolicyRule[]): Promise<void> {
+  const group = 'rbac.authorization.k8s.io'
+  await send(`${rbac}/roles`, { method: 'POST', body: { metadata: { name }, rules } })
+  const binding = {
+    metadata: { name },
+    roleRef: { apiGroup: group, kind: 'Role', name },
+    subjects: [{ apiGroup: group, kind: 'User', name }],
+  }
+  await send(`${rbac}/rolebindings`, { method: 'POST', body: binding })
+}
 
 /** The code of an answer over HTTP/2, where a client may send what HTTP/1.1 has no words for; 0 when there was none. */
 function codeOf(session: ClientHttp2Session, method: string, path: string, body?: string): Promise<number> {
@@ -30,4 +46,55 @@ t.test('answers for people: as they ask, in either version of HTTP', async (t) =
   t.ok((await linesOf('/version?pretty=true', 'x')) > 1)
   t.equal(await linesOf('/version?pretty=false', 'curl/8'), 1)
   t.ok((await linesOf('/version', 'curl/8')) > 1)
+})
+
+t.test('what nobody asks for in earnest is refused, and not counted', async (t) => {
+  const server = await startTestApiServer(t)
+  const admin = server.session()
+  const table: [code: number, method: string, path: string][] = [
+    [405, 'constructor', '/api/v1/pods'],
+    [405, 'toString', `${core}/pods/x`],
+    [404, 'CONSTRUCTOR', '/nowhere/at/all'],
+    [404, 'GET', '/api/v1/made-up'],
+    [404, 'GET', `${core}/pods/x/made-up`],
+    [400, 'GET', '/api/v1/pods?continue=bnVsbA'],
+  ]
+  for (const [code, method, path] of table) t.equal(await codeOf(admin, method, path), code, `${method} ${path}`)
+  const { status, body } = await server.send('/metrics')
+  t.equal(status, 200)
+  t.notMatch(body, /made-up|nowhere|constructor|native code/i)
+  t.match(body, /resource="pods"/)
+})
+
+t.test('a deprecated path of watches does nothing else', async (t) => {
+  const server = await startTestApiServer(t)
+  const { send } = server
+  for (const name of ['mine', 'yours']) await send(`${core}/secrets`, { method: 'POST', body: { metadata: { name } } })
+  await allow(server, 'jane', [
+    { apiGroups: [''], resources: ['secrets'], resourceNames: ['mine'], verbs: ['delete'] },
+    { apiGroups: [''], resources: ['pods', 'pods/exec'], verbs: ['watch'] },
+  ])
+  const headers = { 'impersonate-user': 'jane' }
+  const watching = '/api/v1/watch/namespaces/default'
+  t.equal((await send(`${watching}/secrets/mine`, { method: 'DELETE', headers })).status, 403)
+  t.equal((await send(`${watching}/secrets/mine`, { method: 'DELETE' })).status, 405)
+  t.equal((await send(`${watching}/secrets`, { method: 'POST', body: { metadata: { name: 'x' } } })).status, 405)
+  t.equal((await send(`${watching}/pods/x/exec?command=id`, { headers })).status, 404)
+  t.equal((await send(`${core}/secrets/yours`)).status, 200)
+})
+
+t.test('to run a command by a GET needs what a POST needs', async (t) => {
+  const server = await startTestApiServer(t)
+  await server.send(`${core}/pods`, {
+    method: 'POST',
+    body: { metadata: { name: 'x' }, spec: { containers: [{ name: 'a', image: 'a' }] } },
+  })
+  const resources = ['pods/exec', 'pods/attach', 'pods/portforward']
+  await allow(server, 'reader', [{ apiGroups: [''], resources, verbs: ['get'] }])
+  await allow(server, 'runner', [{ apiGroups: [''], resources, verbs: ['get', 'create'] }])
+  for (const what of ['exec?command=id', 'attach', 'portforward']) {
+    const ask = (name: string) => server.send(`${core}/pods/x/${what}`, { headers: { 'impersonate-user': name } })
+    t.match(await ask('reader'), { status: 403, body: { message: /^pods "x" is forbidden/ } }, what)
+    t.match(await ask('runner'), { status: 400, body: { message: 'pod x does not have a host assigned' } }, what)
+  }
 })

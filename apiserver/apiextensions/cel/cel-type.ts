@@ -62,7 +62,8 @@ export class TypeRegistrar {
         convert: (value) => (typeof value === 'string' ? this.#duration(parseDuration(value) ?? 0) : value),
       }
     }
-    return STRINGS[schema.format ?? ''] ?? (SCALARS.string as CelType)
+    const { format = '' } = schema
+    return (Object.hasOwn(STRINGS, format) ? STRINGS[format] : SCALARS.string) as CelType
   }
 
   #list(items: JSONSchemaProps | undefined): CelType {

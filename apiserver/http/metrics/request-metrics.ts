@@ -23,15 +23,30 @@ interface Series {
 }
 type Labels = Readonly<Record<string, string>>
 
-/** What nobody serves, and whoever asks for ever new things, is counted together beyond this. */
-const maxSeries = 5_000
-const verbs: Readonly<Record<string, string>> = { create: 'POST', update: 'PUT', deletecollection: 'DELETECOLLECTION' }
+/** Whether there is such a thing: whoever asks for what there is not could make up names without end. */
+export type IsServed = (attributes: Attributes, version: string) => boolean
+
+/** As they are shown; what is called otherwise, with a method of its own making, is not counted. */
+const verbs: ReadonlyMap<string, string> = new Map([
+  ...['get', 'head', 'list', 'options', 'patch', 'post', 'put', 'watch'].map(
+    (verb) => [verb, verb.toUpperCase()] as const,
+  ),
+  ['create', 'POST'],
+  ['update', 'PUT'],
+  ['delete', 'DELETE'],
+  ['deletecollection', 'DELETECOLLECTION'],
+])
 
 /** How many requests there were, of which kind and with which end, and how long they took. */
 export class RequestMetrics {
+  readonly #isServed: IsServed
   readonly #series = new Map<string, Series>()
   /** Being answered now. */
   readonly inFlight = { mutating: 0, readOnly: 0 }
+
+  constructor(isServed: IsServed) {
+    this.#isServed = isServed
+  }
 
   observe({ attributes, version, code, seconds, dryRun }: ObservedRequest): void {
     const { verb, resource } = attributes
@@ -40,7 +55,7 @@ export class RequestMetrics {
       : `${verb} ${firstPart(attributes.path)}`
     let series = this.#series.get(key)
     if (!series) {
-      if (this.#series.size >= maxSeries) return
+      if (!verbs.has(verb) || !this.#isServed(attributes, version)) return
       const labels = labelsOf(attributes, version)
       series = { labels, ends: new Map(), counts: buckets.map(() => 0), sum: 0, total: 0 }
       this.#series.set(key, series)
@@ -94,7 +109,7 @@ function scopeOf({ verb, resource }: Attributes): string {
 function labelsOf(attributes: Attributes, version: string): Labels {
   const { verb, resource } = attributes
   return {
-    verb: verbs[verb] ?? verb.toUpperCase(),
+    verb: verbs.get(verb) ?? '',
     group: resource?.group ?? '',
     version,
     resource: resource?.resource ?? '',
