@@ -5,11 +5,15 @@ import t, { type Test } from 'tap'
 import { type Fault, findingsOf, isBad, type Report, type WorkloadReport } from '../../cli/rehearse/report.ts'
 import { repository, startCommand } from '../harness/cluster.ts'
 import { skipOrFail } from '../harness/skip.ts'
+import { withStalls } from '../harness/stalls.ts'
 
 const folder = join(repository, 'examples', 'rehearse')
 const scale = process.env.KUBESTAGE_REHEARSE_SCALE ?? '20'
 const isRealTime = scale === '1'
 t.setTimeout(isRealTime ? 3_600_000 : 480_000)
+
+/** A stall by which a rehearsal may end otherwise, in its own time. */
+const stallMs = 1_000
 
 /** What each of the bad ones must be found to do: no more, and no less. */
 const faults: Record<string, Fault[]> = {
@@ -64,10 +68,18 @@ t.test('each planted fault is found, and nothing else', async (t) => {
   const known = readdirSync(folder).filter((name) => name.endsWith('.yaml'))
   t.same(known.sort(), [...files, ...good].map((name) => `${name}.yaml`).sort(), 'each example has its fault here')
   const few = isRealTime ? ['--jobs=24'] : ['--ways=delete,liveness,children,patience']
-  const { code, workloads } = await rehearse(t, files, ...few)
-  t.equal(code, 1)
-  for (const [index, file] of files.entries()) {
-    const workload = workloads[index]!
+  const { result, stalledMs } = await withStalls(() => rehearse(t, files, ...few))
+  t.equal(result.code, 1)
+  const found = new Map(files.map((file, index) => [file, result.workloads[index]!]))
+  const isOff = (file: string) => faultsOf(found.get(file)!).sort().join() !== faults[file]!.join()
+  const again = files.filter(isOff)
+  // Seconds are fractions of one here, and who stands still for one of them has used up another grace than it was given.
+  if (again.length > 0 && stalledMs * Number(scale) > stallMs) {
+    t.comment(`the machine stood still for ${stalledMs} ms: once more ${again.join(', ')}`)
+    const { workloads } = await rehearse(t, again, ...few, '--jobs=2')
+    for (const [index, file] of again.entries()) found.set(file, workloads[index]!)
+  }
+  for (const [file, workload] of found) {
     t.same(faultsOf(workload).sort(), faults[file], file, { workload })
     const withoutRemedy = findingsOf(workload).filter((finding) => isBad(finding) && !finding.remedy)
     t.ok(
@@ -126,7 +138,7 @@ t.test('who ends unasked is not let die', async (t) => {
     '--',
     'sh',
     '-c',
-    'sleep 0.5; exit 7',
+    'sleep 0.2; exit 7',
   ])
   t.equal(await command.ended, 1)
   t.match(command.output(), 'is ready, but not for long: its container exits 7')

@@ -21,7 +21,7 @@ t.test('a pod lives and dies as under a real kubelet', { timeout: 600_000 }, asy
     return
   }
   const scenarios = quickScenarios(readLater().kubelet)
-  const { differences } = await replayKubelet(cluster, scenarios)
+  const { differences } = await replayKubelet(cluster, scenarios, (text) => t.comment(text))
   let equal = 0
   for (const [name, found] of differences) {
     if (found.length === 0) equal++

@@ -25,7 +25,7 @@ writeFileSync(kubeconfigJson, JSON.stringify(load(readFileSync(cluster.state.kub
 
 const later = readLater().kubelet
 const names = allScenarios().filter((name) => only.test(name))
-const { differences } = await replayKubelet({ stateDir, kubeconfigJson }, names.filter((name) => !later[name]))
+const { differences } = await replayKubelet({ stateDir, kubeconfigJson }, names.filter((name) => !later[name]), console.log)
 await cluster.stop()
 rmSync(stateDir, { recursive: true, force: true })
 

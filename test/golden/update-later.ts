@@ -1,6 +1,6 @@
 // Plays all recordings against a cluster of its own and rewrites later.json: what agrees now goes. What differs and is not named is printed;
 // with --add it is named as well. Usage: node test/golden/update-later.ts [--add] [--kubelet]
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { load } from 'js-yaml'
@@ -25,10 +25,11 @@ const target = { stateDir, kubeconfigJson: join(stateDir, 'kubeconfig.json') }
 writeFileSync(target.kubeconfigJson, JSON.stringify(load(readFileSync(cluster.state.kubeconfig, 'utf8'))))
 
 const later = readLater()
-if (withKubelet) update(later.kubelet, 'kubelet', await replayKubelet(target, allScenarios()))
+if (withKubelet) update(later.kubelet, 'kubelet', await replayKubelet(target, allScenarios(), console.log))
 else for (const file of recordings) update(later.api, file, await replayApi(target, file))
 writeFileSync(laterFile, `${JSON.stringify({ api: sorted(later.api), kubelet: sorted(later.kubelet) }, undefined, 2)}\n`)
 await cluster.stop()
+rmSync(stateDir, { recursive: true, force: true })
 process.exit()
 
 function update(known: Later, title: string, { differences }: Replay): void {

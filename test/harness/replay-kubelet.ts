@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { repository, type TestCluster } from './cluster.ts'
 import { goldenFolder, type Later, type Replay, run } from './replay.ts'
+import { withStalls } from './stalls.ts'
 
 const tools = join(goldenFolder, 'kubelet')
 const observed = join(tools, 'observed.json')
@@ -55,21 +56,25 @@ export const allScenarios = (): string[] => scenarios().map(({ name }) => name)
 
 type KubeletTarget = Pick<TestCluster, 'kubeconfigJson' | 'stateDir'>
 
-/** How many are played side by side: first, and then those that differed, again. */
-const lanes = [14, 4, 1]
+/** How many are played side by side, and how many of those that are played again. */
+const sideBySide = { first: 14, again: 4 }
+/** States that are shorter than 0.7 s in the recording need not be seen; one that is stretched by this much may be, and differs then. */
+const stallMs = 200
 
 /**
- * Plays recorded scenarios and compares them with what a real kubelet did. What differs is played again, with less going on beside it:
- * a busy machine may be late, but it is not late each time.
+ * Plays recorded scenarios and compares them with what a real kubelet did. Where the machine was seen to stand still meanwhile, what
+ * differs is played once more, which `say` is told of: times can be compared only while time is to be had.
  */
-export async function replayKubelet(target: KubeletTarget, names: readonly string[]): Promise<Replay> {
-  const differences = new Map<string, string[]>()
-  let open = names
-  for (const sideBySide of lanes) {
-    if (open.length === 0) break
-    for (const [name, found] of await playOnce(target, open, sideBySide)) differences.set(name, found)
-    open = open.filter((name) => differences.get(name)?.length && !slowGroups.test(name))
-  }
+export async function replayKubelet(
+  target: KubeletTarget,
+  names: readonly string[],
+  say: (text: string) => void,
+): Promise<Replay> {
+  const { result: differences, stalledMs } = await withStalls(() => playOnce(target, names, sideBySide.first))
+  const again = names.filter((name) => differences.get(name)?.length && !slowGroups.test(name))
+  if (again.length === 0 || stalledMs < stallMs) return { differences }
+  say(`the machine stood still for ${stalledMs} ms: once more ${again.join(', ')}`)
+  for (const [name, found] of await playOnce(target, again, sideBySide.again)) differences.set(name, found)
   return { differences }
 }
 
