@@ -1,4 +1,5 @@
 import type { Schema } from 'js-yaml'
+import { kubernetesSchema } from '../../shared/api/yaml-schema.ts'
 import { duplicateFields } from '../validation/request-body.ts'
 import { aliasProblem } from './yaml-aliases.ts'
 
@@ -19,14 +20,7 @@ export async function parseYaml(text: string): Promise<ParsedYaml> {
   const json = asJson(text)
   if (json) return { value: json, duplicates: [] }
   const yaml = await import('js-yaml')
-  schema ??= new yaml.Schema([
-    ...yaml.FAILSAFE_SCHEMA.tags,
-    yaml.nullYaml11Tag,
-    yaml.boolYaml11Tag,
-    yaml.intYaml11Tag,
-    yaml.floatYaml11Tag,
-    yaml.mergeTag,
-  ])
+  schema ??= kubernetesSchema(yaml)
   const read = (json: boolean): unknown => {
     const value = yaml.loadAll(text, { schema, json })[0] ?? null
     const problem = /&.*\*/s.test(text) ? aliasProblem(value, text) : undefined

@@ -1,11 +1,14 @@
 import { statSync } from 'node:fs'
 import type { KubeObject } from '../../shared/api/types.ts'
+import { kubernetesSchema } from '../../shared/api/yaml-schema.ts'
 import { UsageError } from '../../shared/config/option.ts'
 import { readNamedFile } from '../named-file.ts'
 
 /** All objects of YAML or JSON files, lists taken apart. A mistake is told with its file. */
 export async function readManifests(files: readonly string[]): Promise<{ file: string; object: KubeObject }[]> {
-  const { loadAll } = await import('js-yaml')
+  const yaml = await import('js-yaml')
+  const schema = kubernetesSchema(yaml)
+  const loadAll = (text: string): unknown[] => yaml.loadAll(text, { schema })
   return files.flatMap((file) => {
     const documents = parse(file, loadAll).filter((document) => document !== null && document !== undefined)
     return documents.flatMap((document) => itemsOf(file, document).map((object) => ({ file, object })))
@@ -18,10 +21,10 @@ export function isManifest(argument: string): boolean {
   return statSync(argument, { throwIfNoEntry: false })?.isFile() ?? false
 }
 
-function parse(file: string, loadAll: (text: string) => unknown): unknown[] {
+function parse(file: string, loadAll: (text: string) => unknown[]): unknown[] {
   const text = readNamedFile(file)
   try {
-    return loadAll(text) as unknown[]
+    return loadAll(text)
   } catch (error) {
     const { reason, mark } = error as { reason?: string; mark?: { line: number } }
     throw new UsageError(`${file}:${(mark?.line ?? 0) + 1}: not valid YAML${reason ? ` (${reason})` : ''}`)
@@ -29,9 +32,11 @@ function parse(file: string, loadAll: (text: string) => unknown): unknown[] {
 }
 
 function itemsOf(file: string, document: unknown): KubeObject[] {
-  const { kind, items, metadata, apiVersion } = document as Partial<KubeObject>
+  const { kind, items, metadata, apiVersion } = (document ?? {}) as Partial<KubeObject>
   if (typeof kind === 'string' && kind.endsWith('List') && Array.isArray(items))
     return items.flatMap((item) => itemsOf(file, item))
-  if (typeof kind === 'string' && typeof apiVersion === 'string' && metadata?.name) return [document as KubeObject]
+  const name = metadata?.name ?? metadata?.generateName?.replace(/-$/, '')
+  if (typeof kind === 'string' && typeof apiVersion === 'string' && name)
+    return [{ ...(document as KubeObject), metadata: { ...metadata, name } }]
   throw new UsageError(`${file}: each document must be an object with apiVersion, kind and metadata.name`)
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Pod } from '../../shared/api/types.ts'
+import { kubernetesSchema } from '../../shared/api/yaml-schema.ts'
 import { CONFIG } from '../pods/static-pod.ts'
 
 export interface ManifestInput {
@@ -40,8 +41,8 @@ export async function podFromManifest({ text, file, nodeName, seen }: ManifestIn
 
 async function parse(text: string): Promise<unknown> {
   if (text.trimStart().startsWith('{')) return JSON.parse(text)
-  const { load } = await import('js-yaml')
-  return load(text)
+  const yaml = await import('js-yaml')
+  return yaml.load(text, { schema: kubernetesSchema(yaml) })
 }
 
 /** How the API is to show a static pod. */

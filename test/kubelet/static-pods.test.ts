@@ -22,7 +22,10 @@ t.test('a file that is a pod', async (t) => {
   })
   t.equal((await read(manifest('a'))).metadata.uid, pod.metadata.uid, 'the same file is the same pod')
   t.not((await read(manifest('b'))).metadata.uid, pod.metadata.uid, 'a changed one is another')
-  t.match(await read('kind: Pod\nmetadata: {name: y}\nspec: {containers: [{name: c}]}'), { metadata: { name: 'y-n1' } })
+  t.match(await read('kind: Pod\nmetadata: {name: z}\nspec: {containers: [{name: c}]}'), { metadata: { name: 'z-n1' } })
+  const octal =
+    'kind: Pod\nmetadata: {name: z}\nspec: {containers: [{name: c}], volumes: [{secret: {secretName: s, defaultMode: 0640}}]}'
+  t.match(await read(octal), { spec: { volumes: [{ secret: { defaultMode: 0o640 } }] } })
   await t.rejects(read('kind: Service\nmetadata: {name: y}'), { message: '/m/s.json is no pod' })
   await t.rejects(read('{'), SyntaxError)
 
