@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { KubeObject } from '../shared/api/types.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { Undo } from '../shared/concurrency/undo.ts'
@@ -8,11 +5,11 @@ import { nearest } from '../shared/config/nearest.ts'
 import { option, UsageError } from '../shared/config/option.ts'
 import { duration, oneOf } from '../shared/config/option-types.ts'
 import { configOption, resolveOptions } from '../shared/config/resolve.ts'
-import { startCluster } from './cluster.ts'
 import { clusterOptions } from './cluster-options.ts'
 import { command } from './command.ts'
 import { rehearseOptions } from './rehearse/options.ts'
-import { diesWell, type Finding, isBad, type Report } from './rehearse/report.ts'
+import { progressOn } from './rehearse/progress.ts'
+import { diesWell, type Report } from './rehearse/report.ts'
 import { ways } from './rehearse/ways.ts'
 import type { Workload } from './rehearse/workload.ts'
 import { untilStopped } from './signals.ts'
@@ -52,37 +49,31 @@ export default command({
       workload.load ??= values.load || undefined
       if (workload.load) checkLoad(workload.load)
     }
-    const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-rehearse-'))
     const { values: defaults } = await resolveOptions(clusterOptions, { args: [], env: {} })
     const { image, imagePath, imageStopSignal, isolation, hostFiles, timeScale, shutdownGracePeriod } = values
-    const own = { image, imagePath, imageStopSignal, isolation, hostFiles, timeScale, shutdownGracePeriod }
-    await using ending = new Undo()
-    ending.defer(() => rmSync(stateDir, { recursive: true, force: true }))
-    const settings = { ...defaults, ...own, stateDir, port: 0 }
-    const cluster = await startCluster({ settings, clock: realClock, onTrouble: () => {} })
-    ending.defer(cluster.kill)
-    const [{ setStage }, { openSickbay }, { openStage }, { rehearse }] = await Promise.all([
-      import('./rehearse/set-stage.ts'),
-      import('./rehearse/sickbay.ts'),
-      import('./rehearse/stage.ts'),
+    const own = { image, imagePath, imageStopSignal, isolation, hostFiles, shutdownGracePeriod }
+    const [{ openStages }, { rehearse }] = await Promise.all([
+      import('./rehearse/stages.ts'),
       import('./rehearse/rehearse.ts'),
     ])
-    const sickbay = await openSickbay()
-    ending.defer(sickbay.close)
-    await setStage(cluster, others, { workloads, onLeftOut: tellLeftOut })
-    const stage = await openStage(cluster, { nodeName: settings.nodeName, sickbay })
-    ending.defer(stage.close)
+    const settings = { ...defaults, ...own }
+    const stages = await openStages({ settings, clock: realClock, workloads, others, onLeftOut: tellLeftOut })
+    await using ending = new Undo()
+    ending.defer(stages.close)
+    const progress = progressOn(process.stderr)
     const rehearsed = rehearse({
-      stage,
+      stages,
+      timeScale,
       workloads,
       wanted: values.ways,
       thresholds: values,
       jobs: values.jobs,
       readyTimeoutMs: values.readyTimeout,
       endpointDelayMs: values.endpointDelay,
-      onProgress: tellProgress,
+      realTimeLimit: values.realTimeLimit,
+      onProgress: progress.tell,
     })
-    const found = await Promise.race([rehearsed, untilStopped()])
+    const found = await Promise.race([rehearsed, untilStopped()]).finally(progress.end)
     if ('again' in found) {
       rehearsed.catch(() => {}) // its cluster goes
       return 130
@@ -125,18 +116,4 @@ function checkLoad(url: string): void {
 /** Kinds of which a chart brings objects, and the cluster elsewhere the definition. */
 function tellLeftOut({ apiVersion, kind, metadata }: KubeObject): void {
   process.stderr.write(`kubestage: ${kind} ${metadata.name} is left out: nobody here serves ${apiVersion} ${kind}\n`)
-}
-
-/** Only for who sits there and waits. */
-function tellProgress({
-  workload,
-  way,
-  findings,
-}: {
-  workload: string
-  way: string
-  findings: readonly Finding[]
-}): void {
-  if (!process.stderr.isTTY) return
-  process.stderr.write(`\r\u001b[K${workload} ${way}: ${findings.find(isBad)?.says ?? 'dies well'}`)
 }

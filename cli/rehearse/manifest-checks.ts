@@ -1,9 +1,9 @@
 import type { Container, Probe } from '../../shared/api/types.ts'
+import { hookSleepSeconds } from './hook-sleep.ts'
 import type { Finding } from './report.ts'
 import { commandText, shellScript } from './shell-form.ts'
-import type { Workload } from './workload.ts'
+import { podGraceSeconds, type Workload } from './workload.ts'
 
-const DEFAULT_GRACE_SECONDS = 30
 const DEFAULT_VARIABLE = 'KUBE_POD_TERM_REASON'
 
 interface Place {
@@ -14,9 +14,12 @@ interface Place {
 type Check = (place: Place) => Omit<Finding, 'container'> | undefined
 
 /** What can be known before anything runs. */
-export function checkManifest({ template: { spec } }: Workload): Finding[] {
-  const graceSeconds = spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS
-  const containers = [...(spec.initContainers ?? []), ...spec.containers]
+export function checkManifest(workload: Workload): Finding[] {
+  const { spec } = workload.template
+  const graceSeconds = podGraceSeconds(workload)
+  // Those that run before the others have ended by themselves when the pod is to end.
+  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')
+  const containers = [...sidecars, ...spec.containers]
   return containers.flatMap((container) =>
     checks.flatMap((check) => {
       const found = check({ container, graceSeconds })
@@ -35,8 +38,7 @@ const checks: Check[] = [
 ]
 
 function hookLongerThanGrace({ container, graceSeconds }: Place): ReturnType<Check> {
-  const preStop = container.lifecycle?.preStop
-  const seconds = preStop?.sleep?.seconds ?? sleptSeconds(preStop?.exec?.command ?? [])
+  const seconds = hookSleepSeconds(container)
   if (seconds === undefined || seconds < graceSeconds) return undefined
   return {
     fault: 'hook-longer-than-grace',
@@ -71,10 +73,12 @@ function misdeliveredReason({ container }: Place): ReturnType<Check> {
 }
 
 /** Names that the hook's command uses, that nobody else sets, and that can only mean the reason. */
-function variablesOfReason({ lifecycle, env = [] }: Container): string[] {
+function variablesOfReason({ lifecycle, env = [], envFrom = [] }: Container): string[] {
   const text = commandText(lifecycle?.preStop?.exec?.command)
-  const names = text.match(/\b[A-Z][A-Z0-9_]*_REASON\b/g) ?? []
-  return names.filter((name) => !env.some((variable) => variable.name === name))
+  const names = text.match(/\b[A-Z][A-Z0-9_]*_REASON\b(?!=)/g) ?? []
+  const isSet = (name: string): boolean =>
+    envFrom.length > 0 || text.includes(`${name}=`) || env.some((variable) => variable.name === name)
+  return names.filter((name) => !isSet(name))
 }
 
 /** Who asks for a name of its own and never uses it. Of a program's own file nothing is known. */
@@ -114,11 +118,4 @@ function shellForm({ container }: Place): ReturnType<Check> {
     says: 'its first process is a shell that neither traps TERM nor passes it on',
     remedy: 'begin the last command with exec',
   }
-}
-
-/** `sleep 40`, also as all of a shell's script. */
-function sleptSeconds(command: readonly string[]): number | undefined {
-  const text = commandText(command).replace(/^\S*sh -c /, '')
-  const found = /^(?:\/\S*\/)?sleep (\d+(?:\.\d+)?)s?;?$/.exec(text.trim())
-  return found ? Number(found[1]) : undefined
 }

@@ -27,6 +27,10 @@ export const rehearseOptions = {
   }),
   allowedExitCodes: option(exitCodes, { default: [0], help: 'Exit codes that mean a good end; repeatable' }),
   readyTimeout: option(duration, { default: 60_000, help: 'How long a pod may take to be ready, by your own clock' }),
+  realTimeLimit: option(duration, {
+    default: 120_000,
+    help: 'How long a death may take that is tried again in real time, since faster time leaves it in doubt',
+  }),
   jobs: option(wholeNumber({ min: 1, max: 100, placeholder: 'COUNT' }), {
     default: 8,
     help: 'How many pods at a time',

@@ -13,7 +13,7 @@ import type { Finding } from './report.ts'
 import type { Stage } from './stage.ts'
 import type { Way } from './ways.ts'
 import { witnessed } from './witness.ts'
-import { loadUrl, POD_HOST, type Workload } from './workload.ts'
+import { loadUrl, POD_HOST, podGraceSeconds, type Workload } from './workload.ts'
 
 export interface PodOptions {
   stage: Stage
@@ -43,7 +43,6 @@ const RECORD_MS = 6_000
 /** How often a pod is created, at most. */
 const STARTS = 10
 const RETRY_MS = 200
-const DEFAULT_GRACE_SECONDS = 30
 /** Of a node: a rehearsal has one, and enough of everything. */
 const placement = [
   'nodeName',
@@ -93,7 +92,7 @@ export class RehearsedPod {
     const { clock } = stage
     const watch = this.#watch
     const uid = watch?.last?.metadata.uid
-    const own = workload.template.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS
+    const own = podGraceSeconds(workload)
     const probes = workload.template.spec.containers.map((c) => c.livenessProbe?.terminationGracePeriodSeconds ?? 0)
     const graceSeconds = Math.max(way.graceSeconds?.(own) ?? own, ...probes)
     const waiting = new AbortController()

@@ -30,6 +30,10 @@ export interface Rehearsal {
   requests?: { sent: number; lost: number; cut: number }
   /** The worst first. Nothing: it died well. */
   findings: Finding[]
+  /** Faster time had left it in doubt: this is what real time says. */
+  inRealTime?: true
+  /** Faster time leaves it in doubt, and real time would take too long. */
+  inDoubt?: true
 }
 
 export type Severity = 'bad' | 'note'
@@ -81,6 +85,10 @@ export const worstFirst = (findings: readonly Finding[]): Finding[] =>
   findings.toSorted((a, b) => rank[a.severity] - rank[b.severity])
 
 export const isBad = ({ severity }: Finding): boolean => severity === 'bad'
+
+/** Each once, in alphabetical order. */
+export const badFaults = (findings: readonly Finding[]): Fault[] =>
+  [...new Set(findings.filter(isBad).map(({ fault }) => fault))].sort()
 
 /** Everything that was found of a workload. */
 export const findingsOf = ({ manifest, rehearsals }: WorkloadReport): Finding[] => [

@@ -3,7 +3,7 @@ import { type Fault, type Finding, worstFirst } from './report.ts'
 import { shellScript } from './shell-form.ts'
 import type { Thresholds } from './thresholds.ts'
 import type { Way } from './ways.ts'
-import type { Workload } from './workload.ts'
+import { podGraceSeconds, type Workload } from './workload.ts'
 
 interface Judged {
   stop: Stop
@@ -17,9 +17,8 @@ interface Rule {
   remedy?(judged: Judged): string
 }
 
-const DEFAULT_GRACE_SECONDS = 30
-
 const shown = (seconds: number): string => (seconds < 10 ? seconds.toFixed(1) : String(Math.round(seconds)))
+const requests = (count: number): string => `${count} request${count === 1 ? '' : 's'}`
 const byDefault = ({ stop: { asked, killed, exitCode } }: Judged): boolean =>
   asked?.disposition === 'Default' && (killed || exitCode === 143)
 const isShell = ({ workload, stop }: Judged): boolean =>
@@ -162,16 +161,12 @@ function judgePod(
     const seconds = Math.max(1, Math.ceil(load.missingSeconds ?? 0))
     const hook = workload.template.spec.containers.some(({ lifecycle }) => lifecycle?.preStop?.sleep)
     const remedy = hook ? `let its sleep hook take about ${seconds} s more` : `add a sleep hook of about ${seconds} s`
-    add('stops-too-soon', `stops before the endpoint is gone, and loses ${load.lost} requests`, remedy)
+    add('stops-too-soon', `stops before the endpoint is gone, and loses ${requests(load.lost)}`, remedy)
   }
   // Who goes too soon also resets whoever was about to be let in: that is no fault of its own.
   const letDown = load && load.lost > thresholds.maxLostRequests ? load.lost : thresholds.maxLostRequests
   if (load && load.cut > letDown)
-    add(
-      'cuts-requests',
-      `cuts ${load.cut} requests that were under way`,
-      'after TERM take no more, and answer those first',
-    )
+    add('cuts-requests', `cuts ${requests(load.cut)} under way`, 'after TERM take no more, and answer those first')
   if (!comesBack)
     add(
       'does-not-come-back',
@@ -183,7 +178,7 @@ function judgePod(
     const says = `hangs for ${shown(downtime)} s until the liveness probe has ended it`
     add('slow-liveness-death', says, 'set livenessProbe.terminationGracePeriodSeconds, or probe more often')
   }
-  const graceSeconds = workload.template.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS
+  const graceSeconds = podGraceSeconds(workload)
   const [longest] = stops.toSorted((a, b) => b.usedSeconds - a.usedSeconds)
   const endsByItself = stops.every(({ killed, hook }) => !killed && hook?.outcome !== 'TimedOut')
   if (way.measuresGrace && endsByItself && longest && longest.usedSeconds > graceSeconds) {

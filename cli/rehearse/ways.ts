@@ -32,6 +32,8 @@ export interface Way {
   judges?: readonly Fault[]
   /** What is worth a note, and no more. */
   mild?: 'all' | readonly Fault[]
+  /** Another way, of the same kind: what is bad there, too, is no news here, and worth a note. */
+  like?: string
   /** Seconds of hanging, where it is about that. */
   livenessDowntime?(workload: Workload, usedSeconds: number): number | undefined
   /** Only where the pod was killed for lack of time, to see how much it would need. */
@@ -172,6 +174,7 @@ export const ways: readonly Way[] = [
       await stage.restartKubelet()
     },
     graceSeconds: (own) => 2 * own,
+    like: 'update',
     // Who was asked by the kubelet before is not asked again, and time without a kubelet is no pod's fault: `update` tells of both.
     mild: [
       'no-term-handler',

@@ -12,6 +12,11 @@ export interface Workload {
   load?: string
 }
 
+const DEFAULT_GRACE_SECONDS = 30
+/** What its pods have to end. */
+export const podGraceSeconds = ({ template }: Workload): number =>
+  template.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS
+
 /** On the workload, or on its pod template. */
 export const LOAD_ANNOTATION = 'rehearse.kubestage.dev/load'
 

@@ -1,14 +1,10 @@
 /** What `kubestage rehearse` makes of what it reads and sees; the running of it is in test/e2e. */
 import t from 'tap'
 import { hasSucceeded, isOver } from '../../cli/rehearse/end-by-itself.ts'
-import { junitReport } from '../../cli/rehearse/formats/junit.ts'
-import { markdownReport } from '../../cli/rehearse/formats/markdown.ts'
-import { textReport } from '../../cli/rehearse/formats/text.ts'
 import { inRounds, Lanes } from '../../cli/rehearse/lanes.ts'
 import { type Sample, summarize } from '../../cli/rehearse/load-summary.ts'
 import { checkManifest } from '../../cli/rehearse/manifest-checks.ts'
 import type { Observation } from '../../cli/rehearse/observation.ts'
-import { diesWell, type Report } from '../../cli/rehearse/report.ts'
 import { judge } from '../../cli/rehearse/verdict.ts'
 import { ways } from '../../cli/rehearse/ways.ts'
 import { sharedThings, simpleWorkload, sortObjects, type Workload } from '../../cli/rehearse/workload.ts'
@@ -138,11 +134,35 @@ t.test('what a manifest gives away', (t) => {
     [[], sh('server')],
     [[], sh('trap "kill $!" TERM; server & wait')],
     [['shell-swallows-term'], sh('migrate && server')],
-    [['shell-swallows-term'], { command: ['/bin/bash', '-ec'], args: ['migrate\nserver\n'] }],
+    [['shell-swallows-term'], { command: ['/bin/sh', '-ec'], args: ['migrate\nserver\n'] }],
+    [['shell-swallows-term'], { command: ['/bin/bash', '-o', 'pipefail', '-c', 'migrate; server | tee log'] }],
+    [[], { command: ['/bin/bash', '-ec'], args: ['migrate\nserver\n'] }],
+    [[], { command: ['bash', '-c', 'migrate && server'] }],
+    [['shell-swallows-term'], { command: ['bash', '-c', 'while :; do work; done'] }],
+    [[], sh('server --greeting "a; b" 2>&1')],
+    [[], sh('# first; then\nserver')],
+    [[], { command: ['sh', '/scripts/run.sh'] }],
+    [[], {}, { initContainers: [{ name: 'wait', image: 'busybox', ...sh('until nslookup db; do sleep 2; done') }] }],
+    [
+      ['hook-longer-than-grace'],
+      {},
+      {
+        initContainers: [
+          { name: 'proxy', image: 'proxy', restartPolicy: 'Always', ...preStop({ sleep: { seconds: 40 } }) },
+        ],
+      },
+    ],
     [['hook-longer-than-grace'], preStop({ sleep: { seconds: 40 } })],
     [[], preStop({ sleep: { seconds: 40 } }), { terminationGracePeriodSeconds: 60 }],
     [['hook-longer-than-grace'], preStop({ exec: { command: ['/bin/sleep', '30'] } })],
     [['hook-longer-than-grace'], preStop({ exec: sh('sleep 30') })],
+    [['hook-longer-than-grace'], preStop({ exec: sh('sleep 25; nginx -s quit; sleep 5') })],
+    [['hook-longer-than-grace'], preStop({ exec: { command: ['/bin/bash', '-c', 'sleep 1m && nginx -s quit'] } })],
+    [[], preStop({ exec: sh('leave && sleep 30') })],
+    [[], preStop({ exec: sh('if drained; then exit 0; fi; sleep 30') })],
+    [[], preStop({ exec: sh('sleep 30 & drain') })],
+    [[], preStop({ exec: sh('echo "sleep 30"') })],
+    [[], preStop({ exec: sh('sleep $DELAY') })],
     [['reason-delivery'], preStop({ exec: sh('drain'), reasonDelivery: { header: 'X-Why' } })],
     [['reason-delivery'], preStop({ httpGet: { port: 80 }, reasonDelivery: { env: 'WHY' } })],
     [['reason-delivery'], preStop({ exec: sh('drain'), reasonDelivery: {} })],
@@ -150,6 +170,8 @@ t.test('what a manifest gives away', (t) => {
     [['reason-delivery'], preStop({ exec: sh('echo $KUBE_POD_TERM_REASON'), reasonDelivery: { env: 'WHY' } })],
     [['reason-delivery'], preStop({ exec: sh('echo $TERMINATION_REASON') })],
     [[], { ...preStop({ exec: sh('echo $RESTART_REASON') }), env: [{ name: 'RESTART_REASON', value: 'none' }] }],
+    [[], preStop({ exec: sh('EXIT_REASON=$(cat /tmp/why); echo "$EXIT_REASON"') })],
+    [[], { ...preStop({ exec: sh('echo $RESTART_REASON') }), envFrom: [{ configMapRef: { name: 'web' } }] }],
     [['reason-unheard'], preStop({ exec: sh('echo bye'), reasonDelivery: { env: 'WHY' } })],
     [[], preStop({ exec: sh('echo "$WHY"'), reasonDelivery: { env: 'WHY' } })],
     [[], preStop({ exec: { command: ['/opt/drain'] }, reasonDelivery: { env: 'WHY' } }), {}],
@@ -249,58 +271,5 @@ t.test('what ends by itself', (t) => {
   t.notOk(isOver(pod('OnFailure', 1)))
   t.ok(hasSucceeded(pod('Never', 0, 0)))
   t.notOk(hasSucceeded(pod('Never', 0, 1)))
-  t.end()
-})
-
-t.test('a report in each format', (t) => {
-  const bad = {
-    fault: 'no-term-handler',
-    severity: 'bad',
-    says: 'ignores TERM',
-    remedy: 'use "exec" & <init> | form',
-  } as const
-  const report: Report = {
-    timeScale: 20,
-    workloads: [
-      {
-        name: 'pod/web',
-        file: 'web.yaml',
-        manifest: [{ fault: 'shell-swallows-term', severity: 'note', container: 'main', says: 'a shell' }],
-        rehearsals: [
-          { way: 'delete', hook: 'none', usedSeconds: 30.1, graceSeconds: 30, exitCodes: [137], findings: [bad] },
-          {
-            way: 'update',
-            hook: 'Succeeded',
-            reason: 'Update',
-            usedSeconds: 1,
-            graceSeconds: 30,
-            exitCodes: [0],
-            requests: { sent: 9, lost: 1, cut: 1 },
-            findings: [],
-          },
-        ],
-      },
-    ],
-  }
-  t.notOk(diesWell(report.workloads[0]!))
-  const text = textReport(report)
-  t.match(text, /delete +no hook +30\.1 of 30 s +137 +– +ignores TERM/)
-  t.match(text, /update +Update +1\.0 of 30 s +0 +2 of 9 +dies well/)
-  t.match(text, /→ ignores TERM: use "exec" & <init> \| form \(delete\)/)
-  t.notMatch(text, 'KUBESTAGE_TIME_SCALE')
-  const late = { ...report.workloads[0]!, manifest: [{ ...bad, fault: 'slow-stop' as const }] }
-  t.match(textReport({ timeScale: 20, workloads: [late] }), /Time was 20 times as fast: .* KUBESTAGE_TIME_SCALE/)
-  t.notMatch(textReport({ timeScale: 1, workloads: [late] }), 'KUBESTAGE_TIME_SCALE')
-  t.match(
-    markdownReport(report),
-    /\| delete \| no hook \| 30\.1 of 30 s \| 137 \| – \| ❌ ignores TERM: .*&lt;init> \\\| form \|/,
-  )
-  const junit = junitReport(report)
-  t.match(junit, '<testsuite name="pod/web" file="web.yaml" tests="3" failures="1">')
-  t.match(
-    junit,
-    '<failure type="no-term-handler" message="ignores TERM: use &quot;exec&quot; &amp; &lt;init&gt; | form"/>',
-  )
-  t.match(junit, '<system-out>main: a shell</system-out>')
   t.end()
 })

@@ -45,12 +45,12 @@ async function rehearse(
   t: Test,
   files: string[],
   ...flags: string[]
-): Promise<{ code: unknown; workloads: WorkloadReport[] }> {
+): Promise<{ code: unknown; workloads: WorkloadReport[]; told: string }> {
   const paths = files.map((file) => join(folder, `${file}.yaml`))
   const command = startCommand(t, ['rehearse', `--time-scale=${scale}`, '-o=json', ...flags, ...paths])
   const code = await command.ended
-  if (!command.output().startsWith('{')) throw new Error(command.output())
-  return { code, workloads: (JSON.parse(command.output()) as Report).workloads }
+  if (!command.stdout().startsWith('{')) throw new Error(command.output())
+  return { code, workloads: (JSON.parse(command.stdout()) as Report).workloads, told: command.output() }
 }
 const faultsOf = (workload: WorkloadReport): Fault[] => [
   ...new Set(
@@ -91,8 +91,9 @@ t.test('each planted fault is found, and nothing else', async (t) => {
 
 t.test('good applications die well in every way', async (t) => {
   if (!isRoot) return skipOrFail(t, notRoot)
-  const { code, workloads } = await rehearse(t, good, '--jobs=4')
+  const { code, workloads, told } = await rehearse(t, good, '--jobs=4')
   t.equal(code, 0)
+  t.match(told, /^pod\/good-worker force: dies well$/m, 'each death is told as soon as it is over')
   const [server, worker] = workloads
   for (const workload of workloads) t.same(findingsOf(workload).filter(isBad), [], workload.name)
   const reasons = (workload?: WorkloadReport) => workload?.rehearsals.map(({ way, reason }) => [way, reason])
@@ -147,7 +148,7 @@ t.test('who ends unasked is not let die', async (t) => {
 t.test('an image that nobody knows is told once, and not waited for', async (t) => {
   const command = startCommand(t, ['rehearse', '--ready-timeout=10m', '-o=json', 'nobody/knows:1'])
   t.equal(await command.ended, 1)
-  const { workloads } = JSON.parse(command.output()) as Report
+  const { workloads } = JSON.parse(command.stdout()) as Report
   t.match(workloads, [{ manifest: [{ fault: 'unknown-image', says: 'stands for no program' }], rehearsals: [] }])
   t.equal(workloads[0]?.manifest.length, 1)
 })

@@ -47,6 +47,8 @@ export async function startTestCluster(t: Test, ...flags: string[]): Promise<Tes
 export interface CommandRun {
   child: ChildProcess
   output(): string
+  /** Without what it printed to stderr. */
+  stdout(): string
   /** Resolves when the output holds the text; rejects with the output when the command ends before. */
   printed(text: string, timeoutMs?: number): Promise<void>
   /** Resolves to the exit code, or the signal's name. */
@@ -73,9 +75,11 @@ export function startCommand(
   const env = { ...process.env, NO_COLOR: '1', ...variables, KUBESTAGE_LAUNCHER_FD: '3' }
   const child = spawn(node, [cli, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] })
   let text = ''
+  let stdout = ''
   for (const stream of [child.stdout!, child.stderr!]) {
     stream.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk
+      if (stream === child.stdout) stdout += chunk
     })
   }
   let isOver = false
@@ -91,6 +95,7 @@ export function startCommand(
   return {
     child,
     output: () => text,
+    stdout: () => stdout,
     ended,
     stop,
     async printed(wanted, timeoutMs) {

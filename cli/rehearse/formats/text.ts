@@ -1,14 +1,5 @@
 import { styleText } from 'node:util'
-import {
-  diesWell,
-  type Fault,
-  type Finding,
-  findingsOf,
-  isBad,
-  type Report,
-  sentence,
-  type WorkloadReport,
-} from '../report.ts'
+import { diesWell, type Finding, isBad, type Report, sentence, type WorkloadReport } from '../report.ts'
 import { cells, columns } from './shown.ts'
 
 type Paint = (style: Parameters<typeof styleText>[0], text: string) => string
@@ -19,14 +10,24 @@ const painted: Paint = (style, text) => styleText(style, text, { stream: process
 export function textReport({ timeScale, workloads }: Report): string {
   const bad = workloads.filter((workload) => !diesWell(workload)).length
   const end = bad === 0 ? 'All die well.' : `${bad} of ${workloads.length} do not die well.`
-  const isLate = workloads.flatMap(findingsOf).some((finding) => isBad(finding) && late.includes(finding.fault))
-  const caveat = timeScale > 1 && isLate ? `${scaleCaveat(timeScale)}\n` : ''
-  return `${workloads.map(workloadText).join('\n')}\n${painted('bold', end)}\n${caveat}`
+  const deaths = workloads.flatMap(({ rehearsals }) => rehearsals)
+  const remarks = [
+    remark(
+      deaths.filter(({ inRealTime }) => inRealTime).length,
+      'tried in real time as well',
+      'faster time told too little',
+    ),
+    remark(
+      deaths.filter(({ inDoubt }) => inDoubt).length,
+      'in doubt',
+      `a second that a program waits by itself counts as ${timeScale}. Let it divide by KUBESTAGE_TIME_SCALE, raise --real-time-limit, or try without --time-scale`,
+    ),
+  ]
+  return `${workloads.map(workloadText).join('\n')}\n${painted('bold', end)}\n${remarks.join('')}`
 }
 
-const late: readonly Fault[] = ['goes-on-after-term', 'grace-too-short', 'slow-stop', 'hook-overruns', 'hook-uses-most']
-const scaleCaveat = (scale: number): string =>
-  `Time was ${scale} times as fast: a second that a program or a hook waits by itself counts as ${scale}. Let it divide by KUBESTAGE_TIME_SCALE, or try without --time-scale.`
+const remark = (count: number, what: string, why: string): string =>
+  count === 0 ? '' : `${count} ${count === 1 ? 'death is' : 'deaths are'} ${what}: ${why}.\n`
 
 function workloadText(workload: WorkloadReport): string {
   const { name, file, manifest, rehearsals } = workload

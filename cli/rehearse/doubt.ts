@@ -1,0 +1,79 @@
+import type { Container } from '../../shared/api/types.ts'
+import { hookSleepSeconds } from './hook-sleep.ts'
+import type { Fault, Finding, Rehearsal } from './report.ts'
+import type { Thresholds } from './thresholds.ts'
+import type { Way } from './ways.ts'
+import { podGraceSeconds, type Workload } from './workload.ts'
+
+/** How a death was watched. */
+export interface Pace {
+  /** Times the machine's own. */
+  scale: number
+  thresholds: Thresholds
+  endpointDelayMs: number
+}
+export interface Death {
+  workload: Workload
+  way: Way
+}
+
+/** Found by comparing times: what a program, or the machine, needs for a step counts as many times as time is faster. */
+const timed: readonly Fault[] = [
+  'goes-on-after-term',
+  'grace-too-short',
+  'hook-overruns',
+  'hook-uses-most',
+  'slow-stop',
+  'slow-liveness-death',
+  'stops-too-soon',
+  'cuts-requests',
+]
+/** Who does not hear TERM serves until it is killed. */
+const deaf: readonly Fault[] = ['no-term-handler', 'shell-swallows-term', 'ignores-term']
+
+/** Faults of which faster time leaves open whether they are there: found, for all that a manifest says, or missed. None in real time. */
+export function doubtsOf(death: Death, rehearsal: Rehearsal, pace: Pace): Fault[] {
+  if (pace.scale === 1) return []
+  const found = rehearsal.findings.filter(({ severity }) => severity === 'bad').map(({ fault }) => fault)
+  const isOpen = (fault: Fault): boolean => timed.includes(fault) && !isCertain(fault, death, rehearsal, pace)
+  return [...new Set([...found.filter(isOpen), ...maybeMissed(death, rehearsal, { found, pace })])].sort()
+}
+
+/** Notes say nothing that faster time leaves open, unless it is known from another way to die. */
+export function withoutDoubtfulNotes(
+  death: Death,
+  rehearsal: Rehearsal,
+  { known, ...pace }: Pace & { known: readonly Fault[] },
+): Finding[] {
+  const isTold = ({ fault, severity }: Finding): boolean =>
+    severity === 'bad' || !timed.includes(fault) || known.includes(fault) || isCertain(fault, death, rehearsal, pace)
+  return pace.scale === 1 ? rehearsal.findings : rehearsal.findings.filter(isTold)
+}
+
+/** A hook that does nothing but sleep says itself how long it takes. */
+function isCertain(fault: Fault, { workload, way }: Death, { graceSeconds = 0 }: Rehearsal, pace: Pace): boolean {
+  const slept = Math.max(0, ...sleeps(workload))
+  if (fault === 'hook-uses-most') return slept > (graceSeconds * pace.thresholds.maxGraceUsed) / 100
+  if (fault === 'hook-overruns') return slept >= graceSeconds
+  return fault === 'grace-too-short' && way.measuresGrace === true && slept >= podGraceSeconds(workload)
+}
+
+/** Programs that wait by themselves do so longer than others send requests, or than four times their grace: here, and not in real time. */
+function maybeMissed(
+  { workload, way }: Death,
+  { requests, usedSeconds = 0, graceSeconds = 0 }: Rehearsal,
+  { found, pace }: { found: readonly Fault[]; pace: Pace },
+): Fault[] {
+  const slept = sleeps(workload)
+  if (way.measuresGrace) {
+    const isKilled = usedSeconds >= graceSeconds && !slept.some((seconds) => seconds >= graceSeconds)
+    return isKilled ? ['grace-too-short'] : []
+  }
+  const isJudged = !(way.mild === 'all' || way.mild?.includes('stops-too-soon') || way.judges)
+  const servesByHook = slept.every((seconds) => seconds * 1000 >= pace.endpointDelayMs)
+  if (!requests || !isJudged || servesByHook || found.some((fault) => deaf.includes(fault))) return []
+  return ['stops-too-soon']
+}
+
+const sleeps = ({ template }: Workload): number[] =>
+  template.spec.containers.map((container: Container) => hookSleepSeconds(container) ?? 0)

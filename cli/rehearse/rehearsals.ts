@@ -1,0 +1,119 @@
+import { type DeathOptions, dieTogether, type Task } from './die-together.ts'
+import { type Pace, withoutDoubtfulNotes } from './doubt.ts'
+import { inRounds, Lanes } from './lanes.ts'
+import { checkManifest } from './manifest-checks.ts'
+import type { Done } from './progress.ts'
+import {
+  badFaults,
+  type Fault,
+  type Finding,
+  isBad,
+  type Rehearsal,
+  type WorkloadReport,
+  worstFirst,
+} from './report.ts'
+import type { Stages } from './stages.ts'
+import { ways } from './ways.ts'
+import { sharedThings, type Workload } from './workload.ts'
+
+export interface RehearsalsOptions extends Omit<DeathOptions, 'stage'> {
+  stages: Stages
+  /** Times the machine's own pace. */
+  timeScale: number
+  /** Pods at a time. */
+  jobs: number
+  onProgress(done: Done): void
+}
+
+/** What holds for every way alike, and is said once. */
+const forAllWays: readonly Fault[] = ['refused', 'unknown-image', 'ends-by-itself']
+export const REAL_TIME = 1
+
+/** What was found out of each death. */
+export class Rehearsals {
+  readonly #options: RehearsalsOptions
+  readonly #found = new Map<Task, Rehearsal>()
+  readonly #refused = new Map<Workload, Finding>()
+
+  constructor(options: RehearsalsOptions) {
+    this.#options = options
+  }
+
+  get(task: Task): Rehearsal | undefined {
+    return this.#found.get(task)
+  }
+
+  of(workload: Workload): Rehearsal[] {
+    return [...this.#found].flatMap(([task, rehearsal]) => (task.workload === workload ? rehearsal : []))
+  }
+
+  forget(task: Task): void {
+    this.#found.delete(task)
+  }
+
+  /** Lets them die, first those who die alone, and then the node's ways, one after the other. */
+  async let(tasks: readonly Task[], timeScale: number): Promise<void> {
+    const { stages, jobs } = this.#options
+    if (tasks.length === 0) return
+    const options = { ...this.#options, stage: await stages.at(timeScale) }
+    const die = async (some: readonly Task[]): Promise<void> => {
+      for (const [task, rehearsal] of await dieTogether(some, options)) this.#keep(task, rehearsal)
+    }
+    const lanes = new Lanes(jobs)
+    await Promise.all(
+      tasks
+        .filter(({ way }) => way.scope === 'pod')
+        .map((task) =>
+          lanes.run(sharedThings(task.workload), async () => {
+            if (!this.#refused.has(task.workload)) await die([task])
+          }),
+        ),
+    )
+    for (const way of ways.filter(({ scope }) => scope === 'node')) {
+      const meant = tasks.filter((task) => task.way === way && !this.#refused.has(task.workload))
+      for (const round of inRounds(meant, jobs, ({ workload }) => sharedThings(workload))) await die(round)
+    }
+  }
+
+  report(workload: Workload, tasks: readonly Task[]): WorkloadReport {
+    const { name, file } = workload
+    const refusal = this.#refused.get(workload)
+    return {
+      name,
+      file,
+      manifest: [...checkManifest(workload), ...(refusal ? [refusal] : [])],
+      rehearsals: tasks.filter((task) => task.workload === workload).flatMap((task) => this.#told(task) ?? []),
+    }
+  }
+
+  #told(task: Task): Rehearsal | undefined {
+    const own = this.get(task)
+    if (!own) return undefined
+    const others = this.of(task.workload)
+    const findings = asNoted(own.findings, others.find(({ way }) => way === task.way.like)?.findings)
+    const known = others.flatMap((other) => badFaults(other.findings))
+    return { ...own, findings: withoutDoubtfulNotes(task, { ...own, findings }, { ...this.#pace(own), known }) }
+  }
+
+  #pace({ inRealTime }: Rehearsal): Pace {
+    return { ...this.#options, scale: inRealTime ? REAL_TIME : this.#options.timeScale }
+  }
+
+  #keep(task: Task, seen: Rehearsal): void {
+    const { workload, way } = task
+    const rehearsal: Rehearsal = this.#found.has(task) ? { ...seen, inRealTime: true } : seen
+    const refusal = rehearsal.findings.find(({ fault }) => forAllWays.includes(fault))
+    if (refusal) this.#refused.set(workload, refusal)
+    else this.#found.set(task, rehearsal)
+    const findings = withoutDoubtfulNotes(task, rehearsal, { ...this.#pace(rehearsal), known: [] })
+    const { inRealTime = false } = rehearsal
+    this.#options.onProgress({ workload: workload.name, way: way.name, findings, inRealTime })
+  }
+}
+
+/** What is bad in a way like it, too, is worth a note here. */
+function asNoted(findings: readonly Finding[], inOther: readonly Finding[] = []): Finding[] {
+  const isKnown = ({ fault, container }: Finding): boolean =>
+    inOther.some((other) => isBad(other) && other.fault === fault && other.container === container)
+  return worstFirst(findings.map((found) => (isKnown(found) ? { ...found, severity: 'note' } : found)))
+}

@@ -1,0 +1,84 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { KubeObject } from '../../shared/api/types.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { Undo } from '../../shared/concurrency/undo.ts'
+import { type ClusterSettings, startCluster } from '../cluster.ts'
+import { setStage } from './set-stage.ts'
+import { openSickbay, type Sickbay } from './sickbay.ts'
+import { openStage, type Stage } from './stage.ts'
+import type { Workload } from './workload.ts'
+
+export interface StagesOptions {
+  /** Of each cluster, but for its pace and its folder. */
+  settings: Omit<ClusterSettings, 'stateDir' | 'port' | 'timeScale'>
+  /** The machine's. */
+  clock: Clock
+  workloads: readonly Workload[]
+  /** What is to be there beside them. */
+  others: readonly KubeObject[]
+  onLeftOut(object: KubeObject): void
+}
+
+/** Clusters of a rehearsal's own, one at a time. */
+export interface Stages {
+  /** Of a cluster whose time is so many times faster than the machine's: the one that runs, or a new one, before which that one ends. */
+  at(timeScale: number): Promise<Stage>
+  /** At once. */
+  close(): Promise<void>
+}
+
+export async function openStages(options: StagesOptions): Promise<Stages> {
+  const ending = new Undo()
+  const sickbay = await openSickbay()
+  ending.defer(sickbay.close)
+  let current: Open | undefined
+  let { onLeftOut } = options
+  return {
+    async at(timeScale) {
+      if (current?.stage.clock.scale === timeScale) return current.stage
+      await current?.stop()
+      current = undefined
+      current = await open(options, { timeScale, sickbay, onLeftOut })
+      onLeftOut = () => {} // it is the same again
+      return current.stage
+    },
+    async close() {
+      await current?.kill()
+      await ending.run()
+    },
+  }
+}
+
+interface Open {
+  stage: Stage
+  /** In order. */
+  stop(): Promise<void>
+  kill(): Promise<void>
+}
+
+async function open(
+  { settings, clock, workloads, others }: StagesOptions,
+  { timeScale, sickbay, onLeftOut }: Pick<StagesOptions, 'onLeftOut'> & { timeScale: number; sickbay: Sickbay },
+): Promise<Open> {
+  await using starting = new Undo()
+  const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-rehearse-'))
+  starting.defer(() => rmSync(stateDir, { recursive: true, force: true }))
+  const own = { ...settings, timeScale, stateDir, port: 0 }
+  const cluster = await startCluster({ settings: own, clock, onTrouble: () => {} })
+  let end = cluster.kill
+  starting.defer(() => end())
+  await setStage(cluster, others, { workloads, onLeftOut })
+  const stage = await openStage(cluster, { nodeName: settings.nodeName, sickbay })
+  starting.defer(stage.close)
+  const running = starting.move()
+  return {
+    stage,
+    stop() {
+      end = cluster.stop
+      return running.run()
+    },
+    kill: () => running.run(),
+  }
+}
