@@ -1,3 +1,4 @@
+import { hasEnded } from '../shared/api/pod-phase.ts'
 import { ignoreNotFound, ignoring } from '../shared/api/status-error.ts'
 import type { Pod } from '../shared/api/types.ts'
 import { nodes as nodesResource, pods as podsResource } from '../shared/client/resources.ts'
@@ -60,7 +61,7 @@ export function startPodGarbageCollector(context: ControllerContext): Controller
   }
 
   async function fail(pod: Pod, condition?: typeof ORPHANED): Promise<void> {
-    if (!isTerminated(pod)) await setPodStatus(client, pod, { condition, phase: 'Failed' }, clock.now())
+    if (!hasEnded(pod)) await setPodStatus(client, pod, { condition, phase: 'Failed' }, clock.now())
     await remove(pod)
   }
 
@@ -82,13 +83,12 @@ export function startPodGarbageCollector(context: ControllerContext): Controller
   return { close: () => queue.close() }
 }
 
-const isTerminated = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
 const isTerminatingWithoutNode = ({ metadata, spec }: Pod): boolean =>
   metadata.deletionTimestamp !== undefined && !spec.nodeName
 
 /** What there is beyond `max` of pods that are over: evicted ones first, then the oldest. */
 export function tooManyTerminated(pods: readonly Pod[], max: number): Pod[] {
-  const terminated = pods.filter(isTerminated)
+  const terminated = pods.filter(hasEnded)
   const rank = ({ metadata, status }: Pod): string =>
     `${status?.phase === 'Failed' && status.reason === 'Evicted' ? 0 : 1} ${metadata.creationTimestamp}`
   terminated.sort((a, b) => (rank(a) < rank(b) ? -1 : 1))

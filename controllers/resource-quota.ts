@@ -1,4 +1,5 @@
 import type { V1ResourceQuotaSpec, V1ResourceQuotaStatus } from '@kubernetes/client-node'
+import { hasEnded } from '../shared/api/pod-phase.ts'
 import { addLists, maskList, type ResourceList } from '../shared/api/resource-list.ts'
 import { isStatus } from '../shared/api/status-error.ts'
 import type { KubeObject, Pod, Wire } from '../shared/api/types.ts'
@@ -100,8 +101,6 @@ const idOf = ({ group, plural }: GroupResource): string => `${plural}.${group}`
 const keyOf = ({ metadata }: Quota): string => `${metadata.namespace}/${metadata.name}`
 const find = (resources: ApiResources, { group, plural }: GroupResource): ApiResource | undefined =>
   resources.current().find((resource) => resource.group === group && resource.plural === plural && resource.namespaced)
-
-const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Failed' || status?.phase === 'Succeeded'
 
 /** Whether its status speaks of what its spec grants. */
 const isCounted = ({ spec, status }: Quota): boolean =>

@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs'
+import { hasEnded } from '../shared/api/pod-phase.ts'
 import type { Node, Pod } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
 import { startInformer } from '../shared/client/informer.ts'
@@ -30,7 +31,6 @@ import type { ContainerRuntime } from './runtime/container-runtime.ts'
 import { watchManifests } from './static/manifest-folder.ts'
 import { createMirrorPods } from './static/mirror-pods.ts'
 import { createStaticPods } from './static/static-pods.ts'
-import { isTerminalPhase } from './status/status-merge.ts'
 
 export interface KubeletOptions {
   client: Client
@@ -257,7 +257,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     }
   }
   function* activePods(): Generator<Pod> {
-    for (const pod of pods()) if (!isTerminalPhase(pod.status?.phase)) yield pod
+    for (const pod of pods()) if (!hasEnded(pod)) yield pod
   }
   async function flush(): Promise<void> {
     await withinLimit(statuses.flush(), FLUSH_MS, clock.machine)

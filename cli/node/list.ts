@@ -1,3 +1,4 @@
+import { hasEnded } from '../../shared/api/pod-phase.ts'
 import type { Node, Pod } from '../../shared/api/types.ts'
 
 /** What state a node is in, why, and how many pods are there. */
@@ -15,7 +16,7 @@ export const summaryOf = (node: Node, pods: readonly Pod[]): NodeSummary => ({
   status: stateOf(node),
   pressure: pressureOf(node),
   taints: (node.spec?.taints ?? []).map(({ key, effect }) => `${key}:${effect}`),
-  pods: pods.filter((pod) => pod.spec.nodeName === node.metadata.name && !isOver(pod)).length,
+  pods: pods.filter((pod) => pod.spec.nodeName === node.metadata.name && !hasEnded(pod)).length,
 })
 
 /** For a table: a head, and a line for each. */
@@ -43,5 +44,3 @@ const pressureOf = ({ status }: Node): string[] =>
   (status?.conditions ?? [])
     .filter(({ type, status: state }) => type.endsWith('Pressure') && state === 'True')
     .map(({ type }) => type)
-
-const isOver = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'

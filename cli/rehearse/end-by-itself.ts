@@ -1,3 +1,4 @@
+import { hasEnded } from '../../shared/api/pod-phase.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { WITNESS } from './witness.ts'
 
@@ -9,8 +10,8 @@ function exitCodes({ status }: Pod): (number | undefined)[] {
 
 /** Whether nothing of the pod will run any more; a witness may still look on. */
 export function isOver(pod: Pod): boolean {
-  const { spec, status } = pod
-  if (status?.phase === 'Succeeded' || status?.phase === 'Failed') return true
+  const { spec } = pod
+  if (hasEnded(pod)) return true
   const codes = exitCodes(pod)
   if (codes.length === 0 || codes.includes(undefined)) return false
   return spec.restartPolicy === 'Never' || (spec.restartPolicy === 'OnFailure' && codes.every((code) => code === 0))

@@ -1,4 +1,5 @@
 import { matchesNodeSelection } from '../../shared/api/node-affinity.ts'
+import { hasEnded } from '../../shared/api/pod-phase.ts'
 import { type Toleration, untolerated } from '../../shared/api/taints.ts'
 import type { Node, Pod, PodSpec } from '../../shared/api/types.ts'
 import type { DaemonSet } from '../../shared/api/workloads.ts'
@@ -94,7 +95,7 @@ export function placement({ set, nodes, pods }: DaemonInput, hash: string, nowMs
     const going = (byNode.get(node.metadata.name) ?? []).length > here.length
     if (!stay) plan.remove.push(...here.map((pod) => ({ pod, reason: 'Decommissioned' as const })))
     else {
-      const ended = here.filter(({ status }) => status?.phase === 'Failed' || status?.phase === 'Succeeded')
+      const ended = here.filter(hasEnded)
       plan.ended.push(...ended)
       plan.remove.push(...ended.map((pod) => ({ pod })))
       const alive = here.filter((pod) => !ended.includes(pod)).sort(byAge)

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fromSelectorObject, matchesLabels } from '../../shared/api/label-selector.ts'
+import { hasEnded } from '../../shared/api/pod-phase.ts'
 import { ignoreNotFound, isStatus } from '../../shared/api/status-error.ts'
 import type { Deployment, ReplicaSet } from '../../shared/api/workloads.ts'
 import { deployments as deploymentsResource, replicaSets } from '../../shared/client/resources.ts'
@@ -8,7 +9,6 @@ import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
 import { claim } from '../workloads/claims.ts'
 import { controllerOf } from '../workloads/ownership.ts'
-import { hasEnded } from '../workloads/pod-states.ts'
 import {
   type DeploymentStatus,
   deploymentStatus,
@@ -83,8 +83,7 @@ export function startDeploymentController(context: ControllerContext): Controlle
   }
 
   const hasPods = ({ metadata, status }: ReplicaSet): boolean =>
-    (status?.replicas ?? 0) > 0 ||
-    pods.byIndex('controller', metadata.uid ?? '').some((pod) => !hasEnded(pod.status?.phase))
+    (status?.replicas ?? 0) > 0 || pods.byIndex('controller', metadata.uid ?? '').some((pod) => !hasEnded(pod))
 
   async function resize(deployment: Deployment, owned: ReplicaSet[]): Promise<void> {
     const rollout = await control.split(deployment, owned, { create: false })

@@ -1,4 +1,5 @@
 import { DISRUPTION_TIMEOUT_MS } from '../../shared/api/disruption-budget.ts'
+import { hasEnded } from '../../shared/api/pod-phase.ts'
 import type { Pod, PodCondition } from '../../shared/api/types.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
@@ -34,8 +35,8 @@ export function startStaleDisruptions({ client, informers, clock, log }: Control
   return { close: () => queue.close() }
 }
 
-function pendingDisruption({ metadata, status }: Pod): PodCondition | undefined {
-  if (metadata.deletionTimestamp || status?.phase === 'Succeeded' || status?.phase === 'Failed') return undefined
-  const condition = status?.conditions?.find(({ type }) => type === 'DisruptionTarget')
+function pendingDisruption(pod: Pod): PodCondition | undefined {
+  if (pod.metadata.deletionTimestamp || hasEnded(pod)) return undefined
+  const condition = pod.status?.conditions?.find(({ type }) => type === 'DisruptionTarget')
   return condition?.status === 'True' && condition.reason !== 'TerminationByKubelet' ? condition : undefined
 }

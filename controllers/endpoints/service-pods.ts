@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { matchesLabels, type Requirement } from '../../shared/api/label-selector.ts'
+import { hasEnded } from '../../shared/api/pod-phase.ts'
 import type { Pod, Service } from '../../shared/api/types.ts'
 import type { EndpointSlice } from '../../shared/api/workloads.ts'
 import type { Informer } from '../../shared/client/informer.ts'
-import { hasEnded, isReady } from '../workloads/pod-states.ts'
+import { isReady } from '../workloads/pod-states.ts'
 
 export type EndpointPort = NonNullable<EndpointSlice['ports']>[number]
 
@@ -19,7 +20,7 @@ export function podsOf(service: Service, pods: Informer<Pod>): Pod[] {
   if (!selector) return []
   return pods
     .byIndex('namespace', service.metadata.namespace ?? '')
-    .filter((pod) => pod.status?.podIP && !hasEnded(pod.status.phase) && matchesLabels(selector, pod.metadata.labels))
+    .filter((pod) => pod.status?.podIP && !hasEnded(pod) && matchesLabels(selector, pod.metadata.labels))
 }
 
 export const isHeadless = ({ spec }: Service): boolean => !spec?.clusterIP || spec.clusterIP === 'None'
@@ -76,7 +77,7 @@ export function followEndpointPods(
 const concernOf = (pod: Pod) => [
   pod.status?.podIP,
   isReady(pod),
-  hasEnded(pod.status?.phase),
+  hasEnded(pod),
   pod.metadata.deletionTimestamp !== undefined,
   pod.spec.nodeName,
   pod.metadata.labels,

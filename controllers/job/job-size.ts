@@ -1,3 +1,4 @@
+import { hasEnded } from '../../shared/api/pod-phase.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import { podsToDelete } from '../workloads/pods-to-delete.ts'
@@ -71,13 +72,12 @@ function toRemove({ job, active, nowMs }: JobView, atLeast: number): Pod[] {
 
 /** Indexes without a pod, that still need one, ascending. */
 function pendingIndexes({ job, pods, active, completedIndexes, failedIndexes }: JobView): number[] {
-  const alive = replacesFailedOnly(job) ? pods.filter((pod) => !isOver(pod)) : active
+  const alive = replacesFailedOnly(job) ? pods.filter((pod) => !hasEnded(pod)) : active
   const taken = new Set(alive.map((pod) => indexOf(pod, job)))
   return Array.from({ length: job.spec.completions ?? 0 }, (_, index) => index).filter(
     (index) => !taken.has(index) && !completedIndexes?.has(index) && !failedIndexes?.has(index),
   )
 }
-const isOver = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
 
 /** Each index waits for itself. Upstream: getPodCreationInfoForIndependentIndexes. */
 function independentPods(view: JobView, count: number): SizePlan {

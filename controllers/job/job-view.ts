@@ -1,7 +1,8 @@
+import { hasEnded } from '../../shared/api/pod-phase.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Job } from '../../shared/api/workloads.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
-import { hasEnded, isActive, isReady, isTerminating } from '../workloads/pod-states.ts'
+import { isActive, isReady, isTerminating } from '../workloads/pod-states.ts'
 import { parseIndexes } from './indexes.ts'
 import { failureVerdict } from './policies.ts'
 
@@ -111,9 +112,10 @@ export function viewOf(job: Job, pods: readonly Pod[], now: { nowMs: number; rel
 }
 
 /** When the last container of a pod ended, in milliseconds since the epoch. Upstream: getFinishTimeFromContainers. */
-export function endedAtMs({ metadata, status }: Pod): number {
+export function endedAtMs(pod: Pod): number {
+  const { metadata, status } = pod
   const ends = (status?.containerStatuses ?? []).flatMap(({ state }) => state?.terminated?.finishedAt ?? [])
-  if (ends.length > 0 && hasEnded(status?.phase)) return Math.max(...ends.map(parseTime))
+  if (ends.length > 0 && hasEnded(pod)) return Math.max(...ends.map(parseTime))
   if (metadata.deletionTimestamp)
     return parseTime(metadata.deletionTimestamp) - (metadata.deletionGracePeriodSeconds ?? 0) * 1000
   return parseTime(metadata.creationTimestamp ?? '')

@@ -1,3 +1,4 @@
+import { hasEnded } from '../../shared/api/pod-phase.ts'
 import { isStatus } from '../../shared/api/status-error.ts'
 import type { Binding, Node, Pod } from '../../shared/api/types.ts'
 import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
@@ -135,8 +136,7 @@ export function startScheduler(
 
   function observePod(pod: Pod): void {
     const uid = pod.metadata.uid ?? ''
-    const over = pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
-    if (over) {
+    if (hasEnded(pod)) {
       pending.remove(uid)
       if (unplace(uid)) retryAll()
     } else if (pod.spec.nodeName) {

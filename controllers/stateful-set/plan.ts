@@ -1,6 +1,7 @@
+import { hasEnded } from '../../shared/api/pod-phase.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { StatefulSet } from '../../shared/api/workloads.ts'
-import { hasEnded, isAvailable, isReady } from '../workloads/pod-states.ts'
+import { isAvailable, isReady } from '../workloads/pod-states.ts'
 import { REVISION_HASH_LABEL } from '../workloads/revision-history.ts'
 import { ordinalOf, wantedOrdinals } from './identity.ts'
 
@@ -61,7 +62,7 @@ export function planStatefulSet(input: StatefulInput): StatefulPlan {
     const pod = replicas.get(ordinal)
     if (!pod) plan.create.push({ ordinal, revision: revisionFor(ordinal, input) })
     // However it ended: its number needs another.
-    else if (hasEnded(pod.status?.phase) && !isLeaving(pod)) plan.remove.push({ pod })
+    else if (hasEnded(pod) && !isLeaving(pod)) plan.remove.push({ pod })
     else if (isHealthy(pod)) continue
     if (inOrder) return plan
   }

@@ -1,14 +1,12 @@
+import { hasEnded } from '../../shared/api/pod-phase.ts'
 import type { Pod, PodCondition } from '../../shared/api/types.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 
 /** Runs, or will: neither ended nor being deleted. */
-export const isActive = ({ metadata, status }: Pod): boolean => !hasEnded(status?.phase) && !metadata.deletionTimestamp
-
-export const hasEnded = (phase?: string): boolean => phase === 'Succeeded' || phase === 'Failed'
+export const isActive = (pod: Pod): boolean => !hasEnded(pod) && !pod.metadata.deletionTimestamp
 
 /** Being deleted, and not ended yet: what `terminatingReplicas` counts. */
-export const isTerminating = ({ metadata, status }: Pod): boolean =>
-  metadata.deletionTimestamp !== undefined && !hasEnded(status?.phase)
+export const isTerminating = (pod: Pod): boolean => pod.metadata.deletionTimestamp !== undefined && !hasEnded(pod)
 
 const readyCondition = ({ status }: Pod): PodCondition | undefined =>
   status?.conditions?.find(({ type }) => type === 'Ready')

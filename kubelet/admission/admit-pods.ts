@@ -1,3 +1,4 @@
+import { hasEnded } from '../../shared/api/pod-phase.ts'
 import type { Node, Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
@@ -8,7 +9,6 @@ import type { PodHandler } from '../pods/pod-source.ts'
 import type { KillOptions } from '../pods/pod-state-machine.ts'
 import { disruptedByKubelet } from '../status/disruption.ts'
 import type { StatusManager } from '../status/status-manager.ts'
-import { isTerminalPhase } from '../status/status-merge.ts'
 import { isCritical } from './critical-pod.ts'
 import { NodeLoad, type PodLoad, podLoad } from './node-load.ts'
 import { failedPredicate, resources } from './predicates.ts'
@@ -53,7 +53,7 @@ export function admitPods(options: PodAdmissionOptions, next: PodHandler): PodAd
   }
 
   function add(pod: Pod): void {
-    if (isTerminalPhase(pod.status?.phase)) {
+    if (hasEnded(pod)) {
       next.onAdd(pod)
       return
     }

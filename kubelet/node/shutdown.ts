@@ -1,3 +1,4 @@
+import { isTerminalPhase } from '../../shared/api/pod-phase.ts'
 import type { Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
@@ -6,7 +7,6 @@ import { CRITICAL_PRIORITY } from '../admission/critical-pod.ts'
 import { MINIMUM_GRACE_SECONDS } from '../pods/grace-period.ts'
 import type { KillOptions, StatusChange } from '../pods/pod-state-machine.ts'
 import { disruptedByKubelet } from '../status/disruption.ts'
-import { isTerminalPhase } from '../status/status-merge.ts'
 
 /** Pods of at least this priority, up to the next group's, have so long when the node goes down. */
 export interface ShutdownGroup {

@@ -1,5 +1,5 @@
+import { hasEnded, isTerminalPhase } from '../../shared/api/pod-phase.ts'
 import type { Pod, PodStatus } from '../../shared/api/types.ts'
-import { isTerminalPhase } from '../status/status-merge.ts'
 import { effectiveGraceSeconds } from './grace-period.ts'
 
 /**
@@ -63,7 +63,7 @@ export function nextWork(work: PodWork | undefined, event: WorkEvent): PodWork {
 }
 
 const mustEnd = (work: PodWork | undefined, pod: Pod): boolean =>
-  work?.phase === 'terminating' || pod.metadata.deletionTimestamp !== undefined || isTerminalPhase(pod.status?.phase)
+  work?.phase === 'terminating' || pod.metadata.deletionTimestamp !== undefined || hasEnded(pod)
 
 function terminate(work: PodWork, pod: Pod, override?: number): PodWork {
   if (work.phase !== 'sync' && work.phase !== 'terminating') return work

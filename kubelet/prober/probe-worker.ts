@@ -1,8 +1,8 @@
+import { isTerminalPhase } from '../../shared/api/pod-phase.ts'
 import type { Container, ContainerStatus, Pod, PodStatus, Probe } from '../../shared/api/types.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import { mayRunAgain } from '../pods/restart-policy.ts'
-import { isTerminalPhase } from '../status/status-merge.ts'
 import { INITIAL, type ProbeResult, type ProbeType } from './probe-types.ts'
 
 export interface ProbeWorkerOptions {

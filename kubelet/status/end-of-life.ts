@@ -1,5 +1,5 @@
+import { isTerminalPhase } from '../../shared/api/pod-phase.ts'
 import type { ContainerStatus, Pod, PodStatus } from '../../shared/api/types.ts'
-import { isTerminalPhase } from './status-merge.ts'
 
 const LOST = {
   exitCode: 137,

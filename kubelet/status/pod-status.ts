@@ -1,3 +1,4 @@
+import { isTerminalPhase } from '../../shared/api/pod-phase.ts'
 import type { ContainerStatus, Pod, PodStatus } from '../../shared/api/types.ts'
 import { parseTime, toTime } from '../../shared/clock/timestamp.ts'
 import { sidecars } from '../pods/container-kinds.ts'
@@ -32,7 +33,6 @@ const DEADLINE = {
   reason: 'DeadlineExceeded',
   message: 'Pod was active on the node longer than the specified deadline',
 }
-const isTerminal = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed'
 
 /** A pod's status, from its spec, the runtime's records and what the probes found. Pure. */
 export function podStatus(input: PodStatusInput): PodStatus {
@@ -86,11 +86,11 @@ function phaseAndReason(input: PodStatusInput, init: ContainerStatus[], app: Con
     isStatic: isStatic(pod),
     appContainerExists: sandboxHolds(runtime, new Set(pod.spec.containers.map(({ name }) => name))),
   })
-  if (!isTerminal(phase)) phase = [previous.phase, apiPhase].find(isTerminal) ?? phase
+  if (!isTerminalPhase(phase)) phase = [previous.phase, apiPhase].find(isTerminalPhase) ?? phase
   let verdict: PhaseVerdict =
     phase === previous.phase ? { phase, reason: previous.reason, message: previous.message } : { phase }
   if (pastDeadline(input)) verdict = { phase: 'Failed', ...DEADLINE }
-  if (isTerminal(apiPhase) && apiPhase !== undefined) verdict.phase = apiPhase
+  if (isTerminalPhase(apiPhase) && apiPhase !== undefined) verdict.phase = apiPhase
   return verdict
 }
 

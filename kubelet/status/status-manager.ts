@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { hasEnded } from '../../shared/api/pod-phase.ts'
 import { StatusError } from '../../shared/api/status-error.ts'
 import type { Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
@@ -8,7 +9,7 @@ import { Turns } from '../../shared/concurrency/turns.ts'
 import { PODS } from '../pods/pod-source.ts'
 import { isMirror, isStatic } from '../pods/static-pod.ts'
 import { statusAtEnd } from './end-of-life.ts'
-import { cutMessages, isLegalTransition, isTerminalPhase, mergeStatus, statusPatch } from './status-merge.ts'
+import { cutMessages, isLegalTransition, mergeStatus, statusPatch } from './status-merge.ts'
 
 /**
  * Brings each pod's status to the API, in order, one write at a time a pod; and at the end deletes the object. Of many pods at
@@ -135,7 +136,7 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
   }
 
   async function deleteWhenOver(entry: Entry, pod: Pod): Promise<void> {
-    const over = pod.metadata.deletionTimestamp && isTerminalPhase(pod.status?.phase)
+    const over = pod.metadata.deletionTimestamp && hasEnded(pod)
     if (!over || entry.deleted || !options.isFinished(uidOf(pod)) || isMirror(pod)) return
     await clock.machine.sleep(LAST_LOOK_MS)
     await client.delete(PODS, refOf(pod), { gracePeriodSeconds: 0, preconditions: { uid: uidOf(pod) } })

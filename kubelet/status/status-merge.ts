@@ -1,9 +1,8 @@
+import { isTerminalPhase } from '../../shared/api/pod-phase.ts'
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../shared/api/types.ts'
 import { allContainers } from '../pods/container-kinds.ts'
 import { mayRunAgain } from '../pods/restart-policy.ts'
 import { KUBELET_CONDITIONS } from './conditions.ts'
-
-export const isTerminalPhase = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed'
 
 /**
  * What to write over the API's status. Conditions of others are kept as the API has them. A terminal phase is held back

@@ -1,3 +1,4 @@
+import { hasEnded } from '../api/pod-phase.ts'
 import { podResources, type ResourceList } from '../api/resource-list.ts'
 import type { Pod } from '../api/types.ts'
 
@@ -26,9 +27,9 @@ export function podUsage(pod: Pod, nowMs: number): ResourceList {
   return { ...object, ...computeUsage(podResources(pod, 'requests'), podResources(pod, 'limits')) }
 }
 
-export function isAlive({ metadata, status }: Pod, nowMs: number): boolean {
-  if (status?.phase === 'Failed' || status?.phase === 'Succeeded') return false
-  const { deletionTimestamp, deletionGracePeriodSeconds } = metadata
+export function isAlive(pod: Pod, nowMs: number): boolean {
+  if (hasEnded(pod)) return false
+  const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined) return true
   return nowMs <= Date.parse(deletionTimestamp) + deletionGracePeriodSeconds * 1000
 }

@@ -1,4 +1,5 @@
 /** READY, STATUS and RESTARTS of a pod, the way kubectl's users know them. */
+import { hasEnded } from '../../../shared/api/pod-phase.ts'
 import type { ContainerStatus, Pod } from '../../../shared/api/types.ts'
 import { parseTime } from '../../../shared/clock/timestamp.ts'
 import type { Column, RowCondition } from '../../registry/resource-definition.ts'
@@ -105,9 +106,8 @@ function summarize(pod: Pod, nowMs: number): Summary {
   }
 
   if (pod.metadata.deletionTimestamp) {
-    const finished = status?.phase === 'Succeeded' || status?.phase === 'Failed'
     if (status?.reason === 'NodeLost') reason = 'Unknown'
-    else if (!finished) reason = 'Terminating'
+    else if (!hasEnded(pod)) reason = 'Terminating'
   }
   const counted = initializing === undefined || conditionIs(pod, 'Initialized') ? restarts : initRestarts
   return { reason, ready, restarts: counted.text(nowMs) }
