@@ -43,3 +43,12 @@ export interface ApiResources {
 
 export const supports = (resource: ApiResource, ...verbs: string[]): boolean =>
   verbs.every((verb) => resource.verbs?.includes(verb) ?? true)
+
+/** What is served of a kind, in whichever version; `apiVersion` as owner references have it. */
+export function resourceOfKind(
+  resources: ApiResources,
+  { apiVersion, kind }: { apiVersion: string; kind: string },
+): ApiResource | undefined {
+  const group = apiVersion.includes('/') ? apiVersion.split('/')[0] : ''
+  return resources.current().find((resource) => resource.kind === kind && resource.group === group)
+}

@@ -4,6 +4,7 @@ import { jobs as jobsResource } from '../shared/client/resources.ts'
 import { parseTime } from '../shared/clock/timestamp.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
+import { jobEnd } from './workloads/job-end.ts'
 
 /** Deletes jobs, with their pods, so long after their end as they say. Upstream: pkg/controller/ttlafterfinished. */
 export function startTtlAfterFinished({ client, informers, clock, log }: ControllerContext): Controller {
@@ -28,10 +29,9 @@ export function startTtlAfterFinished({ client, informers, clock, log }: Control
 }
 
 /** Milliseconds until a job is to go; undefined for one that stays, or is not over. */
-export function timeLeftMs({ metadata, spec, status }: Job, nowMs: number): number | undefined {
-  const end = status?.conditions?.find(
-    ({ type, status }) => (type === 'Complete' || type === 'Failed') && status === 'True',
-  )
+export function timeLeftMs(job: Job, nowMs: number): number | undefined {
+  const { metadata, spec } = job
+  const end = jobEnd(job)
   if (spec.ttlSecondsAfterFinished === undefined || !end?.lastTransitionTime || metadata.deletionTimestamp)
     return undefined
   return Math.max(0, parseTime(end.lastTransitionTime) + spec.ttlSecondsAfterFinished * 1000 - nowMs)

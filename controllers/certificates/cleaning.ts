@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import type { V1CertificateSigningRequest } from '@kubernetes/client-node'
 import type { WithMeta } from '../../shared/api/types.ts'
+import { parseTime } from '../../shared/clock/timestamp.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -8,11 +9,11 @@ const DAY_MS = 24 * HOUR_MS
 /** Whether a request has served its purpose: decided an hour ago, left undecided for a day, or its certificate has ended. Upstream: pkg/controller/certificates/cleaner. */
 export function isOver({ metadata, status }: WithMeta<V1CertificateSigningRequest>, nowMs: number): boolean {
   const conditions = status?.conditions ?? []
-  if (conditions.length === 0) return nowMs - Date.parse(metadata?.creationTimestamp ?? '') > DAY_MS
+  if (conditions.length === 0) return nowMs - parseTime(metadata.creationTimestamp ?? '') > DAY_MS
   const decided = conditions.some(
     ({ type, lastUpdateTime }) =>
       (type === 'Approved' || type === 'Denied' || type === 'Failed') &&
-      nowMs - Date.parse(lastUpdateTime ?? '') > HOUR_MS &&
+      nowMs - parseTime(lastUpdateTime ?? '') > HOUR_MS &&
       (type !== 'Approved' || status?.certificate !== undefined),
   )
   return decided || (status?.certificate !== undefined && hasEnded(status.certificate, nowMs))

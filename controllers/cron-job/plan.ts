@@ -1,6 +1,7 @@
 import type { Job } from '../../shared/api/workloads.ts'
 import { parseTime, toTime } from '../../shared/clock/timestamp.ts'
 import { toMailTime, toZonedTime } from '../../shared/clock/zone-time.ts'
+import { jobEnd } from '../workloads/job-end.ts'
 import { controllerReference } from '../workloads/ownership.ts'
 import { parseSchedule, type Schedule } from './schedule.ts'
 import type { CronJob, CronJobStatus } from './types.ts'
@@ -35,9 +36,7 @@ const BEHIND_MS = 100
 /** So many that were missed are worth a warning. */
 const MANY = 100
 
-const endOf = ({ status }: Job): 'Complete' | 'Failed' | undefined =>
-  status?.conditions?.find(({ type, status }) => (type === 'Complete' || type === 'Failed') && status === 'True')
-    ?.type as 'Complete' | 'Failed' | undefined
+const endOf = (job: Job): string | undefined => jobEnd(job)?.type
 
 export const jobName = ({ metadata }: CronJob, atMs: number): string => `${metadata.name}-${Math.floor(atMs / 60_000)}`
 

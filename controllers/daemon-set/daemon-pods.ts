@@ -1,3 +1,4 @@
+import { scaledValue } from '../../shared/api/int-or-percent.ts'
 import { matchesNodeSelection } from '../../shared/api/node-affinity.ts'
 import { hasEnded } from '../../shared/api/pod-phase.ts'
 import { type Toleration, untolerated } from '../../shared/api/taints.ts'
@@ -129,11 +130,7 @@ export function outdated({ set, nodes, pods }: DaemonInput, hash: string, nowMs:
   if (type === 'OnDelete' || surgeCount(set, nodes.length) > 0) return []
   const wanted = nodes.filter((node) => belongsOn(set, node).run)
   const maxUnavailable = rollingUpdate?.maxUnavailable as number | string | undefined
-  let mayGo =
-    typeof maxUnavailable === 'string'
-      ? Math.ceil((Number.parseInt(maxUnavailable, 10) * wanted.length) / 100)
-      : (maxUnavailable ?? 1)
-  if (mayGo === 0) mayGo = 1
+  let mayGo = scaledValue(maxUnavailable ?? 1, wanted.length, Math.ceil) || 1
   const byNode = Map.groupBy(pods, nodeOf)
   const replace: Pod[] = []
   const candidates: Pod[] = []

@@ -1,3 +1,4 @@
+import { scaledValue } from '../../shared/api/int-or-percent.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { DaemonSet } from '../../shared/api/workloads.ts'
 import { isAvailable, isReady } from '../workloads/pod-states.ts'
@@ -8,7 +9,7 @@ export function surgeCount({ spec }: DaemonSet, nodes: number): number {
   const { type, rollingUpdate } = spec.updateStrategy ?? {}
   if (type === 'OnDelete') return 0
   const maxSurge = rollingUpdate?.maxSurge as number | string | undefined
-  return typeof maxSurge === 'string' ? Math.ceil((Number.parseInt(maxSurge, 10) * nodes) / 100) : (maxSurge ?? 0)
+  return scaledValue(maxSurge ?? 0, nodes, Math.ceil)
 }
 
 interface Revised {

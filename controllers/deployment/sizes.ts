@@ -1,3 +1,4 @@
+import { scaledValue } from '../../shared/api/int-or-percent.ts'
 import type { Deployment, ReplicaSet } from '../../shared/api/workloads.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import { DESIRED_REPLICAS, MAX_REPLICAS, revisionOf } from './revisions.ts'
@@ -18,14 +19,11 @@ function bounds({ spec }: Deployment): { surge: number; unavailable: number } {
   const { type, rollingUpdate } = spec.strategy ?? {}
   if (type !== 'RollingUpdate') return { surge: 0, unavailable: 0 }
   const wanted = spec.replicas ?? 1
-  const surge = share(rollingUpdate?.maxSurge, wanted, Math.ceil)
-  const unavailable = share(rollingUpdate?.maxUnavailable, wanted, Math.floor)
+  const surge = scaledValue(rollingUpdate?.maxSurge ?? 0, wanted, Math.ceil)
+  const unavailable = scaledValue(rollingUpdate?.maxUnavailable ?? 0, wanted, Math.floor)
   // With neither nothing could move.
   return { surge, unavailable: surge === 0 && unavailable === 0 ? 1 : unavailable }
 }
-
-const share = (value: number | string | undefined, total: number, round: (value: number) => number): number =>
-  typeof value === 'string' ? round((Number.parseInt(value, 10) * total) / 100) : (value ?? 0)
 
 export const maxSurge = (deployment: Deployment): number => bounds(deployment).surge
 export const maxUnavailable = (deployment: Deployment): number =>

@@ -3,8 +3,10 @@ import {
   type DisruptionBudgetStatus,
   withDisruptionCondition,
 } from '../../shared/api/disruption-budget.ts'
+import { scaledValue } from '../../shared/api/int-or-percent.ts'
 import type { Pod, PodDisruptionBudget } from '../../shared/api/types.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
+import { isReady } from '../workloads/pod-states.ts'
 
 export interface BudgetInput {
   budget: PodDisruptionBudget
@@ -50,18 +52,12 @@ function expectations({ budget, pods, ownersScale }: BudgetInput): { expectedPod
   const expectedPods = countsOwners(budget) ? ownersScale : minAvailable === undefined ? 0 : pods.length
   const desiredHealthy =
     maxUnavailable === undefined
-      ? share(minAvailable ?? 0, expectedPods)
-      : Math.max(0, expectedPods - share(maxUnavailable, expectedPods))
+      ? scaledValue(minAvailable ?? 0, expectedPods, Math.ceil)
+      : Math.max(0, expectedPods - scaledValue(maxUnavailable, expectedPods, Math.ceil))
   return { expectedPods, desiredHealthy }
 }
 
-/** A number, or a percentage of the total, rounded up. */
-const share = (value: number | string, total: number): number =>
-  typeof value === 'number' ? value : Math.ceil((Number.parseInt(value, 10) * total) / 100)
-
-const isHealthy = ({ metadata, status }: Pod): boolean =>
-  metadata.deletionTimestamp === undefined &&
-  (status?.conditions ?? []).some(({ type, status: state }) => type === 'Ready' && state === 'True')
+const isHealthy = (pod: Pod): boolean => pod.metadata.deletionTimestamp === undefined && isReady(pod)
 
 /** Pods whose eviction was granted, but which are not being deleted yet. */
 function stillDisrupted({ budget, pods, nowMs }: BudgetInput) {

@@ -1,9 +1,9 @@
 import { ignoreNotFound } from '../../shared/api/status-error.ts'
-import type { KubeObject, ObjectMeta, Pod } from '../../shared/api/types.ts'
+import type { KubeObject, Pod } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
-import type { ApiResource, ApiResources } from '../controller.ts'
+import { type ApiResource, type ApiResources, resourceOfKind } from '../controller.ts'
+import { controllerOf, type OwnerReference } from '../workloads/ownership.ts'
 
-type OwnerReference = NonNullable<ObjectMeta['ownerReferences']>[number]
 interface Scale {
   uid: string
   replicas: number
@@ -40,8 +40,7 @@ export async function ownersScale(
     { apiVersion, kind, name, uid }: OwnerReference,
     namespace: string,
   ): Promise<Scale | undefined> {
-    const group = apiVersion.includes('/') ? apiVersion.split('/')[0] : ''
-    const resource = resources.current().find((one) => one.group === group && one.kind === kind)
+    const resource = resourceOfKind(resources, { apiVersion, kind })
     if (!resource) return undefined
     const replicas = replicasOf(resource)
     const object = await client.get(resource, { namespace, name }).catch(ignoreNotFound)
@@ -58,6 +57,3 @@ function replicasOf({ group, plural, subresources, custom }: ApiResource) {
   if (subresources?.scale) return ({ spec }: KubeObject & { spec?: { replicas?: number } }) => spec?.replicas
   throw new Error(`${plural}.${group} does not implement the scale subresource`)
 }
-
-const controllerOf = ({ ownerReferences }: ObjectMeta): OwnerReference | undefined =>
-  ownerReferences?.find(({ controller }) => controller)

@@ -9,15 +9,9 @@ import {
   supports,
 } from '../controller.ts'
 import type { Metadata } from '../informers.ts'
+import type { OwnerReference } from '../workloads/ownership.ts'
 import { type Dependent, OwnerGraph } from './owner-graph.ts'
-import {
-  createOwnerFinder,
-  FOREGROUND,
-  isDeletingDependents,
-  isOrphaning,
-  ORPHAN,
-  type OwnerReference,
-} from './owners.ts'
+import { createOwnerFinder, FOREGROUND, isDeletingDependents, isOrphaning, ORPHAN } from './owners.ts'
 
 /** Reasons of what is gone, for dependents that are yet to be dealt with, or heard of; more than this are forgotten, oldest first. */
 const MAX_REASONS = 10_000

@@ -1,10 +1,9 @@
 import { ignoreNotFound } from '../../shared/api/status-error.ts'
 import type { ObjectMeta } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
-import type { ApiResource, ApiResources } from '../controller.ts'
+import { type ApiResource, type ApiResources, resourceOfKind } from '../controller.ts'
 import type { Informers, Metadata } from '../informers.ts'
-
-export type OwnerReference = NonNullable<ObjectMeta['ownerReferences']>[number]
+import type { OwnerReference } from '../workloads/ownership.ts'
 
 /** Upstream's three classes, and one for owners whose kind nobody knows: those we leave alone. */
 export interface ClassifiedOwners {
@@ -19,11 +18,6 @@ export interface ClassifiedOwners {
 /** Finds owners: first among what the informers know, and before one is declared gone, at the server. */
 export function createOwnerFinder(options: { client: Client; informers: Informers; resources: ApiResources }) {
   const { client, informers, resources } = options
-
-  function resourceOf({ apiVersion, kind }: OwnerReference): ApiResource | undefined {
-    const group = apiVersion.includes('/') ? apiVersion.split('/')[0] : ''
-    return resources.current().find((resource) => resource.kind === kind && resource.group === group)
-  }
 
   async function find(
     owner: OwnerReference,
@@ -41,7 +35,7 @@ export function createOwnerFinder(options: { client: Client; informers: Informer
     async classify({ ownerReferences = [], namespace }: ObjectMeta): Promise<ClassifiedOwners> {
       const classes: ClassifiedOwners = { solid: [], dangling: [], waiting: [], unresolvable: [] }
       for (const reference of ownerReferences) {
-        const resource = resourceOf(reference)
+        const resource = resourceOfKind(resources, reference)
         if (!resource || (resource.namespaced && !namespace)) {
           classes.unresolvable.push(reference)
           continue
@@ -55,7 +49,7 @@ export function createOwnerFinder(options: { client: Client; informers: Informer
     /** Why the first owner that says so is being deleted. */
     async reasonOf(owners: OwnerReference[], namespace?: string): Promise<string | undefined> {
       for (const reference of owners) {
-        const resource = resourceOf(reference)
+        const resource = resourceOfKind(resources, reference)
         const owner = resource && (await find(reference, resource, namespace))
         if (owner?.reason) return owner.reason
       }

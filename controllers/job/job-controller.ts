@@ -8,6 +8,7 @@ import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
 import { claim } from '../workloads/claims.ts'
+import { jobEnd } from '../workloads/job-end.ts'
 import { OwnWrites } from '../workloads/own-writes.ts'
 import { createPodControl, isNamespaceGoing } from '../workloads/pod-control.ts'
 import { PodExpectations } from '../workloads/pod-expectations.ts'
@@ -15,7 +16,7 @@ import { followPods } from '../workloads/pod-owners.ts'
 import { slowStart } from '../workloads/slow-start.ts'
 import { makeJobs } from './job-pod.ts'
 import { awaitedFailures, sizeOf } from './job-size.ts'
-import { type Change, countedStatus, isFinished, type JobStatus, notedStatus } from './job-status.ts'
+import { type Change, countedStatus, type JobStatus, notedStatus } from './job-status.ts'
 import { type JobView, kind, viewOf } from './job-view.ts'
 import { completion, deadlineInMs, type Outcome, outcomeOf } from './outcome.ts'
 import { trackPods } from './pod-tracking.ts'
@@ -39,7 +40,7 @@ export function startJobController({ client, informers, clock, log }: Controller
     if (!job) return expectations.forget(key)
     const selector = fromSelectorObject(job.spec.selector)
     if (!selector || (job.spec.managedBy ?? MANAGER) !== MANAGER) return
-    if (isFinished(job)) return tracking.letGo(pods.byIndex('controller', job.metadata.uid ?? ''))
+    if (jobEnd(job)) return tracking.letGo(pods.byIndex('controller', job.metadata.uid ?? ''))
     if (!expectations.satisfied(key) || !writes.shows(job)) return
     const owned = await claim(job, selector, {
       client,

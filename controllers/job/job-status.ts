@@ -12,10 +12,6 @@ type Condition = NonNullable<JobStatus['conditions']>[number]
 /** What has happened to the conditions, for the events that say so. */
 export type Change = 'suspended' | 'resumed' | 'completed' | 'failed'
 
-export const isFinished = ({ status }: Job): boolean =>
-  status?.conditions?.some(({ type, status }) => (type === 'Complete' || type === 'Failed') && status === 'True') ??
-  false
-
 const condition = (
   type: string,
   status: string,

@@ -1,3 +1,4 @@
+import { scaledValue } from '../../shared/api/int-or-percent.ts'
 import { hasEnded } from '../../shared/api/pod-phase.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { StatefulSet } from '../../shared/api/workloads.ts'
@@ -106,10 +107,8 @@ function outdated(stays: readonly (Pod | undefined)[], input: StatefulInput): St
 }
 
 /** A number, or a percentage rounded down; at least one. */
-function atMost(value: number | string, replicas: number): number {
-  const count = typeof value === 'string' ? Math.floor((Number.parseInt(value, 10) * replicas) / 100) : value
-  return Math.max(1, count)
-}
+const atMost = (value: number | string, replicas: number): number =>
+  Math.max(1, scaledValue(value, replicas, Math.floor))
 
 /** Upstream: computeReplicaStatus, and completeRollingUpdate in stateful_set_utils.go. */
 export function statefulSetStatus(input: StatefulInput): NonNullable<StatefulSet['status']> {

@@ -2,11 +2,12 @@ import t from 'tap'
 import { formatIndexes, parseIndexes } from '../../controllers/job/indexes.ts'
 import { makeJobs } from '../../controllers/job/job-pod.ts'
 import { awaitedFailures, sizeOf } from '../../controllers/job/job-size.ts'
-import { countedStatus, isFinished, notedStatus } from '../../controllers/job/job-status.ts'
+import { countedStatus, notedStatus } from '../../controllers/job/job-status.ts'
 import { viewOf } from '../../controllers/job/job-view.ts'
 import { completion, deadlineInMs, outcomeOf } from '../../controllers/job/outcome.ts'
 import { failureVerdict, metSuccessPolicy } from '../../controllers/job/policies.ts'
 import { timeLeftMs } from '../../controllers/ttl-after-finished.ts'
+import { jobEnd } from '../../controllers/workloads/job-end.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Job } from '../../shared/api/workloads.ts'
 
@@ -253,8 +254,8 @@ t.test('its end, when nothing is left of its pods', async (t) => {
     change: 'failed',
     status: { conditions: [{ type: 'FailureTarget' }, { type: 'Failed', message: 'too long' }] },
   })
-  t.ok(isFinished(jobOf({}, over.status)))
-  t.notOk(isFinished(jobOf({}, going.status)))
+  t.ok(jobEnd(jobOf({}, over.status)))
+  t.notOk(jobEnd(jobOf({}, going.status)))
   const good = { ...outcome, type: 'SuccessCriteriaMet' } as const
   const { status } = countedStatus(view(jobOf()), {}, { outcome: good, active: 0, released: new Set() })
   t.match(status, { completionTime: /^2026/, conditions: [{ type: 'Complete' }] })
