@@ -126,8 +126,11 @@ t.test(
     await client.create(namespaces, { metadata: { name: 'doomed' } })
     await client.delete(namespaces, { name: 'doomed' })
     t.match(await client.get(namespaces, { name: 'doomed' }), { status: { phase: 'Terminating' } })
-    t.match(server.errors(), /^W.* "Flag has no effect here" flag="nonsense"$/m)
-    t.match(server.errors(), new RegExp(`^I.* "Serving securely on 127.0.0.1:${port}"$`, 'm'))
+    const lines = [
+      /^W.* "Flag has no effect here" flag="nonsense"$/m,
+      new RegExp(`^I.* "Serving securely on 127.0.0.1:${port}"$`, 'm'),
+    ]
+    await until(() => lines.every((line) => line.test(server.errors())), { what: `${lines} in its log` })
     t.equal(await server.stop(), 0)
   },
 )

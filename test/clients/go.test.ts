@@ -9,7 +9,7 @@ import { skipOrFail } from '../harness/skip.ts'
 
 // The first build of all, with nothing in Go's cache.
 const buildTimeoutMs = 480_000
-const testTimeoutMs = 110_000
+const testTimeoutMs = 330_000
 t.setTimeout(buildTimeoutMs + testTimeoutMs)
 
 const cwd = join(import.meta.dirname, 'go')

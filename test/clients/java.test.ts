@@ -8,7 +8,7 @@ import { repository } from '../harness/cluster.ts'
 import { run } from '../harness/run.ts'
 import { skipOrFail } from '../harness/skip.ts'
 
-const timeoutMs = 110_000
+const timeoutMs = 330_000
 t.setTimeout(timeoutMs + 10_000)
 
 const folder = mkdtempSync(join(tmpdir(), 'kubestage-java-'))

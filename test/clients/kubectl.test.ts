@@ -13,7 +13,7 @@ const web = ['-f', join(manifests, 'web.yaml')]
 const changed = ['-f', join(manifests, 'web-changed.yaml')]
 
 const versions = findKubectls()
-t.setTimeout(300_000)
+t.setTimeout(900_000)
 if (versions.length === 0) skipOrFail(t, 'no kubectl on this machine')
 else {
   const { kubeconfig } = await startTestCluster(t)
@@ -70,7 +70,7 @@ else {
 
       const script = `echo hello; ${politeScript}`
       t.match(await run('run', 'talker', '--image=busybox', '--command', '--', 'sh', '-c', script), { code: 0 })
-      t.match(await run('wait', '--for=condition=Ready', 'pod/talker', '--timeout=30s'), { code: 0 })
+      t.match(await run('wait', '--for=condition=Ready', 'pod/talker', '--timeout=90s'), { code: 0 })
       await until(async () => (await run('logs', 'talker')).stdout === 'hello\n', { what: 'the log' })
       t.match(await run('exec', 'talker', '--', 'sh', '-c', 'echo inside; exit 4'), { code: 4, stdout: 'inside' })
       t.match(await run('delete', 'pod', 'talker', '--grace-period=1'), { code: 0, stdout: 'pod "talker" deleted' })

@@ -6,7 +6,7 @@ import { cli, repository } from '../harness/cluster.ts'
 import { run } from '../harness/run.ts'
 import { skipOrFail } from '../harness/skip.ts'
 
-const testTimeoutMs = 110_000
+const testTimeoutMs = 330_000
 t.setTimeout(testTimeoutMs)
 const python = join(import.meta.dirname, 'python', '.venv', 'bin', 'python')
 

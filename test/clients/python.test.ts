@@ -7,7 +7,7 @@ import { run } from '../harness/run.ts'
 import { skipOrFail } from '../harness/skip.ts'
 
 const installTimeoutMs = 240_000
-const testTimeoutMs = 110_000
+const testTimeoutMs = 330_000
 t.setTimeout(installTimeoutMs + testTimeoutMs)
 
 const cwd = join(import.meta.dirname, 'python')

@@ -30,7 +30,7 @@ t.setTimeout(900_000)
 t.jobs = pages.length // most of the time they wait
 const [tool] = findKubectls().slice(-1)
 for (const page of pages) {
-  t.test(page, { timeout: 300_000 }, async (t) => {
+  t.test(page, { timeout: 900_000 }, async (t) => {
     if (!tool) return skipOrFail(t, 'no kubectl on this machine')
     await follow(t, page, tool.file)
   })

@@ -17,7 +17,7 @@ import { processesWith } from '../harness/processes.ts'
 const folder = mkdtempSync(join(tmpdir(), 'kubestage-commands-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 const namespace = 'default'
-t.setTimeout(300_000)
+t.setTimeout(480_000)
 
 /** Runs a command to its end. */
 async function run(t: Test, ...args: string[]): Promise<{ code: number | string; output: string }> {

@@ -10,7 +10,7 @@ import { withStalls } from '../harness/stalls.ts'
 const folder = join(repository, 'examples', 'rehearse')
 const scale = process.env.KUBESTAGE_REHEARSE_SCALE ?? '20'
 const isRealTime = scale === '1'
-t.setTimeout(isRealTime ? 3_600_000 : 480_000)
+t.setTimeout(isRealTime ? 3_600_000 : 720_000)
 
 /** A stall by which a rehearsal may end otherwise, in its own time. */
 const stallMs = 1_000

@@ -4,7 +4,7 @@ import t from 'tap'
 import { startTestCluster } from '../harness/cluster.ts'
 import { readLater, recordings, replayApi } from '../harness/replay.ts'
 
-t.setTimeout(600_000)
+t.setTimeout(900_000)
 const later = readLater().api
 const cluster = await startTestCluster(t, '--kubelet=false', '--scheduler=false')
 

@@ -29,7 +29,7 @@ export interface Terminal {
 
 const DONE = 'the block is done:'
 const done = new RegExp(`^${DONE} (\\d+)\\n`, 'm')
-const blockTimeoutMs = 90_000
+const blockTimeoutMs = 240_000
 
 export function openTerminal({ cwd, env, scratch, prelude = '' }: TerminalOptions): Terminal {
   const shell = spawn('bash', ['--noprofile', '--norc', '-s'], { cwd, env, detached: true, stdio: 'pipe' })

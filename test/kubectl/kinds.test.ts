@@ -22,7 +22,7 @@ const [isCreated, isKept] = [can('create'), can('get')]
 const nameOf = (kind: ResourceDefinition): string => `${typeOf(kind)}/${kind.example.metadata.name}`
 const typeOf = ({ kind, group }: ResourceDefinition): string => `${kind.toLowerCase()}${group && `.${group}`}`
 
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 const newest = findKubectls().at(-1)
 if (!newest) skipOrFail(t, 'no kubectl on this machine')
 else {
@@ -89,7 +89,7 @@ else {
       await step('serverside-applied', 'apply', '--server-side', '--force-conflicts')
       await step('labeled', 'label', 'example.com/tried=yes')
       await t.test('deleted', async (t) => {
-        const { stdout, code, stderr } = await run(t, 'delete', '-f', file, '--timeout=30s')
+        const { stdout, code, stderr } = await run(t, 'delete', '-f', file, '--timeout=90s')
         t.equal(code, 0, stderr)
         for (const kind of kinds) t.match(stdout, `${typeOf(kind)} "${kind.example.metadata.name}" deleted`)
         t.equal((await run(t, 'get', '-f', file, '--ignore-not-found', '-o', 'name')).stdout, '', 'nothing is left')

@@ -21,7 +21,7 @@ const recordedWith = '1.33'
 const withLoops = new Set(['rollout'])
 const isRewriting = process.argv.includes('--rewrite')
 // Two hundred programs are started.
-t.setTimeout(300_000)
+t.setTimeout(900_000)
 const found = findKubectls()
 const kubectl = found.find(({ version }) => version === recordedWith)
 
@@ -55,7 +55,7 @@ else {
     const access = { server: `https://127.0.0.1:${port}`, ca: tls.ca, user: tls }
     await writeKubeconfig(env.KUBECONFIG, { name: 'kubestage', ...access })
     const bash = async (command: string): Promise<string> => {
-      const ran = await run('bash', ['-c', command], { cwd: import.meta.dirname, env, timeoutMs: 60_000 })
+      const ran = await run('bash', ['-c', command], { cwd: import.meta.dirname, env, timeoutMs: 180_000 })
       return `${ran?.output ?? ''}${ran?.code ? `[exit ${ran.code}]\n` : ''}`
     }
     await t.test(namespace, async (t) => {

@@ -79,7 +79,7 @@ for (const version of versions) {
 
     const crdFile = file('crd.json', definition(group))
     t.match(await run('apply', '-f', crdFile), { code: 0, stdout: 'created' })
-    t.match(await run('wait', '--for=condition=established', `crd/${crd}`, '--timeout=5s'), {
+    t.match(await run('wait', '--for=condition=established', `crd/${crd}`, '--timeout=90s'), {
       code: 0,
       stdout: 'condition met',
     })

@@ -19,7 +19,7 @@ for (const [name, schema] of openApiSchemas()) {
 }
 
 const cwd = join(repository, 'test', 'clients', 'go')
-const download = await run('go', ['mod', 'download', '-json', 'k8s.io/api'], { cwd, timeoutMs: 60_000 })
+const download = await run('go', ['mod', 'download', '-json', 'k8s.io/api'], { cwd, timeoutMs: 240_000 })
 if (download?.code !== 0) skipOrFail(t, 'Go, or its module k8s.io/api, is not to be had')
 else {
   const { Dir } = JSON.parse(download.output) as { Dir: string }
