@@ -93,7 +93,9 @@ async function workloadsOf(positionals: readonly string[], afterDashes: readonly
   if (images.length > 1 || (afterDashes.length > 0 && named.length > images.length))
     throw new UsageError(`usage: kubestage rehearse ${usage}`)
   if (images.length > 0 || afterDashes.length > 0) {
-    const workloads: Workload[] = [simpleWorkload({ image: images[0], command: [...afterDashes] })]
+    const workloads: Workload[] = [
+      simpleWorkload({ image: images[0], command: [...afterDashes], folder: process.cwd() }),
+    ]
     return { workloads, others: [] }
   }
   const sorted = sortObjects(await readManifests(named))

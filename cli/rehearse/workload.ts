@@ -86,9 +86,22 @@ export function sortObjects(sources: readonly Source[]): { workloads: Workload[]
   return { workloads, others }
 }
 
-/** Of an image, or of a command, without a manifest. */
-export function simpleWorkload({ image, command }: { image?: string; command?: string[] }): Workload {
-  const container = { name: 'main', image: image ?? 'busybox', ...(command?.length && { command }) }
+/** Of an image, or of a command that runs in `folder`, without a manifest. An image has its own idea of where it begins. */
+export function simpleWorkload({
+  image,
+  command,
+  folder,
+}: {
+  image?: string
+  command?: string[]
+  folder: string
+}): Workload {
+  const container = {
+    name: 'main',
+    image: image ?? 'busybox',
+    ...(command?.length && { command }),
+    ...(image === undefined && { workingDir: folder }),
+  }
   return {
     name: image ?? command?.join(' ') ?? '',
     namespace: 'default',

@@ -214,9 +214,9 @@ t.test('what runs in pods, and what is just there', (t) => {
     others.map(({ kind }) => kind),
     ['ConfigMap', 'Service'],
   )
-  t.match(simpleWorkload({ command: ['server', '--fast'] }), {
+  t.match(simpleWorkload({ command: ['server', '--fast'], folder: '/srv' }), {
     name: 'server --fast',
-    template: { spec: { containers: [{ command: ['server', '--fast'] }] } },
+    template: { spec: { containers: [{ command: ['server', '--fast'], workingDir: '/srv' }] } },
   })
   t.end()
 })

@@ -6,8 +6,20 @@
  * - `exit=N`: the block's last command ends with this exit code
  * - `any-order`: programs print this side by side, and others may print as well
  * - `not-run="…"`: why the block cannot be run here
+ * - `with="…"`: typed before, unseen: what the page takes for granted
  */
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -20,24 +32,88 @@ import { run } from '../harness/run.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
 
+/** One after the other in one terminal. */
+interface Visit {
+  pages: readonly string[]
+  /** Typed at the beginning. */
+  arrival?: string
+  departure?: string
+  /** In the folder, beside what is in a clone. */
+  files?: Readonly<Record<string, () => string>>
+}
+
+/** A reader's own server: it takes requests for a while when it has been asked to end. */
+const server = `import { createServer } from 'node:http'
+
+const server = createServer((_, response) => response.end('hello\\n'))
+server.listen(8080, process.env.KUBESTAGE_POD_IP)
+process.on('SIGTERM', () => setTimeout(() => server.close(() => process.exit(0)), 1000))
+`
+
+const visits: readonly Visit[] = [
+  { pages: ['README.md'] },
+  { pages: ['docs/tour.md'] },
+  { pages: ['docs/kubectl.md'] },
+  {
+    pages: ['docs/reasons.md', 'docs/nodes.md', 'docs/rehearse.md', 'docs/test-suites.md', 'docs/compose.md'],
+    arrival: `
+      pods_run() {
+        for name in "$@"; do kubectl run "$name" --image=pause; done
+        for name in "$@"; do kubectl wait --for=condition=Ready "pod/$name"; done
+      }
+      one_ends_badly() {
+        kubectl run "$1" --image=busybox --command -- sleep 1000
+        kubectl wait --for=condition=Ready "pod/$1"
+        kubectl delete pod "$1" --grace-period=1
+      }
+      records_are_there() { until [ "$(kubectl get terminations --no-headers | wc -l)" = "$1" ]; do sleep 0.1; done; }
+      kubestage up --detach
+      eval "$(kubestage env)"`,
+    departure: 'kubestage down',
+    files: {
+      'server.js': () => server,
+      'app.yaml': () =>
+        readFileSync(join(repository, 'examples/rehearse/good.yaml'), 'utf8').replaceAll('8090', '8080'),
+    },
+  },
+]
 /** Each needs half a minute or so; PAGES=docs/tour.md tries one alone. */
-const pages = process.env.PAGES?.split(',') ?? ['README.md', 'docs/tour.md', 'docs/kubectl.md']
+const wanted = process.env.PAGES?.split(',')
+const chosen = visits
+  .map((visit) => ({ ...visit, pages: visit.pages.filter((page) => wanted?.includes(page) ?? true) }))
+  .filter(({ pages }) => pages.length > 0)
 const shownLanguages = new Set(['text', 'console'])
 /** Dependencies are here already, or this test would not run. */
 const prelude = `npm() { if [ "$1" = ci ]; then return; fi; command npm "$@"; }`
 
 t.setTimeout(900_000)
-t.jobs = pages.length // most of the time they wait
+t.jobs = chosen.length + 1 // most of the time they wait
 const [tool] = findKubectls().slice(-1)
-for (const page of pages) {
-  t.test(page, { timeout: 900_000 }, async (t) => {
+for (const visit of chosen) {
+  t.test(visit.pages.join(', '), { timeout: 900_000 }, async (t) => {
     if (!tool) return skipOrFail(t, 'no kubectl on this machine')
-    await follow(t, page, tool.file)
+    await follow(t, visit, tool.file)
   })
 }
 
-async function follow(t: Test, file: string, kubectl: string): Promise<void> {
+t.test('no page is left out, and what is not run is tried elsewhere', async (t) => {
+  for (const file of globSync(['*.md', 'docs/*.md'], { cwd: repository })) {
+    const blocks = readPage(file).blocks.filter(({ language }) => language === 'sh')
+    if (blocks.length > 0)
+      t.ok(
+        visits.some(({ pages }) => pages.includes(file)),
+        file,
+      )
+    for (const { at, marks } of blocks) {
+      const [elsewhere] = /\S+\.test\.ts/.exec(marks['not-run'] ?? '') ?? []
+      if (elsewhere) t.ok(existsSync(join(repository, elsewhere)), `${at}: ${elsewhere}`)
+    }
+  }
+})
+
+async function follow(t: Test, { pages, arrival, departure, files = {} }: Visit, kubectl: string): Promise<void> {
   const { clone, env, scratch } = freshClone(t, kubectl)
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(clone, name), text())
   const main = openTerminal({ cwd: clone, env, scratch, prelude })
   const beside = new Map<string, Terminal>()
   t.teardown(async () => {
@@ -46,8 +122,10 @@ async function follow(t: Test, file: string, kubectl: string): Promise<void> {
     rmSync(scratch, { recursive: true, force: true })
   })
 
+  const type = (at: string, text: string): Promise<void> => main.run({ at, language: 'sh', marks: {}, text })
+  if (arrival) await type('arrival:1', arrival)
   let last = main
-  for (const block of readPage(file).blocks) {
+  for (const block of pages.flatMap((file) => readPage(file).blocks)) {
     const { terminal: name, 'not-run': reason } = block.marks
     if (block.language === 'sh' && reason === undefined) {
       if (name) {
@@ -63,6 +141,7 @@ async function follow(t: Test, file: string, kubectl: string): Promise<void> {
       await compare(t, block, name ? beside.get(name) : last)
     }
   }
+  if (departure) await type('departure:1', departure)
   for (const [name, terminal] of beside) {
     const code = await terminal.close()
     // npm says 130 of whatever was stopped by Ctrl-C.
@@ -92,8 +171,11 @@ function freshClone(t: Test, kubectl: string): { clone: string; env: NodeJS.Proc
   const bin = join(scratch, 'bin')
   mkdirSync(bin)
   symlinkSync(kubectl, join(bin, 'kubectl'))
-  const { HOME, LANG, PATH, TMPDIR } = process.env
-  const env = { HOME, LANG, TMPDIR, PATH: `${bin}:${PATH}`, KUBESTAGE_PORT: '0', NO_COLOR: '1' }
+  writeFileSync(join(bin, 'kubestage'), `#!/bin/sh\nexec '${process.execPath}' '${cli}' "$@"\n`, { mode: 0o755 })
+  const home = join(scratch, 'home')
+  mkdirSync(home)
+  const { LANG, PATH, TMPDIR } = process.env
+  const env = { HOME: home, LANG, TMPDIR, PATH: `${bin}:${PATH}`, KUBESTAGE_PORT: '0', NO_COLOR: '1' }
   t.comment(`${clone}, kubectl ${kubectl}`)
   return { clone, env, scratch }
 }

@@ -8,7 +8,7 @@ export interface Block {
   at: string
   /** The first word behind the fence. */
   language: string
-  /** Words behind the language, which a reader never sees: `exit=1`, `terminal=cluster`, `not-run="…"`. */
+  /** Words behind the language, which a reader never sees: `exit=1`, `terminal=cluster`, `not-run="…"`, `with="…"`. */
   marks: Record<string, string>
   text: string
 }

@@ -85,12 +85,13 @@ export function openTerminal({ cwd, env, scratch, prelude = '' }: TerminalOption
   }
 }
 
-/** The block as a file in which its lines have the numbers that they have in the page. */
-function fileOf({ at, text }: Block, scratch: string): string {
+/** The block as a file in which its lines have the numbers that they have in the page; on the line of its fence is what goes with it. */
+function fileOf({ at, text, marks }: Block, scratch: string): string {
   const [page = '', line] = at.split(':')
   const file = join(scratch, page)
+  const before = marks.with ? `{ ${marks.with}; } >'${file}.log' 2>&1` : ''
   mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, `${'\n'.repeat(Number(line))}${text}\n`)
+  writeFileSync(file, `${'\n'.repeat(Number(line) - 1)}${before}\n${text}\n`)
   return file
 }
 
