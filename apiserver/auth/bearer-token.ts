@@ -1,6 +1,6 @@
 import { unauthorized } from './chain.ts'
 import type { ServiceAccountTokens } from './service-account/service-account-tokens.ts'
-import type { Authenticator } from './types.ts'
+import type { Authenticator, Credentials } from './types.ts'
 
 /** A token is a service account's, or a bad one: 401, even where anybody may look. An empty one counts as none. */
 export function bearerToken(tokens: Pick<ServiceAccountTokens, 'authenticate'>): Authenticator {
@@ -23,9 +23,21 @@ export function bearerToken(tokens: Pick<ServiceAccountTokens, 'authenticate'>):
 const protocolPrefix = 'base64url.bearer.authorization.k8s.io.'
 
 /** A browser can set no header of a WebSocket but this one. */
-function protocolToken(headers: Parameters<Authenticator['authenticate']>[0]['headers']): string | undefined {
-  const protocols = headers['sec-websocket-protocol']
-  if (!protocols?.includes(protocolPrefix)) return undefined
-  const found = protocols.split(',').find((protocol) => protocol.trim().startsWith(protocolPrefix))
-  return found && Buffer.from(found.trim().slice(protocolPrefix.length), 'base64url').toString('utf8')
+function protocolToken(headers: Headers): string | undefined {
+  const found = protocolsOf(headers).find(isToken)
+  return found && Buffer.from(found.slice(protocolPrefix.length), 'base64url').toString('utf8')
 }
+
+/** A protocol that is a token is none: nobody behind us is to see it. */
+export function takeOutToken(headers: Headers): void {
+  const offered = protocolsOf(headers)
+  if (!offered.some(isToken)) return
+  const others = offered.filter((protocol) => !isToken(protocol))
+  if (others.length > 0) headers['sec-websocket-protocol'] = others.join(', ')
+  else delete headers['sec-websocket-protocol']
+}
+
+type Headers = Credentials['headers']
+const isToken = (protocol: string): boolean => protocol.startsWith(protocolPrefix)
+const protocolsOf = (headers: Headers): string[] =>
+  headers['sec-websocket-protocol']?.split(',').map((protocol) => protocol.trim()) ?? []

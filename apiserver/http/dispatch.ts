@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { StatusError } from '../../shared/api/status-error.ts'
 import { badRequest, internalError } from '../../shared/api/status-errors.ts'
+import { takeOutToken } from '../auth/bearer-token.ts'
 import { authenticate, authorize } from '../auth/chain.ts'
 import { wantedUser } from '../auth/impersonation.ts'
 import { impersonate } from '../auth/impersonation-modes.ts'
@@ -44,6 +45,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const { method = 'GET' } = request
     const info = parseRequestInfo(method, withReason(method, url))
     const asker = authenticate(authenticators, { headers: request.headers, socket: request.socket })
+    if (upgrade) takeOutToken(request.headers)
     const wanted = wantedUser(request.headers)
     const user = wanted ? await impersonate(authorizers, wanted, attributesOf(info, asker)) : asker
     const attributes = attributesOf(info, user)
@@ -59,6 +61,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     try {
       const refused = authorize(authorizers, attributes)
       if (refused) await refused
+      // Whoever has left meanwhile sends no body, and no more news of having left.
+      if (response.destroyed || upgrade?.socket.destroyed) return
       const serving = info.target ? serveResource(api, exchange, info.target) : paths.serve(exchange)
       if (serving) await serving
     } catch (error) {

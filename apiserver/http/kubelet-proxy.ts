@@ -1,14 +1,12 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Agent, request as httpsRequest } from 'node:https'
-import type { Socket } from 'node:net'
-import { type Duplex, Writable } from 'node:stream'
 import { StatusError } from '../../shared/api/status-error.ts'
 import { internalError } from '../../shared/api/status-errors.ts'
 import type { Node, Status } from '../../shared/api/types.ts'
 import type { ClusterPki } from '../../shared/pki/cluster-pki.ts'
-import type { Upgrade } from './exchange.ts'
+import type { Backend } from './backend.ts'
+import { type Joining, joinTo } from './join.ts'
 import { baseHeaders } from './respond.ts'
-import type { Backend } from './reverse-proxy.ts'
 
 export interface KubeletCredentials {
   cert: string
@@ -46,11 +44,8 @@ export interface KubeletProxy {
   close(): void
 }
 
-export interface Joined {
+export interface Joined extends Joining {
   path: string
-  request: IncomingMessage
-  response: ServerResponse
-  upgrade: Upgrade
 }
 
 const defaultPort = 10250
@@ -83,66 +78,6 @@ const join = (agent: Agent, node: Node, { path, ...joined }: Joined): Promise<vo
     { url: urlOf(node, path), agent, servername: node.metadata.name, headers: streamHeaders(joined.request) },
     joined,
   )
-
-/** Not by import: see listen.ts. */
-const { request: httpRequest } = process.getBuiltinModule('node:http')
-
-export interface JoinTarget {
-  url: string
-  agent?: Agent
-  servername?: string
-  headers: OutgoingHttpHeaders
-}
-
-/** Joins the client to any server that agrees to the upgrade. */
-export function joinTo(
-  { url, agent, servername, headers }: JoinTarget,
-  { request, response, upgrade }: Omit<Joined, 'path'>,
-): Promise<void> {
-  const { method } = request
-  return new Promise((resolve, reject) => {
-    const outgoing = url.startsWith('https:')
-      ? httpsRequest(url, { agent, servername, method, headers })
-      : httpRequest(url, { method, headers })
-    const abandon = (): void => void outgoing.destroy()
-    upgrade.socket.once('close', abandon)
-    outgoing.on('error', (error) => reject(internalError(`error dialing backend: ${error.message}`)))
-    outgoing.on('response', (answer) => {
-      response.writeHead(answer.statusCode ?? 500, { ...answer.headers, connection: 'close' })
-      answer.pipe(response)
-      answer.on('error', () => response.destroy())
-      resolve()
-    })
-    outgoing.on('upgrade', (answer, kubelet, head) => {
-      upgrade.socket.off('close', abandon)
-      response.detachSocket(upgrade.socket as Socket)
-      const names = answer.rawHeaders.filter((_, index) => index % 2 === 0)
-      const lines = names.map((name, index) => `${name}: ${answer.rawHeaders[2 * index + 1]}`)
-      upgrade.socket.write(['HTTP/1.1 101 Switching Protocols', ...lines, '', ''].join('\r\n'))
-      upgrade.socket.write(head)
-      kubelet.write(upgrade.head)
-      tie(upgrade.socket, kubelet)
-      tie(kubelet, upgrade.socket)
-      resolve()
-    })
-    outgoing.end()
-  })
-}
-
-/**
- * What one side says, the other hears; and neither outlives the other. Chunk by chunk: written together they would become one TLS
- * record, and clients that poll their connection (Python's) would not see the second message in it.
- */
-function tie(from: Duplex, to: Duplex): void {
-  from.on('error', () => from.destroy())
-  from.on('close', () => (from.readableEnded ? to.end() : to.destroy()))
-  const oneByOne = new Writable({
-    write: (chunk: Buffer, _encoding, done) => void to.write(chunk, done),
-    final: (done) => void to.end(done),
-  })
-  oneByOne.on('error', () => from.destroy())
-  from.pipe(oneByOne)
-}
 
 /** Those of the upgrade alone: who asks is settled, and compression would only be undone here. */
 function streamHeaders({ headers }: IncomingMessage): OutgoingHttpHeaders {

@@ -1,17 +1,8 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
-import { type Agent, request as httpsRequest } from 'node:https'
 import { StatusError } from '../../shared/api/status-error.ts'
+import { type Backend, type BackendRequest, requestOf } from './backend.ts'
 import type { Exchange } from './exchange.ts'
-import { joinTo } from './kubelet-proxy.ts'
-
-/** Somebody else's server behind ours. */
-export interface Backend {
-  /** `http://127.64.0.3:80` */
-  origin: string
-  /** For HTTPS: with whose certificate we come. */
-  agent?: Agent
-  servername?: string
-}
+import { joinTo } from './join.ts'
 
 export interface Forwarded {
   /** With its query. */
@@ -19,9 +10,6 @@ export interface Forwarded {
   /** Under which path of ours the backend is seen: links are put right by it. */
   prefix: string
 }
-
-/** Not by import: see listen.ts. */
-const { request: httpRequest } = process.getBuiltinModule('node:http')
 
 /** Of one hop only, or ours alone: RFC 9110 7.6.1, and who asked is nobody else's business. */
 const ownHeaders =
@@ -56,22 +44,12 @@ export async function forward(exchange: Exchange, backend: Backend, { path, pref
   answer.pipe(response)
 }
 
-interface Outgoing {
-  url: string
-  agent?: Agent
-  servername?: string
-  headers: OutgoingHttpHeaders
-}
-
-function send(exchange: Exchange, { url, agent, servername, headers }: Outgoing): Promise<IncomingMessage> {
+function send(exchange: Exchange, asked: Omit<BackendRequest, 'method'>): Promise<IncomingMessage> {
   const { request } = exchange
-  const isSecure = url.startsWith('https:')
   return new Promise((resolve, reject) => {
-    const options = { method: request.method, headers }
-    const outgoing = isSecure
-      ? httpsRequest(url, { ...options, agent, servername, ...(!agent && { rejectUnauthorized: false }) }, resolve)
-      : httpRequest(url, options, resolve)
-    outgoing.on('error', (error) => reject(unreachable(url, error)))
+    const outgoing = requestOf({ ...asked, method: request.method })
+    outgoing.on('response', resolve)
+    outgoing.on('error', (error) => reject(unreachable(asked.url, error)))
     exchange.onClose(() => outgoing.destroy())
     // A request of HTTP/2 comes in the same clothes, but is no stream.
     request.on('data', (part: Buffer) => outgoing.write(part))
@@ -80,11 +58,16 @@ function send(exchange: Exchange, { url, agent, servername, headers }: Outgoing)
   })
 }
 
-const unreachable = (url: string, error: Error): StatusError => {
+function unreachable(url: string, error: Error): StatusError {
   const { code } = error as NodeJS.ErrnoException
-  const why = code === 'ECONNREFUSED' ? `dial tcp ${new URL(url).host}: connect: connection refused` : error.message
-  return new StatusError({ code: 503, reason: 'ServiceUnavailable', message: `error trying to reach service: ${why}` })
+  return notReached(
+    code === 'ECONNREFUSED' ? `dial tcp ${new URL(url).host}: connect: connection refused` : error.message,
+  )
 }
+
+/** In Go's words: nobody is there. */
+export const notReached = (why: string): StatusError =>
+  new StatusError({ code: 503, reason: 'ServiceUnavailable', message: `error trying to reach service: ${why}` })
 
 function passedOn({ headers }: IncomingMessage): OutgoingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !ownHeaders.test(name)))

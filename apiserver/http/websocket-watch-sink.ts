@@ -50,17 +50,10 @@ export class WebSocketWatchSink implements WatchSink<Buffer> {
   }
 }
 
-const bearer = 'base64url.bearer.authorization.k8s.io.'
-
 /** Answers the handshake. The library is loaded by the few who want it. */
 export async function acceptWebSocket({ request, response }: Exchange, upgrade: Upgrade): Promise<WebSocketWatchSink> {
   const { WebSocketServer } = await import('ws')
-  const server = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    // A protocol that is a token is no protocol.
-    handleProtocols: (offered) => [...offered].find((protocol) => !protocol.startsWith(bearer)) ?? false,
-  })
+  const server = new WebSocketServer({ noServer: true, clientTracking: false })
   response.detachSocket(upgrade.socket as Socket)
   return new Promise((resolve, reject) => {
     upgrade.socket.once('close', () => reject(new Error('the client has gone')))

@@ -1,7 +1,24 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { type ClientHttp2Session, connect } from 'node:http2'
+import { request } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import { connect as tlsConnect } from 'node:tls'
 import t from 'tap'
 import type { PolicyRule } from '../../apiserver/auth/rbac/policy-rule.ts'
+import { preface } from '../../shared/http2/protocol.ts'
 import { startTestApiServer, type TestApiServer } from '../harness/api-server.ts'
+import {
+  END_HEADERS,
+  frame,
+  HEADERS,
+  head,
+  RawClient,
+  RST_STREAM,
+  requestFields,
+  SETTINGS,
+  uint32,
+} from './http2/raw-client.ts'
 
 const core = '/api/v1/namespaces/default'
 const rbac = '/apis/rbac.authorization.k8s.io/v1/namespaces/default'
@@ -97,4 +114,63 @@ t.test('to run a command by a GET needs what a POST needs', async (t) => {
     t.match(await ask('reader'), { status: 403, body: { message: /^pods "x" is forbidden/ } }, what)
     t.match(await ask('runner'), { status: 400, body: { message: 'pod x does not have a host assigned' } }, what)
   }
+})
+
+t.test('who leaves before being let in takes no place away', async (t) => {
+  const server = await startTestApiServer(t)
+  const socket = tlsConnect({ ...server.tls, port: server.port, host: '127.0.0.1', ALPNProtocols: ['h2'] })
+  await once(socket, 'secureConnect')
+  const client = new RawClient(socket)
+  t.teardown(() => socket.destroy())
+  const impersonating: [string, string][] = [
+    ['impersonate-user', 'jane'],
+    ['impersonate-group', 'system:masters'],
+  ]
+  const fields = head([...requestFields('POST', `${core}/configmaps`), ...impersonating])
+  const cancelled = frame(RST_STREAM, 0, 1, uint32(8))
+  client.send(preface, frame(SETTINGS, 0, 0), frame(HEADERS, END_HEADERS, 1, fields), cancelled)
+  t.ok(await client.isAlive())
+  const { body } = await server.send('/metrics')
+  t.match(body, 'apiserver_current_inflight_requests{request_kind="mutating"} 0')
+})
+
+t.test('a proxied path leads to nobody but whom it names, and tells nobody the token', async (t) => {
+  const server = await startTestApiServer(t)
+  const seen: { url: string | undefined; protocol: string | undefined }[] = []
+  const backend = createServer((_request, response) => response.end('reached'))
+  backend.on('upgrade', ({ url, headers }, socket) => {
+    seen.push({ url, protocol: headers['sec-websocket-protocol'] })
+    socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+  })
+  await new Promise<void>((resolve) => backend.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => backend.close())
+  const { port } = backend.address() as AddressInfo
+  const pod = { metadata: { name: 'x' }, spec: { containers: [{ name: 'a', image: 'a' }] } }
+  await server.send(`${core}/pods`, { method: 'POST', body: pod })
+  const patch = { method: 'PATCH', headers: { 'content-type': 'application/merge-patch+json' } }
+  const podIP = '127.0.0.1'
+  await server.send(`${core}/pods/x/status`, { ...patch, body: { status: { podIP, podIPs: [{ ip: podIP }] } } })
+  const through = (chosen: string) => server.send(`${core}/pods/x:${chosen}/proxy/`)
+  t.equal((await through(String(port))).body, 'reached')
+  for (const [chosen, why] of [
+    [`80@127.0.0.1:${port}`.replace(':', '%3A'), 'invalid pod request'],
+    ['1@localhost', 'lookup tcp/1@localhost: unknown port'],
+    ['nope', 'lookup tcp/nope: unknown port'],
+    ['65536', 'address 65536: invalid port'],
+  ] as const) {
+    const { status, body } = await through(chosen)
+    t.ok(status === 400 || status === 503, chosen)
+    t.match((body as { message: string }).message, why)
+  }
+  const token = `base64url.bearer.authorization.k8s.io.${Buffer.from('secret').toString('base64url')}`
+  const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-protocol': `chat, ${token}` }
+  const asking = request(`https://127.0.0.1:${server.port}${core}/pods/x:${port}/proxy/a`, {
+    ...server.tls,
+    agent: false,
+    headers: upgrade,
+  })
+  asking.end()
+  const [, socket] = (await once(asking, 'upgrade')) as [unknown, Socket]
+  socket.destroy()
+  t.strictSame(seen, [{ url: '/a', protocol: 'chat' }])
 })

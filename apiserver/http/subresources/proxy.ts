@@ -1,12 +1,13 @@
-import { isIP } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
 import { StatusError } from '../../../shared/api/status-error.ts'
 import { badRequest } from '../../../shared/api/status-errors.ts'
 import type { Node, Pod, Service } from '../../../shared/api/types.ts'
 import { endpointAddresses } from '../../registry/service-endpoints.ts'
 import type { ApiContext } from '../api-context.ts'
+import type { Backend } from '../backend.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import type { Handler } from '../resource-routes.ts'
-import { type Backend, forward } from '../reverse-proxy.ts'
+import { forward, notReached } from '../reverse-proxy.ts'
 
 type Locate = (api: ApiContext, target: ProxyTarget, exchange: ResourceExchange) => Backend
 
@@ -22,7 +23,7 @@ export const proxyToNode = proxy('node', (api, { scheme, name, port }, { definit
   api.registry.get({ definition, name, user: exchange.user })
   const kubelet = api.kubelet.reach(api.registry.lookup(definition, undefined, name) as unknown as Node)
   const { hostname, port: kubeletPort } = new URL(kubelet.origin)
-  return port === '' || port === kubeletPort ? kubelet : { origin: `${scheme}://${hostname}:${port}` }
+  return port === '' || port === kubeletPort ? kubelet : { origin: originOf(scheme, hostname, port) }
 })
 
 /** To a pod's port; without one, to the first that a container names. Upstream: pkg/registry/core/pod/strategy.go. */
@@ -76,8 +77,14 @@ function parseTarget(kind: string, id: string): ProxyTarget {
   return { scheme: scheme === 'https' ? 'https' : 'http', name, port: port ?? '' }
 }
 
-const originOf = (scheme: string, address: string, port: string): string =>
-  `${scheme}://${address.includes(':') ? `[${address}]` : address}${port && `:${port}`}`
+/** The port is the client's word: it must not say where to go. */
+function originOf(scheme: string, address: string, port: string): string {
+  if (/\D/.test(port)) throw notReached(`dial tcp: lookup tcp/${port}: unknown port`)
+  if (Number(port) > maxPort) throw notReached(`dial tcp: address ${port}: invalid port`)
+  return `${scheme}://${isIPv6(address) ? `[${address}]` : address}${port && `:${port}`}`
+}
+
+const maxPort = 65_535
 
 /** Pods have addresses of this machine here, which a real server would not let anybody reach. */
 const isReachable = (address: string): boolean =>

@@ -1,0 +1,26 @@
+import type { ClientRequest, OutgoingHttpHeaders } from 'node:http'
+import { type Agent, request as httpsRequest } from 'node:https'
+
+/** Somebody else's server behind ours. */
+export interface Backend {
+  /** `http://127.64.0.3:80` */
+  origin: string
+  /** For HTTPS: with whose certificate we come, and whom we trust; without one, anybody. */
+  agent?: Agent
+  servername?: string
+}
+
+export interface BackendRequest extends Omit<Backend, 'origin'> {
+  url: string
+  method: string | undefined
+  headers: OutgoingHttpHeaders
+}
+
+/** Not by import: see listen.ts. */
+const { request: httpRequest } = process.getBuiltinModule('node:http')
+
+/** Begins a request; its body, and what becomes of it, is the caller's affair. */
+export function requestOf({ url, agent, servername, method, headers }: BackendRequest): ClientRequest {
+  if (!url.startsWith('https:')) return httpRequest(url, { method, headers })
+  return httpsRequest(url, { method, headers, agent, servername, ...(!agent && { rejectUnauthorized: false }) })
+}

@@ -1,0 +1,60 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { type Duplex, Writable } from 'node:stream'
+import { internalError } from '../../shared/api/status-errors.ts'
+import { type BackendRequest, requestOf } from './backend.ts'
+import type { Upgrade } from './exchange.ts'
+
+/** A client that wants its connection for itself. */
+export interface Joining {
+  request: IncomingMessage
+  response: ServerResponse
+  upgrade: Upgrade
+}
+
+/** Joins the client to a server that agrees to the upgrade; what it says against it is passed on. Rejects with a StatusError (500) when there is none. */
+export function joinTo(
+  backend: Omit<BackendRequest, 'method'>,
+  { request, response, upgrade }: Joining,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const outgoing = requestOf({ ...backend, method: request.method })
+    const abandon = (): void => void outgoing.destroy()
+    upgrade.socket.once('close', abandon)
+    outgoing.on('error', (error) => reject(internalError(`error dialing backend: ${error.message}`)))
+    outgoing.on('response', (answer) => {
+      response.writeHead(answer.statusCode ?? 500, { ...answer.headers, connection: 'close' })
+      answer.pipe(response)
+      answer.on('error', () => response.destroy())
+      resolve()
+    })
+    outgoing.on('upgrade', (answer, joined, head) => {
+      upgrade.socket.off('close', abandon)
+      response.detachSocket(upgrade.socket as Socket)
+      const names = answer.rawHeaders.filter((_, index) => index % 2 === 0)
+      const lines = names.map((name, index) => `${name}: ${answer.rawHeaders[2 * index + 1]}`)
+      upgrade.socket.write(['HTTP/1.1 101 Switching Protocols', ...lines, '', ''].join('\r\n'))
+      upgrade.socket.write(head)
+      joined.write(upgrade.head)
+      tie(upgrade.socket, joined)
+      tie(joined, upgrade.socket)
+      resolve()
+    })
+    outgoing.end()
+  })
+}
+
+/**
+ * What one side says, the other hears; and neither outlives the other. Chunk by chunk: written together they would become one TLS
+ * record, and clients that poll their connection (Python's) would not see the second message in it.
+ */
+function tie(from: Duplex, to: Duplex): void {
+  from.on('error', () => from.destroy())
+  from.on('close', () => (from.readableEnded ? to.end() : to.destroy()))
+  const oneByOne = new Writable({
+    write: (chunk: Buffer, _encoding, done) => void to.write(chunk, done),
+    final: (done) => void to.end(done),
+  })
+  oneByOne.on('error', () => from.destroy())
+  from.pipe(oneByOne)
+}
