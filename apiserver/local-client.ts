@@ -13,13 +13,14 @@ import { readPage } from './http/verbs/list.ts'
 import { patched } from './http/verbs/patch.ts'
 import { startOf } from './http/verbs/watch.ts'
 import type { ParsedWriteOptions } from './http/write-options.ts'
-import { LocalWatch } from './local-watch.ts'
+import { asWritten, LocalWatch } from './local-watch.ts'
 import { copy } from './patch/structured-merge/values.ts'
 import { keyPrefix } from './registry/keys.ts'
 import type { ResourceDefinition } from './registry/resource-definition.ts'
-import { type StoredObject, spliceHead } from './registry/stored-object.ts'
+import { conversionOf, type StoredObject, spliceHead } from './registry/stored-object.ts'
 import type { ObjectScope } from './registry/write-context.ts'
 import { decodeObject } from './validation/decoder.ts'
+import { CachedObject } from './watchcache/cached-object.ts'
 
 const mediaTypes: Record<Exclude<PatchType, 'apply'>, Exclude<PatchMediaType, 'application/apply-patch+yaml'>> = {
   json: 'application/json-patch+json',
@@ -115,25 +116,34 @@ export function createLocalClient(api: ApiContext, user: User): Client {
       resource: Resource,
       ref: ObjectRef,
       body: unknown,
-      { type = 'merge', subresource }: { type?: PatchType; subresource?: string } = {},
+      { type = 'merge', subresource, readOnly }: { type?: PatchType; subresource?: string; readOnly?: boolean } = {},
     ) {
       if (type === 'apply') throw badRequest('apply goes over the network only')
       const scope = scopeOf(resource, ref, subresource)
       const { definition } = scope
-      const read = readPatch(mediaTypes[type], JSON.stringify(body), {
-        schema: definition.schema,
-        fieldValidation: 'Ignore',
-      })
+      const { strategy } = definition
+      const text = JSON.stringify(body)
+      let written: KubeObject | undefined
       const { stored } = await registry.update(
         scope,
         {
           uidIsPrecondition: false,
           createAbsent: 'never',
-          transform: (current) => decoded(scope, patched(definition, current!(), read, writeOptions)),
+          transform(current) {
+            // Read anew for each try: what is patched takes in parts of it.
+            const read = readPatch(mediaTypes[type], text, { schema: definition.schema, fieldValidation: 'Ignore' })
+            const object = patched(definition, current!(), read, writeOptions)
+            strategy.applyDefaults?.(object, registry.strategyContext(scope))
+            written = object
+            return object
+          },
         },
         writeOptions,
       )
-      return shown<T>(definition, stored)
+      const isNew = !(stored instanceof CachedObject) && !conversionOf(definition)
+      return (
+        readOnly && written && isNew ? asWritten(definition, written, stored.revision) : shown(definition, stored)
+      ) as T
     },
 
     async delete(resource, ref, options = {}) {

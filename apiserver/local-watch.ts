@@ -1,5 +1,5 @@
 import type { StatusError } from '../shared/api/status-error.ts'
-import type { WatchEvent } from '../shared/api/types.ts'
+import type { KubeObject, WatchEvent } from '../shared/api/types.ts'
 import type { ApiContext } from './http/api-context.ts'
 import { objectEncoder } from './http/watch-encoder.ts'
 import type { ResourceDefinition } from './registry/resource-definition.ts'
@@ -60,21 +60,28 @@ export class LocalWatch<T extends object> implements AsyncIterable<WatchEvent<T>
 /** What goes over the wire, as objects: the writer's own where it is known, parsed once for all local watchers of a group where not. */
 function eventEncoder(definition: ResourceDefinition): WatchEncoder<Events> {
   const lines = objectEncoder(definition)
-  const { group, version, kind } = definition
-  const type = { kind, apiVersion: group ? `${group}/${version}` : version }
+  const { version } = definition
   return {
     id: `local ${version}`,
     encode: (records) =>
       records.flatMap((record) => {
         if (record.type !== 'BOOKMARK' && record.decoded) {
-          const { metadata, ...rest } = record.decoded
-          const resourceVersion = String(record.revision)
-          return { type: record.type, object: { ...rest, ...type, metadata: { ...metadata, resourceVersion } } }
+          return { type: record.type, object: asWritten(definition, record.decoded, record.revision) }
         }
         const line = lines.encode([record]).toString('utf8')
         return line === '' ? [] : (JSON.parse(line) as WatchEvent)
       }),
   }
+}
+
+/** What its writer made of an object, as it would be read: the parts are shared. */
+export function asWritten(
+  { group, version, kind }: ResourceDefinition,
+  { metadata, ...rest }: KubeObject,
+  revision: number | undefined,
+): KubeObject {
+  const apiVersion = group ? `${group}/${version}` : version
+  return { ...rest, kind, apiVersion, metadata: { ...metadata, resourceVersion: String(revision) } }
 }
 
 class QueueSink implements WatchSink<Events> {

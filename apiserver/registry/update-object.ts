@@ -3,6 +3,7 @@ import type { KubeObject } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import type { AdmissionAttributes, AdmissionView } from '../admission/admission-plugin.ts'
 import { sameButTimes, trackFields } from '../patch/field-manager.ts'
+import { deepEqual } from '../resources/deep-equal.ts'
 import { invalidObject } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { validateObjectMetaUpdate } from '../validation/object-meta.ts'
@@ -166,7 +167,7 @@ async function replace(
   const validating = registry.validateAdmission(attributes)
   if (validating) await validating
 
-  if (sameButTimes(old, object) || sameObject(old, object)) return current
+  if (!saysNew(old, object) && (sameButTimes(old, object) || sameObject(old, object))) return current
   const value = encodeForStorage(definition, object)
   if (options.dryRun) return asShown(definition, { value, revision: current.revision })
   if (isFinished(object) && !strategy.deletion?.isHeld(object)) {
@@ -177,6 +178,9 @@ async function replace(
   const result = await registry.storage.put({ key, value, expect: current.revision })
   return result.ok ? asShown(definition, { value, revision: result.revision }) : undefined
 }
+
+/** Most writes change what happens to an object: seen here, the rest need not be compared. */
+const saysNew = (old: KubeObject, object: KubeObject): boolean => !deepEqual(old.status, object.status)
 
 /** What a write that changes nothing is still asked. False when somebody would change the object after all. */
 async function isAdmittedAsIs(

@@ -35,7 +35,12 @@ export interface Client {
     resource: Resource,
     ref: ObjectRef,
     patch: unknown,
-    options?: { type?: PatchType; subresource?: string },
+    options?: {
+      type?: PatchType
+      subresource?: string
+      /** The answer is looked at and never changed: within the server's process it is the object that others see, too. */
+      readOnly?: boolean
+    },
   ): Promise<T>
   delete(resource: Resource, ref: ObjectRef, options?: DeleteOptions): Promise<void>
   /** Ends (without error) when the server ends it or the signal aborts; an ERROR event is thrown as StatusError. */
