@@ -10,6 +10,7 @@ import type { ActionHandler } from './actions/action.ts'
 import { admitPods } from './admission/admit-pods.ts'
 import { forbiddenSysctl } from './admission/sysctls.ts'
 import { createEventRecorder } from './events/event-recorder.ts'
+import { troubleOnly } from './events/trouble-only.ts'
 import { createEvictionManager, type EvictionConfig, type EvictionManager } from './eviction/eviction-manager.ts'
 import { createPodMeter } from './eviction/measure-pods.ts'
 import type { Observations } from './eviction/signals.ts'
@@ -51,6 +52,8 @@ export interface KubeletOptions {
   maxPods?: number
   /** Make volumes, and files for last words; on by default. Not where no program could read them: what is missing for a volume is told all the same. */
   podFiles?: boolean
+  /** Tell how pods are, not each step of how they came there. Off by default. */
+  brief?: boolean
   /** Tell preStop hooks why; on by default. */
   terminationReasons?: boolean
   /** A liveness or startup probe's own grace period counts; on by default. */
@@ -115,13 +118,14 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   mkdirSync(rootDir, { recursive: true })
   const machine = await machineFacts(rootDir)
 
-  const events = createEventRecorder({
+  const recorder = createEventRecorder({
     client,
     clock,
     component: 'kubelet',
     host: nodeName,
     onError: (error) => warn(error, 'an event was lost'),
   })
+  const events = options.brief ? troubleOnly(recorder) : recorder
   const { workers, statuses, ...lifecycle } = await createPodLifecycle({
     ...options,
     client,

@@ -26,6 +26,8 @@ export interface RunNodeOptions {
   log: Logger
   /** Of a node that has its time for itself: how its API moves it. */
   moving?: { clock: MovableClock; activity: Activity }
+  /** Tell how pods are, not each step of how they came there. */
+  brief?: boolean
 }
 export interface RunningNode {
   ready: Promise<void>
@@ -34,7 +36,7 @@ export interface RunningNode {
 }
 
 /** A kubelet with its runtime and its own HTTPS API, as the configuration wants them. */
-export async function runNode({ config, client, clock, log, moving }: RunNodeOptions): Promise<RunningNode> {
+export async function runNode({ config, client, clock, log, moving, brief }: RunNodeOptions): Promise<RunningNode> {
   const rootDir = path.resolve(config.rootDir)
   const images = config.runtime === 'simulated' ? undefined : await openImages(config, rootDir)
   const direct = await createRuntime({ config: { ...config, rootDir }, clock, log, images })
@@ -62,6 +64,7 @@ export async function runNode({ config, client, clock, log, moving }: RunNodeOpt
     port: server?.port ?? 0,
     rootDir,
     podFiles: config.runtime !== 'simulated',
+    brief,
     terminationReasons: config.featureGates.PodTerminationReason,
     eviction: evictionConfig(config),
     crashLoopBackOff: backoffConfig(config),

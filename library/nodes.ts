@@ -66,16 +66,17 @@ export interface SimulatedNodeOptions {
   client: Client
   clock: Clock
   log: Logger
+  brief: boolean
 }
 
 /** A kubelet in this process whose containers are timers; resolves when the node is ready. */
 export async function startSimulatedNode(options: SimulatedNodeOptions): Promise<StartedNode> {
-  const { name, state, client, clock, log } = options
+  const { name, state, client, clock, log, brief } = options
   const { values } = await resolveOptions(kubeletOptions, { args: [], env: {} })
   const rootDir = join(state.root, 'nodes', name, 'kubelet')
   mkdirSync(rootDir, { recursive: true, mode: 0o700 })
   const config = { ...values, nodeName: name, rootDir, runtime: 'simulated' as const, shutdownGracePeriod: 0 }
-  const node = await runNode({ config, client, clock, log })
+  const node = await runNode({ config, client, clock, log, brief })
   await node.ready
   return { name, stop: () => node.stop(), kubeletPid: () => undefined }
 }

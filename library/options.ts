@@ -8,6 +8,11 @@ export interface StartClusterOptions {
   nodes?: number
   /** Nodes within this process, whose pods only seem to run: hundreds of pods, and any speed of time. Default 0. */
   simulatedNodes?: number
+  /**
+   * Simulated pods tell each step, as real ones do: statuses one by one, events, terminations. Otherwise they tell how they are, and what
+   * is wrong: thousands come and go in a second or two. Default: with virtual time only.
+   */
+  simulatedSteps?: boolean
   /** Default true; without it pods stay Pending until you bind them. */
   scheduler?: boolean
   /** Which control loops run: `['*', '-deployment']` leaves one out. Default: all. */

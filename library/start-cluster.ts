@@ -80,7 +80,14 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
     const outcomes = await Promise.allSettled([
       ...kubelets.map((kubelet) => startRealNode({ ...shared, ...kubelet })),
       ...names('simulated', simulatedNodes).map((name) =>
-        startSimulatedNode({ name, state, client: controlPlane.nodeClient(name), clock, log }),
+        startSimulatedNode({
+          name,
+          state,
+          client: controlPlane.nodeClient(name),
+          clock,
+          log,
+          brief: !(options.simulatedSteps ?? time === 'virtual'),
+        }),
       ),
     ])
     for (const outcome of outcomes) if (outcome.status === 'fulfilled') started.push(outcome.value)

@@ -39,12 +39,11 @@ export interface KillContainerOptions {
   graces: RunningGraces
   /** The feature gate ProbeTerminationGracePeriod. */
   probeGracePeriods: boolean
+  /** How long a program is left to set its signal handlers, from its start. */
+  handlersMs: number
   environment(pod: Pod, container: Container, podIP: string): Promise<Record<string, string>>
   warn(message: string, pod: Pod): void
 }
-
-/** How long a program is left to set its signal handlers: a real runtime takes this long for its own part. */
-const HANDLERS_MS = 30
 
 /**
  * Killing event, preStop hook, its turn among sidecars, TERM, and KILL when the grace is used up.
@@ -108,7 +107,7 @@ export function createKillContainer(options: KillContainerOptions): KillContaine
       await grace.charge(order.turn(name, grace.left * 1000))
       stop.waitEnds()
     }
-    const youngMs = HANDLERS_MS - (clock.now() - record.startedAtMs) / clock.scale
+    const youngMs = options.handlersMs - (clock.now() - record.startedAtMs) / clock.scale
     if (youngMs > 0) await clock.machine.sleep(youngMs)
     try {
       await stopWithin(grace, record, {

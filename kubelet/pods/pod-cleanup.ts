@@ -19,11 +19,16 @@ export interface PodCleanupOptions {
   cache: RuntimeCache
   events: EventRecorder
   rootDir: string
+  /** Pods have files here, and logs. */
+  podFiles: boolean
   onError(error: unknown, pod: Pod): void
 }
 
-export function createPodCleanup({ runtime, cache, events, rootDir, onError }: PodCleanupOptions): PodCleanup {
-  const removeTree = (dir: string) => rm(dir, { recursive: true, force: true })
+export function createPodCleanup(options: PodCleanupOptions): PodCleanup {
+  const { runtime, cache, events, rootDir, onError } = options
+  const removeTree = async (dir: string): Promise<void> => {
+    if (options.podFiles) await rm(dir, { recursive: true, force: true })
+  }
   return {
     async remove(pod) {
       const uid = pod.metadata.uid ?? ''

@@ -14,6 +14,7 @@ import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import { nextRestartCount } from '../status/container-statuses.ts'
 import { createPodStatuses } from '../status/pod-statuses.ts'
 import { createStatusManager, type StatusManager } from '../status/status-manager.ts'
+import { noTerminations } from '../terminations/no-terminations.ts'
 import { createTerminationRecorder } from '../terminations/termination-recorder.ts'
 import { containerMounts } from '../volumes/container-mounts.ts'
 import { createVolumeManager, type VolumeManager } from '../volumes/volume-manager.ts'
@@ -49,6 +50,8 @@ export interface PodLifecycleOptions {
   rootDir: string
   /** Volumes, and files for last words, are made. */
   podFiles: boolean
+  /** Of what comes close upon each other only the last is told, and no end is recorded. Off by default. */
+  brief?: boolean
   terminationReasons: boolean
   /** A probe's own grace period counts. */
   probeGracePeriods: boolean
@@ -80,6 +83,8 @@ export interface PodLifecycle {
   close(): Promise<void>
 }
 
+/** How long a program is left to set its signal handlers: a real runtime takes this long for its own part. */
+const HANDLERS_MS = 30
 /** For the last records, when the kubelet stops. */
 const FLUSH_MS = 2_000
 /** After this time a container that waits for the services to be known is told why it cannot start. */
@@ -117,6 +122,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     mayHaveRunningContainers: (uid) => workers.mayHaveRunningContainers(uid),
     isFinished: (uid) => workers.isFinished(uid),
     onError: (error, pod) => warn(error, 'a status could not be written', pod),
+    brief: options.brief,
   })
   const prober = createProber({
     runtime,
@@ -159,13 +165,15 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     podFiles,
   })
   const hooks = createHookRunner(runtime, actions)
-  const terminations = createTerminationRecorder({
-    client,
-    clock,
-    nodeName: options.nodeName,
-    containers: async (uid) => (await cache.pod(uid)).containers,
-    onError: (error, pod) => warn(error, 'the record of a termination was lost', pod),
-  })
+  const terminations = options.brief
+    ? noTerminations
+    : createTerminationRecorder({
+        client,
+        clock,
+        nodeName: options.nodeName,
+        containers: async (uid) => (await cache.pod(uid)).containers,
+        onError: (error, pod) => warn(error, 'the record of a termination was lost', pod),
+      })
   const graces = createRunningGraces(clock)
   const killContainer = createKillContainer({
     runtime,
@@ -175,6 +183,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     terminations,
     graces,
     probeGracePeriods: options.probeGracePeriods,
+    handlersMs: podFiles ? HANDLERS_MS : 0,
     environment,
     warn: (message, pod) => warn(undefined, message, pod),
   })
@@ -249,6 +258,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     cache,
     events,
     rootDir,
+    podFiles,
     onError: (error, pod) => warn(error, 'what was left of a pod could not be removed', pod),
   })
   async function forget(pod: Pod): Promise<void> {

@@ -40,6 +40,10 @@ export interface SimulatedRuntimeOptions {
   onSignal?(container: ContainerRecord, signal: string): void
 }
 
+interface PodParts {
+  sandboxes: Sandbox[]
+  processes: Process[]
+}
 interface Process {
   record: ContainerRecord
   behaviour: Behaviour
@@ -67,6 +71,8 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
   readonly #options: SimulatedRuntimeOptions
   readonly #sandboxes = new Map<string, Sandbox>()
   readonly #processes = new Map<string, Process>()
+  /** The same by pod. */
+  readonly #pods = new Map<string, PodParts>()
   readonly #listeners = new Set<(event: RuntimeEvent) => void>()
   #addresses = 0
   #kills: Timer[] = []
@@ -96,20 +102,26 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
       createdAtMs: this.#options.clock.now(),
     }
     this.#sandboxes.set(sandbox.id, sandbox)
+    this.#partsOf(sandbox.podUid).sandboxes.push(sandbox)
     return { ...sandbox }
   }
 
   async stopSandbox(sandboxId: string): Promise<void> {
     const sandbox = this.#sandboxes.get(sandboxId)
     if (!sandbox) return
-    for (const process of this.#of(sandboxId)) this.#end(process, EXIT_KILL)
+    for (const process of this.#of(sandbox)) this.#end(process, EXIT_KILL)
     sandbox.state = 'notReady'
   }
 
   async removeSandbox(sandboxId: string): Promise<void> {
+    const sandbox = this.#sandboxes.get(sandboxId)
+    if (!sandbox) return
     await this.stopSandbox(sandboxId)
-    for (const { record } of this.#of(sandboxId)) this.#processes.delete(record.id)
+    for (const process of this.#of(sandbox)) this.#forget(process)
     this.#sandboxes.delete(sandboxId)
+    const parts = this.#partsOf(sandbox.podUid)
+    parts.sandboxes = parts.sandboxes.filter((other) => other !== sandbox)
+    if (parts.sandboxes.length === 0) this.#pods.delete(sandbox.podUid)
   }
 
   async startContainer(config: ContainerConfig): Promise<ContainerRecord> {
@@ -134,6 +146,7 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
     }
     const process: Process = { record, behaviour, timers: [], asked: false, ended: Promise.withResolvers() }
     this.#processes.set(record.id, process)
+    this.#partsOf(sandbox.podUid).processes.push(process)
     if (behaviour.startError !== undefined) {
       this.#end(process, 128, { reason: 'StartError', message: behaviour.startError })
       throw new StartError(behaviour.startError)
@@ -182,7 +195,8 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
   }
 
   async removeContainer(containerId: string): Promise<void> {
-    if (this.#processes.get(containerId)?.record.state === 'exited') this.#processes.delete(containerId)
+    const process = this.#processes.get(containerId)
+    if (process?.record.state === 'exited') this.#forget(process)
   }
 
   async execSync(containerId: string, { command, env = {}, timeoutMs, signal }: ExecOptions): Promise<ExecResult> {
@@ -223,12 +237,13 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
   }
 
   async list(podUid?: string) {
-    const isWanted = (entry: { podUid: string }) => podUid === undefined || entry.podUid === podUid
-    const containers = [...this.#processes.values()].map(({ record }) => record).filter(isWanted)
-    const sandboxes = [...this.#sandboxes.values()].filter(isWanted)
+    const all = podUid === undefined
+    const parts = all ? undefined : this.#pods.get(podUid)
+    const sandboxes = all ? [...this.#sandboxes.values()] : (parts?.sandboxes ?? [])
+    const processes = all ? [...this.#processes.values()] : (parts?.processes ?? [])
     return {
       sandboxes: sandboxes.map((sandbox) => ({ ...sandbox })),
-      containers: containers.map((record) => ({ ...record })),
+      containers: processes.map(({ record }) => ({ ...record })),
     }
   }
 
@@ -258,8 +273,21 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
     this.#listeners.clear()
   }
 
-  #of(sandboxId: string): Process[] {
-    return [...this.#processes.values()].filter(({ record }) => record.sandboxId === sandboxId)
+  #partsOf(podUid: string): PodParts {
+    const parts = this.#pods.get(podUid) ?? { sandboxes: [], processes: [] }
+    this.#pods.set(podUid, parts)
+    return parts
+  }
+
+  #of({ id, podUid }: Sandbox): Process[] {
+    return (this.#pods.get(podUid)?.processes ?? []).filter(({ record }) => record.sandboxId === id)
+  }
+
+  #forget(process: Process): void {
+    const { id, podUid } = process.record
+    this.#processes.delete(id)
+    const parts = this.#partsOf(podUid)
+    parts.processes = parts.processes.filter((other) => other !== process)
   }
 
   #endAfter(process: Process, afterMs: number, exitCode: number): void {

@@ -4,6 +4,7 @@ import { StatusError } from '../../shared/api/status-error.ts'
 import type { Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { endOfTurn } from '../../shared/clock/settle.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { Turns } from '../../shared/concurrency/turns.ts'
 import { PODS } from '../pods/pod-source.ts'
@@ -40,6 +41,8 @@ export interface StatusManagerOptions {
   /** The pod's worker has ended: nothing of it is left on the node. */
   isFinished(podUid: string): boolean
   onError(error: unknown, pod: Pod): void
+  /** Of what is said in one turn of the event loop only the last is told, and of a pod that is over only that it is gone. Off by default. */
+  brief?: boolean
 }
 
 interface Entry {
@@ -75,7 +78,7 @@ const WRITERS = 8
 const CROWD = 32
 
 export function createStatusManager(options: StatusManagerOptions): StatusManager {
-  const { client, clock } = options
+  const { client, clock, brief = false } = options
   const entries = new Map<string, Entry>()
   const turns = new Turns(WRITERS)
 
@@ -91,7 +94,8 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
   async function drain(entry: Entry): Promise<void> {
     entry.busy = true
     while (entry.queue.length > 0 && entries.get(uidOf(entry.pod)) === entry) {
-      const isCrowded = turns.waiting >= CROWD
+      const isCrowded = brief || turns.waiting >= CROWD
+      if (brief) await endOfTurn()
       const wait = turns.take()
       if (wait) await wait
       if (isCrowded) entry.queue = entry.queue.slice(-1)
@@ -116,6 +120,7 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
   async function write(entry: Entry, { status, mayRun }: Saying): Promise<Pod | undefined> {
     let pod = newest(options.latest(entry.pod), entry.written)
     try {
+      if (brief && mayGo(entry.pod)) return void (await remove(entry, entry.pod))
       for (let attempt = 0; pod && shows(pod, entry.pod); attempt++) {
         const api = pod.status ?? {}
         const patch = statusPatch(api, mergeStatus(api, status, mayRun))
@@ -139,10 +144,18 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
     const over = pod.metadata.deletionTimestamp && hasEnded(pod)
     if (!over || entry.deleted || !options.isFinished(uidOf(pod)) || isMirror(pod)) return
     await clock.machine.sleep(LAST_LOOK_MS)
+    await remove(entry, pod)
+  }
+
+  async function remove(entry: Entry, pod: Pod): Promise<void> {
     await client.delete(PODS, refOf(pod), { gracePeriodSeconds: 0, preconditions: { uid: uidOf(pod) } })
     entry.queue = []
     entry.deleted = true
   }
+
+  /** It is being deleted, nothing of it is left here, and nobody else keeps the object. */
+  const mayGo = (pod: Pod): boolean =>
+    Boolean(pod.metadata.deletionTimestamp) && !pod.metadata.finalizers?.length && options.isFinished(uidOf(pod))
 
   function setStatus(pod: Pod, status: PodStatus, always: boolean): void {
     const uid = uidOf(pod)
@@ -193,7 +206,7 @@ const sendPatch = (client: Client, pod: Pod, status: Record<string, unknown>): P
     PODS,
     refOf(pod),
     { metadata: { uid: uidOf(pod), resourceVersion: pod.metadata.resourceVersion }, status },
-    { type: 'merge', subresource: 'status' },
+    { type: 'merge', subresource: 'status', readOnly: true },
   )
 
 const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ''

@@ -16,11 +16,12 @@ const podNamed = (name: string): Pod => ({
 const saying = (message: string): PodStatus => ({ phase: 'Pending', qosClass: 'BestEffort', message, conditions: [] })
 
 /** A manager whose writes wait until they are let through, or refused. */
-function held() {
+function held({ brief = false, isFinished = () => false }: { brief?: boolean; isFinished?(): boolean } = {}) {
   const clock = createVirtualClock()
   const writes: { name: string; message?: string; pass(error?: Error): void }[] = []
   const all: { name: string; message?: string }[] = []
   const errors: unknown[] = []
+  const removed: string[] = []
   const client = {
     patch: (_resource: Resource, { name }: ObjectRef, { status }: { status: PodStatus }) =>
       new Promise<Pod>((resolve, reject) => {
@@ -31,13 +32,15 @@ function held() {
         writes.push({ name, message: status.message, pass: (error) => (error ? reject(error) : resolve(answer)) })
       }),
     get: async (_resource: Resource, { name }: ObjectRef) => podNamed(name),
+    delete: async (_resource: Resource, { name }: ObjectRef) => void removed.push(name),
   }
   const manager = createStatusManager({
     client: client as unknown as Client,
     clock,
     latest: (pod) => pod,
     mayHaveRunningContainers: () => true,
-    isFinished: () => false,
+    isFinished,
+    brief,
     onError: (error) => errors.push(error),
   })
   const say = (name: string, ...messages: string[]) => {
@@ -50,7 +53,7 @@ function held() {
   }
   const waiting = () => writes.map(({ name, message }) => `${name}: ${message}`)
   const told = (name: string) => all.filter((write) => write.name === name).map(({ message }) => message)
-  return { clock, errors, say, pass, waiting, told }
+  return { clock, errors, manager, removed, say, pass, waiting, told }
 }
 
 t.test('the statuses of one pod are all told, in their order', async (t) => {
@@ -100,4 +103,29 @@ t.test('a conflict is solved within the turn; a pod that is gone is told nothing
   await pass(notFound({ group: '', plural: 'pods' }, 'a'))
   t.same(waiting(), [])
   t.equal(errors.length, 0)
+})
+
+t.test('told briefly, of what is said in one turn of the event loop only the last counts', async (t) => {
+  const { clock, say, pass, waiting } = held({ brief: true })
+  say('a', '1', '2', '3')
+  t.same(waiting(), [], 'more may come')
+  await clock.advance(0)
+  t.same(waiting(), ['a: 3'])
+  say('a', '4', '5')
+  await pass()
+  t.same(waiting(), ['a: 5'])
+})
+
+t.test('told briefly, a pod that is over is gone without a word, unless somebody else keeps it', async (t) => {
+  const { clock, manager, removed, waiting } = held({ brief: true, isFinished: () => true })
+  const ending = (name: string, finalizers: string[]): Pod => {
+    const { metadata, ...rest } = podNamed(name)
+    return { ...rest, metadata: { ...metadata, finalizers, deletionTimestamp: '2026-11-21T12:00:00Z' } }
+  }
+  manager.set(ending('a', []), saying('it ends'))
+  manager.terminate(ending('a', []))
+  manager.terminate(ending('kept', ['example.com/look']))
+  await clock.advance(0)
+  t.same(removed, ['a'])
+  t.same(waiting(), ['kept: undefined'])
 })

@@ -1,0 +1,20 @@
+import type { ContainerStop } from './container-stop.ts'
+import type { TerminationRecorder } from './termination-recorder.ts'
+
+const unrecorded: ContainerStop = {
+  hookBegins() {},
+  hookEnds() {},
+  hookOverruns() {},
+  waitBegins() {},
+  waitEnds() {},
+  graceShortened() {},
+  signalled() {},
+  ended() {},
+}
+
+/** For a node that writes nothing down. */
+export const noTerminations: TerminationRecorder = {
+  stopping: () => unrecorded,
+  podEnded() {},
+  flush: async () => {},
+}
