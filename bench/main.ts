@@ -26,13 +26,14 @@ import {
   type Server,
   startBareServer,
   startKubestage,
+  startSimulatedCluster,
 } from './processes.ts'
 import { type Row, table } from './report.ts'
 import { measureStarts } from './starts.ts'
 
 const HELP = `Usage: npm run bench -- [--only PARTS] [--rounds N] [--pods N] [--profile DIR] [--write]
 
-  --only PARTS   some of start,requests,list,watch,memory,pods,many,hooks,probes (default: all)
+  --only PARTS   some of start,requests,list,watch,memory,pods,simulated,many,hooks,probes (default: all)
   --rounds N     how often each figure is taken; the median counts (default 5)
   --pods N       how many pods are brought to Running (default 100), and beside 100,000 other objects
   --profile DIR  writes a CPU profile of the server there
@@ -40,7 +41,7 @@ const HELP = `Usage: npm run bench -- [--only PARTS] [--rounds N] [--pods N] [--
 `
 const { values: flags } = parseArgs({
   options: {
-    only: { type: 'string', default: 'start,requests,list,watch,memory,pods,many,hooks,probes' },
+    only: { type: 'string', default: 'start,requests,list,watch,memory,pods,simulated,many,hooks,probes' },
     rounds: { type: 'string', default: '5' },
     pods: { type: 'string', default: '100' },
     profile: { type: 'string' },
@@ -152,6 +153,29 @@ async function measureCluster({ isolation, limit }: (typeof ISOLATIONS)[number])
   })
 }
 
+const SIMULATED = 1_000
+const SIMULATED_A_NODE = 100
+
+/** As {@link measureCluster}, in the library's own process. */
+async function measureSimulated(): Promise<Row[]> {
+  const server = await startSimulatedCluster(SIMULATED / SIMULATED_A_NODE)
+  try {
+    await prepare(server.target)
+    await measurePods(server, SIMULATED)
+    const figures = []
+    for (let i = 0; i < rounds; i++) figures.push(await measurePods(server, SIMULATED))
+    const running = median(figures.map(({ runningPerSecond }) => runningPerSecond))
+    const gone = median(figures.map(({ gonePerSecond }) => gonePerSecond))
+    const what = `${SIMULATED.toLocaleString('en')} simulated pods to Running`
+    return [
+      { what, unit: 'pods/s', ours: running, limit: 2_000, real: 182 },
+      { what: 'the same deleted to gone', unit: 'pods/s', ours: gone, limit: 2_000, real: 213 },
+    ]
+  } finally {
+    await server.stop()
+  }
+}
+
 async function measureMany(): Promise<Row[]> {
   return withKubestage(nodeFlags('pod'), async (server, stateDir) => {
     await prepare(server.target)
@@ -222,6 +246,7 @@ if (flags.help) {
   if (['requests', 'list', 'watch'].some((part) => parts.includes(part))) rows.push(...(await measureServer()))
   if (parts.includes('memory')) rows.push(...(await measureManyPods()))
   if (parts.includes('pods')) for (const kind of ISOLATIONS) rows.push(...(await measureCluster(kind)))
+  if (parts.includes('simulated')) rows.push(...(await measureSimulated()))
   if (parts.includes('many')) rows.push(...(await measureMany()))
   if (parts.includes('hooks')) rows.push(...(await measureHooks()))
   if (parts.includes('probes')) rows.push(...(await measureProbes()))

@@ -78,6 +78,16 @@ export async function startBareServer(options: { pkiDir: string; sampleFile: str
   return { target: { ...like, port }, readyMs: realClock.monotonic() - startedMs, ...handle(child, 'SIGTERM') }
 }
 
+/** A cluster of the library in a process of its own, with so many nodes that only pretend. */
+export async function startSimulatedCluster(nodes: number): Promise<Server> {
+  const startedMs = realClock.monotonic()
+  const child = fork(join(import.meta.dirname, 'simulated-cluster.ts'), [builtPackage(), String(nodes)], {
+    execArgv: asNpmStart,
+  })
+  const [target] = (await once(child, 'message')) as [Target]
+  return { target, readyMs: realClock.monotonic() - startedMs, ...handle(child, 'SIGINT') }
+}
+
 /** Runs one of our programs, which tells one thing. */
 export async function told<T>(program: string, args: string[] = []): Promise<T> {
   const child = fork(join(import.meta.dirname, program), args)
