@@ -41,6 +41,8 @@ export interface KubeletOptions {
   actions: ActionHandler
   nodeName: string
   nodeIP: string
+  /** Where containers find the API server; by default at the address of its service, which nobody routes to. */
+  apiServer?: URL
   /** Where the kubelet's own HTTPS API listens; told in the node's status. */
   port: number
   /** Own files: pods, logs. */

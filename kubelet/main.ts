@@ -55,7 +55,7 @@ async function run(config: KubeletConfig): Promise<void> {
     createRestClient({ ...access, clock, userAgent: 'kubelet/v1.36.3', http2: true }),
     activity,
   )
-  node = await runNode({ config, client, clock, log, moving: { clock, activity } })
+  node = await runNode({ config, client, apiServer: new URL(access.server), clock, log, moving: { clock, activity } })
   await node.ready
   giveBackMemory(realClock)
   log.info({ node: config.nodeName }, 'ready')

@@ -22,6 +22,8 @@ import { trackedRuntime } from './runtime/tracked-runtime.ts'
 export interface RunNodeOptions {
   config: KubeletConfig
   client: Client
+  /** Where containers find the API server. */
+  apiServer?: URL
   clock: Clock
   log: Logger
   /** Of a node that has its time for itself: how its API moves it. */
@@ -36,7 +38,15 @@ export interface RunningNode {
 }
 
 /** A kubelet with its runtime and its own HTTPS API, as the configuration wants them. */
-export async function runNode({ config, client, clock, log, moving, brief }: RunNodeOptions): Promise<RunningNode> {
+export async function runNode({
+  config,
+  client,
+  apiServer,
+  clock,
+  log,
+  moving,
+  brief,
+}: RunNodeOptions): Promise<RunningNode> {
   const rootDir = path.resolve(config.rootDir)
   const images = config.runtime === 'simulated' ? undefined : await openImages(config, rootDir)
   const direct = await createRuntime({ config: { ...config, rootDir }, clock, log, images })
@@ -58,6 +68,7 @@ export async function runNode({ config, client, clock, log, moving, brief }: Run
     actions,
     nodeName: config.nodeName,
     nodeIP: config.nodeIp,
+    ...(apiServer && { apiServer }),
     nodeLabels: { ...capabilityLabels(runtime.capabilities()), ...config.nodeLabels },
     ...(config.staticPodPath && { staticPodPath: path.resolve(config.staticPodPath) }),
     maxPods: config.maxPods,

@@ -12,6 +12,7 @@ export interface EnvironmentSourcesOptions {
   client: Client
   clock: Clock
   nodeIP: string
+  apiServer: URL | undefined
   machine: MachineFacts
   onError(error: unknown): void
 }
@@ -22,7 +23,7 @@ export interface LiveEnvironmentSources extends EnvironmentSources {
 
 /** Services are watched, as every pod needs them; config maps and secrets are read when a container starts. */
 export function createEnvironmentSources(options: EnvironmentSourcesOptions): LiveEnvironmentSources {
-  const { client, clock, machine, nodeIP, onError } = options
+  const { client, clock, machine, nodeIP, apiServer, onError } = options
   const informer = startInformer<Service>({
     client,
     clock,
@@ -34,6 +35,7 @@ export function createEnvironmentSources(options: EnvironmentSourcesOptions): Li
     client.get<T>(resource, { namespace, name }).catch(ignoreNotFound)
   return {
     hostIP: nodeIP,
+    ...(apiServer && { apiServer }),
     time: ({ spec }) => timeVariables(clock, spec.terminationGracePeriodSeconds ?? 0),
     configMap: (namespace, name) => read<ConfigMap>(configMaps, namespace, name),
     secret: (namespace, name) => read<Secret>(secrets, namespace, name),

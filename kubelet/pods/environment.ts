@@ -8,6 +8,8 @@ export interface EnvironmentSources {
   secret(namespace: string, name: string): Promise<Secret | undefined>
   /** Variables that tell of the services of a namespace. */
   services(namespace: string): Iterable<Service>
+  /** Where the API server is, for clients in containers; without it they are told of the `kubernetes` service's address. */
+  apiServer?: URL
   allocatable(): NodeAllocatable
   hostIP: string
   /** What a program has to know of a clock that is not its own. */
@@ -86,13 +88,23 @@ async function valuesOf(
 const decoded = (data: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]))
 
-/** `REDIS_SERVICE_HOST` and its kin: the pod's own namespace if it wants links, and always `kubernetes`. */
+/** `REDIS_SERVICE_HOST` and its kin: the pod's own namespace if it wants links, and always `kubernetes`, with an address that answers. */
 function serviceVariables({ metadata, spec }: Pod, sources: EnvironmentSources): Record<string, string> {
   const env: Record<string, string> = {}
   const master = [...sources.services('default')].filter((service) => service.metadata.name === 'kubernetes')
   const own = spec.enableServiceLinks === false ? [] : [...sources.services(metadata.namespace ?? '')]
   for (const service of [...master, ...own]) Object.assign(env, variablesOf(service))
-  return env
+  return { ...env, ...(sources.apiServer && addressVariables(sources.apiServer)) }
+}
+
+/** What clients in containers go by. The service's own address leads nowhere: nobody routes to it. */
+function addressVariables({ hostname, port }: URL): Record<string, string> {
+  const number = port || '443'
+  return {
+    KUBERNETES_SERVICE_HOST: hostname.replace(/^\[|\]$/g, ''),
+    KUBERNETES_SERVICE_PORT: number,
+    KUBERNETES_SERVICE_PORT_HTTPS: number,
+  }
 }
 
 function variablesOf({ metadata, spec }: Service): Record<string, string> {

@@ -22,6 +22,7 @@ import { createVolumeSources } from '../volumes/volume-sources.ts'
 import { newMessageFile, podDir } from './container-config.ts'
 import { containerEnvironment } from './environment.ts'
 import { createEnvironmentSources } from './environment-sources.ts'
+import { hostsMount } from './hosts-file.ts'
 import { createImagePuller } from './image-puller.ts'
 import { createPodCleanup } from './pod-cleanup.ts'
 import { createKillPod } from './pod-killer.ts'
@@ -47,6 +48,8 @@ export interface PodLifecycleOptions {
   machine: MachineFacts
   nodeName: string
   nodeIP: string
+  /** Where containers find the API server; by default at the address of its service. */
+  apiServer?: URL
   rootDir: string
   /** Volumes, and files for last words, are made. */
   podFiles: boolean
@@ -98,6 +101,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     client,
     clock,
     nodeIP,
+    apiServer: options.apiServer,
     machine,
     onError: (error) => warn(error, 'services could not be watched'),
   })
@@ -164,6 +168,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     podDir: (podUid) => podDir(rootDir, podUid),
     podFiles,
   })
+  const canMount = runtime.capabilities().files !== 'host'
   const hooks = createHookRunner(runtime, actions)
   const terminations = options.brief
     ? noTerminations
@@ -201,8 +206,12 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     killContainer,
     environment,
     nextAttempt: (pod, name) => nextRestartCount(manager.get(pod.metadata.uid ?? ''), name),
-    mounts: (pod, container, env) =>
-      podFiles ? containerMounts(pod, container, { env, volumePath: volumes.path }) : [],
+    mounts(pod, container, { env, podIP }) {
+      if (!podFiles) return []
+      const volumeMounts = containerMounts(pod, container, { env, volumePath: volumes.path })
+      const hosts = canMount ? hostsMount(pod, container, podIP, rootDir) : undefined
+      return hosts ? [hosts, ...volumeMounts] : volumeMounts
+    },
     messageFile: (pod, name) => (podFiles ? newMessageFile(rootDir, pod, name) : ''),
     rootDir,
   })

@@ -28,7 +28,7 @@ export interface StartContainerOptions {
   killContainer: KillContainer
   environment(pod: Pod, container: Container, podIP: string): Promise<Record<string, string>>
   /** What to mount, where. Throws for what cannot be. */
-  mounts(pod: Pod, container: Container, env: Record<string, string>): Mount[]
+  mounts(pod: Pod, container: Container, seen: { env: Record<string, string>; podIP: string }): Mount[]
   /** Where its last words will be; empty for nowhere. */
   messageFile(pod: Pod, container: string): string
   /** The restart count of a container of which the runtime knows nothing (any more). */
@@ -88,7 +88,7 @@ export function createStartContainer(options: StartContainerOptions): StartConta
     const { rootDir } = options
     let mounts: Mount[] = []
     try {
-      mounts = options.mounts(pod, container, env)
+      mounts = options.mounts(pod, container, { env, podIP: sandbox.ip })
     } catch (error) {
       fail((error as Error).message, 'CreateContainerConfigError')
     }

@@ -6,6 +6,7 @@ import type { KillContainer } from '../lifecycle/kill-container.ts'
 import type { ContainerRecord, ContainerRuntime, Sandbox } from '../runtime/container-runtime.ts'
 import type { PodStatuses } from '../status/pod-statuses.ts'
 import { isSidecar } from './container-kinds.ts'
+import { hostnameOf } from './hosts-file.ts'
 import { computePodActions, type PodActions, type ProbeVerdicts } from './pod-actions.ts'
 import type { KillPod } from './pod-killer.ts'
 import type { PodResizes } from './pod-resizes.ts'
@@ -163,6 +164,3 @@ function exitedInitContainers(pod: Pod, { containers }: RuntimePod): string[] {
 }
 
 const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ''
-/** A host name has at most 63 characters and does not end in a dot or dash. */
-const hostnameOf = ({ metadata, spec }: Pod): string =>
-  (spec.hostname ?? metadata.name ?? '').slice(0, 63).replace(/[-.]+$/, '')

@@ -15,6 +15,7 @@ import t, { type Test } from 'tap'
 import { timeVariables } from '../../kubelet/lifecycle/time-variables.ts'
 import { containerConfig } from '../../kubelet/pods/container-config.ts'
 import { containerEnvironment, EnvironmentError, type EnvironmentSources } from '../../kubelet/pods/environment.ts'
+import { hostsFile, hostsMount } from '../../kubelet/pods/hosts-file.ts'
 import { writeAtomically } from '../../kubelet/volumes/atomic-writer.ts'
 import { containerMounts } from '../../kubelet/volumes/container-mounts.ts'
 import { checkHostPath } from '../../kubelet/volumes/host-path.ts'
@@ -87,6 +88,60 @@ t.test('variables', async (t) => {
     ['KUBESTAGE_POD_IP'],
     'no links but to the API itself',
   )
+})
+
+t.test('where a client in a container finds the API server', async (t) => {
+  const told = async (apiServer: string, value?: string) => {
+    const given = value ? [{ name: 'KUBERNETES_SERVICE_HOST', value }] : []
+    const container = { name: 'c', env: [...given, { name: 'URL', value: '$(KUBERNETES_SERVICE_HOST)' }] }
+    return containerEnvironment(pod, container, '', { ...sources, apiServer: new URL(apiServer) })
+  }
+  t.match(await told('https://127.0.0.1:7443'), {
+    KUBERNETES_SERVICE_HOST: '127.0.0.1',
+    KUBERNETES_SERVICE_PORT: '7443',
+    KUBERNETES_SERVICE_PORT_HTTPS: '7443',
+    KUBERNETES_PORT_443_TCP_ADDR: '10.96.0.1',
+    URL: '127.0.0.1',
+  })
+  t.match(await told('https://[::1]'), { KUBERNETES_SERVICE_HOST: '::1', KUBERNETES_SERVICE_PORT: '443' })
+  t.match(await told('https://127.0.0.1:7443', 'mine'), { KUBERNETES_SERVICE_HOST: 'mine', URL: 'mine' })
+})
+
+t.test('the names that a pod knows', (t) => {
+  const rootDir = t.testdir()
+  const named: Pod = { ...pod, spec: { ...pod.spec, hostname: 'web-0', subdomain: 'web' } }
+  const aliases = [{ ip: '192.0.2.1', hostnames: ['a.example', 'a'] }, { ip: '192.0.2.2' }]
+  const machine = '127.0.0.1 localhost\n'
+  t.equal(
+    hostsFile({ ...named, spec: { ...named.spec, hostAliases: aliases } }, '127.64.0.5', machine),
+    `# Kubernetes-managed hosts file.
+127.64.0.5\tweb-0.web.ns.svc.cluster.local\tweb-0
+
+# Entries added by HostAliases.
+192.0.2.1\ta.example\ta
+192.0.2.2
+
+# The machine's own.
+${machine}`,
+  )
+  t.match(hostsFile(pod, '127.64.0.5', machine), /^127\.64\.0\.5\tp$/m)
+  const container = { name: 'c' }
+  const mount = hostsMount(pod, container, '127.64.0.5', rootDir)
+  t.match(readFileSync(mount?.hostPath ?? '', 'utf8'), '127.64.0.5\tp\n')
+  hostsMount(pod, container, '127.64.0.6', rootDir)
+  t.match(readFileSync(mount?.hostPath ?? '', 'utf8'), '127.64.0.6\tp\n', 'a new address')
+  const own = { name: 'c', volumeMounts: [{ name: 'v', mountPath: '/etc/hosts/' }] }
+  t.equal(hostsMount(pod, own, '127.64.0.5', rootDir), undefined, 'a file of its own')
+  const onHost: Pod = { ...pod, spec: { ...pod.spec, hostNetwork: true } }
+  t.equal(
+    hostsMount(onHost, container, '127.0.0.1', rootDir),
+    undefined,
+    'the machine’s network has the machine’s names',
+  )
+  const aliased = hostsFile({ ...onHost, spec: { ...onHost.spec, hostAliases: aliases } }, '127.0.0.1', machine)
+  t.match(aliased, /\(host network\)/)
+  t.notMatch(aliased, /\tp$/m)
+  t.end()
 })
 
 t.test('what a program is told of a clock that is not its own', async (t) => {

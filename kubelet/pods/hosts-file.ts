@@ -1,0 +1,59 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Container, Pod } from '../../shared/api/types.ts'
+import type { Mount } from '../runtime/container-runtime.ts'
+import { podDir } from './container-config.ts'
+
+const HOSTS = '/etc/hosts'
+/** Of what upstream's `--cluster-domain` is by default. */
+const CLUSTER_DOMAIN = 'cluster.local'
+
+/** A host name has at most 63 characters and does not end in a dot or dash. */
+export const hostnameOf = ({ metadata, spec }: Pod): string =>
+  (spec.hostname ?? metadata.name ?? '').slice(0, 63).replace(/[-.]+$/, '')
+
+/**
+ * The pod's `/etc/hosts` as a mount, so that a program finds its own host name and its pod's `hostAliases`; written for each container anew.
+ * None for a container that mounts a file there itself, nor where the pod has no names of its own (upstream: `makeMounts` in pkg/kubelet/kubelet_pods.go).
+ */
+export function hostsMount(pod: Pod, container: Container, podIP: string, rootDir: string): Mount | undefined {
+  const { hostNetwork, hostAliases = [] } = pod.spec
+  if (hostNetwork && hostAliases.length === 0) return undefined
+  if (container.volumeMounts?.some(({ mountPath }) => path.resolve('/', mountPath) === HOSTS)) return undefined
+  const directory = podDir(rootDir, pod.metadata.uid ?? '')
+  const hostPath = path.join(directory, 'etc-hosts')
+  const text = hostsFile(pod, podIP, contents(HOSTS))
+  if (contents(hostPath) !== text) {
+    mkdirSync(directory, { recursive: true })
+    writeFileSync(hostPath, text)
+  }
+  return { containerPath: HOSTS, hostPath, readonly: false }
+}
+
+/** The pod's own names come first, then the machine's: its network is the pod's, too. */
+export function hostsFile(pod: Pod, podIP: string, machine: string): string {
+  const { hostNetwork, hostAliases = [] } = pod.spec
+  return [
+    `# Kubernetes-managed hosts file${hostNetwork ? ' (host network)' : ''}.`,
+    ...(hostNetwork ? [] : [[podIP, ...ownNames(pod)].join('\t')]),
+    ...(hostAliases.length > 0 ? ['', '# Entries added by HostAliases.'] : []),
+    ...hostAliases.map(({ ip, hostnames = [] }) => [ip, ...hostnames].join('\t')),
+    '',
+    "# The machine's own.",
+    machine,
+  ].join('\n')
+}
+
+function ownNames(pod: Pod): string[] {
+  const { subdomain } = pod.spec
+  const hostname = hostnameOf(pod)
+  return subdomain ? [`${hostname}.${subdomain}.${pod.metadata.namespace}.svc.${CLUSTER_DOMAIN}`, hostname] : [hostname]
+}
+
+function contents(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
