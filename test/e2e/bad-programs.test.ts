@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { nodes, pods } from '../../shared/client/resources.ts'
 import { startTestCluster, type TestCluster } from '../harness/cluster.ts'
-import { deafScript, followPod, podOf, politeScript } from '../harness/pods.ts'
+import { deafScript, followPod, podOf, politeScript, untilHandled } from '../harness/pods.ts'
 import { processesWith } from '../harness/processes.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
@@ -100,7 +100,7 @@ async function ends(t: Test, { client }: TestCluster, program: BadProgram, mark:
   )
   const pod = await followPod(client, { namespace, name })
   if (program.ends) await pod.until(({ status }) => status?.phase === 'Failed', 'to have ended')
-  else await pod.until(({ status }) => status?.phase === 'Running', 'to run')
+  else await untilHandled(await pod.until(({ status }) => status?.phase === 'Running', 'to run'))
   for (const pid of processesWith(`: ${mark}-stopped`)) process.kill(pid, 'SIGSTOP')
   await client.delete(pods, { namespace, name })
   const events = await pod.untilDeleted()

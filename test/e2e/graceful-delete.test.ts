@@ -7,7 +7,7 @@ import { pods } from '../../shared/client/resources.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { startTestCluster } from '../harness/cluster.ts'
 import { findKubectls, kubectl } from '../harness/kubectl.ts'
-import { deafScript, followPod, isReady, type PodOptions, podOf, politeScript } from '../harness/pods.ts'
+import { deafScript, followPod, isReady, type PodOptions, podOf, politeScript, untilHandled } from '../harness/pods.ts'
 import { processesWith } from '../harness/processes.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
@@ -173,7 +173,7 @@ t.test('how a process ends', async (t) => {
   const start = async (name: string, script: string, spec: Partial<Pod['spec']>) => {
     await client.create(pods, podOf({ name, command: ['sh', '-c', script], spec }), { namespace })
     const pod = await followPod(client, { namespace, name })
-    await pod.until(({ status }) => status?.phase === 'Running', 'to run')
+    await untilHandled(await pod.until(({ status }) => status?.phase === 'Running', 'to run'))
     return pod
   }
   const terminal = (events: WatchEvent<Pod>[]) => {

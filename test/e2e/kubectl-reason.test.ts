@@ -7,7 +7,7 @@ import type { Termination } from '../../shared/api/termination.ts'
 import { pods, terminations } from '../../shared/client/resources.ts'
 import { startTestCluster } from '../harness/cluster.ts'
 import { findKubectls, type Kubectl } from '../harness/kubectl.ts'
-import { followPod, isReady, podOf, politeScript } from '../harness/pods.ts'
+import { followPod, isReady, podOf, politeScript, untilHandled } from '../harness/pods.ts'
 import { shimShell, startWitness } from '../harness/reasons.ts'
 import { until } from '../harness/until.ts'
 
@@ -151,7 +151,7 @@ t.test('each container has its own steps', async (t) => {
   pod.spec.initContainers = [{ name: 'sidecar', image, restartPolicy: 'Always', command: polite }]
   await client.create(pods, pod, { namespace })
   const followed = await followPod(client, { namespace, name: 'crowd' })
-  await followed.until(isReady, 'to be ready')
+  await untilHandled(await followed.until(isReady, 'to be ready'))
   await client.delete(pods, { namespace, name: 'crowd' })
   const { containers = [], verdict } = await recordOf('crowd')
   t.match(verdict, /^main stopped in/, 'of the container that took longest by itself')

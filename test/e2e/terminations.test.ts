@@ -5,7 +5,7 @@ import type { Node, Pod, PreStopHandler } from '../../shared/api/types.ts'
 import { namespaces, nodes, pods, terminations } from '../../shared/client/resources.ts'
 import { startTestCluster } from '../harness/cluster.ts'
 import { findKubectls, kubectl } from '../harness/kubectl.ts'
-import { deafScript, followPod, isReady, podOf, politeScript } from '../harness/pods.ts'
+import { deafScript, followPod, isReady, podOf, politeScript, untilHandled } from '../harness/pods.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
 
@@ -29,7 +29,7 @@ async function start(name: string, { namespace = 'default', script = politeScrip
   change?.(pod)
   await client.create(pods, pod, { namespace })
   const followed = await followPod(client, { namespace, name })
-  await followed.until(isReady, 'to be ready')
+  await untilHandled(await followed.until(isReady, 'to be ready'))
   return followed
 }
 const recordOf = (podName: string, namespace = 'default'): Promise<Termination> =>
@@ -132,7 +132,8 @@ t.test('a deadline', async (t) => {
 t.test('a probe, which the pod survives', async (t) => {
   await start('unwell', {
     change(pod) {
-      pod.spec.containers[0]!.livenessProbe = { exec: { command: ['false'] }, periodSeconds: 1, failureThreshold: 1 }
+      const often = { periodSeconds: 1, failureThreshold: 1 }
+      pod.spec.containers[0]!.livenessProbe = { exec: { command: ['false'] }, initialDelaySeconds: 3, ...often }
     },
   })
   const record = await recordOf('unwell')

@@ -8,7 +8,7 @@ import type { ContainerStatus, Pod, WatchEvent } from '../../shared/api/types.ts
 import { pods, terminations } from '../../shared/client/resources.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import { startTestCluster } from '../harness/cluster.ts'
-import { deafScript, followPod, podOf } from '../harness/pods.ts'
+import { deafScript, followPod, podOf, untilHandled } from '../harness/pods.ts'
 import { until } from '../harness/until.ts'
 
 const SCALE = 100
@@ -101,6 +101,7 @@ t.test('an hour for the pod, a minute for its probe', async (t) => {
   })
   pod.spec.containers[0]!.livenessProbe = {
     exec: { command: ['false'] },
+    initialDelaySeconds: 100, // one of the machine, until it is deaf
     failureThreshold: 1,
     periodSeconds: 60,
     terminationGracePeriodSeconds: 60,
@@ -124,7 +125,7 @@ t.test('a kill under way that is shortened', async (t) => {
   const spec = { terminationGracePeriodSeconds: 3600 }
   await client.create(pods, podOf({ name, command: ['sh', '-c', deafScript], spec }), { namespace })
   const followed = await followPod(client, { namespace, name })
-  await followed.until(({ status }) => status?.phase === 'Running', 'to run')
+  await untilHandled(await followed.until(({ status }) => status?.phase === 'Running', 'to run'))
   await client.delete(pods, { namespace, name })
   await client.delete(pods, { namespace, name }, { gracePeriodSeconds: 120 })
   await followed.untilDeleted()

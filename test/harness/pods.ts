@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { get } from 'node:https'
 import { text } from 'node:stream/consumers'
+import { markedProcesses } from '../../kubelet/runtime/process/marker.ts'
 import type { EnvVar, Pod, PodSpec, PreStopHandler, Probe, WatchEvent } from '../../shared/api/types.ts'
 import type { Client, ObjectRef } from '../../shared/client/client.ts'
 import { pods } from '../../shared/client/resources.ts'
@@ -42,7 +44,7 @@ export function podOf({
   }
 }
 
-/** Runs until told to stop, then ends with 0. */
+/** Runs until told to stop, then ends with 0. Whoever tells it at once waits for its handler first ({@link untilHandled}). */
 export const politeScript = 'trap "exit 0" TERM; while :; do sleep 0.05; done'
 /** Ends only by SIGKILL. */
 export const deafScript = 'trap "" TERM; while :; do sleep 0.05; done'
@@ -90,6 +92,29 @@ export async function followPod(client: Client, { namespace, name }: Required<Ob
       events.push(event)
       if (event.type === 'DELETED') return
     }
+  }
+}
+
+const termBit = 1n << 14n
+
+/** Resolves when each running container has a process that handles TERM, or ignores it: a shell runs for a moment before its trap is set. */
+export async function untilHandled({ metadata, status }: Pod): Promise<void> {
+  const ids = (status?.containerStatuses ?? [])
+    .filter(({ state }) => state?.running)
+    .map(({ containerID = '' }) => containerID.slice(containerID.lastIndexOf('/') + 1))
+  const areHandled = (): boolean => {
+    const processes = [...markedProcesses()]
+    return ids.every((id) => processes.some(([mark, pids]) => mark.endsWith(`:${id}`) && pids.some(handlesTerm)))
+  }
+  await until(areHandled, { what: `the handlers of ${metadata.name}` })
+}
+
+function handlesTerm(pid: number): boolean {
+  try {
+    const masks = readFileSync(`/proc/${pid}/status`, 'utf8').matchAll(/^Sig(?:Cgt|Ign):\s+([0-9a-f]+)$/gm)
+    return [...masks].some(([, mask]) => (BigInt(`0x${mask}`) & termBit) !== 0n)
+  } catch {
+    return false // gone meanwhile
   }
 }
 

@@ -6,7 +6,7 @@ import type { Client } from '../../shared/client/client.ts'
 import { pods } from '../../shared/client/resources.ts'
 import { repository } from './cluster.ts'
 import type { Answer, Kubectl } from './kubectl.ts'
-import { followPod, isReady, podOf, politeScript } from './pods.ts'
+import { followPod, isReady, podOf, politeScript, untilHandled } from './pods.ts'
 
 const shims = join(repository, 'bin', 'kubestage-kubectl')
 
@@ -92,6 +92,6 @@ async function start(
   pod.metadata.labels = labels
   await client.create(pods, pod, { namespace })
   const followed = await followPod(client, { namespace, name })
-  await followed.until(isReady, 'to be ready')
+  await untilHandled(await followed.until(isReady, 'to be ready'))
   return () => (existsSync(out) ? readFileSync(out, 'utf8') : '')
 }
