@@ -42,7 +42,7 @@ export default command({
   notes: [
     '  list    all that is known: of several patterns that fit the first one counts',
     '  which   what a container with this image would run, and whether it is there; exit code 1 when it cannot start',
-    '  check   the same of all containers in manifests',
+    '  check   the same of all containers in manifests; files that arguments name and that are not there are told, and no reason to fail',
     '  add     from now on images of this name are that program; pods that wait for the image start',
     '  remove  images of this name are nothing any more; what runs goes on',
     'Where no cluster runs, or --image or its like are given, list, which and check tell what kubestage up would make of the configuration.',
@@ -87,7 +87,7 @@ async function list(request: Request, words: string[]): Promise<number> {
 async function which(request: Request, words: string[]): Promise<number> {
   const [image, ...own] = words
   if (image === undefined) throw wrongCall()
-  const meaning = await (await sourceOf(request)).meaning(image, own)
+  const meaning = await (await sourceOf(request)).meaning(image, { command: own })
   if (request.values.output !== 'text') await printData(request.values.output, meaning)
   else for (const [name, value] of meaningLines(meaning)) process.stdout.write(`${name.padEnd(13)} ${value}\n`)
   return meaning.problem ? 1 : 0
@@ -95,26 +95,23 @@ async function which(request: Request, words: string[]): Promise<number> {
 
 async function check(request: Request, files: string[]): Promise<number> {
   if (files.length === 0) throw wrongCall()
-  const { containersOf } = await import('./image/containers.ts')
-  const source = await sourceOf(request)
-  const checked = await Promise.all(
-    (await containersOf(files)).map(async ({ image, command: own, ...which }) => ({
-      ...which,
-      ...(await source.meaning(image, own)),
-    })),
-  )
+  const { checkContainers } = await import('./image/check.ts')
+  const checked = await checkContainers(files, await sourceOf(request))
   if (request.values.output !== 'text') await printData(request.values.output, checked)
   else {
-    const rows = checked.map(({ object, container, image, program, problem }) => [
+    const rows = checked.map(({ object, container, image, program, problem, missing }) => [
       object,
       container,
       image,
       program ?? '-',
-      problem?.reason ?? '',
+      problem?.reason ?? missing?.map((file) => `no ${file}?`).join(' ') ?? '',
     ])
     printTable([['OBJECT', 'CONTAINER', 'IMAGE', 'PROGRAM', 'PROBLEM'], ...rows])
-    for (const message of new Set(checked.flatMap(({ problem }) => problem?.message ?? [])))
-      process.stderr.write(`kubestage: ${message}\n`)
+    const messages = checked.flatMap(({ problem, missing = [] }) => [
+      ...(problem ? [problem.message] : []),
+      ...missing.map((file) => `${file} is not on this machine, nor is a volume mounted there`),
+    ])
+    for (const message of new Set(messages)) process.stderr.write(`kubestage: ${message}\n`)
   }
   return checked.some(({ problem }) => problem) ? 1 : 0
 }
@@ -200,6 +197,7 @@ function meaningLines({
   path,
   stopSignal,
   program,
+  missing = [],
   problem,
 }: ShownMeaning): [string, string][] {
   const said = entries.map(({ pattern, origin }) => `${pattern} (${origin})`).join(', ')
@@ -210,6 +208,7 @@ function meaningLines({
     ...(program ? [['program', program] as [string, string]] : []),
     ...(path.length ? [['first on PATH', path.join(':')] as [string, string]] : []),
     ...(stopSignal ? [['stop signal', stopSignal] as [string, string]] : []),
+    ...missing.map((file): [string, string] => ['not there', file]),
     ...(problem ? [['problem', `${problem.reason}: ${problem.message}`] as [string, string]] : []),
   ]
 }

@@ -1,3 +1,4 @@
+import type { OwnCommand } from '../../kubelet/runtime/images/image-meaning.ts'
 import type { Container, KubeObject, PodSpec } from '../../shared/api/types.ts'
 import { readManifests } from '../rehearse/manifests.ts'
 
@@ -6,7 +7,9 @@ export interface NamedContainer {
   object: string
   container: string
   image: string
-  command: string[]
+  own: OwnCommand
+  /** Where volumes are mounted, which may have any file. */
+  mounts: string[]
 }
 
 /** All containers of the pods that manifests speak of, whatever makes the pods. */
@@ -15,14 +18,19 @@ export async function containersOf(files: readonly string[]): Promise<NamedConta
   return manifests.flatMap(({ object }) => {
     const spec = podSpecOf(object)
     const containers: Container[] = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])]
-    return containers.map(({ name, image = '', command = [] }) => ({
+    return containers.map(({ name, image = '', command, args, workingDir, volumeMounts = [] }) => ({
       object: `${object.kind}/${object.metadata.name}`,
       container: name,
       image,
-      command,
+      own: { command, args, workingDir },
+      mounts: volumeMounts.map(({ mountPath }) => mountPath),
     }))
   })
 }
+
+/** Whether a file is, or may be, in a volume. */
+export const isMounted = (mounts: readonly string[], file: string): boolean =>
+  mounts.some((mount) => `${file}/`.startsWith(mount.endsWith('/') ? mount : `${mount}/`))
 
 /** A Pod's own, a template's, or that of a CronJob's template's template. */
 function podSpecOf(object: KubeObject): Partial<PodSpec> | undefined {

@@ -25,8 +25,10 @@ export async function imagesOf(
       const { items } = await ask<{ items: KnownEntry[] }>('/debug/images')
       return items.map((entry) => shownEntry(entry, origins))
     },
-    async meaning(image, command) {
-      const query = new URLSearchParams([['image', image], ...command.map((word) => ['command', word])])
+    async meaning(image, { command = [], args = [], workingDir = '' }) {
+      const query = new URLSearchParams({ image, ...(workingDir && { workingDir }) })
+      for (const word of command) query.append('command', word)
+      for (const word of args) query.append('arg', word)
       return shownMeaning(await ask<ImageMeaning>(`/debug/images?${query}`), origins)
     },
     async change(question) {

@@ -1,5 +1,5 @@
 import type { KnownEntry } from '../../kubelet/runtime/images/image-entry.ts'
-import type { ImageMeaning } from '../../kubelet/runtime/images/image-meaning.ts'
+import type { ImageMeaning, OwnCommand } from '../../kubelet/runtime/images/image-meaning.ts'
 import type { Origin } from '../../shared/config/resolve.ts'
 
 /** An entry, and in words where it is from. */
@@ -9,7 +9,7 @@ export type ShownMeaning = Omit<ImageMeaning, 'entries'> & { entries: ShownEntry
 /** Who knows what images stand for: a cluster that runs, or a configuration. */
 export interface ImageSource {
   entries(): Promise<ShownEntry[]>
-  meaning(image: string, command: readonly string[]): Promise<ShownMeaning>
+  meaning(image: string, own: OwnCommand): Promise<ShownMeaning>
 }
 
 export interface ConfiguredImages {
@@ -48,6 +48,6 @@ export async function configuredImages(
   const images = createImages({ commands: image, paths: imagePath, stopSignals: imageStopSignal })
   return {
     entries: async () => images.entries().map((entry) => shownEntry(entry, origins)),
-    meaning: async (name, command) => shownMeaning(meaningOf(images, name, command), origins),
+    meaning: async (name, own) => shownMeaning(meaningOf(images, name, own), origins),
   }
 }

@@ -14,7 +14,7 @@ export interface ImageRequest {
 const maxBytes = 64 * 1024
 
 /**
- * `/debug/images`: GET lists what images stand for, or with `?image=…&command=…` says what a container would run;
+ * `/debug/images`: GET lists what images stand for, or with `?image=…&command=…&arg=…&workingDir=…` says what a container would run;
  * PUT adds an entry to the map, DELETE with `?pattern=…` removes one.
  */
 export async function controlImages(
@@ -25,7 +25,8 @@ export async function controlImages(
   const image = query.get('image')
   if (method === 'GET' && image !== null) {
     const { meaningOf } = await import('../runtime/images/image-meaning.ts')
-    return meaningOf(images, image, query.getAll('command'))
+    const workingDir = query.get('workingDir') || undefined
+    return meaningOf(images, image, { command: query.getAll('command'), args: query.getAll('arg'), workingDir })
   }
   if (method === 'PUT') images.add(await readEntry(body))
   else if (method === 'DELETE') remove(images, query.get('pattern') ?? '')

@@ -255,6 +255,21 @@ t.test('images of a configuration', async (t) => {
   t.match(readFileSync(config, 'utf8'), `  'b:*': ["sh","-c","x y"]\n`, 'in the form of --image')
   t.match(await tell('add', 'b:*=', ...here), { code: 2, output: /PATTERN=COMMAND must be of the form/ })
   t.match(await tell('add', 'b:*', ...here), { code: 2, output: /kubestage image add 'b:\*' -- \/path\/to\/program/ })
+  const manifest = join(folder, 'script.json')
+  const mounted = { volumeMounts: [{ name: 'v', mountPath: '/app' }] }
+  const containers = [
+    { name: 'absent', image: 'web', command: ['sh', '/app/none.sh'] },
+    { name: 'script', image: 'web', command: ['sh', '/app/none.sh'], ...mounted },
+    { name: 'program', image: 'web', command: ['/app/run'], ...mounted },
+  ]
+  writeFileSync(
+    manifest,
+    JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec: { containers } }),
+  )
+  const { code, output } = await tell('check', manifest, ...here)
+  t.equal(code, 0, 'nobody knows for sure')
+  t.match(output, /absent +web +\S+\/sh +no \/app\/none\.sh\?\n.*script +web +\S+\/sh\n.*program +web +\/app\/run\n/)
+  t.match(output, /^kubestage: \/app\/none\.sh is not on this machine, nor is a volume mounted there$/m)
   t.match(await tell('wich', ...here), { code: 2, output: /image has no "wich"; did you mean which\?/ })
 })
 

@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs'
 import { ImageError } from '../container-runtime.ts'
 import { locateProgram } from '../process/executable.ts'
 import { defaultPath } from '../process/shim.ts'
 import type { KnownEntry } from './image-entry.ts'
 import type { Images } from './images.ts'
+import { namedFiles } from './named-files.ts'
 
 /** What a container would run, and whether it can. */
 export interface ImageMeaning {
@@ -16,20 +18,38 @@ export interface ImageMeaning {
   stopSignal?: string
   /** The file that is executed. */
   program?: string
+  /** Files that its arguments name, and that this machine does not have; a volume may. */
+  missing?: string[]
   /** Why it does not start: the waiting reason and the message that the pod would show. */
   problem?: { reason: string; message: string }
 }
 
+/** What a container says itself. */
+export interface OwnCommand {
+  command?: readonly string[]
+  args?: readonly string[]
+  workingDir?: string
+}
+
 /** Of a container with this image and, perhaps, a command of its own, its files being this machine's. */
-export function meaningOf(images: Images, image: string, command: readonly string[] = []): ImageMeaning {
+export function meaningOf(images: Images, image: string, own: OwnCommand = {}): ImageMeaning {
+  const { command = [], args = [], workingDir = '/' } = own
   try {
     const entries = images.entriesFor(image)
     const resolved = images.resolve(image, { hasCommand: command.length > 0 })
-    const runs = command.length > 0 ? [...command] : resolved.cmd
+    const runs = command.length + args.length > 0 ? [...command, ...args] : resolved.cmd
     const { path, stopSignal } = resolved
-    const meaning = { image, entries, command: runs, path, ...(stopSignal && { stopSignal }) }
+    const missing = namedFiles(runs, workingDir).filter((file) => !existsSync(file))
+    const meaning = {
+      image,
+      entries,
+      command: runs,
+      path,
+      ...(stopSignal && { stopSignal }),
+      ...(missing.length > 0 && { missing }),
+    }
     const searchPath = [...path, defaultPath].join(':')
-    const found = locateProgram(runs, { searchPath, workingDir: '/' })
+    const found = locateProgram(runs, { searchPath, workingDir })
     if ('file' in found) return { ...meaning, program: found.file }
     return { ...meaning, problem: { reason: 'RunContainerError', message: found.problem } }
   } catch (error) {

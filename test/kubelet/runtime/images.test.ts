@@ -4,6 +4,7 @@ import t from 'tap'
 import { meaningOf } from '../../../kubelet/runtime/images/image-meaning.ts'
 import { createImages } from '../../../kubelet/runtime/images/images.ts'
 import { createKeptImages } from '../../../kubelet/runtime/images/kept-images.ts'
+import { namedFiles } from '../../../kubelet/runtime/images/named-files.ts'
 
 t.test('images: the host’s programs by name, and a clear word for what is none', async (t) => {
   const folder = t.testdir()
@@ -71,9 +72,37 @@ t.test('what a container would run', async (t) => {
     command: ['tool', '-x'],
     program: path.join(folder, 'tool'),
   })
-  t.match(meaningOf(images, 'whatever:1', ['sh', '-c', 'a']), { command: ['sh', '-c', 'a'], program: /\/sh$/ })
+  t.match(meaningOf(images, 'whatever:1', { command: ['sh', '-c', 'a'] }), {
+    command: ['sh', '-c', 'a'],
+    program: /\/sh$/,
+  })
   t.match(meaningOf(images, 'gone'), { problem: { reason: 'RunContainerError', message: /no such file/ } })
   t.match(meaningOf(images, 'data'), { problem: { message: /permission denied/ } })
   t.match(meaningOf(images, 'other'), { problem: { reason: 'ErrImagePull' } })
+  t.match(meaningOf(images, 'tool', { args: ['data'] }), {
+    command: ['data'],
+    problem: { message: 'exec: "data": permission denied' },
+  })
+  const script = { command: ['sh', './tool'], workingDir: folder }
+  t.equal(meaningOf(images, 'tool', script).missing, undefined)
+  t.same(meaningOf(images, 'tool', { ...script, args: ['/none.yaml'] }).missing, ['/none.yaml'])
   t.match(meaningOf(images, 'Bad_Name!'), { problem: { reason: 'InvalidImageName' } })
+})
+
+t.test('files that a command names', (t) => {
+  const cases: [command: string[], files: string[], workingDir?: string][] = [
+    [['python3', '/app/x.py', '--out', '/tmp/out.txt'], ['/app/x.py']],
+    [['/usr/bin/node', 'server.js'], ['/srv/server.js'], '/srv'],
+    [['python3', '-m', 'http.server', '--directory', '/www'], []],
+    [['sh', '-c', 'cat /none.yaml'], []],
+    [['sh', '/scripts/run'], ['/scripts/run']],
+    [['java', '-Xmx64m', '-jar', '/app/app.jar'], ['/app/app.jar']],
+    [['prometheus', '--config.file=/etc/prometheus.yml', '--storage=/data'], ['/etc/prometheus.yml']],
+    [['web', '--config', '/etc/$(NAME).yaml', '/etc/*.conf', '--url=http://a/b.json'], []],
+    [['deno', 'run', '/app/main.ts', '/app/main.ts'], ['/app/main.ts']],
+    [[], []],
+  ]
+  for (const [command, files, workingDir = '/'] of cases)
+    t.same(namedFiles(command, workingDir), files, command.join(' '))
+  t.end()
 })

@@ -1,0 +1,28 @@
+import { containersOf, isMounted, type NamedContainer } from './containers.ts'
+import type { ImageSource, ShownMeaning } from './source.ts'
+
+export type CheckedContainer = Pick<NamedContainer, 'object' | 'container'> & ShownMeaning
+
+/** What each container in manifests would run, and whether it can: what may be in a volume is taken to be there. */
+export async function checkContainers(files: readonly string[], source: ImageSource): Promise<CheckedContainer[]> {
+  const containers = await containersOf(files)
+  return await Promise.all(
+    containers.map(async ({ object, container, image, own, mounts }) => ({
+      object,
+      container,
+      ...withMounts(await source.meaning(image, own), mounts),
+    })),
+  )
+}
+
+function withMounts({ missing = [], problem, ...meaning }: ShownMeaning, mounts: readonly string[]): ShownMeaning {
+  const absent = missing.filter((file) => !isMounted(mounts, file))
+  const [program = ''] = meaning.command
+  const isInVolume = problem?.reason === 'RunContainerError' && isMounted(mounts, program)
+  return {
+    ...meaning,
+    ...(isInVolume && { program }),
+    ...(absent.length > 0 && { missing: absent }),
+    ...(problem && !isInVolume && { problem }),
+  }
+}

@@ -1,0 +1,24 @@
+import { basename, resolve } from 'node:path'
+
+/** Programs that run the file that their first argument names, unless it is a flag. */
+const interpreters =
+  /^(?:(?:ba|da|z|k)?sh|ash|python[\d.]*|node|nodejs|perl[\d.]*|ruby[\d.]*|php[\d.]*|Rscript|lua[\d.]*|tclsh)$/
+/** Of files that are read: of one that will be written nobody knows whether it is there. */
+const readSuffix = /\.(?:py|m?js|cjs|ts|rb|pl|php|sh|jar|war|ya?ml|json|toml|ini|cfg|conf|properties|pem|crt|key)$/
+
+/**
+ * Files that a command names for its program to read, as whole paths: the script of an interpreter, and what looks like a program's
+ * or a configuration's file (`-jar /app.jar`, `--config=/etc/web.yaml`). What a shell's own script says is not looked at.
+ */
+export function namedFiles(command: readonly string[], workingDir: string): string[] {
+  const [program = '', ...words] = command
+  const [first = ''] = words
+  const isScript = interpreters.test(basename(program)) && /^[^-\s]/.test(first)
+  const candidates = words.flatMap((word, index) => {
+    if (index === 0 && isScript) return first
+    const value = word.replace(/^-[\w.-]+=/, '')
+    return value.startsWith('/') && readSuffix.test(value) ? value : []
+  })
+  // A variable, a pattern, or a text is no path.
+  return [...new Set(candidates.filter((word) => !/[$*\s]/.test(word)).map((word) => resolve(workingDir, word)))]
+}
