@@ -1,13 +1,9 @@
-import { type Finding, isBad } from './report.ts'
+import { isBad, type Rehearsal, verdictOf } from './report.ts'
 
 /** One death, as soon as it is over. */
 export interface Done {
   workload: string
-  way: string
-  /** The worst first. */
-  findings: readonly Finding[]
-  /** It has died this way before, and what was found then does not count. */
-  inRealTime: boolean
+  rehearsal: Rehearsal
 }
 
 export interface Progress {
@@ -32,7 +28,7 @@ export function progressOn(stream: NodeJS.WriteStream): Progress {
   }
 }
 
-function lineOf({ workload, way, findings: [worst], inRealTime }: Done): string {
-  const verdict = worst ? `${isBad(worst) ? 'bad: ' : ''}${worst.says}` : 'dies well'
-  return `${workload} ${way}${inRealTime ? ' in real time' : ''}: ${verdict}`
+function lineOf({ workload, rehearsal }: Done): string {
+  const { way, findings, inRealTime } = rehearsal
+  return `${workload} ${way}${inRealTime ? ' in real time' : ''}: ${findings.some(isBad) ? 'bad: ' : ''}${verdictOf(rehearsal)}`
 }

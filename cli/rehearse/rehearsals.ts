@@ -100,14 +100,13 @@ export class Rehearsals {
   }
 
   #keep(task: Task, seen: Rehearsal): void {
-    const { workload, way } = task
+    const { workload } = task
     const rehearsal: Rehearsal = this.#found.has(task) ? { ...seen, inRealTime: true } : seen
     const refusal = rehearsal.findings.find(({ fault }) => forAllWays.includes(fault))
     if (refusal) this.#refused.set(workload, refusal)
     else this.#found.set(task, rehearsal)
     const findings = withoutDoubtfulNotes(task, rehearsal, { ...this.#pace(rehearsal), known: [] })
-    const { inRealTime = false } = rehearsal
-    this.#options.onProgress({ workload: workload.name, way: way.name, findings, inRealTime })
+    this.#options.onProgress({ workload: workload.name, rehearsal: { ...rehearsal, findings } })
   }
 }
 

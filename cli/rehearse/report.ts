@@ -98,6 +98,11 @@ export const findingsOf = ({ manifest, rehearsals }: WorkloadReport): Finding[] 
 
 export const diesWell = (workload: WorkloadReport): boolean => !findingsOf(workload).some(isBad)
 
+/** In short. Of who is killed where faster time leaves open why, nothing is said. */
+export const verdictOf = ({ findings: [worst], exitCodes }: Pick<Rehearsal, 'findings' | 'exitCodes'>): string =>
+  worst?.says ?? (exitCodes.includes(KILLED) ? 'is killed: too little time to tell more' : 'dies well')
+const KILLED = 137
+
 /** In one sentence, with what to do. */
 export const sentence = ({ container, says, remedy }: Finding): string =>
   `${container === undefined ? '' : `${container}: `}${says}${remedy === undefined ? '' : `: ${remedy}`}`

@@ -73,10 +73,12 @@ t.test('each death is told: on a line of its own, or on a terminal in place of t
     const written: string[] = []
     const write = (text: string) => written.push(text) > 0
     const progress = progressOn({ isTTY, columns: 30, write } as unknown as NodeJS.WriteStream)
-    const death = { workload: 'pod/web', inRealTime: false }
-    progress.tell({ ...death, way: 'delete', findings: [bad, note] })
-    progress.tell({ ...death, way: 'delete', findings: [note], inRealTime: true })
-    progress.tell({ ...death, way: 'force', findings: [] })
+    const tell = (way: string, more: Partial<Rehearsal>): void =>
+      progress.tell({ workload: 'pod/web', rehearsal: { way, hook: 'none', exitCodes: [0], findings: [], ...more } })
+    tell('delete', { findings: [bad, note] })
+    tell('delete', { findings: [note], inRealTime: true })
+    tell('force', {})
+    tell('force', { exitCodes: [137] })
     progress.end()
     return written
   }
@@ -84,11 +86,13 @@ t.test('each death is told: on a line of its own, or on a terminal in place of t
     'pod/web delete: bad: exits 143, as if TERM had killed it\n',
     'pod/web delete in real time: needs 9 s\n',
     'pod/web force: dies well\n',
+    'pod/web force: is killed: too little time to tell more\n',
   ])
   t.same(told(true), [
     '\r\u001b[Kpod/web delete: bad: exits 14',
     '\r\u001b[Kpod/web delete in real time: ',
     '\r\u001b[Kpod/web force: dies well',
+    '\r\u001b[Kpod/web force: is killed: too',
     '\r\u001b[K',
   ])
   t.end()

@@ -1,4 +1,4 @@
-import { diesWell, isBad, type Report, sentence, type WorkloadReport } from '../report.ts'
+import { diesWell, isBad, type Report, sentence, verdictOf, type WorkloadReport } from '../report.ts'
 import { cells, columns } from './shown.ts'
 
 /** For a comment on a pull request. */
@@ -12,7 +12,7 @@ function workloadText(workload: WorkloadReport): string {
   const checks = manifest.map((finding) => `- ${isBad(finding) ? '❌' : '⚠️'} ${escaped(sentence(finding))}`)
   const rows = rehearsals.map((rehearsal) => {
     const said = rehearsal.findings.map((finding) => `${isBad(finding) ? '❌' : '⚠️'} ${sentence(finding)}`)
-    return row([...cells(rehearsal), said.join('; ') || '✅'])
+    return row([...cells(rehearsal), said.join('; ') || `✅ ${verdictOf(rehearsal)}`])
   })
   const table = rows.length ? [row(columns), row(columns.map(() => '---')), ...rows] : []
   return `${[title, '', ...checks, ...(checks.length ? [''] : []), ...table].join('\n')}\n`

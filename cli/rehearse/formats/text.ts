@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import { diesWell, type Finding, isBad, type Report, sentence, type WorkloadReport } from '../report.ts'
+import { diesWell, type Finding, isBad, type Report, sentence, verdictOf, type WorkloadReport } from '../report.ts'
 import { cells, columns } from './shown.ts'
 
 type Paint = (style: Parameters<typeof styleText>[0], text: string) => string
@@ -31,7 +31,7 @@ const remark = (count: number, what: string, why: string): string =>
 
 function workloadText(workload: WorkloadReport): string {
   const { name, file, manifest, rehearsals } = workload
-  const rows = rehearsals.map((rehearsal) => [...cells(rehearsal), shortVerdict(rehearsal.findings)])
+  const rows = rehearsals.map((rehearsal) => [...cells(rehearsal), verdictOf(rehearsal)])
   const widths = columns.map((column, index) => Math.max(column.length, ...rows.map((row) => row[index]?.length ?? 0)))
   const line = (row: readonly string[]): string =>
     `  ${row
@@ -46,7 +46,6 @@ function workloadText(workload: WorkloadReport): string {
   return `${[head, ...manifest.map((finding) => `  ${mark(finding)} ${sentence(finding)}`), ...table, ...sayings].join('\n')}\n`
 }
 
-const shortVerdict = (findings: readonly Finding[]): string => findings[0]?.says ?? 'dies well'
 const mark = (finding: Finding): string => (isBad(finding) ? painted('red', 'bad ') : painted('yellow', 'note'))
 
 function colour(findings: readonly Finding[], line: string): string {
