@@ -86,7 +86,7 @@ export function createLocalClient(api: ApiContext, user: User): Client {
       if (options.subresource !== undefined) {
         const scope = scopeOf(resource, { namespace, name: options.name ?? metadata.name ?? '' })
         if (options.subresource === 'token') {
-          return (await makeToken(api, object as unknown as TokenRequest, scope)) as unknown as T
+          return (await makeToken(api, object as unknown as TokenRequest, scope, writeOptions)) as unknown as T
         }
         if (options.subresource !== 'binding') throw methodNotSupported(scope.definition, 'create')
         await bind(registry, scope, object as never, writeOptions)

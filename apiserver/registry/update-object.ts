@@ -144,7 +144,7 @@ async function replace(
         errors,
       )
   }
-  const admitting = registry.admit(attributes)
+  const admitting = options.isAdmitted ? undefined : registry.admit(attributes)
   if (admitting) {
     await admitting
     // Whatever was changed meanwhile, this is not for them to change.
@@ -164,7 +164,7 @@ async function replace(
   else strategy.validate?.(object, errors, context)
   refuseIfWrong()
   for (const text of strategy.warnings?.(object, old, context) ?? []) options.warn(text)
-  const validating = registry.validateAdmission(attributes)
+  const validating = options.isAdmitted ? undefined : registry.validateAdmission(attributes)
   if (validating) await validating
 
   if (!saysNew(old, object) && (sameButTimes(old, object) || sameObject(old, object))) return current

@@ -1,4 +1,4 @@
-/** Webhooks and policies of admission: kept and shown, their rules defaulted. */
+/** Webhooks and policies of admission. */
 import type {
   V1MutatingAdmissionPolicy,
   V1MutatingAdmissionPolicyBinding,
@@ -10,6 +10,7 @@ import type {
 import type { ObjectMeta, WithMeta } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { required } from '../validation/field-error.ts'
+import { validateWebhooks } from './admissionregistration/validate-webhooks.ts'
 import { age, ageColumn, column, nameColumn } from './cells.ts'
 import { plain } from './plain.ts'
 
@@ -85,6 +86,7 @@ export const validatingwebhookconfiguration = plain<WithMeta<V1ValidatingWebhook
   countsGenerations: true,
   strategy: {
     applyDefaults: ({ webhooks = [] }) => webhooks.forEach(defaultWebhook),
+    validate: ({ webhooks = [] }, errors) => validateWebhooks(webhooks, errors),
     allowUnconditionalUpdate: false,
   },
   example: { metadata: { name: 'check' }, webhooks: [webhookExample()] },
@@ -105,6 +107,7 @@ export const mutatingwebhookconfiguration = plain<WithMeta<V1MutatingWebhookConf
         webhook.reinvocationPolicy ??= 'Never'
       }
     },
+    validate: ({ webhooks = [] }, errors) => validateWebhooks(webhooks, errors),
     allowUnconditionalUpdate: false,
   },
   example: { metadata: { name: 'change' }, webhooks: [webhookExample()] },

@@ -35,9 +35,13 @@ export function urlOf({ url, service }: ClientConfig, timeoutSeconds: number): U
   const { namespace, name, path = '', port = HTTPS_PORT } = service ?? { namespace: '', name: '' }
   const target = new URL(url ?? `https://${name}.${namespace}.svc:${port}`)
   if (service && path !== '') target.pathname = path
+  target.pathname = cleaned(target.pathname)
   target.searchParams.set('timeout', `${timeoutSeconds}s`)
   return target
 }
+
+/** `//a//b/` → `/a/b`, as Go joins paths. */
+const cleaned = (path: string): string => path.replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1')
 
 /** Go keeps a port that says nothing new; JavaScript's URLs drop it. */
 export function shownUrl(url: URL, { service }: ClientConfig): string {

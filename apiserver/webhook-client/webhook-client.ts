@@ -39,7 +39,8 @@ export function createWebhookClient({
       agents.get(oldest)?.destroy()
       agents.delete(oldest)
     }
-    const agent = new Agent({ keepAlive: true, ca: pemOf(config) })
+    // A bundle may be the very certificate of the webhook: whoever is named there is trusted, as in Go.
+    const agent = new Agent({ keepAlive: true, ca: pemOf(config), allowPartialTrustChain: true })
     agents.set(id, agent)
     return agent
   }
@@ -89,34 +90,24 @@ interface Answer {
   body: string
 }
 
-interface Deadline {
-  clock: Clock
-  timeoutMs: number
-}
-
-function send(options: RequestOptions & { host: string; port: number }, body: string, deadline: Deadline) {
-  return new Promise<Answer>((resolve, reject) => {
-    let isLate = false
-    const { host, port } = options
-    const attempt = (isSecond: boolean): void => {
-      const outgoing = httpsRequest({ ...options, method: 'POST' }, (answer) => {
-        readAll(answer).then((text) => resolve({ code: answer.statusCode ?? 0, body: text }), fail)
-      })
-      const fail = (error: NodeJS.ErrnoException): void => {
-        // A kept connection may have been closed just before it was used again.
-        if (!isLate && !isSecond && outgoing.reusedSocket && error.code === 'ECONNRESET') attempt(true)
-        else reject(new Error(isLate ? 'context deadline exceeded' : transportError(error, { host, port })))
-      }
-      outgoing.on('error', fail)
-      const timer = deadline.clock.setTimer(deadline.timeoutMs, () => {
-        isLate = true
-        outgoing.destroy()
-        reject(new Error('context deadline exceeded'))
-      })
-      outgoing.on('close', () => timer.cancel())
-      outgoing.end(body)
-    }
-    attempt(false)
+/** Once: whoever has closed the connection may have acted on the review. */
+function send(
+  options: RequestOptions & { host: string; port: number },
+  body: string,
+  { clock, timeoutMs }: { clock: Clock; timeoutMs: number },
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: NodeJS.ErrnoException): void => reject(new Error(transportError(error, options)))
+    const outgoing = httpsRequest({ ...options, method: 'POST' }, (answer) => {
+      readAll(answer).then((text) => resolve({ code: answer.statusCode ?? 0, body: text }), fail)
+    })
+    outgoing.on('error', fail)
+    const timer = clock.setTimer(timeoutMs, () => {
+      reject(new Error('context deadline exceeded'))
+      outgoing.destroy()
+    })
+    outgoing.on('close', () => timer.cancel())
+    outgoing.end(body)
   })
 }
 

@@ -11,6 +11,9 @@ export interface Expression {
   evaluate(variables: Variables): unknown
 }
 
+/** What match conditions of webhooks speak of. */
+export const conditionVariables: readonly string[] = ['object', 'oldObject', 'request']
+
 const environments = new Map<string, Cel.Environment>()
 
 function environment(names: readonly string[]): Cel.Environment {

@@ -3,9 +3,7 @@ import type { ResourceDefinition } from '../../registry/resource-definition.ts'
 import type { AdmissionAttributes } from '../admission-plugin.ts'
 import { requestOf } from '../webhooks/admission-review.ts'
 import { seenObjects } from '../webhooks/seen-object.ts'
-import { compileExpression, type Variables } from './expression.ts'
-
-export const conditionVariables = ['object', 'oldObject', 'request']
+import { compileExpression, conditionVariables, type Variables } from './expression.ts'
 
 /** What expressions see of a request, in the version of `matched`. */
 export function requestVariables(attributes: AdmissionAttributes, matched: ResourceDefinition): Variables {

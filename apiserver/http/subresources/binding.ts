@@ -1,5 +1,5 @@
 import { badRequest, conflict, plainError, resourceNotFound } from '../../../shared/api/status-errors.ts'
-import type { Binding, Pod, PodCondition } from '../../../shared/api/types.ts'
+import type { Binding, KubeObject, Pod, PodCondition } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
 import { checkUid } from '../../registry/before-update.ts'
 import type { Registry } from '../../registry/registry.ts'
@@ -14,6 +14,7 @@ import { readBodyAs } from '../request-object.ts'
 import type { Handler } from '../resource-routes.ts'
 import { sendJson } from '../respond.ts'
 import { parseWriteOptions } from '../write-options.ts'
+import { admitUnstored } from './admit.ts'
 
 const binding = { group: '', version: 'v1', kind: 'Binding', schema: 'io.k8s.api.core.v1.Binding' }
 
@@ -50,9 +51,12 @@ async function createBinding(
 export async function bind(
   registry: Registry,
   scope: ObjectScope,
-  { metadata, target }: Binding,
+  body: Binding,
   options: WriteOptions,
 ): Promise<void> {
+  const asObject = body as unknown as KubeObject
+  await admitUnstored(registry, { ...scope, subresource: 'binding' }, { kind: binding, body: asObject, options })
+  const { metadata, target } = body
   checkTarget(scope, { metadata, target })
   await registry.update(
     { ...scope, subresource: 'binding' },
@@ -71,7 +75,7 @@ export async function bind(
         return object
       },
     },
-    { ...options, managedFieldsAreSet: true },
+    { ...options, managedFieldsAreSet: true, isAdmitted: true },
   )
 }
 

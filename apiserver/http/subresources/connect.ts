@@ -3,34 +3,51 @@ import type { Pod } from '../../../shared/api/types.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import { booleanParameter, type Query } from '../request-info.ts'
+import { admitConnect } from './admit.ts'
 import { chooseContainer, nodeOf } from './pod-target.ts'
 
 /** The kubelet does all that is to be done: the server finds out which one, and ties client and kubelet together. */
 export function execInPod(api: ApiContext, exchange: ResourceExchange): Promise<void> {
-  return connect(api, exchange, (pod, query) => `/exec/${pathOf(pod, query)}?${streamQuery(query)}`)
+  const path = (pod: Pod, query: Query) => `/exec/${pathOf(pod, query)}?${streamQuery(query)}`
+  return connect(api, exchange, { path, options: (query) => ({ kind: 'PodExecOptions', ...execOptions(query) }) })
 }
 
 export function attachToPod(api: ApiContext, exchange: ResourceExchange): Promise<void> {
-  return connect(api, exchange, (pod, query) => `/attach/${pathOf(pod, query)}?${streamQuery(query)}`)
+  const path = (pod: Pod, query: Query) => `/attach/${pathOf(pod, query)}?${streamQuery(query)}`
+  return connect(api, exchange, { path, options: (query) => ({ kind: 'PodAttachOptions', ...streams(query) }) })
 }
 
 export function portForwardToPod(api: ApiContext, exchange: ResourceExchange): Promise<void> {
-  return connect(api, exchange, ({ metadata }, query) => {
+  const path = ({ metadata }: Pod, query: Query) => {
     const ports = new URLSearchParams(query.getAll('ports').map((port) => ['port', port]))
     return `/portForward/${metadata.namespace}/${metadata.name}?${ports}`
-  })
+  }
+  const options = (query: Query) => ({ kind: 'PodPortForwardOptions', ports: query.getAll('ports').map(Number) })
+  return connect(api, exchange, { path, options })
+}
+
+interface Connection {
+  /** At the kubelet. */
+  path(pod: Pod, query: Query): string
+  /** As admission is told. */
+  options(query: Query): { kind: string }
 }
 
 async function connect(
   api: ApiContext,
   { exchange, definition, target }: ResourceExchange,
-  kubeletPath: (pod: Pod, query: Query) => string,
+  { path: kubeletPath, options }: Connection,
 ): Promise<void> {
   const { info, user, request, response, upgrade } = exchange
   const { namespace = '', name = '' } = target
   if (info.query.has('dryRun')) throw badRequest('dryRun is not supported')
   if (request.method === 'GET') await assertMayCreate(api, { exchange, definition, target })
-  api.registry.get({ definition, namespace, name, user })
+  const scope = { definition, namespace, name, user }
+  const { kind, ...said } = options(info.query)
+  const { subresource = '' } = target
+  const about = { kind: { group: '', version: 'v1', kind }, options: said, warn: exchange.warnings.add }
+  await admitConnect(api.registry, { ...scope, subresource }, about)
+  api.registry.get(scope)
   const pod = api.registry.lookup(definition, namespace, name) as unknown as Pod
   const path = kubeletPath(pod, info.query)
   if (!pod.spec.nodeName) throw badRequest(`pod ${name} does not have a host assigned`)
@@ -54,14 +71,30 @@ async function assertMayCreate(
 const pathOf = (pod: Pod, query: Query): string =>
   `${pod.metadata.namespace}/${pod.metadata.name}/${chooseContainer(pod, query.get('container') ?? '')}`
 
-/** The API's names of the streams, and the kubelet's. Output is wanted unless it is refused. */
-function streamQuery(query: Query): URLSearchParams {
-  const wanted = {
-    input: booleanParameter(query, 'stdin'),
-    output: !query.has('stdout') || booleanParameter(query, 'stdout'),
-    error: !query.has('stderr') || booleanParameter(query, 'stderr'),
-    tty: booleanParameter(query, 'tty'),
+const execOptions = (query: Query) => ({ ...streams(query), command: query.getAll('command') })
+
+/** As PodExecOptions and PodAttachOptions say it: what is not wanted is not said. */
+function streams(query: Query): object {
+  const { input, output, error, tty } = wantedStreams(query)
+  const container = query.get('container')
+  return {
+    ...(input && { stdin: true }),
+    ...(output && { stdout: true }),
+    ...(error && { stderr: true }),
+    ...(tty && { tty: true }),
+    ...(container && { container }),
   }
-  const streams = Object.entries(wanted).flatMap(([name, isWanted]) => (isWanted ? [[name, '1']] : []))
-  return new URLSearchParams([...query.getAll('command').map((word) => ['command', word]), ...streams])
+}
+
+/** The API's names of the streams, and the kubelet's. Output is wanted unless it is refused. */
+const wantedStreams = (query: Query) => ({
+  input: booleanParameter(query, 'stdin'),
+  output: !query.has('stdout') || booleanParameter(query, 'stdout'),
+  error: !query.has('stderr') || booleanParameter(query, 'stderr'),
+  tty: booleanParameter(query, 'tty'),
+})
+
+function streamQuery(query: Query): URLSearchParams {
+  const wanted = Object.entries(wantedStreams(query)).flatMap(([name, isWanted]) => (isWanted ? [[name, '1']] : []))
+  return new URLSearchParams([...query.getAll('command').map((word) => ['command', word]), ...wanted])
 }

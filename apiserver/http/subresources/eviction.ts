@@ -15,6 +15,7 @@ import { negotiate } from '../negotiation.ts'
 import { readBodyAs } from '../request-object.ts'
 import { sendJson } from '../respond.ts'
 import { parseWriteOptions } from '../write-options.ts'
+import { admitUnstored } from './admit.ts'
 import { budgetOf, mayGoUnready, needsNoBudget, spend } from './disruption-budget.ts'
 
 const eviction = { group: 'policy', version: 'v1', kind: 'Eviction', schema: 'io.k8s.api.policy.v1.Eviction' }
@@ -30,21 +31,23 @@ interface Eviction extends KubeObject {
 export async function evictPod(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
   const { request, info, user } = exchange
   const { encoding } = negotiate(request.headers.accept, false)
-  const options = parseWriteOptions(exchange, 'CreateOptions')
-  const body = await readEviction(exchange, options)
+  const requested = parseWriteOptions(exchange, 'CreateOptions')
+  const body = await readEviction(exchange, requested)
   const { namespace, name = '' } = target
   if (body.metadata.name !== name) throw badRequest('name in URL does not match name in Eviction object')
-  const asked = body.deleteOptions ?? {}
-  if (asked[unsafe]) {
+  if (body.deleteOptions?.[unsafe]) {
     const detail = 'can not be set for pod eviction, try after removing the option'
     throw invalidObject(eviction, name, [invalid(`deleteOptions.${unsafe}`, true, detail)])
   }
   const scope = { definition, namespace, name, user }
-  const dryRun = options.dryRun || (asked.dryRun ?? []).length > 0
   const { featureGates } = api.registry
-  // Of all mistakes in the options only this one is found before the budget is asked.
-  parseDeleteOptions({ reason: asked.reason }, info.query, featureGates)
+  // Of all mistakes in the options only this one is found before anybody else is asked.
+  parseDeleteOptions({ reason: body.deleteOptions?.reason }, info.query, featureGates)
   const pod = decodeStored(api.registry.get(scope))
+  await admitUnstored(api.registry, { ...scope, subresource: 'eviction' }, { kind: eviction, body, options: requested })
+  const options = { ...requested, isAdmitted: true }
+  const asked = body.deleteOptions ?? {}
+  const dryRun = options.dryRun || (asked.dryRun ?? []).length > 0
   await spendBudget(api, pod as unknown as Pod, scope, { ...options, dryRun })
   const marked = !dryRun && holds(asked, pod) ? await markDisrupted(api, scope, options) : pod.metadata.resourceVersion
   const deleteOptions = parseDeleteOptions({ ...asked }, info.query, featureGates)

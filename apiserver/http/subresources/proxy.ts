@@ -8,6 +8,7 @@ import type { Backend } from '../backend.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import type { Handler } from '../resource-routes.ts'
 import { forward, notReached } from '../reverse-proxy.ts'
+import { admitConnect } from './admit.ts'
 
 type Locate = (api: ApiContext, target: ProxyTarget, exchange: ResourceExchange) => Backend
 
@@ -53,6 +54,7 @@ function proxy(kind: string, locate: Locate): Handler {
   return async (api, context) => {
     const { exchange, target } = context
     const { path, query } = exchange.info
+    await admit(api, context, kind)
     const backend = locate(api, parseTarget(kind, target.name ?? ''), context)
     const [, prefix = '', rest = ''] =
       /^((?:\/[^/]+)*?\/(?:nodes|pods|services)\/[^/]+\/proxy)(\/.*)?$/.exec(path) ?? []
@@ -65,6 +67,22 @@ function proxy(kind: string, locate: Locate): Handler {
     }
     await forward(exchange, backend, { path: (rest || '/') + search, prefix })
   }
+}
+
+const optionsOf: Record<string, string> = {
+  node: 'NodeProxyOptions',
+  pod: 'PodProxyOptions',
+  service: 'ServiceProxyOptions',
+}
+
+function admit(api: ApiContext, { exchange, definition, target }: ResourceExchange, kind: string): Promise<void> {
+  const { namespace, name = '', rest } = target
+  const about = {
+    kind: { group: '', version: 'v1', kind: optionsOf[kind]! },
+    options: rest.length > 0 ? { path: rest.join('/') } : {},
+    warn: exchange.warnings.add,
+  }
+  return admitConnect(api.registry, { definition, namespace, name, user: exchange.user, subresource: 'proxy' }, about)
 }
 
 const schemes = ['', 'http', 'https']

@@ -3,6 +3,7 @@ import type { StatusError } from '../../../shared/api/status-error.ts'
 import { internalError, notFound, plainError, resourceNotFound } from '../../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
+import type { AdmissionView } from '../../admission/admission-plugin.ts'
 import { type ScaleAccess, scaleAccess } from '../../apiextensions/scale.ts'
 import { applyConflict } from '../../patch/apply-conflict.ts'
 import { applyFields } from '../../patch/field-manager.ts'
@@ -138,13 +139,12 @@ async function write(
     {
       uidIsPrecondition: true,
       createAbsent: 'never',
+      view: scaleView(name, access),
       async transform(current) {
         if (current === undefined) throw notFound(resource, name)
         const object = current()
         const scale = await change(scaleOf(object, access), scope, object)
-        const replicas = scale.spec?.replicas ?? 0
-        if (replicas < 0) throw negativeReplicas(name, replicas)
-        access.setSpecReplicas(object, replicas)
+        setReplicas(object, scale, { name, access })
         if (scale.metadata.resourceVersion) object.metadata.resourceVersion = scale.metadata.resourceVersion
         return object
       },
@@ -153,6 +153,23 @@ async function write(
   )
   send({ api, exchange }, scaleOf(decodeStored(stored), access), negotiated)
 }
+
+function setReplicas(
+  object: KubeObject,
+  { spec }: Scale,
+  { name, access }: { name: string; access: ScaleAccess },
+): void {
+  const replicas = spec?.replicas ?? 0
+  if (replicas < 0) throw negativeReplicas(name, replicas)
+  access.setSpecReplicas(object, replicas)
+}
+
+/** Admission is asked about the scale, too, not about what is scaled. */
+const scaleView = (name: string, access: ScaleAccess): AdmissionView => ({
+  ...definition,
+  show: (object) => scaleOf(object, access),
+  change: (object, scale) => setReplicas(object, scale as Scale, { name, access }),
+})
 
 const negativeReplicas = (name: string, replicas: number): StatusError =>
   invalidObject(definition, name, [invalid('spec.replicas', replicas, 'must be greater than or equal to 0')])

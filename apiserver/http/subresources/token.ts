@@ -10,7 +10,7 @@ import type {
 } from '../../auth/service-account/service-account-tokens.ts'
 import { trackFields } from '../../patch/field-manager.ts'
 import type { ResourceDefinition } from '../../registry/resource-definition.ts'
-import type { ObjectScope } from '../../registry/write-context.ts'
+import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
 import { invalid, invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -20,6 +20,7 @@ import { readObject } from '../request-object.ts'
 import type { Handler } from '../resource-routes.ts'
 import { sendJson } from '../respond.ts'
 import { parseWriteOptions } from '../write-options.ts'
+import { admitUnstored } from './admit.ts'
 
 interface BoundObjectReference {
   kind?: string
@@ -60,7 +61,7 @@ export const requestToken: Handler = async (api, { exchange, definition: account
   const object = (await readObject(definition, raw, options)) as TokenRequest
   const time = toTime(api.clock.now())
   trackFields(definition, undefined, object, { manager: options.fieldManager, subresource: 'token', time })
-  const answer = await makeToken(api, object, { definition: accounts, namespace, name, user })
+  const answer = await makeToken(api, object, { definition: accounts, namespace, name, user }, options)
   sendJson(exchange, { status: 201, json: JSON.stringify(answer) }, negotiated)
 }
 
@@ -69,7 +70,10 @@ export async function makeToken(
   { registry, clock, tokens }: Pick<ApiContext, 'registry' | 'clock' | 'tokens'>,
   object: TokenRequest,
   { definition: accounts, namespace = '', name = '', user }: ObjectScope,
+  options: WriteOptions,
 ): Promise<TokenRequest> {
+  const scope = { definition: accounts, namespace, name, user, subresource: 'token' }
+  await admitUnstored(registry, scope, { kind: definition, body: object, options })
   const { metadata = {} } = object
   const time = toTime(clock.now())
   if (metadata.name && metadata.name !== name) throw mismatch(name, 'name', metadata.name)

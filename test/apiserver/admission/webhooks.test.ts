@@ -232,3 +232,287 @@ t.test('what comes of calls that fail', async (t) => {
     t.equal(requests('garbled').length, 1)
   })
 })
+
+t.test('whom a webhook is asked about', async (t) => {
+  await post('/api/v1/namespaces', { metadata: { name: 'marked', labels: { checked: 'yes' } } })
+  const cases: [name: string, more: object, asked: string[]][] = [
+    ['by-namespace', { namespaceSelector: { matchLabels: { checked: 'yes' } } }, ['marked/plain', 'marked/red']],
+    ['by-object', { objectSelector: { matchLabels: { color: 'red' } } }, ['default/red', 'marked/red']],
+    [
+      'by-condition',
+      { matchConditions: [{ name: 'red', expression: "object.metadata.?labels.color.orValue('') == 'red'" }] },
+      ['default/red', 'marked/red'],
+    ],
+    [
+      'by-user',
+      { matchConditions: [{ name: 'others', expression: "request.userInfo.username != 'kubernetes-admin'" }] },
+      [],
+    ],
+    ['by-operation', { rules: [{ ...rule, operations: ['DELETE'] }] }, []],
+    ['by-scope', { rules: [{ ...rule, scope: 'Cluster' }] }, []],
+    [
+      'all-resources',
+      { rules: [{ ...rule, apiGroups: ['*'], resources: ['*/*'] }] },
+      ['default/plain', 'default/red', 'marked/plain', 'marked/red'],
+    ],
+  ]
+  for (const [name, more, asked] of cases) {
+    await t.test(name, async (t) => {
+      await install(t, 'validating', [{ name, more }])
+      for (const namespace of ['default', 'marked']) {
+        for (const object of [configMap('plain'), configMap('red', { labels: { color: 'red' } })]) {
+          const { status } = await post(`/api/v1/namespaces/${namespace}/configmaps?dryRun=All`, object)
+          t.equal(status, 201)
+        }
+      }
+      t.same(
+        requests(name).map(({ namespace, name }) => `${namespace}/${name}`),
+        asked,
+      )
+    })
+  }
+  await t.test('a condition that fails', async (t) => {
+    const failing = { matchConditions: [{ name: 'fails', expression: "object.data.none == 'x'" }] }
+    await install(t, 'validating', [{ name: 'failing', more: failing }])
+    const refused = await post(`${core}/configmaps?dryRun=All`, configMap('x'))
+    t.equal(
+      message(refused),
+      `configmaps "x" is forbidden: expression 'object.data.none == 'x'' resulted in error: no such key: none`,
+    )
+  })
+})
+
+t.test('a rule of another version of the resource counts, unless it must be exact', async (t) => {
+  const scaler = (matchPolicy: string) => ({
+    matchPolicy,
+    rules: [{ ...rule, apiGroups: ['autoscaling'], resources: ['horizontalpodautoscalers'] }],
+  })
+  await install(t, 'mutating', [
+    {
+      name: 'equivalent',
+      more: scaler('Equivalent'),
+      answer: (review) => patched(review, { op: 'add', path: '/spec/targetCPUUtilizationPercentage', value: 66 }),
+    },
+    { name: 'exact', more: scaler('Exact') },
+  ])
+  const made = await post('/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers', {
+    metadata: { name: 'h' },
+    spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' }, maxReplicas: 3 },
+  })
+  t.match(requests('equivalent')[0], {
+    kind: { group: 'autoscaling', version: 'v1', kind: 'HorizontalPodAutoscaler' },
+    requestKind: { group: 'autoscaling', version: 'v2', kind: 'HorizontalPodAutoscaler' },
+    object: { apiVersion: 'autoscaling/v1', spec: { maxReplicas: 3 } },
+  })
+  t.match(made.body, {
+    spec: { metrics: [{ resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 66 } } }] },
+  })
+  t.equal(requests('exact').length, 0)
+})
+
+t.test('who was asked before a change is asked again, if it wants to be', async (t) => {
+  await install(t, 'mutating', [
+    { name: 'willing', more: { reinvocationPolicy: 'IfNeeded' } },
+    { name: 'once' },
+    { name: 'changer', answer: (review) => patched(review, { op: 'add', path: '/data/b', value: '2' }) },
+  ])
+  t.equal((await post(`${core}/configmaps?dryRun=All`, configMap('x'))).status, 201)
+  t.same(
+    requests('willing').map(({ object }) => object?.data),
+    [{ a: '1' }, { a: '1', b: '2' }],
+  )
+  t.equal(requests('once').length, 1)
+})
+
+t.test('a dry run asks only who says that it does nothing else', async (t) => {
+  await install(t, 'validating', [{ name: 'quiet', more: { sideEffects: 'NoneOnDryRun' } }])
+  await post(`${core}/configmaps?dryRun=All`, configMap('x'))
+  t.match(requests('quiet')[0], { dryRun: true, options: { dryRun: ['All'] } })
+})
+
+t.test('patches that do not fit', async (t) => {
+  const cases: [name: string, operations: object[], why: string][] = [
+    [
+      'missing-path',
+      [{ op: 'add', path: '/metadata/labels/a', value: 'b' }],
+      'add operation does not apply: doc is missing path: "/metadata/labels/a": missing value',
+    ],
+    [
+      'missing-key',
+      [{ op: 'remove', path: '/data/z' }],
+      "error in remove for path: '/data/z': Unable to remove nonexistent key: z: missing value",
+    ],
+    ['unknown', [{ op: 'turn', path: '/data/z' }], 'Unexpected kind: turn'],
+    [
+      'wrong-type',
+      [{ op: 'add', path: '/data', value: 1 }],
+      'json: cannot unmarshal number into Go struct field ConfigMap.data of type map[string]string',
+    ],
+  ]
+  for (const [name, operations, why] of cases) {
+    await t.test(name, async (t) => {
+      await install(t, 'mutating', [{ name, answer: (review) => patched(review, ...operations) }])
+      t.match(message(await post(`${core}/configmaps?dryRun=All`, configMap('x'))), `Internal error occurred: ${why}`)
+    })
+  }
+  await t.test('what is deleted cannot be changed', async (t) => {
+    await post(`${core}/configmaps`, configMap('gone'))
+    await install(t, 'mutating', [
+      { name: 'late', answer: (review) => patched(review, { op: 'add', path: '/data', value: {} }) },
+    ])
+    t.match(
+      message(await remove(`${core}/configmaps/gone`)),
+      'attempted to modify the object, which is not supported for this operation',
+    )
+  })
+  await t.test('what a patch makes of it is validated', async (t) => {
+    await install(t, 'mutating', [
+      { name: 'spoils', answer: (review) => patched(review, { op: 'add', path: '/data', value: { 'no key!': 'x' } }) },
+    ])
+    t.match(await post(`${core}/configmaps?dryRun=All`, configMap('x')), { status: 422, body: { reason: 'Invalid' } })
+  })
+})
+
+t.test('subresources', async (t) => {
+  const everything = { rules: [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*/*'] }] }
+  const pod = {
+    metadata: { name: 'p' },
+    spec: { automountServiceAccountToken: false, containers: [{ name: 'c', image: 'i' }] },
+  }
+  await post(`${core}/pods`, pod)
+  const template = { metadata: { labels: { a: 'b' } }, spec: pod.spec }
+  await post('/apis/apps/v1/namespaces/default/deployments', {
+    metadata: { name: 'd' },
+    spec: { selector: { matchLabels: { a: 'b' } }, template },
+  })
+  await install(t, 'mutating', [
+    {
+      name: 'sees',
+      more: everything,
+      answer: (review) =>
+        (review.request as ReviewRequest).subResource === 'scale'
+          ? patched(review, { op: 'replace', path: '/spec/replicas', value: 4 })
+          : admitted(review),
+    },
+  ])
+  const last = () => requests('sees').at(-1)
+  const scaled = await merge('/apis/apps/v1/namespaces/default/deployments/d/scale', { spec: { replicas: 2 } })
+  t.match(last(), {
+    kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+    resource: { group: 'apps', resource: 'deployments' },
+    subResource: 'scale',
+    operation: 'UPDATE',
+    object: { kind: 'Scale', spec: { replicas: 2 } },
+    oldObject: { spec: { replicas: 1 } },
+  })
+  t.match(scaled.body, { spec: { replicas: 4 } })
+  await post(`${core}/pods/p/binding`, { metadata: { name: 'p' }, target: { kind: 'Node', name: 'n' } })
+  t.match(last(), {
+    kind: { kind: 'Binding' },
+    subResource: 'binding',
+    operation: 'CREATE',
+    object: { target: { name: 'n' } },
+  })
+  await merge(`${core}/pods/p/status`, { status: { message: 'hi' } })
+  t.match(last(), {
+    kind: { kind: 'Pod' },
+    subResource: 'status',
+    operation: 'UPDATE',
+    object: { status: { message: 'hi' } },
+  })
+  await server.send(`${core}/pods/p/exec?command=ls&container=c&stdin=true`)
+  t.match(last(), {
+    kind: { kind: 'PodExecOptions' },
+    operation: 'CONNECT',
+    object: { kind: 'PodExecOptions', stdin: true, stdout: true, container: 'c', command: ['ls'] },
+    oldObject: null,
+    options: null,
+  })
+  await post(`${core}/serviceaccounts/default/token`, { spec: { audiences: ['x'] } })
+  t.match(last(), {
+    kind: { group: 'authentication.k8s.io', kind: 'TokenRequest' },
+    object: { spec: { audiences: ['x'] } },
+  })
+  const before = requests('sees').length
+  await post(`${core}/pods/p/eviction`, { metadata: { name: 'p' } })
+  t.match(last(), {
+    kind: { group: 'policy', version: 'v1', kind: 'Eviction' },
+    subResource: 'eviction',
+    operation: 'CREATE',
+  })
+  t.equal(requests('sees').length, before + 1, 'the deletion that follows is a part of it')
+  const configurations = `${registration}/mutatingwebhookconfigurations`
+  await merge(`${configurations}/sees`, { metadata: { labels: { a: 'b' } } })
+  t.equal(requests('sees').length, before + 1, 'nobody is asked about webhooks themselves')
+  for (const name of ['x', 'y']) await post(`${core}/configmaps`, configMap(name, { labels: { all: 'go' } }))
+  await remove(`${core}/configmaps?labelSelector=all=go`)
+  t.match(requests('sees').slice(-2), [
+    { operation: 'DELETE', name: 'x' },
+    { operation: 'DELETE', name: 'y' },
+  ])
+})
+
+t.test('a slow webhook holds up nobody else', async (t) => {
+  const asked = Promise.withResolvers<() => void>()
+  const answer: Answer = (_review, request) => void asked.resolve(() => request.socket.destroy())
+  await install(t, 'validating', [{ name: 'sleeps', answer, more: { timeoutSeconds: 30 } }])
+  const waiting = post(`${core}/configmaps?dryRun=All`, configMap('x'))
+  const wake = await asked.promise
+  t.equal((await post(`${core}/secrets?dryRun=All`, { metadata: { name: 's' } })).status, 201)
+  wake()
+  t.match(message(await waiting), 'EOF')
+})
+
+t.test('what is no configuration', async (t) => {
+  const path = `${registration}/validatingwebhookconfigurations`
+  const cases: [webhook: object, why: string][] = [
+    [
+      { name: 'short.name' },
+      'webhooks[0].name: Invalid value: "short.name": should be a domain with at least three segments separated by dots',
+    ],
+    [{ sideEffects: undefined }, 'webhooks[0].sideEffects: Required value: must specify one of None, NoneOnDryRun'],
+    [
+      { sideEffects: 'Some' },
+      'webhooks[0].sideEffects: Unsupported value: "Some": supported values: "None", "NoneOnDryRun"',
+    ],
+    [
+      { timeoutSeconds: 31 },
+      'webhooks[0].timeoutSeconds: Invalid value: 31: the timeout value must be between 1 and 30 seconds',
+    ],
+    [{ failurePolicy: 'x' }, 'webhooks[0].failurePolicy: Unsupported value: "x": supported values: "Fail", "Ignore"'],
+    [{ clientConfig: {} }, 'webhooks[0].clientConfig: Required value: exactly one of url or service is required'],
+    [
+      { clientConfig: { url: 'http://x' } },
+      `webhooks[0].clientConfig.url: Invalid value: "http": 'https' is the only allowed URL scheme; desired format: https://host[/path]`,
+    ],
+    [
+      { clientConfig: { service: { namespace: 'n', name: 's', path: '//' } } },
+      'webhooks[0].clientConfig.service.path: Invalid value: "//": segment[0] may not be empty',
+    ],
+    [
+      { admissionReviewVersions: ['v2'] },
+      'webhooks[0].admissionReviewVersions: Invalid value: ["v2"]: must include at least one of v1, v1beta1',
+    ],
+    [
+      { rules: [{ ...rule, operations: ['*', 'CREATE'] }] },
+      `webhooks[0].rules[0].operations: Invalid value: ["*","CREATE"]: if '*' is present, must not specify other operations`,
+    ],
+    [
+      { rules: [{ ...rule, operations: ['READ'] }] },
+      'webhooks[0].rules[0].operations[0]: Unsupported value: "READ": supported values: "*", "CONNECT", "CREATE", "DELETE", "UPDATE"',
+    ],
+    [
+      { rules: [{ ...rule, resources: ['pods/*', 'pods/status'] }] },
+      `webhooks[0].rules[0].resources[1]: Invalid value: "pods/status": if 'pods/*' is present, must not specify pods/status`,
+    ],
+    [
+      { matchConditions: [{ name: 'x', expression: 'nothing == 1' }] },
+      "webhooks[0].matchConditions[0].expression: Invalid value: \"nothing == 1\": compilation failed: ERROR: <input>:1:1: undeclared reference to 'nothing' (in container '')",
+    ],
+  ]
+  for (const [more, why] of cases) {
+    const refused = await post(path, { metadata: { name: 'x' }, webhooks: [webhook('x', more)] })
+    t.equal(refused.status, 422)
+    t.match(message(refused), `ValidatingWebhookConfiguration.admissionregistration.k8s.io "x" is invalid: ${why}`)
+  }
+})

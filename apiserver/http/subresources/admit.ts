@@ -1,0 +1,58 @@
+import type { KubeObject } from '../../../shared/api/types.ts'
+import type { Registry } from '../../registry/registry.ts'
+import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
+
+/** What is sent to a subresource, and never stored. */
+export interface Unstored {
+  group: string
+  version: string
+  kind: string
+}
+
+/** Asks admission about an eviction, a binding, a token: a create of something else than the object. It may change `body` in place. */
+export function admitUnstored(
+  registry: Registry,
+  { subresource, ...scope }: ObjectScope & { subresource: string },
+  { kind, body, options }: { kind: Unstored; body: KubeObject; options: WriteOptions },
+): Promise<void> {
+  const { dryRun, warn, asked } = options
+  return registry.admitUnstored({
+    ...scope,
+    operation: 'CREATE',
+    subresource,
+    object: body,
+    dryRun,
+    options: asked && { kind: 'CreateOptions', ...asked },
+    view: asItself(kind),
+    warn,
+  })
+}
+
+/** Asks admission whether somebody may connect; `options`: what the query says, in the kind's words. */
+export function admitConnect(
+  registry: Registry,
+  { subresource, ...scope }: ObjectScope & { subresource: string },
+  { kind, options, warn }: { kind: Unstored; options: object; warn(text: string): void },
+): Promise<void> {
+  return registry.admitUnstored({
+    ...scope,
+    operation: 'CONNECT',
+    subresource,
+    object: { ...options } as KubeObject,
+    dryRun: false,
+    view: asItself(kind),
+    warn,
+  })
+}
+
+const asItself = ({ group, version, kind }: Unstored) => ({
+  group,
+  version,
+  kind,
+  show: (body: KubeObject) => body,
+  change(body: KubeObject, changed: KubeObject): void {
+    for (const key of Object.keys(body)) delete body[key]
+    const { kind: _kind, apiVersion: _apiVersion, ...content } = changed
+    Object.assign(body, content)
+  },
+})
