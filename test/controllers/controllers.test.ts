@@ -60,7 +60,7 @@ t.teardown(async () => {
 
 /** The value that `look` gives once it satisfies `until`. */
 async function eventually<T>(look: () => Promise<T>, until: (value: T) => boolean): Promise<T> {
-  for (const deadlineMs = realClock.monotonic() + 5_000; ; await realClock.sleep(5)) {
+  for (const deadlineMs = realClock.monotonic() + 60_000; ; await realClock.sleep(5)) {
     const value = await look()
     if (until(value) || realClock.monotonic() > deadlineMs) return value
   }

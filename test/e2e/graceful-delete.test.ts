@@ -225,7 +225,7 @@ t.test("a probe's own grace is what its failure gets", async (t) => {
     ({ status }) => (status?.containerStatuses?.[0]?.restartCount ?? 0) > 0,
     'to be restarted',
   )
-  t.ok(realClock.monotonic() - failedMs < 5_000, 'within five seconds, not ten minutes')
+  t.ok(realClock.monotonic() - failedMs < 60_000, 'within a minute, not after ten')
   t.match(restarted.status?.containerStatuses?.[0]?.lastState?.terminated, { exitCode: 137, reason: 'Error' })
   await client.delete(pods, { namespace, name: 'wedged' }, { gracePeriodSeconds: 0 })
   await followed.untilDeleted()
