@@ -95,20 +95,23 @@ export function startVolumeController(
     const volume = volumes.get({ name })
     if (!volume) return
     const { claimRef } = volume.spec ?? {}
-    const phase = volume.status?.phase ?? 'Pending'
-    if (!claimRef?.uid) return phase === 'Pending' ? setPhase(name, 'Available') : undefined
+    if (!claimRef?.uid) return setPhase(volume, 'Available')
     const ref = { namespace: claimRef.namespace, name: claimRef.name ?? '' }
     const shown =
       claims.get(ref) ?? (await client.get<PersistentVolumeClaim>(claimsResource, ref).catch(ignoreNotFound))
-    if (shown?.metadata.uid === claimRef.uid) return
-    if (phase !== 'Released') await setPhase(name, 'Released')
+    if (shown?.metadata.uid === claimRef.uid) {
+      if (shown.spec?.volumeName === name) await setPhase(volume, 'Bound')
+      return
+    }
+    await setPhase(volume, 'Released')
     if (volume.spec?.persistentVolumeReclaimPolicy === 'Delete') await reclaim(volume)
   }
 
-  const setPhase = async (name: string, phase: string): Promise<void> => {
-    await client
-      .patch(volumesResource, { name }, { status: { phase } }, { subresource: 'status' })
-      .catch(ignoreNotFound)
+  async function setPhase({ metadata, status }: PersistentVolume, phase: string): Promise<void> {
+    if (status?.phase === phase) return
+    const { name = '', resourceVersion } = metadata
+    const patch = { metadata: { resourceVersion }, status: { phase } }
+    await client.patch(volumesResource, { name }, patch, { subresource: 'status' }).catch(ignoreNotFound)
   }
 
   /** Those of others are theirs to take back. */

@@ -127,6 +127,14 @@ t.test('made for a claim, bound to it, and taken back', async (t) => {
   t.equal((await bound('theirs')).spec?.volumeName, 'by-hand')
   await client.delete(persistentVolumeClaims, { namespace: 'default', name: 'theirs' })
   await until(async () => (await volume('by-hand')).status?.phase === 'Released', { what: 'the volume to be kept' })
+  // Somebody has looked through it, and gives it back.
+  await client.patch(persistentVolumes, { name: 'by-hand' }, { spec: { claimRef: null } })
+  await make('next', { storageClassName: 'slow' })
+  t.equal((await bound('next')).spec?.volumeName, 'by-hand')
+  await client.patch(persistentVolumes, { name: 'by-hand' }, { status: { phase: 'Failed' } }, { subresource: 'status' })
+  await until(async () => (await volume('by-hand')).status?.phase === 'Bound', {
+    what: 'what is true to be said again',
+  })
 
   await make('unknown', { storageClassName: 'none-such' })
   t.equal(await says('ProvisioningFailed', 'unknown'), 'storageclass.storage.k8s.io "none-such" not found')
