@@ -4,7 +4,6 @@ import { ignoreNotFound } from '../../shared/api/status-error.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { ControllerRevision, DaemonSet } from '../../shared/api/workloads.ts'
 import { controllerRevisions, daemonSets, pods as podsResource } from '../../shared/client/resources.ts'
-import { type Backoff, createBackoff } from '../../shared/concurrency/backoff.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
@@ -15,18 +14,16 @@ import { followPods } from '../workloads/pod-owners.ts'
 import { nextAvailableInMs } from '../workloads/pod-states.ts'
 import { beyondLimit, currentRevision, hashOf, REVISION_HASH_LABEL } from '../workloads/revision-history.ts'
 import { type DaemonInput, daemonSetStatus, outdated, pinned, placement, surging } from './daemon-pods.ts'
+import { ReplacementDelays } from './replacement-delays.ts'
 
 const kind = { apiVersion: 'apps/v1', kind: 'DaemonSet' }
 const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation'
-/** Before a pod that ended is replaced once more. */
-const BACKOFF = { initialMs: 1_000, maxMs: 15 * 60_000 }
 
 /** Keeps one pod of a DaemonSet on each of its nodes. Upstream: pkg/controller/daemon/daemon_controller.go. */
 export function startDaemonSetController({ client, informers, clock, log }: ControllerContext): Controller {
   const recorder = createEventRecorder({ client, clock, log, component: 'daemonset-controller' })
   const control = createPodControl({ client, recorder, kind })
-  /** By set and node. */
-  const delays = new Map<string, { backoff: Backoff; untilMs: number }>()
+  const delays = new ReplacementDelays(clock)
   const sets = informers.whole<DaemonSet>(daemonSets)
   const revisions = informers.whole<ControllerRevision>(controllerRevisions)
   const pods = informers.pods()
@@ -36,7 +33,7 @@ export function startDaemonSetController({ client, informers, clock, log }: Cont
   async function sync(key: string): Promise<void> {
     const [namespace = '', name = ''] = key.split('/')
     const set = sets.get({ namespace, name })
-    if (!set) return forget(key)
+    if (!set) return expectations.forget(key)
     const selector = fromSelectorObject(set.spec.selector)
     if (!selector || set.metadata.deletionTimestamp) return
     const isSettled = expectations.satisfied(key)
@@ -56,26 +53,18 @@ export function startDaemonSetController({ client, informers, clock, log }: Cont
     }
   }
 
-  function forget(key: string): void {
-    expectations.forget(key)
-    for (const place of delays.keys()) if (place.startsWith(`${key}/`)) delays.delete(place)
-  }
-
-  /** False while a pod that has ended is to stay for a while: one that ends at once would be made for ever. */
-  function mayReplace(key: string, pod: Pod): boolean {
-    const place = `${key}/${pod.spec.nodeName}`
-    const delay = delays.get(place) ?? { backoff: createBackoff(BACKOFF), untilMs: 0 }
-    const leftMs = delay.untilMs - clock.monotonic()
+  /** False while a pod that has ended is to stay for a while. */
+  function mayReplace(key: string, set: DaemonSet, { spec }: Pod): boolean {
+    const leftMs = delays.leftMs(set, spec.nodeName ?? '')
     if (leftMs > 0) queue.addAfter(key, leftMs)
-    else delays.set(place, { ...delay, untilMs: clock.monotonic() + delay.backoff.next() })
-    return leftMs <= 0
+    return leftMs === 0
   }
 
   async function manage(key: string, input: DaemonInput, hash: string): Promise<void> {
     const { set } = input
     const nowMs = clock.now()
     const { create, remove, ended } = placement(input, hash, nowMs)
-    const waiting = ended.filter((pod) => !mayReplace(key, pod))
+    const waiting = ended.filter((pod) => !mayReplace(key, set, pod))
     for (const pod of ended) {
       if (waiting.includes(pod)) continue
       const failed = pod.status?.phase === 'Failed'
@@ -138,7 +127,8 @@ export function startDaemonSetController({ client, informers, clock, log }: Cont
     onUpdate: consider,
     onDelete(set) {
       // At once: by the time of the next look there may be another of that name.
-      forget(keyOf(set))
+      expectations.forget(keyOf(set))
+      delays.forget(set)
       consider(set)
     },
   })

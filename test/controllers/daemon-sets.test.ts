@@ -7,10 +7,12 @@ import {
   placement,
   surging,
 } from '../../controllers/daemon-set/daemon-pods.ts'
+import { ReplacementDelays } from '../../controllers/daemon-set/replacement-delays.ts'
 import { beyondLimit, currentRevision } from '../../controllers/workloads/revision-history.ts'
 import type { Node, Pod, PodSpec } from '../../shared/api/types.ts'
 import type { ControllerRevision, DaemonSet } from '../../shared/api/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
+import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 
 const nowMs = Date.parse('2026-01-01T01:00:00Z')
 const setOf = (spec: Partial<PodSpec> = {}, maxUnavailable: number | string = 1): DaemonSet => ({
@@ -131,6 +133,30 @@ t.test('new pods beside old ones', async (t) => {
   t.same(removed(podOf('a', { ...old, ready: false }), fresh(false), b!, c!), ['a-00 Update'])
   t.same(removed(fresh(true), podOf('a', { created: '10' }), b!, c!), ['a-10 Decommissioned'])
   t.same(surging({ set: setOf(), nodes, pods: [a!, b!, c!] }, 'new', nowMs), [])
+})
+
+t.test('an ended pod is replaced ever later', async (t) => {
+  const clock = createVirtualClock()
+  const delays = new ReplacementDelays(clock)
+  const set = setOf()
+  set.metadata = { ...set.metadata, uid: 'set', generation: 1 }
+  t.equal(delays.leftMs(set, 'a'), 0)
+  t.equal(delays.leftMs(set, 'a'), 1_000)
+  t.equal(delays.leftMs(set, 'b'), 0, 'each node for itself')
+  await clock.advance(1_000)
+  t.equal(delays.leftMs(set, 'a'), 0)
+  t.equal(delays.leftMs(set, 'a'), 2_000)
+  t.equal(delays.leftMs({ ...set, metadata: { ...set.metadata, uid: 'other' } }, 'a'), 0, 'another set')
+  const changed = { ...set, metadata: { ...set.metadata, generation: 2 } }
+  t.equal(delays.leftMs(changed, 'a'), 0, 'another template')
+  t.equal(delays.leftMs(changed, 'a'), 1_000)
+  await clock.advance(1_000)
+  t.equal(delays.leftMs(changed, 'a'), 0)
+  await clock.advance(30 * 60_000 + 1)
+  t.equal(delays.leftMs(changed, 'a'), 0)
+  t.equal(delays.leftMs(changed, 'a'), 1_000, 'it has been good for half an hour')
+  delays.forget(changed)
+  t.equal(delays.leftMs(changed, 'a'), 0)
 })
 
 t.test('the status', async (t) => {

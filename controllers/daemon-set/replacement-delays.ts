@@ -1,0 +1,42 @@
+import type { DaemonSet } from '../../shared/api/workloads.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { type Backoff, createBackoff } from '../../shared/concurrency/backoff.ts'
+
+const BACKOFF = { initialMs: 1_000, maxMs: 15 * 60_000 }
+/** After so long without a replacement a node is as good as new. */
+const FORGET_MS = 2 * BACKOFF.maxMs
+
+interface Delay {
+  backoff: Backoff
+  replacedMs: number
+  untilMs: number
+}
+
+/** Replacements of ended pods on one node come ever later, for a pod that ends at once would be made for ever; a new template starts anew. Upstream: failedPodsBackoff. */
+export class ReplacementDelays {
+  /** By the set's UID, and then by node. */
+  readonly #sets = new Map<string, { generation: number; nodes: Map<string, Delay> }>()
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Milliseconds that the pod has to stay; where it is 0, it is taken to be replaced now. */
+  leftMs({ metadata }: DaemonSet, nodeName: string): number {
+    const nowMs = this.#clock.monotonic()
+    const { uid = '', generation = 0 } = metadata
+    const known = this.#sets.get(uid)
+    const { nodes } = known?.generation === generation ? known : { nodes: new Map<string, Delay>() }
+    this.#sets.set(uid, { generation, nodes })
+    for (const [name, { replacedMs }] of nodes) if (nowMs - replacedMs > FORGET_MS) nodes.delete(name)
+    const { backoff, untilMs } = nodes.get(nodeName) ?? { backoff: createBackoff(BACKOFF), untilMs: nowMs }
+    if (untilMs > nowMs) return untilMs - nowMs
+    nodes.set(nodeName, { backoff, replacedMs: nowMs, untilMs: nowMs + backoff.next() })
+    return 0
+  }
+
+  forget({ metadata }: DaemonSet): void {
+    this.#sets.delete(metadata.uid ?? '')
+  }
+}
