@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+import { podRequests } from '../../shared/api/amounts.ts'
 import { hasEnded } from '../../shared/api/pod-phase.ts'
 import { isStatus } from '../../shared/api/status-error.ts'
 import type { Binding, Node, Pod } from '../../shared/api/types.ts'
@@ -118,6 +120,14 @@ export function startScheduler(
     nodeInfo(nodeName).addPod(podInfo(pod))
   }
 
+  /** Where a pod is, it may ask for more or less than before. */
+  function resize(pod: Pod, nodeName: string): void {
+    const known = nodeInfo(nodeName).pods.get(pod.metadata.uid ?? '')
+    if (known?.pod.metadata.generation === pod.metadata.generation) return
+    place(pod, nodeName)
+    if (!isDeepStrictEqual(known?.requests, podRequests(pod))) retryAll()
+  }
+
   function unplace(uid: string): boolean {
     const nodeName = placed.get(uid)
     if (nodeName === undefined) return false
@@ -142,6 +152,7 @@ export function startScheduler(
     } else if (pod.spec.nodeName) {
       pending.remove(uid)
       if (placed.get(uid) !== pod.spec.nodeName) place(pod, pod.spec.nodeName)
+      else resize(pod, pod.spec.nodeName)
     } else if (isOurs(pod) && !placed.has(uid)) {
       if (pending.put(pod)) tryOne()
     } else if (!placed.has(uid)) {

@@ -4,6 +4,9 @@ import { NodeInfo, podInfo } from '../../controllers/scheduler/node-info.ts'
 import { SchedulingQueue } from '../../controllers/scheduler/scheduling-queue.ts'
 import { podRequests } from '../../shared/api/amounts.ts'
 import type { Container, Node, Pod, PodSpec } from '../../shared/api/types.ts'
+import { nodes, pods } from '../../shared/client/resources.ts'
+import { startTestControlPlane } from '../harness/control-plane.ts'
+import { until } from '../harness/until.ts'
 
 type Changes = {
   name?: string
@@ -240,4 +243,34 @@ t.test('the queue: importance, then arrival; what was in vain waits for a change
   t.equal(queue.put({ ...retried, status: {} }), false, 'a new status is no reason to try again')
   t.equal(queue.put({ ...retried, metadata: { ...retried.metadata, generation: 2 } }), true, 'a new spec is')
   t.equal(queue.take()?.pod.metadata.generation, 2)
+})
+
+t.test('what a pod gives back is given to those that wait', async (t) => {
+  const { client } = await startTestControlPlane(t, { scheduler: true })
+  const namespace = 'default'
+  const { node: object } = node({ name: 'small', allocatable: { cpu: '1' } })
+  await client.create<Node>(nodes, { metadata: object!.metadata })
+  await client.patch(nodes, { name: 'small' }, { status: object!.status }, { subresource: 'status' })
+  const create = (name: string, cpu: string) =>
+    client.create<Pod>(pods, {
+      metadata: { namespace, name },
+      spec: { containers: [container({ cpu }, { image: 'busybox' })], automountServiceAccountToken: false },
+    })
+  const isPlaced = (name: string) =>
+    until(async () => (await client.get<Pod>(pods, { namespace, name })).spec.nodeName, { what: `a node for ${name}` })
+  await create('large', '800m')
+  await isPlaced('large')
+  const running = { containerStatuses: [{ name: 'c', image: 'busybox', imageID: '', ready: true, restartCount: 0 }] }
+  await client.patch(pods, { namespace, name: 'large' }, { status: running }, { subresource: 'status' })
+  await create('waiting', '500m')
+  await until(
+    async () => {
+      const { status } = await client.get<Pod>(pods, { namespace, name: 'waiting' })
+      return status?.conditions?.some(({ message }) => message?.includes('Insufficient cpu'))
+    },
+    { what: 'to be told that there is no room' },
+  )
+  const smaller = { spec: { containers: [{ name: 'c', resources: { requests: { cpu: '300m' } } }] } }
+  await client.patch(pods, { namespace, name: 'large' }, smaller, { type: 'strategic', subresource: 'resize' })
+  t.equal(await isPlaced('waiting'), 'small')
 })

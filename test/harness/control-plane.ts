@@ -13,10 +13,10 @@ export interface TestControlPlane extends ControlPlane {
   tls: { ca: string; cert: string; key: string }
 }
 
-/** An API server with its loops in the test's own process: no node, no scheduler. */
+/** An API server with its loops in the test's own process: no node, and no scheduler unless it is asked for. */
 export async function startTestControlPlane(
   t: Test,
-  options: Pick<ControlPlaneOptions, 'controllers' | 'volumesDir'> = {},
+  options: Partial<Pick<ControlPlaneOptions, 'controllers' | 'scheduler' | 'volumesDir'>> = {},
 ): Promise<TestControlPlane> {
   const directory = mkdtempSync(join(tmpdir(), 'kubestage-plane-'))
   const host = '127.0.0.1'
