@@ -94,6 +94,14 @@ export function startResourceQuotaController(context: ControllerContext, resourc
     return used
   }
 
+  // A custom kind may come after the quota that speaks of it, go, and come again.
+  resources.follow({
+    onAdd: (resource) => {
+      for (const quota of quotas.list())
+        if (namesCountedBy(resource, Object.keys(quota.spec?.hard ?? {})).length > 0) changed(quota)
+    },
+    onRemove: (resource) => watched.delete(idOf(resource)),
+  })
   return { close: () => queue.close() }
 }
 

@@ -25,6 +25,7 @@ import {
   nodes,
   persistentVolumeClaims,
   pods,
+  resourceQuotas,
   secrets,
   serviceAccounts,
   services,
@@ -370,19 +371,23 @@ t.test('taints follow conditions', async (t) => {
   t.same(await taints((keys) => keys.length === 1), ['node.kubernetes.io/unschedulable:NoSchedule'])
 })
 
-t.test('custom resources are emptied out and collected like any other kind', async (t) => {
-  const crds: Resource = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' }
-  const widgets: Resource = { group: 'example.com', version: 'v1', plural: 'widgets' }
+const customResourceDefinitions: Resource = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+}
+function definitionOf(plural: string, kind: string): KubeObject {
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
-  await client.create<KubeObject>(crds, {
-    metadata: { name: 'widgets.example.com' },
-    spec: {
-      group: 'example.com',
-      scope: 'Namespaced',
-      names: { plural: 'widgets', kind: 'Widget' },
-      versions: [{ name: 'v1', served: true, storage: true, schema }],
-    },
-  })
+  const versions = [{ name: 'v1', served: true, storage: true, schema }]
+  return {
+    metadata: { name: `${plural}.example.com` },
+    spec: { group: 'example.com', scope: 'Namespaced', names: { plural, kind }, versions },
+  } as KubeObject
+}
+
+t.test('custom resources are emptied out and collected like any other kind', async (t) => {
+  const widgets: Resource = { group: 'example.com', version: 'v1', plural: 'widgets' }
+  await client.create<KubeObject>(customResourceDefinitions, definitionOf('widgets', 'Widget'))
   const namespace = await newNamespace()
   const widget = (name: string): KubeObject => ({
     apiVersion: 'example.com/v1',
@@ -409,8 +414,35 @@ t.test('custom resources are emptied out and collected like any other kind', asy
   await client.delete(namespaces, { name: namespace })
   t.equal(await disappears(namespaces, { name: namespace }), undefined, 'the namespace goes')
   t.equal(await find(widgets, { namespace, name: 'left' }), undefined, 'with what was in it')
-  await client.delete(crds, { name: 'widgets.example.com' })
-  t.equal(await disappears(crds, { name: 'widgets.example.com' }), undefined)
+  await client.delete(customResourceDefinitions, { name: 'widgets.example.com' })
+  t.equal(await disappears(customResourceDefinitions, { name: 'widgets.example.com' }), undefined)
+})
+
+t.test('a quota speaks of a kind that is yet to come', async (t) => {
+  const gadgets: Resource = { group: 'example.com', version: 'v1', plural: 'gadgets' }
+  const namespace = await newNamespace()
+  const quotaRef = { namespace, name: 'few' }
+  await client.create<KubeObject>(resourceQuotas, {
+    metadata: quotaRef,
+    spec: { hard: { 'count/gadgets.example.com': '2' } },
+  } as KubeObject)
+  const used = async () => {
+    const { status } = await client.get<{ status?: { used?: Record<string, string> } }>(resourceQuotas, quotaRef)
+    return status?.used?.['count/gadgets.example.com']
+  }
+  const gadget: KubeObject = { apiVersion: 'example.com/v1', kind: 'Gadget', metadata: { namespace, name: 'one' } }
+  for (const round of ['at first', 'again']) {
+    await client.create<KubeObject>(customResourceDefinitions, definitionOf('gadgets', 'Gadget'))
+    await eventually(
+      () => client.create<KubeObject>(gadgets, gadget).catch(() => undefined),
+      (created) => created !== undefined,
+    )
+    t.equal(await eventually(used, (count) => count === '1'), '1', `counted ${round}`)
+    await client.delete(gadgets, gadget.metadata as ObjectRef)
+    t.equal(await eventually(used, (count) => count === '0'), '0', `given back ${round}`)
+    await client.delete(customResourceDefinitions, { name: 'gadgets.example.com' })
+    await disappears(customResourceDefinitions, { name: 'gadgets.example.com' })
+  }
 })
 
 t.test('claims, volumes and their classes go when nobody uses them any more', async (t) => {
