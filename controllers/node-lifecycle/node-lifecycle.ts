@@ -134,8 +134,8 @@ export function startNodeLifecycle(
       const ready = pod.status?.conditions?.find(({ type }) => type === 'Ready')
       const { uid = '', resourceVersion } = pod.metadata
       if (pod.spec.nodeName !== nodeName || ready?.status !== 'True' || told.get(uid) === resourceVersion) continue
-      told.set(uid, resourceVersion)
       await setPodStatus(client, pod, { condition: { ...ready, status: 'False' } }, clock.now())
+      told.set(uid, resourceVersion)
       recordOnPod(pod)
     }
   }
