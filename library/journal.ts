@@ -1,5 +1,5 @@
 import type { Journal, JournalEntry } from '../apiserver/instruments/journal.ts'
-import { isMeant, type RequestFilter } from '../apiserver/instruments/request-filter.ts'
+import { filterFields, isMeant, parseFilter, type RequestFilter } from '../apiserver/instruments/request-filter.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { type Duration, toMs } from './duration.ts'
 
@@ -29,6 +29,7 @@ export class ClusterJournal {
 
   /** In the order in which they came; without a code while they are under way. */
   entries(filter: JournalFilter = {}): JournalEntry[] {
+    checkFilter(filter)
     return this.#journal.entries(filter).filter((entry) => fits(filter, entry))
   }
 
@@ -83,6 +84,13 @@ export class ClusterJournal {
     const last = all.slice(-shownEntries).map(line)
     return `the last ${last.length} of ${all.length} that came:\n${last.join('\n')}`
   }
+}
+
+function checkFilter(filter: JournalFilter): void {
+  const known = [...filterFields, 'code']
+  const unknown = Object.keys(filter).find((field) => !known.includes(field))
+  if (unknown !== undefined) throw new Error(`a request has no ${unknown}; it has ${known.join(', ')}`)
+  parseFilter({ ...filter })
 }
 
 const fits = ({ code }: JournalFilter, entry: JournalEntry): boolean => code === undefined || entry.code === code

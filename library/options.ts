@@ -29,8 +29,8 @@ export interface StartClusterOptions {
   /** Default 10.96.0.0/16. */
   serviceCidr?: string
   featureGates?: Partial<Record<'PodTerminationReason' | 'ProbeTerminationGracePeriod', boolean>>
-  /** Programs that images stand for: `{'nginx:*': ['/usr/sbin/nginx', '-g', 'daemon off;']}`. */
-  images?: Record<string, string[]>
+  /** Programs that images stand for: `{'nginx:*': ['/usr/sbin/nginx', '-g', 'daemon off;']}`; a text is taken apart as by a shell. */
+  images?: Record<string, string | string[]>
   /** Folders that come first on an image's PATH: `{'busybox:*': '/opt/busybox/bin'}`. */
   imagePaths?: Record<string, string>
   /** Where objects are kept; default `memory`. */

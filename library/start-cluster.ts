@@ -13,11 +13,12 @@ import { realClock } from '../shared/clock/real-clock.ts'
 import { scaledClock } from '../shared/clock/scaled-clock.ts'
 import { createVirtualClock } from '../shared/clock/virtual-clock.ts'
 import { Undo } from '../shared/concurrency/undo.ts'
-import { controllers } from '../shared/config/controller-names.ts'
+import { commandMap } from '../shared/config/option-types.ts'
 import { resolveOptions } from '../shared/config/resolve.ts'
 import { createLog } from '../shared/log/log.ts'
 import { ensureClusterPki } from '../shared/pki/cluster-pki.ts'
 import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
+import { checkOptions } from './check-options.ts'
 import type { Cluster, ClusterClock, ClusterFaults } from './cluster.ts'
 import { toMs } from './duration.ts'
 import { goesWithProcess } from './goes-with-process.ts'
@@ -31,11 +32,9 @@ const machine = realClock
 
 /** What `startCluster` of `index.ts` does. */
 export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
+  checkOptions(options)
   const { apiOnly = false, simulatedNodes = 0, time = 'real', onTrouble = () => {} } = options
   const nodes = apiOnly ? 0 : (options.nodes ?? (simulatedNodes > 0 || time === 'virtual' ? 0 : 1))
-  if (time === 'virtual' && nodes > 0)
-    throw new Error("processes cannot wait for a virtual clock: time: 'virtual' needs simulatedNodes")
-  if (apiOnly && simulatedNodes > 0) throw new Error('apiOnly means that there are no nodes')
 
   await using starting = new Undo()
   const stateDir = options.stateDir ?? mkdtempSync(join(tmpdir(), 'kubestage-'))
@@ -142,9 +141,9 @@ async function settingsFor(options: StartClusterOptions): Promise<ClusterSetting
     port: options.port ?? 0,
     serviceCidr: options.serviceCidr ?? values.serviceCidr,
     scheduler: options.scheduler ?? true,
-    controllers: controllers.fromFile(options.controllers ?? values.controllers),
+    controllers: options.controllers ?? values.controllers,
     featureGates: { ...values.featureGates, ...options.featureGates },
-    image: options.images ?? {},
+    image: commandMap.fromFile(options.images ?? {}),
     imagePath: options.imagePaths ?? {},
     timeScale: typeof options.time === 'number' ? options.time : 1,
     shutdownGracePeriod: toMs(options.shutdownGracePeriod ?? '2s'),

@@ -1,4 +1,5 @@
 import { badRequest } from '../../shared/api/status-errors.ts'
+import { suggestion } from '../../shared/config/option-types.ts'
 
 /** What is said of a request when it is looked for. */
 export interface ObservedRequest {
@@ -27,6 +28,12 @@ export interface RequestFilter {
   user?: OneOrMore
 }
 
+/** Those of requests for resources, and the methods of others. */
+const verbs = [
+  ...['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'],
+  ...['post', 'put', 'head', 'options'],
+]
+
 export const filterFields = ['verb', 'resource', 'namespace', 'name', 'user'] as const
 
 /** Reads a filter that came as JSON or as a query. Throws a StatusError (400). */
@@ -37,9 +44,16 @@ export function parseFilter(given: Readonly<Record<string, unknown>>): RequestFi
     if (value === undefined) continue
     const isList = Array.isArray(value) && value.every((item) => typeof item === 'string')
     if (typeof value !== 'string' && !isList) throw badRequest(`${field} must be text, or a list of texts`)
+    if (field === 'verb') checkVerbs(value)
     filter[field] = value
   }
   return filter
+}
+
+/** A filter with a verb that no request has would select nothing, and never say so. */
+function checkVerbs(given: OneOrMore): void {
+  const unknown = [given].flat().find((verb) => !verbs.includes(verb))
+  if (unknown !== undefined) throw badRequest(`verb ${JSON.stringify(unknown)} is none; ${suggestion(unknown, verbs)}`)
 }
 
 export function isMeant(filter: RequestFilter, request: ObservedRequest): boolean {

@@ -1,3 +1,4 @@
+import { badRequest } from '../../shared/api/status-errors.ts'
 import type { Storage } from '../storage/storage.ts'
 
 /** All objects as they were at one moment, but for what machines say of themselves: nodes, their leases, and where the server is. */
@@ -59,6 +60,16 @@ async function restoreSnapshot(storage: Storage, snapshot: Snapshot): Promise<Re
   return restored
 }
 
+function checkSnapshot(value: unknown): Snapshot {
+  const { entries } = (value ?? {}) as Partial<Snapshot>
+  const isEntry = ({ key, value }: Snapshot['entries'][number]): boolean =>
+    typeof key === 'string' && key.startsWith('/registry/') && typeof value === 'string'
+  if (!Array.isArray(entries) || !entries.every((entry) => entry && isEntry(entry))) {
+    throw badRequest('this is no snapshot of a cluster')
+  }
+  return value as Snapshot
+}
+
 /** Until nobody else is quicker. Undefined when it says that already. */
 async function write(storage: Storage, key: string, value: string): Promise<'created' | 'changed' | undefined> {
   for (;;) {
@@ -87,8 +98,9 @@ export class Snapshots {
     return takeSnapshot(this.#storage)
   }
 
-  restore(snapshot: Snapshot): Promise<Restored> {
-    return restoreSnapshot(this.#storage, snapshot)
+  /** Rejects with a StatusError (400) for what is no {@link Snapshot}. */
+  async restore(snapshot: unknown): Promise<Restored> {
+    return restoreSnapshot(this.#storage, checkSnapshot(snapshot))
   }
 
   reset(): Promise<Restored> {

@@ -48,6 +48,34 @@ t.test('the journal tells what came, and a failed assertion what came instead', 
   t.same(cluster.journal.entries(), [], "the cluster's own client needs no network")
 })
 
+t.test('what is mistyped is refused, and does not mean nothing', async (t) => {
+  const refused: [given: object, message: string][] = [
+    [{ nodess: 3 }, 'startCluster has no option nodess; did you mean nodes?'],
+    [{ nodes: -1 }, 'startCluster: nodes must be a whole number from 0 to 1000, not -1'],
+    [{ time: 'virtul' }, `startCluster: time must be 'real', 'virtual' or a number from 1 to 1000, not "virtul"`],
+    [{ time: 0.5 }, "startCluster: time must be 'real', 'virtual' or a number from 1 to 1000, not 0.5"],
+    [{ apiOnly: 'yes' }, 'startCluster: apiOnly must be true or false, not "yes"'],
+    [{ storage: 'etcd' }, 'startCluster: storage must be memory or sqlite:PATH, not "etcd"'],
+    [{ images: { nginx: 3 } }, 'startCluster: images "nginx" must be a command (text, or a list of texts), not 3'],
+    [
+      { shutdownGracePeriod: '2 s' },
+      'startCluster: shutdownGracePeriod must be a duration such as 500ms, 30s or 1m30s, not "2 s"',
+    ],
+    [{ onTrouble: 'log' }, 'startCluster: onTrouble must be a function, not "log"'],
+    [{ apiOnly: true, nodes: 1 }, 'apiOnly means that there are no nodes'],
+  ]
+  for (const [given, message] of refused) await t.rejects(startCluster(given), { message }, JSON.stringify(given))
+  const cluster = await start(t, { apiOnly: true, nodes: undefined, images: { 'nginx:*': 'nginx -g "daemon off;"' } })
+  const none = { message: 'verb "creat" is none; did you mean create?' }
+  t.throws(() => cluster.journal.assert({ verb: 'creat' }, 0), none, 'which would be true of each request')
+  t.throws(() => cluster.journal.entries({ verbs: 'create' } as object), {
+    message: /^a request has no verbs; it has verb, /,
+  })
+  await t.rejects(cluster.journal.waitFor({ verb: ['get', 'creat'] }), none)
+  t.throws(() => cluster.faults.add({ verb: 'creat', then: { reset: true } }), none)
+  await t.rejects(cluster.restore(cluster.snapshot() as never), { message: 'this is no snapshot of a cluster' })
+})
+
 t.test('the journal keeps the last so many', async (t) => {
   const cluster = await start(t, { apiOnly: true, journal: 10 })
   const client = outside(t, cluster)

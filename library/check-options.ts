@@ -1,0 +1,61 @@
+import { clusterOptions } from '../cli/cluster-options.ts'
+import { commandMap, durationMs, flag, folder, mustBe, suggestion, wholeNumber } from '../shared/config/option-types.ts'
+import { timeScaleOption } from '../shared/config/time-options.ts'
+import type { StartClusterOptions } from './options.ts'
+
+type Check = (value: unknown) => unknown
+
+const nodeCount = wholeNumber({ min: 0, max: 1_000, placeholder: 'COUNT' }).fromFile
+const { controllers, featureGates, host, imagePath, journal, port, serviceCidr, storage } = clusterOptions
+
+/** Each throws an Error that goes on where the option's name ends, as the types of flags do. */
+const checks: Record<keyof StartClusterOptions, Check> = {
+  apiOnly: flag.fromFile,
+  nodes: nodeCount,
+  simulatedNodes: nodeCount,
+  simulatedSteps: flag.fromFile,
+  scheduler: flag.fromFile,
+  controllers: controllers.type.fromFile,
+  time: (value) => value === 'real' || value === 'virtual' || checkScale(value),
+  host: host.type.fromFile,
+  port: port.type.fromFile,
+  serviceCidr: serviceCidr.type.fromFile,
+  featureGates: featureGates.type.fromFile,
+  images: commandMap.fromFile,
+  imagePaths: imagePath.type.fromFile,
+  storage: storage.type.fromFile,
+  journal: journal.type.fromFile,
+  shutdownGracePeriod: (value) => (typeof value === 'number' && value >= 0) || durationMs(value),
+  stateDir: folder.fromFile,
+  onTrouble: checkFunction,
+}
+
+/** For callers whose compiler has not looked. Throws an Error of one sentence. */
+export function checkOptions(options: StartClusterOptions): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(checks, name))
+      throw new Error(`startCluster has no option ${name}; ${suggestion(name, Object.keys(checks))}`)
+    if (value === undefined) continue
+    try {
+      checks[name as keyof StartClusterOptions](value)
+    } catch (error) {
+      throw new Error(`startCluster: ${name} ${(error as Error).message}`)
+    }
+  }
+  const { apiOnly, nodes = 0, simulatedNodes = 0, time } = options
+  if (time === 'virtual' && nodes > 0)
+    throw new Error("processes cannot wait for a virtual clock: time: 'virtual' needs simulatedNodes")
+  if (apiOnly && nodes + simulatedNodes > 0) throw new Error('apiOnly means that there are no nodes')
+}
+
+function checkScale(value: unknown): void {
+  try {
+    timeScaleOption.type.fromFile(value)
+  } catch {
+    throw mustBe("'real', 'virtual' or a number from 1 to 1000", value)
+  }
+}
+
+function checkFunction(value: unknown): void {
+  if (typeof value !== 'function') throw mustBe('a function', value)
+}
