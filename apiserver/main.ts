@@ -4,7 +4,7 @@ import { createMovableClock } from '../shared/clock/movable-clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { helpText, type Program } from '../shared/config/help.ts'
 import { ConfigError, option } from '../shared/config/option.ts'
-import { flag, path, text } from '../shared/config/option-types.ts'
+import { flag, path, subdomain, text } from '../shared/config/option-types.ts'
 import { configOption, resolveOptions } from '../shared/config/resolve.ts'
 import { clusterClock, timeOriginOption } from '../shared/config/time-options.ts'
 import { createLog } from '../shared/log/log.ts'
@@ -41,7 +41,7 @@ const program = {
     }),
     bootstrapServer: option(text, { default: '', help: 'Address of the API server in that one' }),
     timeOrigin: timeOriginOption,
-    nodeName: option(text, { default: 'node-1', help: 'Node to make a kubelet certificate for' }),
+    nodeName: option(subdomain, { default: 'node-1', help: 'Node to make a kubelet certificate for' }),
   },
 } satisfies Program
 

@@ -5,9 +5,9 @@ import type { ClusterAccess } from '../shared/client/rest-client.ts'
 import { ConfigError, option, UsageError } from '../shared/config/option.ts'
 import { path } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
+import { inOneSentence } from '../shared/config/system-errors.ts'
 import { type Found, findRunning, type RunningCluster } from './running.ts'
 import { stateDirectory, stateDirOption } from './state-directory.ts'
-import { inOneSentence } from './system-errors.ts'
 
 /** Of every command that speaks to a cluster. */
 export const kubeconfigOption = option(path, {

@@ -10,7 +10,7 @@ import {
   path,
   podCount,
   port,
-  text,
+  subdomain,
   textMap,
   wholeNumber,
 } from '../shared/config/option-types.ts'
@@ -28,7 +28,7 @@ export const clusterOptions = {
   }),
   scheduler: option(flag, { default: true, help: 'Run the scheduler; without it pods stay Pending' }),
   kubelet: option(flag, { default: true, help: 'Run a kubelet; without it the cluster has no node' }),
-  nodeName: option(text, { default: 'node-1', help: 'Name of the node' }),
+  nodeName: option(subdomain, { default: 'node-1', help: 'Name of the node' }),
   maxPods: option(podCount, { default: 110, help: 'How many pods the node takes' }),
   kubeletPort: option(port, { default: 0, help: "Port of the kubelet's own API; 0 takes a free one" }),
   staticPodPath: option(path, {

@@ -3,10 +3,10 @@ import { helpText } from '../shared/config/help.ts'
 import { nearest } from '../shared/config/nearest.ts'
 import { ConfigError, type Options, UsageError, variableOf, variablePrefix } from '../shared/config/option.ts'
 import { resolveOptions } from '../shared/config/resolve.ts'
+import { inOneSentence } from '../shared/config/system-errors.ts'
 import { builtIn, commands } from './commands.ts'
 import { version } from './package.ts'
 import { tellStarter } from './starter.ts'
-import { inOneSentence } from './system-errors.ts'
 
 /** The `kubestage` command. Ends the process. */
 export async function main(): Promise<void> {

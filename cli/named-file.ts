@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { UsageError } from '../shared/config/option.ts'
+import { whyRefused } from '../shared/config/system-errors.ts'
 
 /** What stands in a file that the command line names. Throws a UsageError where nothing can be read. */
 export function readNamedFile(file: string): string {
@@ -7,6 +8,8 @@ export function readNamedFile(file: string): string {
     return readFileSync(file, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new UsageError(code === 'ENOENT' ? `${file}: no such file` : `${file}: cannot be read (${code})`)
+    throw new UsageError(
+      code === 'ENOENT' ? `${file}: no such file` : `${file}: cannot be read: ${whyRefused(error as Error)}`,
+    )
   }
 }

@@ -1,9 +1,9 @@
 import { join, resolve } from 'node:path'
 import { ConfigError, option } from '../shared/config/option.ts'
 import { folder } from '../shared/config/option-types.ts'
+import { inOneSentence } from '../shared/config/system-errors.ts'
 import { makeFolder } from '../shared/files/make-folder.ts'
 import { takeLock } from './lock.ts'
-import { inOneSentence } from './system-errors.ts'
 
 /** Where a cluster keeps what it needs between starts. */
 export interface StateDirectory {

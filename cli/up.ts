@@ -1,5 +1,6 @@
 import { join, relative } from 'node:path'
 import { styleText } from 'node:util'
+import { checkOptions } from '../kubelet/check-options.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { option } from '../shared/config/option.ts'
 import { flag } from '../shared/config/option-types.ts'
@@ -37,6 +38,7 @@ export default command({
     'Each flag is also a variable (--port: KUBESTAGE_PORT) and a key of kubestage.yaml (port).',
   ],
   async run({ values: { detach, output, ...values }, origins }) {
+    checkOptions(values)
     const isOwnPort = origins.port !== 'default'
     const isOwnStorage = origins.storage !== 'default'
     if (detach) return await startInBackground(values, { isOwnPort, isOwnStorage, output })

@@ -9,12 +9,14 @@ import {
   path,
   podCount,
   port,
+  subdomain,
   text,
   textMap,
 } from '../shared/config/option-types.ts'
 import { configOption, type Resolved, resolveOptions } from '../shared/config/resolve.ts'
 import { timeOriginOption, timeScaleOption } from '../shared/config/time-options.ts'
 import { levels } from '../shared/log/levels.ts'
+import { checkOptions } from './check-options.ts'
 import { evictionOptions } from './eviction/options.ts'
 import { shutdownOptions } from './node/shutdown-options.ts'
 import { backoffOptions } from './pods/backoff-options.ts'
@@ -30,7 +32,7 @@ export const kubeletOptions = {
     default: '',
     help: 'Credentials to ask for own ones with, which are kept in --kubeconfig (default: in --root-dir)',
   }),
-  nodeName: option(text, { default: os.hostname().toLowerCase(), help: 'Name of the node' }),
+  nodeName: option(subdomain, { default: os.hostname().toLowerCase(), help: 'Name of the node' }),
   nodeIp: option(text, {
     default: '127.0.0.1',
     help: "Address of the node, and of pods with hostNetwork; auto: this machine's first that is not loopback",
@@ -91,6 +93,7 @@ export async function readKubeletConfig(args: readonly string[]): Promise<Resolv
   // Who supervises has said everything in the config file; variables of the same names (KUBESTAGE_PORT) were meant for it.
   const env = args.includes('--supervised') ? {} : process.env
   const resolved = await resolveOptions(kubeletOptions, { args, env })
+  checkOptions(resolved.values)
   return { ...resolved, values: completed(resolved.values) }
 }
 

@@ -1,5 +1,5 @@
 import { type OptionType, option, type Values } from '../../shared/config/option.ts'
-import { duration, textMap, wholeNumber } from '../../shared/config/option-types.ts'
+import { duration, readEntry, textMap, wholeNumber } from '../../shared/config/option-types.ts'
 import type { EvictionConfig } from './eviction-manager.ts'
 import { defaultHard, parseAmount, parseThresholds, signalOf } from './thresholds.ts'
 
@@ -10,7 +10,7 @@ function bySignal<Value>(
   show: (value: Value) => string | undefined = String,
 ): OptionType<Record<string, Value>> {
   const checked = (texts: Record<string, string>): Record<string, Value> =>
-    Object.fromEntries(Object.entries(texts).map(([name, text]) => [signalOf(name), read(text)]))
+    Object.fromEntries(Object.entries(texts).map(([name, text]) => [signalOf(name), readEntry(name, text, read)]))
   return {
     placeholder,
     schema: textMap.schema,

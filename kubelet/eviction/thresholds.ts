@@ -1,4 +1,6 @@
 import { formatQuantity, parseQuantity, quantityValue } from '../../shared/api/quantity.ts'
+import { UsageError } from '../../shared/config/option.ts'
+import { EntryError, suggestion } from '../../shared/config/option-types.ts'
 import { isSignal, knownSignals, type Observation, type Observations, type Signal, signals } from './signals.ts'
 
 /** An amount, or a share of what there is. */
@@ -44,7 +46,8 @@ export function parseThresholds({ hard, soft, softGraceMs, minimumReclaim }: Thr
   }
   for (const [name, text] of Object.entries(soft)) {
     const graceMs = softGraceMs[name]
-    if (graceMs === undefined) throw new Error(`needs a grace period for ${name}: evictionSoftGracePeriod`)
+    if (graceMs === undefined)
+      throw new UsageError(`evictionSoft needs a grace period for ${name}: evictionSoftGracePeriod`)
     all.push({ signal: signalOf(name), amount: parseAmount(text), graceMs, isHard: false })
   }
   return all.map((threshold) => ({ ...threshold, reclaim: reclaims.get(threshold.signal) }))
@@ -53,7 +56,7 @@ export function parseThresholds({ hard, soft, softGraceMs, minimumReclaim }: Thr
 /** Throws for one that is none. */
 export function signalOf(name: string): Signal {
   if (isSignal(name)) return name
-  throw new Error(`has no signal "${name}"; there are ${knownSignals().filter(isSignal).join(', ')}`)
+  throw new EntryError(name, `has no signal "${name}"; ${suggestion(name, knownSignals().filter(isSignal))}`)
 }
 
 /** Throws for what is neither. */

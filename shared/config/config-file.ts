@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { nearest } from './nearest.ts'
 import { type Options, UsageError } from './option.ts'
 import { EntryError, record } from './option-types.ts'
+import { whyRefused } from './system-errors.ts'
 import { parseYaml } from './yaml.ts'
 
 /**
@@ -33,7 +34,9 @@ function read(file: string): string {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     throw new UsageError(
-      code === 'ENOENT' ? `${file}: no such file; --config names the config file` : `${file}: cannot be read (${code})`,
+      code === 'ENOENT'
+        ? `${file}: no such file; --config names the config file`
+        : `${file}: cannot be read: ${whyRefused(error as Error)}`,
     )
   }
 }
@@ -44,7 +47,8 @@ function parse(file: string, source: string): Record<string, unknown> {
     content = parseYaml(source)
   } catch (error) {
     const { reason, mark } = error as { reason?: string; mark?: { line: number } }
-    throw new UsageError(`${file}:${(mark?.line ?? 0) + 1}: not valid YAML${reason ? ` (${reason})` : ''}`)
+    const line = mark?.line ?? 0
+    throw new UsageError(`${file}:${line + 1}: ${whyNoYaml(reason, source.split('\n')[line])}`)
   }
   try {
     return record(content)
@@ -53,20 +57,31 @@ function parse(file: string, source: string): Record<string, unknown> {
   }
 }
 
+/** Of a key that stands there again the parser does not tell which; its line does. */
+function whyNoYaml(reason = '', line = ''): string {
+  const [, ...keys] = /^[\s{]*(?:"([^"]*)"|'([^']*)'|([^"']+?))\s*:(?:\s|$)/.exec(line) ?? []
+  const key = keys.find(Boolean)
+  if (reason === 'duplicated mapping key' && key) return `"${key}" stands there twice`
+  return `not valid YAML${reason ? ` (${reason})` : ''}`
+}
+
+const elsewhere = 'kubestage config --schema lists all'
+
 function unknownKey(at: string, key: string, known: string[]): UsageError {
   const near = nearest(key, known)
-  return new UsageError(
-    `${at}: unknown key "${key}"; ${near ? `did you mean "${near}"?` : `known are ${known.join(', ')}`}`,
-  )
+  return new UsageError(`${at}: unknown key "${key}"${near ? `; did you mean "${near}"?` : ` (${elsewhere})`}`)
 }
 
 /** 1-based; top-level keys stand at the beginning of a line (or anywhere, in JSON). */
 const lineOf = (source: string, key: string): number => Math.max(0, indexOf(source.split('\n'), key)) + 1
 
-/** Of an entry of the map `key`; of the key where the whole map stands on its line. */
+/** Of an entry of the map, or list, `key`; of the key where all of it stands on its line. */
 function lineOfEntry(source: string, key: string, entry: string): number {
   const start = lineOf(source, key)
-  const below = indexOf(source.split('\n').slice(start), entry)
+  const below = source
+    .split('\n')
+    .slice(start)
+    .findIndex((line) => entryPattern(entry).test(line))
   return below < 0 ? start : start + below + 1
 }
 
@@ -74,5 +89,7 @@ function indexOf(lines: readonly string[], key: string): number {
   const pattern = new RegExp(`^[\\s{]*["']?${escaped(key)}["']?\\s*:`)
   return lines.findIndex((line) => pattern.test(line))
 }
+
+const entryPattern = (entry: string): RegExp => new RegExp(`^[\\s{-]*["']?${escaped(entry)}["']?\\s*(:|,|#|$)`)
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')

@@ -1,5 +1,5 @@
 import type { OptionType } from './option.ts'
-import { mustBe, names, suggestion } from './option-types.ts'
+import { EntryError, mustBe, names, suggestion } from './option-types.ts'
 
 /** The loops that may be left out, by upstream's names. Those that belong to an API server itself always run. */
 export const controllerNames = [
@@ -47,7 +47,7 @@ function check(chosen: string[]): string[] {
     const name = fullName(entry.replace(/^-/, ''))
     if (entry === '*' || (controllerNames as readonly string[]).includes(name)) continue
     if (entry.length < 2) throw mustBe('names of controllers', entry)
-    throw new Error(`has no controller "${entry.replace(/^-/, '')}"; ${suggestion(name, controllerNames)}`)
+    throw new EntryError(entry, `has no controller "${entry.replace(/^-/, '')}"; ${suggestion(name, controllerNames)}`)
   }
   return chosen
 }

@@ -1,4 +1,5 @@
 import { isIPv4 } from 'node:net'
+import { subdomainMessages } from '../api/label-syntax.ts'
 import { parseTime } from '../clock/timestamp.ts'
 import { nearest } from './nearest.ts'
 import type { OptionType } from './option.ts'
@@ -12,6 +13,19 @@ export const text: OptionType<string> = {
     throw mustBe('text', value)
   },
   show: (value) => value || undefined,
+}
+
+/** As Kubernetes wants an object's name: `node-1.example.com`. */
+export const subdomain: OptionType<string> = {
+  ...text,
+  placeholder: 'NAME',
+  fromText: checkedSubdomain,
+  fromFile: checkedSubdomain,
+}
+
+function checkedSubdomain(value: unknown): string {
+  if (typeof value === 'string' && subdomainMessages(value).length === 0) return value
+  throw mustBe("lower case letters, digits, '-' and '.', such as node-1", value)
 }
 
 export const path: OptionType<string> = { ...text, placeholder: 'PATH' }
@@ -198,8 +212,10 @@ export const names: OptionType<string[]> = {
   schema: textList,
   fromText: (value, soFar = []) => [...soFar, ...value.split(',').filter(Boolean)],
   fromFile(value) {
-    if (Array.isArray(value) && value.every((name) => typeof name === 'string')) return value
-    throw mustBe('a list of names', value)
+    if (!Array.isArray(value)) throw mustBe('a list of names', value)
+    for (const name of value)
+      if (typeof name !== 'string') throw new EntryError(String(name), mustBe('a list of names', value).message)
+    return value
   },
 }
 
@@ -216,7 +232,7 @@ function checkPatterns(texts: string[]): string[] {
     try {
       new RegExp(pattern)
     } catch {
-      throw mustBe('a regular expression', pattern)
+      throw new EntryError(pattern, mustBe('a regular expression', pattern).message)
     }
   }
   return texts
@@ -266,7 +282,7 @@ export function record(value: unknown): Record<string, unknown> {
   throw mustBe('a map', value)
 }
 
-/** A mistake in one entry of a map: a config file has a line of its own for it. */
+/** A mistake in one entry of a map or a list: a config file has a line of its own for it. */
 export class EntryError extends Error {
   readonly entry: string
   constructor(entry: string, message: string) {
@@ -275,7 +291,8 @@ export class EntryError extends Error {
   }
 }
 
-function readEntry<Value>(entry: string, value: unknown, read: (value: unknown) => Value): Value {
+/** Throws an EntryError for what `read` throws. */
+export function readEntry<From, Value>(entry: string, value: From, read: (value: From) => Value): Value {
   try {
     return read(value)
   } catch (error) {
@@ -284,7 +301,7 @@ function readEntry<Value>(entry: string, value: unknown, read: (value: unknown) 
 }
 
 export function mustBe(expected: string, value: unknown): Error {
-  return new Error(`must be ${expected}, not ${JSON.stringify(value)}`)
+  return new Error(`must be ${expected}, not ${typeof value === 'number' ? value : JSON.stringify(value)}`)
 }
 
 export function suggestion(name: string, known: readonly string[]): string {

@@ -10,3 +10,15 @@ t.test('a kubelet with a supervisor hears of its variables from nobody else', as
   t.equal(await portOf('--supervised'), 0, "the cluster's port is not the kubelet's")
   t.equal(await portOf(), 7443, 'one that runs alone is told by variables')
 })
+
+t.test('values that do not fit together', async (t) => {
+  const mistakes: [args: string[], message: RegExp][] = [
+    [['--eviction-soft=memory.available=1Gi'], /^evictionSoft needs a grace period for memory.available: /],
+    [
+      ['--shutdown-grace-period=5s', '--shutdown-grace-period-critical-pods=10s'],
+      /^shutdownGracePeriodCriticalPods \(10s\) is a part of shutdownGracePeriod \(5s\), /,
+    ],
+    [['--node-name=Bad_Name!'], /^--node-name must be lower case letters, .*, not "Bad_Name!"$/],
+  ]
+  for (const [args, message] of mistakes) await t.rejects(readKubeletConfig(args), { name: 'UsageError', message })
+})

@@ -25,6 +25,7 @@ const options = {
   logLevel: option(oneOf('info', 'debug'), { default: 'info', help: 'How much to log' }),
   image: option(commandMap, { default: {}, help: 'Program of an image' }),
   imagePath: option(textMap, { default: {}, help: 'Folder of an image' }),
+  controllers: option(controllers, { default: ['*'], help: 'Which loops run' }),
   featureGates: option(featureGates(gates), { default: gates, help: 'Features on or off' }),
 }
 const resolve = async (sources: Partial<Sources>) =>
@@ -59,6 +60,12 @@ t.test('flags win over variables, variables over the file, the file over default
   t.match(await resolve({ defaultFile }), { port: 1, host: '127.0.0.2', logLevel: 'debug' })
   t.match(await resolve({ defaultFile, env }), { port: 2, host: '127.0.0.2', logLevel: 'info' })
   t.match(await resolve({ defaultFile, env, args: ['--port=3'] }), { port: 3, host: '127.0.0.2' })
+  const mark = join(t.testdir({ 'c.yaml': '\ufeffport: 4\nimage: &a {x: /y}\nimagePath: *a\n' }), 'c.yaml')
+  t.match(
+    await resolve({ defaultFile: mark }),
+    { port: 4, imagePath: { x: '/y' } },
+    'with a byte order mark, and an alias',
+  )
   const empty = join(t.testdir({ 'c.yaml': '# nothing yet\n' }), 'c.yaml')
   t.match(await resolve({ defaultFile: empty }), defaults, 'a file of comments')
   t.match(await resolve({ defaultFile: join(directory, 'none.yaml') }), defaults, 'the default file need not exist')
@@ -105,13 +112,32 @@ t.test('a mistake is told with its place and its remedy', async (t) => {
     ],
     ["image:\n  'a:*': /a\n  'b:*': 5\n", ':3: image "b:*" must be a command (text, or a list of texts), not 5'],
     ['- a\n', ':1: the file must be a map, not ["a"]'],
-    ['host: a\nhost: b\n', ':2: not valid YAML (duplicated mapping key)'],
+    ['host: a\nhost: b\n', ':2: "host" stands there twice'],
+    ["image:\n  'a:*': /a\n  'a:*': /b\n", ':3: "a:*" stands there twice'],
+    ['image:\n\ta: /a\n', ':2: not valid YAML (tab characters must not be used in indentation)'],
+    ['---\nport: 1\n---\nport: 2\n', ':1: not valid YAML (expected a single document in the stream, but found more)'],
+    ['image: *a\n', ':1: not valid YAML (unidentified alias "a")'],
+    ['port:\n', ':1: port must be a whole number from 0 to 65535, not null'],
+    ['port: .inf\n', ':1: port must be a whole number from 0 to 65535, not Infinity'],
+    ['port: 1\r\nprot: 2\r\n', ':2: unknown key "prot"; did you mean "port"?'],
+    ['nonsense: 1\n', ':1: unknown key "nonsense" (kubestage config --schema lists all)'],
+    [
+      'controllers:\n  - "*"\n  - -deploymnt\n',
+      ':3: controllers has no controller "deploymnt"; did you mean deployment-controller?',
+    ],
+    [
+      'controllers: ["*", -deploymnt]\n',
+      ':1: controllers has no controller "deploymnt"; did you mean deployment-controller?',
+    ],
+    ['controllers:\n  - job\n  - 5\n', ':3: controllers must be a list of names, not ["job",5]'],
     ['host: [a\n', ':2: '],
   ]
   for (const [content, message] of files) {
     const file = join(t.testdir({ 'c.yaml': content }), 'c.yaml')
     await t.rejects(resolve({ args: ['--config', file] }), { name: 'UsageError', message: `${file}${message}` })
   }
+  const folder = t.testdir()
+  await t.rejects(resolve({ args: ['--config', folder] }), new UsageError(`${folder}: cannot be read: it is a folder`))
   await t.rejects(
     resolve({ args: ['--config=/none.yaml'] }),
     new UsageError('/none.yaml: no such file; --config names the config file'),

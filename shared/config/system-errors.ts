@@ -1,4 +1,4 @@
-import { ConfigError } from '../shared/config/option.ts'
+import { ConfigError } from './option.ts'
 
 const reasons: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
@@ -21,6 +21,9 @@ export interface Wording {
   /** How it ends. */
   remedy?: string
 }
+
+/** Why the system refuses, in words; its own code where there are none. */
+export const whyRefused = ({ code = '' }: NodeJS.ErrnoException): string => reasons[code] ?? code
 
 /** What a file, a folder or a disk refuses, as one sentence; undefined for every other error. `ownReasons` by code win. */
 export function inOneSentence(

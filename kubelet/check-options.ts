@@ -1,0 +1,15 @@
+import { UsageError, type Values } from '../shared/config/option.ts'
+import { duration } from '../shared/config/option-types.ts'
+import { evictionConfig, type evictionOptions } from './eviction/options.ts'
+import type { shutdownOptions } from './node/shutdown-options.ts'
+
+/** Throws a UsageError for values that are right one by one, and do not fit together. */
+export function checkOptions(values: Values<typeof evictionOptions & typeof shutdownOptions>): void {
+  evictionConfig(values)
+  const { shutdownGracePeriod: all, shutdownGracePeriodCriticalPods: critical } = values
+  if (critical <= all) return
+  const [part, whole] = [critical, all].map((ms) => duration.show?.(ms))
+  throw new UsageError(
+    `shutdownGracePeriodCriticalPods (${part}) is a part of shutdownGracePeriod (${whole}), and cannot be longer`,
+  )
+}
