@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 
 /** RFC 6902 as the library of a real server reads it, which forgives more than the RFC. */
 export interface JsonPatchOperation {
-  op?: string
-  path?: string
-  from?: string
+  /** Null stands for none, here and below. */
+  op?: string | null
+  path?: string | null
+  from?: string | null
   value?: unknown
 }
 
@@ -20,7 +21,8 @@ export function applyJsonPatch(document: unknown, operations: readonly JsonPatch
   return current
 }
 
-function applyOperation(document: unknown, { op = 'unknown', path, from, value = null }: JsonPatchOperation): unknown {
+function applyOperation(document: unknown, { path, from, value = null, ...operation }: JsonPatchOperation): unknown {
+  const op = operation.op ?? 'unknown'
   if (op === 'replace' && path === '') return structuredClone(value)
   const target = locate(document, path, op)
   switch (op) {
@@ -58,7 +60,8 @@ interface Target {
 }
 
 /** What stands before the first slash is not looked at. */
-function locate(document: unknown, path = '', op: string): Target {
+function locate(document: unknown, pointer: string | null | undefined, op: string): Target {
+  const path = pointer ?? ''
   const segments = path.split('/').slice(1).map(unescaped)
   const key = segments.pop()
   let parent = document
