@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import { repository, startCommand } from '../harness/cluster.ts'
 import { processesWith } from '../harness/processes.ts'
 import { skipOrFail } from '../harness/skip.ts'
+import { mountSmallDisk } from '../harness/small-disk.ts'
 import { until } from '../harness/until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'kubestage-bad-input-'))
@@ -27,29 +28,17 @@ async function refusal(t: Test, stateDir: string, ...args: string[]): Promise<st
   return output
 }
 
-/** A file system of its own; false where we may not mount any. */
-function mount(t: Test, place: string, options: string): boolean {
-  mkdirSync(place, { recursive: true })
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', place], { stdio: 'ignore' })
-  } catch {
-    return false
-  }
-  t.teardown(() => execFileSync('umount', ['-l', place]))
-  return true
-}
-
 t.test('a disk that is full, at the first file, at the storage, and before anything', async (t) => {
   for (const [size, sentence] of [
     ['8k', /cannot write to state folder .*: the disk is full; choose another folder with --state-dir/],
     ['100k', /storage file .*state.db cannot be written: the disk is full; make room, or name another with --storage/],
   ] as const) {
     const place = join(folder, `full-${size}`)
-    if (!mount(t, place, `size=${size}`)) return skipOrFail(t, 'this machine lets us mount nothing')
+    if (!mountSmallDisk(t, place, `size=${size}`)) return skipOrFail(t, 'this machine lets us mount nothing')
     t.match(await refusal(t, join(place, 'state'), 'up', '-d', '--port=0'), sentence)
   }
   const place = join(folder, 'full')
-  mount(t, place, 'size=4k')
+  mountSmallDisk(t, place, 'size=4k')
   writeFileSync(join(place, 'all'), 'x'.repeat(4096))
   for (const way of [['up'], ['up', '-d']]) {
     t.match(await refusal(t, join(place, 'state'), ...way, '--port=0'), /: the disk is full; choose another folder/)
@@ -58,7 +47,7 @@ t.test('a disk that is full, at the first file, at the storage, and before anyth
 
 t.test('a disk that fills while a cluster runs ends nothing', async (t) => {
   const place = join(folder, 'filling')
-  if (!mount(t, place, 'size=3m')) return skipOrFail(t, 'this machine lets us mount nothing')
+  if (!mountSmallDisk(t, place, 'size=3m')) return skipOrFail(t, 'this machine lets us mount nothing')
   const stateDir = join(place, 'state')
   const here = `--state-dir=${stateDir}`
   t.match(await run(t, 'up', '-d', '--port=0', '--kubelet=false', '--log-level=trace', here), { code: 0 })
@@ -73,7 +62,7 @@ t.test('a disk that fills while a cluster runs ends nothing', async (t) => {
 
 t.test('a state folder that cannot be written', async (t) => {
   const place = join(folder, 'read-only')
-  if (!mount(t, place, 'ro')) return skipOrFail(t, 'this machine lets us mount nothing')
+  if (!mountSmallDisk(t, place, 'ro')) return skipOrFail(t, 'this machine lets us mount nothing')
   const isFile = join(folder, 'file')
   writeFileSync(isFile, '')
   for (const [stateDir, why] of [

@@ -1,5 +1,5 @@
 /** Workloads as a user has them: rolled out, rolled back, scaled, drained, with every pod told why it goes. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -204,7 +204,7 @@ t.test('a drain: evicted as the budget allows, and replaced', { skip }, async (t
   )
   const { code } = await kubectl(t, newest!, kubeconfig, ['create', '--raw', path, '-f', '-'], eviction)
   t.equal(code, 0)
-  await until(() => existsSync(join(folder, first?.metadata.name ?? '')), { what: 'the pod to be told' })
+  await until(() => told('guarded').length === 1, { what: 'the pod to be told' })
   t.same(told('guarded'), ['Eviction'])
   await until(
     async () => {

@@ -15,8 +15,20 @@ interface RunOptions {
   env?: Record<string, string>
 }
 
-const STARTS_WITHIN_MS = 30_000
+const STARTS_WITHIN_MS = 120_000
 const MINUTES_MS = 60_000
+
+/** A daemon, and nothing of it that outlives us, whatever ends us. It leaves its own network namespace mounted. */
+const untilInputEnds = `
+exec 3<&0
+dockerd "$@" 3<&- &
+daemon=$!
+(cat <&3 >/dev/null; kill $daemon) &
+wait $daemon
+code=$?
+umount "$0/exec/netns/default" 2>/dev/null
+rm -rf "$0"
+exit $code`
 
 /** The machine's daemon where one answers, else one of our own that ends with the test; or why there can be none. */
 export async function startDocker(t: Test): Promise<Docker | { missing: string } | { cannot: string }> {
@@ -27,18 +39,18 @@ export async function startDocker(t: Test): Promise<Docker | { missing: string }
   const root = await mkdtemp(join(tmpdir(), 'kubestage-docker-'))
   const host = `unix://${root}/socket`
   const flags = ['--data-root', `${root}/data`, '--exec-root', `${root}/exec`, '--pidfile', `${root}/pid`, '-H', host]
-  const daemon = spawn('dockerd', flags, { stdio: ['ignore', 'ignore', 'pipe'] })
+  const daemon = spawn('sh', ['-c', untilInputEnds, root, ...flags], {
+    stdio: ['pipe', 'ignore', 'pipe'],
+    detached: true,
+  })
   let said = ''
   daemon.stderr.on('data', (text) => {
     said = `${said}${text}`.slice(-2_000)
   })
   const ended = new Promise<void>((resolve) => daemon.once('exit', () => resolve()))
   t.teardown(async () => {
-    daemon.kill('SIGTERM')
+    daemon.stdin.end()
     await ended
-    // The daemon leaves its own network namespace mounted there.
-    await succeeds('umount', [`${root}/exec/netns/default`])
-    rmSync(root, { recursive: true, force: true })
   })
   const env = { DOCKER_HOST: host }
   for (const deadlineMs = realClock.monotonic() + STARTS_WITHIN_MS; ; await realClock.sleep(100)) {

@@ -1,31 +1,21 @@
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import type { RuntimeCapabilities } from '../../../kubelet/runtime/container-runtime.ts'
 import { possibleIsolation } from '../../../kubelet/runtime/process/index.ts'
 import { skipOrFail } from '../../harness/skip.ts'
+import { mountSmallDisk } from '../../harness/small-disk.ts'
 import { until } from '../../harness/until.ts'
 import { configOf, exited, recordOf, sandboxOf, sh, startNode, texts } from './runtime-node.ts'
 
-/** A file system that is soon full. False where we may not mount any. */
-function mountSmall(t: Test, folder: string): boolean {
-  mkdirSync(folder, { recursive: true })
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'tmpfs', folder], { stdio: 'ignore' })
-  } catch {
-    return false
-  }
-  t.teardown(() => execFileSync('umount', ['-l', folder]))
-  return true
-}
+const size = 'size=128k'
 
 async function fills(t: Test, capabilities: RuntimeCapabilities): Promise<void> {
   const node = await startNode(t, capabilities)
   const { runtime } = node
   const logs = path.join(node.rootDir, 'small-logs')
-  if (!mountSmall(t, logs)) return skipOrFail(t, 'this machine lets us mount nothing')
+  if (!mountSmallDisk(t, logs, size)) return skipOrFail(t, 'this machine lets us mount nothing')
   const sandbox = await sandboxOf(runtime, 'full')
   const loud = await runtime.startContainer(
     configOf(node, sandbox, sh('i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done; exit 5'), {
@@ -51,7 +41,8 @@ t.test(
   async (t) => {
     const rootDir = mkdtempSync(path.join(tmpdir(), 'kubestage-'))
     t.teardown(() => rmSync(rootDir, { recursive: true, force: true }))
-    if (!mountSmall(t, path.join(rootDir, 'runtime'))) return skipOrFail(t, 'this machine lets us mount nothing')
+    if (!mountSmallDisk(t, path.join(rootDir, 'runtime'), size))
+      return skipOrFail(t, 'this machine lets us mount nothing')
     const node = await startNode(t, undefined, { rootDir })
     const { runtime } = node
     const ballast = path.join(node.rootDir, 'runtime', 'ballast')
