@@ -22,7 +22,7 @@ import { shutdownOptions } from './node/shutdown-options.ts'
 import { backoffOptions } from './pods/backoff-options.ts'
 
 /** The features that change what a kubelet does. */
-export const kubeletFeatureGates = { PodTerminationReason: true, ProbeTerminationGracePeriod: true }
+const kubeletFeatureGates = { PodTerminationReason: true, ProbeTerminationGracePeriod: true }
 
 /** What the kubelet can be told, by flag, variable or config file. */
 export const kubeletOptions = {

@@ -16,7 +16,7 @@ export interface NamingDecision {
 }
 
 const INITIAL = 'the initial names have been accepted'
-export const INSTALLING: NewCondition = { type: 'Established', status: 'False', reason: 'Installing', message: INITIAL }
+const INSTALLING: NewCondition = { type: 'Established', status: 'False', reason: 'Installing', message: INITIAL }
 export const ESTABLISHED: NewCondition = {
   type: 'Established',
   status: 'True',

@@ -35,7 +35,7 @@ const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 const byPlural = (a: ResourceDefinition, b: ResourceDefinition): number => byText(a.plural, b.plural)
 
 /** Named groups, in upstream's order. */
-export function groupsOf(definitions: Definitions): string[] {
+function groupsOf(definitions: Definitions): string[] {
   const rank = (group: string) => {
     const index = groupOrder.indexOf(group)
     return index === -1 ? groupOrder.length : index
@@ -52,7 +52,7 @@ export function versionsOf(definitions: Definitions, group: string): string[] {
 }
 
 const stages = ['', 'beta', 'alpha']
-export function compareVersions(a: string, b: string): number {
+function compareVersions(a: string, b: string): number {
   const [left, right] = [a, b].map((version) => /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version))
   if (!left || !right) return left ? -1 : right ? 1 : byText(a, b)
   const [, leftMajor, leftStage = '', leftMinor = 0] = left

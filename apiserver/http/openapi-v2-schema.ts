@@ -8,7 +8,7 @@ type Published = OpenApiSchema & { [key in (typeof UNKNOWN)[number]]?: unknown }
  * A schema of OpenAPI 3 as the older format has it. What a client could then only refuse by mistake (a null, a field that is kept
  * though nobody declared it) it leaves open, as upstream's `ToStructuralOpenAPIV2` does.
  */
-export function swaggerSchema(schema: OpenApiSchema): object {
+function swaggerSchema(schema: OpenApiSchema): object {
   const { $ref, allOf } = schema
   const reference = $ref ?? (allOf?.length === 1 ? allOf[0]?.$ref : undefined)
   const { properties, items, additionalProperties, type, ...rest } = schema as Published

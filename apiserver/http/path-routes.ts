@@ -2,8 +2,6 @@ import { methodNotAllowed } from '../../shared/api/status-errors.ts'
 import type { Exchange } from './exchange.ts'
 import { sendText } from './respond.ts'
 
-export type PathHandler = (exchange: Exchange, parts: readonly string[]) => void | Promise<void>
-
 /** A path that is no resource: its first segment decides. */
 export interface PathRoute {
   /** `''` for the root itself. */

@@ -65,7 +65,7 @@ export function tableOf(definition: ResourceDefinition, objects: readonly KubeOb
   }
 }
 
-export function columnsOf({ columns = defaultColumns }: ResourceDefinition): unknown[] {
+function columnsOf({ columns = defaultColumns }: ResourceDefinition): unknown[] {
   return columns.map(({ name, type, format = '', description, priority = 0 }) => ({
     name,
     type,
@@ -75,7 +75,7 @@ export function columnsOf({ columns = defaultColumns }: ResourceDefinition): unk
   }))
 }
 
-export function rowOf(
+function rowOf(
   definition: ResourceDefinition,
   object: KubeObject,
   { version, include, nowMs }: Pick<TableOptions, 'version' | 'include' | 'nowMs'>,

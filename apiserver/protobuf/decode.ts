@@ -10,8 +10,6 @@ import { ProtobufError, WireReader } from './wire-reader.ts'
 
 export { ProtobufError }
 
-export const protobufMediaType = 'application/vnd.kubernetes.protobuf'
-
 const prefix = Buffer.from('k8s\0')
 
 /** What the envelope says it holds. */
@@ -23,7 +21,7 @@ export interface Envelope {
 }
 
 /** Throws {@link ProtobufError} when the body is no envelope. */
-export function openEnvelope(body: Buffer): Envelope {
+function openEnvelope(body: Buffer): Envelope {
   if (!body.subarray(0, prefix.length).equals(prefix)) {
     throw new ProtobufError(
       `provided data does not appear to be a protobuf message, expected prefix [${[...prefix].join(' ')}]`,

@@ -36,7 +36,7 @@ export function encodeWatchEvent(type: string, object: JsonMap): Buffer | undefi
   return Buffer.concat([length, event.bytes()])
 }
 
-export function encodeMessage(name: string, object: JsonMap): Buffer {
+function encodeMessage(name: string, object: JsonMap): Buffer {
   const writer = new WireWriter()
   writeFields(writer, message(name), object)
   return writer.bytes()

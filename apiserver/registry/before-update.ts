@@ -4,12 +4,6 @@ import { otherNamespace } from './before-create.ts'
 import { upstreamKey } from './keys.ts'
 import type { ObjectScope } from './write-context.ts'
 
-/** What an update asks of the object it replaces. */
-export interface UpdatePreconditions {
-  /** The resourceVersion of the body; undefined for none. */
-  resourceVersion?: bigint
-}
-
 /** Reads the body's resourceVersion; text that is no number fails as it does in a real server. */
 export function bodyResourceVersion({ metadata }: KubeObject): bigint | undefined {
   const text = metadata.resourceVersion

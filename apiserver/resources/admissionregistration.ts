@@ -76,7 +76,7 @@ const webhookExample = () => ({
   rules: [rules()],
 })
 
-export const validatingwebhookconfiguration = plain<WithMeta<V1ValidatingWebhookConfiguration>>({
+const validatingwebhookconfiguration = plain<WithMeta<V1ValidatingWebhookConfiguration>>({
   group,
   kind: 'ValidatingWebhookConfiguration',
   plural: 'validatingwebhookconfigurations',
@@ -92,7 +92,7 @@ export const validatingwebhookconfiguration = plain<WithMeta<V1ValidatingWebhook
   example: { metadata: { name: 'check' }, webhooks: [webhookExample()] },
 })
 
-export const mutatingwebhookconfiguration = plain<WithMeta<V1MutatingWebhookConfiguration>>({
+const mutatingwebhookconfiguration = plain<WithMeta<V1MutatingWebhookConfiguration>>({
   group,
   kind: 'MutatingWebhookConfiguration',
   plural: 'mutatingwebhookconfigurations',
@@ -196,7 +196,7 @@ export const validatingadmissionpolicy = plain<WithMeta<V1ValidatingAdmissionPol
   },
 })
 
-export const validatingadmissionpolicybinding = plain<WithMeta<V1ValidatingAdmissionPolicyBinding>>({
+const validatingadmissionpolicybinding = plain<WithMeta<V1ValidatingAdmissionPolicyBinding>>({
   group,
   kind: 'ValidatingAdmissionPolicyBinding',
   plural: 'validatingadmissionpolicybindings',
@@ -215,7 +215,7 @@ export const validatingadmissionpolicybinding = plain<WithMeta<V1ValidatingAdmis
   example: { metadata: { name: 'limit' }, spec: { policyName: 'limit', validationActions: ['Deny'] } },
 })
 
-export const mutatingadmissionpolicy = plain<WithMeta<V1MutatingAdmissionPolicy>>({
+const mutatingadmissionpolicy = plain<WithMeta<V1MutatingAdmissionPolicy>>({
   group,
   storageVersion: 'v1beta1',
   kind: 'MutatingAdmissionPolicy',
@@ -242,7 +242,7 @@ export const mutatingadmissionpolicy = plain<WithMeta<V1MutatingAdmissionPolicy>
   },
 })
 
-export const mutatingadmissionpolicybinding = plain<WithMeta<V1MutatingAdmissionPolicyBinding>>({
+const mutatingadmissionpolicybinding = plain<WithMeta<V1MutatingAdmissionPolicyBinding>>({
   group,
   storageVersion: 'v1beta1',
   kind: 'MutatingAdmissionPolicyBinding',

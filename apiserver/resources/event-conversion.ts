@@ -39,7 +39,7 @@ const coreFilled = names.map(([, core, empty]): [string, unknown] => [core, empt
 const newFilled = names.map(([newer, , empty]): [string, unknown] => [newer, empty.newer])
 
 export const toCore = (event: NewEvent): Event => renamed(event, toCoreNames, coreFilled) as unknown as Event
-export const toNew = (event: Event): NewEvent => renamed(event, toNewNames, newFilled) as unknown as NewEvent
+const toNew = (event: Event): NewEvent => renamed(event, toNewNames, newFilled) as unknown as NewEvent
 
 export const newEventConversion = {
   storageGroup: '',

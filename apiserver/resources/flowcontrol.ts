@@ -10,7 +10,7 @@ const group = 'flowcontrol.apiserver.k8s.io'
 const schemaPackage = 'io.k8s.api.flowcontrol'
 const MAX_PRECEDENCE = 10_000
 
-export const flowschema = plain<WithMeta<V1FlowSchema>>({
+const flowschema = plain<WithMeta<V1FlowSchema>>({
   group,
   schemaPackage,
   kind: 'FlowSchema',
@@ -54,7 +54,7 @@ export const flowschema = plain<WithMeta<V1FlowSchema>>({
 })
 const methods = ['ByNamespace', 'ByUser']
 
-export const prioritylevelconfiguration = plain<WithMeta<V1PriorityLevelConfiguration>>({
+const prioritylevelconfiguration = plain<WithMeta<V1PriorityLevelConfiguration>>({
   group,
   schemaPackage,
   kind: 'PriorityLevelConfiguration',

@@ -69,7 +69,7 @@ export function errorBody({ type, value, detail }: FieldError): string {
 }
 
 /** A value that prints itself otherwise than as JSON, e.g. a quantity inside a message. */
-export class Printed {
+class Printed {
   readonly text: string
   constructor(text: string) {
     this.text = text

@@ -14,7 +14,6 @@ const UNDERSCORE_SUBDOMAIN = `${UNDERSCORE_LABEL}(\\._?[a-z0-9]([-_a-z0-9]*[a-z0
 const QUALIFIED = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'
 const CONFIG_KEY = '[-._a-zA-Z0-9]+'
 const ENV_NAME = '[-._a-zA-Z][-._a-zA-Z0-9]*'
-const C_IDENTIFIER = '[A-Za-z_][A-Za-z0-9_]*'
 const HTTP_HEADER = '[-A-Za-z0-9]+'
 
 const compiled = (pattern: string) => new RegExp(`^(?:${pattern})$`)
@@ -26,7 +25,6 @@ const qualified = compiled(QUALIFIED)
 const labelValue = compiled(`(${QUALIFIED})?`)
 const configKey = compiled(CONFIG_KEY)
 const envName = compiled(ENV_NAME)
-const cIdentifier = compiled(C_IDENTIFIER)
 const httpHeader = compiled(HTTP_HEADER)
 
 const maxLength = (max: number) => `must be no more than ${max} characters`
@@ -158,13 +156,6 @@ export const envVarName = (text: string): string[] => [
       ]),
   ...dotPath(text),
 ]
-
-export const cIdentifierMessages = (text: string): string[] =>
-  cIdentifier.test(text)
-    ? []
-    : [
-        `a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'${regexHint(['my_name', 'MY_NAME', 'MyName'], C_IDENTIFIER)}`,
-      ]
 
 export const httpHeaderName = (text: string): string[] =>
   httpHeader.test(text)

@@ -18,7 +18,7 @@ export const podGraceSeconds = ({ template }: Workload): number =>
   template.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS
 
 /** On the workload, or on its pod template. */
-export const LOAD_ANNOTATION = 'rehearse.kubestage.dev/load'
+const LOAD_ANNOTATION = 'rehearse.kubestage.dev/load'
 
 /** Stands for the pod's address. */
 export const POD_HOST = 'pod'

@@ -38,7 +38,7 @@ const MANY = 100
 
 const endOf = (job: Job): string | undefined => jobEnd(job)?.type
 
-export const jobName = ({ metadata }: CronJob, atMs: number): string => `${metadata.name}-${Math.floor(atMs / 60_000)}`
+const jobName = ({ metadata }: CronJob, atMs: number): string => `${metadata.name}-${Math.floor(atMs / 60_000)}`
 
 /** What is to be done about a CronJob now. Pure; upstream: syncCronJob and cleanupFinishedJobs in pkg/controller/cronjob/cronjob_controllerv2.go. */
 export function planCronJob({ cronJob, jobs, nowMs }: CronJobInput): CronJobPlan {

@@ -24,7 +24,7 @@ const tolerations = [
   on('unschedulable', 'NoSchedule'),
 ]
 
-export function tolerationsOf({ template }: DaemonSet['spec']): Toleration[] {
+function tolerationsOf({ template }: DaemonSet['spec']): Toleration[] {
   const own = template.spec?.tolerations ?? []
   const more = template.spec?.hostNetwork ? [on('network-unavailable', 'NoSchedule')] : []
   const added = [...tolerations, ...more].filter(

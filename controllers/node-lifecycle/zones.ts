@@ -24,7 +24,7 @@ export const zoneOf = ({ metadata: { labels = {} } }: Node): string =>
 export const isReady = ({ status }: Node): boolean =>
   status?.conditions?.some(({ type, status: state }) => type === 'Ready' && state === 'True') ?? false
 
-export function zoneState(nodes: readonly Node[]): ZoneState {
+function zoneState(nodes: readonly Node[]): ZoneState {
   const notReady = nodes.filter((node) => !isReady(node)).length
   if (notReady === nodes.length) return 'FullDisruption'
   return notReady >= UNHEALTHY_LEAST && notReady / nodes.length >= UNHEALTHY_SHARE ? 'PartialDisruption' : 'Normal'

@@ -1,4 +1,4 @@
-import type { ObjectMeta, Pod, PodTemplateSpec } from '../../shared/api/types.ts'
+import type { ObjectMeta, Pod } from '../../shared/api/types.ts'
 import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import type { StatefulSet } from '../../shared/api/workloads.ts'
 import { REVISION_HASH_LABEL } from '../workloads/revision-history.ts'
@@ -71,9 +71,3 @@ export function claimsOf({ metadata, spec }: StatefulSet, ordinal: number): Map<
     }),
   )
 }
-
-/** The set as it was with another template. */
-export const withTemplate = (set: StatefulSet, template: PodTemplateSpec): StatefulSet => ({
-  ...set,
-  spec: { ...set.spec, template },
-})

@@ -40,7 +40,7 @@ export function matchingVolume(
 }
 
 const BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller'
-export const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed'
+const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed'
 
 /** What of a volume says whose it is. */
 export const boundVolume = (volume: PersistentVolume, { metadata }: PersistentVolumeClaim): object => ({

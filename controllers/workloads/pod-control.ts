@@ -77,7 +77,7 @@ export function createPodControl({
 }
 
 /** A pod of the template, named by its owner. */
-export function podFromTemplate({ metadata, spec }: PodTemplateSpec, owner: ObjectMeta, kind: OwnerKind): Pod {
+function podFromTemplate({ metadata, spec }: PodTemplateSpec, owner: ObjectMeta, kind: OwnerKind): Pod {
   return structuredClone({
     metadata: {
       namespace: owner.namespace,

@@ -20,7 +20,7 @@ export function readySinceMs(pod: Pod): number | undefined {
 }
 
 /** Milliseconds until a pod has been ready for so long: 0 when it is available, undefined while it is not ready. */
-export function availableInMs(pod: Pod, minReadySeconds: number, nowMs: number): number | undefined {
+function availableInMs(pod: Pod, minReadySeconds: number, nowMs: number): number | undefined {
   const sinceMs = readySinceMs(pod)
   if (sinceMs === undefined) return undefined
   return minReadySeconds === 0 ? 0 : Math.max(0, sinceMs + minReadySeconds * 1000 - nowMs)

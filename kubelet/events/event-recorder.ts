@@ -146,7 +146,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   }
 }
 
-export function podReference({ metadata, spec }: Pod, container?: string): ObjectReference {
+function podReference({ metadata, spec }: Pod, container?: string): ObjectReference {
   return {
     kind: 'Pod',
     namespace: metadata.namespace,

@@ -10,7 +10,7 @@ const space = 0x20
 const newline = 0x0a
 
 /** Undefined for what is no such line: it is passed over. */
-export function parseLogLine(line: Buffer): LogRecord | undefined {
+function parseLogLine(line: Buffer): LogRecord | undefined {
   const first = line.indexOf(space)
   const second = line.indexOf(space, first + 1)
   const third = line.indexOf(space, second + 1)

@@ -21,7 +21,7 @@ export interface HookRunner {
   run(request: HookRequest): Promise<ActionResult>
 }
 
-export const HOOK_USER_AGENT = 'kube-lifecycle/1.36'
+const HOOK_USER_AGENT = 'kube-lifecycle/1.36'
 
 export function createHookRunner(runtime: ContainerRuntime, actions: ActionHandler): HookRunner {
   return {

@@ -8,8 +8,8 @@ export interface ReasonDelivery {
   problem?: string
 }
 
-export const DEFAULT_REASON_ENV = 'KUBE_POD_TERM_REASON'
-export const DEFAULT_REASON_HEADER = 'KUBE-POD-TERM-REASON'
+const DEFAULT_REASON_ENV = 'KUBE_POD_TERM_REASON'
+const DEFAULT_REASON_HEADER = 'KUBE-POD-TERM-REASON'
 
 /** The reason written on the object wins over the kubelet's own cause; undefined: nobody gave one. */
 export const terminationReason = (pod: Pod, kubeletCause?: string): string | undefined =>

@@ -2,7 +2,7 @@ import type { Node } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import type { MachineFacts } from './machine.ts'
 
-export const KUBELET_VERSION = 'v1.36.3'
+const KUBELET_VERSION = 'v1.36.3'
 /** Kept free by the eviction rules: memory.available<100Mi. */
 const EVICTION_RESERVE_BYTES = 100 * 1024 ** 2
 

@@ -3,8 +3,6 @@ import type { Container, Pod, PodSpec } from '../../shared/api/types.ts'
 /** An init container that runs beside the app containers. */
 export const isSidecar = (container: Container): boolean => container.restartPolicy === 'Always'
 export const sidecars = (spec: PodSpec): Container[] => (spec.initContainers ?? []).filter(isSidecar)
-export const regularInitContainers = (spec: PodSpec): Container[] =>
-  (spec.initContainers ?? []).filter((container) => !isSidecar(container))
 /** Added to a running pod, to look into it: started once, and never again. */
 export const ephemeralContainers = (spec: PodSpec): Container[] => (spec.ephemeralContainers ?? []) as Container[]
 /** In spec order, init containers first. */

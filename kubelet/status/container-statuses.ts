@@ -165,7 +165,7 @@ export function stateOf(record: ContainerRecord): ContainerState {
 }
 
 /** We answer as a node with containerd: clients take IDs apart at `://`. */
-export const containerIdOf = ({ id }: ContainerRecord): string => `containerd://${id}`
+const containerIdOf = ({ id }: ContainerRecord): string => `containerd://${id}`
 
 /** `busybox:1.37` → `docker.io/library/busybox:1.37`, as a runtime reports it. Host programs stay as they are. */
 export function qualifiedImage(image: string): string {

@@ -25,7 +25,7 @@ export function subtractLists(a: ResourceList, b: ResourceList): ResourceList {
 }
 
 /** Of each name the greater amount. */
-export function maxLists(a: ResourceList, b: ResourceList): ResourceList {
+function maxLists(a: ResourceList, b: ResourceList): ResourceList {
   const most: Record<string, string> = { ...a }
   for (const [name, amount] of Object.entries(b)) {
     const known = most[name]

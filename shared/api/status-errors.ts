@@ -38,9 +38,6 @@ export const forbidden = (
     details: { ...details(resource, name), ...extra },
   })
 
-export const forbiddenPath = (why: string): StatusError =>
-  new StatusError({ code: 403, reason: 'Forbidden', message: `forbidden: ${why}`, details: {} })
-
 export const notFound = (resource: GroupResource, name: string): StatusError =>
   new StatusError({
     code: 404,
@@ -173,9 +170,6 @@ export const internalError = (message: string): StatusError =>
     message: `Internal error occurred: ${message}`,
     details: { causes: [{ message }] },
   })
-
-export const serviceUnavailable = (message: string): StatusError =>
-  new StatusError({ code: 503, reason: 'ServiceUnavailable', message })
 
 export const timeout = (
   message: string,

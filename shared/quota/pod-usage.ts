@@ -6,7 +6,7 @@ const standard = ['cpu', 'memory', 'ephemeral-storage']
 const isExtended = (name: string): boolean => name.includes('/') && !name.startsWith('kubernetes.io/')
 
 /** Requests and limits under the names that quotas have for them. Upstream of all here: pkg/quota/v1/evaluator/core/pods.go. */
-export function computeUsage(requests: ResourceList = {}, limits: ResourceList = {}): ResourceList {
+function computeUsage(requests: ResourceList = {}, limits: ResourceList = {}): ResourceList {
   const usage: Record<string, string> = { pods: '1' }
   for (const [name, amount] of Object.entries(requests)) {
     const counted = standard.includes(name) || name.startsWith('hugepages-')

@@ -34,7 +34,7 @@ export function allHold(conditions: readonly { expression: string }[], variables
 }
 
 /** The first line, as Go writes errors. */
-export function celError(error: unknown): string {
+function celError(error: unknown): string {
   const [text = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
   return text.charAt(0).toLowerCase() + text.slice(1)
 }

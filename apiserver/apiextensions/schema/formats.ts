@@ -160,7 +160,7 @@ const WORDS: [RegExp, number][] = [
 export function parseDuration(text: string): number | undefined {
   return parseGoDuration(text) ?? parseWords(text)
 }
-export function parseGoDuration(text: string): number | undefined {
+function parseGoDuration(text: string): number | undefined {
   const match = /^([+-]?)(0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/.exec(text)
   if (match === null) return undefined
   let sum = 0

@@ -98,7 +98,7 @@ function compareItems(type: ListType, element: string, before: unknown[], after:
   }
 }
 
-export function itemsByElement(type: ListType, items: unknown[]): Map<string, unknown[]> {
+function itemsByElement(type: ListType, items: unknown[]): Map<string, unknown[]> {
   const out = new Map<string, unknown[]>()
   for (const item of items) {
     const element = itemElement(type, item)

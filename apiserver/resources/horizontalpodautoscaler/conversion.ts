@@ -14,7 +14,7 @@ const annotations = [METRICS, BEHAVIOR, CONDITIONS, CURRENT_METRICS]
 const isCpuShare = ({ resource }: Metric): boolean =>
   resource?.name === 'cpu' && resource.target.averageUtilization !== undefined
 
-export function toV1({ metadata, spec, status }: Autoscaler): AutoscalerV1 {
+function toV1({ metadata, spec, status }: Autoscaler): AutoscalerV1 {
   const { metrics = [], behavior, ...rest } = spec ?? { maxReplicas: 0, scaleTargetRef: { kind: '', name: '' } }
   const cpu = metrics.find(isCpuShare)
   const others = metrics.filter((metric) => metric !== cpu)

@@ -10,10 +10,10 @@ type Spec = NonNullable<Service['spec']>
 
 export const isHeadless = ({ clusterIP, clusterIPs }: Spec): boolean =>
   clusterIP === 'None' || clusterIPs?.[0] === 'None'
-export const needsClusterIp = ({ type }: Spec): boolean => type !== 'ExternalName'
-export const needsNodePort = (spec: Spec): boolean =>
+const needsClusterIp = ({ type }: Spec): boolean => type !== 'ExternalName'
+const needsNodePort = (spec: Spec): boolean =>
   spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false)
-export const needsHealthCheckPort = ({ type, externalTrafficPolicy }: Spec): boolean =>
+const needsHealthCheckPort = ({ type, externalTrafficPolicy }: Spec): boolean =>
   type === 'LoadBalancer' && externalTrafficPolicy === 'Local'
 
 /** Addresses that the client left out on an update stay. */

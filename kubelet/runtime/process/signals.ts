@@ -10,9 +10,6 @@ export function sendSignal(pid: number, signal: string): boolean {
   }
 }
 
-/** Whether anybody is left of the process group that this process led. */
-export const isGroupAlive = (pid: number): boolean => sendSignal(-pid, '0')
-
 const firstRealTime = 34
 
 export function signalNumber(signal: string): number {
