@@ -49,8 +49,10 @@ export interface ControllersOptions {
   chosen?: readonly string[]
   /** A node that is silent for longer counts as lost; by default 50 s. */
   nodeMonitorGraceMs?: number
-  /** Its certificate is published to every namespace as kube-root-ca.crt; its key signs certificate requests. */
+  /** Its key signs certificate requests. */
   ca: KeyPair
+  /** What is published to every namespace as kube-root-ca.crt, and is in tokens' Secrets; by default the certificate of `ca`. */
+  rootCa?: string
   /** Of the `kubernetes` Service. */
   securePort: number
   kubernetesServiceIP: string
@@ -60,7 +62,7 @@ export interface ControllersOptions {
 
 /** Starts all control loops; resolves when the system namespaces exist and every loop has seen what there is. */
 export async function startControllers(options: ControllersOptions): Promise<Controller> {
-  const { client, clock, log, resources } = options
+  const { client, clock, log, resources, rootCa = options.ca.cert } = options
   await bootstrap(client, { securePort: options.securePort, clusterIP: options.kubernetesServiceIP })
   if (options.volumeFolders) await ensure(client, storageClasses, standardClass)
   const informers = createInformers({ client, clock, log })
@@ -69,8 +71,8 @@ export async function startControllers(options: ControllersOptions): Promise<Con
   const { chosen = ['*'] } = options
   const loops: Record<ControllerName, () => Controller> = {
     'serviceaccount-controller': () => startServiceAccountController(context),
-    'serviceaccount-token-controller': () => startServiceAccountTokenController(context, options.ca.cert),
-    'root-ca-certificate-publisher-controller': () => startRootCaCertPublisher(context, options.ca.cert),
+    'serviceaccount-token-controller': () => startServiceAccountTokenController(context, rootCa),
+    'root-ca-certificate-publisher-controller': () => startRootCaCertPublisher(context, rootCa),
     'certificatesigningrequest-controller': () => startCertificatesController(context, options.ca),
     'clusterrole-aggregation-controller': () => startClusterRoleAggregation(context),
     'persistentvolume-binder-controller': () => startVolumeController(context, options.volumeFolders),

@@ -33,6 +33,8 @@ export async function startRest({
   servingCert,
   nodeName,
 }: RestOptions): Promise<() => Promise<void>> {
+  // Whoever issued it, kubelet and pods believe the very certificate that we serve with.
+  const rootCa = servingCert.includes(pki.ca.cert) ? servingCert : `${servingCert.trimEnd()}\n${pki.ca.cert}`
   const controllers = await startControllers({
     client,
     clock: realClock,
@@ -40,6 +42,7 @@ export async function startRest({
     resources: server.resources,
     scheduler: true,
     ca: pki.ca,
+    rootCa,
     securePort: server.port,
     kubernetesServiceIP: firstAddress(settings.serviceCidr),
   })
@@ -51,7 +54,6 @@ export async function startRest({
     {
       settings: { ...values, nodeName },
       state,
-      // Whoever issued it, the kubelet believes the very certificate that we serve with.
       pki: { ...pki, ca: { ...pki.ca, cert: servingCert } },
       url: `https://${settings.host}:${server.port}`,
       clock: realClock,

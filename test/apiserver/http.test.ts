@@ -85,10 +85,15 @@ t.test('the reason of a delete: from body, query, and never with a newline', asy
 
 t.test('an eviction is a delete with a reason of its own', async (t) => {
   const { send } = await startTestApiServer(t)
-  const evicted = async (name: string, deleteOptions?: object, annotations?: object) => {
+  const evicted = async (name: string, deleteOptions?: object, annotations?: object, ownAnnotations?: object) => {
     const pod = podOf(name, { nodeName: 'n' })
     await send(pods, { method: 'POST', body: { ...pod, metadata: { name, annotations } } })
-    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name }, deleteOptions }
+    const eviction = {
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: { name, annotations: ownAnnotations },
+      deleteOptions,
+    }
     const { status } = await send(`${pods}/${name}/eviction`, { method: 'POST', body: eviction })
     const { metadata, ...rest } = (await send(`${pods}/${name}`)).body as Body
     const { conditions } = rest.status as { conditions: { reason: string }[] }
@@ -98,6 +103,9 @@ t.test('an eviction is a delete with a reason of its own', async (t) => {
   t.same(await evicted('b', { reason: 'Update' }), [201, 'Update', 'EvictionByEvictionAPI'])
   const annotations = { 'kubestage.dev/termination-reason': 'Decommissioned' }
   t.same(await evicted('c', {}, annotations), [201, 'Decommissioned', 'EvictionByEvictionAPI'])
+  const own = { 'kubestage.dev/termination-reason': 'Rebalanced' }
+  t.same(await evicted('d', {}, annotations, own), [201, 'Rebalanced', 'EvictionByEvictionAPI'], 'the eviction’s own')
+  t.same((await evicted('e', { reason: 'Update' }, {}, own))[1], 'Update', 'what it says counts more')
   const again = { metadata: { name: 'b' } }
   t.equal((await send(`${pods}/b/eviction`, { method: 'POST', body: again })).status, 201)
   t.equal(((await send(`${pods}/b`)).body as Body).metadata.reason, 'Update', 'what was said before stands')

@@ -11,8 +11,8 @@ import { writeAssets } from '../../cli/envtest/assets.ts'
 import { parseGoFlags } from '../../cli/envtest/go-flags.ts'
 import { klogLine } from '../../cli/envtest/klog.ts'
 import { readKubeApiserverFlags } from '../../cli/envtest/kube-apiserver-flags.ts'
-import type { Namespace } from '../../shared/api/types.ts'
-import { namespaces, pods, services } from '../../shared/client/resources.ts'
+import type { ConfigMap, Namespace } from '../../shared/api/types.ts'
+import { configMaps, namespaces, pods, services } from '../../shared/client/resources.ts'
 import { type ClusterAccess, createRestClient } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
@@ -159,6 +159,39 @@ t.test('kube-apiserver makes its own certificate where there is none, and believ
   await t.rejects(stranger.get(namespaces, { name: 'default' }), /Unauthorized/)
   const nobodySpecial = clientFor(t, { ...access, ...known?.kubeletClient })
   t.match(await nobodySpecial.create(namespaces, { metadata: { name: 'mine' } }), { metadata: { name: 'mine' } })
+  t.equal(await server.stop(), 0)
+})
+
+t.test('pods are told to believe the certificate that is served, whoever issued it', async (t) => {
+  const issuer = ensureClusterPki({
+    directory: mkdtempSync(join(folder, 'issuer-')),
+    nowMs: realClock.now(),
+    host: '127.0.0.1',
+    serviceAddress: '10.0.0.1',
+    nodeName: 'unused',
+  })
+  const given = t.testdir({
+    'ca.crt': issuer.ca.cert,
+    'tls.crt': issuer.apiServer.cert,
+    'tls.key': issuer.apiServer.key,
+  })
+  const port = await freePort()
+  const server = start(t, 'kube-apiserver', [
+    ...[
+      `--secure-port=${port}`,
+      `--cert-dir=${mkdtempSync(join(folder, 'certs-'))}`,
+      `--client-ca-file=${given}/ca.crt`,
+    ],
+    ...[`--tls-cert-file=${given}/tls.crt`, `--tls-private-key-file=${given}/tls.key`, '--kubestage-controllers'],
+  ])
+  const access = { server: `https://127.0.0.1:${port}`, ...issuer.admin }
+  const outside = clientFor(t, { ...access, ca: issuer.ca.cert })
+  const ref = { namespace: 'default', name: 'kube-root-ca.crt' }
+  const published = await until(() => outside.get<ConfigMap>(configMaps, ref).catch(() => undefined), {
+    what: 'its CA',
+  })
+  const inPod = clientFor(t, { ...access, ca: published.data?.['ca.crt'] })
+  t.match(await inPod.get(namespaces, { name: 'default' }), { metadata: { name: 'default' } })
   t.equal(await server.stop(), 0)
 })
 

@@ -55,7 +55,8 @@ export async function evictPod(api: ApiContext, { exchange, definition, target }
     deleteOptions.preconditions = { ...deleteOptions.preconditions, resourceVersion: marked }
   }
   if (pod.metadata.reason === undefined) {
-    deleteOptions.reason ??= terminationReason(featureGates, deleteOptions, pod) ?? defaultReason
+    const said = terminationReason(featureGates, deleteOptions, body) ?? terminationReason(featureGates, {}, pod)
+    deleteOptions.reason ??= said ?? defaultReason
   }
   await api.registry.delete(scope, deleteOptions, { ...options, dryRun })
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
