@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { ImageEntry, KnownEntry } from '../runtime/images/image-entry.ts'
-import type { ImageMeaning } from '../runtime/images/image-meaning.ts'
+import { type ImageMeaning, meaningOf } from '../runtime/images/image-meaning.ts'
 import type { Images } from '../runtime/images/images.ts'
 import { Problem } from './problem.ts'
 
@@ -24,7 +24,6 @@ export async function controlImages(
   if (!images) throw new Problem(404, 'this node runs no programs: any image will do')
   const image = query.get('image')
   if (method === 'GET' && image !== null) {
-    const { meaningOf } = await import('../runtime/images/image-meaning.ts')
     const workingDir = query.get('workingDir') || undefined
     return meaningOf(images, image, { command: query.getAll('command'), args: query.getAll('arg'), workingDir })
   }

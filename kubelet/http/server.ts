@@ -86,26 +86,24 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { root, rest, url } = parse(request)
   authorize(request)
+  const { root, rest, query } = parse(request)
   if (root === 'debug' && rest[0] === 'images' && rest.length === 1) {
+    // Loaded by the first who asks: most kubelets never are.
     const { controlImages } = await import('./image-controls.ts')
-    const asked = { method: request.method, query: url.searchParams, body: request }
+    const asked = { method: request.method, query, body: request }
     return respondJson(response, await controlImages(asked, options.images))
   }
   if (root === 'debug' && rest[0] === 'clock') {
-    return respondJson(
-      response,
-      await moveClock({ method: request.method, path: rest, query: url.searchParams }, options.time),
-    )
+    return respondJson(response, await moveClock({ method: request.method, path: rest, query }, options.time))
   }
   if (root === 'debug') {
-    await controlNode({ method: request.method, path: rest, query: url.searchParams }, options.node?.())
+    await controlNode({ method: request.method, path: rest, query }, options.node?.())
     return respond(response, 200, 'ok')
   }
   if (options.node?.()?.isLost()) return void request.socket.destroy()
   if (isStreamVerb(root) && (request.method === 'GET' || request.method === 'POST')) {
-    return stream(options, { verb: root, path: rest, query: url.searchParams })
+    return stream(options, { verb: root, path: rest, query })
   }
   if (request.method !== 'GET') throw new Problem(405, 'method not allowed')
   switch (root) {
@@ -116,7 +114,7 @@ async function answer(
     case 'runningpods':
       return respondJson(response, await runningPods(options.runtime))
     case 'containerLogs':
-      return serveLogs(options, rest, url.searchParams, request, response)
+      return serveLogs(options, rest, query, request, response)
     default:
       throw new Problem(404, '404 page not found')
   }
@@ -124,11 +122,11 @@ async function answer(
 
 /** A connection that is no longer HTTP's, from here on. */
 async function takeOver(options: KubeletServerOptions, upgrade: UpgradeRequest): Promise<void> {
-  const { root, rest, url } = parse(upgrade.request)
   authorize(upgrade.request)
+  const { root, rest, query } = parse(upgrade.request)
   if (options.node?.()?.isLost()) return void upgrade.socket.destroy()
   if (!isStreamVerb(root)) throw new Problem(404, '404 page not found')
-  await stream(options, { verb: root, path: rest, query: url.searchParams, upgrade })
+  await stream(options, { verb: root, path: rest, query, upgrade })
 }
 
 /** Loaded by the first who wants it: most kubelets never stream. */
@@ -152,10 +150,11 @@ function refuse(socket: Duplex, { code, message, headers }: Problem): void {
   socket.end([`HTTP/1.1 ${code} ${STATUS_CODES[code] ?? ''}`, ...lines, '', message].join('\r\n'))
 }
 
-function parse(request: IncomingMessage): { root?: string; rest: string[]; url: URL } {
-  const url = new URL(request.url ?? '/', 'https://kubelet')
-  const [root, ...rest] = url.pathname.split('/').filter(Boolean).map(decode)
-  return { root, rest, url }
+function parse({ url = '/' }: IncomingMessage): { root?: string; rest: string[]; query: URLSearchParams } {
+  const mark = url.indexOf('?')
+  const path = mark === -1 ? url : url.slice(0, mark)
+  const [root, ...rest] = path.split('/').filter(Boolean).map(decode)
+  return { root, rest, query: new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1)) }
 }
 
 async function serveLogs(

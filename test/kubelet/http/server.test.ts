@@ -19,6 +19,7 @@ t.test('who may ask', async (t) => {
   })
   t.match(await get('/nope'), { code: 404 })
   t.match(await get('/%zz'), { code: 400 })
+  t.match(await get('//'), { code: 404 })
   t.match(await get('/pods', apiServer, 'POST'), { code: 405 })
   const { kind, items } = JSON.parse((await get('/pods')).text) as { kind: string; items: Pod[] }
   t.equal(kind, 'PodList')
