@@ -3,17 +3,17 @@ import { badRequest, requestEntityTooLarge } from '../../shared/api/status-error
 
 export const maxBodyBytes = 3 * 1024 * 1024
 
-/** The whole body; refuses more than a real server takes. */
-export function readBody(request: IncomingMessage): Promise<Buffer> {
+/** The whole body. Rejects with a StatusError: 413 for more than `maxBytes` (default: what a real server takes), 400 for one that breaks off. */
+export function readBody(request: IncomingMessage, maxBytes = maxBodyBytes): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let bytes = 0
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length
-      if (bytes > maxBodyBytes) {
+      if (bytes > maxBytes) {
         request.removeAllListeners('data')
         request.resume()
-        reject(requestEntityTooLarge(`Request entity too large: limit is ${maxBodyBytes}`))
+        reject(requestEntityTooLarge(`Request entity too large: limit is ${maxBytes}`))
       } else chunks.push(chunk)
     })
     request.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes)))

@@ -1,12 +1,17 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type ClientHttp2Session, connect } from 'node:http2'
-import { request } from 'node:https'
+import { Agent, createServer as createHttpsServer, request } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { connect as tlsConnect } from 'node:tls'
 import t from 'tap'
 import type { PolicyRule } from '../../apiserver/auth/rbac/policy-rule.ts'
+import { moveKubeletClock } from '../../apiserver/http/instruments/tell-kubelet.ts'
+import type { KubeletProxy } from '../../apiserver/http/kubelet-proxy.ts'
+import type { Node } from '../../shared/api/types.ts'
+import { realClock } from '../../shared/clock/real-clock.ts'
 import { preface } from '../../shared/http2/protocol.ts'
+import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 import { startTestApiServer, type TestApiServer } from '../harness/api-server.ts'
 import {
   END_HEADERS,
@@ -173,4 +178,42 @@ t.test('a proxied path leads to nobody but whom it names, and tells nobody the t
   const [, socket] = (await once(asking, 'upgrade')) as [unknown, Socket]
   socket.destroy()
   t.strictSame(seen, [{ url: '/a', protocol: 'chat' }])
+})
+
+t.test('a kubelet that answers nonsense is told of, and harms nobody', async (t) => {
+  const pki = ensureClusterPki({
+    directory: t.testdir(),
+    nowMs: realClock.now(),
+    host: '127.0.0.1',
+    serviceAddress: '10.96.0.1',
+    nodeName: 'n',
+  })
+  let text = ''
+  const kubelet = createHttpsServer(pki.apiServer, (_request, response) => response.end(text))
+  await once(kubelet.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => kubelet.close())
+  const { port } = kubelet.address() as AddressInfo
+  const reach = () => ({ origin: `https://127.0.0.1:${port}`, agent: new Agent({ ca: pki.ca.cert }) })
+  const move = (said: string) => {
+    text = said
+    return moveKubeletClock({ reach } as unknown as KubeletProxy, {} as Node, { movedMs: 1, isLast: true })
+  }
+  t.equal(await move('{"nextMs":5}'), 5)
+  t.equal(await move('{"nextMs":"soon"}'), undefined)
+  await t.rejects(move('nonsense'), SyntaxError)
+  await t.rejects(move('x'.repeat(100_000)), /does not come to an end/)
+})
+
+t.test('controls take maps of fields, and nothing else', async (t) => {
+  const { send } = await startTestApiServer(t)
+  for (const [method, what] of [
+    ['PUT', 'journal'],
+    ['POST', 'faults'],
+    ['PUT', 'snapshot'],
+  ] as const) {
+    for (const body of ['null', '[]', '1', '{']) {
+      const { status } = await send(`/kubestage/v1/${what}`, { method, body })
+      t.equal(status, 400, `${what} ${body}`)
+    }
+  }
 })

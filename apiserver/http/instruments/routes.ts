@@ -3,6 +3,7 @@ import { durationMs } from '../../../shared/config/option-types.ts'
 import type { FaultRule } from '../../instruments/faults.ts'
 import { filterFields, isMeant, parseFilter } from '../../instruments/request-filter.ts'
 import type { ApiContext } from '../api-context.ts'
+import { readBody } from '../body.ts'
 import type { Exchange } from '../exchange.ts'
 import type { PathRoute } from '../path-routes.ts'
 import { baseHeaders, sendJson } from '../respond.ts'
@@ -12,6 +13,8 @@ type Handler = (exchange: Exchange, rest: readonly string[]) => unknown
 /** What a handler answers when it has answered by itself. */
 const answered = Symbol('answered')
 const maxSnapshotBytes = 1024 * 1024 * 1024
+/** Of the journal: who does not read it any more is not waited for. */
+const maxUnreadBytes = 64 * 1024 * 1024
 
 /** `/kubestage/v1/…`: journal, faults, snapshots and the clock, for administrators only. */
 export function instrumentRoutes(api: ApiContext): PathRoute {
@@ -24,7 +27,7 @@ export function instrumentRoutes(api: ApiContext): PathRoute {
       return { kept: journal.kept, items: journal.entries(filter) }
     },
     'PUT journal': async (exchange) => {
-      const { kept } = (await readJson(exchange)) as { kept?: unknown }
+      const { kept } = await readJson(exchange)
       if (!Number.isSafeInteger(kept) || Number(kept) < 0) throw badRequest('kept must be a whole number from 0 on')
       journal.keep(Number(kept))
       return { kept }
@@ -34,7 +37,7 @@ export function instrumentRoutes(api: ApiContext): PathRoute {
       return { kept: journal.kept }
     },
     'GET faults': () => ({ items: faults.list() }),
-    'POST faults': async (exchange) => faults.add((await readJson(exchange)) as FaultRule),
+    'POST faults': async (exchange) => faults.add((await readJson(exchange)) as unknown as FaultRule),
     'DELETE faults': (_exchange, [id]) => {
       if (id === undefined) faults.clear()
       else faults.remove(Number(id))
@@ -50,7 +53,7 @@ export function instrumentRoutes(api: ApiContext): PathRoute {
     'GET clock': () => clockOf(api),
     'POST clock': async (exchange) => {
       if (!time) throw badRequest('nobody can move the time of this server')
-      await time.advance(durationOf((await readJson(exchange)) as { advance?: unknown }))
+      await time.advance(durationOf(await readJson(exchange)))
       return clockOf(api)
     },
   }
@@ -88,6 +91,7 @@ function followJournal(api: ApiContext, exchange: Exchange, filter: ReturnType<t
   response.flushHeaders()
   const leave = api.instruments.journal.listen((entry) => {
     if (isMeant(filter, entry)) response.write(`${JSON.stringify(entry)}\n`)
+    if (response.writableLength > maxUnreadBytes) response.destroy()
   })
   exchange.onClose(leave)
   return answered
@@ -95,23 +99,16 @@ function followJournal(api: ApiContext, exchange: Exchange, filter: ReturnType<t
 
 const given = (values: string[]): string[] | undefined => (values.length === 0 ? undefined : values)
 
-/** Larger than an object may be: a snapshot holds many. */
-async function readJson({ request }: Exchange): Promise<unknown> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  await new Promise<void>((resolve, reject) => {
-    request.on('data', (chunk: Buffer) => {
-      bytes += chunk.length
-      if (bytes <= maxSnapshotBytes) chunks.push(chunk)
-      else reject(badRequest(`a body has ${maxSnapshotBytes} bytes at most`))
-    })
-    request.on('end', resolve)
-    request.on('error', () => reject(badRequest('unexpected EOF')))
-    request.on('aborted', () => reject(badRequest('unexpected EOF')))
-  })
+/** A map of fields. Larger than an object may be: a snapshot holds many. */
+async function readJson({ request }: Exchange): Promise<Record<string, unknown>> {
+  const text = (await readBody(request, maxSnapshotBytes)).toString('utf8')
+  let value: unknown
   try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+    value = JSON.parse(text)
   } catch (error) {
     throw badRequest(`the body is no JSON: ${(error as Error).message}`)
   }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw badRequest('the body is no map of fields')
+  return value as Record<string, unknown>
 }

@@ -1,9 +1,11 @@
+import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import type { Node } from '../../../shared/api/types.ts'
 import type { Move } from '../../instruments/cluster-time.ts'
 import type { KubeletProxy } from '../kubelet-proxy.ts'
 
 const patienceMs = 5_000
+const maxAnswer = 64 * 1024
 
 /** Moves the clock of a node's kubelet. Rejects when it does not answer, or not as one of ours. */
 export function moveKubeletClock(
@@ -21,17 +23,19 @@ export function moveKubeletClock(
     })
     asked.on('error', reject)
     asked.on('timeout', () => asked.destroy(new Error('the kubelet does not answer')))
-    asked.on('response', (answer) => {
-      let text = ''
-      answer.setEncoding('utf8').on('data', (chunk: string) => {
-        text += chunk
-      })
-      answer.on('error', reject)
-      answer.on('end', () => {
-        if (answer.statusCode !== 200) return reject(new Error(`the kubelet answered ${answer.statusCode}: ${text}`))
-        resolve((JSON.parse(text) as { nextMs?: number }).nextMs)
-      })
-    })
+    asked.on('response', (answer) => readAnswer(answer).then(resolve, reject))
     asked.end()
   })
+}
+
+/** Any node says where its kubelet is: what it answers may be anything. */
+async function readAnswer(answer: IncomingMessage): Promise<number | undefined> {
+  let text = ''
+  for await (const chunk of answer.setEncoding('utf8') as AsyncIterable<string>) {
+    text += chunk
+    if (text.length > maxAnswer) throw new Error('the kubelet does not come to an end')
+  }
+  if (answer.statusCode !== 200) throw new Error(`the kubelet answered ${answer.statusCode}: ${text}`)
+  const { nextMs } = JSON.parse(text) as { nextMs?: unknown }
+  return typeof nextMs === 'number' ? nextMs : undefined
 }
