@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import { hasEnded } from '../shared/api/pod-phase.ts'
 import type { Node, Pod } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
@@ -6,6 +5,7 @@ import { startInformer } from '../shared/client/informer.ts'
 import { nodes } from '../shared/client/resources.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { withinLimit } from '../shared/clock/within-limit.ts'
+import { makeFolder } from '../shared/files/make-folder.ts'
 import type { ActionHandler } from './actions/action.ts'
 import { admitPods } from './admission/admit-pods.ts'
 import { forbiddenSysctl } from './admission/sysctls.ts'
@@ -117,7 +117,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   const { client } = uplink
   const warn = (error: unknown, what: string, pod?: Pod) =>
     log.warn({ err: error, ...(pod && { pod: `${pod.metadata.namespace}/${pod.metadata.name}` }) }, what)
-  mkdirSync(rootDir, { recursive: true })
+  makeFolder(rootDir)
   const machine = await machineFacts(rootDir)
 
   const recorder = createEventRecorder({

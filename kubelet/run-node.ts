@@ -4,6 +4,7 @@ import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import type { MovableClock } from '../shared/clock/movable-clock.ts'
 import type { Activity } from '../shared/concurrency/activity.ts'
+import { makeFolder } from '../shared/files/make-folder.ts'
 import type { Logger } from '../shared/log/log.ts'
 import { createActions } from './actions/actions.ts'
 import { ownTls, type ServerTls } from './certificates/own-tls.ts'
@@ -48,6 +49,8 @@ export async function runNode({
   brief,
 }: RunNodeOptions): Promise<RunningNode> {
   const rootDir = path.resolve(config.rootDir)
+  // Secrets of pods are files below it.
+  makeFolder(rootDir)
   const images = config.runtime === 'simulated' ? undefined : await openImages(config, rootDir)
   const direct = await createRuntime({ config: { ...config, rootDir }, clock, log, images })
   const runtime = moving ? trackedRuntime(direct, moving.activity) : direct

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { makeFolder } from '../../../shared/files/make-folder.ts'
 import { receptionOf } from './proc-files.ts'
 import { sendSignal, signalNumber } from './signals.ts'
 
@@ -23,7 +24,7 @@ export function readMovedClock(rootDir: string): number {
 
 /** In place: who has it mounted sees the same file. */
 export function writeMovedClock(rootDir: string, movedMs: number): void {
-  mkdirSync(rootDir, { recursive: true })
+  makeFolder(rootDir)
   writeFileSync(clockFile(rootDir), `+${movedMs / 1000}\n`)
 }
 
