@@ -2,7 +2,7 @@ import { apiServerOptions } from '../apiserver/options.ts'
 import { evictionOptions } from '../kubelet/eviction/options.ts'
 import { shutdownOptions } from '../kubelet/node/shutdown-options.ts'
 import { backoffOptions } from '../kubelet/pods/backoff-options.ts'
-import { option } from '../shared/config/option.ts'
+import { option, type Values } from '../shared/config/option.ts'
 import {
   commandMap,
   flag,
@@ -63,3 +63,6 @@ export const clusterOptions = {
   ...backoffOptions,
   ...evictionOptions,
 }
+
+/** Their values, as the parts of a cluster are started with. */
+export type ClusterSettings = Omit<Values<typeof clusterOptions>, 'config'>

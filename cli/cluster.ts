@@ -6,18 +6,15 @@ import type { Clock } from '../shared/clock/clock.ts'
 import { createMovableClock } from '../shared/clock/movable-clock.ts'
 import { scaledClock } from '../shared/clock/scaled-clock.ts'
 import { Undo } from '../shared/concurrency/undo.ts'
-import type { Values } from '../shared/config/option.ts'
 import { createLog } from '../shared/log/log.ts'
 import { ensureClusterPki } from '../shared/pki/cluster-pki.ts'
 import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
-import type { clusterOptions } from './cluster-options.ts'
+import type { ClusterSettings } from './cluster-options.ts'
 import { explainListening } from './explain-listening.ts'
 import { openStateDirectory, type StateDirectory, writingState } from './state-directory.ts'
 import { Child } from './supervisor/child.ts'
 import { kubeletSpec } from './supervisor/child-specs.ts'
 import { startNode } from './supervisor/node.ts'
-
-export type ClusterSettings = Omit<Values<typeof clusterOptions>, 'config'>
 
 export interface Cluster {
   url: string

@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { firstAddress } from '../apiserver/control-plane.ts'
-import type { ClusterSettings } from '../cli/cluster.ts'
+import type { ClusterSettings } from '../cli/cluster-options.ts'
 import type { StateDirectory } from '../cli/state-directory.ts'
 import { Child } from '../cli/supervisor/child.ts'
 import { kubeletSpec } from '../cli/supervisor/child-specs.ts'

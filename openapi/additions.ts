@@ -1,31 +1,10 @@
+import type { Addition } from './addition.ts'
 import { terminationRecord } from './termination-record.ts'
-
-/**
- * What this project's API has beyond Kubernetes': the Pod Termination Reason proposal, and the record of a termination.
- * Written as schema fragments with Go facts beside them, merged into the generated data.
- */
-export interface Addition {
-  /** OpenAPI name of the type that is added, or gets fields. */
-  type: string
-  /** For a new type: the type whose fields it has besides its own. */
-  extends?: string
-  description?: string
-  /** For a kind of its own: what it is called in the API. */
-  kind?: { group: string; version: string; kind: string }
-  fields: Record<string, AddedField>
-}
-export interface AddedField {
-  go: string
-  /** As in input/go-types.json: `*` pointer, `[]` list, `{}` map, then a scalar or `@` and a type. */
-  shape: string
-  /** Go type as the decoder's errors print it. */
-  goType: string
-  description: string
-}
 
 const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1'
 const core = 'io.k8s.api.core.v1'
 
+/** All that is merged into the generated data. */
 export const additions: Addition[] = [
   {
     type: `${meta}.DeleteOptions`,

@@ -1,5 +1,5 @@
 /** `terminations.kubestage.dev/v1`: what is known of the end of a pod, or of one of its containers, after it is gone. */
-import type { AddedField, Addition } from './additions.ts'
+import type { AddedField, Addition } from './addition.ts'
 
 const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1'
 const own = 'dev.kubestage.v1'

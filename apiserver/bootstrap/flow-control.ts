@@ -1,4 +1,4 @@
-import type { SystemObject } from './system-objects.ts'
+import type { SystemObject } from './system-object.ts'
 
 /** Upstream: apiserver/pkg/apis/flowcontrol/bootstrap/default.go. */
 

@@ -1,4 +1,4 @@
-import type { SystemObject } from './system-objects.ts'
+import type { SystemObject } from './system-object.ts'
 
 const systemClass = (name: string, value: number, description: string): SystemObject => ({
   group: 'scheduling.k8s.io',

@@ -1,4 +1,4 @@
-import type { SystemObject } from './system-objects.ts'
+import type { SystemObject } from './system-object.ts'
 
 /** The range that the server was started with. Upstream: pkg/controlplane/controller/defaultservicecidr. */
 export const defaultServiceCidr = (cidr: string): SystemObject => ({

@@ -8,18 +8,7 @@ import type { Storage } from '../storage/storage.ts'
 import { flowControl } from './flow-control.ts'
 import { priorityClasses } from './priority-classes.ts'
 import { defaultServiceCidr } from './service-cidr.ts'
-
-/** An object of the cluster's own that every server makes when it starts. */
-export interface SystemObject {
-  group: string
-  version: string
-  plural: string
-  name: string
-  /** Beside the metadata. */
-  body: Record<string, unknown>
-  annotations?: Record<string, string>
-  finalizers?: string[]
-}
+import type { SystemObject } from './system-object.ts'
 
 /** Stores what is missing of them, as it is: before anybody watches. */
 export async function storeSystemObjects(

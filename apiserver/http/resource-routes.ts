@@ -2,7 +2,8 @@ import { methodNotAllowed, methodNotSupported, resourceNotFound } from '../../sh
 import type { RequestedResource } from '../auth/types.ts'
 import type { ResourceDefinition, Verb } from '../registry/resource-definition.ts'
 import type { ApiContext } from './api-context.ts'
-import type { Exchange, ResourceExchange } from './exchange.ts'
+import type { Exchange } from './exchange.ts'
+import type { Handler } from './handler.ts'
 import { booleanParameter, type ResourceTarget } from './request-info.ts'
 import { sendText } from './respond.ts'
 import { findSubresource, hasSubresource } from './subresource-routes.ts'
@@ -15,8 +16,6 @@ import { patch } from './verbs/patch.ts'
 import { update } from './verbs/update.ts'
 import { watch } from './verbs/watch.ts'
 import { findVirtual } from './virtual/virtual-resources.ts'
-
-export type Handler = (api: ApiContext, exchange: ResourceExchange) => void | Promise<void>
 
 const handlers: Record<Verb, Handler> = {
   create,

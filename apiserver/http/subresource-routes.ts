@@ -1,7 +1,7 @@
 import { methodNotAllowed, notFound, resourceNotFound } from '../../shared/api/status-errors.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import type { Handler } from './handler.ts'
 import type { ResourceTarget } from './request-info.ts'
-import type { Handler } from './resource-routes.ts'
 import { bindPod } from './subresources/binding.ts'
 import { attachToPod, execInPod, portForwardToPod } from './subresources/connect.ts'
 import { evictPod } from './subresources/eviction.ts'

@@ -1,7 +1,6 @@
 import type { FieldsV1 } from '../patch/structured-merge/fields.ts'
 import { isShared, joined } from '../storage/packed-text.ts'
 import { frozenOf } from './recurring.ts'
-import type { StoredObject } from './stored-object.ts'
 
 /** How a part begins that is one manager's set of fields, and how it may end. */
 const beginning = ',"fieldsType":"FieldsV1","fieldsV1":'
@@ -20,7 +19,7 @@ const maxKnown = 512
  * What the JSON of a stored object says. Sets of fields, half of most objects, are read once for all who share their part:
  * they are frozen, and so the same object each time.
  */
-export function decodeParts(parts: NonNullable<StoredObject['parts']>): Record<string, unknown> {
+export function decodeParts(parts: readonly string[]): Record<string, unknown> {
   const sets: ManagedSet[] = []
   let text = ''
   for (const part of parts) {

@@ -2,13 +2,25 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { forgetMovedClock } from '../../kubelet/runtime/process/clock-file.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
+import type { ClusterPki } from '../../shared/pki/cluster-pki.ts'
 import { writePrivately } from '../../shared/pki/files.ts'
 import { kubeconfig } from '../../shared/pki/kubeconfig-file.ts'
+import type { ClusterSettings } from '../cluster-options.ts'
+import type { StateDirectory } from '../state-directory.ts'
 import { kubeletConfigFile } from './child-specs.ts'
-import type { NodeOptions } from './node.ts'
+
+/** What a kubelet is told when it begins. */
+export interface KubeletSettings {
+  settings: ClusterSettings
+  state: StateDirectory
+  pki: ClusterPki
+  url: string
+  /** When the cluster's time began to run at its own pace; whole seconds. */
+  timeOriginMs: number
+}
 
 /** Writes what the kubelet reads when it begins, and forgets what was told to the one before. As JSON, which needs no YAML parser. */
-export function writeKubeletFiles({ settings, state, pki, url, timeOriginMs }: NodeOptions): void {
+export function writeKubeletFiles({ settings, state, pki, url, timeOriginMs }: KubeletSettings): void {
   void pki.kubeletServer // its files are there from now on
   forgetMovedClock(state.kubelet)
   const access = kubeconfig({ name: 'kubestage', server: url, ca: pki.ca.cert, user: pki.kubeletClient })

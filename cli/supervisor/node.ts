@@ -2,14 +2,11 @@ import { shutdownMs } from '../../kubelet/node/shutdown-options.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { ConfigError } from '../../shared/config/option.ts'
-import type { ClusterPki } from '../../shared/pki/cluster-pki.ts'
-import type { ClusterOptions, ClusterSettings } from '../cluster.ts'
 import { checkKubeletPort } from '../explain-listening.ts'
-import type { StateDirectory } from '../state-directory.ts'
 import type { Child } from './child.ts'
 import { kubeletLog, kubeletSpec, shimSpec } from './child-specs.ts'
 import { KeptProcess } from './kept-process.ts'
-import { writeKubeletFiles } from './kubelet-files.ts'
+import { type KubeletSettings, writeKubeletFiles } from './kubelet-files.ts'
 import { nodeIsReady } from './node-ready.ts'
 
 const readyTimeoutMs = 30_000
@@ -17,16 +14,11 @@ const readyTimeoutMs = 30_000
 const stopMarginMs = 3_000
 const shimTimeoutMs = 3_000
 
-export interface NodeOptions {
-  settings: ClusterSettings
-  state: StateDirectory
-  pki: ClusterPki
-  url: string
+export interface NodeOptions extends KubeletSettings {
   /** The machine's: it waits for processes. */
   clock: Clock
-  /** When the cluster's time began to run at its own pace; whole seconds. */
-  timeOriginMs: number
-  onTrouble: ClusterOptions['onTrouble']
+  /** One line about something that should not have happened, and what is done about it. */
+  onTrouble(line: string): void
   /** A kubelet that was started ahead (`kubeletSpec`), and waits to begin. Default: it is started now. */
   kubelet?: Child
 }

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import type { RequestHead } from './request-head.ts'
 import { soon } from './soon.ts'
-import type { StreamOwner } from './stream.ts'
+import type { StreamOwner } from './stream-owner.ts'
 
 type Listener = (...args: unknown[]) => void
 

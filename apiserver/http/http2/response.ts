@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import { ErrorCode, Flag, FrameType, frameHeaderBytes } from '../../../shared/http2/protocol.ts'
 import type { FrameBuffer } from './frame-buffer.ts'
 import { encodeHead } from './header-encoder.ts'
-import type { StreamOwner } from './stream.ts'
+import type { StreamOwner } from './stream-owner.ts'
 
 /** Of a body that is not sent yet: from here on whoever writes is asked to wait. */
 const highWaterMark = 64 * 1024

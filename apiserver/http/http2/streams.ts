@@ -17,7 +17,8 @@ import type { Outbox } from './outbox.ts'
 import { Http2Request } from './request.ts'
 import type { DecodedHead } from './request-head.ts'
 import { Http2Response } from './response.ts'
-import { connectionReceiveWindow, type ServerStream, type StreamOwner, streamReceiveWindow } from './stream.ts'
+import { connectionReceiveWindow, type ServerStream, streamReceiveWindow } from './stream.ts'
+import type { StreamOwner } from './stream-owner.ts'
 import { TokenBucket } from './token-bucket.ts'
 
 export type OnRequest = (request: Http2Request, response: Http2Response) => void

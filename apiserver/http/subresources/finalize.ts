@@ -1,4 +1,4 @@
-import type { Handler } from '../resource-routes.ts'
+import type { Handler } from '../handler.ts'
 import { update } from '../verbs/update.ts'
 
 /** Replaces spec.finalizers; the kind's strategy knows what that means. */

@@ -6,7 +6,7 @@ import { endpointAddresses } from '../../registry/service-endpoints.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { Backend } from '../backend.ts'
 import type { ResourceExchange } from '../exchange.ts'
-import type { Handler } from '../resource-routes.ts'
+import type { Handler } from '../handler.ts'
 import { forward, notReached } from '../reverse-proxy.ts'
 import { admitConnect } from './admit.ts'
 

@@ -1,6 +1,6 @@
 import { methodNotAllowed } from '../../../shared/api/status-errors.ts'
 import type { ResourceDefinition, Verb } from '../../registry/resource-definition.ts'
-import type { Handler } from '../resource-routes.ts'
+import type { Handler } from '../handler.ts'
 import { createPodBinding } from '../subresources/binding.ts'
 import { localSubjectAccessReview, selfSubjectAccessReview, subjectAccessReview } from './access-reviews.ts'
 import { getComponentStatus, listComponentStatuses } from './component-statuses.ts'

@@ -1,0 +1,11 @@
+/** An object of the cluster's own that every server makes when it starts. */
+export interface SystemObject {
+  group: string
+  version: string
+  plural: string
+  name: string
+  /** Beside the metadata. */
+  body: Record<string, unknown>
+  annotations?: Record<string, string>
+  finalizers?: string[]
+}

@@ -1,0 +1,22 @@
+/**
+ * What this project's API has beyond Kubernetes': the Pod Termination Reason proposal, and the record of a termination.
+ * Written as schema fragments with Go facts beside them, merged into the generated data.
+ */
+export interface Addition {
+  /** OpenAPI name of the type that is added, or gets fields. */
+  type: string
+  /** For a new type: the type whose fields it has besides its own. */
+  extends?: string
+  description?: string
+  /** For a kind of its own: what it is called in the API. */
+  kind?: { group: string; version: string; kind: string }
+  fields: Record<string, AddedField>
+}
+export interface AddedField {
+  go: string
+  /** As in input/go-types.json: `*` pointer, `[]` list, `{}` map, then a scalar or `@` and a type. */
+  shape: string
+  /** Go type as the decoder's errors print it. */
+  goType: string
+  description: string
+}
