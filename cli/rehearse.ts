@@ -99,6 +99,10 @@ async function workloadsOf(positionals: readonly string[], afterDashes: readonly
     return { workloads, others: [] }
   }
   const sorted = sortObjects(await readManifests(named))
+  for (const { kind, metadata } of sorted.hooks)
+    process.stderr.write(
+      `kubestage: ${kind} ${metadata.name} is left out: a hook of its chart is no part of the application\n`,
+    )
   if (sorted.workloads.length === 0) throw new UsageError(`${named.join(', ')}: nothing in there runs in pods`)
   return sorted
 }

@@ -78,11 +78,12 @@ export class Rehearsals {
   report(workload: Workload, tasks: readonly Task[]): WorkloadReport {
     const { name, file } = workload
     const refusal = this.#refused.get(workload)
+    const isOwn = (task: Task): boolean => task.workload === workload
     return {
       name,
       file,
       manifest: [...checkManifest(workload), ...(refusal ? [refusal] : [])],
-      rehearsals: tasks.filter((task) => task.workload === workload).flatMap((task) => this.#told(task) ?? []),
+      rehearsals: refusal ? [] : tasks.filter(isOwn).flatMap((task) => this.#told(task) ?? []),
     }
   }
 

@@ -68,7 +68,8 @@ export class RehearsedPod {
       .toLowerCase()
       .replace(/[^a-z0-9]+/g, '-')
       .slice(0, 40)
-    this.ref = { namespace: workload.namespace, name: `${stem.replace(/^-|-$/g, '') || 'main'}-${way.name}` }
+    const name = `${stem.replace(/^-|-$/g, '') || 'main'}-${way.name}${workload.isOrdinal ? '-0' : ''}`
+    this.ref = { namespace: workload.namespace, name }
   }
 
   /** Resolves when it is ready to die, and load is on it. Throws {@link NotRehearsed}. */
@@ -173,7 +174,7 @@ export class RehearsedPod {
           await clock.machine.sleep(50)
           continue
         }
-        throw new NotRehearsed({ fault: 'refused', severity: 'bad', says: `the API refuses it: ${error.message}` })
+        throw new NotRehearsed(refusal(error, this.#options.way))
       }
     }
   }
@@ -224,6 +225,12 @@ async function recordOf(
     ending.abort()
   }
 }
+
+/** A pod that this way needs otherwise may be refused for that; another way tells what holds for it as it is. */
+const refusal = ({ message }: StatusError, { prepare, judges }: Way): Finding =>
+  prepare && judges
+    ? { fault: 'cannot-be-done', severity: 'note', says: `the API refuses a pod for it: ${message}` }
+    : { fault: 'refused', severity: 'bad', says: `the API refuses it: ${message}` }
 
 const isReady = ({ status }: Pod): boolean =>
   status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false

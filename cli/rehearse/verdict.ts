@@ -42,7 +42,7 @@ const rules: Rule[] = [
     fault: 'hook-fails',
     when: ({ stop }) => stop.hook?.outcome === 'Failed' && !isRefused(stop.hook.message),
     says: ({ stop }) => `its preStop hook fails (${whyHookFailed(stop)})`,
-    remedy: () => 'TERM comes all the same, and whatever the hook is for has not been done',
+    remedy: () => 'mend it: TERM comes all the same, and whatever the hook is for has not been done',
   },
   {
     fault: 'hook-overruns',
@@ -60,7 +60,7 @@ const rules: Rule[] = [
     fault: 'shell-swallows-term',
     when: (judged) => byDefault(judged) && isShell(judged),
     says: (judged) => `the shell that is its PID 1 swallows ${signal(judged)}`,
-    remedy: () => 'begin the last command with exec, or trap TERM and pass it on',
+    remedy: () => 'begin the last command with exec, if that one handles it; or trap it, pass it on, wait, and exit 0',
   },
   {
     fault: 'no-term-handler',
@@ -72,7 +72,7 @@ const rules: Rule[] = [
     fault: 'ignores-term',
     when: ({ stop }) => stop.killed && stop.asked?.disposition === 'Ignored',
     says: (judged) => `asked not to get ${signal(judged)}, and is killed at the deadline`,
-    remedy: () => 'do not ignore it, nor start it from a program that does (nohup)',
+    remedy: () => 'handle it instead of ignoring it; who is started by a program that ignores it (nohup) does, too',
   },
   {
     fault: 'goes-on-after-term',
@@ -83,7 +83,7 @@ const rules: Rule[] = [
     says: (judged) => `gets ${signal(judged)} but goes on, and is killed after ${judged.stop.graceSeconds} s`,
     remedy: (judged) =>
       isShell(judged)
-        ? 'a shell handles it when its command has ended: run that with & and wait'
+        ? 'let its trap exit; a shell runs that when its command has ended: run a long one with & and wait'
         : `end the process in a handler of your own (Node's does not end PID 1) or use an init, or ${raise}`,
   },
   {
@@ -108,6 +108,9 @@ const rules: Rule[] = [
     remedy: () => 'exit 0 where all went well, or the pod counts as failed',
   },
 ]
+
+/** Requests that are sent in the last moment have to be let in before the end. */
+const SLEEP_MARGIN_SECONDS = 0.5
 
 function isForbidden({ stop: { exitCode }, thresholds }: Judged): boolean {
   return exitCode !== undefined && !thresholds.allowedExitCodes.includes(exitCode)
@@ -158,7 +161,7 @@ function judgePod(
     )
   }
   if (load && load.lost > thresholds.maxLostRequests) {
-    const seconds = Math.max(1, Math.ceil(load.missingSeconds ?? 0))
+    const seconds = Math.ceil((load.missingSeconds ?? 0) + SLEEP_MARGIN_SECONDS)
     const hook = workload.template.spec.containers.some(({ lifecycle }) => lifecycle?.preStop?.sleep)
     const remedy = hook ? `let its sleep hook take about ${seconds} s more` : `add a sleep hook of about ${seconds} s`
     add('stops-too-soon', `stops before the endpoint is gone, and loses ${requests(load.lost)}`, remedy)
@@ -176,7 +179,7 @@ function judgePod(
   const downtime = way.livenessDowntime?.(workload, Math.max(0, ...stops.map(({ usedSeconds }) => usedSeconds)))
   if (downtime !== undefined && downtime * 1000 > thresholds.maxLivenessDowntime) {
     const says = `hangs for ${shown(downtime)} s until the liveness probe has ended it`
-    add('slow-liveness-death', says, 'set livenessProbe.terminationGracePeriodSeconds, or probe more often')
+    add('slow-liveness-death', says, 'probe more often, or let fewer probes fail; or end sooner')
   }
   const graceSeconds = podGraceSeconds(workload)
   const [longest] = stops.toSorted((a, b) => b.usedSeconds - a.usedSeconds)

@@ -137,6 +137,7 @@ export const ways: readonly Way[] = [
     name: 'children',
     help: 'deleted, to see whether processes that it started outlive it',
     scope: 'pod',
+    applies: ({ template }) => !template.spec.hostPID,
     prepare: addWitness,
     // Who is to see what is left needs a second of its own.
     act: deletedWithin((own, { clock }) => own + Math.ceil(clock.scale)),

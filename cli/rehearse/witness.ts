@@ -46,8 +46,9 @@ print "$_\n" for @names;
 exit(@names ? ${FOUND} : 0);
 `
 
-/** Containers that share their processes: who is left by its parent then lives on, and can be seen. */
+/** Containers that share their processes: who is left by its parent then lives on, and can be seen. It is the user that the first of them is. */
 export function addWitness({ metadata, spec }: Pod): void {
+  const [first] = spec.containers
   const mark = { name: MARK, value: metadata.name ?? '' }
   for (const container of spec.containers) container.env = [...(container.env ?? []), mark]
   spec.shareProcessNamespace = true
@@ -57,6 +58,7 @@ export function addWitness({ metadata, spec }: Pod): void {
     command: ['perl', '-e', script],
     env: [mark],
     terminationMessagePolicy: 'FallbackToLogsOnError',
+    ...(first?.securityContext && { securityContext: first.securityContext }),
   })
 }
 

@@ -10,6 +10,8 @@ export interface Workload {
   template: { metadata: Pod['metadata']; spec: PodSpec }
   /** Where requests are to be sent while it dies. */
   load?: string
+  /** Its pods are counted: their names end with a number. */
+  isOrdinal?: boolean
 }
 
 const DEFAULT_GRACE_SECONDS = 30
@@ -42,35 +44,64 @@ const templateOf: Record<string, (object: KubeObject) => PodTemplateSpec | undef
   ReplicaSet: inSpec,
   StatefulSet: withOwnVolumes,
   DaemonSet: inSpec,
-  Job: inSpec,
+  Job: withIndex,
   CronJob: ({ spec }) =>
     (spec as { jobTemplate?: KubeObject } | undefined)?.jobTemplate &&
-    inSpec((spec as { jobTemplate: KubeObject }).jobTemplate),
+    withIndex((spec as { jobTemplate: KubeObject }).jobTemplate),
 }
 function inSpec({ spec }: KubeObject): PodTemplateSpec | undefined {
   return (spec as { template?: PodTemplateSpec } | undefined)?.template
 }
 
-/** Each pod of the set has claims of its own: here a folder that is its own. */
+/** Each pod of the set knows its number, and has claims of its own: here a folder that is its own. */
 function withOwnVolumes(object: KubeObject): PodTemplateSpec | undefined {
   const template = inSpec(object)
+  if (!template?.spec) return template
   const claims = (object.spec as { volumeClaimTemplates?: KubeObject[] } | undefined)?.volumeClaimTemplates ?? []
-  if (!template?.spec || claims.length === 0) return template
+  const labels = { ...template.metadata?.labels, 'apps.kubernetes.io/pod-index': '0' }
   const volumes = claims.map(({ metadata }) => ({ name: metadata.name ?? '', emptyDir: {} }))
   const others = (template.spec.volumes ?? []).filter(({ name }) => !volumes.some((volume) => volume.name === name))
-  return { ...template, spec: { ...template.spec, volumes: [...others, ...volumes] } }
+  return {
+    ...template,
+    metadata: { ...template.metadata, labels },
+    spec: { ...template.spec, volumes: [...others, ...volumes] },
+  }
 }
 
-/** Workloads, and the other objects of the same manifests, which are just to be there. */
-export function sortObjects(sources: readonly Source[]): { workloads: Workload[]; others: KubeObject[] } {
+const JOB_INDEX = 'batch.kubernetes.io/job-completion-index'
+
+/** Of an Indexed Job the first pod. */
+function withIndex(object: KubeObject): PodTemplateSpec | undefined {
+  const template = structuredClone(inSpec(object))
+  if (!template?.spec || (object.spec as { completionMode?: string }).completionMode !== 'Indexed') return template
+  template.metadata = { ...template.metadata, annotations: { ...template.metadata?.annotations, [JOB_INDEX]: '0' } }
+  for (const container of [...(template.spec.initContainers ?? []), ...template.spec.containers])
+    container.env = [...(container.env ?? []), { name: 'JOB_COMPLETION_INDEX', value: '0' }]
+  return template
+}
+
+export interface Sorted {
+  workloads: Workload[]
+  /** The other objects of the same manifests, which are just to be there. */
+  others: KubeObject[]
+  /** What a chart's hooks run: before the application, or to test it. They are no part of it. */
+  hooks: KubeObject[]
+}
+
+export function sortObjects(sources: readonly Source[]): Sorted {
   const workloads: Workload[] = []
   const others: KubeObject[] = []
+  const hooks: KubeObject[] = []
   for (const { file, object } of sources) {
     const { kind = '', metadata } = object
     const template = Object.hasOwn(templateOf, kind) ? templateOf[kind]?.(object) : undefined
     if (!template?.spec) {
       // A budget would keep the only pod there is from being evicted.
       if (kind !== 'PodDisruptionBudget') others.push(object)
+      continue
+    }
+    if (metadata.annotations?.['helm.sh/hook']) {
+      hooks.push(object)
       continue
     }
     const labels = template.metadata?.labels
@@ -81,9 +112,10 @@ export function sortObjects(sources: readonly Source[]): { workloads: Workload[]
       namespace: metadata.namespace ?? 'default',
       template: { metadata: { labels, annotations }, spec: template.spec },
       load: annotations?.[LOAD_ANNOTATION] ?? metadata.annotations?.[LOAD_ANNOTATION],
+      ...(kind === 'StatefulSet' && { isOrdinal: true }),
     })
   }
-  return { workloads, others }
+  return { workloads, others, hooks }
 }
 
 /** Of an image, or of a command that runs in `folder`, without a manifest. An image has its own idea of where it begins. */

@@ -202,18 +202,29 @@ t.test('what runs in pods, and what is just there', (t) => {
     object('StatefulSet', { template, volumeClaimTemplates: [{ metadata: { name: 'data' } }] }),
     object('Service', {}),
     object('PodDisruptionBudget', {}),
+    object('Job', { completionMode: 'Indexed', template }),
+    { ...object('Job', { template }), metadata: { name: 'migrate', annotations: { 'helm.sh/hook': 'pre-upgrade' } } },
+    { ...object('Secret', {}), metadata: { name: 'early', annotations: { 'helm.sh/hook': 'pre-install' } } },
   ].map((source) => ({ object: source, file: 'all.yaml' }))
-  const { workloads, others } = sortObjects(sources)
+  const { workloads, others, hooks } = sortObjects(sources)
   t.same(
     workloads.map(({ name }) => name),
-    ['pod/web', 'deployment/web', 'cronjob/web', 'statefulset/web'],
+    ['pod/web', 'deployment/web', 'cronjob/web', 'statefulset/web', 'job/web'],
   )
-  t.same(workloads.at(-1)?.template.spec.volumes, [{ name: 'data', emptyDir: {} }])
+  const [set, indexed] = workloads.slice(-2)
+  t.same(set?.template.spec.volumes, [{ name: 'data', emptyDir: {} }])
+  t.match(set, {
+    isOrdinal: true,
+    template: { metadata: { labels: { app: 'web', 'apps.kubernetes.io/pod-index': '0' } } },
+  })
+  t.match(indexed?.template.spec.containers, [{ env: [{ name: 'JOB_COMPLETION_INDEX', value: '0' }] }])
+  t.same(template.spec.containers, [{ name: 'c', image: 'busybox' }], 'what was read stays')
   t.match(workloads, [{ template: { spec: template.spec } }, { template }, { template }])
   t.same(
     others.map(({ kind }) => kind),
-    ['ConfigMap', 'Service'],
+    ['ConfigMap', 'Service', 'Secret'],
   )
+  t.match(hooks, [{ metadata: { name: 'migrate' } }])
   t.match(simpleWorkload({ command: ['server', '--fast'], folder: '/srv' }), {
     name: 'server --fast',
     template: { spec: { containers: [{ command: ['server', '--fast'], workingDir: '/srv' }] } },
