@@ -1,5 +1,5 @@
 /** Each example dies in every way that shows its fault. `KUBESTAGE_REHEARSE_SCALE=1` tries the same in real time, in every way, which takes minutes. */
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Fault, findingsOf, isBad, type Report, type WorkloadReport } from '../../cli/rehearse/report.ts'
@@ -46,7 +46,7 @@ async function rehearse(
   files: string[],
   ...flags: string[]
 ): Promise<{ code: unknown; workloads: WorkloadReport[]; told: string }> {
-  const paths = files.map((file) => join(folder, `${file}.yaml`))
+  const paths = files.map((file) => (file.includes('/') ? file : join(folder, `${file}.yaml`)))
   const command = startCommand(t, ['rehearse', `--time-scale=${scale}`, '-o=json', ...flags, ...paths])
   const code = await command.ended
   if (!command.stdout().startsWith('{')) throw new Error(command.output())
@@ -61,6 +61,9 @@ const faultsOf = (workload: WorkloadReport): Fault[] => [
 ]
 const isRoot = process.getuid?.() === 0
 const notRoot = 'what PID 1 does with signals can be seen in a PID namespace only'
+
+/** What was found out of the bad ones. */
+const reports: WorkloadReport[] = []
 
 t.test('each planted fault is found, and nothing else', async (t) => {
   if (!isRoot) return skipOrFail(t, notRoot)
@@ -79,6 +82,7 @@ t.test('each planted fault is found, and nothing else', async (t) => {
     const { workloads } = await rehearse(t, again, ...few, '--jobs=2')
     for (const [index, file] of again.entries()) found.set(file, workloads[index]!)
   }
+  reports.push(...found.values())
   for (const [file, workload] of found) {
     t.same(faultsOf(workload).sort(), faults[file], file, { workload })
     const withoutRemedy = findingsOf(workload).filter((finding) => isBad(finding) && !finding.remedy)
@@ -115,6 +119,27 @@ t.test('good applications die well in every way', async (t) => {
     server?.rehearsals.every(({ requests }) => requests && requests.sent > 0),
     'under load',
   )
+})
+
+t.test('who takes the advice that was measured dies well', async (t) => {
+  if (!isRoot) return skipOrFail(t, notRoot)
+  const advised = (fault: Fault, pattern: RegExp): string => {
+    const remedies = reports
+      .flatMap(findingsOf)
+      .flatMap((finding) => (finding.fault === fault ? (finding.remedy ?? '') : []))
+    return pattern.exec(remedies.join('\n'))?.[1] ?? remedies.join('\n')
+  }
+  const seconds = advised('stops-too-soon', /add a sleep hook of about (\d+) s/)
+  const grace = advised('grace-too-short', /set terminationGracePeriodSeconds to (\d+)/)
+  const source = (file: string): string => readFileSync(join(folder, `${file}.yaml`), 'utf8')
+  const mended = t.testdir({
+    'drops-requests.yaml': `${source('drops-requests')}    lifecycle: {preStop: {sleep: {seconds: ${seconds}}}}\n`,
+    'grace-too-short.yaml': source('grace-too-short').replace(/(?<=PeriodSeconds: )\d+/, grace),
+  })
+  const files = readdirSync(mended).map((name) => join(mended, name))
+  const { code, workloads } = await rehearse(t, files, '--ways=delete')
+  t.equal(code, 0, `${seconds} s, ${grace} s`)
+  for (const workload of workloads) t.same(findingsOf(workload), [], workload.name, { workload })
 })
 
 t.test('a command, and thresholds from the file', async (t) => {
