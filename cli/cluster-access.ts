@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadKubeconfig } from '../shared/client/kubeconfig.ts'
 import type { ClusterAccess } from '../shared/client/rest-client.ts'
@@ -44,8 +44,11 @@ export const noClusterRuns = (
 export function elsewhere({ stateDir, kubeconfig }: Place): string | undefined {
   if (kubeconfig) return kubeconfig
   const state = stateDirectory(stateDir)
-  return existsSync(state.pki) || !existsSync(state.kubeconfig) ? undefined : state.kubeconfig
+  return isThere(state.pki) || !isThere(state.kubeconfig) ? undefined : state.kubeconfig
 }
+
+/** Throws EACCES for what is another user's. */
+export const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined
 
 /** For what only files and processes of our own can tell. */
 export const notOurs = (stateDir: string, instead: string): ConfigError =>

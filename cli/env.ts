@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { option, UsageError } from '../shared/config/option.ts'
 import { oneOf } from '../shared/config/option-types.ts'
-import { clusterPlace, elsewhere, noClusterRuns } from './cluster-access.ts'
+import { clusterPlace, elsewhere, isThere, noClusterRuns } from './cluster-access.ts'
 import { command } from './command.ts'
 import { exportsFor } from './exports.ts'
 import { stateDirectory } from './state-directory.ts'
@@ -16,7 +15,7 @@ export default command({
   notes: ['In fish: kubestage env --shell=fish | source'],
   async run({ values }) {
     const kubeconfig = resolve(elsewhere(values) ?? stateDirectory(values.stateDir).kubeconfig)
-    if (!existsSync(kubeconfig))
+    if (!isThere(kubeconfig))
       throw values.kubeconfig ? new UsageError(`${kubeconfig}: no such file`) : noClusterRuns(values)
     process.stdout.write(`${exportsFor(kubeconfig, values.shell).join('\n')}\n`)
     return 0

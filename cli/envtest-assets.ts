@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { option } from '../shared/config/option.ts'
 import { path } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
+import { inOneSentence } from '../shared/config/system-errors.ts'
 import { command } from './command.ts'
 import { writeAssets } from './envtest/assets.ts'
 import { packageRoot, version } from './package.ts'
@@ -26,7 +27,12 @@ export default command({
   async run({ values: { assetsDir: chosen } }) {
     const folder = chosen || defaultFolder
     const program = join(packageRoot, 'bin', 'kubestage-envtest.mjs')
-    writeAssets({ folder, node: process.execPath, program })
+    try {
+      writeAssets({ folder, node: process.execPath, program })
+    } catch (error) {
+      const remedy = 'choose another folder with --assets-dir'
+      throw inOneSentence(error as Error, { place: `cannot write to ${folder}`, remedy }) ?? error
+    }
     process.stdout.write(`${folder}\n`)
     return 0
   },

@@ -1,9 +1,9 @@
-import { closeSync, existsSync, fstatSync, openSync, readSync, watch } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, watch } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError, option, UsageError } from '../shared/config/option.ts'
 import { flag } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
-import { elsewhere, notOurs } from './cluster-access.ts'
+import { elsewhere, isThere, notOurs } from './cluster-access.ts'
 import { command } from './command.ts'
 import { stateDirectory, stateDirOption } from './state-directory.ts'
 import { unknownWord } from './unknown-word.ts'
@@ -24,9 +24,9 @@ export default command({
     if (rest.length > 0) throw new UsageError(`usage: kubestage logs (${programs.join(' | ')})`)
     if (!programs.some((known) => known === program)) throw unknownWord('logs', program, programs)
     const file = join(stateDirectory(stateDir).logs, `${program}.log`)
-    if (!existsSync(file) && elsewhere({ stateDir, kubeconfig: '' }))
+    if (!isThere(file) && elsewhere({ stateDir, kubeconfig: '' }))
       throw notOurs(stateDir, 'its log is where it was started, as with docker-compose logs')
-    if (!existsSync(file))
+    if (!isThere(file))
       throw new ConfigError(
         `there is no ${file}: nothing has written it in ${stateDir}, or --state-dir names another folder`,
       )

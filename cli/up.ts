@@ -11,6 +11,7 @@ import { type ClusterSettings, clusterOptions } from './cluster-options.ts'
 import { command } from './command.ts'
 import { startDetached } from './detach.ts'
 import { exportsFor } from './exports.ts'
+import { untilGone } from './folder-gone.ts'
 import { portOrFreeOne } from './free-port.ts'
 import { imageOrigins } from './image/source.ts'
 import { type Output, outputOption, printData } from './output.ts'
@@ -57,7 +58,7 @@ export default command({
     if (output !== 'text')
       await printData(output, { url: cluster.url, pid: process.pid, kubeconfig: cluster.state.kubeconfig })
     settle(realClock)
-    const { again } = await stopping
+    const { again } = await Promise.race([stopping, withoutFolder(cluster, stopping)])
     takeBack()
     say('\nStopping: pods end first. Ctrl-C again stops at once.\n')
     const stopped = withProgress('Stopping', cluster.stop()).then(() => {
@@ -95,6 +96,13 @@ async function startInBackground(
     process.stdout.write(`Port ${usualPort} is in use by another program, so this is a free one; --port chooses.\n`)
   process.stdout.write(`\n  export KUBECONFIG=${shellWord(kubeconfig)}\n`)
   return 0
+}
+
+/** A cluster whose folder is removed ends: no command would find it any more. Then one signal is enough to end it at once. */
+async function withoutFolder({ state }: Cluster, stopping: Promise<unknown>): Promise<{ again: Promise<void> }> {
+  await untilGone(state.lock)
+  onTrouble(`the state folder ${shortest(state.root)} is gone, so this cluster ends`)
+  return { again: stopping.then(() => {}) }
 }
 
 async function atOnce(cluster: Cluster): Promise<number> {

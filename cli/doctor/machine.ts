@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { possibleIsolation } from '../../kubelet/runtime/process/isolation.ts'
+import { whyRefused } from '../../shared/config/system-errors.ts'
 import { version } from '../package.ts'
 import { tryProgram } from '../supervisor/try-program.ts'
 import type { Finding } from './finding.ts'
@@ -39,11 +40,18 @@ const moreLevels = {
 
 /** What containers can have for themselves. */
 export async function containers(): Promise<Finding> {
-  const rootDir = mkdtempSync(join(tmpdir(), 'kubestage-doctor-'))
+  const name = 'containers'
+  let rootDir: string
+  try {
+    rootDir = mkdtempSync(join(tmpdir(), 'kubestage-doctor-'))
+  } catch (error) {
+    const found = `cannot be tried: ${tmpdir()} cannot be written (${whyRefused(error as Error)})`
+    return { name, state: 'degraded', found, remedy: 'name a folder for temporary files with TMPDIR' }
+  }
   try {
     const { files } = await possibleIsolation({ rootDir })
     const remedy = moreLevels[files]
-    return { name: 'containers', state: remedy ? 'degraded' : 'good', found: levels[files], ...(remedy && { remedy }) }
+    return { name, state: remedy ? 'degraded' : 'good', found: levels[files], ...(remedy && { remedy }) }
   } finally {
     rmSync(rootDir, { recursive: true, force: true })
   }

@@ -27,7 +27,7 @@ const SETTLE_MS = 10
 
 /** Watches a folder whose files are pods of this node. One that cannot be read as a pod is told of, and left out. */
 export function watchManifests({ folder, nodeName, clock, onPods, onError }: ManifestFolderOptions): ManifestFolder {
-  mkdirSync(folder, { recursive: true })
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
   let closed = false
   let timer: Timer | undefined
   let reading: Promise<void> = Promise.resolve()

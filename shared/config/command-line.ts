@@ -53,6 +53,6 @@ export function parseCommandLine(args: readonly string[], options: Options): Com
 }
 
 function unknownFlag(given: string, known: string[]): UsageError {
-  const near = nearest(given, known)
+  const near = given.length > 2 ? nearest(given, known) : undefined
   return new UsageError(`unknown flag ${given}${near ? `; did you mean ${near}?` : ''} (--help lists all)`)
 }

@@ -4,7 +4,9 @@ export function nearest(name: string, known: readonly string[]): string | undefi
     .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance)
   const best = ranked[0]
-  return best && best.distance <= Math.max(2, name.length / 3) ? best.candidate : undefined
+  return best && best.distance <= Math.max(2, name.length / 3) && best.distance < name.length
+    ? best.candidate
+    : undefined
 }
 
 /** Levenshtein's. */

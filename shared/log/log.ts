@@ -15,7 +15,7 @@ const maxKept = 1 << 20
 export function createLog(options: { file?: string; level: Level; component: string }): Logger {
   if (options.file) mkdirSync(dirname(options.file), { recursive: true, mode: 0o700 })
   const settings = { level: options.level, base: { component: options.component } }
-  const lines = destination({ dest: options.file ?? 1, sync: true, append: true, maxLength: maxKept })
+  const lines = destination({ dest: options.file ?? 1, sync: true, append: true, mode: 0o600, maxLength: maxKept })
   lines.on('error', () => {})
   return pino(settings, lines)
 }

@@ -79,7 +79,8 @@ t.test('a state folder that cannot be written', async (t) => {
   }
   t.match(await run(t, 'envtest-assets', '--assets-dir=/proc/assets'), {
     code: 1,
-    output: 'kubestage: cannot use /proc/assets: there is no such file or folder\n',
+    output:
+      'kubestage: cannot write to /proc/assets: there is no such file or folder; choose another folder with --assets-dir\n',
   })
   t.match(await run(t, 'up', '-d', '--state-dir='), {
     code: 2,
@@ -115,6 +116,17 @@ t.test('damaged files', async (t) => {
   t.match(await refusal(t, stateDir, ...start), `storage file ${database} is no database, or damaged; ${anew}`)
   t.equal(readFileSync(database, 'utf8').length, 45, 'it is left as it is')
   t.notOk(existsSync(join(stateDir, 'lock')))
+})
+
+t.test('a cluster whose folder is removed ends: no command would find it any more', async (t) => {
+  const stateDir = join(folder, 'removed')
+  const cluster = startCommand(t, ['up', '--port=0', `--state-dir=${stateDir}`])
+  await cluster.printed('is ready')
+  rmSync(stateDir, { recursive: true })
+  t.equal(await cluster.ended, 0)
+  t.match(cluster.output(), /kubestage: the state folder \S+ is gone, so this cluster ends\n/)
+  t.same(processesWith(stateDir), [])
+  t.notOk(existsSync(stateDir), 'and nothing of it comes back')
 })
 
 t.test('a port that another program has', async (t) => {
@@ -186,6 +198,15 @@ t.test('programs that are missing', async (t) => {
   const ours = join(repository, 'bin', 'kubestage-kubectl', 'kubectl')
   const kubectl = spawnSync('/bin/sh', [ours, 'get', 'pods'], { env: { PATH: empty }, encoding: 'utf8' })
   t.match(kubectl, { status: 127, stderr: 'kubestage: there is no kubectl on PATH: install one (1.27 or newer)\n' })
+})
+
+t.test('a folder for temporary files that is none', async (t) => {
+  const command = startCommand(t, ['doctor', '--port=0'], { variables: { TMPDIR: join(folder, 'none') } })
+  t.equal(await command.ended, 0)
+  t.match(
+    command.output(),
+    /containers +degraded +cannot be tried: \S+ cannot be written .*\n +name a folder .* TMPDIR\n/,
+  )
 })
 
 t.test('a variable that is mistyped is told, and does no harm', async (t) => {
