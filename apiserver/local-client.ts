@@ -59,16 +59,15 @@ export function createLocalClient(api: ApiContext, user: User): Client {
   return {
     async get<T extends object>(resource: Resource, ref: ObjectRef) {
       const scope = scopeOf(resource, ref)
+      await registry.cacheOf(scope.definition).readable()
       return shown<T>(scope.definition, registry.get(scope))
     },
 
     async list<T extends object>(resource: Resource, options: ListQuery = {}) {
       const definition = find(api, resource)
-      const { items, metadata } = await readPage(
-        api,
-        registry.cacheOf(definition),
-        selected(definition, options, false),
-      )
+      const cache = registry.cacheOf(definition)
+      await cache.readable()
+      const { items, metadata } = await readPage(api, cache, selected(definition, options, false))
       return {
         ...typeOf(definition, 'List'),
         metadata,

@@ -92,10 +92,10 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     nowMs: () => clock.now(),
   })
 
-  const customResources = new CustomResources({ registry, log, rulesOf })
+  const webhookClient = createWebhookClient({ clock, resolveService: serviceResolver(registry) })
+  const customResources = new CustomResources({ registry, log, rulesOf, webhookClient })
   await customResources.start()
 
-  const webhookClient = createWebhookClient({ clock, resolveService: serviceResolver(registry) })
   let port = config.port
   const kubelet = createKubeletProxy(config.kubeletClient)
   const tokens = createServiceAccountTokens({

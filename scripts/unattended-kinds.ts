@@ -20,7 +20,6 @@ export const unattended: Readonly<Record<string, string>> = {
   'admissionregistration.k8s.io/ValidatingAdmissionPolicy': stored,
   'admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding': stored,
   'apiregistration.k8s.io/APIService': 'other servers are not asked',
-  'apiextensions.k8s.io/CustomResourceDefinition': 'conversion webhooks are not called',
   'flowcontrol.apiserver.k8s.io/FlowSchema': 'requests do not wait for each other by it',
   'flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration': 'requests do not wait for each other by it',
 }

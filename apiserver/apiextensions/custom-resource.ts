@@ -1,8 +1,9 @@
 import { forbidden } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
-import type { ResourceDefinition, Strategy } from '../registry/resource-definition.ts'
+import type { ConversionWebhook, ResourceDefinition, Strategy } from '../registry/resource-definition.ts'
 import { encodeObject, typeHead } from '../registry/stored-object.ts'
 import { deepEqual } from '../resources/deep-equal.ts'
+import type { VersionWebhook } from './conversion/version-webhook.ts'
 import {
   type CustomResourceDefinition,
   type CustomResourceDefinitionVersion,
@@ -35,13 +36,15 @@ export interface CustomResourceOptions {
   isTerminating(): boolean
   /** How a schema's x-kubernetes-validations are checked; undefined when it has none. */
   rulesOf?(schema: JSONSchemaProps): ValidationRules['rules']
+  /** Who converts between versions; undefined: they differ in their apiVersion and schema alone. */
+  webhook?: VersionWebhook
 }
 
 /** One served version of a custom resource as a kind like any other. */
 export function customResource(
   crd: CustomResourceDefinition,
   version: CustomResourceDefinitionVersion,
-  { writtenUnderSchemaSince, isTerminating, rulesOf }: CustomResourceOptions,
+  { writtenUnderSchemaSince, isTerminating, rulesOf, webhook }: CustomResourceOptions,
 ): ResourceDefinition {
   const { group, scope } = crd.spec
   const names = crd.status?.acceptedNames ?? crd.spec.names
@@ -76,6 +79,7 @@ export function customResource(
       decode: (body) => decodeCustomResource(body, schema),
       present: ({ value, revision }) => {
         if (isStorage && revision > writtenUnderSchemaSince) return undefined
+        if (webhook && !isStorage) return webhook.form(value, version.name)
         const object = JSON.parse(value) as KubeObject
         normalise(object, storedSchema)
         if (!isStorage) prune(object, schema, { root: true })
@@ -92,8 +96,44 @@ export function customResource(
         )
       },
       scale,
+      ...(webhook && stored && { webhook: conversionWebhook(crd, { webhook, version, stored }) }),
     },
     example: { apiVersion, kind: names.kind, metadata: { name: 'example' } },
+  }
+}
+
+/** How one version's objects become those of others, by asking. */
+function conversionWebhook(
+  crd: CustomResourceDefinition,
+  {
+    webhook,
+    version,
+    stored,
+  }: { webhook: VersionWebhook; version: CustomResourceDefinitionVersion; stored: CustomResourceDefinitionVersion },
+): ConversionWebhook {
+  const versions = crd.spec.versions ?? []
+  const shown = (object: KubeObject, name: string): KubeObject => {
+    normalise(object, schemaOf(versions.find((other) => other.name === name)))
+    return object
+  }
+  const others = versions.filter((other) => other.served && other.name !== stored.name)
+  const encoders = new Map(
+    others.map(({ name }) => [name, (object: KubeObject) => encodeObject(shown(object, name))] as const),
+  )
+  return {
+    async toStorage(object) {
+      const [converted] = await webhook.convert([object], version.name, stored.name)
+      if (!converted || converted === object) return
+      for (const key of Object.keys(object)) delete object[key]
+      Object.assign(object, shown(converted, stored.name))
+    },
+    announce: (value) => webhook.announce(value, encoders),
+    present: (values) =>
+      webhook.convertStored(values, version.name, (object) => encodeObject(shown(object, version.name))),
+    async convert(object, name) {
+      const [converted] = await webhook.convert([object], version.name, name)
+      return shown(converted!, name)
+    },
   }
 }
 

@@ -8,7 +8,9 @@ import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { customresourcedefinition } from '../resources/customresourcedefinition.ts'
 import { deepEqual } from '../resources/deep-equal.ts'
 import type { StorageWatch } from '../storage/storage.ts'
+import type { WebhookClient } from '../webhook-client/webhook-client.ts'
 import { CLEANUP_FINALIZER, DELETION_COMPLETED, DELETION_IN_PROGRESS } from './cleanup.ts'
+import { VersionWebhook } from './conversion/version-webhook.ts'
 import { type CustomResourceOptions, customResource } from './custom-resource.ts'
 import {
   type CustomResourceDefinition,
@@ -26,6 +28,7 @@ export interface CustomResourcesOptions {
   registry: Registry
   log: Logger
   rulesOf?: CustomResourceOptions['rulesOf']
+  webhookClient: WebhookClient
 }
 
 /** What is served of a definition. */
@@ -44,6 +47,7 @@ export class CustomResources {
   readonly #registry: Registry
   readonly #log: Logger
   readonly #rulesOf: CustomResourceOptions['rulesOf']
+  readonly #webhookClient: WebhookClient
   readonly #served = new Map<string, Served>()
   readonly #pending = new Set<string>()
   /** Failed a moment ago. */
@@ -52,7 +56,8 @@ export class CustomResources {
   #running: Promise<void> | undefined
   #closed = false
 
-  constructor({ registry, log, rulesOf }: CustomResourcesOptions) {
+  constructor({ registry, log, rulesOf, webhookClient }: CustomResourcesOptions) {
+    this.#webhookClient = webhookClient
     this.#registry = registry
     this.#log = log
     this.#rulesOf = rulesOf
@@ -157,6 +162,7 @@ export class CustomResources {
       writtenUnderSchemaSince: this.#registry.storage.revision(),
       isTerminating: () => this.#find(name)?.metadata.deletionTimestamp !== undefined,
       rulesOf: this.#rulesOf,
+      webhook: versionWebhook(crd, this.#webhookClient),
     }
     const definitions = (crd.spec.versions ?? [])
       .filter((version) => version.served)
@@ -254,6 +260,17 @@ export class CustomResources {
       .list(everything)
       .items.flatMap(({ name }) => this.#find(name) ?? [])
   }
+}
+
+/** Undefined where none is named. */
+function versionWebhook({ spec, status }: CustomResourceDefinition, client: WebhookClient): VersionWebhook | undefined {
+  const { strategy, webhook } = spec.conversion ?? {}
+  const storage = spec.versions?.find((version) => version.storage)
+  if (strategy !== 'Webhook' || !webhook?.clientConfig || !storage) return undefined
+  const { clientConfig, conversionReviewVersions } = webhook
+  const { kind } = status?.acceptedNames ?? spec.names
+  const reviewVersions = conversionReviewVersions ?? []
+  return new VersionWebhook({ client, clientConfig, reviewVersions, group: spec.group, kind, storage: storage.name })
 }
 
 const quietly = { dryRun: false, fieldManager: 'kube-apiserver', warn: () => undefined }

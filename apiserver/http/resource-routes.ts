@@ -62,7 +62,9 @@ export function serveResource(api: ApiContext, exchange: Exchange, target: Resou
     ? findSubresource(definition, target, exchange.info.method)
     : handlerOf(definition, verbOf(definition, exchange, target))
   if (definition.deprecationWarning !== undefined) exchange.warnings.add(definition.deprecationWarning)
-  return handler(api, { exchange, definition, target })
+  const waiting = definition.custom?.webhook && api.registry.cacheOf(definition).readable()
+  const run = () => handler(api, { exchange, definition, target })
+  return waiting ? waiting.then(run) : run()
 }
 
 const handlerOf = (definition: ResourceDefinition, verb: Verb): Handler => {

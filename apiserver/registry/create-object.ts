@@ -12,7 +12,7 @@ import { checkNewObject, checkNoResourceVersion, fillSystemFields } from './befo
 import { generateName } from './generate-name.ts'
 import { objectKey } from './keys.ts'
 import type { Registry } from './registry.ts'
-import { asShown, encodeForStorage, type StoredObject } from './stored-object.ts'
+import { asShown, encodeWrite, type StoredObject } from './stored-object.ts'
 import type { RequestScope, WriteOptions } from './write-context.ts'
 
 /** Tries before a generated name counts as impossible. */
@@ -102,7 +102,8 @@ async function put(
 ): Promise<StoredObject | undefined> {
   const key = objectKey(definition, namespace, object.metadata.name!)
   const cache = registry.cacheOf(definition)
-  const value = encodeForStorage(definition, object)
+  const encoding = encodeWrite(definition, object)
+  const value = typeof encoding === 'string' ? encoding : await encoding
   if (dryRun) return cache.get(key) ? undefined : asShown(definition, { value, revision: undefined })
   cache.expect(value, object)
   const result = await registry.storage.put({ key, value, expect: 'absent' })

@@ -4,7 +4,7 @@ import type { CachedObject } from '../watchcache/cached-object.ts'
 import { type DeleteDecision, decideDelete } from './before-delete.ts'
 import { objectKey } from './keys.ts'
 import type { Registry } from './registry.ts'
-import { asShown, decodeStored, encodeForStorage, type StoredObject } from './stored-object.ts'
+import { asShown, decodeStored, encodeWrite, type StoredObject } from './stored-object.ts'
 import { terminationReason } from './termination-reason.ts'
 import type { ObjectScope, WriteOptions } from './write-context.ts'
 
@@ -75,7 +75,8 @@ async function apply(
 ): Promise<DeleteResult | undefined> {
   if (decision.outcome === 'pending') return { stored: current, removed: false }
   const removed = decision.outcome === 'remove'
-  const value = encodeForStorage(definition, decision.object)
+  const encoding = encodeWrite(definition, decision.object)
+  const value = typeof encoding === 'string' ? encoding : await encoding
   if (dryRun) return { stored: asShown(definition, { value, revision: current.revision }), removed }
   let revision = current.revision
   if (!removed || decision.written) {

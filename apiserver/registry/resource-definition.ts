@@ -6,6 +6,7 @@ import type { User } from '../auth/types.ts'
 import type { ManagedKind } from '../patch/managed-kind.ts'
 import type { Decoded } from '../validation/decoder.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
+import type { Unconverted } from './unconverted.ts'
 
 /**
  * A kind as data: all that the registry, discovery, OpenAPI and kubectl need to know about it.
@@ -71,7 +72,7 @@ export interface VersionConversion {
   /** Group under which the objects are stored, when it is another. */
   storageGroup?: string
   /** A stored value as this version shows it; undefined: as it is. */
-  present(stored: { value: string; revision: number }): string | undefined
+  present(stored: { value: string; revision: number }): string | Unconverted | undefined
   /** Brings an object of this version, in place, into the form in which it is stored. */
   toStorage(object: KubeObject): void
 }
@@ -92,6 +93,20 @@ export interface CustomTraits extends VersionConversion {
   managedKind: ManagedKind
   /** Present with the scale subresource. */
   scale?: ScaleAccess
+  /** Present where another program converts between versions. */
+  webhook?: ConversionWebhook
+}
+
+/** What takes a webhook; rejects with a StatusError when that fails. */
+export interface ConversionWebhook {
+  /** Brings an object of this version, in place, into the form in which it is stored. */
+  toStorage(object: KubeObject): Promise<void>
+  /** Prepares what `present` will say in every version of a value that is about to be stored. */
+  announce(value: string): Promise<void>
+  /** Stored values as this version shows them. */
+  present(values: readonly string[]): Promise<string[]>
+  /** An object of this version as another shows it. */
+  convert(object: KubeObject, version: string): Promise<KubeObject>
 }
 
 export interface RowCondition {

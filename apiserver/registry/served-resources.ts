@@ -46,7 +46,9 @@ function firstVersions(catalog: Catalog): Map<string, ResourceDefinition> {
   const found = new Map<string, ResourceDefinition>()
   for (const definition of catalog.definitions()) {
     const name = `${definition.plural}.${definition.group}`
-    if (!found.has(name)) found.set(name, definition)
+    // Where a webhook makes the others, the stored one is there without it.
+    const isCheapest = definition.custom?.webhook !== undefined && definition.version === definition.storageVersion
+    if (!found.has(name) || isCheapest) found.set(name, definition)
   }
   return found
 }

@@ -5,7 +5,8 @@ import { deepEqual } from '../resources/deep-equal.ts'
 import { joined } from '../storage/packed-text.ts'
 import { decodeParts } from './decode-parts.ts'
 import { jsonOf } from './recurring.ts'
-import type { ResourceDefinition, VersionConversion } from './resource-definition.ts'
+import type { ConversionWebhook, ResourceDefinition, VersionConversion } from './resource-definition.ts'
+import { Unconverted } from './unconverted.ts'
 
 /** An object as the store has it: JSON without kind, apiVersion and resourceVersion, beginning with `{"metadata":{"name":`. */
 export interface StoredObject {
@@ -40,6 +41,19 @@ export function encodeObject(object: KubeObject): string {
 export const conversionOf = ({ custom, conversion }: ResourceDefinition): VersionConversion | undefined =>
   custom ?? conversion
 
+/** As {@link encodeForStorage}; a promise where a webhook converts. Rejects with a StatusError. */
+export function encodeWrite(definition: ResourceDefinition, object: KubeObject): string | Promise<string> {
+  const webhook = definition.custom?.webhook
+  return webhook ? encodeConverted(webhook, object) : encodeForStorage(definition, object)
+}
+
+async function encodeConverted(webhook: ConversionWebhook, object: KubeObject): Promise<string> {
+  await webhook.toStorage(object)
+  const value = encodeObject(object)
+  await webhook.announce(value)
+  return value
+}
+
 /** The encoding of a write: a custom resource is stored in the form of its storage version, whatever version it came through. */
 export function encodeForStorage(definition: ResourceDefinition, object: KubeObject): string {
   conversionOf(definition)?.toStorage(object)
@@ -51,7 +65,9 @@ export function asShown(definition: ResourceDefinition, stored: StoredObject): S
   const conversion = conversionOf(definition)
   if (!conversion) return stored
   const { value, revision = Number.POSITIVE_INFINITY } = stored
-  return { ...stored, value: conversion.present({ value, revision }) ?? value }
+  const shown = conversion.present({ value, revision })
+  if (shown instanceof Unconverted) throw shown.why
+  return { ...stored, value: shown ?? value }
 }
 
 /** The object of a stored value, with its resourceVersion, ready to be changed. */

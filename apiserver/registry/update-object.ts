@@ -17,7 +17,7 @@ import {
 } from './before-update.ts'
 import { objectKey } from './keys.ts'
 import type { Registry } from './registry.ts'
-import { asShown, copyDecoded, decodeStored, encodeForStorage, type StoredObject, sameObject } from './stored-object.ts'
+import { asShown, copyDecoded, decodeStored, encodeWrite, type StoredObject, sameObject } from './stored-object.ts'
 import type { ObjectScope, WriteOptions } from './write-context.ts'
 
 export interface UpdateRequest {
@@ -168,7 +168,8 @@ async function replace(
   if (validating) await validating
 
   if (!saysNew(old, object) && (sameButTimes(old, object) || sameObject(old, object))) return current
-  const value = encodeForStorage(definition, object)
+  const encoding = encodeWrite(definition, object)
+  const value = typeof encoding === 'string' ? encoding : await encoding
   if (options.dryRun) return asShown(definition, { value, revision: current.revision })
   if (isFinished(object) && !strategy.deletion?.isHeld(object)) {
     const removed = await registry.storage.delete({ key, expect: current.revision })

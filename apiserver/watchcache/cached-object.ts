@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import { Unconverted } from '../registry/unconverted.ts'
 import type { Entry } from '../storage/storage.ts'
 
 /** What selectors look at. */
@@ -21,6 +22,8 @@ export class CachedObject {
   readonly #entry: Entry
   readonly #shown: string | undefined
   readonly #definition: ResourceDefinition
+  /** Its version is not known yet: what it shows is what is stored. */
+  readonly isUnconverted: boolean
   #attributes: Attributes | undefined
 
   /**
@@ -29,13 +32,14 @@ export class CachedObject {
    */
   constructor(
     definition: ResourceDefinition,
-    { entry, shown, object }: { entry: Entry; shown?: string; object?: KubeObject },
+    { entry, shown, object }: { entry: Entry; shown?: string | Unconverted; object?: KubeObject },
   ) {
     const { key, revision } = entry
     this.key = key
     this.revision = revision
     this.#entry = entry
-    this.#shown = shown
+    this.isUnconverted = shown instanceof Unconverted
+    this.#shown = shown instanceof Unconverted ? undefined : shown
     const end = key.lastIndexOf('/')
     this.name = key.slice(end + 1)
     this.namespace = definition.namespaced ? key.slice(key.lastIndexOf('/', end - 1) + 1, end) : ''
@@ -54,7 +58,7 @@ export class CachedObject {
   }
 
   get isAsStored(): boolean {
-    return this.#shown === undefined
+    return this.#shown === undefined && !this.isUnconverted
   }
 
   get labels(): Readonly<Record<string, string>> | undefined {

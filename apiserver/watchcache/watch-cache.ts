@@ -35,6 +35,9 @@ export class WatchCache {
   // Each group's chunk type is its own; the cache only pushes events.
   readonly #groups = new Map<string, WatchGroup<never>>()
   readonly #watch: StorageWatch
+  /** What nobody could convert to our version yet. */
+  readonly #unconverted = new Map<string, Entry>()
+  #converting: Promise<void> | undefined
   #privateGroups = 0
   #written: { value: string; object: KubeObject } | undefined
 
@@ -59,9 +62,18 @@ export class WatchCache {
   async load(): Promise<void> {
     const { entries } = await this.#storage.list({ prefix: this.prefix })
     for (const entry of entries) {
-      if (!this.#objects.get(entry.key)) this.#objects.set(this.#cached(entry))
+      if (!this.#objects.get(entry.key)) this.#keep(this.#cached(entry), entry)
     }
     this.changes++
+  }
+
+  /** Resolves when all objects can be read; at once but where a webhook has to convert them first. Rejects with a StatusError. */
+  readable(): void | Promise<void> {
+    if (this.#unconverted.size === 0) return
+    this.#converting ??= this.#convert().finally(() => {
+      this.#converting = undefined
+    })
+    return this.#converting
   }
 
   /** The revision that reads show. */
@@ -145,23 +157,45 @@ export class WatchCache {
     let decoded: KubeObject | undefined
     if (type === 'put') {
       const written = this.#written?.value === value ? this.#written?.object : undefined
-      current = this.#cached(entry ?? { key, value: value!, revision }, written)
+      const stored = entry ?? { key, value: value!, revision }
+      current = this.#cached(stored, written)
       if (current.isAsStored) decoded = written
-      this.#objects.set(current)
+      this.#keep(current, stored)
     } else {
       this.#objects.delete(key)
+      this.#unconverted.delete(key)
     }
     this.#written = undefined
     this.changes++
     const last = lastValue === undefined ? undefined : this.#cached({ key, value: lastValue, revision })
     const event: CacheEvent = { key, revision, current, previous, last }
     this.#history.append(event)
+    // Who watches lists again, and learns why nothing can be shown.
+    if (current?.isUnconverted) this.#endAll()
     for (const group of this.#groups.values()) group.push(event, decoded)
   }
 
   #cached(entry: Entry, object?: KubeObject): CachedObject {
     const shown = (this.definition.custom ?? this.definition.conversion)?.present(entry)
     return new CachedObject(this.definition, { entry, shown, object: shown === undefined ? object : undefined })
+  }
+
+  #keep(object: CachedObject, entry: Entry): void {
+    this.#objects.set(object)
+    if (object.isUnconverted) this.#unconverted.set(entry.key, entry)
+    else if (this.#unconverted.size > 0) this.#unconverted.delete(entry.key)
+  }
+
+  async #convert(): Promise<void> {
+    const entries = [...this.#unconverted.values()]
+    const values = entries.map(({ value }) => value)
+    const forms = (await this.definition.custom?.webhook?.present(values)) ?? values
+    for (const [index, entry] of entries.entries()) {
+      // Somebody may have written it, or deleted it, meanwhile.
+      if (this.#unconverted.get(entry.key) !== entry) continue
+      this.#unconverted.delete(entry.key)
+      this.#objects.set(new CachedObject(this.definition, { entry, shown: forms[index] }))
+    }
   }
 
   #endAll(): void {

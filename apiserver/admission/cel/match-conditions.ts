@@ -6,8 +6,11 @@ import { seenObjects } from '../webhooks/seen-object.ts'
 import { compileExpression, conditionVariables, type Variables } from './expression.ts'
 
 /** What expressions see of a request, in the version of `matched`. */
-export function requestVariables(attributes: AdmissionAttributes, matched: ResourceDefinition): Variables {
-  const { object, oldObject } = seenObjects(attributes, matched)
+export async function requestVariables(
+  attributes: AdmissionAttributes,
+  matched: ResourceDefinition,
+): Promise<Variables> {
+  const { object, oldObject } = await seenObjects(attributes, matched)
   return {
     object: convertDyn(plain(object)),
     oldObject: convertDyn(plain(oldObject)),

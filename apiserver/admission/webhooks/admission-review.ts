@@ -43,11 +43,11 @@ export function requestOf(attributes: AdmissionAttributes, matched: ResourceDefi
 }
 
 /** The review that a webhook is sent, as JSON. */
-export function reviewRequest(
+export async function reviewRequest(
   attributes: AdmissionAttributes,
   { matched, uid, version }: { matched: ResourceDefinition; uid: string; version: string },
-): string {
-  const { object, oldObject } = seenObjects(attributes, matched)
+): Promise<string> {
+  const { object, oldObject } = await seenObjects(attributes, matched)
   const { dryRun, options, ...request } = requestOf(attributes, matched, uid)
   return JSON.stringify({
     kind: 'AdmissionReview',

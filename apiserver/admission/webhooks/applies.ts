@@ -3,22 +3,22 @@ import type { AdmissionAttributes, Lookup } from '../admission-plugin.ts'
 import type { WebhookCandidate } from './candidates.ts'
 import { selectsNamespace, selectsObject } from './selectors.ts'
 
-/** Whether all conditions hold; throws an Error that says why that cannot be told. */
-export type MatchConditions = (candidate: WebhookCandidate, attributes: AdmissionAttributes) => boolean
+/** Whether all conditions hold; rejects with an Error that says why that cannot be told. */
+export type MatchConditions = (candidate: WebhookCandidate, attributes: AdmissionAttributes) => Promise<boolean>
 
 /** Whether a webhook, by its selectors and conditions, is to be asked. Throws a StatusError where that cannot be told. */
-export function applies(
+export async function applies(
   candidate: WebhookCandidate,
   attributes: AdmissionAttributes,
   { lookup, conditions }: { lookup: Lookup; conditions: MatchConditions },
-): boolean {
+): Promise<boolean> {
   const { hook } = candidate
   // Who is not there has no labels, and is only missed by whom it matters to.
   if (!selectsObject(hook.objects, attributes)) return false
   if (!selectsNamespace(hook.namespaces, attributes, lookup)) return false
   if (!hook.matchConditions?.length) return true
   try {
-    return conditions(candidate, attributes)
+    return await conditions(candidate, attributes)
   } catch (error) {
     if (hook.failurePolicy === 'Ignore') return false
     throw forbidden(attributes.definition, attributes.name, (error as Error).message)

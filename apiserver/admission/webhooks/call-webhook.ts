@@ -27,7 +27,7 @@ export async function callWebhook(
       'could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)',
     )
   const uid = randomUUID()
-  const review = reviewRequest(attributes, { matched: definition, uid, version })
+  const review = await reviewRequest(attributes, { matched: definition, uid, version })
   let answer: Record<string, unknown>
   try {
     answer = await client.post(clientConfig, review, { timeoutSeconds, userAgent })

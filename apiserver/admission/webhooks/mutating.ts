@@ -45,7 +45,7 @@ async function askAll(
   for (const candidate of candidates) {
     const { id, reinvocationPolicy } = candidate.hook
     if (reinvocation.isSecondRound && !reinvocation.wanted.has(id)) continue
-    if (!applies(candidate, attributes, context)) continue
+    if (!(await applies(candidate, attributes, context))) continue
     const changed = await ask(context, attributes, candidate)
     if (changed) {
       want(reinvocation)
@@ -79,7 +79,7 @@ async function ask(
       )
     }
     if (patchType !== 'JSONPatch') throw new FailedCall(name, `unsupported patch type ${JSON.stringify(patchType)}`)
-    return patchObject(attributes, candidate.definition, operations, context.applyDefaults)
+    return await patchObject(attributes, candidate.definition, operations, context.applyDefaults)
   } catch (error) {
     if (!(error instanceof FailedCall)) throw error
     context.log.warn({ err: error }, 'admission webhook')

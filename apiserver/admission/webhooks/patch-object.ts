@@ -23,14 +23,14 @@ export function readPatch(patch: string): JsonPatchOperation[] {
 }
 
 /** Changes the object of a write, in place, as a webhook wants it; says whether that changed anything. Throws a StatusError. */
-export function patchObject(
+export async function patchObject(
   attributes: AdmissionAttributes,
   matched: ResourceDefinition,
   operations: readonly JsonPatchOperation[],
   applyDefaults: (definition: ResourceDefinition, object: KubeObject) => void,
-): boolean {
+): Promise<boolean> {
   const { definition, view, object } = attributes
-  const before = JSON.stringify(seenObjects(attributes, matched).object)
+  const before = JSON.stringify((await seenObjects(attributes, matched)).object)
   const patched = patchedDocument(JSON.parse(before), operations)
   if (JSON.stringify(patched) === before) return false
   if (view) {
@@ -39,7 +39,7 @@ export function patchObject(
   }
   const decoded = decode(matched, patched)
   applyDefaults(matched, decoded)
-  replaceContent(object!, convertObject(decoded, matched, definition))
+  replaceContent(object!, await convertObject(decoded, matched, definition))
   return true
 }
 

@@ -30,8 +30,8 @@ export interface WebhooksContext {
   applyDefaults(definition: ResourceDefinition, object: KubeObject): void
 }
 
-const conditions: MatchConditions = ({ hook, definition }, attributes) =>
-  allHold(hook.matchConditions ?? [], requestVariables(attributes, definition))
+const conditions: MatchConditions = async ({ hook, definition }, attributes) =>
+  allHold(hook.matchConditions ?? [], await requestVariables(attributes, definition))
 
 /** What the configurations of a kind register. */
 function candidatesOf({ follow, catalog }: WebhooksContext, plural: string) {

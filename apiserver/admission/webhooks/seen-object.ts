@@ -1,7 +1,7 @@
 /** The objects of a write as a webhook or a policy is shown them. */
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ResourceDefinition } from '../../registry/resource-definition.ts'
-import { conversionOf, encodeForStorage } from '../../registry/stored-object.ts'
+import { asShown, decodeStored, encodeForStorage } from '../../registry/stored-object.ts'
 import type { AdmissionAttributes } from '../admission-plugin.ts'
 
 export interface SeenObjects {
@@ -10,21 +10,21 @@ export interface SeenObjects {
   oldObject: KubeObject | null
 }
 
-/** In the version of `as`, with their kinds. Copies, but for what is below their top level. */
-export function seenObjects(
+/** In the version of `as`, with their kinds. Copies, but for what is below their top level. Rejects with a StatusError. */
+export async function seenObjects(
   { definition, view, object, old }: AdmissionAttributes,
   as: ResourceDefinition,
-): SeenObjects {
+): Promise<SeenObjects> {
   const kind = view ?? as
-  const seen = (whole: KubeObject | undefined): KubeObject | null => {
+  const seen = async (whole: KubeObject | undefined): Promise<KubeObject | null> => {
     if (!whole) return null
-    const shown = view ? view.show(whole) : convertObject(whole, definition, as)
+    const shown = view ? view.show(whole) : await convertObject(whole, definition, as)
     return { kind: kind.kind, apiVersion: apiVersionOf(kind), ...withoutType(shown) } as KubeObject
   }
   return {
     kind: { group: kind.group, version: kind.version, kind: kind.kind },
-    object: seen(object),
-    oldObject: seen(old),
+    object: await seen(object),
+    oldObject: await seen(old),
   }
 }
 
@@ -34,13 +34,17 @@ const withoutType = ({ kind: _kind, apiVersion: _apiVersion, ...rest }: KubeObje
 export const apiVersionOf = ({ group, version }: { group: string; version: string }): string =>
   group ? `${group}/${version}` : version
 
-/** An object of one version of its resource in another. */
-export function convertObject(object: KubeObject, from: ResourceDefinition, to: ResourceDefinition): KubeObject {
+/** An object of one version of its resource in another. Rejects with a StatusError. */
+export async function convertObject(
+  object: KubeObject,
+  from: ResourceDefinition,
+  to: ResourceDefinition,
+): Promise<KubeObject> {
   if (from === to) return object
+  if (from.custom?.webhook) return from.custom.webhook.convert(object, to.version)
   const { resourceVersion } = object.metadata
   const value = encodeForStorage(from, structuredClone(object))
-  const shown = conversionOf(to)?.present({ value, revision: Number.POSITIVE_INFINITY }) ?? value
-  const converted = JSON.parse(shown) as KubeObject
+  const converted = decodeStored(asShown(to, { value, revision: undefined }))
   converted.metadata.resourceVersion = resourceVersion
   return converted
 }

@@ -18,14 +18,17 @@ export function validatingWebhooks(context: WebhookContext): AdmissionPlugin {
       if (candidate.hook.failurePolicy !== 'Ignore') throw internalError(error.message)
     }
   }
+  const askAll = async (attributes: AdmissionAttributes, candidates: readonly WebhookCandidate[]): Promise<void> => {
+    const asked: WebhookCandidate[] = []
+    for (const candidate of candidates) if (await applies(candidate, attributes, context)) asked.push(candidate)
+    await settle(asked.map((candidate) => ask(attributes, candidate)))
+  }
   return {
     asksAll: true,
     validate(attributes) {
       const candidates = context.candidates.of(attributes)
       if (candidates.length === 0 || isExempt(attributes)) return
-      const asked = candidates.filter((candidate) => applies(candidate, attributes, context))
-      if (asked.length === 0) return
-      return settle(asked.map((candidate) => ask(attributes, candidate)))
+      return askAll(attributes, candidates)
     },
   }
 }

@@ -13,6 +13,7 @@ import { decodeStored } from '../../../apiserver/registry/stored-object.ts'
 import { customresourcedefinition } from '../../../apiserver/resources/customresourcedefinition.ts'
 import { createMemoryStorage } from '../../../apiserver/storage/memory.ts'
 import { decodeBody } from '../../../apiserver/validation/request-body.ts'
+import type { WebhookClient } from '../../../apiserver/webhook-client/webhook-client.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import { realClock } from '../../../shared/clock/real-clock.ts'
 import { createLog } from '../../../shared/log/log.ts'
@@ -20,6 +21,7 @@ import { until } from '../../harness/until.ts'
 
 const user = { name: 'tester', groups: ['system:masters'] }
 const group = 'example.com'
+const webhookClient: WebhookClient = { post: () => Promise.reject(new Error('nobody is asked')), close() {} }
 
 class Server {
   readonly registry: Registry
@@ -38,6 +40,7 @@ class Server {
       registry: this.registry,
       log: createLog({ level: 'error', component: 'test' }),
       rulesOf,
+      webhookClient,
     })
     t.teardown(async () => {
       await this.#custom.close()
@@ -309,6 +312,7 @@ t.test('definitions in the store are served from the start', async (t) => {
   const second = new CustomResources({
     registry: first.registry,
     log: createLog({ level: 'error', component: 'test' }),
+    webhookClient,
   })
   first.registry.uninstall(first.find('v1') as ResourceDefinition)
   await second.start()

@@ -1,0 +1,87 @@
+/** ConversionReview of apiextensions.k8s.io/v1 and v1beta1. Upstream: apiserver/conversion/webhook_converter.go. */
+import { plainError } from '../../../shared/api/status-errors.ts'
+import type { KubeObject } from '../../../shared/api/types.ts'
+
+const reviewGroup = 'apiextensions.k8s.io'
+const knownVersions = ['v1', 'v1beta1']
+
+/** The first of its versions that we speak. */
+export const reviewVersion = (versions: readonly string[]): string =>
+  versions.find((version) => knownVersions.includes(version)) ?? 'v1'
+
+export interface ConversionRequest {
+  uid: string
+  /** Of the review. */
+  version: string
+  desiredAPIVersion: string
+  /** With kind and apiVersion. */
+  objects: readonly KubeObject[]
+}
+
+export const reviewOf = ({ uid, version, desiredAPIVersion, objects }: ConversionRequest): string =>
+  JSON.stringify({
+    kind: 'ConversionReview',
+    apiVersion: `${reviewGroup}/${version}`,
+    request: { uid, desiredAPIVersion, objects },
+  })
+
+interface Response {
+  uid?: string
+  result?: { status?: string; message?: string }
+  convertedObjects?: KubeObject[] | null
+}
+
+/** The objects of an answer, with their own metadata but labels and annotations. Throws a StatusError in upstream's words. */
+export function convertedObjects(answer: Record<string, unknown>, request: ConversionRequest): KubeObject[] {
+  const { version, objects, desiredAPIVersion } = request
+  const fail = (why: string) => plainError(`conversion webhook for ${typeOf(objects)}${why}`)
+  const { response } = answer as { response?: Response | null }
+  const apiVersion = `${reviewGroup}/${version}`
+  if (answer.apiVersion !== apiVersion || answer.kind !== 'ConversionReview')
+    throw fail(
+      ` failed: expected webhook response of ${apiVersion}, Kind=ConversionReview, got ${answer.apiVersion ?? ''}, Kind=${answer.kind ?? ''}`,
+    )
+  if (!response) throw fail(' failed: no response provided')
+  const { uid = '', result, convertedObjects } = response
+  if (version === 'v1' && uid !== request.uid)
+    throw fail(` failed: expected response.uid=${JSON.stringify(request.uid)}, got ${JSON.stringify(uid)}`)
+  if (result?.status !== 'Success')
+    throw fail(` failed: ${result?.message || `response.result.status was '${result?.status ?? ''}', not 'Success'`}`)
+  const converted = convertedObjects ?? []
+  if (converted.length !== objects.length)
+    throw fail(` returned ${converted.length} objects, expected ${objects.length}`)
+  return converted.map((object, index) => {
+    const at = objects.length > 1 ? ` returned invalid converted object at index ${index}` : ' returned invalid object'
+    if (object.apiVersion !== desiredAPIVersion)
+      throw fail(
+        ` returned invalid object at index ${index}: invalid groupVersion (expected ${desiredAPIVersion}, received ${object.apiVersion ?? ''})`,
+      )
+    const original = objects[index]!
+    const problem = identityProblem(original, object)
+    if (problem !== undefined) throw fail(`${at}: ${problem}`)
+    return { ...object, metadata: metadataOf(original, object) }
+  })
+}
+
+/** `stable.example.com/v1, Kind=Foo`, and for many `Kind=FooList`. */
+export const typeOf = (objects: readonly KubeObject[]): string =>
+  `${objects[0]?.apiVersion}, Kind=${objects[0]?.kind}${objects.length > 1 ? 'List' : ''}`
+
+function identityProblem(original: KubeObject, converted: KubeObject): string | undefined {
+  if (original.kind !== converted.kind) return `must have the same kind: ${original.kind} != ${converted.kind}`
+  for (const [field, shown] of [
+    ['name', 'name'],
+    ['namespace', 'namespace'],
+    ['uid', 'UID'],
+  ] as const) {
+    const before = original.metadata[field] ?? ''
+    const after = converted.metadata?.[field] ?? ''
+    if (before !== after) return `must have the same ${shown}: ${before} != ${after}`
+  }
+  return undefined
+}
+
+/** Only labels and annotations are a webhook's to change. */
+function metadataOf({ metadata }: KubeObject, { metadata: converted }: KubeObject): KubeObject['metadata'] {
+  return { ...metadata, labels: converted.labels, annotations: converted.annotations }
+}

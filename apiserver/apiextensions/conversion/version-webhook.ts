@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto'
+import { StatusError } from '../../../shared/api/status-error.ts'
+import { plainError } from '../../../shared/api/status-errors.ts'
+import type { KubeObject } from '../../../shared/api/types.ts'
+import { Unconverted } from '../../registry/unconverted.ts'
+import { CallError } from '../../webhook-client/call-errors.ts'
+import type { ClientConfig } from '../../webhook-client/client-config.ts'
+import type { WebhookClient } from '../../webhook-client/webhook-client.ts'
+import { convertedObjects, reviewOf, reviewVersion, typeOf } from './conversion-review.ts'
+
+/** Forms of the latest writes that are remembered, until the caches have taken them in. */
+const maxRemembered = 256
+const timeoutSeconds = 30
+const userAgent = 'kube-apiserver'
+
+/** The other versions of one custom resource, which a webhook makes. */
+export interface VersionWebhookOptions {
+  client: WebhookClient
+  clientConfig: ClientConfig
+  reviewVersions: readonly string[]
+  group: string
+  kind: string
+  /** In which objects are stored. */
+  storage: string
+}
+
+/**
+ * Asks a custom resource's conversion webhook. Reads never wait for it where that can be helped: a write is converted to every
+ * served version before it is stored.
+ */
+export class VersionWebhook {
+  readonly #options: VersionWebhookOptions
+  /** By stored value, then by version. */
+  readonly #forms = new Map<string, Map<string, string | Unconverted>>()
+
+  constructor(options: VersionWebhookOptions) {
+    this.#options = options
+  }
+
+  /** Objects of `from`, without kind and apiVersion, in the version `to`. Rejects with a StatusError. */
+  async convert(objects: readonly KubeObject[], from: string, to: string): Promise<KubeObject[]> {
+    const { client, clientConfig, reviewVersions, group, kind } = this.#options
+    if (from === to || objects.length === 0) return [...objects]
+    const request = {
+      uid: randomUUID(),
+      version: reviewVersion(reviewVersions),
+      desiredAPIVersion: `${group}/${to}`,
+      objects: objects.map((object) => ({ ...object, kind, apiVersion: `${group}/${from}` })),
+    }
+    let answer: Record<string, unknown>
+    try {
+      answer = await client.post(clientConfig, reviewOf(request), { timeoutSeconds, userAgent })
+    } catch (error) {
+      if (!(error instanceof CallError)) throw error
+      throw plainError(`conversion webhook for ${typeOf(request.objects)} failed: ${error.message}`)
+    }
+    return convertedObjects(answer, request).map(({ kind: _kind, apiVersion: _apiVersion, ...object }) => object)
+  }
+
+  /** Stored values in another version. Rejects with a StatusError. */
+  async convertStored(
+    values: readonly string[],
+    to: string,
+    encode: (object: KubeObject) => string,
+  ): Promise<string[]> {
+    const objects = values.map((value) => JSON.parse(value) as KubeObject)
+    return (await this.convert(objects, this.#options.storage, to)).map(encode)
+  }
+
+  /** Finds out the forms of a value that is about to be stored; that one fails is nobody's fault who does not ask for it. */
+  async announce(value: string, encoders: ReadonlyMap<string, (object: KubeObject) => string>): Promise<void> {
+    const forms = new Map<string, string | Unconverted>()
+    await Promise.all(
+      [...encoders].map(async ([version, encode]) => {
+        try {
+          const [form] = await this.convertStored([value], version, encode)
+          forms.set(version, form!)
+        } catch (error) {
+          if (!(error instanceof StatusError)) throw error
+          forms.set(version, new Unconverted(error))
+        }
+      }),
+    )
+    if (this.#forms.size >= maxRemembered) this.#forms.delete(this.#forms.keys().next().value!)
+    this.#forms.set(value, forms)
+  }
+
+  /** The form of a value, if it was announced a moment ago. */
+  form(value: string, version: string): string | Unconverted {
+    return this.#forms.get(value)?.get(version) ?? notYet
+  }
+}
+
+/** Of what was stored before we began. Whoever wants it converts it first. */
+const notYet = new Unconverted(plainError('conversion webhook has not been asked'))
