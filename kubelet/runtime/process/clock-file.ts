@@ -25,8 +25,7 @@ export function readMovedClock(rootDir: string): number {
 /** In place: who has it mounted sees the same file. */
 export function writeMovedClock(rootDir: string, movedMs: number): void {
   makeFolder(rootDir)
-  writeFileSync(clockFile(rootDir), `+${movedMs / 1000}
-`, { mode: 0o644 })
+  writeFileSync(clockFile(rootDir), `+${movedMs / 1000}\n`, { mode: 0o644 })
 }
 
 /** A cluster that starts has a time that nobody has moved. */
