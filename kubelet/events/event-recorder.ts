@@ -1,4 +1,4 @@
-import { isStatus } from '../../shared/api/status-error.ts'
+import { ignoreNotFound } from '../../shared/api/status-error.ts'
 import type { Event, Pod } from '../../shared/api/types.ts'
 import type { Client, Resource } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
@@ -83,29 +83,20 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     const { known, message } = decision
     const time = toTime(clock.now())
     const namespace = object.namespace ?? 'default'
+    // Here, not when it is posted: that may take several tries.
+    const count = ++known.count
     const create = async () => {
-      const body = newEvent({ object, type, reason, message, namespace, time, annotations })
+      const body = newEvent({ object, type, reason, message, namespace, time, count, annotations })
       known.name = body.metadata.name ?? ''
-      known.count = 1
       await client.create<Event>(EVENTS, body, { namespace, unread: true })
-    }
-    const countUp = async () => {
-      known.count++
-      await client.patch(
-        EVENTS,
-        { namespace, name: known.name },
-        { count: known.count, lastTimestamp: time, message },
-        { type: 'merge' },
-      )
     }
     post(async () => {
       if (!known.name) return create()
-      try {
-        await countUp()
-      } catch (error) {
-        if (!isStatus(error, 'NotFound')) throw error
-        await create()
-      }
+      const news = { count, lastTimestamp: time, message }
+      const ref = { namespace, name: known.name }
+      const found = await client.patch(EVENTS, ref, news, { type: 'merge' }).catch(ignoreNotFound)
+      // Events do not last.
+      if (!found) await create()
     })
   }
 
@@ -116,9 +107,10 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     message: string
     namespace: string
     time: string
+    count: number
     annotations?: Record<string, string>
   }): Event {
-    const { object, type, reason, message, namespace, time, annotations } = parts
+    const { object, type, reason, message, namespace, time, count, annotations } = parts
     const nanos = BigInt(Math.floor(clock.now())) * 1_000_000n
     lastNanos = nanos > lastNanos ? nanos : lastNanos + 1n
     return {
@@ -129,7 +121,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       source: { component: options.component, host: options.host },
       firstTimestamp: time,
       lastTimestamp: time,
-      count: 1,
+      count,
       type,
       eventTime: null,
       reportingComponent: options.component,

@@ -10,7 +10,7 @@ export interface ObjectReference {
   fieldPath?: string
 }
 
-/** An event that was posted before: the next of its kind only counts it up. */
+/** An event that was told before: the next of its kind only counts it up. `name`: empty until it is posted. */
 export interface KnownEvent {
   name: string
   count: number
@@ -44,7 +44,8 @@ export function createEventFilter(): EventFilter {
     const group = similar.get(key)
     const live =
       group && nowMs - group.lastMs <= SIMILAR_WITHIN_MS ? group : { messages: new Set<string>(), lastMs: nowMs }
-    live.messages.add(message)
+    // More would change nothing, and there may be a new one every second for days.
+    if (live.messages.size < MAX_SIMILAR) live.messages.add(message)
     live.lastMs = nowMs
     similar.set(key, live)
     return live.messages.size >= MAX_SIMILAR

@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t, { type Test } from 'tap'
+import { createEventRecorder } from '../../kubelet/events/event-recorder.ts'
 import { timeVariables } from '../../kubelet/lifecycle/time-variables.ts'
 import { containerConfig } from '../../kubelet/pods/container-config.ts'
 import { containerEnvironment, EnvironmentError, type EnvironmentSources } from '../../kubelet/pods/environment.ts'
@@ -20,7 +21,9 @@ import { writeAtomically } from '../../kubelet/volumes/atomic-writer.ts'
 import { containerMounts } from '../../kubelet/volumes/container-mounts.ts'
 import { checkHostPath } from '../../kubelet/volumes/host-path.ts'
 import { type VolumeSources, volumePayload } from '../../kubelet/volumes/volume-payload.ts'
-import type { Container, Pod, Service } from '../../shared/api/types.ts'
+import { notFound } from '../../shared/api/status-errors.ts'
+import type { Container, Event, Pod, Service } from '../../shared/api/types.ts'
+import type { Client } from '../../shared/client/client.ts'
 import { createScaledClock } from '../../shared/clock/scaled-clock.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 import { createEventFilter } from '../../shared/events/event-filter.ts'
@@ -309,6 +312,42 @@ t.test('hostPath types', async (t) => {
   checkHostPath(path.join(dir, 'new/dir'), 'DirectoryOrCreate')
   t.ok(statSync(path.join(dir, 'new/dir')).isDirectory())
   checkHostPath('/no/such/thing', '')
+})
+
+t.test('an event that is posted at the second try is counted once', async (t) => {
+  const clock = createVirtualClock()
+  const posted: Partial<Event>[] = []
+  let isAway = false
+  const take = async (event: Partial<Event>) => {
+    if (isAway) throw new Error('connection refused')
+    posted.push(event)
+    return event
+  }
+  const client = {
+    create: (_: unknown, event: Event) => take(event),
+    patch: (...[, , news]: [unknown, unknown, Partial<Event>]) =>
+      posted.length < 4 ? take(news) : Promise.reject(notFound({ group: '', plural: 'events' }, 'e')),
+  } as unknown as Client
+  const recorder = createEventRecorder({ client, clock, component: 'kubelet', host: 'n', onError: t.error })
+  const object = { kind: 'Pod', apiVersion: 'v1', name: 'p', uid: 'u', namespace: 'ns' }
+  const tell = () => recorder.event(object, 'Warning', 'Unhealthy', 'no answer')
+  tell()
+  tell()
+  await clock.advance(1)
+  isAway = true
+  tell()
+  tell()
+  await clock.advance(25_000)
+  t.equal(posted.length, 2)
+  isAway = false
+  await clock.advance(10_000)
+  tell()
+  await clock.advance(1)
+  t.same(
+    posted.map(({ count }) => count),
+    [1, 2, 3, 4, 5],
+  )
+  t.ok(posted[4]?.metadata?.name, 'it was not there any more: made anew')
 })
 
 t.test('events are counted, combined and limited', async (t) => {
