@@ -98,18 +98,18 @@ export function createKillContainer(options: KillContainerOptions): KillContaine
       podEnds: request.graceSeconds !== undefined,
     })
     const grace = options.graces.begin(pod.metadata.uid ?? '', graceSeconds, { onShortened: stop.graceShortened })
-    if (container.lifecycle?.preStop && grace.left > 0) {
-      stop.hookBegins()
-      if (!(await grace.charge(preStop(request, stop, graceSeconds)))) stop.hookOverruns()
-    }
-    if (order && grace.left > 0) {
-      stop.waitBegins()
-      await grace.charge(order.turn(name, grace.left * 1000))
-      stop.waitEnds()
-    }
-    const youngMs = options.handlersMs - (clock.now() - record.startedAtMs) / clock.scale
-    if (youngMs > 0) await clock.machine.sleep(youngMs)
     try {
+      if (container.lifecycle?.preStop && grace.left > 0) {
+        stop.hookBegins()
+        if (!(await grace.charge(preStop(request, stop, graceSeconds)))) stop.hookOverruns()
+      }
+      if (order && grace.left > 0) {
+        stop.waitBegins()
+        await grace.charge(order.turn(name, grace.left * 1000))
+        stop.waitEnds()
+      }
+      const youngMs = options.handlersMs - (clock.now() - record.startedAtMs) / clock.scale
+      if (youngMs > 0) await clock.machine.sleep(youngMs)
       await stopWithin(grace, record, {
         signal: stopSignalOf(container, record),
         onSignal: (...sent) => stop.signalled(...sent),

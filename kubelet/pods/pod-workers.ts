@@ -172,7 +172,9 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
       for (const worker of workers.values()) if (worker.work.phase === 'sync') wake(worker)
     },
     async kill(pod, killOptions) {
-      const worker = apply(pod, { type: 'kill', pod, options: killOptions })
+      // Whoever kills it may have chosen it long ago.
+      const newest = workers.get(pod.metadata.uid ?? '')?.pod ?? pod
+      const worker = apply(newest, { type: 'kill', pod: newest, options: killOptions })
       wake(worker)
       await worker.stopped.promise
     },

@@ -1,0 +1,58 @@
+import t from 'tap'
+import { createPodWorkers } from '../../kubelet/pods/pod-workers.ts'
+import type { Pod } from '../../shared/api/types.ts'
+import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
+
+const pod = (metadata: Pod['metadata'] = {}): Pod => ({
+  metadata: { namespace: 'ns', name: 'web', uid: 'u', ...metadata },
+  spec: { containers: [], terminationGracePeriodSeconds: 30 },
+})
+
+t.test('who is killed is told of as it is now', async (t) => {
+  const clock = createVirtualClock()
+  const ended: Pod[] = []
+  const workers = createPodWorkers({
+    clock,
+    syncPod: async () => ({ ended: false }),
+    syncTerminatingPod: async (pod) => void ended.push(pod),
+    syncTerminatedPod: async () => {},
+    onFinished: () => {},
+    onError: t.error,
+  })
+  const chosen = pod({ labels: { version: '1' } })
+  workers.update(chosen)
+  await clock.advance(1)
+  workers.observe(pod({ labels: { version: '2' } }))
+  const killed = workers.kill(chosen, { graceSeconds: 1 })
+  await clock.advance(1)
+  await killed
+  t.match(ended, [{ metadata: { labels: { version: '2' } } }])
+  t.ok(workers.isFinished('u'))
+  workers.close()
+})
+
+t.test('a step that fails is tried again, and the kill waits for it', async (t) => {
+  const clock = createVirtualClock()
+  const errors: unknown[] = []
+  const workers = createPodWorkers({
+    clock,
+    random: () => 0,
+    syncPod: async () => ({ ended: false }),
+    async syncTerminatingPod() {
+      if (errors.length === 0) throw new Error('the runtime is away')
+    },
+    syncTerminatedPod: async () => {},
+    onFinished: () => {},
+    onError: (error) => errors.push(error),
+  })
+  let isDone = false
+  const killed = workers.kill(pod(), {}).then(() => {
+    isDone = true
+  })
+  await clock.advance(9_999)
+  t.match([errors.length, isDone], [1, false])
+  await clock.advance(1)
+  await killed
+  t.ok(workers.isFinished('u'))
+  workers.close()
+})
