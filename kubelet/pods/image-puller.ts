@@ -3,27 +3,40 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import { type ContainerRuntime, ImageError, type ResolvedImage } from '../runtime/container-runtime.ts'
 import { goDuration } from './go-duration.ts'
-import type { RestartBackoff } from './restart-backoff.ts'
+import { createRestartBackoff } from './restart-backoff.ts'
 import { StartFailure } from './start-failure.ts'
 
 export interface ImagePullerOptions {
   runtime: ContainerRuntime
   clock: Clock
   events: EventRecorder
-  backoff: RestartBackoff
 }
 /** Has the image of a container, or throws a {@link StartFailure} whose reason the status shows. */
 export type EnsureImage = (pod: Pod, container: Container) => Promise<ResolvedImage>
+export interface ImagePuller {
+  ensure: EnsureImage
+  /** Whatever pods wait for may be there now: nobody has to wait for the next try. */
+  retryAll(): void
+  forget(podUid: string): void
+}
 
-export function createImagePuller({ runtime, clock, events, backoff }: ImagePullerOptions): EnsureImage {
+export function createImagePuller({ runtime, clock, events }: ImagePullerOptions): ImagePuller {
+  const backoff = createRestartBackoff()
+  /** By pod and image, as the back-off. */
   const lastErrors = new Map<string, string>()
 
-  return async (pod, container) => {
+  function forget(prefix: string): void {
+    backoff.forget(prefix)
+    for (const key of lastErrors.keys()) if (key.startsWith(prefix)) lastErrors.delete(key)
+  }
+
+  const ensure: EnsureImage = async (pod, container) => {
     const { name, image = '' } = container
     const tell = (type: 'Normal' | 'Warning', reason: string, message: string) =>
       events.podEvent(pod, name, type, reason, message)
     const policy = container.imagePullPolicy ?? 'IfNotPresent'
-    const key = `${pod.metadata.uid}_${image}`
+    // With an end, so that it is the beginning of no other.
+    const key = `${pod.metadata.uid}_${image} `
     const lastTryMs = backoff.updatedAtMs(key) ?? 0
     const waitUntilMs = backoff.waitUntil(key, lastTryMs)
     if (waitUntilMs !== undefined && clock.now() < waitUntilMs) {
@@ -46,7 +59,7 @@ export function createImagePuller({ runtime, clock, events, backoff }: ImagePull
         const message = `Successfully pulled image "${image}" in ${took} (${took} including waiting). Image size: 0 bytes.`
         tell('Normal', 'Pulled', message)
       }
-      backoff.forget(key)
+      forget(key)
       return resolved
     } catch (error) {
       if (!(error instanceof ImageError)) throw error
@@ -66,4 +79,6 @@ export function createImagePuller({ runtime, clock, events, backoff }: ImagePull
       throw new StartFailure({ reason, message, retryAtMs: backoff.waitUntil(key, clock.now()) })
     }
   }
+
+  return { ensure, retryAll: () => forget(''), forget: (podUid) => forget(`${podUid}_`) }
 }

@@ -193,16 +193,15 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     warn: (message, pod) => warn(undefined, message, pod),
   })
   const backoff = createRestartBackoff(options.crashLoopBackOff)
-  const pullBackoff = createRestartBackoff()
   const killPod = createKillPod(runtime, clock, killContainer)
-  const ensureImage = createImagePuller({ runtime, clock, events, backoff: pullBackoff })
+  const images = createImagePuller({ runtime, clock, events })
   const startContainer = createStartContainer({
     runtime,
     clock,
     events,
     hooks,
     backoff,
-    ensureImage,
+    ensureImage: images.ensure,
     killContainer,
     environment,
     nextAttempt: (pod, name) => nextRestartCount(manager.get(pod.metadata.uid ?? ''), name),
@@ -248,7 +247,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
       stopKillingProbes: prober.stopKilling,
       removeProbes,
     }),
-    syncTerminatedPod: createSyncTerminatedPod({ cache, statuses, removeProbes, unmountVolumes: async () => {} }),
+    syncTerminatedPod: createSyncTerminatedPod({ cache, statuses, removeProbes }),
     onFinished(pod, removed) {
       const uid = pod.metadata.uid ?? ''
       options.onOver(uid)
@@ -277,14 +276,14 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     resizes.forget(uid)
     volumes.forget(uid)
     backoff.forget(`${uid}_`)
-    pullBackoff.forget(`${uid}_`)
+    images.forget(uid)
     await cleanup.remove(pod)
   }
 
   const found = await cache.pods()
   const stopListening = runtime.onEvent(({ podUid }) => workers.sync(podUid))
   runtime.onImagesChanged?.(() => {
-    pullBackoff.forget('') // what it waits for may be there now
+    images.retryAll()
     workers.syncAll()
   })
   return {

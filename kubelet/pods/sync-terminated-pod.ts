@@ -6,14 +6,12 @@ export interface SyncTerminatedPodOptions {
   cache: RuntimeCache
   statuses: PodStatuses
   removeProbes(pod: Pod): void
-  unmountVolumes(pod: Pod): Promise<void>
 }
 
-/** Nothing of the pod runs: its phase can be told, and what it used is given back. */
+/** Nothing of the pod runs: its phase can be told. */
 export function createSyncTerminatedPod(options: SyncTerminatedPodOptions) {
   return async (pod: Pod): Promise<void> => {
     options.removeProbes(pod)
     options.statuses.write(pod, await options.cache.pod(pod.metadata.uid ?? ''), { podIsTerminal: true })
-    await options.unmountVolumes(pod)
   }
 }
