@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls'
 import { unauthorized } from './chain.ts'
 import type { Authenticator, User } from './types.ts'
 
-/** CN is the user, each O a group. The server must request certificates (`requestCert`) and not reject strangers itself: they get a 401. */
+/** CN is the user (of several the last, as for Go and for those who approve), each O a group. The server must request certificates (`requestCert`) and not reject strangers itself: they get a 401. */
 export function clientCertificate(): Authenticator {
   const known = new WeakMap<Socket, User | 'none' | 'bad'>()
   return {
@@ -24,7 +24,7 @@ function userOf(socket: TLSSocket): User | 'none' | 'bad' {
   if (!certificate?.subject) return 'none'
   if (!socket.authorized) return 'bad'
   const { CN, O } = certificate.subject as { CN?: string | string[]; O?: string | string[] }
-  const name = [CN].flat()[0]
+  const name = [CN].flat().at(-1)
   if (!name) return 'bad'
   return {
     name,

@@ -4,6 +4,7 @@ import { dotted, type Element, element, elements } from './der-reader.ts'
 import { digests, oids } from './identifiers.ts'
 import { distinguishedName, generalNames } from './names.ts'
 import { fromPem, pem } from './pem.ts'
+import { readSubject, type Subject } from './subject.ts'
 
 export interface SigningRequestOptions {
   commonName: string
@@ -13,11 +14,7 @@ export interface SigningRequestOptions {
 }
 
 /** What a PKCS #10 request (RFC 2986) asks for. */
-export interface SigningRequest {
-  commonName: string
-  organizations: string[]
-  /** Other parts of the subject, by object identifier. */
-  otherAttributes: string[]
+export interface SigningRequest extends Subject {
   dnsNames: string[]
   /** Each as its 4 or 16 bytes in hexadecimal. */
   ipAddresses: string[]
@@ -56,9 +53,7 @@ const extensionRequest = (altNames: readonly string[]): Buffer =>
 
 /** Reads a request in PEM. Throws where it is none, or is not signed with the key it names. */
 export function readSigningRequest(text: string): SigningRequest {
-  const der = fromPem(LABEL, text)
-  if (!der) throw new Error(`PEM block type must be ${LABEL}`)
-  const [body, algorithm, signature] = children(element(der))
+  const [body, algorithm, signature] = partsOf(text)
   const [, subject, publicKeyInfo, attributes] = children(body)
   if (!body || !signature || !subject || !publicKeyInfo) throw new Error('not a certificate request')
   checkSignature(body.whole, children(algorithm)[0], signature, publicKeyInfo.whole)
@@ -72,30 +67,25 @@ export function readSigningRequest(text: string): SigningRequest {
   }
 }
 
+/** The subject alone, whoever has signed the request. Throws where it is none. */
+export function readRequestedSubject(text: string): Subject {
+  const [, subject] = children(partsOf(text)[0])
+  if (!subject) throw new Error('not a certificate request')
+  return readSubject(subject)
+}
+
+function partsOf(text: string): Element[] {
+  const der = fromPem(LABEL, text)
+  if (!der) throw new Error(`PEM block type must be ${LABEL}`)
+  return children(element(der))
+}
+
 function checkSignature(body: Buffer, algorithm: Element | undefined, signature: Element, publicKeyInfo: Buffer): void {
   const name = algorithm ? dotted(algorithm.content) : ''
   const digest = digests[name]
   if (digest === undefined) throw new Error(`signature algorithm ${name} is not known`)
   const key = createPublicKey({ key: publicKeyInfo, type: 'spki', format: 'der' })
   if (!verify(digest, body, key, signature.content.subarray(1))) throw new Error('signature does not fit the key')
-}
-
-function readSubject(subject: Element): Pick<SigningRequest, 'commonName' | 'organizations' | 'otherAttributes'> {
-  const attributes = children(subject)
-    .flatMap(children)
-    .map((attribute) => {
-      const [type, value] = children(attribute)
-      return { type: type ? dotted(type.content) : '', value: value?.content.toString('utf8') ?? '' }
-    })
-  const valuesOf = (wanted: string): string[] =>
-    attributes.filter(({ type }) => type === wanted).map(({ value }) => value)
-  return {
-    commonName: valuesOf(oids.commonName).at(-1) ?? '',
-    organizations: valuesOf(oids.organization),
-    otherAttributes: attributes
-      .map(({ type }) => type)
-      .filter((type) => type !== oids.commonName && type !== oids.organization),
-  }
 }
 
 function readAltNames(names: Element | undefined): Pick<SigningRequest, 'dnsNames' | 'ipAddresses' | 'otherNames'> {

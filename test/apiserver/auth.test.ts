@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, createSecureServer, type Http2ServerRequest } from 'node:http2'
 import type { AddressInfo } from 'node:net'
@@ -20,7 +21,7 @@ import { createMemoryStorage } from '../../apiserver/storage/memory.ts'
 import { StatusError } from '../../shared/api/status-error.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
-import { issueCertificate, type KeyPair } from '../../shared/pki/certificate.ts'
+import { issueCertificate, type KeyPair, signCertificate } from '../../shared/pki/certificate.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 
 const nowMs = Date.now()
@@ -83,6 +84,29 @@ t.test('who asks', async (t) => {
     ...validity,
   })
   t.match(await ask(stranger), { name: 'Unauthorized' }, 'a certificate that we did not sign')
+
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const twoNames = signCertificate(
+    {
+      subject: Buffer.concat([
+        Buffer.from([0x30, 30]),
+        ...['boss', 'jane'].map((name) =>
+          Buffer.from(`310d300b06035504030c04${Buffer.from(name).toString('hex')}`, 'hex'),
+        ),
+      ]),
+      publicKeyInfo: publicKey.export({ type: 'spki', format: 'der' }),
+      keyUsages: ['digital signature'],
+      extendedUsages: ['client auth'],
+      ...validity,
+    },
+    pki.ca,
+  )
+  const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  t.match(
+    await ask({ cert: twoNames, key }),
+    { name: 'jane' },
+    'of two names, the one that signers and approvers go by',
+  )
 })
 
 const admin: User = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] }

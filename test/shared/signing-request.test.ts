@@ -8,6 +8,7 @@ import { issueCertificate, signCertificate } from '../../shared/pki/certificate.
 import { element, elements } from '../../shared/pki/der-reader.ts'
 import { fromPem } from '../../shared/pki/pem.ts'
 import { createSigningRequest, readSigningRequest } from '../../shared/pki/signing-request.ts'
+import { readSubject } from '../../shared/pki/subject.ts'
 
 const validity = { notBefore: '2026-01-01T00:00:00Z', notAfter: '2036-01-01T00:00:00Z' }
 
@@ -80,6 +81,37 @@ t.test('requests that OpenSSL makes, with every kind of key', async (t) => {
     }),
     'DNS:a.example.com',
   )
+})
+
+t.test('a subject is read as certificates will be: the last name, and texts in whatever alphabet', async (t) => {
+  const part = (type: number, tag: number, text: Buffer): Buffer => {
+    const value = Buffer.concat([Buffer.from([6, 3, 0x55, 4, type, tag, text.length]), text])
+    return Buffer.concat([Buffer.from([0x31, value.length + 2, 0x30, value.length]), value])
+  }
+  const [commonName, organization] = [3, 10]
+  const masters = 'system:masters'
+  const wide = (bytes: number): Buffer =>
+    Buffer.concat(
+      [...masters].map((char) =>
+        Buffer.from(
+          char
+            .charCodeAt(0)
+            .toString(16)
+            .padStart(2 * bytes, '0'),
+          'hex',
+        ),
+      ),
+    )
+  const names = Buffer.concat([
+    part(commonName, 0x0c, Buffer.from('boss')),
+    part(commonName, 0x13, Buffer.from('jane')),
+    part(organization, 0x1e, wide(2)),
+    part(organization, 0x1c, wide(4)),
+    part(organization, 0x14, Buffer.from('böse', 'latin1')),
+  ])
+  const subject = element(Buffer.concat([Buffer.from([0x30, 0x81, names.length]), names]))
+  t.same(readSubject(subject), { commonName: 'jane', organizations: [masters, masters, 'böse'], otherAttributes: [] })
+  t.throws(() => readSubject({ ...subject, content: part(organization, 0x1c, Buffer.from('ffffffff', 'hex')) }))
 })
 
 t.test('a request that is not signed with its own key is refused', async (t) => {
