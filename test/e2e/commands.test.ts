@@ -196,7 +196,10 @@ t.test('a config file may say what other commands want to know', async (t) => {
   writeFileSync(config, `image: {'a': /bin/true}\nstateDir: ${join(folder, 'three')}\n`)
   t.match(await run(t, 'status', '--config', config), { code: 1, output: new RegExp(join(folder, 'three')) })
   writeFileSync(config, 'output: json\n')
-  t.match(await run(t, 'status', '--config', config), { code: 2, output: /:1: unknown key "output" \(kubestage config/ })
+  t.match(await run(t, 'status', '--config', config), {
+    code: 2,
+    output: /:1: unknown key "output" \(kubestage config/,
+  })
   writeFileSync(config, 'tlsSan: [a\nport: 1\n')
   t.match(await run(t, 'status', '--config', config), { code: 2, output: /kubestage.yaml:2: not valid YAML \(.+\)/ })
   writeFileSync(config, 'imagge: {}\n')

@@ -4,14 +4,16 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Fault, findingsOf, isBad, type Report, type WorkloadReport } from '../../cli/rehearse/report.ts'
 import { repository, startCommand } from '../harness/cluster.ts'
+import { tooShort, withShortage } from '../harness/shortage.ts'
 import { skipOrFail } from '../harness/skip.ts'
-import { withStalls } from '../harness/stalls.ts'
 
 const folder = join(repository, 'examples', 'rehearse')
 const scale = process.env.KUBESTAGE_REHEARSE_SCALE ?? '20'
 const isRealTime = scale === '1'
 t.setTimeout(isRealTime ? 3_600_000 : 720_000)
 
+/** In the environment of what a rehearsal starts. */
+const mark = `rehearsal-${process.pid}`
 /** A stall by which a rehearsal may end otherwise, in its own time. */
 const stallMs = 1_000
 
@@ -47,7 +49,8 @@ async function rehearse(
   ...flags: string[]
 ): Promise<{ code: unknown; workloads: WorkloadReport[]; told: string }> {
   const paths = files.map((file) => (file.includes('/') ? file : join(folder, `${file}.yaml`)))
-  const command = startCommand(t, ['rehearse', `--time-scale=${scale}`, '-o=json', ...flags, ...paths])
+  const args = ['rehearse', `--time-scale=${scale}`, '-o=json', ...flags, ...paths]
+  const command = startCommand(t, args, { variables: { MARK: mark } })
   const code = await command.ended
   if (!command.stdout().startsWith('{')) throw new Error(command.output())
   return { code, workloads: (JSON.parse(command.stdout()) as Report).workloads, told: command.output() }
@@ -71,14 +74,15 @@ t.test('each planted fault is found, and nothing else', async (t) => {
   const known = readdirSync(folder).filter((name) => name.endsWith('.yaml'))
   t.same(known.sort(), [...files, ...good].map((name) => `${name}.yaml`).sort(), 'each example has its fault here')
   const few = isRealTime ? ['--jobs=24'] : ['--ways=delete,liveness,children,patience']
-  const { result, stalledMs } = await withStalls(() => rehearse(t, files, ...few))
+  const { result, shortage } = await withShortage(mark, () => rehearse(t, files, ...few))
   t.equal(result.code, 1)
   const found = new Map(files.map((file, index) => [file, result.workloads[index]!]))
   const isOff = (file: string) => faultsOf(found.get(file)!).sort().join() !== faults[file]!.join()
   const again = files.filter(isOff)
   // Seconds are fractions of one here, and who stands still for one of them has used up another grace than it was given.
-  if (again.length > 0 && stalledMs * Number(scale) > stallMs) {
-    t.comment(`the machine stood still for ${stalledMs} ms: once more ${again.join(', ')}`)
+  const why = tooShort(shortage, stallMs / Number(scale))
+  if (again.length > 0 && why) {
+    t.comment(`${why}: once more ${again.join(', ')}`)
     const { workloads } = await rehearse(t, again, ...few, '--jobs=2')
     for (const [index, file] of again.entries()) found.set(file, workloads[index]!)
   }

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { repository, type TestCluster } from './cluster.ts'
 import { goldenFolder, type Later, type Replay, run } from './replay.ts'
-import { withStalls } from './stalls.ts'
+import { tooShort, withShortage } from './shortage.ts'
 
 const tools = join(goldenFolder, 'kubelet')
 const observed = join(tools, 'observed.json')
@@ -62,18 +62,20 @@ const sideBySide = { first: 14, again: 4 }
 const stallMs = 200
 
 /**
- * Plays recorded scenarios and compares them with what a real kubelet did. Where the machine was seen to stand still meanwhile, what
- * differs is played once more, which `say` is told of: times can be compared only while time is to be had.
+ * Plays recorded scenarios and compares them with what a real kubelet did. Where too little of the machine was to be had meanwhile, what
+ * differs is played once more, which `say` is told of: times can be compared only while there is time.
  */
 export async function replayKubelet(
   target: KubeletTarget,
   names: readonly string[],
   say: (text: string) => void,
 ): Promise<Replay> {
-  const { result: differences, stalledMs } = await withStalls(() => playOnce(target, names, sideBySide.first))
+  const first = () => playOnce(target, names, sideBySide.first)
+  const { result: differences, shortage } = await withShortage(target.stateDir, first)
   const again = names.filter((name) => differences.get(name)?.length && !slowGroups.test(name))
-  if (again.length === 0 || stalledMs < stallMs) return { differences }
-  say(`the machine stood still for ${stalledMs} ms: once more ${again.join(', ')}`)
+  const why = tooShort(shortage, stallMs)
+  if (again.length === 0 || !why) return { differences }
+  say(`${why}: once more ${again.join(', ')}`)
   for (const [name, found] of await playOnce(target, again, sideBySide.again)) differences.set(name, found)
   return { differences }
 }
