@@ -181,7 +181,7 @@ t.test('lost, and found again', async (t) => {
   await nodeIs('Ready', 'True')
   await deleted.untilDeleted()
   t.equal(told('deleted'), 'hook the rack is gone\nTERM\n')
-  await until(() => told('orphan').includes('TERM'), { what: 'the orphan to be ended' })
+  await until(() => processesWith(join(folder, 'orphan')).length === 0, { what: 'the orphan to be ended' })
   const { status } = await client.get<Pod>(pods, { namespace, name: 'kept' })
   t.equal(status?.containerStatuses?.[0]?.restartCount, 0, 'what nobody deleted ran on')
   t.equal(told('kept'), '')
