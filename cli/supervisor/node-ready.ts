@@ -3,6 +3,7 @@ import type { Client } from '../../shared/client/client.ts'
 import { nodes } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { ConfigError } from '../../shared/config/option.ts'
+import { lastWords } from './last-words.ts'
 
 export interface NodeReadyOptions {
   client: Client
@@ -22,7 +23,7 @@ export async function nodeIsReady({ client, clock, nodeName, timeoutMs, logFile 
     for await (const { object } of changes) {
       if (object.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')) return
     }
-    throw new ConfigError(`node ${nodeName} was not ready within ${timeoutMs / 1000} s; ${logFile} tells why`)
+    throw new ConfigError(`node ${nodeName} was not ready within ${timeoutMs / 1000} s${lastWords(logFile)}`)
   } finally {
     timer.cancel()
     waiting.abort()

@@ -7,6 +7,7 @@ import type { Child } from './child.ts'
 import { kubeletLog, kubeletSpec, shimSpec } from './child-specs.ts'
 import { KeptProcess } from './kept-process.ts'
 import { type KubeletSettings, writeKubeletFiles } from './kubelet-files.ts'
+import { lastWords } from './last-words.ts'
 import { nodeIsReady } from './node-ready.ts'
 
 const readyTimeoutMs = 30_000
@@ -67,13 +68,13 @@ export async function startNode(options: NodeOptions, client: Client): Promise<R
     await Promise.race([
       nodeIsReady({ client, clock, nodeName: settings.nodeName, timeoutMs: readyTimeoutMs, logFile }),
       kubelet.firstCrash.then((ending) => {
-        throw new ConfigError(`the kubelet ended before its node was ready (${ending}); ${logFile} tells why`)
+        throw new ConfigError(`the kubelet ended before its node was ready (${ending})${lastWords(logFile)}`)
       }),
       shim.firstCrash.then((ending) => {
         const remedy = ending.startsWith('cannot be started')
-          ? 'install perl, which starts containers, or leave the node away with --kubelet=false'
-          : `${logFile} tells why`
-        throw new ConfigError(`the shim, a Perl program, ended before the node was ready (${ending}); ${remedy}`)
+          ? '; install perl, which starts containers, or leave the node away with --kubelet=false'
+          : lastWords(logFile)
+        throw new ConfigError(`the shim, a Perl program, ended before the node was ready (${ending})${remedy}`)
       }),
     ])
   } catch (error) {

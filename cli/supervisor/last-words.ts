@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs'
+
+/**
+ * `; its last words: … (FILE)` of a program that writes its log there, in plain lines or pino's JSON; `; FILE tells why` where it wrote nothing.
+ * A cluster that does not start may take its folder with it, and the file would tell nobody.
+ */
+export function lastWords(logFile: string): string {
+  const last = lines(logFile).at(-1)
+  return last === undefined ? `; ${logFile} tells why` : `; its last words: ${wordsOf(last)} (${logFile})`
+}
+
+function lines(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n').filter(Boolean)
+  } catch {
+    return []
+  }
+}
+
+function wordsOf(line: string): string {
+  try {
+    const { msg, err } = JSON.parse(line) as { msg?: string; err?: { message?: string } }
+    return [msg, err?.message].filter(Boolean).join(': ')
+  } catch {
+    return line.trim()
+  }
+}
