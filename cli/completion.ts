@@ -78,7 +78,9 @@ async function candidates(context: CompletionContext, words: readonly string[]):
     return valuesOf(named)
       .filter(beginsWith(value ?? ''))
       .map((choice) => prefix + choice)
-  const flags = ['--help', ...Object.keys(command.options).map(flagOf)]
+  // Before a word has begun, what the command takes is meant; the shell knows files.
+  const areFlagsMeant = last.startsWith('-') || !command.usage
+  const flags = areFlagsMeant ? ['--help', ...Object.keys(command.options).map(flagOf)] : []
   const own = last.startsWith('-') ? [] : await ownWords(command, before, context)
   return [...own, ...flags].filter(beginsWith(last))
 }

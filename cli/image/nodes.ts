@@ -5,6 +5,7 @@ import type { KubeList, Node } from '../../shared/api/types.ts'
 import type { ClusterAccess } from '../../shared/client/rest-client.ts'
 import { ConfigError } from '../../shared/config/option.ts'
 import { askKubelet, openAnswer, type Question } from '../ask-server.ts'
+import { withProgress } from '../progress.ts'
 import { type ImageOrigins, type ImageSource, shownEntry, shownMeaning } from './source.ts'
 
 /** The images of a cluster that runs: what is asked is asked of its first node, what is changed is changed on all. */
@@ -19,7 +20,7 @@ export async function imagesOf(
 ): Promise<RunningImages> {
   const meant = await nodesOf(access, only)
   const ask = async <Answer>(path: string): Promise<Answer> =>
-    JSON.parse(await askKubelet(access, meant[0] ?? '', { path })) as Answer
+    JSON.parse(await withProgress('Asking the kubelet', askKubelet(access, meant[0] ?? '', { path }))) as Answer
   return {
     async entries() {
       const { items } = await ask<{ items: KnownEntry[] }>('/debug/images')
@@ -32,7 +33,7 @@ export async function imagesOf(
       return shownMeaning(await ask<ImageMeaning>(`/debug/images?${query}`), origins)
     },
     async change(question) {
-      for (const name of meant) await askKubelet(access, name, question)
+      for (const name of meant) await withProgress(`Telling ${name}`, askKubelet(access, name, question))
       return { nodes: meant }
     },
   }

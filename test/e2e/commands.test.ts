@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -276,6 +276,24 @@ t.test('images of a configuration', async (t) => {
   t.match(await tell('wich', ...here), { code: 2, output: /image has no "wich"; did you mean which\?/ })
 })
 
+/** What each shell completes of `up --det`, `status -o y` and `restore snap`; its own machinery is called as a key press calls it. */
+const shells: Readonly<Record<string, string>> = {
+  bash: `
+    eval "$(kubestage completion bash)"
+    try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _kubestage; echo "\${COMPREPLY[@]:-$(compgen -f -- "\${!#}")}"; }
+    try kubestage up --det; try kubestage status -o y; try kubestage restore snap`,
+  zsh: `
+    compdef() { :; }
+    eval "$(kubestage completion zsh)"
+    compadd() { local -a all; all=(\${(P)argv[-1]}); (( $#all )) && print -l -- $all; }
+    _files() { print -l -- \${words[-1]}*; }
+    try() { words=("$@"); CURRENT=$#; _kubestage; }
+    try kubestage up --det; try kubestage status -o y; try kubestage restore snap`,
+  fish: `
+    kubestage completion fish | source
+    for line in 'kubestage up --det' 'kubestage status -o y' 'kubestage restore snap'; complete -C $line; end`,
+}
+
 t.test('words are completed', async (t) => {
   const complete = async (...words: string[]) =>
     (await run(t, 'completion', 'words', ...words)).output.trim().split('\n')
@@ -289,9 +307,16 @@ t.test('words are completed', async (t) => {
   t.same(await complete('status', '--output', '=', 'j'), ['json'], 'as bash divides it')
   t.same(await complete('up', '--kubelet='), ['--kubelet=true', '--kubelet=false'])
   t.same(await complete('node', 'pressure', 'node-1', 'ino'), ['inodes'])
-  const words = `COMP_WORDS=(kubestage up --det); COMP_CWORD=2; _kubestage; echo "\${COMPREPLY[@]}"`
-  const define = `kubestage() { '${process.execPath}' '${cli}' "$@"; }; eval "$(kubestage completion bash)"; ${words}`
-  t.equal(spawnSync('bash', ['-c', define], { encoding: 'utf8' }).stdout, '--detach\n')
+  t.same(await complete('restore', ''), [''], 'files are the shell’s own business')
+  t.same(await complete('status', '--s'), ['--state-dir'])
+  const folder = t.testdir({ kubestage: `#!/bin/sh\nexec '${process.execPath}' '${cli}' "$@"\n`, 'snapshot.json': '' })
+  chmodSync(join(folder, 'kubestage'), 0o755)
+  for (const [shell, script] of Object.entries(shells)) {
+    const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` }
+    const { error, stdout } = spawnSync(shell, ['-c', script], { cwd: folder, env, encoding: 'utf8' })
+    if (error) t.comment(`no ${shell} on this machine`)
+    else t.equal(stdout, '--detach\nyaml\nsnapshot.json\n', shell)
+  }
   t.match(await run(t, 'completion', 'tcsh'), {
     code: 2,
     output: /usage: kubestage completion \(bash \| zsh \| fish\)/,
