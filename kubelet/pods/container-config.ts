@@ -49,6 +49,7 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
     stdin: container.stdin ?? false,
     stdinOnce: container.stdinOnce ?? false,
     tty: container.tty ?? false,
+    ...(container.securityContext?.readOnlyRootFilesystem && { readonlyRoot: true }),
     ...(targetOf(pod, container) && { target: targetOf(pod, container) }),
     mounts: [
       ...input.mounts,

@@ -149,6 +149,8 @@ export interface ContainerConfig {
   target?: string
   /** In the order in which they are made: a later one may lie within an earlier. What is to be mounted is there, or a folder is made. */
   mounts?: Mount[]
+  /** It can write to its mounts only; where its files are its own. */
+  readonlyRoot?: boolean
   /** Opaque to the runtime; given back by `list`. */
   annotations: Record<string, string>
 }

@@ -208,6 +208,8 @@ t.test('command and arguments', async (t) => {
   )
   t.same(commandOf({}).env, { LANG: 'C', A: '1' })
   t.equal(commandOf({}).logPath, '/r/logs/ns_p_u/c/3.log')
+  t.notOk(commandOf({}).readonlyRoot)
+  t.ok(commandOf({ securityContext: { readOnlyRootFilesystem: true } }).readonlyRoot)
 })
 
 function folder(t: Test): string {

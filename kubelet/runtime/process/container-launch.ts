@@ -63,6 +63,7 @@ function namespacesOf(
     ...(!sandbox.hostNetwork && { hostname: sandbox.hostname }),
     identity: ordinaryIdentity(),
     workingDir,
+    readonlyRoot: stored.readonlyRoot,
   }
   return { kind: 'new', flags: viewFlags(view), besidePid, steps: viewSteps(view) }
 }

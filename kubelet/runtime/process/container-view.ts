@@ -23,6 +23,8 @@ export interface ContainerView {
   identity?: Identity
   /** Made, where all files are its own. */
   workingDir: string
+  /** Nothing is written but to volumes, where all files are its own. */
+  readonlyRoot?: boolean
 }
 export interface ViewMount extends Mount {
   isDirectory: boolean
@@ -93,9 +95,18 @@ function ownFiles(view: ContainerView): Step[] {
     ),
     ...volumes(view, 'root'),
     ['directory', `root${realPlace(workingDir)}`],
+    ...(view.readonlyRoot ? sealed(view) : []),
     ['root', 'root'],
   ]
 }
+
+/** When all places are made; a volume in the place of a file system of the host's stays as it is. */
+const sealed = ({ hostMounts, mounts }: ContainerView): Step[] => [
+  mount('none', 'root', '', bind | remount | readOnly),
+  ...hostMounts
+    .filter(({ path }) => !mounts.some(({ containerPath }) => containerPath === path))
+    .map(({ path }) => ifPossible(mount('none', `root${path}`, '', bind | remount | readOnly))),
+]
 
 /** Relative paths throughout: a comma in the scratch folder's name would end an option. */
 function layer(upper: string, lower: string, target: string): Step[] {

@@ -143,6 +143,28 @@ t.test(
     t.match(texts(other.logPath), [/No such file/, 'from the volume'])
     t.match(await recordOf(runtime, other.id), { exitCode: 0 })
 
+    const sealed = await runtime.startContainer(
+      configOf(
+        node,
+        sandbox,
+        sh('for place in /tmp/x /etc/x /data/x /made/fixed/x /dev/shm/x; do echo $place; echo >$place; done; pwd'),
+        {
+          mounts,
+          readonlyRoot: true,
+          workingDir: '/not/there',
+          name: 'sealed',
+          attempt: 2,
+          logPath: path.join(node.rootDir, 'sealed.log'),
+        },
+      ),
+    )
+    await exited(runtime, sealed.id)
+    const refused = /Read-only file system/
+    t.match(texts(sealed.logPath), [
+      ...['/tmp/x', refused, '/etc/x', refused, '/data/x', '/made/fixed/x', refused, '/dev/shm/x', '/not/there'],
+    ])
+    t.ok(existsSync(path.join(volume, 'x')), 'a volume is written to all the same')
+
     const impossible = [{ containerPath: '/etc/passwd', hostPath: volume, readonly: false }]
     await t.rejects(
       runtime.startContainer(configOf(node, sandbox, ['true'], { mounts: impossible, name: 'failed', attempt: 3 })),
