@@ -1,4 +1,5 @@
 import { watch } from 'node:fs'
+import path from 'node:path'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import { LogFile } from './log-file.ts'
 import { LineCutter, LogRenderer } from './log-lines.ts'
@@ -47,7 +48,7 @@ async function isRunning({ runtime, containerId }: ContainerLogRequest): Promise
   return containers.some(({ id, state }) => id === containerId && state === 'running')
 }
 
-/** Wakes the reader for each change of the file, the container's end, and the client's going. */
+/** Wakes the reader for each change of the log, the container's end, and the client's going. */
 function followChanges({ runtime, logPath, signal }: ContainerLogRequest): { next(): Promise<void>; close(): void } {
   let changed = false
   let wake = () => {}
@@ -55,7 +56,8 @@ function followChanges({ runtime, logPath, signal }: ContainerLogRequest): { nex
     changed = true
     wake()
   }
-  const watcher = watch(logPath, poke)
+  // The folder, and not the file: that is another one after a rotation.
+  const watcher = watch(path.dirname(logPath), poke)
   watcher.on('error', poke)
   const forget = runtime.onEvent(poke)
   signal.addEventListener('abort', poke, { once: true })

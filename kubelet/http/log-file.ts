@@ -27,25 +27,34 @@ export class LogFile {
 
   /** What is there after what was read before; empty at the end. */
   async read(): Promise<Buffer> {
+    const data = await this.#readOn()
+    if (data.length > 0) return data
+    const now = await stat(this.#path).catch(() => undefined)
+    if (!now || now.ino === this.#inode) return data
+    // What was written just before the rotation.
+    const last = await this.#readOn()
+    if (last.length > 0) return last
+    await this.#reopen()
+    return this.read()
+  }
+
+  async #readOn(): Promise<Buffer> {
     const buffer = Buffer.allocUnsafe(blockSize)
     const { bytesRead } = await this.#handle.read(buffer, 0, blockSize, this.#offset)
     this.#offset += bytesRead
-    if (bytesRead > 0 || !(await this.#reopenIfRotated())) return buffer.subarray(0, bytesRead)
-    return this.read()
+    return buffer.subarray(0, bytesRead)
   }
 
   close(): Promise<void> {
     return this.#handle.close()
   }
 
-  async #reopenIfRotated(): Promise<boolean> {
-    const now = await stat(this.#path).catch(() => undefined)
-    if (!now || now.ino === this.#inode) return false
+  async #reopen(): Promise<void> {
+    const next = await open(this.#path, 'r')
     await this.#handle.close()
-    this.#handle = await open(this.#path, 'r')
-    this.#inode = now.ino
+    this.#handle = next
+    this.#inode = (await next.stat()).ino
     this.#offset = 0
-    return true
   }
 }
 

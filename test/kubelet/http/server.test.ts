@@ -77,14 +77,18 @@ t.test('following a log: until the container ends, past a rotation, and everythi
   await until(() => text.endsWith('second\n'), { what: 'what is written' })
   renameSync(logPath, `${logPath}.1`)
   writeFileSync(logPath, line(3, 'third'))
+  await until(() => text.endsWith('third\n'), { what: 'what is written into the next file' })
+  appendFileSync(logPath, line(4, 'fourth'))
+  await until(() => text.endsWith('fourth\n'), { what: 'what is added to it', timeoutMs: 5_000 })
+  appendFileSync(logPath, line(5, 'fifth'))
   await runtime.stopContainer(id, { signal: 'TERM', gracePeriodMs: 1000 })
   await ended
-  t.equal(text, 'first\nsecond\nthird\n')
+  t.equal(text, 'first\nsecond\nthird\nfourth\nfifth\n')
 
   const after = await open('/containerLogs/ns/web/c?follow=true&tailLines=1')
   let rest = ''
   for await (const chunk of after as AsyncIterable<Buffer>) rest += chunk.toString()
-  t.equal(rest, 'third\n', 'the log of what has ended ends')
+  t.equal(rest, 'fifth\n', 'the log of what has ended ends')
 })
 
 t.test('a follower that goes away is forgotten', async (t) => {
