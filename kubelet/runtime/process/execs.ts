@@ -60,7 +60,14 @@ export class Execs {
 
   async onPipes(launch: Launch, { stdin }: { stdin: boolean }): Promise<ProcessStreams> {
     const { id, exec } = this.#start(launch, { hasInput: stdin, separateErrors: true })
-    const { output, errors = '', input } = await exec.started.promise
+    const {
+      output,
+      errors = '',
+      input,
+    } = await exec.started.promise.catch((error: unknown) => {
+      this.#forget(id)
+      throw error
+    })
     const [stdout, stderr] = [listenTo(output), listenTo(errors)]
     const writer = input === undefined ? undefined : openInput(input)
     writer?.on('close', () => this.#shim().closeInput(id))

@@ -13,6 +13,9 @@ export interface KeptShimOptions {
   warn(message: string): void
 }
 
+/** One that cannot be started would be tried without a pause. */
+const RETRY_MS = 100
+
 /** The shim as long as there is one, and the next after it. */
 export class KeptShim {
   readonly #options: KeptShimOptions
@@ -62,7 +65,10 @@ export class KeptShim {
   async #connectAgain(): Promise<void> {
     this.#options.warn('the shim ended, and with it all containers; they are started again')
     while (!this.#isClosed && !this.#connection) {
-      await this.connect().catch((error: unknown) => this.#options.warn(String(error)))
+      await this.connect().catch((error: unknown) => {
+        this.#options.warn(String(error))
+        return this.#options.clock.machine.sleep(RETRY_MS)
+      })
     }
     if (this.#isClosed) this.#connection?.close()
   }
