@@ -84,6 +84,8 @@ export async function listen(config: ApiServerConfig, dispatch: Dispatch): Promi
     response.assignSocket(socket)
     response.on('finish', () => socket.end())
     socket.on('error', () => socket.destroy())
+    // Node does so for all others: a body that does not come any more must not be waited for.
+    socket.on('close', () => request.destroy())
     dispatchHttp1(request, response, request.url ?? '/', { socket, head })
   })
   await once(server.listen({ host, port }), 'listening')

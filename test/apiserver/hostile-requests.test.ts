@@ -13,6 +13,7 @@ import { realClock } from '../../shared/clock/real-clock.ts'
 import { preface } from '../../shared/http2/protocol.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 import { startTestApiServer, type TestApiServer } from '../harness/api-server.ts'
+import { until } from '../harness/until.ts'
 import {
   END_HEADERS,
   frame,
@@ -137,6 +138,28 @@ t.test('who leaves before being let in takes no place away', async (t) => {
   t.ok(await client.isAlive())
   const { body } = await server.send('/metrics')
   t.match(body, 'apiserver_current_inflight_requests{request_kind="mutating"} 0')
+})
+
+t.test('who wants another protocol, and leaves in the middle of a body, takes no place away', async (t) => {
+  const server = await startTestApiServer(t)
+  const socket = tlsConnect({ ...server.tls, port: server.port, host: '127.0.0.1' })
+  const lines = [
+    `POST ${core}/configmaps HTTP/1.1`,
+    'Host: x',
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    'Content-Length: 9',
+    '',
+    '{',
+  ]
+  socket.write(lines.join('\r\n'))
+  const underWay = async (count: number) => {
+    const { body } = await server.send('/metrics')
+    return (body as string).includes(`apiserver_current_inflight_requests{request_kind="mutating"} ${count}`)
+  }
+  await until(() => underWay(1), { what: 'the request' })
+  socket.destroy()
+  await until(() => underWay(0), { what: 'its end' })
 })
 
 t.test('a proxied path leads to nobody but whom it names, and tells nobody the token', async (t) => {
