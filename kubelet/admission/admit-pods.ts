@@ -97,12 +97,14 @@ export function admitPods(options: PodAdmissionOptions, next: PodHandler): PodAd
     onAdd: add,
     onUpdate(pod) {
       const uid = uidOf(pod)
+      load.saw(pod)
       if (waiting.has(uid)) waiting.set(uid, pod)
       // A rejected pod never becomes another; but someone has to finish one that is deleted.
       else if (!rejected.has(uid)) next.onUpdate(pod)
       else if (pod.metadata.deletionTimestamp) next.onUpdate({ ...pod, status: { ...pod.status, phase: 'Failed' } })
     },
     onReconcile(pod) {
+      load.saw(pod)
       if (waiting.has(uidOf(pod))) waiting.set(uidOf(pod), pod)
       else next.onReconcile(pod)
     },

@@ -31,6 +31,12 @@ export class NodeLoad {
     add(this.requested, load.requests)
   }
 
+  /** The newest object of a pod, if it has been taken. */
+  saw(pod: Pod): void {
+    const load = this.#pods.get(pod.metadata.uid ?? '')
+    if (load) load.pod = pod
+  }
+
   /** What it held, if it held something. */
   release(podUid: string): PodLoad | undefined {
     const load = this.#pods.get(podUid)

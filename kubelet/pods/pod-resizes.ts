@@ -40,9 +40,10 @@ export interface ResizeView {
   actual(container: string): Resources
 }
 
+/** By container. While no resize goes on, both are the same. */
 interface Entry {
-  allocated: Map<string, Resources>
-  actual: Map<string, Resources>
+  allocated: ReadonlyMap<string, Resources>
+  actual: ReadonlyMap<string, Resources>
   inProgress: boolean
   shortage?: Shortage
 }
@@ -56,7 +57,7 @@ export function createPodResizes({ events, makeRoom, told }: PodResizesOptions):
     const known = entries.get(uidOf(pod))
     if (known) return known
     const has = new Map(resizable(pod).map((container) => [container.name, hadBefore(told(pod), container)]))
-    const entry: Entry = { allocated: new Map(has), actual: new Map(has), inProgress: false }
+    const entry: Entry = { allocated: has, actual: has, inProgress: false }
     entries.set(uidOf(pod), entry)
     return entry
   }
@@ -78,7 +79,8 @@ export function createPodResizes({ events, makeRoom, told }: PodResizesOptions):
       )
       entry.shortage = asksForMore ? makeRoom(pod) : undefined
       if (!asksForMore || entry.shortage) return
-      for (const { name, resources = NOTHING } of resizable(pod)) entry.allocated.set(name, resources)
+      const wanted = resizable(pod).map(({ name, resources = NOTHING }) => [name, resources] as const)
+      entry.allocated = new Map([...entry.allocated, ...wanted])
       entry.inProgress = true
       tell(pod, 'ResizeStarted', 'started')
     },
@@ -95,13 +97,14 @@ export function createPodResizes({ events, makeRoom, told }: PodResizesOptions):
       )
     },
     started(pod, container) {
-      const { actual, allocated } = entryOf(pod)
-      actual.set(container, allocated.get(container) ?? NOTHING)
+      const entry = entryOf(pod)
+      const given = entry.allocated.get(container) ?? NOTHING
+      if (entry.actual.get(container) !== given) entry.actual = new Map([...entry.actual, [container, given]])
     },
     complete(pod) {
       const entry = entryOf(pod)
       if (!entry.inProgress) return false
-      entry.actual = new Map(entry.allocated)
+      entry.actual = entry.allocated
       entry.inProgress = false
       tell(pod, 'ResizeCompleted', 'completed')
       return true

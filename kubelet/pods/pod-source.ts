@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { Interned } from '../../shared/api/interned.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Client, Resource } from '../../shared/client/client.ts'
 import { type Informer, startInformer } from '../../shared/client/informer.ts'
@@ -31,7 +32,7 @@ export function startPodSource({ client, clock, nodeName, handler, onError }: Po
     resource: PODS,
     selection: { fieldSelector: `spec.nodeName=${nodeName}` },
     onError,
-    transform: withoutManagers,
+    transform: createTrim(),
     handlers: [
       {
         onAdd: (pod) => handler.onAdd(pod),
@@ -42,10 +43,16 @@ export function startPodSource({ client, clock, nodeName, handler, onError }: Po
   })
 }
 
-/** Who manages which field is half of a pod, and nothing that a node needs to know. */
-function withoutManagers(pod: Pod): Pod {
-  const { managedFields, ...metadata } = pod.metadata
-  return managedFields ? { ...pod, metadata } : pod
+/** Templates of which the pods of a node may be. */
+const MAX_SPECS = 64
+
+/** Who manages which field is half of a pod, and nothing that a node needs to know; what is left is mostly its spec, which pods of one template share. */
+function createTrim(): (pod: Pod) => Pod {
+  const specs = new Interned<Pod['spec']>(MAX_SPECS)
+  return (pod) => {
+    const { managedFields: _, ...metadata } = pod.metadata
+    return { ...pod, metadata, spec: specs.of(pod.spec) }
+  }
 }
 
 /** A change that asks for something, in contrast to one that reports. The generation grows with every change of the spec. */

@@ -36,19 +36,18 @@ const SIMILAR_WITHIN_MS = 600_000
 /** client-go's three steps against noise: similar events are combined, equal ones counted, and each object has a budget. */
 export function createEventFilter(): EventFilter {
   const known = new Lru<KnownEvent>()
-  const similar = new Lru<{ messages: Set<string>; lastMs: number }>()
+  const similar = new Lru<{ messages: string[]; lastMs: number }>()
   const budgets = new Lru<{ tokens: number; atMs: number }>()
 
   function combined({ object, type, reason, message }: IncomingEvent, nowMs: number): boolean {
     const key = keyOf(withoutField(object), type, reason)
     const group = similar.get(key)
-    const live =
-      group && nowMs - group.lastMs <= SIMILAR_WITHIN_MS ? group : { messages: new Set<string>(), lastMs: nowMs }
+    const live = group && nowMs - group.lastMs <= SIMILAR_WITHIN_MS ? group : { messages: [], lastMs: nowMs }
     // More would change nothing, and there may be a new one every second for days.
-    if (live.messages.size < MAX_SIMILAR) live.messages.add(message)
+    if (live.messages.length < MAX_SIMILAR && !live.messages.includes(message)) live.messages.push(message)
     live.lastMs = nowMs
     similar.set(key, live)
-    return live.messages.size >= MAX_SIMILAR
+    return live.messages.length >= MAX_SIMILAR
   }
 
   function spend({ object, type }: IncomingEvent, nowMs: number): boolean {

@@ -143,9 +143,13 @@ t.test('the node takes pods, refuses them, and makes room', async (t) => {
   admission.onRemove(pod('b'))
   t.same(seen.splice(0), [], 'nothing is done for a refused pod')
 
+  const newest = pod('a', { requests: { cpu: '1500m' } })
+  admission.onReconcile(newest)
+  t.same(seen.splice(0), ['reconcile a'])
   const critical = pod('q', { priority: 2_000_000_000, requests: { cpu: '1' } })
   admission.onAdd(critical)
   t.same(told.splice(0), ['a Warning Preempting: Preempted in order to admit critical pod'])
+  t.equal(kills[0]?.pod, newest, 'it is ended as it is now')
   t.match(kills[0]?.options.status?.({}), {
     phase: 'Failed',
     reason: 'Preempting',
