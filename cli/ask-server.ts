@@ -3,6 +3,8 @@ import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import type { Status } from '../shared/api/types.ts'
 import type { ClusterAccess } from '../shared/client/rest-client.ts'
+import type { Clock } from '../shared/clock/clock.ts'
+import { realClock } from '../shared/clock/real-clock.ts'
 import { ConfigError, UsageError } from '../shared/config/option.ts'
 import { accessTo, type Place } from './cluster-access.ts'
 import { withProgress } from './progress.ts'
@@ -15,6 +17,9 @@ export interface Question {
   /** What a terminal shows when the answer takes long. Default: that it is asked for. */
   doing?: string
 }
+
+/** A server that is stopped, or hangs, takes connections and is silent. What is asked may take its time. */
+const connectMs = 10_000
 
 /** Asks the API server of the cluster that is meant, as its administrator. A refusal is an error in the server's words: a UsageError where what was typed is wrong. */
 export async function askServer<Answer>(place: Place, question: Question): Promise<Answer> {
@@ -32,6 +37,7 @@ export async function askKubelet(access: ClusterAccess, node: string, question: 
 export async function openAnswer(
   access: ClusterAccess,
   { method = 'GET', path, body }: Omit<Question, 'doing'>,
+  clock: Clock = realClock,
 ): Promise<IncomingMessage> {
   const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
   const headers = {
@@ -39,8 +45,17 @@ export async function openAnswer(
     ...(payload && { 'content-type': 'application/json', 'content-length': payload.length }),
   }
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    request(access.server + path, { ...tlsOf(access), method, headers, agent: false }, resolve)
-      .on('error', (error) => reject(unreachable(access, error)))
+    const options = { ...tlsOf(access), method, headers, agent: false }
+    const outgoing = request(access.server + path, options, resolve)
+    const timer = clock.setTimer(connectMs, () =>
+      outgoing.destroy(new Error(`no word from it within ${connectMs / 1000} s`)),
+    )
+    outgoing
+      .on('socket', (socket) => socket.once('secureConnect', timer.cancel))
+      .on('error', (error) => {
+        timer.cancel()
+        reject(unreachable(access, error))
+      })
       .end(payload)
   })
   if (answer.statusCode === 200) return answer
