@@ -42,12 +42,12 @@ interface Visit {
   files?: Readonly<Record<string, () => string>>
 }
 
-/** A reader's own server: it takes requests for a while when it has been asked to end. */
+/** A reader's own server: it takes requests for a while when it has been asked to end, which is long enough in faster time and in real time. */
 const server = `import { createServer } from 'node:http'
 
 const server = createServer((_, response) => response.end('hello\\n'))
 server.listen(8080, process.env.KUBESTAGE_POD_IP)
-process.on('SIGTERM', () => setTimeout(() => server.close(() => process.exit(0)), 1000))
+process.on('SIGTERM', () => setTimeout(() => server.close(() => process.exit(0)), 3000))
 `
 
 const visits: readonly Visit[] = [

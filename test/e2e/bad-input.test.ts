@@ -1,17 +1,16 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { repository, startCommand } from '../harness/cluster.ts'
 import { processesWith } from '../harness/processes.ts'
+import { scratchFolder } from '../harness/scratch.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { mountSmallDisk } from '../harness/small-disk.ts'
 import { until } from '../harness/until.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'kubestage-bad-input-'))
-t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+const folder = scratchFolder(t, 'bad-input')
 t.setTimeout(300_000)
 
 async function run(t: Test, ...args: string[]): Promise<{ code: number | string; output: string }> {
@@ -34,11 +33,11 @@ t.test('a disk that is full, at the first file, at the storage, and before anyth
     ['100k', /storage file .*state.db cannot be written: the disk is full; make room, or name another with --storage/],
   ] as const) {
     const place = join(folder, `full-${size}`)
-    if (!mountSmallDisk(t, place, `size=${size}`)) return skipOrFail(t, 'this machine lets us mount nothing')
+    if (!mountSmallDisk(place, `size=${size}`)) return skipOrFail(t, 'this machine lets us mount nothing')
     t.match(await refusal(t, join(place, 'state'), 'up', '-d', '--port=0'), sentence)
   }
   const place = join(folder, 'full')
-  mountSmallDisk(t, place, 'size=4k')
+  mountSmallDisk(place, 'size=4k')
   writeFileSync(join(place, 'all'), 'x'.repeat(4096))
   for (const way of [['up'], ['up', '-d']]) {
     t.match(await refusal(t, join(place, 'state'), ...way, '--port=0'), /: the disk is full; choose another folder/)
@@ -47,7 +46,7 @@ t.test('a disk that is full, at the first file, at the storage, and before anyth
 
 t.test('a disk that fills while a cluster runs ends nothing', async (t) => {
   const place = join(folder, 'filling')
-  if (!mountSmallDisk(t, place, 'size=3m')) return skipOrFail(t, 'this machine lets us mount nothing')
+  if (!mountSmallDisk(place, 'size=3m')) return skipOrFail(t, 'this machine lets us mount nothing')
   const stateDir = join(place, 'state')
   const here = `--state-dir=${stateDir}`
   t.match(await run(t, 'up', '-d', '--port=0', '--kubelet=false', '--log-level=trace', here), { code: 0 })
@@ -62,7 +61,7 @@ t.test('a disk that fills while a cluster runs ends nothing', async (t) => {
 
 t.test('a state folder that cannot be written', async (t) => {
   const place = join(folder, 'read-only')
-  if (!mountSmallDisk(t, place, 'ro')) return skipOrFail(t, 'this machine lets us mount nothing')
+  if (!mountSmallDisk(place, 'ro')) return skipOrFail(t, 'this machine lets us mount nothing')
   const isFile = join(folder, 'file')
   writeFileSync(isFile, '')
   for (const [stateDir, why] of [

@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
@@ -13,9 +12,9 @@ import { realClock } from '../../shared/clock/real-clock.ts'
 import { cli, startCommand } from '../harness/cluster.ts'
 import { followPod, podOf } from '../harness/pods.ts'
 import { processesWith } from '../harness/processes.ts'
+import { scratchFolder } from '../harness/scratch.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'kubestage-commands-'))
-t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+const folder = scratchFolder(t, 'commands')
 const namespace = 'default'
 t.setTimeout(480_000)
 

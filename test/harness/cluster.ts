@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { load } from 'js-yaml'
 import type { Test } from 'tap'
@@ -9,6 +8,7 @@ import type { Client } from '../../shared/client/client.ts'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
 import { type ClusterAccess, createRestClient } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
+import { scratchFolder } from './scratch.ts'
 import { until } from './until.ts'
 
 export const repository = join(import.meta.dirname, '..', '..')
@@ -28,7 +28,7 @@ export interface TestCluster {
 
 export async function startTestCluster(t: Test, ...flags: string[]): Promise<TestCluster> {
   // Not t.testdir(), which is removed before what runs in it is ended.
-  const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-test-'))
+  const stateDir = scratchFolder(t, 'test')
   const command = startCommand(t, ['up', '--port=0', `--state-dir=${stateDir}`, ...flags])
   await command.printed('is ready')
   const kubeconfig = join(stateDir, 'kubeconfig')
@@ -39,7 +39,6 @@ export async function startTestCluster(t: Test, ...flags: string[]): Promise<Tes
   t.teardown(async () => {
     await client.close()
     await command.stop()
-    rmSync(stateDir, { recursive: true, force: true })
   })
   return { stateDir, kubeconfig, kubeconfigJson, access, client, process: command }
 }

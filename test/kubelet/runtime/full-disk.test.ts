@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import type { RuntimeCapabilities } from '../../../kubelet/runtime/container-runtime.ts'
 import { possibleIsolation } from '../../../kubelet/runtime/process/index.ts'
+import { scratchFolder } from '../../harness/scratch.ts'
 import { skipOrFail } from '../../harness/skip.ts'
 import { mountSmallDisk } from '../../harness/small-disk.ts'
 import { until } from '../../harness/until.ts'
@@ -14,8 +14,8 @@ const size = 'size=128k'
 async function fills(t: Test, capabilities: RuntimeCapabilities): Promise<void> {
   const node = await startNode(t, capabilities)
   const { runtime } = node
-  const logs = path.join(node.rootDir, 'small-logs')
-  if (!mountSmallDisk(t, logs, size)) return skipOrFail(t, 'this machine lets us mount nothing')
+  const logs = path.join(scratchFolder(t, 'logs'), 'small')
+  if (!mountSmallDisk(logs, size)) return skipOrFail(t, 'this machine lets us mount nothing')
   const sandbox = await sandboxOf(runtime, 'full')
   const loud = await runtime.startContainer(
     configOf(node, sandbox, sh('i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done; exit 5'), {
@@ -39,10 +39,8 @@ for (const isolation of ['none', 'pod'] as const) {
 t.test(
   'with the runtime’s own disk full, containers start and end, and what happened is written when there is room',
   async (t) => {
-    const rootDir = mkdtempSync(path.join(tmpdir(), 'kubestage-'))
-    t.teardown(() => rmSync(rootDir, { recursive: true, force: true }))
-    if (!mountSmallDisk(t, path.join(rootDir, 'runtime'), size))
-      return skipOrFail(t, 'this machine lets us mount nothing')
+    const rootDir = scratchFolder(t, 'full')
+    if (!mountSmallDisk(path.join(rootDir, 'runtime'), size)) return skipOrFail(t, 'this machine lets us mount nothing')
     const node = await startNode(t, undefined, { rootDir })
     const { runtime } = node
     const ballast = path.join(node.rootDir, 'runtime', 'ballast')
