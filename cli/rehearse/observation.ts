@@ -42,7 +42,8 @@ export function stopsOf({ termination, pod }: Observation): Stop[] {
 /** By whom, and when, only a record tells. */
 const KILLED = 137
 
-function stopOf({ name, gracePeriodSeconds, used, exitCode, steps }: TerminatedContainer): Stop {
+/** Who had ended before the first step has none, and an empty list may be left out. */
+function stopOf({ name, gracePeriodSeconds, used, exitCode, steps = [] }: TerminatedContainer): Stop {
   const hook = steps.find((step) => step.name === 'PreStop')
   const signals = steps.filter((step) => step.name.startsWith('SIG'))
   const asked = signals.find((step) => step.name !== 'SIGKILL')

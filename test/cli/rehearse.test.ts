@@ -61,6 +61,9 @@ t.test('what is said of the way a container was stopped', (t) => {
     [['exits-non-zero'], [caught], { exitCode: 1 }],
   ]
   for (const [faults, steps, more] of seen) t.same(faultsOf(stopped(steps, more)), faults)
+  const { termination } = stopped([])
+  const stepless = termination?.containers?.map(({ steps: _, ...container }) => container as TerminatedContainer)
+  t.same(faultsOf({ termination: { metadata: {}, containers: stepless } }), [], 'it had ended before any step')
   const shell = workloadOf({ command: ['sh', '-c', 'server; echo over'] })
   t.same(faultsOf(stopped([byDefault, KILL], killed), { workload: shell }), ['shell-swallows-term'])
   t.end()
