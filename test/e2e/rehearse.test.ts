@@ -160,6 +160,22 @@ t.test('a command, and thresholds from the file', async (t) => {
   t.equal(await run(`--config=${config}`), 0)
 })
 
+t.test('a program that waits by itself is judged by real time', async (t) => {
+  if (!isRoot) return skipOrFail(t, notRoot)
+  const script = 'trap "sleep 2; exit 0" TERM; while :; do sleep 0.05; done'
+  const run = async (...flags: string[]) => {
+    const args = ['rehearse', '--time-scale=20', '--ways=delete', ...flags, '--', 'sh', '-c', script]
+    const command = startCommand(t, args)
+    return [await command.ended, command.output()]
+  }
+  const [[code, output], [hastyCode, hasty]] = await Promise.all([run(), run('--real-time-limit=1s')])
+  t.equal(code, 0, 'two seconds of thirty')
+  t.match(output, /delete: bad: gets TERM but goes on.*\n.* delete in real time: dies well\n/)
+  t.match(output, '1 death is tried in real time as well')
+  t.equal(hastyCode, 1)
+  t.match(hasty, '1 death is in doubt: a second that a program waits by itself counts as 20.')
+})
+
 t.test('who ends unasked is not let die', async (t) => {
   const command = startCommand(t, [
     'rehearse',
