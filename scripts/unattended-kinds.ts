@@ -17,8 +17,6 @@ export const unattended: Readonly<Record<string, string>> = {
   'resource.k8s.io/ResourceClaimTemplate': 'no claims are made of it',
   'admissionregistration.k8s.io/MutatingAdmissionPolicy': stored,
   'admissionregistration.k8s.io/MutatingAdmissionPolicyBinding': stored,
-  'admissionregistration.k8s.io/ValidatingAdmissionPolicy': stored,
-  'admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding': stored,
   'apiregistration.k8s.io/APIService': 'other servers are not asked',
   'flowcontrol.apiserver.k8s.io/FlowSchema': 'requests do not wait for each other by it',
   'flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration': 'requests do not wait for each other by it',

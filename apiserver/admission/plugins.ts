@@ -8,6 +8,7 @@ import { limitRanger } from './limit-ranger.ts'
 import { namespaceLifecycle } from './namespace-lifecycle.ts'
 import { nodeRestriction } from './node-restriction.ts'
 import { podSecurity } from './pod-security/pod-security.ts'
+import { policyPlugins } from './policies/plugins.ts'
 import { priority } from './priority.ts'
 import { type ChargeQuota, resourceQuota } from './resource-quota.ts'
 import { runtimeClass } from './runtime-class.ts'
@@ -33,6 +34,7 @@ export function admissionPlugins(
   { lookup, lookupAll, access, chargeQuota, webhooks, nowMs, random }: AdmissionContext,
   disabled: readonly string[] = [],
 ): AdmissionPlugin[] {
+  const { MutatingAdmissionWebhook, ValidatingAdmissionWebhook } = webhookPlugins(webhooks)
   const plugins: Record<string, AdmissionPlugin> = {
     NamespaceLifecycle: namespaceLifecycle(lookup),
     LimitRanger: limitRanger(lookupAll),
@@ -50,7 +52,9 @@ export function admissionPlugins(
     CertificateSigning: certificateSigning(access),
     CertificateSubjectRestriction: certificateSubjectRestriction,
     DefaultIngressClass: defaultIngressClass(lookupAll),
-    ...webhookPlugins(webhooks),
+    MutatingAdmissionWebhook,
+    ...policyPlugins({ lookup, lookupAll, follow: webhooks.follow, catalog: webhooks.catalog }),
+    ValidatingAdmissionWebhook,
     ResourceQuota: resourceQuota(lookupAll, chargeQuota, nowMs),
   }
   return Object.entries(plugins).flatMap(([name, plugin]) => (disabled.includes(name) ? [] : [plugin]))

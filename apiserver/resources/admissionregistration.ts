@@ -10,6 +10,12 @@ import type {
 import type { ObjectMeta, WithMeta } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { required } from '../validation/field-error.ts'
+import {
+  validateMatchResources,
+  validateParamRef,
+  validatePolicySpec,
+  validateValidationActions,
+} from './admissionregistration/validate-policies.ts'
 import { validateWebhooks } from './admissionregistration/validate-webhooks.ts'
 import { age, ageColumn, column, nameColumn } from './cells.ts'
 import { plain } from './plain.ts'
@@ -180,11 +186,7 @@ export const validatingadmissionpolicy = plain<WithMeta<V1ValidatingAdmissionPol
   countsGenerations: true,
   strategy: {
     applyDefaults: defaultPolicy,
-    validate({ spec }, errors) {
-      if (!spec?.matchConstraints) errors.push(required('spec.matchConstraints'))
-      if (!spec?.validations?.length && !spec?.auditAnnotations?.length)
-        errors.push(required('spec.validations', 'validations or auditAnnotations must be non-empty'))
-    },
+    validate: ({ spec }, errors) => validatePolicySpec(spec, errors),
     allowUnconditionalUpdate: false,
   },
   example: {
@@ -208,7 +210,9 @@ const validatingadmissionpolicybinding = plain<WithMeta<V1ValidatingAdmissionPol
     applyDefaults: ({ spec }) => defaultMatch(spec?.matchResources),
     validate({ spec }, errors) {
       if (!spec?.policyName) errors.push(required('spec.policyName'))
-      if (!spec?.validationActions?.length) errors.push(required('spec.validationActions'))
+      if (spec?.paramRef) validateParamRef(spec.paramRef, 'spec.paramRef', errors)
+      if (spec?.matchResources) validateMatchResources(spec.matchResources, 'spec.matchResources', errors)
+      validateValidationActions(spec?.validationActions, 'spec.validationActions', errors)
     },
     allowUnconditionalUpdate: false,
   },

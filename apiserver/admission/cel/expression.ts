@@ -12,7 +12,9 @@ export interface Expression {
 }
 
 /** What match conditions of webhooks speak of. */
-export const conditionVariables: readonly string[] = ['object', 'oldObject', 'request']
+export const conditionVariables: readonly string[] = ['object', 'oldObject', 'request', 'authorizer']
+/** What policies speak of. Nobody can be asked through `authorizer` here: an expression that does fails when it is evaluated. */
+export const policyVariables: readonly string[] = [...conditionVariables, 'params', 'namespaceObject', 'variables']
 
 const environments = new Map<string, Cel.Environment>()
 

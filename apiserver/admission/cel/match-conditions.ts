@@ -12,21 +12,25 @@ export async function requestVariables(
 ): Promise<Variables> {
   const { object, oldObject } = await seenObjects(attributes, matched)
   return {
-    object: convertDyn(plain(object)),
-    oldObject: convertDyn(plain(oldObject)),
-    request: convertDyn(plain(requestOf(attributes, matched, ''))),
+    object: convertDyn(plainValue(object)),
+    oldObject: convertDyn(plainValue(oldObject)),
+    request: convertDyn(plainValue(requestOf(attributes, matched, ''))),
   }
 }
 
-/** What is undefined is not there. */
-const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+/** A copy as JSON has it: what is undefined is not there. */
+export const plainValue = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
 /** Whether all hold. One that does not is enough, whatever the others say; else one that fails throws an Error. */
-export function allHold(conditions: readonly { expression: string }[], variables: Variables): boolean {
+export function allHold(
+  conditions: readonly { expression: string }[],
+  variables: Variables,
+  names: readonly string[] = conditionVariables,
+): boolean {
   const problems: string[] = []
   for (const { expression } of conditions) {
     try {
-      const holds = compileExpression(expression, 'bool', conditionVariables).evaluate(variables)
+      const holds = compileExpression(expression, 'bool', names).evaluate(variables)
       if (holds !== true) return false
     } catch (error) {
       problems.push(`expression '${expression}' resulted in error: ${celError(error)}`)
@@ -37,7 +41,7 @@ export function allHold(conditions: readonly { expression: string }[], variables
 }
 
 /** The first line, as Go writes errors. */
-function celError(error: unknown): string {
+export function celError(error: unknown): string {
   const [text = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
   return text.charAt(0).toLowerCase() + text.slice(1)
 }

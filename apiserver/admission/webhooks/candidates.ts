@@ -64,26 +64,30 @@ export class Candidates<T extends Matching> {
     return found
   }
 
-  #find({ operation, definition, subresource = '' }: AdmissionAttributes): Candidate<T>[] {
-    const asked = (asResource: ResourceDefinition): MatchedResource => ({
-      ...asResource,
-      subresource,
-      operation,
-    })
-    const others = this.#siblings(definition)
+  #find(attributes: AdmissionAttributes): Candidate<T>[] {
+    const { definition } = attributes
+    const versions = [definition, ...this.#siblings(definition)]
     return this.#hooks.flatMap((hook) => {
-      const matched = matchedDefinition(hook, [definition, ...others], asked)
+      const matched = matchedDefinition(hook, versions, attributes)
       return matched ? [{ hook, definition: matched }] : []
     })
   }
 }
 
-/** The request's own version where a rule names it; else, if it may be, the first that an earlier rule names. */
-function matchedDefinition(
+/** The request's own version, the first, where a rule names it; else, if it may be, the first that an earlier rule names. */
+export function matchedDefinition(
   { rules = [], matchPolicy }: Matching,
   [own, ...others]: readonly ResourceDefinition[],
-  asked: (definition: ResourceDefinition) => MatchedResource,
+  { operation, subresource = '' }: Pick<AdmissionAttributes, 'operation' | 'subresource'>,
 ): ResourceDefinition | undefined {
+  const asked = ({ group, version, plural, namespaced }: ResourceDefinition): MatchedResource => ({
+    group,
+    version,
+    plural,
+    namespaced,
+    subresource,
+    operation,
+  })
   if (own && rules.some((rule) => matchesRule(rule, asked(own)))) return own
   if (matchPolicy !== 'Equivalent') return undefined
   for (const rule of rules) {

@@ -26,6 +26,7 @@ export interface WebhooksContext {
     readonly generation: number
     /** Other versions of the same resource. */
     siblings(definition: ResourceDefinition): readonly ResourceDefinition[]
+    definitions(): readonly ResourceDefinition[]
   }
   applyDefaults(definition: ResourceDefinition, object: KubeObject): void
 }

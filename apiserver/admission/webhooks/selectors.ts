@@ -13,7 +13,7 @@ const isNamespace = ({ group, plural }: { group: string; plural: string }): bool
   group === '' && plural === 'namespaces'
 
 /** The namespace that a request is about, as it will be. Throws NotFound. */
-function namespaceObject(attributes: AdmissionAttributes, lookup: Lookup): KubeObject | undefined {
+export function namespaceObject(attributes: AdmissionAttributes, lookup: Lookup): KubeObject | undefined {
   const name = namespaceOf(attributes)
   if (name === undefined) return undefined
   const { definition, operation, object, subresource } = attributes

@@ -1,0 +1,66 @@
+import { compileExpression, policyVariables, type Variables } from '../cel/expression.ts'
+import { allHold, celError } from '../cel/match-conditions.ts'
+import type { ValidatingAdmissionPolicy, Validation, Variable } from './policy.ts'
+
+/** Why a policy is not content. */
+export interface Violation {
+  message: string
+  reason?: string
+}
+
+const maxMessage = 5120
+
+/** What a policy says of one request, with one set of params. Upstream: plugin/policy/validating/validator.go. */
+export function violations({ spec }: ValidatingAdmissionPolicy, known: Variables): Violation[] {
+  const { failurePolicy, matchConditions = [], variables = [], validations = [] } = spec
+  const orElse = (why: string): Violation[] => (failurePolicy === 'Ignore' ? [] : [{ message: why }])
+  try {
+    if (!allHold(matchConditions, known, policyVariables)) return []
+  } catch (error) {
+    return orElse((error as Error).message)
+  }
+  const all = { ...known, variables: lazyVariables(variables, known) }
+  return validations.flatMap((validation) => {
+    const { expression, reason = 'Invalid' } = validation
+    try {
+      const holds = compileExpression(expression, 'bool', policyVariables).evaluate(all)
+      return holds === true ? [] : [{ message: messageOf(validation, all), reason }]
+    } catch (error) {
+      return orElse(`expression '${expression}' resulted in error: ${celError(error)}`)
+    }
+  })
+}
+
+/** That of messageExpression if it is one line of text, else the message, else the expression. */
+function messageOf({ expression, message, messageExpression }: Validation, variables: Variables): string {
+  const said = messageExpression ? evaluated(messageExpression, variables) : undefined
+  if (typeof said === 'string' && said.trim() !== '' && !said.includes('\n') && said.length <= maxMessage)
+    return said.trim()
+  return message?.trim() || `failed expression: ${expression.trim()}`
+}
+
+function evaluated(expression: string, variables: Variables): unknown {
+  try {
+    return compileExpression(expression, 'string', policyVariables).evaluate(variables)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Each is found out when an expression asks for it, and once; it may ask for those before it.
+ * A plain Map but for its `get`: CEL takes no subclass.
+ */
+function lazyVariables(variables: readonly Variable[], known: Variables): Map<string, unknown> {
+  const expressions = new Map(variables.map(({ name, expression }) => [name, expression]))
+  const values = new Map<string, unknown>()
+  const found = values.get.bind(values)
+  values.get = (name) => {
+    const expression = expressions.get(name)
+    if (values.has(name) || expression === undefined) return found(name)
+    const value = compileExpression(expression, undefined, policyVariables).evaluate({ ...known, variables: values })
+    values.set(name, value)
+    return value
+  }
+  return values
+}

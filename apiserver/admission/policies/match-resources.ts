@@ -1,0 +1,39 @@
+import { fromSelectorObject } from '../../../shared/api/label-selector.ts'
+import type { ResourceDefinition } from '../../registry/resource-definition.ts'
+import type { AdmissionAttributes, Lookup } from '../admission-plugin.ts'
+import { matchedDefinition } from '../webhooks/candidates.ts'
+import { selectsNamespace, selectsObject } from '../webhooks/selectors.ts'
+import type { MatchResources, NamedRule } from './policy.ts'
+
+export interface MatchContext {
+  lookup: Lookup
+  /** Other versions of the same resource. */
+  siblings(definition: ResourceDefinition): readonly ResourceDefinition[]
+}
+
+/**
+ * The version of its resource in which a policy, or a binding, is about a request; undefined: it is not. Throws a StatusError where
+ * that cannot be told. Upstream: plugin/policy/matching.
+ */
+export function matchResources(
+  match: MatchResources,
+  attributes: AdmissionAttributes,
+  { lookup, siblings }: MatchContext,
+): ResourceDefinition | undefined {
+  const { definition, name } = attributes
+  const byRules = (rules: readonly NamedRule[] = []): ResourceDefinition | undefined => {
+    const named = rules.filter(({ resourceNames = [] }) => resourceNames.length === 0 || resourceNames.includes(name))
+    return matchedDefinition(
+      { rules: named, matchPolicy: match.matchPolicy },
+      [definition, ...siblings(definition)],
+      attributes,
+    )
+  }
+  if (!selectsObject(fromSelectorObject(match.objectSelector) ?? [], attributes)) return undefined
+  const { resourceRules = [], excludeResourceRules } = match
+  if (byRules(excludeResourceRules)) return undefined
+  const matched = resourceRules.length === 0 ? definition : byRules(resourceRules)
+  if (!matched || !selectsNamespace(fromSelectorObject(match.namespaceSelector) ?? [], attributes, lookup))
+    return undefined
+  return matched
+}

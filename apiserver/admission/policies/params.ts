@@ -1,0 +1,70 @@
+import { fromSelectorObject, matchesLabels } from '../../../shared/api/label-selector.ts'
+import type { KubeObject } from '../../../shared/api/types.ts'
+import type { ResourceDefinition } from '../../registry/resource-definition.ts'
+import type { Lookup, LookupAll } from '../admission-plugin.ts'
+import { apiVersionOf } from '../webhooks/seen-object.ts'
+import type { ParamRef } from './policy.ts'
+
+export interface ParamContext {
+  lookup: Lookup
+  lookupAll: LookupAll
+  definitions(): readonly ResourceDefinition[]
+}
+
+/**
+ * What a policy is given, once for each evaluation; null: nothing. `namespace`: that of the request.
+ * Throws an Error in upstream's words (plugin/policy/generic CollectParams).
+ */
+export function collectParams(
+  { lookup, lookupAll, definitions }: ParamContext,
+  {
+    paramKind,
+    paramRef,
+    namespace,
+  }: {
+    paramKind: { apiVersion: string; kind: string } | undefined
+    paramRef: ParamRef | undefined
+    namespace?: string
+  },
+): (KubeObject | null)[] {
+  if (!paramKind || !paramRef) return [null]
+  const { apiVersion, kind } = paramKind
+  const definition = definitions().find((other) => other.kind === kind && apiVersionOf(other) === apiVersion)
+  if (!definition) {
+    const [version = '', group = ''] = apiVersion.split('/').reverse()
+    throw new Error(`paramKind kind \`${group ? `${group}/` : '/'}${version}, Kind=${kind}\` not known`)
+  }
+  const where = namespaceOfParams(definition, paramRef, namespace)
+  const found = find({ lookup, lookupAll }, definition, { paramRef, namespace: where })
+  if (found.length === 0 && paramRef.parameterNotFoundAction === 'Deny')
+    throw new Error('no params found for policy binding with `Deny` parameterNotFoundAction')
+  return found.map((object) => ({ kind, apiVersion, ...object }))
+}
+
+function namespaceOfParams(
+  { namespaced }: ResourceDefinition,
+  { namespace: wanted }: ParamRef,
+  requested: string | undefined,
+): string | undefined {
+  if (!namespaced) {
+    if (wanted) throw new Error('paramRef.namespace must not be provided for a cluster-scoped `paramKind`')
+    return undefined
+  }
+  const namespace = wanted || requested
+  if (!namespace)
+    throw new Error('cannot use namespaced paramRef in policy binding that matches cluster-scoped resources')
+  return namespace
+}
+
+function find(
+  { lookup, lookupAll }: Pick<ParamContext, 'lookup' | 'lookupAll'>,
+  definition: ResourceDefinition,
+  { paramRef, namespace }: { paramRef: ParamRef; namespace: string | undefined },
+): KubeObject[] {
+  if (paramRef.name) {
+    const found = lookup(definition, namespace, paramRef.name)
+    return found ? [found] : []
+  }
+  const selector = fromSelectorObject(paramRef.selector) ?? []
+  return [...lookupAll(definition, namespace)].filter(({ metadata }) => matchesLabels(selector, metadata.labels))
+}

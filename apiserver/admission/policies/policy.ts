@@ -1,0 +1,52 @@
+import type { LabelSelectorObject } from '../../../shared/api/label-selector.ts'
+import type { KubeObject } from '../../../shared/api/types.ts'
+import type { Rule } from '../webhooks/webhook.ts'
+
+/** admissionregistration.k8s.io/v1, as far as it is acted on, with its defaults. */
+export interface ValidatingAdmissionPolicy extends KubeObject {
+  spec: {
+    failurePolicy: 'Fail' | 'Ignore'
+    matchConstraints: MatchResources
+    paramKind?: { apiVersion: string; kind: string }
+    matchConditions?: { name: string; expression: string }[]
+    variables?: Variable[]
+    validations?: Validation[]
+  }
+}
+export interface Variable {
+  name: string
+  expression: string
+}
+export interface Validation {
+  expression: string
+  message?: string
+  messageExpression?: string
+  reason?: string
+}
+
+export interface ValidatingAdmissionPolicyBinding extends KubeObject {
+  spec: {
+    policyName: string
+    paramRef?: ParamRef
+    matchResources?: MatchResources
+    validationActions: ('Deny' | 'Warn' | 'Audit')[]
+  }
+}
+export interface ParamRef {
+  name?: string
+  namespace?: string
+  selector?: LabelSelectorObject
+  parameterNotFoundAction?: 'Allow' | 'Deny'
+}
+
+export interface MatchResources {
+  matchPolicy?: string
+  namespaceSelector?: LabelSelectorObject
+  objectSelector?: LabelSelectorObject
+  resourceRules?: NamedRule[]
+  excludeResourceRules?: NamedRule[]
+}
+export interface NamedRule extends Rule {
+  /** None: all. */
+  resourceNames?: string[]
+}

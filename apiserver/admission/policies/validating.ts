@@ -1,0 +1,109 @@
+import type { StatusError } from '../../../shared/api/status-error.ts'
+import { forbidden } from '../../../shared/api/status-errors.ts'
+import { convertDyn } from '../../apiextensions/cel/cel-type.ts'
+import type { AdmissionAttributes, AdmissionPlugin } from '../admission-plugin.ts'
+import { plainValue, requestVariables } from '../cel/match-conditions.ts'
+import type { Candidate, Candidates, Matching } from '../webhooks/candidates.ts'
+import { isExempt } from '../webhooks/rules.ts'
+import { namespaceObject, namespaceOf } from '../webhooks/selectors.ts'
+import { type Violation, violations } from './evaluate.ts'
+import { evaluable } from './exclusions.ts'
+import { type MatchContext, matchResources } from './match-resources.ts'
+import { collectParams, type ParamContext } from './params.ts'
+import type { ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding } from './policy.ts'
+
+/** A policy that some binding puts in force. */
+export interface BoundPolicy extends Matching {
+  policy: ValidatingAdmissionPolicy
+  bindings: readonly ValidatingAdmissionPolicyBinding[]
+}
+
+export interface PolicyContext extends MatchContext, ParamContext {
+  candidates: Candidates<BoundPolicy>
+}
+
+interface Finding extends Violation {
+  policy: ValidatingAdmissionPolicy
+  binding?: ValidatingAdmissionPolicyBinding
+}
+
+/** Asks policies in CEL. Upstream: plugin/policy/validating/dispatcher.go. */
+export function validatingPolicies(context: PolicyContext): AdmissionPlugin {
+  return {
+    asksAll: true,
+    validate(attributes) {
+      const candidates = context.candidates.of(attributes)
+      if (candidates.length === 0 || isExempt(attributes) || !evaluable(attributes)) return
+      return askAll(context, attributes, candidates)
+    },
+  }
+}
+
+async function askAll(
+  context: PolicyContext,
+  attributes: AdmissionAttributes,
+  candidates: readonly Candidate<BoundPolicy>[],
+): Promise<void> {
+  const refusals: Finding[] = []
+  for (const { hook } of candidates) refusals.push(...(await ask(context, attributes, hook)))
+  const [first] = refusals
+  if (first) throw denial(attributes, first)
+}
+
+/** What ends the request; what only warns has been told. */
+async function ask(
+  context: PolicyContext,
+  attributes: AdmissionAttributes,
+  { policy, bindings }: BoundPolicy,
+): Promise<Finding[]> {
+  const { failurePolicy, matchConstraints, paramKind } = policy.spec
+  const misconfigured = (what: string, error: unknown, binding?: ValidatingAdmissionPolicyBinding): Finding[] =>
+    failurePolicy === 'Ignore'
+      ? []
+      : [{ policy, binding, message: `failed to configure ${what}: ${(error as Error).message}` }]
+  let matched: ReturnType<typeof matchResources>
+  try {
+    matched = matchResources(matchConstraints, attributes, context)
+  } catch (error) {
+    return misconfigured('policy', error)
+  }
+  if (!matched) return []
+  const known = {
+    ...(await requestVariables(attributes, matched)),
+    namespaceObject: convertDyn(plainValue(namespaceObject(attributes, context.lookup) ?? null)),
+    authorizer: null,
+  }
+  return bindings.flatMap((binding) => {
+    const { matchResources: match, paramRef, validationActions } = binding.spec
+    try {
+      if (match && !matchResources(match, attributes, context)) return []
+      const all = collectParams(context, { paramKind, paramRef, namespace: namespaceOf(attributes) })
+      const found = all.flatMap((params) => violations(policy, { ...known, params: convertDyn(plainValue(params)) }))
+      if (validationActions.includes('Warn')) {
+        for (const { message } of found)
+          attributes.warn(
+            `Validation failed for ValidatingAdmissionPolicy '${policy.metadata.name}' with binding '${binding.metadata.name}': ${message}`,
+          )
+      }
+      return validationActions.includes('Deny') ? found.map((violation) => ({ ...violation, policy, binding })) : []
+    } catch (error) {
+      return misconfigured('binding', error, binding)
+    }
+  })
+}
+
+const codes: Record<string, number> = { Unauthorized: 401, Forbidden: 403, RequestEntityTooLarge: 413 }
+const invalidCode = 422
+
+function denial(
+  { definition, name, object }: AdmissionAttributes,
+  { policy, binding, message, reason }: Finding,
+): StatusError {
+  const by = binding ? ` with binding '${binding.metadata.name}'` : ''
+  const why = `ValidatingAdmissionPolicy '${policy.metadata.name}'${by} denied request: ${message}`
+  const shown = name || object?.metadata?.generateName || ''
+  const error = forbidden(definition, shown, why, { causes: [{ message: why }] })
+  error.status.reason = reason ?? 'Invalid'
+  error.status.code = codes[error.status.reason] ?? invalidCode
+  return error
+}
