@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { Clock } from '../../../shared/clock/clock.ts'
+import type { Clock, Timer } from '../../../shared/clock/clock.ts'
 import { acceptSpdy } from './spdy/connection.ts'
 import type { SpdyStream } from './spdy/stream.ts'
 
@@ -14,6 +14,8 @@ export interface PortForwardTarget {
 interface Pair {
   error?: SpdyStream
   data?: SpdyStream
+  /** Of how long the second one is waited for. */
+  late: Timer
 }
 
 const pairTimeoutMs = 30_000
@@ -29,26 +31,27 @@ export function servePortForward(transport: Duplex, target: PortForwardTarget): 
     if (pair[type]) return stream.refuse()
     pair[type] = stream
     if (!pair.error || !pair.data) return
+    pair.late.cancel()
     pairs.delete(requestId)
     void forward({ error: pair.error, data: pair.data, port }, target)
   })
 
   function startPair(requestId: string): Pair {
-    const pair: Pair = {}
-    pairs.set(requestId, pair)
     const late = target.clock.machine.setTimer(pairTimeoutMs, () => {
-      if (pairs.get(requestId) !== pair) return
       pairs.delete(requestId)
       pair.error?.end(`timed out waiting for the other stream of request ${requestId}`)
       pair.data?.destroy()
     })
-    void closed.then(() => late.cancel())
+    const pair: Pair = { late }
+    pairs.set(requestId, pair)
     return pair
   }
-  return closed
+  return closed.then(() => {
+    for (const { late } of pairs.values()) late.cancel()
+  })
 }
 
-function readHeaders({ id, headers }: SpdyStream): { port?: number; type?: keyof Pair; requestId: string } {
+function readHeaders({ id, headers }: SpdyStream): { port?: number; type?: 'error' | 'data'; requestId: string } {
   const port = Number(headers.get('port'))
   const type = headers.get('streamtype')
   return {

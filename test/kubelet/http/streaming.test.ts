@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import https from 'node:https'
-import type { Duplex } from 'node:stream'
+import { type Duplex, duplexPair } from 'node:stream'
 import { createDeflate, constants as zlib } from 'node:zlib'
 import t from 'tap'
 import { WebSocket } from 'ws'
+import { servePortForward } from '../../../kubelet/http/streaming/port-forward.ts'
 import { headerDictionary } from '../../../kubelet/http/streaming/spdy/dictionary.ts'
 import {
   controlFrame,
@@ -16,6 +17,7 @@ import {
   synReply,
   synStream,
 } from '../../../kubelet/http/streaming/spdy/frames.ts'
+import type { Clock } from '../../../shared/clock/clock.ts'
 import { until } from '../../harness/until.ts'
 import { apiServer, ca, startNode } from './start-node.ts'
 
@@ -181,4 +183,41 @@ t.test('port-forward over SPDY: why it failed, on the stream of errors', async (
   t.match(error(), /^error forwarding port 80 to pod .*, uid u: connect ECONNREFUSED/)
   socket!.end()
   await ended
+})
+
+t.test('port-forward over SPDY: pairs that are complete are waited for no longer', async (t) => {
+  const waiting = new Set<() => void>()
+  const setTimer = (_: number, ring: () => void) => {
+    waiting.add(ring)
+    return { cancel: () => void waiting.delete(ring) }
+  }
+  const [client, transport] = duplexPair()
+  const closed = servePortForward(transport, {
+    clock: { machine: { setTimer } } as unknown as Clock,
+    connect: async (port) => {
+      throw new Error(`nobody at ${port}`)
+    },
+    describe: 'web',
+  })
+  const frames: Frame[] = []
+  const ended = (async () => {
+    for await (const frame of readFrames(client)) frames.push(frame)
+  })()
+  const open = createOpener()
+  const errorsOf = (id: number) =>
+    frames.flatMap((frame) => (frame.type === 'data' && frame.streamId === id ? [`${frame.payload}`] : [])).join('')
+  client.write(await open(1, { port: '80', requestid: '0', streamtype: 'error' }))
+  client.write(await open(3, { port: '80', requestid: '0', streamtype: 'data' }))
+  await until(() => errorsOf(1), { what: 'the end of the first' })
+  t.equal(waiting.size, 0)
+  client.write(await open(5, { port: '80', requestid: '1', streamtype: 'error' }))
+  await until(() => waiting.size === 1, { what: 'a pair of which one half is missing' })
+  for (const ring of waiting) ring()
+  await until(() => errorsOf(5), { what: 'that to be given up' })
+  t.equal(errorsOf(5), 'timed out waiting for the other stream of request 1')
+  client.write(await open(7, { port: '80', requestid: '2', streamtype: 'error' }))
+  await until(() => waiting.size === 2, { what: 'another' })
+  client.end()
+  await Promise.all([ended.catch(() => {}), closed])
+  t.equal(waiting.size, 1, 'the one that rang')
 })
