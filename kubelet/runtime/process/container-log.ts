@@ -72,6 +72,10 @@ export class ContainerLog {
 
   close(): void {
     this.flush()
+    this.#close()
+  }
+
+  #close(): void {
     if (this.#fd !== undefined) closeSync(this.#fd)
     this.#fd = undefined
   }
@@ -85,7 +89,13 @@ export class ContainerLog {
       return 0 // A full disk costs the lines, not the kubelet.
     }
     this.#size += size
-    if (this.#size > largestFile) this.#rotate()
+    if (this.#size <= largestFile) return 0
+    try {
+      this.#rotate()
+    } catch {
+      // Somebody has taken it away: the next line begins another.
+    }
+    this.#close()
     return 0
   }
 
@@ -103,8 +113,6 @@ export class ContainerLog {
     rmSync(older(mostFiles - 1), { force: true })
     for (let n = mostFiles - 2; n > 0; n--) if (existsSync(older(n))) renameSync(older(n), older(n + 1))
     renameSync(this.#file, older(1))
-    if (this.#fd !== undefined) closeSync(this.#fd)
-    this.#fd = undefined
   }
 
   #prefix(tag: 'F' | 'P'): Buffer {

@@ -1,0 +1,30 @@
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { ContainerLog } from '../../../kubelet/runtime/process/container-log.ts'
+import { createVirtualClock } from '../../../shared/clock/virtual-clock.ts'
+
+const megabyte = Buffer.alloc(1024 * 1024, `${'x'.repeat(1023)}\n`)
+
+t.test('a log is cut into files', (t) => {
+  const file = join(t.testdir(), '0.log')
+  const log = new ContainerLog(file, createVirtualClock())
+  for (let i = 0; i < 12; i++) log.write(megabyte)
+  log.close()
+  t.ok(statSync(`${file}.1`).size > 10 * 1024 * 1024)
+  t.ok(statSync(file).size < 10 * 1024 * 1024)
+  t.end()
+})
+
+t.test('one that somebody has taken away', (t) => {
+  const file = join(t.testdir(), '0.log')
+  const log = new ContainerLog(file, createVirtualClock())
+  log.write(Buffer.from('first\n'))
+  rmSync(file)
+  for (let i = 0; i < 11; i++) log.write(megabyte)
+  t.notOk(existsSync(`${file}.1`))
+  log.write(Buffer.from('last\n'))
+  log.close()
+  t.match(readFileSync(file, 'utf8'), / stdout F last\n$/)
+  t.end()
+})
