@@ -10,11 +10,11 @@ const LOG_WINDOW_BYTES = 64 * 1024
 
 /** Adds to exited containers' records what they left as their last words. Read once each: a few kilobytes, not worth a thread. */
 export function createTerminationMessages(): (record: ContainerRecord) => ContainerRecord {
-  const known = new Map<string, string>()
+  const known = new WeakMap<ContainerRecord, string>()
   return (record) => {
     if (record.state === 'running') return record
-    const words = known.get(record.id) ?? lastWords(record)
-    known.set(record.id, words)
+    const words = known.get(record) ?? lastWords(record)
+    known.set(record, words)
     if (!words) return record
     return { ...record, message: record.message ? `${record.message}: ${words}` : words }
   }
