@@ -34,6 +34,8 @@ export default command({
     if (!words.includes(word)) throw unknownWord('fault', word, words)
     if (rest.length > 0 || wanted !== (argument !== undefined)) throw new UsageError(`usage: kubestage fault ${usage}`)
     const { output } = values
+    if (word === 'remove' && !/^\d+$/.test(argument ?? ''))
+      throw new UsageError(`"${argument}" is no ID of a fault; kubestage fault list shows them`)
     if (word === 'add') {
       const fault = await askServer<Fault>(values, { method: 'POST', path, body: await readRule(argument ?? '') })
       if (output !== 'text') await printData(output, fault)

@@ -46,10 +46,10 @@ export class ClusterTime {
 
   /**
    * Lets that much time pass at once, from one thing that is due to the next, wherever it is due. Resolves when what came of it
-   * has been written, as far as that takes moments; programs need their own time.
+   * has been written, as far as that takes moments; programs need their own time. When the signal aborts, time stays where it has come to.
    */
-  advance(durationMs: number): Promise<void> {
-    const moving = this.#last.then(() => this.#advance(durationMs))
+  advance(durationMs: number, signal?: AbortSignal): Promise<void> {
+    const moving = this.#last.then(() => this.#advance(durationMs, signal))
     this.#last = moving.catch(() => {})
     return moving
   }
@@ -59,12 +59,13 @@ export class ClusterTime {
     if (this.movedMs > 0) await this.#tell(node, true)
   }
 
-  async #advance(durationMs: number): Promise<void> {
+  async #advance(durationMs: number, signal?: AbortSignal): Promise<void> {
     const { clock, nodes } = this.#options
+    if (signal?.aborted) return
     if (nodes().length === 0) return clock.advance(durationMs)
     const end = clock.movedMs + durationMs
     let nextMs = await this.#settle()
-    while (clock.movedMs < end) {
+    while (clock.movedMs < end && !signal?.aborted) {
       await clock.advance(Math.min(end - clock.movedMs, Math.max(leastStepMs, Math.ceil(nextMs))))
       nextMs = await this.#settle()
     }

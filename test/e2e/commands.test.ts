@@ -73,6 +73,7 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
   })
   t.match(await ask('fault', 'remov', '9'), { code: 2, output: /did you mean remove\?/ })
   t.match(await ask('journal', '--verb=gett'), { code: 2, output: /knows no verb "gett"; did you mean get\?/ })
+  t.match(await ask('fault', 'remove', 'a'), { code: 2, output: /"a" is no ID of a fault/ })
   t.match(await ask('fault', 'remove', '9'), { code: 1, output: /faults.kubestage.dev "9" not found/ })
   t.match(await ask('fault', 'clear'), { code: 0, output: 'ID   HITS   RULE\n' })
 

@@ -53,7 +53,10 @@ export function instrumentRoutes(api: ApiContext): PathRoute {
     'GET clock': () => clockOf(api),
     'POST clock': async (exchange) => {
       if (!time) throw badRequest('nobody can move the time of this server')
-      await time.advance(durationOf(await readJson(exchange)))
+      const durationMs = durationOf(await readJson(exchange))
+      const left = new AbortController()
+      exchange.onClose(() => left.abort())
+      await time.advance(durationMs, left.signal)
       return clockOf(api)
     },
   }
