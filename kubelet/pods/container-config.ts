@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, fchmodSync, openSync } from 'node:fs'
 import path from 'node:path'
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { ContainerConfig, ContainerRecord, Mount, ResolvedImage } from '../runtime/container-runtime.ts'
@@ -96,16 +96,17 @@ export const containerFromRecord = ({ name, image, annotations }: ContainerRecor
 })
 
 export const podDir = (rootDir: string, podUid: string): string => path.join(rootDir, 'pods', podUid)
+/** Beneath it the folder of its volumes. */
+export const VOLUMES = 'volumes'
 export const podLogDir = (rootDir: string, { metadata }: Pod): string =>
   path.join(rootDir, 'logs', `${metadata.namespace}_${metadata.name}_${metadata.uid}`)
 const logPath = (rootDir: string, pod: Pod, container: string, attempt: number): string =>
   path.join(podLogDir(rootDir, pod), container, `${attempt}.log`)
-/** A new file for each instance; the runtime shows it to the container. */
+/** A new file for each instance, in the pod's folder, which is there; the runtime shows it to the container. */
 export function newMessageFile(rootDir: string, { metadata }: Pod, container: string): string {
-  const directory = podDir(rootDir, metadata.uid ?? '')
-  const file = path.join(directory, `${container}.${randomBytes(4).toString('hex')}.message`)
-  mkdirSync(directory, { recursive: true })
-  closeSync(openSync(file, 'w'))
-  chmodSync(file, 0o666)
+  const file = path.join(podDir(rootDir, metadata.uid ?? ''), `${container}.${randomBytes(4).toString('hex')}.message`)
+  const descriptor = openSync(file, 'w')
+  fchmodSync(descriptor, 0o666) // whatever our own umask is
+  closeSync(descriptor)
   return file
 }

@@ -1,8 +1,10 @@
+import { existsSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import path from 'node:path'
 import type { Pod } from '../../shared/api/types.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
-import { podDir, podLogDir } from './container-config.ts'
+import { podDir, podLogDir, VOLUMES } from './container-config.ts'
 import type { RuntimeCache } from './runtime-cache.ts'
 import { isRunning, type RuntimePod } from './runtime-pod.ts'
 
@@ -27,7 +29,10 @@ export interface PodCleanupOptions {
 export function createPodCleanup(options: PodCleanupOptions): PodCleanup {
   const { runtime, cache, events, rootDir, onError } = options
   const removeTree = async (dir: string): Promise<void> => {
-    if (options.podFiles) await rm(dir, { recursive: true, force: true })
+    if (!options.podFiles || !existsSync(dir)) return
+    // A few files are removed at once; of what volumes hold nobody knows how much it is.
+    if (existsSync(path.join(dir, VOLUMES))) await rm(dir, { recursive: true, force: true })
+    else rmSync(dir, { recursive: true, force: true })
   }
   return {
     async remove(pod) {

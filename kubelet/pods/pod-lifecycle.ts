@@ -214,6 +214,8 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     messageFile: (pod, name) => (podFiles ? newMessageFile(rootDir, pod, name) : ''),
     rootDir,
   })
+  /** Pods whose folders this kubelet has seen to. */
+  const folders = new Set<string>()
   const removeProbes = (pod: Pod) => prober.remove(pod.metadata.uid ?? '')
 
   workers = createPodWorkers({
@@ -234,7 +236,11 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
       resizes,
       restartAll: createRestartAll({ runtime, killContainer }),
       mountVolumes(pod, signal) {
-        if (podFiles) mkdirSync(podDir(rootDir, pod.metadata.uid ?? ''), { recursive: true })
+        const uid = pod.metadata.uid ?? ''
+        if (podFiles && !folders.has(uid)) {
+          mkdirSync(podDir(rootDir, uid), { recursive: true })
+          folders.add(uid)
+        }
         return volumes.mount(pod, signal)
       },
       addProbes: prober.add,
@@ -275,6 +281,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     reasons.forget(uid)
     resizes.forget(uid)
     volumes.forget(uid)
+    folders.delete(uid)
     backoff.forget(`${uid}_`)
     images.forget(uid)
     await cleanup.remove(pod)

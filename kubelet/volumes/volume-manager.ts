@@ -5,6 +5,7 @@ import type { Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
+import { VOLUMES } from '../pods/container-config.ts'
 import { allContainers } from '../pods/container-kinds.ts'
 import { writeAtomically } from './atomic-writer.ts'
 import { checkHostPath } from './host-path.ts'
@@ -44,7 +45,7 @@ export function createVolumeManager(options: VolumeManagerOptions): VolumeManage
     const claimed = claimedPaths.get(`${pod.metadata.uid}/${volume.name}`)
     if (claimed !== undefined) return claimed
     const plugin = PLUGINS.find(({ field }) => volume[field] !== undefined)?.dir ?? 'empty-dir'
-    return path.join(options.podDir(pod.metadata.uid ?? ''), 'volumes', `kubernetes.io~${plugin}`, volume.name)
+    return path.join(options.podDir(pod.metadata.uid ?? ''), VOLUMES, `kubernetes.io~${plugin}`, volume.name)
   }
 
   async function setUp(pod: Pod, volume: Volume): Promise<void> {
