@@ -2,11 +2,12 @@ import { join, relative } from 'node:path'
 import { styleText } from 'node:util'
 import { checkOptions } from '../kubelet/check-options.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
-import { option } from '../shared/config/option.ts'
+import { ConfigError, option } from '../shared/config/option.ts'
 import { flag } from '../shared/config/option-types.ts'
 import { collectAlone } from '../shared/memory/collect-alone.ts'
 import { settle } from '../shared/memory/settle.ts'
 import { type Cluster, startCluster } from './cluster.ts'
+import { elsewhere } from './cluster-access.ts'
 import { type ClusterSettings, clusterOptions } from './cluster-options.ts'
 import { command } from './command.ts'
 import { startDetached } from './detach.ts'
@@ -40,6 +41,7 @@ export default command({
   ],
   async run({ values: { detach, output, ...values }, origins }) {
     checkOptions(values)
+    await writingState(values.stateDir, () => checkNobodyElse(values.stateDir))
     const isOwnPort = origins.port !== 'default'
     const isOwnStorage = origins.storage !== 'default'
     if (detach) return await startInBackground(values, { isOwnPort, isOwnStorage, output })
@@ -68,6 +70,16 @@ export default command({
     return await Promise.race([stopped, again.then(() => atOnce(cluster))])
   },
 })
+
+/** Throws where the folder's kubeconfig is that of a cluster which others started, and which answers: ours would take its place. */
+async function checkNobodyElse(stateDir: string): Promise<void> {
+  const kubeconfig = elsewhere({ stateDir, kubeconfig: '' })
+  if (kubeconfig === undefined) return
+  const { askServer } = await import('./ask-server.ts')
+  const answers = await askServer({ stateDir, kubeconfig }, { path: '/version' }).then(Boolean, () => false)
+  const remedy = 'stop that, or choose another folder with --state-dir'
+  if (answers) throw new ConfigError(`${kubeconfig} is that of another cluster, which answers: ${remedy}`)
+}
 
 /** The same command again, in a session of its own. */
 async function startInBackground(

@@ -160,6 +160,10 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
       ['down', /stop it where it was started/],
     ] as const)
       t.match(await run(t, word, found), { code: 1, output: instead })
+    t.match(await run(t, 'up', '-d', '--port=0', found), {
+      code: 1,
+      output: /that of another cluster, which answers: stop that, or/,
+    })
     writeFileSync(join(folder, 'state', 'kubeconfig'), '{{{')
     t.match(await run(t, 'clock', found), { code: 2, output: /^kubestage: \S+kubeconfig is no kubeconfig: .*\n$/ })
     t.match(await run(t, 'clock', `--kubeconfig=${folder}/none`), { code: 2, output: /none: there is no such file/ })
