@@ -73,7 +73,8 @@ t.test('each planted fault is found, and nothing else', async (t) => {
   const files = Object.keys(faults)
   const known = readdirSync(folder).filter((name) => name.endsWith('.yaml'))
   t.same(known.sort(), [...files, ...good].map((name) => `${name}.yaml`).sort(), 'each example has its fault here')
-  const few = isRealTime ? ['--jobs=24'] : ['--ways=delete,liveness,children,patience']
+  // Who does not come back is waited for until that long.
+  const few = isRealTime ? ['--jobs=24'] : ['--ways=delete,liveness,children,patience', '--ready-timeout=30s']
   const { result, shortage } = await withShortage(mark, () => rehearse(t, files, ...few))
   t.equal(result.code, 1)
   const found = new Map(files.map((file, index) => [file, result.workloads[index]!]))
