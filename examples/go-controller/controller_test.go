@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
 // An API server alone, as envtest always is: the pod is created, and nobody runs it.
@@ -50,6 +51,24 @@ func TestSeesThePodRun(t *testing.T) {
 	waitFor(t, "the pod to go with its owner", func() bool {
 		return apierrors.IsNotFound(c.Get(context.Background(), client.ObjectKeyFromObject(pod), &corev1.Pod{}))
 	})
+}
+
+// Webhooks are asked before anything is stored: the environment points them to the manager's own server.
+func TestWebhooksAreAsked(t *testing.T) {
+	environment := &envtest.Environment{}
+	environment.WebhookInstallOptions.Paths = []string{"webhooks.yaml"}
+	c := startManager(t, environment)
+
+	config := newConfig("plain", nil)
+	waitFor(t, "the webhook to listen", func() bool { return c.Create(context.Background(), config) == nil })
+	if colour := config.Data["COLOUR"]; colour != "grey" {
+		t.Errorf("the colour is %q", colour)
+	}
+	err := c.Create(context.Background(), newConfig("bad", map[string]string{"not-a-name": "x"}))
+	const why = `admission webhook "variables.example.com" denied the request: "not-a-name" is no name for a variable`
+	if !apierrors.IsForbidden(err) || err.Error() != why {
+		t.Errorf("it is refused: %v", err)
+	}
 }
 
 // A user with no rights has none.
@@ -92,12 +111,21 @@ func startManager(t *testing.T, environment *envtest.Environment) client.Client 
 	skipNameValidation := true
 	options := ctrl.Options{Metrics: server.Options{BindAddress: "0"}}
 	options.Controller.SkipNameValidation = &skipNameValidation
+	install := environment.WebhookInstallOptions
+	options.WebhookServer = webhook.NewServer(webhook.Options{
+		Host: install.LocalServingHost, Port: install.LocalServingPort, CertDir: install.LocalServingCertDir,
+	})
 	manager, err := ctrl.NewManager(config, options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := (&Reconciler{Client: manager.GetClient()}).SetupWithManager(manager); err != nil {
 		t.Fatal(err)
+	}
+	if len(install.Paths) > 0 {
+		if err := (Webhook{}).SetupWithManager(manager); err != nil {
+			t.Fatal(err)
+		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error)
@@ -117,12 +145,15 @@ func startManager(t *testing.T, environment *envtest.Environment) client.Client 
 
 func createConfig(t *testing.T, c client.Client, name string) {
 	t.Helper()
-	config := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", Labels: map[string]string{"run": "true"}},
-		Data:       map[string]string{"COLOUR": "blue"},
-	}
-	if err := c.Create(context.Background(), config); err != nil {
+	if err := c.Create(context.Background(), newConfig(name, map[string]string{"COLOUR": "blue"})); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func newConfig(name string, data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", Labels: map[string]string{"run": "true"}},
+		Data:       data,
 	}
 }
 

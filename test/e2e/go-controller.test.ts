@@ -35,6 +35,6 @@ t.test("controller-runtime's envtest starts our programs, and a controller sees 
   const verdicts = Object.fromEntries(
     events.flatMap(({ Action, Test }) => (Test && /^(pass|fail|skip)$/.test(Action) ? [[Test, Action]] : [])),
   )
-  const wanted = { TestCreatesThePod: 'pass', TestSeesThePodRun: 'pass', TestUsersAreTheirOwn: 'pass' }
-  if (!t.same(verdicts, wanted)) t.comment(events.map(({ Output = '' }) => Output).join(''))
+  const wanted = ['TestCreatesThePod', 'TestSeesThePodRun', 'TestUsersAreTheirOwn', 'TestWebhooksAreAsked']
+  if (!t.same(verdicts, Object.fromEntries(wanted.map((name) => [name, 'pass'])))) t.comment(events.map(({ Output = '' }) => Output).join(''))
 })

@@ -452,6 +452,52 @@ t.test('subresources', async (t) => {
   ])
 })
 
+t.test('a webhook behind a service', async (t) => {
+  const behind = await startWebhookServer(t, { altNames: ['hook.default.svc'], host: '127.99.0.2' })
+  behind.answers.set('/path', (review) => admitted(review))
+  await post(`${core}/services`, {
+    metadata: { name: 'hook' },
+    spec: { ports: [{ port: 443, targetPort: behind.port }] },
+  })
+  const service = { namespace: 'default', name: 'hook', path: '/path' }
+  const clientConfig = { service, caBundle: behind.caBundle }
+  await install(t, 'validating', [{ name: 'behind', more: { clientConfig } }])
+  const why = (text: string) => `Post "https://hook.default.svc:443/path?timeout=10s": ${text}`
+  t.match(
+    message(await post(`${core}/configmaps?dryRun=All`, configMap('x'))),
+    why('no endpoints available for service "hook"'),
+  )
+  await post(`${core}/endpoints`, {
+    metadata: { name: 'hook' },
+    subsets: [{ addresses: [{ ip: '127.99.0.2' }], ports: [{ port: behind.port }] }],
+  })
+  t.equal((await post(`${core}/configmaps?dryRun=All`, configMap('x'))).status, 201)
+  t.equal(behind.reviews.get('/path')?.length, 1)
+  const other = { ...clientConfig, service: { ...service, port: 8443 } }
+  await merge(`${registration}/validatingwebhookconfigurations/behind`, {
+    webhooks: [webhook('behind', { clientConfig: other })],
+  })
+  t.match(
+    message(await post(`${core}/configmaps?dryRun=All`, configMap('x'))),
+    'Post "https://hook.default.svc:8443/path?timeout=10s": no service port 8443 found for service "hook"',
+  )
+})
+
+t.test('reviews of the older version', async (t) => {
+  await install(t, 'mutating', [
+    {
+      name: 'older',
+      more: { admissionReviewVersions: ['v1beta1'] },
+      answer: (review) => {
+        const patch = Buffer.from('[{"op":"add","path":"/data/b","value":"2"}]').toString('base64')
+        return { kind: review.kind, apiVersion: review.apiVersion, response: { allowed: true, patch } }
+      },
+    },
+  ])
+  t.match((await post(`${core}/configmaps?dryRun=All`, configMap('x'))).body, { data: { b: '2' } })
+  t.equal(hooks.reviews.get('/older')?.[0]?.apiVersion, 'admission.k8s.io/v1beta1')
+})
+
 t.test('a slow webhook holds up nobody else', async (t) => {
   const asked = Promise.withResolvers<() => void>()
   const answer: Answer = (_review, request) => void asked.resolve(() => request.socket.destroy())
