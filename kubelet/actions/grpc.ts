@@ -44,7 +44,7 @@ export async function runGrpc(
     const note = (headers: Record<string, unknown>) => {
       if (headers['grpc-status'] === undefined) return
       code = String(headers['grpc-status'])
-      text = decodeURIComponent(String(headers['grpc-message'] ?? ''))
+      text = decoded(String(headers['grpc-message'] ?? ''))
     }
     stream.on('response', note)
     stream.on('trailers', note)
@@ -82,6 +82,15 @@ function judge(code: string | undefined, text: string, body: Buffer): ActionResu
   const status = body[5] === 0x08 ? (body[6] ?? 0) : 0
   if (status === serving) return { outcome: 'success', output: '', message: 'service healthy' }
   return failure(`service unhealthy (responded with "${statusNames[status] ?? status}")`)
+}
+
+/** Percent-encoded, unless the server says it otherwise: then it stands as it is. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
 
 /** As Go prints them, by number. */

@@ -253,10 +253,14 @@ t.test('gRPC health: serving, not serving, unknown to the server, not there', as
       const service = Buffer.concat(chunks).subarray(7).toString()
       asked.push(`${headers[':path']} ${service}`)
       const status = service === 'sick' ? 2 : 1
-      const code = { unimplemented: '12', absent: '5' }[service]
+      const code = { unimplemented: '12', absent: '5', malformed: '13' }[service]
       if (code) {
         stream.respond(
-          { ':status': 200, 'grpc-status': code, 'grpc-message': 'unknown%20service' },
+          {
+            ':status': 200,
+            'grpc-status': code,
+            'grpc-message': service === 'malformed' ? '100%' : 'unknown%20service',
+          },
           { endStream: true },
         )
         return
@@ -282,11 +286,16 @@ t.test('gRPC health: serving, not serving, unknown to the server, not there', as
     outcome: 'failure',
     message: 'error: health rpc probe failed: rpc error: code = NotFound desc = unknown service',
   })
+  t.match(await run({ grpc: { port, service: 'malformed' } }, probe), {
+    outcome: 'failure',
+    message: 'error: health rpc probe failed: rpc error: code = Internal desc = 100%',
+  })
   t.same(asked, [
     '/grpc.health.v1.Health/Check ',
     '/grpc.health.v1.Health/Check sick',
     '/grpc.health.v1.Health/Check unimplemented',
     '/grpc.health.v1.Health/Check absent',
+    '/grpc.health.v1.Health/Check malformed',
   ])
   const { port: web } = await rawServer(t, ok)
   t.match(await run({ grpc: { port: web } }, { ...probe, timeoutMs: 200 }), {
