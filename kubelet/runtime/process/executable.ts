@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, mkdirSync, openSync, readSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, mkdirSync, openSync, readSync, type Stats, statSync } from 'node:fs'
 import path from 'node:path'
 import type { Mount } from '../container-runtime.ts'
 
@@ -66,7 +66,8 @@ export function whyNoWorkingDir(directory: string, hostPath?: HostPath): string 
 }
 
 function whyNotRunnable(file: string, shown: string): string | undefined {
-  const stat = statSync(file, { throwIfNoEntry: false })
+  const stat = lookUp(file)
+  if (stat === 'denied') return 'permission denied'
   if (!stat) return `stat ${shown}: no such file or directory`
   if (stat.isDirectory()) return 'is a directory'
   try {
@@ -77,15 +78,26 @@ function whyNotRunnable(file: string, shown: string): string | undefined {
   return isProgram(file) ? undefined : 'exec format error'
 }
 
+function lookUp(file: string): Stats | 'denied' | undefined {
+  try {
+    return statSync(file, { throwIfNoEntry: false })
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES' ? 'denied' : undefined
+  }
+}
+
 /** Linux executes what begins so; elsewhere we let the system judge. */
 function isProgram(file: string): boolean {
   if (process.platform !== 'linux') return true
   const head = Buffer.alloc(4)
-  const fd = openSync(file, 'r')
+  let fd: number | undefined
   try {
+    fd = openSync(file, 'r')
     readSync(fd, head, 0, head.length, 0)
+  } catch {
+    return true // Who may execute a file need not be allowed to read it.
   } finally {
-    closeSync(fd)
+    if (fd !== undefined) closeSync(fd)
   }
   return head.equals(elf) || head.subarray(0, 2).toString() === '#!'
 }
