@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Container, Pod, PodStatus } from '../../shared/api/types.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import type { Verdict } from '../status/conditions.ts'
+import { toldContainer } from '../status/told-container.ts'
 import { ephemeralContainers } from './container-kinds.ts'
 
 export type Resources = NonNullable<Container['resources']>
@@ -137,7 +138,6 @@ const inOrder = ({ limits, requests }: Resources): Resources => ({
 
 /** What a container that a former kubelet started was given by it; one that never ran gets what it asks for. */
 function hadBefore(status: PodStatus | undefined, { name, resources = NOTHING }: Container): Resources {
-  const entries = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
-  const entry = entries.find((candidate) => candidate.name === name)
+  const entry = toldContainer(status, name)
   return (entry?.state?.running && (entry.resources as Resources | undefined)) || resources
 }

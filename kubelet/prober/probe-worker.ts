@@ -1,8 +1,9 @@
 import { isTerminalPhase } from '../../shared/api/pod-phase.ts'
-import type { Container, ContainerStatus, Pod, PodStatus, Probe } from '../../shared/api/types.ts'
+import type { Container, Pod, PodStatus, Probe } from '../../shared/api/types.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import { mayRunAgain } from '../pods/restart-policy.ts'
+import { toldContainer } from '../status/told-container.ts'
 import { INITIAL, type ProbeResult, type ProbeType } from './probe-types.ts'
 
 export interface ProbeWorkerOptions {
@@ -102,7 +103,7 @@ export class ProbeWorker {
     const { type, probe, container, pod, clock } = this.#options
     const status = this.#options.status()
     if (isTerminalPhase(status?.phase)) return false
-    const entry = entryOf(status, container.name)
+    const entry = toldContainer(status, container.name)
     const id = entry?.containerID?.replace(/^.*:\/\//, '')
     if (!entry || !id) return true
     if (id !== this.#containerId) this.#meet(id)
@@ -145,9 +146,6 @@ export class ProbeWorker {
 
 /** It will not run again: there is nothing to probe any more. */
 export function hasEndedForGood({ spec }: Pod, container: Container, status: PodStatus | undefined): boolean {
-  const ended = entryOf(status, container.name)?.state?.terminated
+  const ended = toldContainer(status, container.name)?.state?.terminated
   return ended !== undefined && !mayRunAgain(spec, container, ended.exitCode)
 }
-
-const entryOf = (status: PodStatus | undefined, name: string): ContainerStatus | undefined =>
-  [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].find((entry) => entry.name === name)

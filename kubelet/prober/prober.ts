@@ -1,4 +1,4 @@
-import type { Container, ContainerStatus, Pod, PodStatus } from '../../shared/api/types.ts'
+import type { Container, Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import type { ActionHandler } from '../actions/action.ts'
@@ -7,6 +7,7 @@ import { allContainers, findContainer } from '../pods/container-kinds.ts'
 import type { ProbeVerdicts } from '../pods/pod-actions.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import type { ProbeResults } from '../status/container-statuses.ts'
+import { toldContainer } from '../status/told-container.ts'
 import { PROBE_TYPES, type ProbeResult, type ProbeType, probeOf } from './probe-types.ts'
 import { hasEndedForGood, ProbeWorker } from './probe-worker.ts'
 import { createRunProbe } from './run-probe.ts'
@@ -62,7 +63,7 @@ export function createProber(options: ProberOptions): Prober {
    * Upstream spreads the first runs of all probes in a kubelet's first period, also of new containers, which then wait for nothing.
    */
   const ranBefore = (pod: Pod, name: string): boolean => {
-    const { startedAt } = entryOf(status(uidOf(pod)) ?? pod.status, name)?.state?.running ?? {}
+    const { startedAt } = toldContainer(status(uidOf(pod)) ?? pod.status, name)?.state?.running ?? {}
     return startedAt !== undefined && parseTime(startedAt) < beganMs
   }
 
@@ -104,14 +105,14 @@ export function createProber(options: ProberOptions): Prober {
 
   /** What this kubelet, or the one before it, told of a container holds until a probe says otherwise. */
   const saidBefore = (pod: Pod, name: string, id: string, type: 'readiness' | 'startup'): boolean => {
-    const entry = entryOf(status(uidOf(pod)) ?? pod.status, name)
+    const entry = toldContainer(status(uidOf(pod)) ?? pod.status, name)
     if (!entry?.containerID?.endsWith(id)) return false
     return (type === 'readiness' ? entry.ready : entry.started) ?? false
   }
 
   /** Of a container that a kubelet before this one looked after, its word is taken. */
   const ranLongBefore = (pod: Pod, name: string, id: string, type: 'readiness' | 'startup'): boolean => {
-    const { startedAt } = entryOf(status(uidOf(pod)) ?? pod.status, name)?.state?.running ?? {}
+    const { startedAt } = toldContainer(status(uidOf(pod)) ?? pod.status, name)?.state?.running ?? {}
     const isOld = startedAt !== undefined && parseTime(startedAt) + ADOPTED_AFTER_MS < beganMs
     return isOld && saidBefore(pod, name, id, type)
   }
@@ -122,7 +123,7 @@ export function createProber(options: ProberOptions): Prober {
     const result = results[type].get(id)
     if (result !== undefined) return result === 'success'
     // An instance that takes the place of a killed one at once counts as started until its own probe begins.
-    if (type === 'startup') return entryOf(status(uidOf(pod)) ?? pod.status, name)?.started ?? false
+    if (type === 'startup') return toldContainer(status(uidOf(pod)) ?? pod.status, name)?.started ?? false
     return saidBefore(pod, name, id, type)
   }
 
@@ -169,6 +170,3 @@ export function createProber(options: ProberOptions): Prober {
 }
 
 const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ''
-
-const entryOf = (status: PodStatus | undefined, name: string): ContainerStatus | undefined =>
-  [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].find((entry) => entry.name === name)

@@ -6,6 +6,7 @@ import type { WaitingReason } from '../pods/reason-cache.ts'
 import { shouldBeStarted } from '../pods/restart-policy.ts'
 import { type RuntimePod, recordsOf } from '../pods/runtime-pod.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
+import { toldContainer } from './told-container.ts'
 
 export interface ContainerStatusInput {
   pod: Pod
@@ -108,21 +109,15 @@ const LOST = {
   message: 'The container could not be located when the pod was deleted.  The container used to be Running',
 }
 
-const toldOf = ({ previous }: ContainerStatusInput, name: string): ContainerStatus | undefined =>
-  [...(previous.initContainerStatuses ?? []), ...(previous.containerStatuses ?? [])].find(
-    (entry) => entry.name === name,
-  )
-
 /** What was told of the instance before, whose record is gone, stays true while this one lives. */
 function lastToldState(input: ContainerStatusInput, container: Container, current: ContainerRecord): ContainerState {
-  const told = toldOf(input, container.name)
+  const told = toldContainer(input.previous, container.name)
   return told && current.attempt > 0 && told.restartCount === current.attempt ? (told.lastState ?? {}) : {}
 }
 
 /** The restart count of the next instance of a container that the runtime has no record of. */
 export function nextRestartCount(told: PodStatus | undefined, name: string): number {
-  const entries = [...(told?.initContainerStatuses ?? []), ...(told?.containerStatuses ?? [])]
-  const entry = entries.find((candidate) => candidate.name === name)
+  const entry = toldContainer(told, name)
   if (!entry) return 0
   return entry.state?.terminated ? entry.restartCount + 1 : entry.restartCount
 }
@@ -130,7 +125,7 @@ export function nextRestartCount(told: PodStatus | undefined, name: string): num
 /** Nothing was ever started, or the runtime has forgotten it. */
 function withoutRecord(input: ContainerStatusInput, container: Container): ContainerStatus {
   const { pod } = input
-  const old = toldOf(input, container.name)
+  const old = toldContainer(input.previous, container.name)
   if (old?.state?.terminated) return structuredClone(old)
   const status: ContainerStatus = {
     name: container.name,

@@ -1,6 +1,6 @@
 import type { ContainerStatus, Pod, PodStatus } from '../../shared/api/types.ts'
 import { isSidecar } from '../pods/container-kinds.ts'
-import { type ConditionInput, readinessConditions, withTimes } from './conditions.ts'
+import { readinessConditions, withTimes } from './conditions.ts'
 import type { ProbeResults } from './container-statuses.ts'
 
 /** A status with what the probes found since: readiness changes at once, without a sync of the pod, which may be busy killing it. */
@@ -14,15 +14,15 @@ export function withProbeResults(pod: Pod, status: PodStatus, probes: ProbeResul
   const sidecars = new Set((pod.spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name))
   const init = status.initContainerStatuses?.map((entry) => (sidecars.has(entry.name) ? probed(entry) : entry))
   const app = (status.containerStatuses ?? []).map(probed)
+  const verdicts = readinessConditions({
+    pod,
+    phase: status.phase ?? 'Pending',
+    init: init ?? [],
+    app,
+    conditions: pod.status?.conditions ?? [],
+  })
   const conditions = (status.conditions ?? []).map((condition) => {
-    const input: Omit<ConditionInput, 'runtime'> = {
-      pod,
-      phase: status.phase ?? 'Pending',
-      init: init ?? [],
-      app,
-      conditions: pod.status?.conditions ?? [],
-    }
-    const verdict = readinessConditions(input).find(({ type }) => type === condition.type)
+    const verdict = verdicts.find(({ type }) => type === condition.type)
     return verdict ? withTimes(verdict, status, condition.observedGeneration, time) : condition
   })
   return { ...status, ...(init && { initContainerStatuses: init }), containerStatuses: app, conditions }
