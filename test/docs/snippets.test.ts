@@ -67,7 +67,7 @@ t.test('TypeScript', async (t) => {
   const checked = await run(process.execPath, [tsc, '--noEmit', '-p', folder])
   t.same(checked, { code: 0, output: '' }, 'types')
 
-  await using cluster = await startCluster({ simulatedNodes: 1 })
+  await using cluster = await startCluster({ simulatedNodes: 1, simulatedSteps: true })
   const start = await cluster.snapshot()
   const { default: typed } = (await import(pathToFileURL(file).href)) as {
     default: readonly ((cluster: Cluster) => Promise<void>)[]
