@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import type { Storage } from '../storage/storage.ts'
 
 export interface ExpiryOptions {
-  storage: Storage
+  storage: Pick<Storage, 'watch' | 'list' | 'delete'>
   clock: Clock
   /** Of the keys that expire. */
   prefix: string
@@ -39,7 +39,8 @@ export function startExpiry({ storage, clock, prefix, ttlMs, max = Number.POSITI
   })
   const remove = (key: string): void => {
     writtenAt.delete(key)
-    void storage.delete({ key })
+    // What cannot be deleted now, on a full disk, say, has its time anew.
+    storage.delete({ key }).catch(() => writtenAt.set(key, clock.monotonic()))
   }
   const expire = (): void => {
     const oldest = clock.monotonic() - ttlMs

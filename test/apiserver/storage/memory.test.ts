@@ -1,6 +1,7 @@
 import t from 'tap'
 import { startExpiry } from '../../../apiserver/registry/expiry.ts'
 import { createMemoryStorage } from '../../../apiserver/storage/memory.ts'
+import type { Storage } from '../../../apiserver/storage/storage.ts'
 import { createVirtualClock } from '../../../shared/clock/virtual-clock.ts'
 import { until } from '../../harness/until.ts'
 import { storageSuite } from './suite.ts'
@@ -48,4 +49,18 @@ t.test('what nobody writes any more expires', async (t) => {
   await until(async () => !(await keys()).includes('/records/a'), { what: 'the oldest of too many to go' })
   t.same(await keys(), ['/others/c', '/records/b', '/records/c'])
   bounded.close()
+
+  let isFull = true
+  const failing: Pick<Storage, 'watch' | 'list' | 'delete'> = {
+    watch: (options) => storage.watch(options),
+    list: (options) => storage.list(options),
+    delete: (options) => (isFull ? Promise.reject(new Error('disk full')) : storage.delete(options)),
+  }
+  const patient = startExpiry({ storage: failing, clock, prefix: '/records/', ttlMs: 3_600_000 })
+  await clock.advance(3_660_000)
+  t.equal((await keys()).length, 3, 'what could not be deleted')
+  isFull = false
+  await clock.advance(3_660_000)
+  t.same(await keys(), ['/others/c'], 'goes when its time is over once more')
+  patient.close()
 })
