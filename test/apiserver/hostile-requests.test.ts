@@ -240,3 +240,18 @@ t.test('controls take maps of fields, and nothing else', async (t) => {
     }
   }
 })
+
+t.test('a body that is made to be read slowly is read as quickly as any', async (t) => {
+  const { send } = await startTestApiServer(t)
+  const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
+  const headers = { 'content-type': 'application/yaml' }
+  const many = 500_000
+  const bodies = {
+    'what might be anchors': `a: '${'&'.repeat(many)}'`,
+    'a text without its end': `a: "${'\\"'.repeat(many)}`,
+    'a line of blanks, and a key that stands twice': `a: 1\na: 1\nb: |\n  x${' '.repeat(many)}y\n`,
+    'a line of dashes, and a key that stands twice': `a: 1\na: 1\nb: |\n${'  - '.repeat(many)}\n`,
+  }
+  for (const [what, body] of Object.entries(bodies))
+    t.ok((await send(path, { method: 'POST', headers, body })).status <= 400, what)
+})
