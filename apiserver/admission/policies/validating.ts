@@ -101,7 +101,7 @@ function denial(
 ): StatusError {
   const by = binding ? ` with binding '${binding.metadata.name}'` : ''
   const why = `ValidatingAdmissionPolicy '${policy.metadata.name}'${by} denied request: ${message}`
-  const shown = name || object?.metadata?.generateName || ''
+  const shown = name || object?.metadata?.generateName || 'Unknown'
   const error = forbidden(definition, shown, why, { causes: [{ message: why }] })
   error.status.reason = reason ?? 'Invalid'
   error.status.code = codes[error.status.reason] ?? invalidCode

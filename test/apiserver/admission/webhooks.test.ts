@@ -452,6 +452,35 @@ t.test('subresources', async (t) => {
   ])
 })
 
+t.test("the server's own rules are asked again about what a webhook changed, and do nothing twice", async (t) => {
+  const sidecar = { name: 'sidecar', image: 'i' }
+  await post(`${core}/limitranges`, {
+    metadata: { name: 'l' },
+    spec: { limits: [{ type: 'Container', default: { cpu: '1' }, defaultRequest: { cpu: '1' } }] },
+  })
+  await install(t, 'mutating', [
+    {
+      name: 'injects',
+      more: { rules: [{ ...rule, resources: ['pods'] }] },
+      answer: (review) => patched(review, { op: 'add', path: '/spec/containers/-', value: sidecar }),
+    },
+  ])
+  const spec = { containers: [{ name: 'c', image: 'i' }], priorityClassName: 'system-node-critical' }
+  const made = await post(`${core}/pods?dryRun=All`, { metadata: { name: 'injected' }, spec })
+  t.equal(made.status, 201, message(made))
+  const pod = made.body as {
+    spec: { containers: Record<string, unknown>[]; volumes: unknown[]; tolerations: unknown[] }
+  }
+  t.equal(pod.spec.volumes.length, 1)
+  t.equal(pod.spec.tolerations.length, 2)
+  t.match(pod.spec.containers, [
+    { name: 'c', resources: { limits: { cpu: '1' } } },
+    { name: 'sidecar', resources: { limits: { cpu: '1' } }, imagePullPolicy: 'Always' },
+  ])
+  for (const { volumeMounts } of pod.spec.containers) t.equal((volumeMounts as unknown[] | undefined)?.length, 1)
+  await remove(`${core}/limitranges/l`)
+})
+
 t.test('a webhook behind a service', async (t) => {
   const behind = await startWebhookServer(t, { altNames: ['hook.default.svc'], host: '127.99.0.2' })
   behind.answers.set('/path', (review) => admitted(review))
