@@ -75,7 +75,8 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
   readonly #pods = new Map<string, PodParts>()
   readonly #listeners = new Set<(event: RuntimeEvent) => void>()
   #addresses = 0
-  #kills: Timer[] = []
+  /** Of those that were asked to end, and have not yet. */
+  readonly #kills = new Set<Timer>()
   #callers = 0
 
   constructor(options: SimulatedRuntimeOptions) {
@@ -175,17 +176,18 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
       this.#end(process, EXIT_KILL)
     })
     process.timers.push(kill)
-    this.#kills.push(kill)
+    this.#kills.add(kill)
     const { onTerm = { afterMs: 0, exitCode: EXIT_TERM } } = process.behaviour
     if (isFirst && onTerm !== 'ignore') this.#endAfter(process, onTerm.afterMs, onTerm.exitCode)
     await process.ended.promise
+    this.#kills.delete(kill)
     await this.#answer(caller)
   }
 
   forgetCallers(): void {
     this.#callers++
     for (const kill of this.#kills) kill.cancel()
-    this.#kills = []
+    this.#kills.clear()
     this.#listeners.clear()
   }
 
