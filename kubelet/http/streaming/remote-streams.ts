@@ -22,12 +22,16 @@ export interface WantedStreams {
   tty: boolean
 }
 
-/** Terminal sizes are JSON objects one after the other: `{"Width":80,"Height":24}`. */
+/** As Go's uint16. */
+const isSize = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 16
+
+/** Terminal sizes are JSON objects one after the other: `{"Width":80,"Height":24}`. Anything else is passed over. */
 export function parseSizes(text: string): TerminalSize[] {
   return [...text.matchAll(/\{[^{}]*\}/g)].flatMap(([json]) => {
     try {
-      const { Width, Height } = JSON.parse(json) as { Width?: number; Height?: number }
-      return [{ width: Width ?? 0, height: Height ?? 0 }]
+      const { Width = 0, Height = 0 } = JSON.parse(json) as { Width?: unknown; Height?: unknown }
+      return isSize(Width) && isSize(Height) ? [{ width: Width, height: Height }] : []
     } catch {
       return []
     }

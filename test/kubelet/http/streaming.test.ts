@@ -5,6 +5,7 @@ import { createDeflate, constants as zlib } from 'node:zlib'
 import t from 'tap'
 import { WebSocket } from 'ws'
 import { servePortForward } from '../../../kubelet/http/streaming/port-forward.ts'
+import { parseSizes } from '../../../kubelet/http/streaming/remote-streams.ts'
 import { headerDictionary } from '../../../kubelet/http/streaming/spdy/dictionary.ts'
 import {
   controlFrame,
@@ -220,4 +221,18 @@ t.test('port-forward over SPDY: pairs that are complete are waited for no longer
   client.end()
   await Promise.all([ended.catch(() => {}), closed])
   t.equal(waiting.size, 1, 'the one that rang')
+})
+
+t.test('sizes of terminals', async (t) => {
+  t.same(parseSizes('{"Width":80,"Height":24}{"Width":100}'), [
+    { width: 80, height: 24 },
+    { width: 100, height: 0 },
+  ])
+  for (const wrong of [
+    '{"Width":"80","Height":24}',
+    '{"Width":80,"Height":1.5}',
+    '{"Width":65536,"Height":1}',
+    '{Width}',
+  ])
+    t.same(parseSizes(wrong), [], wrong)
 })
