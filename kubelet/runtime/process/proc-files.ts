@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import type { SignalReception } from '../container-runtime.ts'
 
 /** What Linux tells of a process. Each is undefined or false for one that is gone meanwhile. */
@@ -15,6 +15,21 @@ export function receptionOf(pid: number, signal: number): (SignalReception & { i
     isStopped: /^[Tt]/.test(field('State') ?? ''),
   }
 }
+
+/** What it has started, and what these have; in no order. */
+export function descendantsOf(pid: number): number[] {
+  const children = Map.groupBy(
+    readdirSync('/proc').filter((entry) => /^\d+$/.test(entry)),
+    parentOf,
+  )
+  const found: number[] = []
+  for (let next = [pid]; next.length > 0; found.push(...next)) {
+    next = next.flatMap((parent) => (children.get(parent) ?? []).map(Number))
+  }
+  return found
+}
+/** The second number behind the name, which may hold anything. */
+const parentOf = (pid: string): number => Number(/^\S (\d+)/.exec(read(`${pid}/stat`).split(') ').at(-1) ?? '')?.[1])
 
 function read(file: string): string {
   try {

@@ -42,6 +42,7 @@ import { runtimeDir } from './shim.ts'
 import type { ShimListener } from './shim-connection.ts'
 import { stopContainer } from './stop-container.ts'
 import { startOnTerminal } from './terminal.ts'
+import { interrupt, throughTypist } from './typed-lines.ts'
 import { usageOf } from './usage.ts'
 
 export interface ProcessRuntimeOptions {
@@ -205,17 +206,24 @@ class ProcessRuntime implements ContainerRuntime {
     attached.add(stdout)
     stdout.on('close', () => attached.delete(stdout))
     const stdin = container.input === undefined ? undefined : openInput(container.input)
-    if (container.stored.stdinOnce) {
-      stdin?.on('close', () => {
-        container.input = undefined
-        this.#shim.connection.closeInput(containerId)
-      })
+    const endInput = (): void => {
+      container.input = undefined
+      this.#shim.connection.closeInput(containerId)
     }
+    if (container.stored.stdinOnce) stdin?.on('close', endInput)
     const exitCode = container.exited.promise.then(() => {
       stdin?.destroy()
       return container.record.exitCode ?? 0
     })
-    return { ...(stdin && { stdin }), stdout, exitCode }
+    const streams: ProcessStreams = { ...(stdin && { stdin }), stdout, exitCode }
+    if (!container.stored.tty) return streams
+    return throughTypist(streams, {
+      interrupt: () => interrupt(container.record.pid),
+      endOfInput() {
+        stdin?.end()
+        endInput()
+      },
+    })
   }
 
   async portForward(sandboxId: string, port: number): Promise<Duplex> {
