@@ -17,11 +17,34 @@ type Json = Record<string, unknown> | unknown[]
 /** The document after all operations; the argument may be changed. */
 export function applyJsonPatch(document: unknown, operations: readonly JsonPatchOperation[]): unknown {
   let current = document
-  for (const operation of operations) current = applyOperation(current, operation)
+  const copies = new Copies()
+  for (const operation of operations) current = applyOperation(current, operation, copies)
   return current
 }
 
-function applyOperation(document: unknown, { path, from, value = null, ...operation }: JsonPatchOperation): unknown {
+const maxCopiedBytes = 3 * 1024 * 1024
+
+/** Whatever is copied into itself doubles each time: all copies of a patch together have a bound. Upstream: JSONPatchMaxCopyBytes. */
+class Copies {
+  #bytes = 0
+
+  of(value: unknown): unknown {
+    if (value === undefined) return undefined
+    const text = JSON.stringify(value)
+    this.#bytes += Buffer.byteLength(text)
+    if (this.#bytes > maxCopiedBytes) {
+      const why = `the accumulated size increase of copy is ${this.#bytes}, exceeding the limit ${maxCopiedBytes}`
+      throw new JsonPatchError(`Unable to complete the copy, ${why}`)
+    }
+    return JSON.parse(text)
+  }
+}
+
+function applyOperation(
+  document: unknown,
+  { path, from, value = null, ...operation }: JsonPatchOperation,
+  copies: Copies,
+): unknown {
   const op = operation.op ?? 'unknown'
   if (op === 'replace' && path === '') return structuredClone(value)
   const target = locate(document, path, op)
@@ -39,7 +62,7 @@ function applyOperation(document: unknown, { path, from, value = null, ...operat
       insert(target, take(locate(document, from, op)))
       break
     case 'copy':
-      insert(target, structuredClone(read(locate(document, from, op))))
+      insert(target, copies.of(read(locate(document, from, op))))
       break
     case 'test':
       if (!isDeepStrictEqual(read(target) ?? null, value))

@@ -255,3 +255,19 @@ t.test('a body that is made to be read slowly is read as quickly as any', async 
   for (const [what, body] of Object.entries(bodies))
     t.ok((await send(path, { method: 'POST', headers, body })).status <= 400, what)
 })
+
+t.test('a patch that copies an object into itself, again and again, is refused', async (t) => {
+  const { send } = await startTestApiServer(t)
+  await send(`${core}/configmaps`, { method: 'POST', body: { metadata: { name: 'x' }, data: { a: 'b' } } })
+  const patch = (times: number) =>
+    send(`${core}/configmaps/x?fieldValidation=Ignore`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json-patch+json' },
+      body: Array.from({ length: times }, (_, count) => ({ op: 'copy', from: '/data', path: `/data/x${count}` })),
+    })
+  t.match(await patch(60), {
+    status: 422,
+    body: { message: 'the server rejected our request due to an error in our request' },
+  })
+  t.equal((await send(`${core}/configmaps/x`)).status, 200)
+})
