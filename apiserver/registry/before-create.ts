@@ -1,10 +1,21 @@
-import { badRequest, plainError } from '../../shared/api/status-errors.ts'
+import { badRequest, internalError, plainError } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { RequestScope } from './write-context.ts'
 
 /** Refuses what no object to be created may say about itself. */
 export function checkNewObject({ definition, namespace }: RequestScope, { metadata }: KubeObject): void {
   if (definition.namespaced && metadata.namespace && metadata.namespace !== namespace) throw otherNamespace()
+}
+
+/** The same of what admission has made of it, which may not lose what the server has set. Upstream: rest.BeforeCreate. */
+export function checkAdmittedObject(scope: RequestScope, object: KubeObject): void {
+  const { metadata } = object
+  if (!metadata?.uid || !metadata.creationTimestamp) throw internalError('system metadata was not initialized')
+  checkNewObject(scope, object)
+  metadata.namespace = scope.definition.namespaced ? scope.namespace : undefined
+  metadata.resourceVersion = undefined
+  metadata.deletionTimestamp = undefined
+  metadata.deletionGracePeriodSeconds = undefined
 }
 
 /** Only the store itself refuses it: after all other rules, and not in a dry run. */

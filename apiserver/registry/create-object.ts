@@ -8,7 +8,7 @@ import { invalidObject } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dns1123Subdomain } from '../validation/names.ts'
 import { validateObjectMeta } from '../validation/object-meta.ts'
-import { checkNewObject, checkNoResourceVersion, fillSystemFields } from './before-create.ts'
+import { checkAdmittedObject, checkNewObject, checkNoResourceVersion, fillSystemFields } from './before-create.ts'
 import { generateName } from './generate-name.ts'
 import { objectKey } from './keys.ts'
 import type { Registry } from './registry.ts'
@@ -49,7 +49,7 @@ export async function createObject(
   const admitting = registry.admit(attributes)
   if (admitting) {
     await admitting
-    checkNewObject(scope, object)
+    checkAdmittedObject(scope, object)
   }
   const { metadata } = object
   if (definition.strategy.generation) metadata.generation = 1

@@ -365,6 +365,12 @@ t.test('patches that do not fit', async (t) => {
       'attempted to modify the object, which is not supported for this operation',
     )
   })
+  await t.test('what the server has set stays', async (t) => {
+    const operations = [{ op: 'replace', path: '/metadata', value: { name: 'x' } }]
+    await install(t, 'mutating', [{ name: 'wipes', answer: (review) => patched(review, ...operations) }])
+    const refused = await post(`${core}/configmaps?dryRun=All`, configMap('x'))
+    t.equal(message(refused), 'Internal error occurred: system metadata was not initialized')
+  })
   await t.test('what a patch makes of it is validated', async (t) => {
     await install(t, 'mutating', [
       { name: 'spoils', answer: (review) => patched(review, { op: 'add', path: '/data', value: { 'no key!': 'x' } }) },
