@@ -1,4 +1,5 @@
 import { createPublicKey, generateKeyPair as generateKeyPairWithCallback } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { readIfExists, writePrivately } from './files.ts'
@@ -13,7 +14,7 @@ export interface SigningKeyPair {
 export interface SigningKeySource {
   /** The one of an earlier start, if there was any. */
   kept(): SigningKeyPair | undefined
-  /** A new one, which is kept. Takes a tenth of a second, beside the main thread. */
+  /** A new one, which is kept. Takes a tenth of a second, beside the main thread; rejects when the folder has been removed meanwhile. */
   make(): Promise<SigningKeyPair>
 }
 
@@ -32,6 +33,7 @@ export function signingKeyIn(directory: string): SigningKeySource {
         publicKeyEncoding: { type: 'spki', format: 'pem' },
         privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
       })
+      if (!existsSync(directory)) throw new Error(`${directory} is gone`)
       writePrivately(files.privateKey, pair.privateKey)
       writePrivately(files.publicKey, pair.publicKey)
       return pair

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { load } from 'js-yaml'
 import t from 'tap'
@@ -49,6 +49,14 @@ t.test('a second start finds the same certificates; files are private', async (t
   t.same({ ...again, serviceAccountKey: again.serviceAccountKey.kept() }, { ...first, serviceAccountKey })
   for (const file of ['ca.key', 'apiserver.key', 'admin.crt', 'sa.key'])
     t.equal(statSync(join(directory, file)).mode & 0o777, 0o600, file)
+})
+
+t.test('a folder that is removed while a key is made does not come back', async (t) => {
+  const directory = join(t.testdir(), 'removed')
+  const making = ensureClusterPki(options(directory)).serviceAccountKey.make()
+  rmSync(directory, { recursive: true })
+  await t.rejects(making, { message: `${directory} is gone` })
+  t.notOk(existsSync(directory))
 })
 
 t.test('what no longer fits is made anew', async (t) => {
