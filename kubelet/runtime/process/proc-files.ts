@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import type { SignalReception } from '../container-runtime.ts'
 
 /** What Linux tells of a process. Each is undefined or false for one that is gone meanwhile. */
@@ -16,12 +16,11 @@ export function receptionOf(pid: number, signal: number): (SignalReception & { i
   }
 }
 
-/** What it has started, and what these have; in no order. */
+/** What it has started, and what these have, in no order; nothing where there is no /proc. */
 export function descendantsOf(pid: number): number[] {
-  const children = Map.groupBy(
-    readdirSync('/proc').filter((entry) => /^\d+$/.test(entry)),
-    parentOf,
-  )
+  if (!existsSync('/proc/self')) return []
+  const processes = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))
+  const children = Map.groupBy(processes, parentOf)
   const found: number[] = []
   for (let next = [pid]; next.length > 0; found.push(...next)) {
     next = next.flatMap((parent) => (children.get(parent) ?? []).map(Number))
