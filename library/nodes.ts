@@ -5,7 +5,8 @@ import type { ClusterSettings } from '../cli/cluster-options.ts'
 import type { StateDirectory } from '../cli/state-directory.ts'
 import { Child } from '../cli/supervisor/child.ts'
 import { kubeletSpec } from '../cli/supervisor/child-specs.ts'
-import { startNode } from '../cli/supervisor/node.ts'
+import { readyTimeoutMs, startNode } from '../cli/supervisor/node.ts'
+import { nodeIsReady } from '../cli/supervisor/node-ready.ts'
 import { kubeletOptions } from '../kubelet/config.ts'
 import { runNode } from '../kubelet/run-node.ts'
 import type { Client } from '../shared/client/client.ts'
@@ -67,16 +68,25 @@ export interface SimulatedNodeOptions {
   clock: Clock
   log: Logger
   brief: boolean
+  settings: ClusterSettings
 }
 
 /** A kubelet in this process whose containers are timers; resolves when the node is ready. */
 export async function startSimulatedNode(options: SimulatedNodeOptions): Promise<StartedNode> {
-  const { name, state, client, clock, log, brief } = options
+  const { name, state, client, clock, log, brief, settings } = options
   const { values } = await resolveOptions(kubeletOptions, { args: [], env: {} })
   const rootDir = join(state.root, 'nodes', name, 'kubelet')
   mkdirSync(rootDir, { recursive: true, mode: 0o700 })
   const config = { ...values, nodeName: name, rootDir, runtime: 'simulated' as const, shutdownGracePeriod: 0 }
   const node = await runNode({ config, client, clock, log, brief })
-  await node.ready
+  const { controllers } = settings
+  const logFile = join(state.logs, 'apiserver.log')
+  try {
+    await node.ready
+    await nodeIsReady({ client, clock: clock.machine, nodeName: name, timeoutMs: readyTimeoutMs, controllers, logFile })
+  } catch (error) {
+    await node.stop()
+    throw error
+  }
   return { name, stop: () => node.stop(), kubeletPid: () => undefined }
 }

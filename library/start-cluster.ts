@@ -82,6 +82,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
         startSimulatedNode({
           name,
           state,
+          settings,
           client: controlPlane.nodeClient(name),
           clock,
           log,

@@ -2,6 +2,7 @@ import type { Node } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { nodes } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { isEnabled } from '../../shared/config/controller-names.ts'
 import { ConfigError } from '../../shared/config/option.ts'
 import { lastWords } from './last-words.ts'
 
@@ -10,18 +11,26 @@ export interface NodeReadyOptions {
   clock: Clock
   nodeName: string
   timeoutMs: number
+  /** The cluster's loops, as `--controllers` has them: where one takes the taint of a new node away, that is waited for. */
+  controllers?: readonly string[]
   /** Where the reason stands when it takes longer. */
   logFile: string
 }
 
-/** Resolves when the API says that the node's condition Ready is True. */
-export async function nodeIsReady({ client, clock, nodeName, timeoutMs, logFile }: NodeReadyOptions): Promise<void> {
+const NOT_READY = 'node.kubernetes.io/not-ready'
+
+/** Resolves when the API says that the node's condition Ready is True, and pods may be put there. */
+export async function nodeIsReady(options: NodeReadyOptions): Promise<void> {
+  const { client, clock, nodeName, timeoutMs, logFile, controllers = [] } = options
+  const isFreed = isEnabled('node-lifecycle-controller', controllers)
   const waiting = new AbortController()
   const timer = clock.setTimer(timeoutMs, () => waiting.abort())
   try {
     const changes = client.watch<Node>(nodes, { fieldSelector: `metadata.name=${nodeName}`, signal: waiting.signal })
     for await (const { object } of changes) {
-      if (object.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')) return
+      const isReady = object.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')
+      const isTainted = object.spec?.taints?.some(({ key }) => key === NOT_READY)
+      if (isReady && !(isFreed && isTainted)) return
     }
     throw new ConfigError(`node ${nodeName} was not ready within ${timeoutMs / 1000} s${lastWords(logFile)}`)
   } finally {

@@ -10,7 +10,7 @@ import { type KubeletSettings, writeKubeletFiles } from './kubelet-files.ts'
 import { lastWords } from './last-words.ts'
 import { nodeIsReady } from './node-ready.ts'
 
-const readyTimeoutMs = 30_000
+export const readyTimeoutMs = 30_000
 /** What the kubelet may need beyond the pods' own time. */
 const stopMarginMs = 3_000
 const shimTimeoutMs = 3_000
@@ -66,7 +66,14 @@ export async function startNode(options: NodeOptions, client: Client): Promise<R
   }
   try {
     await Promise.race([
-      nodeIsReady({ client, clock, nodeName: settings.nodeName, timeoutMs: readyTimeoutMs, logFile }),
+      nodeIsReady({
+        client,
+        clock,
+        nodeName: settings.nodeName,
+        timeoutMs: readyTimeoutMs,
+        controllers: settings.controllers,
+        logFile,
+      }),
       kubelet.firstCrash.then((ending) => {
         throw new ConfigError(`the kubelet ended before its node was ready (${ending})${lastWords(logFile)}`)
       }),

@@ -66,8 +66,12 @@ t.test('they tell how they are, and no step on the way', async (t) => {
   const { items } = await client.list<KubeObject & { reason: string; involvedObject: { kind: string } }>(events, {
     namespace,
   })
+  t.notOk(
+    items.some(({ reason }) => reason === 'FailedScheduling'),
+    'there is a node for the first pod',
+  )
   const ofKubelet = items.filter(
-    ({ involvedObject, reason }) => involvedObject.kind === 'Pod' && !/Schedul/.test(reason),
+    ({ involvedObject, reason }) => involvedObject.kind === 'Pod' && reason !== 'Scheduled',
   )
   t.same([...new Set(ofKubelet.map(({ reason }) => reason))], ['FailedMount'], 'what is wrong is told')
   t.same((await client.list(terminations, { namespace })).items, [])
