@@ -19,6 +19,7 @@ import {
   type StreamedExecOptions,
 } from '../container-runtime.ts'
 import type { Images } from '../images/images.ts'
+import { attachTo } from './attach.ts'
 import { clockFile, ownClockFile, readMovedClock, tellOfMovedClock, writeMovedClock } from './clock-file.ts'
 import { type Container, closeOutput } from './container.ts'
 import { containerEnvironment, containerLaunch } from './container-launch.ts'
@@ -28,21 +29,18 @@ import { execLaunch } from './exec-launch.ts'
 import { Execs } from './execs.ts'
 import { throughMounts, whyNotExecutable, whyNoWorkingDir } from './executable.ts'
 import { ordinaryIdentity } from './identity.ts'
-import { openInput } from './input-pipe.ts'
 import { KeptShim } from './kept-shim.ts'
 import { shimLaunch, terminalLaunch } from './launch.ts'
 import { Leftovers } from './leftovers.ts'
 import { newId } from './new-id.ts'
-import { OutputStream } from './output-stream.ts'
 import { connectToPod } from './port-forward.ts'
 import { type Processes, RecordStore } from './record-store.ts'
 import { noTask, startFailure } from './runtime-errors.ts'
 import { Sandboxes } from './sandboxes.ts'
 import { runtimeDir } from './shim.ts'
-import type { ShimListener } from './shim-connection.ts'
+import { shimNews } from './shim-news.ts'
 import { stopContainer } from './stop-container.ts'
 import { startOnTerminal } from './terminal.ts'
-import { interrupt, throughTypist } from './typed-lines.ts'
 import { usageOf } from './usage.ts'
 
 export interface ProcessRuntimeOptions {
@@ -79,16 +77,17 @@ class ProcessRuntime implements ContainerRuntime {
   constructor(options: ProcessRuntimeOptions) {
     const { rootDir, clock, supervised, nodeIP, capabilities, warn } = options
     const store = new RecordStore(runtimeDir(rootDir))
-    const listener = this.#listener()
     this.#options = options
     this.#store = store
-    this.#shim = new KeptShim({ rootDir, clock, supervised, listener, warn: (message) => warn(message, {}) })
     const shim = () => this.#shim.connection
     // One who is not root cannot enter a PID namespace with a process that is to be signalled.
     const shares = capabilities.isolation === 'pod' && !ordinaryIdentity()
     this.#sandboxes = new Sandboxes({ store, clock, nodeIP, shares, shim })
     this.#containers = new Containers({ store, clock })
     this.#execs = new Execs({ shim, clock })
+    const parts = { containers: this.#containers, sandboxes: this.#sandboxes, execs: this.#execs }
+    const listener = shimNews(parts, () => this.#forgetAllBut(() => false))
+    this.#shim = new KeptShim({ rootDir, clock, supervised, listener, warn: (message) => warn(message, {}) })
     this.#leftovers = new Leftovers({ runtimeRoot: store.root, clock })
   }
 
@@ -200,30 +199,9 @@ class ProcessRuntime implements ContainerRuntime {
 
   async attach(containerId: string): Promise<ProcessStreams> {
     const container = this.#containers.get(containerId)
-    if (!container?.output || container.record.state === 'exited') throw new StartError(noTask(containerId))
-    const { reader, attached } = container.output
-    const stdout = new OutputStream(reader)
-    attached.add(stdout)
-    stdout.on('close', () => attached.delete(stdout))
-    const stdin = container.input === undefined ? undefined : openInput(container.input)
-    const endInput = (): void => {
-      container.input = undefined
-      this.#shim.connection.closeInput(containerId)
-    }
-    if (container.stored.stdinOnce) stdin?.on('close', endInput)
-    const exitCode = container.exited.promise.then(() => {
-      stdin?.destroy()
-      return container.record.exitCode ?? 0
-    })
-    const streams: ProcessStreams = { ...(stdin && { stdin }), stdout, exitCode }
-    if (!container.stored.tty) return streams
-    return throughTypist(streams, {
-      interrupt: () => interrupt(container.record.pid),
-      endOfInput() {
-        stdin?.end()
-        endInput()
-      },
-    })
+    const streams = container && attachTo(container, () => this.#shim.connection.closeInput(containerId))
+    if (!streams) throw new StartError(noTask(containerId))
+    return streams
   }
 
   async portForward(sandboxId: string, port: number): Promise<Duplex> {
@@ -274,30 +252,6 @@ class ProcessRuntime implements ContainerRuntime {
     if (!this.#options.supervised && containers.length === 0) this.#shim.connection.end()
     this.#shim.close()
     this.#store.close()
-  }
-
-  #listener(): ShimListener {
-    return {
-      started: (id, process) => {
-        const container = this.#containers.get(id)
-        if (container) this.#containers.hasStarted(container, process)
-        else if (this.#sandboxes.get(id)) this.#sandboxes.pauseHasStarted(id, process.pid)
-        else this.#execs.hasStarted(id, process)
-      },
-      failed: (id, { why }) => {
-        const container = this.#containers.get(id)
-        if (container) this.#containers.hasFailed(container, why)
-        else if (this.#sandboxes.get(id)) this.#sandboxes.pauseHasFailed(id, why)
-        else this.#execs.hasFailed(id, why)
-      },
-      exited: (id, exit) => {
-        const container = this.#containers.get(id)
-        if (container) this.#containers.hasExited(container, exit)
-        else if (this.#sandboxes.get(id)) this.#sandboxes.pauseHasExited(id)
-        else this.#execs.hasExited(id, exit.code)
-      },
-      lost: () => this.#forgetAllBut(() => false),
-    }
   }
 
   /** What the shim does not know has ended, and nobody can tell how. */

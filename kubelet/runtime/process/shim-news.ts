@@ -1,0 +1,30 @@
+import type { Containers } from './containers.ts'
+import type { Execs } from './execs.ts'
+import type { Sandboxes } from './sandboxes.ts'
+import type { ShimListener } from './shim-connection.ts'
+
+/** Whose process the shim tells of: a container's, a sandbox's own, or a command's. */
+export const shimNews = (
+  { containers, sandboxes, execs }: { containers: Containers; sandboxes: Sandboxes; execs: Execs },
+  lost: () => void,
+): ShimListener => ({
+  started: (id, process) => {
+    const container = containers.get(id)
+    if (container) containers.hasStarted(container, process)
+    else if (sandboxes.get(id)) sandboxes.pauseHasStarted(id, process.pid)
+    else execs.hasStarted(id, process)
+  },
+  failed: (id, { why }) => {
+    const container = containers.get(id)
+    if (container) containers.hasFailed(container, why)
+    else if (sandboxes.get(id)) sandboxes.pauseHasFailed(id, why)
+    else execs.hasFailed(id, why)
+  },
+  exited: (id, exit) => {
+    const container = containers.get(id)
+    if (container) containers.hasExited(container, exit)
+    else if (sandboxes.get(id)) sandboxes.pauseHasExited(id)
+    else execs.hasExited(id, exit.code)
+  },
+  lost,
+})
