@@ -1,10 +1,12 @@
 /** What goes wrong between us and a webhook, in the words of Go's net, crypto/tls and client-go. */
-import type { PeerCertificate } from 'node:tls'
+import { isIP } from 'node:net'
+import { type PeerCertificate, checkServerIdentity as tlsCheckServerIdentity } from 'node:tls'
 import { dialError } from '../../shared/client/network-errors.ts'
 
 /** A webhook could not be asked, or its answer not be read. */
 export class CallError extends Error {}
 
+const legacyName = 'ERR_LEGACY_COMMON_NAME'
 const unknownAuthority = 'certificate signed by unknown authority'
 const certificateErrors: Record<string, string> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: unknownAuthority,
@@ -22,12 +24,20 @@ export function transportError(error: NodeJS.ErrnoException, { host, port }: { h
   const { code = '' } = error
   const certificate = certificateErrors[code]
   if (certificate) return `tls: failed to verify certificate: x509: ${certificate}`
+  if (code === legacyName) return `tls: failed to verify certificate: x509: ${error.message}`
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return `tls: failed to verify certificate: x509: ${nameError(error as NameError)}`
   if (code === 'EPROTO' || code === 'ERR_SSL_WRONG_VERSION_NUMBER')
     return 'tls: first record does not look like a TLS handshake'
   if (code === 'ECONNRESET' && error.syscall === undefined) return 'EOF'
   return dialError(error, host, port)
+}
+
+/** Go looks at no common name: who has no other is nobody. */
+export function checkServerIdentity(host: string, cert: PeerCertificate): Error | undefined {
+  if (cert.subjectaltname || isIP(host) !== 0) return tlsCheckServerIdentity(host, cert)
+  const problem = 'certificate relies on legacy Common Name field, use SANs instead'
+  return Object.assign(new Error(problem), { code: legacyName })
 }
 
 interface NameError extends Error {

@@ -12,16 +12,6 @@ export interface ServiceReference {
   port?: number
 }
 
-/** What is dialled, and what is said there. */
-export interface Target {
-  /** As error messages name it: `https://name.namespace.svc:443/path?timeout=10s`. */
-  url: URL
-  /** Where it is dialled; absent: where the URL says. */
-  dial?: { address: string; port: number }
-  /** PEM. */
-  ca?: string
-}
-
 /** Which address a port of a service has at the moment. Throws an Error in upstream's words when it has none. */
 export type ResolveService = (service: { namespace: string; name: string; port: number }) => {
   address: string

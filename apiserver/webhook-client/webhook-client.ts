@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { scanJson } from '../validation/json-scanner.ts'
-import { CallError, codeError, transportError } from './call-errors.ts'
+import { CallError, checkServerIdentity, codeError, transportError } from './call-errors.ts'
 import { type ClientConfig, pemOf, type ResolveService, shownUrl, urlOf } from './client-config.ts'
 
 /** Asks other programs what they think of an object. */
@@ -40,7 +40,7 @@ export function createWebhookClient({
       agents.delete(oldest)
     }
     // A bundle may be the very certificate of the webhook: whoever is named there is trusted, as in Go.
-    const agent = new Agent({ keepAlive: true, ca: pemOf(config), allowPartialTrustChain: true })
+    const agent = new Agent({ keepAlive: true, ca: pemOf(config), allowPartialTrustChain: true, checkServerIdentity })
     agents.set(id, agent)
     return agent
   }

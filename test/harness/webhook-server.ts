@@ -33,12 +33,13 @@ export async function startWebhookServer(
   t: Test,
   {
     altNames = ['127.0.0.1'],
+    commonName = 'webhook',
     host = '127.0.0.1',
     port: wanted = 0,
-  }: { altNames?: string[]; host?: string; port?: number } = {},
+  }: { altNames?: string[]; commonName?: string; host?: string; port?: number } = {},
 ): Promise<WebhookServer> {
   const authority = testAuthority()
-  const pair = issueCertificate({ commonName: 'webhook', altNames, usage: 'server', ...lifetime() }, authority)
+  const pair = issueCertificate({ commonName, altNames, usage: 'server', ...lifetime() }, authority)
   const reviews: WebhookServer['reviews'] = new Map()
   const answers: WebhookServer['answers'] = new Map()
   const server = createServer({ cert: pair.cert, key: pair.key }, (request, response) => {

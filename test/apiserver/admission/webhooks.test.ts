@@ -487,6 +487,23 @@ t.test("the server's own rules are asked again about what a webhook changed, and
   await remove(`${core}/limitranges/l`)
 })
 
+t.test('a certificate must name the host, and not as its common name', async (t) => {
+  const cases: [altNames: string[], host: string, why: string][] = [
+    [[], 'localhost', 'x509: certificate relies on legacy Common Name field, use SANs instead'],
+    [[], '127.0.0.1', "x509: cannot validate certificate for 127.0.0.1 because it doesn't contain any IP SANs"],
+    [['other.example.com'], 'localhost', 'x509: certificate is valid for other.example.com, not localhost'],
+    [['127.0.0.3'], '127.0.0.1', 'x509: certificate is valid for 127.0.0.3, not 127.0.0.1'],
+  ]
+  for (const [index, [altNames, host, why]] of cases.entries()) {
+    await t.test(why, async (t) => {
+      const named = await startWebhookServer(t, { altNames, commonName: host })
+      const clientConfig = { url: `https://${host}:${named.port}/x`, caBundle: named.caBundle }
+      await install(t, 'validating', [{ name: `named-${index}`, more: { clientConfig } }])
+      t.match(message(await post(`${core}/configmaps?dryRun=All`, configMap('x'))), why)
+    })
+  }
+})
+
 t.test('a webhook behind a service', async (t) => {
   const behind = await startWebhookServer(t, { altNames: ['hook.default.svc'], host: '127.99.0.2' })
   behind.answers.set('/path', (review) => admitted(review))
