@@ -36,5 +36,6 @@ t.test("controller-runtime's envtest starts our programs, and a controller sees 
     events.flatMap(({ Action, Test }) => (Test && /^(pass|fail|skip)$/.test(Action) ? [[Test, Action]] : [])),
   )
   const wanted = ['TestCreatesThePod', 'TestSeesThePodRun', 'TestUsersAreTheirOwn', 'TestWebhooksAreAsked']
-  if (!t.same(verdicts, Object.fromEntries(wanted.map((name) => [name, 'pass'])))) t.comment(events.map(({ Output = '' }) => Output).join(''))
+  if (!t.same(verdicts, Object.fromEntries(wanted.map((name) => [name, 'pass']))))
+    t.comment(events.map(({ Output = '' }) => Output).join(''))
 })
