@@ -1,4 +1,5 @@
 import { StatusError } from '../../shared/api/status-error.ts'
+import type { LoadSummary } from './load-summary.ts'
 import { type Observation, stopsOf } from './observation.ts'
 import { NotRehearsed, RehearsedPod } from './rehearse-pod.ts'
 import type { Finding, Rehearsal } from './report.ts'
@@ -69,6 +70,13 @@ export async function dieTogether(tasks: readonly Task[], options: DeathOptions)
   }
 }
 
+const requestsOf = ({ sent, lost, cut, slowestSeconds }: LoadSummary): Rehearsal['requests'] => ({
+  sent,
+  lost,
+  cut,
+  slowestSeconds,
+})
+
 const undone = ({ way }: Task, finding: Finding): Rehearsal => ({
   way: way.name,
   hook: 'none',
@@ -88,7 +96,7 @@ function told({ way, workload }: Task, seen: Observation, { thresholds }: DeathO
     usedSeconds: seen.termination && longest?.usedSeconds,
     graceSeconds: seen.termination && longest?.graceSeconds,
     exitCodes: way.judges ? [] : stops.flatMap(({ exitCode }) => exitCode ?? []),
-    requests: seen.load && { sent: seen.load.sent, lost: seen.load.lost, cut: seen.load.cut },
+    requests: seen.load && requestsOf(seen.load),
     findings: judge(way, workload, seen, thresholds),
   }
 }

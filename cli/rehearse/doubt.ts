@@ -69,10 +69,16 @@ function maybeMissed(
     const isKilled = usedSeconds >= graceSeconds && !slept.some((seconds) => seconds >= graceSeconds)
     return isKilled ? ['grace-too-short'] : []
   }
-  const isJudged = !(way.mild === 'all' || way.mild?.includes('stops-too-soon') || way.judges)
-  const servesByHook = slept.every((seconds) => seconds * 1000 >= pace.endpointDelayMs)
-  if (!requests || !isJudged || servesByHook || found.some((fault) => deaf.includes(fault))) return []
-  return ['stops-too-soon']
+  const isJudged = (fault: Fault): boolean => !(way.mild === 'all' || way.mild?.includes(fault) || way.judges)
+  if (!requests || found.some((fault) => deaf.includes(fault))) return []
+  // Until then others send requests, and until then the last of them is answered: here, and so in real time at the latest.
+  const sentSeconds = pace.endpointDelayMs / 1000
+  const answeredSeconds = sentSeconds + requests.slowestSeconds
+  const isCovered = (untilSeconds: number): boolean => slept.every((seconds) => seconds >= untilSeconds)
+  return [
+    ...(isJudged('stops-too-soon') && !isCovered(sentSeconds) ? (['stops-too-soon'] as const) : []),
+    ...(isJudged('cuts-requests') && !isCovered(answeredSeconds) ? (['cuts-requests'] as const) : []),
+  ]
 }
 
 const sleeps = ({ template }: Workload): number[] =>

@@ -10,6 +10,8 @@ export interface LoadSummary {
   sent: number
   lost: number
   cut: number
+  /** How long the slowest answer took, in seconds. */
+  slowestSeconds: number
   /** How much longer the pod should have served, in seconds; with lost requests only. */
   missingSeconds?: number
 }
@@ -26,10 +28,12 @@ export function summarize(
   const meant = samples.filter(({ startMs }) => startMs <= endpointGoneMs)
   const atEnd = meant.filter(({ endMs }) => endMs >= stopBeganMs)
   const lost = atEnd.filter(({ outcome }) => outcome === 'lost')
+  const answered = meant.filter(({ outcome }) => outcome === 'answered')
   const firstLossMs = Math.min(...lost.map(({ startMs }) => startMs))
   return {
     sent: meant.length,
     lost: lost.length,
+    slowestSeconds: Math.max(0, ...answered.map(({ startMs, endMs }) => endMs - startMs)) / 1000,
     cut: atEnd.filter(({ outcome }) => outcome === 'cut').length,
     ...(lost.length > 0 && { missingSeconds: (endpointGoneMs - firstLossMs) / 1000 }),
   }

@@ -100,11 +100,6 @@ export class RehearsedPod {
     const patienceMs = (graceSeconds * 1000) / clock.scale + MARGIN_MS
     const patience = clock.machine.setTimer(patienceMs, () => waiting.abort())
     const gone = watch?.until(() => false, patienceMs)
-    let deletedMs = Number.POSITIVE_INFINITY
-    const noteDeletion = (isHeld: boolean): void => {
-      if (isHeld) deletedMs = clock.now()
-    }
-    watch?.until(isDeleted, patienceMs).then(noteDeletion, () => {})
     // A pod that is gone, and no record of it: the kubelet was killed before it had written one.
     void gone?.then(() => clock.machine.setTimer(RECORD_MS, () => waiting.abort(), { background: true }))
     const termination = await recordOf(stage.client, this.ref, {
@@ -112,9 +107,7 @@ export class RehearsedPod {
       signal: AbortSignal.any([waiting.signal, cancelled]),
     })
     patience.cancel()
-    // Of a kubelet that came in the middle the record tells only when that one began.
-    const toldMs = termination?.startTime ? parseTime(termination.startTime) : clock.now()
-    const stopBeganMs = Math.min(toldMs, deletedMs)
+    const stopBeganMs = termination?.startTime ? parseTime(termination.startTime) : clock.now()
     if (this.#load) await clock.sleep(Math.max(0, stopBeganMs + endpointDelayMs - clock.now()))
     const samples = await this.#load?.stop()
     if (way.judges?.includes('leaves-children')) await gone
@@ -240,7 +233,6 @@ const refusal = ({ message }: StatusError, { prepare, judges }: Way): Finding =>
     ? { fault: 'cannot-be-done', severity: 'note', says: `the API refuses a pod for it: ${message}` }
     : { fault: 'refused', severity: 'bad', says: `the API refuses it: ${message}` }
 
-const isDeleted = ({ metadata }: Pod): boolean => metadata.deletionTimestamp !== undefined
 const isReady = ({ status }: Pod): boolean =>
   status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false
 const restartsOf = ({ status }: Pod): number =>

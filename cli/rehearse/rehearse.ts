@@ -43,7 +43,7 @@ const shortOfTime: readonly Fault[] = ['goes-on-after-term', 'hook-overruns']
 const lacksTime = (finding: Finding): boolean => isBad(finding) && shortOfTime.includes(finding.fault)
 
 /**
- * Lets those die in real time of whose deaths faster time leaves something open. Of a workload's deaths with the same doubts the first
+ * Lets those die in real time of whose deaths faster time leaves something open. Of a workload's deaths with the same faults and doubts the first
  * speaks for all where it turns out as it did before.
  */
 async function confirm(
@@ -60,7 +60,8 @@ async function confirm(
     const own = podGraceSeconds(task.workload)
     rehearsal.inDoubt = true
     if ((task.way.graceSeconds?.(own) ?? own) * 1000 > realTimeLimit) continue
-    const kind = `${options.workloads.indexOf(task.workload)} ${task.way.measuresGrace ?? false} ${doubts}`
+    const found = badFaults(rehearsal.findings)
+    const kind = `${options.workloads.indexOf(task.workload)} ${task.way.measuresGrace ?? false} ${doubts} ${found}`
     alike.set(kind, [...(alike.get(kind) ?? []), task])
   }
   const groups = [...alike.values()]

@@ -27,7 +27,7 @@ export interface Rehearsal {
   /** By container, in the order of the record. */
   exitCodes: number[]
   /** Only under load. */
-  requests?: { sent: number; lost: number; cut: number }
+  requests?: { sent: number; lost: number; cut: number; slowestSeconds: number }
   /** The worst first. Nothing: it died well. */
   findings: Finding[]
   /** Faster time had left it in doubt: this is what real time says. */

@@ -26,7 +26,7 @@ export interface StagesOptions {
 export interface Stages {
   /** Of a cluster whose time is so many times faster than the machine's: the one that runs, or a new one, before which that one ends. */
   at(timeScale: number): Promise<Stage>
-  /** At once. */
+  /** At once, but that one that starts has to have started; there is no other afterwards. */
   close(): Promise<void>
 }
 
@@ -34,19 +34,27 @@ export async function openStages(options: StagesOptions): Promise<Stages> {
   const ending = new Undo()
   const sickbay = await openSickbay()
   ending.defer(sickbay.close)
-  let current: Open | undefined
+  let current: Promise<Open> | undefined
+  let isClosed = false
   let { onLeftOut } = options
+  const next = async (before: Promise<Open> | undefined, timeScale: number): Promise<Open> => {
+    const last = await before
+    if (last?.stage.clock.scale === timeScale) return last
+    await last?.stop()
+    if (isClosed) throw new Error('the rehearsal is over')
+    const opened = await open(options, { timeScale, sickbay, onLeftOut })
+    onLeftOut = () => {} // it is the same again
+    return opened
+  }
   return {
     async at(timeScale) {
-      if (current?.stage.clock.scale === timeScale) return current.stage
-      await current?.stop()
-      current = undefined
-      current = await open(options, { timeScale, sickbay, onLeftOut })
-      onLeftOut = () => {} // it is the same again
-      return current.stage
+      current = next(current, timeScale)
+      return (await current).stage
     },
     async close() {
-      await current?.kill()
+      isClosed = true
+      const last = await current?.catch(() => undefined)
+      await last?.kill()
       await ending.run()
     },
   }

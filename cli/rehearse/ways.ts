@@ -176,8 +176,10 @@ export const ways: readonly Way[] = [
     },
     graceSeconds: (own) => 2 * own,
     like: 'update',
-    // Who was asked by the kubelet before is not asked again, and time without a kubelet is no pod's fault: `update` tells of both.
+    // Who was asked by the kubelet before is not asked again, and time without a kubelet is no pod's fault, nor who is served in it: `update` tells of all that.
     mild: [
+      'stops-too-soon',
+      'cuts-requests',
       'no-term-handler',
       'shell-swallows-term',
       'ignores-term',

@@ -55,11 +55,14 @@ t.test('a hook that only sleeps is no doubt', (t) => {
 })
 
 t.test('requests that were not lost may be lost in real time, unless a hook sees to it', (t) => {
-  const served = died([], { requests: { sent: 9, lost: 0, cut: 0 } })
-  t.same(doubts(served), ['stops-too-soon'])
-  t.same(doubts(served, { workload: workloadOf(sleep(2)) }), [])
-  t.same(doubts(served, { workload: workloadOf(sleep(2), undefined) }), ['stops-too-soon'], 'who of them serves?')
+  const served = died([], { requests: { sent: 9, lost: 0, cut: 0, slowestSeconds: 1 } })
+  t.same(doubts(served), ['cuts-requests', 'stops-too-soon'])
+  t.same(doubts(served, { workload: workloadOf(sleep(2)) }), ['cuts-requests'], 'the last may take a second')
+  t.same(doubts(served, { workload: workloadOf(sleep(3)) }), [])
+  const beside = workloadOf(sleep(3), undefined)
+  t.same(doubts(served, { workload: beside }), ['cuts-requests', 'stops-too-soon'], 'who of them serves?')
   t.same(doubts(served, { way: 'force' }), [], 'there it would be a note')
+  t.same(doubts(served, { way: 'kubelet-restart' }), [])
   t.same(doubts({ ...served, findings: [found('no-term-handler')] }), [], 'it serves until it is killed')
   t.same(doubts(died([])), [], 'nobody asked')
   t.end()

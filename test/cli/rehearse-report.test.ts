@@ -30,7 +30,7 @@ t.test('a report in each format', (t) => {
             usedSeconds: 1,
             graceSeconds: 30,
             exitCodes: [0],
-            requests: { sent: 9, lost: 1, cut: 1 },
+            requests: { sent: 9, lost: 1, cut: 1, slowestSeconds: 0.1 },
             findings: [],
           },
         ],

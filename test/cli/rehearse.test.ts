@@ -115,13 +115,13 @@ t.test('requests while it ends', (t) => {
     sample('lost', 3_100), // by then nobody sends any more
   ]
   const load = summarize(samples, { stopBeganMs: 1_000, endpointDelayMs: 2_000 })
-  t.same(load, { sent: 6, lost: 2, cut: 1, missingSeconds: 1.5 })
+  t.same(load, { sent: 6, lost: 2, cut: 1, slowestSeconds: 0.005, missingSeconds: 1.5 })
   const [tooSoon] = judge(ways[0]!, workloadOf(), { ...stopped([]), load }, thresholds)
   t.match(tooSoon, { fault: 'stops-too-soon', remedy: 'add a sleep hook of about 2 s' })
   const sleeps = workloadOf({ lifecycle: { preStop: { sleep: { seconds: 1 } } } })
   const [again] = judge(ways[0]!, sleeps, { ...stopped([]), load }, thresholds)
   t.match(again, { remedy: 'let its sleep hook take about 2 s more' })
-  t.same(faultsOf({ ...stopped([]), load: { sent: 6, lost: 0, cut: 1 } }), ['cuts-requests'])
+  t.same(faultsOf({ ...stopped([]), load: { sent: 6, lost: 0, cut: 1, slowestSeconds: 1 } }), ['cuts-requests'])
   t.same(faultsOf({ ...stopped([]), load }), ['stops-too-soon'], 'one was just coming in')
   const both = { ...stopped([]), load: { ...load, cut: 3 } }
   t.same(faultsOf(both, { way: 'force' }), ['(stops-too-soon)', '(cuts-requests)'])

@@ -1,5 +1,6 @@
 /** Each example dies in every way that shows its fault. `KUBESTAGE_REHEARSE_SCALE=1` tries the same in real time, in every way, which takes minutes. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Fault, findingsOf, isBad, type Report, type WorkloadReport } from '../../cli/rehearse/report.ts'
@@ -189,6 +190,19 @@ t.test('who ends unasked is not let die', async (t) => {
   ])
   t.equal(await command.ended, 1)
   t.match(command.output(), 'is ready, but not for long: its container exits 7')
+})
+
+t.test('one that is interrupted leaves nothing', async (t) => {
+  const TMPDIR = mkdtempSync(join(tmpdir(), 'kubestage-test-'))
+  t.teardown(() => rmSync(TMPDIR, { recursive: true, force: true }))
+  const command = startCommand(t, ['rehearse', '--time-scale=20', '--', 'sleep', '1000'], { variables: { TMPDIR } })
+  await command.printed('sleep 1000 force:')
+  command.child.kill('SIGINT')
+  t.equal(await command.ended, 130)
+  t.same(
+    readdirSync(TMPDIR).filter((name) => name.startsWith('kubestage-')),
+    [],
+  )
 })
 
 t.test('an image that nobody knows is told once, and not waited for', async (t) => {
