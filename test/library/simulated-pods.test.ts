@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap'
 import { type Cluster, type KubeObject, resources } from '../../library/index.ts'
 import type { Pod } from '../../shared/api/types.ts'
+import { until } from '../harness/until.ts'
 import { namespace, start } from './stage.ts'
 
 const { events, pods, terminations } = resources
@@ -41,6 +42,7 @@ t.test('they tell how they are, and no step on the way', async (t) => {
   await client.create(pods, { metadata: named('plain'), spec: { containers: [main] } })
   await cluster.waitFor<Pod>(pods, named('plain'), isRunning)
   await remove('plain')
+  await until(() => seen.get('plain')?.at(-1)?.startsWith('gone'), { what: 'its end to be seen here, too' })
   t.same(seen.get('plain'), ['Pending', 'Running running', 'Running running ending', 'gone running ending'])
 
   const kept = { ...named('kept'), finalizers: ['example.com/look'] }
@@ -61,19 +63,15 @@ t.test('they tell how they are, and no step on the way', async (t) => {
   await client.create(pods, { metadata: named('stuck'), spec: { containers: [stuck], volumes } })
   const isWaiting = ({ status }: Pod): boolean => status?.containerStatuses?.[0]?.state?.waiting !== undefined
   await cluster.waitFor<Pod>(pods, named('stuck'), isWaiting)
+  type Told = KubeObject & { reason: string; involvedObject: { kind: string } }
+  const told = async (): Promise<string[]> => {
+    const { items } = await client.list<Told>(events, { namespace })
+    const ofPods = items.filter(({ involvedObject }) => involvedObject.kind === 'Pod')
+    return [...new Set(ofPods.map(({ reason }) => reason).filter((reason) => reason !== 'Scheduled'))]
+  }
+  await until(async () => (await told()).includes('FailedMount'), { what: 'what is wrong to be told' })
   await remove('stuck')
-
-  const { items } = await client.list<KubeObject & { reason: string; involvedObject: { kind: string } }>(events, {
-    namespace,
-  })
-  t.notOk(
-    items.some(({ reason }) => reason === 'FailedScheduling'),
-    'there is a node for the first pod',
-  )
-  const ofKubelet = items.filter(
-    ({ involvedObject, reason }) => involvedObject.kind === 'Pod' && reason !== 'Scheduled',
-  )
-  t.same([...new Set(ofKubelet.map(({ reason }) => reason))], ['FailedMount'], 'what is wrong is told')
+  t.same(await told(), ['FailedMount'], 'and nothing else: there is a node for the first pod')
   t.same((await client.list(terminations, { namespace })).items, [])
 })
 
@@ -88,6 +86,9 @@ t.test('they tell each step where that is wanted', async (t) => {
   t.ok(seen.get('web')?.includes('Pending waiting'), 'its container was waited for')
   t.ok(seen.get('web')?.includes('Failed terminated ending'), 'its end was told')
   t.match(await cluster.terminations.of('web'), { podName: 'web' })
-  const { items } = await client.list<KubeObject & { reason: string }>(events, { namespace })
-  t.ok(items.some(({ reason }) => reason === 'Started'))
+  const isTold = async (): Promise<boolean> => {
+    const { items } = await client.list<KubeObject & { reason: string }>(events, { namespace })
+    return items.some(({ reason }) => reason === 'Started')
+  }
+  await until(isTold, { what: 'the event of its start, which is told beside it' })
 })
