@@ -1,22 +1,33 @@
-const maxTotalBytes = 4096
-const cutBytes = 256
+/** Characters of all warnings together, and of each one when they are cut. */
+const maxTotal = 4096
+const cutTo = 256
 
-/** Warning headers: each text once, and not more than clients can bear. */
+/** Warning headers: each text once, and not more than clients can bear. Upstream: apiserver/pkg/endpoints/filters/warning.go. */
 export class Warnings {
-  readonly #texts: string[] = []
-  #bytes = 0
+  /** Made with the first: most requests have none. */
+  #texts: Set<string> | undefined
+  #written = 0
+  #isCut = false
 
   readonly add = (text: string): void => {
-    if (this.#texts.includes(text)) return
-    const shown = this.#bytes + text.length > maxTotalBytes ? text.slice(0, cutBytes) : text
-    this.#bytes += shown.length
-    this.#texts.push(shown)
+    this.#texts ??= new Set()
+    if (this.#written >= maxTotal || this.#texts.has(text)) return
+    this.#texts.add(text)
+    this.#written += this.#shown(text).length
+    if (this.#isCut || this.#written <= maxTotal) return
+    // Too long together: all are cut, those from before as well.
+    this.#isCut = true
+    this.#written = 0
+    for (const each of this.#texts) this.#written += this.#shown(each).length
   }
 
   /** Undefined when there is none. */
   header(): string[] | undefined {
-    if (this.#texts.length === 0) return undefined
-    return this.#texts.map((text) => `299 - "${quote(text)}"`)
+    return this.#texts && Array.from(this.#texts, (text) => `299 - "${quote(this.#shown(text))}"`)
+  }
+
+  #shown(text: string): string {
+    return this.#isCut ? text.slice(0, cutTo) : text
   }
 }
 

@@ -8,6 +8,7 @@ import t from 'tap'
 import type { PolicyRule } from '../../apiserver/auth/rbac/policy-rule.ts'
 import { moveKubeletClock } from '../../apiserver/http/instruments/tell-kubelet.ts'
 import type { KubeletProxy } from '../../apiserver/http/kubelet-proxy.ts'
+import { Warnings } from '../../apiserver/http/warnings.ts'
 import type { Node } from '../../shared/api/types.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { preface } from '../../shared/http2/protocol.ts'
@@ -270,4 +271,17 @@ t.test('a patch that copies an object into itself, again and again, is refused',
     body: { message: 'the server rejected our request due to an error in our request' },
   })
   t.equal((await send(`${core}/configmaps/x`)).status, 200)
+})
+
+t.test('warnings: each once, and never more than a head can hold', (t) => {
+  const warnings = new Warnings()
+  t.equal(warnings.header(), undefined)
+  for (const text of ['a "b"', 'a "b"', 'c\nd', 'é']) warnings.add(text)
+  t.same(warnings.header(), ['299 - "a \\"b\\""', '299 - "c d"', '299 - "?"'])
+  for (let count = 0; count < 100_000; count++) warnings.add(`${count} ${'x'.repeat(1000)}`)
+  const cut = warnings.header() ?? []
+  t.equal(cut[0], '299 - "a \\"b\\""')
+  t.ok(cut.length > 10 && cut.length < 30, `${cut.length} of them`)
+  t.ok(cut.every((text) => text.length <= 256 + '299 - ""'.length + 4))
+  t.end()
 })
