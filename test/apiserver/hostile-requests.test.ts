@@ -285,3 +285,12 @@ t.test('warnings: each once, and never more than a head can hold', (t) => {
   t.ok(cut.every((text) => text.length <= 256 + '299 - ""'.length + 4))
   t.end()
 })
+
+t.test('a pod of which every port is a mistake is a matter of moments', async (t) => {
+  const { send } = await startTestApiServer(t)
+  const ports = Array.from({ length: 60_000 }, () => ({ containerPort: 1 }))
+  const body = { metadata: { name: 'x' }, spec: { containers: [{ name: 'a', image: 'a', ports }] } }
+  const { status, headers } = await send(`${core}/pods?dryRun=All`, { method: 'POST', body })
+  t.equal(status, 201)
+  t.match(headers.warning, /duplicate port definition with spec.containers\[0\].ports\[0\]/)
+})

@@ -216,22 +216,27 @@ function hidesPrevious({ name, value = '', valueFrom }: NonNullable<Container['e
 
 type Port = NonNullable<Container['ports']>[number]
 
+/** Of pairs of ports there may be billions; no answer has room for more. */
+const mostShown = 200
+
 function portWarnings(containers: [Container, string][]): string[] {
   const warnings: string[] = []
-  const seen: { port: Port; at: string }[] = []
+  const seen = new Map<string, { port: Port; at: string }[]>()
   const named = new Map<string, string>()
   for (const [{ ports = [] }, container] of containers) {
     for (const [index, port] of ports.entries()) {
       const at = `${container}.ports[${index}]`
-      for (const other of seen) {
-        if (other.port.containerPort !== port.containerPort || other.port.protocol !== port.protocol) continue
+      const place = `${port.containerPort}/${port.protocol}`
+      const others = seen.get(place) ?? []
+      for (const other of warnings.length < mostShown ? others : []) {
         const sameHost = other.port.hostIP === port.hostIP && other.port.hostPort === port.hostPort
         if (sameHost) warnings.push(`${at}: duplicate port definition with ${other.at}`)
         else if (!port.hostPort || !other.port.hostPort) {
           warnings.push(`${at}: overlapping port definition with ${other.at}`)
         }
       }
-      seen.push({ port, at })
+      others.push({ port, at })
+      seen.set(place, others)
     }
   }
   for (const [{ ports = [] }, container] of containers) {
