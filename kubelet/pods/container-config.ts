@@ -3,6 +3,7 @@ import { closeSync, fchmodSync, openSync } from 'node:fs'
 import path from 'node:path'
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { ContainerConfig, ContainerRecord, Mount, ResolvedImage } from '../runtime/container-runtime.ts'
+import { wordsToRun } from '../runtime/images/entrypoint.ts'
 import { expand } from './expansion.ts'
 
 /** What a container's record carries, so that a kubelet that lost the pod can still end it properly. */
@@ -33,15 +34,14 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
   const { pod, container, image, attempt, messageFile } = input
   const env = { ...image.env, ...input.env }
   const words = (list: string[] = []) => list.map((word) => expand(word, (name) => env[name]))
-  const command = container.command?.length ? words(container.command) : image.entrypoint
-  const args = container.args?.length ? words(container.args) : container.command?.length ? [] : image.cmd
+  const { command, args } = container
   return {
     sandboxId: input.sandboxId,
     name: container.name,
     attempt,
     image: container.image ?? '',
     imageId: image.id,
-    command: [...command, ...args],
+    command: wordsToRun(image, { command: words(command), args: words(args) }),
     env,
     path: image.path,
     workingDir: container.workingDir || image.workingDir,

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 export interface ImageEntry {
   /** Of an image's name in any of its spellings; `*` stands for anything. */
   pattern: string
-  /** Command with its arguments. */
+  /** The program with its arguments, see `entrypointOf`. */
   command?: string[]
   /** Folder that comes first on PATH. */
   path?: string

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { ImageError } from '../container-runtime.ts'
 import { locateProgram } from '../process/executable.ts'
 import { defaultPath } from '../process/shim.ts'
+import { wordsToRun } from './entrypoint.ts'
 import type { KnownEntry } from './image-entry.ts'
 import type { Images } from './images.ts'
 import { namedFiles } from './named-files.ts'
@@ -33,11 +34,11 @@ export interface OwnCommand {
 
 /** Of a container with this image and, perhaps, a command of its own, its files being this machine's. */
 export function meaningOf(images: Images, image: string, own: OwnCommand = {}): ImageMeaning {
-  const { command = [], args = [], workingDir = '/' } = own
+  const { command = [], workingDir = '/' } = own
   try {
     const entries = images.entriesFor(image)
     const resolved = images.resolve(image, { hasCommand: command.length > 0 })
-    const runs = command.length + args.length > 0 ? [...command, ...args] : resolved.cmd
+    const runs = wordsToRun(resolved, own)
     const { path, stopSignal } = resolved
     const missing = namedFiles(runs, workingDir).filter((file) => !existsSync(file))
     const meaning = {

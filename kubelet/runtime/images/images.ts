@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { ImageError, type ResolvedImage } from '../container-runtime.ts'
+import { entrypointOf } from './entrypoint.ts'
 import { builtIn, entriesOf, type ImageEntry, type ImageMap, type KnownEntry } from './image-entry.ts'
 import { type ImageName, parseImageName, spellings } from './image-name.ts'
 
@@ -39,10 +40,11 @@ export function createImages(map: ImageMap): Images {
     resolve(image, { hasCommand = false } = {}) {
       if (image.startsWith('/')) return resolved(image, { command: [image], path: [] })
       const found = entriesFor(image)
-      const command = found.find((entry) => entry.command)?.command
+      const { command, origin } = found.find((entry) => entry.command) ?? {}
       const path = found.flatMap((entry) => entry.path ?? [])
       const stopSignal = found.find((entry) => entry.stopSignal)?.stopSignal
-      if (command || path.length > 0 || hasCommand) return resolved(image, { command, path, stopSignal })
+      if (command || path.length > 0 || hasCommand)
+        return resolved(image, { command, isDefault: origin === 'built in', path, stopSignal })
       const pattern = patternFor(parseImageName(image))
       throw new ImageError(
         'ErrImagePull',
@@ -74,12 +76,19 @@ const builtInFor = ({ repository }: ImageName): KnownEntry[] =>
 
 function resolved(
   image: string,
-  { command = [], path, stopSignal }: { command?: string[]; path: string[]; stopSignal?: string },
+  {
+    command,
+    isDefault,
+    path,
+    stopSignal,
+  }: { command?: string[]; isDefault?: boolean; path: string[]; stopSignal?: string },
 ): ResolvedImage {
   const digest = createHash('sha256')
-    .update(JSON.stringify([image, command, path]))
+    .update(JSON.stringify([image, command ?? [], path]))
     .digest('hex')
-  return { id: `sha256:${digest}`, entrypoint: [], cmd: command, env: {}, path, stopSignal, present: true }
+  // As the real ones, whose shell is what they run when nothing is said.
+  const words = !command || isDefault ? { entrypoint: [], cmd: command ?? [] } : entrypointOf(command)
+  return { id: `sha256:${digest}`, ...words, env: {}, path, stopSignal, present: true }
 }
 
 /** All versions of it. */

@@ -1,8 +1,6 @@
 import { basename, resolve } from 'node:path'
+import { interpreters } from './entrypoint.ts'
 
-/** Programs that run the file that their first argument names, unless it is a flag. */
-const interpreters =
-  /^(?:(?:ba|da|z|k)?sh|ash|python[\d.]*|node|nodejs|perl[\d.]*|ruby[\d.]*|php[\d.]*|Rscript|lua[\d.]*|tclsh)$/
 /** Of files that are read: of one that will be written nobody knows whether it is there. */
 const readSuffix = /\.(?:py|m?js|cjs|ts|rb|pl|php|sh|jar|war|ya?ml|json|toml|ini|cfg|conf|properties|pem|crt|key)$/
 

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
+import { entrypointOf } from '../../../kubelet/runtime/images/entrypoint.ts'
 import { meaningOf } from '../../../kubelet/runtime/images/image-meaning.ts'
 import { createImages } from '../../../kubelet/runtime/images/images.ts'
 import { createKeptImages } from '../../../kubelet/runtime/images/kept-images.ts'
@@ -16,10 +17,11 @@ t.test('images: the host’s programs by name, and a clear word for what is none
   })
   t.equal(images.resolve('nginx:1.27').stopSignal, 'SIGQUIT')
   t.equal(images.resolve('busybox:1.37').stopSignal, undefined)
-  t.same(images.resolve('nginx').cmd, ['/usr/sbin/nginx', '-g', 'daemon off;'], 'no tag is latest')
-  t.same(images.resolve('docker.io/library/nginx:1.27').cmd, ['/usr/sbin/nginx', '-g', 'daemon off;'])
+  const nginx = { entrypoint: ['/usr/sbin/nginx'], cmd: ['-g', 'daemon off;'] }
+  t.match(images.resolve('nginx'), nginx, 'no tag is latest')
+  t.match(images.resolve('docker.io/library/nginx:1.27'), nginx)
   t.same(images.resolve('tools:1').path, [folder])
-  t.same(images.resolve('/bin/true').cmd, ['/bin/true'])
+  t.same(images.resolve('/bin/true').entrypoint, ['/bin/true'])
   t.same(images.resolve('busybox:1.37').cmd, ['sh'])
   t.same(
     images.resolve('example.com/app:1', { hasCommand: true }).cmd,
@@ -43,10 +45,10 @@ t.test('images that come and go while containers run', async (t) => {
   let changes = 0
   images.onChange(() => changes++)
   images.add({ pattern: 'app:2', command: ['/bin/new'] })
-  t.same(images.resolve('app:2').cmd, ['/bin/new'], 'what was said last counts first')
-  t.same(images.resolve('app:1').cmd, ['/bin/old'])
+  t.same(images.resolve('app:2').entrypoint, ['/bin/new'], 'what was said last counts first')
+  t.same(images.resolve('app:1').entrypoint, ['/bin/old'])
   images.add({ pattern: 'app:2', stopSignal: 'SIGINT' })
-  t.match(images.resolve('app:2'), { cmd: ['/bin/new'], stopSignal: 'SIGINT' }, 'the rest of the entry stays')
+  t.match(images.resolve('app:2'), { entrypoint: ['/bin/new'], stopSignal: 'SIGINT' }, 'the rest of the entry stays')
   t.ok(images.remove('web:*'))
   t.throws(() => images.resolve('web:1'), /stands for no program/)
   t.notOk(images.remove('web:*'))
@@ -57,14 +59,19 @@ t.test('images that come and go while containers run', async (t) => {
   const after = createKeptImages(map, file)
   t.same(after.entries(), images.entries(), 'the next kubelet knows it, in the same order')
   writeFileSync(file, '{')
-  t.same(createKeptImages(map, file).resolve('web:1').cmd, ['/bin/web'], 'a damaged file changes nothing')
+  t.same(createKeptImages(map, file).resolve('web:1').entrypoint, ['/bin/web'], 'a damaged file changes nothing')
 })
 
 t.test('what a container would run', async (t) => {
   const folder = t.testdir({ tool: '#!/bin/sh\n', data: 'no program' })
   chmodSync(path.join(folder, 'tool'), 0o755)
   const images = createImages({
-    commands: { tool: ['tool', '-x'], gone: ['/nowhere'], data: [`${folder}/data`] },
+    commands: {
+      tool: ['tool', '-x'],
+      script: ['sh', `${folder}/data`, '-x'],
+      gone: ['/nowhere'],
+      data: [`${folder}/data`],
+    },
     paths: { tool: folder },
   })
   t.match(meaningOf(images, 'tool'), {
@@ -80,13 +87,38 @@ t.test('what a container would run', async (t) => {
   t.match(meaningOf(images, 'data'), { problem: { message: /permission denied/ } })
   t.match(meaningOf(images, 'other'), { problem: { reason: 'ErrImagePull' } })
   t.match(meaningOf(images, 'tool', { args: ['data'] }), {
+    command: ['tool', 'data'],
+    program: path.join(folder, 'tool'),
+  })
+  t.same(meaningOf(images, '/bin/echo', { args: ['a'] }).command, ['/bin/echo', 'a'])
+  t.same(meaningOf(images, 'script', { args: ['a'] }).command, ['sh', `${folder}/data`, 'a'])
+  t.match(meaningOf(images, 'busybox', { args: ['data'] }), {
     command: ['data'],
-    problem: { message: 'exec: "data": permission denied' },
+    problem: { reason: 'RunContainerError' },
   })
   const script = { command: ['sh', './tool'], workingDir: folder }
   t.equal(meaningOf(images, 'tool', script).missing, undefined)
   t.same(meaningOf(images, 'tool', { ...script, args: ['/none.yaml'] }).missing, ['/none.yaml'])
   t.match(meaningOf(images, 'Bad_Name!'), { problem: { reason: 'InvalidImageName' } })
+})
+
+t.test('what a container’s own arguments leave of an image', (t) => {
+  const cases: [entrypoint: string[], cmd?: string[]][] = [
+    [['/usr/sbin/nginx'], ['-g', 'daemon off;']],
+    [['/bin/echo'], ['hello', 'world']],
+    [
+      ['node', '/srv/server.js'],
+      ['--port', '80'],
+    ],
+    [['/usr/bin/node', '--enable-source-maps', 'server.js']],
+    [['python3.12', '-m', 'http.server'], ['8000']],
+    [['java', '-Xmx64m', '-jar', 'app.jar'], ['serve']],
+    [['sh', '-c', 'exec "$@"'], ['x']],
+    [['bash'], ['-i']],
+  ]
+  for (const [entrypoint, cmd = []] of cases)
+    t.same(entrypointOf([...entrypoint, ...cmd]), { entrypoint, cmd }, [...entrypoint, '|', ...cmd].join(' '))
+  t.end()
 })
 
 t.test('files that a command names', (t) => {
