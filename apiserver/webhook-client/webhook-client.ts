@@ -111,9 +111,17 @@ function send(
   })
 }
 
+/** Of an answer: many times what a request may have. */
+const maxAnswerBytes = 64 * 1024 * 1024
+
 async function readAll(answer: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
-  for await (const chunk of answer as AsyncIterable<Buffer>) chunks.push(chunk)
+  let length = 0
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > maxAnswerBytes) throw new Error('http: response body too large')
+    chunks.push(chunk)
+  }
   return Buffer.concat(chunks).toString('utf8')
 }
 

@@ -129,6 +129,12 @@ t.test('what comes of calls that fail', async (t) => {
       {},
       /failed to call webhook: couldn't get version\/kind; json parse error: invalid character 'h' looking for beginning of value$/,
     ],
+    [
+      'endless',
+      () => ' '.repeat(65 * 1024 * 1024),
+      {},
+      /failed to call webhook: Post ".*": http: response body too large$/,
+    ],
     ['typeless', () => ({}), {}, /failed to call webhook: Object 'Kind' is missing in '\{\}'$/],
     [
       'empty',
