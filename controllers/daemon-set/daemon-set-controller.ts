@@ -10,7 +10,7 @@ import { createEventRecorder } from '../event-recorder.ts'
 import { claim } from '../workloads/claims.ts'
 import { createPodControl, isNamespaceGoing } from '../workloads/pod-control.ts'
 import { PodExpectations } from '../workloads/pod-expectations.ts'
-import { followPods } from '../workloads/pod-owners.ts'
+import { followPodOwners } from '../workloads/pod-owners.ts'
 import { nextAvailableInMs } from '../workloads/pod-states.ts'
 import { beyondLimit, currentRevision, hashOf, REVISION_HASH_LABEL } from '../workloads/revision-history.ts'
 import { type DaemonInput, daemonSetStatus, outdated, pinned, placement, surging } from './daemon-pods.ts'
@@ -117,21 +117,18 @@ export function startDaemonSetController({ client, informers, clock, log }: Cont
     work: sync,
     onError: (error, key) => log.debug({ err: error, daemonSet: key }, 'daemons will be looked at again'),
   })
-  const keyOf = ({ metadata }: DaemonSet): string => `${metadata.namespace}/${metadata.name}`
-  const consider = (set: DaemonSet): void => queue.add(keyOf(set))
+  const consider = followPodOwners({
+    owners: sets,
+    pods,
+    kind: kind.kind,
+    selectorOf: ({ spec }) => spec.selector,
+    expectations,
+    queue,
+    onDelete: (set) => delays.forget(set),
+  })
   const considerAll = (): void => {
     for (const set of sets.list()) consider(set)
   }
-  sets.addHandler({
-    onAdd: consider,
-    onUpdate: consider,
-    onDelete(set) {
-      // At once: by the time of the next look there may be another of that name.
-      expectations.forget(keyOf(set))
-      delays.forget(set)
-      consider(set)
-    },
-  })
   nodes.addHandler({
     onAdd: considerAll,
     onUpdate(node, old) {
@@ -139,16 +136,6 @@ export function startDaemonSetController({ client, informers, clock, log }: Cont
       if (!isDeepStrictEqual(concern(node), concern(old))) considerAll()
     },
     onDelete: considerAll,
-  })
-  followPods({
-    owners: sets,
-    pods,
-    kind: kind.kind,
-    selectorOf: ({ spec }) => spec.selector,
-    consider(set, pod) {
-      expectations.observe(keyOf(set), pod)
-      consider(set)
-    },
   })
   return {
     async close() {

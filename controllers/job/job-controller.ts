@@ -12,7 +12,7 @@ import { jobEnd } from '../workloads/job-end.ts'
 import { OwnWrites } from '../workloads/own-writes.ts'
 import { createPodControl, isNamespaceGoing } from '../workloads/pod-control.ts'
 import { PodExpectations } from '../workloads/pod-expectations.ts'
-import { followPods } from '../workloads/pod-owners.ts'
+import { followPodOwners } from '../workloads/pod-owners.ts'
 import { slowStart } from '../workloads/slow-start.ts'
 import { makeJobs } from './job-pod.ts'
 import { awaitedFailures, sizeOf } from './job-size.ts'
@@ -151,27 +151,14 @@ export function startJobController({ client, informers, clock, log }: Controller
     work: sync,
     onError: (error, key) => log.debug({ err: error, job: key }, 'pods will be looked at again'),
   })
-  const keyOf = ({ metadata }: Job): string => `${metadata.namespace}/${metadata.name}`
-  const consider = (job: Job): void => queue.add(keyOf(job))
-  jobs.addHandler({
-    onAdd: consider,
-    onUpdate: consider,
-    onDelete(job) {
-      writes.forget(job)
-      // At once: by the time of the next look there may be another of that name.
-      expectations.forget(keyOf(job))
-      consider(job)
-    },
-  })
-  followPods({
+  followPodOwners({
     owners: jobs,
     pods,
     kind: kind.kind,
     selectorOf: ({ spec }) => spec.selector,
-    consider(job, pod) {
-      expectations.observe(keyOf(job), pod)
-      consider(job)
-    },
+    expectations,
+    queue,
+    onDelete: (job) => writes.forget(job),
   })
   return {
     async close() {

@@ -11,7 +11,7 @@ import { claim } from '../workloads/claims.ts'
 import { controllerOf } from '../workloads/ownership.ts'
 import { createPodControl, isNamespaceGoing } from '../workloads/pod-control.ts'
 import { PodExpectations } from '../workloads/pod-expectations.ts'
-import { followPods } from '../workloads/pod-owners.ts'
+import { followPodOwners } from '../workloads/pod-owners.ts'
 import { isActive, nextAvailableInMs } from '../workloads/pod-states.ts'
 import { podsToDelete } from '../workloads/pods-to-delete.ts'
 import { slowStart } from '../workloads/slow-start.ts'
@@ -97,26 +97,13 @@ export function startReplicaSetController(context: ControllerContext, flavor: Fl
     work: sync,
     onError: (error, key) => log.debug({ err: error, [flavor.kind]: key }, 'pods will be looked at again'),
   })
-  const keyOf = ({ metadata }: ReplicaSet): string => `${metadata.namespace}/${metadata.name}`
-  const consider = (set: ReplicaSet): void => queue.add(keyOf(set))
-  sets.addHandler({
-    onAdd: consider,
-    onUpdate: consider,
-    onDelete(set) {
-      // At once: by the time of the next look there may be another of that name.
-      expectations.forget(keyOf(set))
-      consider(set)
-    },
-  })
-  followPods({
+  followPodOwners({
     owners: sets,
     pods,
     kind: flavor.kind,
     selectorOf: flavor.selectorOf,
-    consider(set, pod) {
-      expectations.observe(keyOf(set), pod)
-      consider(set)
-    },
+    expectations,
+    queue,
   })
   return {
     async close() {

@@ -15,7 +15,7 @@ import { claim } from '../workloads/claims.ts'
 import { nonZero } from '../workloads/non-zero.ts'
 import { createPodControl, isNamespaceGoing, type Wording, wordsOf } from '../workloads/pod-control.ts'
 import { PodExpectations } from '../workloads/pod-expectations.ts'
-import { followPods } from '../workloads/pod-owners.ts'
+import { followPodOwners } from '../workloads/pod-owners.ts'
 import { nextAvailableInMs } from '../workloads/pod-states.ts'
 import { beyondLimit, currentRevision, templateOf } from '../workloads/revision-history.ts'
 import { identify, identityLabels, ordinalOf } from './identity.ts'
@@ -135,32 +135,19 @@ export function startStatefulSetController({ client, informers, clock, log }: Co
     work: sync,
     onError: (error, key) => log.debug({ err: error, statefulSet: key }, 'pods will be looked at again'),
   })
-  const keyOf = ({ metadata }: StatefulSet): string => `${metadata.namespace}/${metadata.name}`
-  const consider = (set: StatefulSet): void => queue.add(keyOf(set))
-  sets.addHandler({
-    onAdd: consider,
-    onUpdate: consider,
-    onDelete(set) {
-      // At once: by the time of the next look there may be another of that name.
-      expectations.forget(keyOf(set))
-      consider(set)
-    },
+  const consider = followPodOwners({
+    owners: sets,
+    pods,
+    kind: kind.kind,
+    selectorOf: ({ spec }) => spec.selector,
+    expectations,
+    queue,
   })
   // A number whose claim was about to go waits for that.
   claims.addHandler({
     onDelete({ metadata }) {
       for (const set of sets.byIndex('namespace', metadata.namespace ?? ''))
         if (metadata.name?.includes(`-${set.metadata.name}-`)) consider(set)
-    },
-  })
-  followPods({
-    owners: sets,
-    pods,
-    kind: kind.kind,
-    selectorOf: ({ spec }) => spec.selector,
-    consider(set, pod) {
-      expectations.observe(keyOf(set), pod)
-      consider(set)
     },
   })
   return {

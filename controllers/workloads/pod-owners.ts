@@ -1,7 +1,9 @@
 import { fromSelectorObject, type LabelSelectorObject, matchesLabels } from '../../shared/api/label-selector.ts'
 import type { ObjectMeta, Pod } from '../../shared/api/types.ts'
 import type { Informer } from '../../shared/client/informer.ts'
+import type { WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import { controllerOf } from './ownership.ts'
+import type { PodExpectations } from './pod-expectations.ts'
 
 interface Owner {
   metadata: ObjectMeta
@@ -13,21 +15,51 @@ export interface PodOwnersOptions<T extends Owner> {
   pods: Informer<Pod>
   kind: string
   selectorOf(owner: T): LabelSelectorObject | undefined
-  /** Something happened to a pod of the owner, or to an orphan that it may want. */
-  consider(owner: T, pod: Pod): void
+  expectations: PodExpectations
+  /** Of keys, `namespace/name`. */
+  queue: Pick<WorkQueue<string>, 'add'>
+  onDelete?(owner: T): void
 }
 
-/** Tells owners of news of their pods; of news of an orphan, all that select it. Pods of others cost next to nothing. */
-export function followPods<T extends Owner>({ owners, pods, kind, selectorOf, consider }: PodOwnersOptions<T>): void {
+/**
+ * Has owners looked at when there is news of them, of their pods, or of an orphan that they select. Pods of others cost next to nothing.
+ * Returns what has an owner looked at for other reasons.
+ */
+export function followPodOwners<T extends Owner>(options: PodOwnersOptions<T>): (owner: T) => void {
+  const { owners, expectations, queue } = options
+  const consider = (owner: T): void => queue.add(keyOf(owner))
+  owners.addHandler({
+    onAdd: consider,
+    onUpdate: consider,
+    onDelete(owner) {
+      // At once: by the time of the next look there may be another of that name.
+      expectations.forget(keyOf(owner))
+      options.onDelete?.(owner)
+      consider(owner)
+    },
+  })
+  followPods(options, (owner, pod) => {
+    expectations.observe(keyOf(owner), pod)
+    consider(owner)
+  })
+  return consider
+}
+
+const keyOf = ({ metadata }: Owner): string => `${metadata.namespace}/${metadata.name}`
+
+function followPods<T extends Owner>(
+  { owners, pods, kind, selectorOf }: PodOwnersOptions<T>,
+  tellOf: (owner: T, pod: Pod) => void,
+): void {
   const tellOwner = (pod: Pod, reference = controllerOf(pod.metadata)): void => {
     if (reference?.kind !== kind) return
     const owner = owners.get({ namespace: pod.metadata.namespace, name: reference.name })
-    if (owner?.metadata.uid === reference.uid) consider(owner, pod)
+    if (owner?.metadata.uid === reference.uid) tellOf(owner, pod)
   }
   const tellSuitors = (pod: Pod): void => {
     for (const owner of owners.byIndex('namespace', pod.metadata.namespace ?? '')) {
       const selector = fromSelectorObject(selectorOf(owner))
-      if (selector && matchesLabels(selector, pod.metadata.labels)) consider(owner, pod)
+      if (selector && matchesLabels(selector, pod.metadata.labels)) tellOf(owner, pod)
     }
   }
   const tell = (pod: Pod): void => {
