@@ -1,3 +1,4 @@
+import { apiVersionOf } from '../shared/api/api-version.ts'
 import { badRequest, methodNotSupported, resourceNotFound } from '../shared/api/status-errors.ts'
 import type { KubeList, KubeObject, WatchEvent } from '../shared/api/types.ts'
 import type { Client, ListQuery, ObjectRef, PatchType, Resource, WatchQuery } from '../shared/client/client.ts'
@@ -177,9 +178,9 @@ function shown<T extends object>(definition: ResourceDefinition, stored: StoredO
   return JSON.parse(spliceHead(headOf(definition), stored)) as T
 }
 
-const typeOf = ({ group, version, kind }: ResourceDefinition, suffix: string) => ({
-  kind: kind + suffix,
-  apiVersion: group ? `${group}/${version}` : version,
+const typeOf = (definition: ResourceDefinition, suffix: string) => ({
+  kind: definition.kind + suffix,
+  apiVersion: apiVersionOf(definition),
 })
 
 /** Options travel as a query does, so that they are checked in the same way. */

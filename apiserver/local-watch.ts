@@ -1,3 +1,4 @@
+import { apiVersionOf } from '../shared/api/api-version.ts'
 import type { StatusError } from '../shared/api/status-error.ts'
 import type { KubeObject, WatchEvent } from '../shared/api/types.ts'
 import type { ApiContext } from './http/api-context.ts'
@@ -76,12 +77,17 @@ function eventEncoder(definition: ResourceDefinition): WatchEncoder<Events> {
 
 /** What its writer made of an object, as it would be read: the parts are shared. */
 export function asWritten(
-  { group, version, kind }: ResourceDefinition,
+  definition: ResourceDefinition,
   { metadata, ...rest }: KubeObject,
   revision: number | undefined,
 ): KubeObject {
-  const apiVersion = group ? `${group}/${version}` : version
-  return { ...rest, kind, apiVersion, metadata: { ...metadata, resourceVersion: String(revision) } }
+  const { kind } = definition
+  return {
+    ...rest,
+    kind,
+    apiVersion: apiVersionOf(definition),
+    metadata: { ...metadata, resourceVersion: String(revision) },
+  }
 }
 
 class QueueSink implements WatchSink<Events> {

@@ -1,5 +1,6 @@
 import { forbidden } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
+import { replaceContent } from '../registry/replace-content.ts'
 import type { ConversionWebhook, ResourceDefinition, Strategy } from '../registry/resource-definition.ts'
 import { encodeObject, typeHead } from '../registry/stored-object.ts'
 import { deepEqual } from '../resources/deep-equal.ts'
@@ -123,9 +124,7 @@ function conversionWebhook(
   return {
     async toStorage(object) {
       const [converted] = await webhook.convert([object], version.name, stored.name)
-      if (!converted || converted === object) return
-      for (const key of Object.keys(object)) delete object[key]
-      Object.assign(object, shown(converted, stored.name))
+      if (converted && converted !== object) replaceContent(object, shown(converted, stored.name))
     },
     announce: (value) => webhook.announce(value, encoders),
     present: (values) =>

@@ -1,5 +1,7 @@
 /** Discovery as documents: what the catalog says about itself, in the two shapes that clients ask for. */
+
 import { createHash } from 'node:crypto'
+import { apiVersionOf } from '../../shared/api/api-version.ts'
 import type { ResourceDefinition, SubresourceEntry, Verb } from '../registry/resource-definition.ts'
 
 const allVerbs: Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
@@ -78,8 +80,6 @@ export function subresourcesOf(definition: ResourceDefinition): SubresourceEntry
   return custom ? entries : entries.sort((a, b) => byText(a.name, b.name))
 }
 
-const groupVersion = (group: string, version: string): string => (group === '' ? version : `${group}/${version}`)
-
 export const apiVersions = (serverAddress: string) => ({
   kind: 'APIVersions',
   versions: ['v1'],
@@ -88,7 +88,7 @@ export const apiVersions = (serverAddress: string) => ({
 
 function groupEntry(definitions: Definitions, group: string) {
   const versions = versionsOf(definitions, group).map((version) => ({
-    groupVersion: groupVersion(group, version),
+    groupVersion: apiVersionOf({ group, version }),
     version,
   }))
   return { name: group, versions, preferredVersion: versions[0] }
@@ -115,7 +115,7 @@ export function apiResourceList(definitions: Definitions, group: string, version
   return {
     kind: 'APIResourceList',
     ...(group === '' ? {} : { apiVersion: 'v1' }),
-    groupVersion: groupVersion(group, version),
+    groupVersion: apiVersionOf({ group, version }),
     resources,
   }
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
+import { apiVersionOf } from '../../shared/api/api-version.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { spliceHead } from '../registry/stored-object.ts'
 import type { CachedObject } from '../watchcache/cached-object.ts'
@@ -73,8 +74,7 @@ function beginning({
 }: ListAnswer): string {
   // Custom resources are encoded without omitting what is empty.
   if (itemHead !== undefined) metadata.continue ??= ''
-  const apiVersion = group ? `${group}/${version}` : version
-  return `{"kind":"${listKind}","apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`
+  return `{"kind":"${listKind}","apiVersion":"${apiVersionOf({ group, version })}","metadata":${JSON.stringify(metadata)},"items":[`
 }
 
 /** Items of a built-in list do not say what they are, those of a custom resource do. */

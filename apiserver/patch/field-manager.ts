@@ -1,3 +1,4 @@
+import { apiVersionOf } from '../../shared/api/api-version.ts'
 import { plainError } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
@@ -21,10 +22,10 @@ function managedKind(definition: ResourceDefinition): ManagedKind {
 }
 
 function builtInKind(definition: ResourceDefinition): ManagedKind {
-  const { group, version, kind, schema, subresources, resetFields } = definition
+  const { kind, schema, subresources, resetFields } = definition
   const hasStatus = subresources?.status === true
   return {
-    apiVersion: group ? `${group}/${version}` : version,
+    apiVersion: apiVersionOf(definition),
     kind,
     type: builtInType(schema),
     ...(definition.siblings && { versions: versionsOf(definition.siblings) }),

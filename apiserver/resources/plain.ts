@@ -1,4 +1,5 @@
 /** Kinds of whose rules there is little to say: what follows from group, version and kind need not be written out. */
+import { apiVersionOf } from '../../shared/api/api-version.ts'
 import { type ResourceDefinition, resource, type Stored, type Strategy } from '../registry/resource-definition.ts'
 import { zeroOf } from '../validation/decoder.ts'
 import { deepEqual } from './deep-equal.ts'
@@ -59,7 +60,7 @@ export function plain<T extends Stored & { spec?: unknown; status?: unknown }>({
       ...(countsGenerations && { generation: { changed: contentChanged } }),
       ...strategy,
     },
-    example: { apiVersion: group ? `${group}/${version}` : version, kind, ...row.example } as unknown as T,
+    example: { apiVersion: apiVersionOf({ group, version }), kind, ...row.example } as unknown as T,
   })
 }
 

@@ -1,5 +1,7 @@
 /** What a write's body must be before it is looked at as an object: JSON, and of the kind that the endpoint takes. */
+
 import { hasStructType } from '../../openapi/types.ts'
+import { apiVersionOf } from '../../shared/api/api-version.ts'
 import type { StatusError } from '../../shared/api/status-error.ts'
 import { badRequest } from '../../shared/api/status-errors.ts'
 import { type Decodable, type Decoded, DecodeError, decodeObject } from './decoder.ts'
@@ -118,8 +120,6 @@ export function decodeBody(
   return { object: decoded.object, strictErrors }
 }
 
-const apiVersionOf = ({ group, version }: { group: string; version: string }) =>
-  group ? `${group}/${version}` : version
 const packageOf = (group: string) => (group === '' ? 'core' : group.split('.')[0])
 
 /** A custom resource's body must say itself what it is, and exactly. */

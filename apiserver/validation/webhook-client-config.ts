@@ -1,9 +1,9 @@
 /** Where a webhook is, and how it is spoken to. Upstream: apiserver/pkg/util/webhook/validation.go. */
+import { reviewVersions } from '../webhook-client/review-version.ts'
 import { invalid, required } from './field-error.ts'
 import type { FieldError } from './field-errors.ts'
 import { dns1035Label, dns1123Subdomain } from './names.ts'
 
-const reviewVersions = ['v1', 'v1beta1']
 const urlForm = '; desired format: https://host[/path]'
 const maxPort = 65_535
 

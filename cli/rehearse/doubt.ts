@@ -1,6 +1,6 @@
 import type { Container } from '../../shared/api/types.ts'
 import { hookSleepSeconds } from './hook-sleep.ts'
-import type { Fault, Finding, Rehearsal } from './report.ts'
+import { badFaults, type Fault, type Finding, isBad, type Rehearsal } from './report.ts'
 import type { Thresholds } from './thresholds.ts'
 import type { Way } from './ways.ts'
 import { podGraceSeconds, type Workload } from './workload.ts'
@@ -34,7 +34,7 @@ const deaf: readonly Fault[] = ['no-term-handler', 'shell-swallows-term', 'ignor
 /** Faults of which faster time leaves open whether they are there: found, for all that a manifest says, or missed. None in real time. */
 export function doubtsOf(death: Death, rehearsal: Rehearsal, pace: Pace): Fault[] {
   if (pace.scale === 1) return []
-  const found = rehearsal.findings.filter(({ severity }) => severity === 'bad').map(({ fault }) => fault)
+  const found = badFaults(rehearsal.findings)
   const isOpen = (fault: Fault): boolean => timed.includes(fault) && !isCertain(fault, death, rehearsal, pace)
   return [...new Set([...found.filter(isOpen), ...maybeMissed(death, rehearsal, { found, pace })])].sort()
 }
@@ -45,8 +45,10 @@ export function withoutDoubtfulNotes(
   rehearsal: Rehearsal,
   { known, ...pace }: Pace & { known: readonly Fault[] },
 ): Finding[] {
-  const isTold = ({ fault, severity }: Finding): boolean =>
-    severity === 'bad' || !timed.includes(fault) || known.includes(fault) || isCertain(fault, death, rehearsal, pace)
+  const isTold = (finding: Finding): boolean => {
+    const { fault } = finding
+    return isBad(finding) || !timed.includes(fault) || known.includes(fault) || isCertain(fault, death, rehearsal, pace)
+  }
   return pace.scale === 1 ? rehearsal.findings : rehearsal.findings.filter(isTold)
 }
 

@@ -1,17 +1,17 @@
 /** AdmissionReview of admission.k8s.io/v1 and v1beta1. Upstream: webhook/request/admissionreview.go. */
+import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import type { ResourceDefinition } from '../../registry/resource-definition.ts'
 import type { AdmissionAttributes, OperationOptions } from '../admission-plugin.ts'
-import { apiVersionOf, type SeenObjects, seenObjects } from './seen-object.ts'
+import { seenObjects } from './seen-object.ts'
 import { namespaceOf } from './selectors.ts'
 
 const reviewGroup = 'admission.k8s.io'
-const knownVersions = ['v1', 'v1beta1']
 
-/** The first of its versions that we speak. */
-export const reviewVersion = (versions: readonly string[]): string | undefined =>
-  versions.find((version) => knownVersions.includes(version))
-
-const groupVersionKind = ({ group, version, kind }: SeenObjects['kind']) => ({ group, version, kind })
+const groupVersionKind = ({ group, version, kind }: Pick<ResourceDefinition, 'group' | 'version' | 'kind'>) => ({
+  group,
+  version,
+  kind,
+})
 const groupVersionResource = ({ group, version, plural }: ResourceDefinition) => ({ group, version, resource: plural })
 
 const withVersion = ({ kind, ...options }: OperationOptions) => ({ kind, apiVersion: 'meta.k8s.io/v1', ...options })

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { badRequest } from '../../../shared/api/status-errors.ts'
 import { CallError } from '../../webhook-client/call-errors.ts'
+import { reviewVersion } from '../../webhook-client/review-version.ts'
 import type { WebhookClient } from '../../webhook-client/webhook-client.ts'
 import type { AdmissionAttributes } from '../admission-plugin.ts'
-import { type ReviewResponse, readReview, reviewRequest, reviewVersion } from './admission-review.ts'
+import { type ReviewResponse, readReview, reviewRequest } from './admission-review.ts'
 import type { WebhookCandidate } from './candidates.ts'
 import { denied, FailedCall } from './refusals.ts'
 

@@ -1,6 +1,7 @@
 import { internalError } from '../../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import { applyJsonPatch, JsonPatchError, type JsonPatchOperation } from '../../patch/json-patch.ts'
+import { replaceContent } from '../../registry/replace-content.ts'
 import type { ResourceDefinition } from '../../registry/resource-definition.ts'
 import { DecodeError, decodeObject } from '../../validation/decoder.ts'
 import { scanJson } from '../../validation/json-scanner.ts'
@@ -59,10 +60,4 @@ function decode(definition: ResourceDefinition, document: unknown): KubeObject {
     if (error instanceof DecodeError) throw internalError(error.message)
     throw error
   }
-}
-
-/** The request goes on with the same object. */
-function replaceContent(object: KubeObject, content: KubeObject): void {
-  for (const key of Object.keys(object)) delete object[key]
-  Object.assign(object, content)
 }

@@ -1,11 +1,11 @@
 /** The objects of a write as a webhook or a policy is shown them. */
+import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ResourceDefinition } from '../../registry/resource-definition.ts'
 import { asShown, decodeStored, encodeForStorage } from '../../registry/stored-object.ts'
 import type { AdmissionAttributes } from '../admission-plugin.ts'
 
 export interface SeenObjects {
-  kind: { group: string; version: string; kind: string }
   object: KubeObject | null
   oldObject: KubeObject | null
 }
@@ -21,18 +21,10 @@ export async function seenObjects(
     const shown = view ? view.show(whole) : await convertObject(whole, definition, as)
     return { kind: kind.kind, apiVersion: apiVersionOf(kind), ...withoutType(shown) } as KubeObject
   }
-  return {
-    kind: { group: kind.group, version: kind.version, kind: kind.kind },
-    object: await seen(object),
-    oldObject: await seen(old),
-  }
+  return { object: await seen(object), oldObject: await seen(old) }
 }
 
 const withoutType = ({ kind: _kind, apiVersion: _apiVersion, ...rest }: KubeObject): object => rest
-
-/** `apps/v1`, or `v1` in the core group. */
-export const apiVersionOf = ({ group, version }: { group: string; version: string }): string =>
-  group ? `${group}/${version}` : version
 
 /** An object of one version of its resource in another. Rejects with a StatusError. */
 export async function convertObject(

@@ -3,11 +3,6 @@ import { plainError } from '../../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 
 const reviewGroup = 'apiextensions.k8s.io'
-const knownVersions = ['v1', 'v1beta1']
-
-/** The first of its versions that we speak. */
-export const reviewVersion = (versions: readonly string[]): string =>
-  versions.find((version) => knownVersions.includes(version)) ?? 'v1'
 
 export interface ConversionRequest {
   uid: string

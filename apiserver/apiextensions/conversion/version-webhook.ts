@@ -5,8 +5,9 @@ import type { KubeObject } from '../../../shared/api/types.ts'
 import { Unconverted } from '../../registry/unconverted.ts'
 import { CallError } from '../../webhook-client/call-errors.ts'
 import type { ClientConfig } from '../../webhook-client/client-config.ts'
+import { reviewVersion } from '../../webhook-client/review-version.ts'
 import type { WebhookClient } from '../../webhook-client/webhook-client.ts'
-import { convertedObjects, reviewOf, reviewVersion, typeOf } from './conversion-review.ts'
+import { convertedObjects, reviewOf, typeOf } from './conversion-review.ts'
 
 /** Forms of the latest writes that are remembered, until the caches have taken them in. */
 const maxRemembered = 256
@@ -43,7 +44,7 @@ export class VersionWebhook {
     if (from === to || objects.length === 0) return [...objects]
     const request = {
       uid: randomUUID(),
-      version: reviewVersion(reviewVersions),
+      version: reviewVersion(reviewVersions) ?? 'v1',
       desiredAPIVersion: `${group}/${to}`,
       objects: objects.map((object) => ({ ...object, kind, apiVersion: `${group}/${from}` })),
     }

@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { Registry } from '../../registry/registry.ts'
+import { replaceContent } from '../../registry/replace-content.ts'
 import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
 
 /** What is sent to a subresource, and never stored. */
@@ -51,8 +52,7 @@ const asItself = ({ group, version, kind }: Unstored) => ({
   kind,
   show: (body: KubeObject) => body,
   change(body: KubeObject, changed: KubeObject): void {
-    for (const key of Object.keys(body)) delete body[key]
     const { kind: _kind, apiVersion: _apiVersion, ...content } = changed
-    Object.assign(body, content)
+    replaceContent(body, content)
   },
 })

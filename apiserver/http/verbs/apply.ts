@@ -1,3 +1,4 @@
+import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import type { StatusError } from '../../../shared/api/status-error.ts'
 import { badRequest, conflict, plainError } from '../../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
@@ -88,9 +89,9 @@ function typeOf({ apiVersion, kind }: { apiVersion?: unknown; kind?: unknown }):
   return `${version.includes('/') ? version : `/${version}`}, Kind=${typeof kind === 'string' ? kind : ''}`
 }
 
-export function checkType({ group, version, kind }: ResourceDefinition, config: Config): void {
+export function checkType(definition: ResourceDefinition, config: Config): void {
   const found = typeOf(config)
-  const expected = typeOf({ apiVersion: group ? `${group}/${version}` : version, kind })
+  const expected = typeOf({ apiVersion: apiVersionOf(definition), kind: definition.kind })
   if (found !== expected) throw badRequest(`invalid object type: ${found}`)
 }
 

@@ -1,3 +1,4 @@
+import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import { StatusError } from '../../../shared/api/status-error.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import { resetsManagedFields } from '../../patch/managed-fields.ts'
@@ -49,8 +50,7 @@ export function patched(
   { apply, strictErrors, show, sortsProblems }: Patch,
   { fieldValidation, warn }: ParsedWriteOptions,
 ): KubeObject {
-  const { group, version, kind } = definition
-  const document = apply({ kind, apiVersion: group ? `${group}/${version}` : version, ...current })
+  const document = apply({ kind: definition.kind, apiVersion: apiVersionOf(definition), ...current })
   const reset = resetsManagedFields(document)
   try {
     const decoded = decodeBody(definition, document as Record<string, unknown>, { fieldValidation: 'Warn' })

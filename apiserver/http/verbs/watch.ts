@@ -1,3 +1,4 @@
+import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import { plainError } from '../../../shared/api/status-errors.ts'
 import { messageOfKind } from '../../protobuf/messages.ts'
 import { keyPrefix } from '../../registry/keys.ts'
@@ -79,8 +80,7 @@ function chooseEncoder(
   // The messages of a WebSocket are text.
   if (encoding === 'json' || upgrade) return { encoding: 'json', encoder: lines }
   if (transform?.kind === 'Table') throw notInProtobuf('*v1.Table')
-  const { group, version, kind } = definition
-  const hasForm = transform ?? messageOfKind(group ? `${group}/${version}` : version, kind)
+  const hasForm = transform ?? messageOfKind(apiVersionOf(definition), definition.kind)
   if (!hasForm) throw notInProtobuf('*unstructured.Unstructured')
   return { encoding, encoder: inProtobuf(lines) }
 }

@@ -1,6 +1,6 @@
 /** Policies of admission in CEL, and their bindings. Upstream: pkg/apis/admissionregistration/validation. */
 import { expressionProblem, policyVariables } from '../../admission/cel/expression.ts'
-import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
+import { duplicate, forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { type LabelSelector, validateLabelSelector } from '../../validation/label-selector.ts'
 import { type MatchCondition, validateMatchConditions } from './validate-match-conditions.ts'
@@ -127,8 +127,7 @@ export function validateValidationActions(
   }
   for (const [index, action] of given.entries()) {
     if (!actions.includes(action)) errors.push(notSupported(`${path}[${index}]`, action, actions))
-    else if (given.indexOf(action) < index)
-      errors.push({ type: 'FieldValueDuplicate', field: `${path}[${index}]`, value: action, detail: '' })
+    else if (given.indexOf(action) < index) errors.push(duplicate(`${path}[${index}]`, action))
   }
   if (given.includes('Deny') && given.includes('Warn'))
     errors.push(
