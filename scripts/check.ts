@@ -13,6 +13,7 @@ const checks: Record<string, string[]> = {
   generated: ['node', 'openapi/check.ts'],
   kinds: ['node', 'scripts/kinds-table.ts'],
   reference: ['node', 'scripts/reference-docs.ts'],
+  reasons: ['node', 'scripts/reasons-table.ts'],
   unit: ['npm', 'test', '--', ...unitTests],
 }
 
