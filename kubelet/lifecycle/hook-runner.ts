@@ -1,7 +1,6 @@
 import type { Container, LifecycleHandler, Pod } from '../../shared/api/types.ts'
 import type { ActionHandler, ActionResult } from '../actions/action.ts'
 import { fullName } from '../pods/container-kinds.ts'
-import { expand } from '../pods/expansion.ts'
 import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
 
 export interface HookRequest {
@@ -13,8 +12,6 @@ export interface HookRequest {
   /** Delivered with the hook: variables for a command, headers for a request. */
   env?: Record<string, string>
   headers?: Record<string, string>
-  /** The container's own environment; read only when the command refers to it. */
-  environment?(): Promise<Record<string, string>>
 }
 /** Runs one lifecycle hook to its end. Never throws; it knows no deadline: whoever waits for it decides how long. */
 export interface HookRunner {
@@ -26,8 +23,7 @@ const HOOK_USER_AGENT = 'kube-lifecycle/1.36'
 export function createHookRunner(runtime: ContainerRuntime, actions: ActionHandler): HookRunner {
   return {
     async run(request) {
-      const { record, container, podIP, pod } = request
-      const handler = await withExpandedCommand(request)
+      const { record, container, podIP, pod, handler } = request
       if (!handler.exec && !handler.httpGet && !handler.sleep) {
         return {
           outcome: 'error',
@@ -60,14 +56,6 @@ export function createHookRunner(runtime: ContainerRuntime, actions: ActionHandl
       }
     },
   }
-}
-
-/** `["drain", "--reason=$(KUBE_POD_TERM_REASON)"]`: only where something is delivered; other commands stay as upstream runs them. */
-async function withExpandedCommand({ handler, env = {}, environment }: HookRequest): Promise<LifecycleHandler> {
-  const command = handler.exec?.command
-  if (!command?.some((word) => word.includes('$(')) || Object.keys(env).length === 0) return handler
-  const known: Record<string, string> = { ...(await environment?.().catch(() => ({}))), ...env }
-  return { ...handler, exec: { command: command.map((word) => expand(word, (name) => known[name])) } }
 }
 
 function lifeOf(runtime: ContainerRuntime, containerId: string): { signal: AbortSignal; forget(): void } {

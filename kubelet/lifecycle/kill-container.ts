@@ -41,7 +41,6 @@ export interface KillContainerOptions {
   probeGracePeriods: boolean
   /** How long a program is left to set its signal handlers, from its start. */
   handlersMs: number
-  environment(pod: Pod, container: Container, podIP: string): Promise<Record<string, string>>
   warn(message: string, pod: Pod): void
 }
 
@@ -54,16 +53,15 @@ export function createKillContainer(options: KillContainerOptions): KillContaine
 
   async function preStop(request: KillRequest, stop: ContainerStop, graceSeconds: number): Promise<void> {
     const { pod, container, record, podIP } = request
-    const handler = container.lifecycle?.preStop
-    if (!handler) return
-    const { env, headers, problem } = deliverReason(handler, request.reason)
+    const hook = container.lifecycle?.preStop
+    if (!hook) return
+    const { handler, env, headers, problem } = deliverReason(hook, request.reason)
     if (problem) {
       options.warn(problem, pod)
       events.podEvent(pod, container.name, 'Warning', 'InvalidReasonDelivery', problem)
     }
-    const environment = () => options.environment(pod, container, podIP)
     const told = { ...env, ...timeVariables(clock, graceSeconds) }
-    const result = await options.hooks.run({ pod, container, record, podIP, handler, env: told, headers, environment })
+    const result = await options.hooks.run({ pod, container, record, podIP, handler, env: told, headers })
     stop.hookEnds(result)
     // Also long after the kubelet stopped waiting for it.
     if (result.outcome !== 'success') {

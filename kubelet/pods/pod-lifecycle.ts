@@ -189,7 +189,6 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     graces,
     probeGracePeriods: options.probeGracePeriods,
     handlersMs: podFiles ? HANDLERS_MS : 0,
-    environment,
     warn: (message, pod) => warn(undefined, message, pod),
   })
   const backoff = createRestartBackoff(options.crashLoopBackOff)

@@ -165,7 +165,7 @@ t.test('termination reason', async (t) => {
   t.equal(terminationReason(pod({}), 'Eviction'), 'Eviction')
   const exec = { exec: { command: ['x'] } }
   const get = { httpGet: { port: 80 } }
-  t.same(deliverReason(exec, undefined), { env: {}, headers: {} }, 'absent, not empty')
+  t.same(deliverReason(exec, undefined), { handler: exec, env: {}, headers: {} }, 'absent, not empty')
   t.same(deliverReason(exec, 'a').env, { KUBE_POD_TERM_REASON: 'a' })
   t.same(deliverReason({ ...exec, reasonDelivery: { env: 'WHY' } }, 'a').env, { WHY: 'a' })
   t.same(deliverReason(get, 'a').headers, { 'KUBE-POD-TERM-REASON': 'a' })
@@ -174,6 +174,18 @@ t.test('termination reason', async (t) => {
     const { env, problem } = deliverReason({ ...exec, reasonDelivery }, 'a')
     t.match({ env, problem }, { env: { KUBE_POD_TERM_REASON: 'a' }, problem: /must set exactly "env"/ })
   }
+})
+
+t.test('the reason as a flag: only its own variable is expanded', async (t) => {
+  const run = (word: string, reason?: string, env?: string) =>
+    deliverReason({ exec: { command: [word] }, ...(env && { reasonDelivery: { env } }) }, reason).handler.exec?.command
+  const named = '--reason=$(KUBE_POD_TERM_REASON)'
+  t.same(run(named, "it's $& $(date)"), ["--reason=it's $& $(date)"], 'the text of the reason means nothing')
+  t.same(run(named), [named], 'no reason, no change')
+  t.same(run(named, 'a', 'WHY'), [named], 'another variable carries it')
+  t.same(run('$(WHY)$(WHY)', 'a', 'WHY'), ['aa'])
+  for (const word of ['$$ $(date)', '$$(WHY)', '$(why)', '$(WHY', '$WHY']) t.same(run(word, 'a', 'WHY'), [word])
+  t.same(run('pid=$$ $$$(WHY) $(date)', 'a', 'WHY'), ['pid=$$ $$a $(date)'])
 })
 
 t.test('status on its way to the API', async (t) => {
