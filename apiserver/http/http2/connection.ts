@@ -40,6 +40,8 @@ export interface Http2Options {
 const farewellMs = 1_000
 /** Frames that only make work. */
 const idleFrameLimits = { burst: 10_000, perSecond: 1_000 }
+/** A SETTINGS frame that changes the window of this many streams costs one more token. */
+const streamsPerToken = 64
 
 /**
  * The server's side of one HTTP/2 connection (RFC 9113), in a third of the time that node:http2 needs for small requests.
@@ -119,7 +121,7 @@ export class Http2Connection {
       if (!(error instanceof ConnectionError)) throw error
       this.#fail(error)
     }
-    if (this.#streams.hasIncomplete) this.#watchDeadlines()
+    if (this.#streams.hasIncomplete || this.#block) this.#watchDeadlines()
   }
 
   #fail(error: ConnectionError): void {
@@ -132,10 +134,17 @@ export class Http2Connection {
       () => {
         this.#deadline = undefined
         if (!this.#settingsSeen) this.destroy(goAway(0))
-        this.#guard(() => this.#streams.endOverdue(this.#requestTimeoutMs))
+        this.#guard(() => {
+          if (this.#block && this.#isOverdue(this.#block.openedMs)) throw calmDown('a head that is never complete')
+          this.#streams.endOverdue(this.#requestTimeoutMs)
+        })
       },
       { background: true },
     )
+  }
+
+  #isOverdue(openedMs: number): boolean {
+    return openedMs <= this.#clock.monotonic() - this.#requestTimeoutMs
   }
 
   #onFrame(type: number, flags: number, streamId: number, payload: Buffer): void {
@@ -158,7 +167,7 @@ export class Http2Connection {
         if (this.#streams.data(streamId, flags, payload)) this.#countIdleFrame()
         break
       case FrameType.headers:
-        this.#block = new HeaderBlock(streamId, flags, payload)
+        this.#block = new HeaderBlock(streamId, flags, payload, this.#clock.monotonic())
         this.#onBlock(this.#block, flags)
         break
       case FrameType.continuation:
@@ -188,7 +197,8 @@ export class Http2Connection {
     this.#block = undefined
     const { streamId, endStream, selfDependent, bytes } = block
     if (streamId <= this.#streams.lastId) {
-      this.#streams.trailers(streamId, endStream, trailersProblem(this.#decoder, bytes))
+      const problem = trailersProblem(this.#decoder, bytes)
+      if (this.#streams.trailers(streamId, endStream, problem)) this.#countIdleFrame()
       return
     }
     const head = decodeRequestHead(this.#decoder, bytes)
@@ -212,7 +222,18 @@ export class Http2Connection {
     }
     if (payload.length % 6 !== 0) throw new ConnectionError(ErrorCode.frameSizeError, 'SETTINGS')
     this.#settingsSeen = true
-    for (let at = 0; at < payload.length; at += 6) this.#set(payload.readUInt16BE(at), payload.readUInt32BE(at + 2))
+    let initialWindow: number | undefined
+    for (let at = 0; at < payload.length; at += 6) {
+      const name = payload.readUInt16BE(at)
+      const value = payload.readUInt32BE(at + 2)
+      this.#set(name, value)
+      if (name === Setting.initialWindowSize) initialWindow = value
+    }
+    // Only the last value of a frame lasts, and each change touches every open stream: the frame costs as much as it touches.
+    if (initialWindow !== undefined) {
+      this.#countIdleFrame(Math.floor(this.#streams.size / streamsPerToken))
+      this.#streams.setInitialWindow(initialWindow)
+    }
     this.#outbox.send(controlFrame(FrameType.settings, Flag.ack, 0, []))
   }
 
@@ -222,9 +243,8 @@ export class Http2Connection {
       if (value < defaultMaxFrameSize || value >= 2 ** 24) throw protocolError('MAX_FRAME_SIZE is out of range')
       this.#streams.maxFrameSize = value
     }
-    if (name === Setting.initialWindowSize) {
-      if (value > maxWindow) throw new ConnectionError(ErrorCode.flowControlError, 'INITIAL_WINDOW_SIZE')
-      this.#streams.setInitialWindow(value)
+    if (name === Setting.initialWindowSize && value > maxWindow) {
+      throw new ConnectionError(ErrorCode.flowControlError, 'INITIAL_WINDOW_SIZE')
     }
   }
 
@@ -243,8 +263,8 @@ export class Http2Connection {
     }
   }
 
-  #countIdleFrame(): void {
-    if (!this.#idleFrames.take()) throw calmDown('too many frames for nothing')
+  #countIdleFrame(cost = 1): void {
+    if (!this.#idleFrames.take(cost)) throw calmDown('too many frames for nothing')
   }
 }
 

@@ -11,13 +11,16 @@ export class HeaderBlock {
   readonly streamId: number
   readonly endStream: boolean
   readonly selfDependent: boolean
+  /** On the connection's clock. */
+  readonly openedMs: number
   #parts: Buffer[]
   #length: number
 
-  constructor(streamId: number, flags: number, payload: Buffer) {
+  constructor(streamId: number, flags: number, payload: Buffer, openedMs: number) {
     if (streamId % 2 === 0) throw protocolError('a client opens streams with odd numbers')
     let part = unpadded(flags, payload)
     this.streamId = streamId
+    this.openedMs = openedMs
     this.endStream = (flags & Flag.endStream) !== 0
     this.selfDependent = false
     if (flags & Flag.priority) {

@@ -28,6 +28,8 @@ export class Outbox {
   readonly #on: OutboxEvents
   #control: Buffer[] = []
   readonly #ready = new Set<ServerStream>()
+  /** Streams that only the window of the connection holds back; none of them is in `#ready`. */
+  readonly #starved = new Set<ServerStream>()
   #window = defaultWindow
   #scheduled = false
   #writing = false
@@ -39,7 +41,7 @@ export class Outbox {
   }
 
   get isIdle(): boolean {
-    return !this.#writing && this.#control.length === 0 && this.#ready.size === 0
+    return !this.#writing && this.#control.length === 0 && this.#ready.size === 0 && this.#starved.size === 0
   }
 
   /** A frame that waits for nobody's window. */
@@ -55,19 +57,20 @@ export class Outbox {
 
   /** The stream may have something to send. */
   ready(stream: ServerStream): void {
-    if (!stream.response.hasSendable) return
+    if (!stream.response.hasSendable || this.#starved.has(stream)) return
     this.#ready.add(stream)
     this.#schedule()
   }
 
   drop(stream: ServerStream): void {
     this.#ready.delete(stream)
+    this.#starved.delete(stream)
   }
 
   /** The client takes more. False when that is more than there can be. */
   widen(by: number): boolean {
     this.#window += by
-    if (this.#ready.size > 0) this.#schedule()
+    if (this.#canFeed) this.#schedule()
     return this.#window <= maxWindow
   }
 
@@ -76,9 +79,15 @@ export class Outbox {
     if (this.#closed) return
     this.#closed = true
     this.#ready.clear()
+    this.#starved.clear()
     if (!this.#socket.destroyed && last) this.#socket.write(Buffer.concat([...this.#control, last]))
     this.#control = []
     this.#socket.destroySoon()
+  }
+
+  /** Whether a starved stream could send now. */
+  get #canFeed(): boolean {
+    return this.#window > 0 && this.#starved.size > 0
   }
 
   #schedule(): void {
@@ -107,7 +116,7 @@ export class Outbox {
 
   readonly #onWritten = (): void => {
     this.#writing = false
-    if (this.#control.length > 0 || this.#ready.size > 0) this.flush()
+    if (this.#control.length > 0 || this.#ready.size > 0 || this.#canFeed) this.flush()
     if (this.isIdle) this.#on.idle()
   }
 
@@ -121,22 +130,37 @@ export class Outbox {
     this.#control = sent === this.#control.length ? [] : this.#control.slice(sent)
   }
 
-  /** A stream that has more than its turn's worth goes to the end of the queue. */
+  /**
+   * Those that have waited longest for the connection's window come first. Each step sends at least a byte, or moves a
+   * stream that cannot send out of the way: the work is bounded by what is sent and by how often streams get ready.
+   */
   #fillStreams(): ServerStream[] {
     const touched: ServerStream[] = []
+    for (const stream of this.#starved) {
+      if (this.#window <= 0) break
+      if (!this.#fill(stream, touched)) return touched
+      this.#starved.delete(stream)
+      if (stream.response.hasSendable) (this.#window > 0 ? this.#ready : this.#starved).add(stream)
+    }
     for (const stream of this.#ready) {
-      const before = buffer.length
-      const taken = stream.response.fill(buffer, Math.max(0, this.#window))
-      if (taken === undefined) break
-      this.#window -= taken
-      if (buffer.length > before) touched.push(stream)
-      if (!stream.response.hasSendable) this.#ready.delete(stream)
-      else if (buffer.room <= 0) break
-      else if (taken > 0) {
-        this.#ready.delete(stream)
-        this.#ready.add(stream)
-      }
+      const mayStarve = this.#window <= 0 && stream.response.needsWindow
+      if (!mayStarve && !this.#fill(stream, touched)) return touched
+      this.#ready.delete(stream)
+      // A stream that has more than its turn's worth goes to the end of the queue.
+      if (mayStarve) this.#starved.add(stream)
+      else if (stream.response.hasSendable) this.#ready.add(stream)
     }
     return touched
+  }
+
+  /** Puts what a stream may send now into the buffer. False when the buffer has no room for more. */
+  #fill(stream: ServerStream, touched: ServerStream[]): boolean {
+    if (buffer.room <= 0) return false
+    const before = buffer.length
+    const taken = stream.response.fill(buffer, Math.max(0, this.#window))
+    if (taken === undefined) return false
+    this.#window -= taken
+    if (buffer.length > before) touched.push(stream)
+    return true
   }
 }

@@ -61,7 +61,10 @@ export function decodeRequestHead(decoder: HeaderDecoder, block: Buffer): Decode
 /** Trailers say nothing that anybody here wants, but they are read, and may be wrong. */
 export function trailersProblem(decoder: HeaderDecoder, block: Buffer): string | undefined {
   let problem: string | undefined
+  let bytes = 0
   decoder.decode(block, ({ name, value }) => {
+    bytes += name.length + value.length + fieldOverhead
+    if (problem === undefined && bytes > maxHeaderListBytes) problem = 'trailers are larger than a head may be'
     problem ??= name.charCodeAt(0) === colon ? `${name} in trailers` : fieldProblem(name, value)
   })
   return problem

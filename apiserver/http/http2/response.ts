@@ -59,6 +59,11 @@ export class Http2Response extends EventEmitter {
     return this.#head !== undefined || (this.#chunks.length > 0 ? this.window > 0 : this.#ended)
   }
 
+  /** Whether all that it could send now is a part of its body. */
+  get needsWindow(): boolean {
+    return this.#head === undefined && this.#chunks.length > 0
+  }
+
   writeHead(status: number, headers: OutgoingHttpHeaders = {}): this {
     this.statusCode = status
     this.headersSent = true

@@ -104,14 +104,15 @@ export class Streams implements StreamOwner {
     else this.#onRequest(request, response)
   }
 
-  /** A head on a stream that there is already: it can only be the end of the request. */
-  trailers(id: number, endStream: boolean, problem: string | undefined): void {
+  /** A head on a stream that there is already: it can only be the end of the request. Returns whether it was of no use at all. */
+  trailers(id: number, endStream: boolean, problem: string | undefined): boolean {
     const stream = this.#open.get(id)
-    if (!stream && this.#ownResets.has(id)) return
+    if (!stream && this.#ownResets.has(id)) return true
     if (!stream) throw new ConnectionError(ErrorCode.streamClosed, 'HEADERS after the end')
     if (stream.remoteEnded) throw new StreamError(ErrorCode.streamClosed, id, 'HEADERS after the end')
     if (problem !== undefined || !endStream) throw malformed(id, problem ?? 'trailers are not the end')
     this.#endRequest(stream)
+    return false
   }
 
   /** A DATA frame. Returns whether it was of no use at all. */

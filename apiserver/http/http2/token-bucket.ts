@@ -16,15 +16,15 @@ export class TokenBucket {
     this.#filledMs = clock.monotonic()
   }
 
-  /** False when there is nothing left. */
-  take(): boolean {
-    if (this.#tokens < 1) {
+  /** Takes `cost` tokens; false when fewer are left. */
+  take(cost = 1): boolean {
+    if (this.#tokens < cost) {
       const nowMs = this.#clock.monotonic()
       this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#filledMs) / 1000) * this.#perSecond)
       this.#filledMs = nowMs
     }
-    if (this.#tokens < 1) return false
-    this.#tokens -= 1
+    if (this.#tokens < cost) return false
+    this.#tokens -= cost
     return true
   }
 }
