@@ -31,26 +31,35 @@ export function validateCustomResource(
   const before = old && whole(old, version)
   const errors = [
     ...validateValue(value, schema, { old: before }),
-    ...(scale === undefined ? [] : validateReplicas(object, scale)),
+    ...(scale === undefined ? [] : validateReplicas(object, specReplicas(scale), statusReplicas(scale))),
     ...validateEmbedded(object, schema),
-    ...validateListTypes(object, schema),
+    ...newListErrors(object, old, schema),
   ]
-  return [...errors, ...checkRules(value, before, { version, schema, path: '', errors })]
+  return [...errors, ...checkRules(value, before, version, errors)]
 }
 
-/** A write of the status subresource answers for the status alone. */
+/** A write of the status subresource: values are checked in the status alone, rules in the whole object. */
 export function validateCustomResourceStatus(
   object: KubeObject,
   old: KubeObject,
   version: ValidationRules,
 ): FieldError[] {
-  const schema = ownProperty(version.schema.properties, 'status')
-  if (schema === undefined) return []
+  const { schema, scale } = version
+  const statusSchema = ownProperty(schema.properties, 'status')
   const errors = [
-    ...validateValue(object.status ?? null, schema, { path: 'status', old: old.status }),
-    ...validateListTypes(object.status, schema, 'status'),
+    ...(statusSchema === undefined || object.status === undefined
+      ? []
+      : validateValue(object.status, statusSchema, { path: 'status', old: old.status })),
+    ...(scale === undefined ? [] : validateReplicas(object, statusReplicas(scale))),
+    ...newListErrors(object, old, schema),
   ]
-  return [...errors, ...checkRules(object.status, old.status, { version, schema, path: 'status', errors })]
+  return [...errors, ...checkRules(whole(object, version), whole(old, version), version, errors)]
+}
+
+/** Lists whose items were not unique before may stay so. */
+function newListErrors(object: KubeObject, old: KubeObject | undefined, schema: JSONSchemaProps): FieldError[] {
+  const errors = validateListTypes(object, schema)
+  return errors.length > 0 && old !== undefined && validateListTypes(old, schema).length > 0 ? [] : errors
 }
 
 /** Objects are stored without saying what they are; schemas may still speak of it. */
@@ -61,13 +70,20 @@ const whole = (object: KubeObject, { apiVersion, kind }: ValidationRules): KubeO
 })
 
 const MAX_REPLICAS = 2 ** 31 - 1
+interface ReplicasField {
+  path: string
+  of(object: KubeObject): number | undefined
+}
+const specReplicas = (scale: ScaleAccess): ReplicasField => ({ path: scale.specReplicasPath, of: scale.specReplicas })
+const statusReplicas = (scale: ScaleAccess): ReplicasField => ({
+  path: scale.statusReplicasPath,
+  of: scale.statusReplicas,
+})
+
 /** The paths of the scale subresource lead to numbers that can count replicas. */
-function validateReplicas(object: KubeObject, scale: ScaleAccess): FieldError[] {
-  const counts: [path: string, replicas: number | undefined][] = [
-    [scale.specReplicasPath, scale.specReplicas(object)],
-    [scale.statusReplicasPath, scale.statusReplicas(object)],
-  ]
-  return counts.flatMap(([path, replicas]) => {
+function validateReplicas(object: KubeObject, ...fields: ReplicasField[]): FieldError[] {
+  return fields.flatMap(({ path, of }) => {
+    const replicas = of(object)
     if (replicas === undefined) return []
     if (replicas < 0) return [invalid(path, replicas, 'should be a non-negative integer')]
     return replicas > MAX_REPLICAS ? [invalid(path, replicas, `should be less than or equal to ${MAX_REPLICAS}`)] : []
@@ -83,16 +99,12 @@ const BLOCKING = new Set<string>([
   'FieldValueTypeInvalid',
 ])
 function checkRules(
-  value: unknown,
-  old: unknown,
-  {
-    version,
-    schema,
-    path,
-    errors,
-  }: { version: ValidationRules; schema: JSONSchemaProps; path: string; errors: FieldError[] },
+  value: KubeObject,
+  old: KubeObject | undefined,
+  { rules, schema }: ValidationRules,
+  errors: FieldError[],
 ): FieldError[] {
-  if (version.rules === undefined) return []
+  if (rules === undefined) return []
   if (errors.some((error) => BLOCKING.has(error.type)))
     return [
       invalid(
@@ -101,5 +113,5 @@ function checkRules(
         'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
       ),
     ]
-  return version.rules(value, old, schema, path)
+  return rules(value, old, schema, '')
 }
