@@ -17,11 +17,9 @@ interface Place {
 }
 
 function children({ schema, path, uncorrelatable }: Place): Place[] {
-  const lostIf = (lost: boolean): string | undefined => uncorrelatable ?? (lost ? path : undefined)
   const items = itemsOf(schema)
   const additional = additionalOf(schema)
-  const inItems = lostIf(schema['x-kubernetes-list-type'] !== 'map')
-  const inFields = lostIf(schema['x-kubernetes-map-type'] === 'atomic')
+  const inItems = uncorrelatable ?? (schema['x-kubernetes-list-type'] === 'map' ? undefined : path)
   return [
     ...(items === undefined ? [] : [{ schema: items, path: `${path}.items`, root: false, uncorrelatable: inItems }]),
     ...(additional === undefined
@@ -31,7 +29,7 @@ function children({ schema, path, uncorrelatable }: Place): Place[] {
       schema: child,
       path: `${path}.properties[${key}]`,
       root: false,
-      uncorrelatable: inFields,
+      uncorrelatable,
     })),
   ]
 }
