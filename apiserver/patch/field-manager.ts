@@ -49,7 +49,10 @@ const versionsOf = (siblings: NonNullable<ResourceDefinition['siblings']>): Kind
   },
 })
 
-/** Sets the managedFields of an object that is to be created (`live` undefined), or to replace the live one. */
+/**
+ * Sets the managedFields of an object that is to be created (`live` undefined), or to replace the live one.
+ * Never fails a write: an object whose fields cannot be tracked (an item of a keyed list without its key) loses its managedFields.
+ */
 export function trackFields(
   definition: ResourceDefinition,
   live: KubeObject | undefined,
@@ -58,9 +61,7 @@ export function trackFields(
 ): void {
   try {
     updateManagedFields(managedKind(definition), live as JsonMap | undefined, object as unknown as JsonMap, write)
-  } catch (error) {
-    if (!(error instanceof ConversionError)) throw error
-    // A real server gives up on who owns what then, not on the write.
+  } catch {
     object.metadata.managedFields = undefined
   }
 }
