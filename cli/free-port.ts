@@ -1,4 +1,4 @@
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 
 /** Why nobody can listen there, as the system's code (EADDRINUSE, EACCES, …); undefined where one can. */
 export function whyNotListening(host: string, port: number): Promise<string | undefined> {
@@ -12,4 +12,16 @@ export function whyNotListening(host: string, port: number): Promise<string | un
 /** The port itself, or 0 (a free one) where another program has it: for those who did not choose, so that two clusters never collide. */
 export async function portOrFreeOne(host: string, port: number): Promise<number> {
   return (await whyNotListening(host, port)) === 'EADDRINUSE' ? 0 : port
+}
+
+/** A port on which nothing listens at that address. */
+export function freePort(host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, host, () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
 }

@@ -10,11 +10,15 @@ export interface LogOptions {
   pod: string
   container: string
   onLine(line: string): void
+  /** Only the last lines that are there, instead of all until the end. */
+  tailLines?: number
 }
 
 /** `kubectl logs -f`: calls back for each line until the container has ended. */
-export async function followLog({ server, ca, user, namespace, pod, container, onLine }: LogOptions): Promise<void> {
-  const url = `${server}/api/v1/namespaces/${namespace}/pods/${pod}/log?container=${container}&follow=true`
+export async function followLog(options: LogOptions): Promise<void> {
+  const { server, ca, user, namespace, pod, container, onLine, tailLines } = options
+  const how = tailLines === undefined ? 'follow=true' : `tailLines=${tailLines}`
+  const url = `${server}/api/v1/namespaces/${namespace}/pods/${pod}/log?container=${container}&${how}`
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   get(url, { ca, ...user }, (response) => {
     createInterface({ input: response })

@@ -23,6 +23,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { busyNetwork } from '../harness/busy-network.ts'
 import { cli, repository } from '../harness/cluster.ts'
 import { shows } from '../harness/doc-output.ts'
 import { type Block, readPage } from '../harness/doc-page.ts'
@@ -35,6 +36,8 @@ import { until } from '../harness/until.ts'
 /** One after the other in one terminal. */
 interface Visit {
   pages: readonly string[]
+  /** Where other programs have these ports, as development servers and other clusters do. */
+  busyPorts?: readonly number[]
   /** Typed at the beginning. */
   arrival?: string
   departure?: string
@@ -50,10 +53,13 @@ server.listen(8080, process.env.KUBESTAGE_POD_IP)
 process.on('SIGTERM', () => setTimeout(() => server.close(() => process.exit(0)), 3000))
 `
 
+/** Usual ports of development servers, and the API server's own. */
+const busyPorts = [3000, 5000, 6443, 8000, 8080, 8090]
+
 const visits: readonly Visit[] = [
-  { pages: ['README.md'] },
-  { pages: ['docs/tour.md'] },
-  { pages: ['docs/kubectl.md'] },
+  { pages: ['README.md'], busyPorts },
+  { pages: ['docs/tour.md'], busyPorts },
+  { pages: ['docs/kubectl.md'], busyPorts },
   {
     pages: ['docs/reasons.md', 'docs/nodes.md', 'docs/rehearse.md', 'docs/test-suites.md', 'docs/compose.md'],
     arrival: `
@@ -73,7 +79,7 @@ const visits: readonly Visit[] = [
     files: {
       'server.js': () => server,
       'app.yaml': () =>
-        readFileSync(join(repository, 'examples/rehearse/good.yaml'), 'utf8').replaceAll('8090', '8080'),
+        readFileSync(join(repository, 'examples/rehearse/good.yaml'), 'utf8').replaceAll('5823', '8080'),
     },
   },
 ]
@@ -111,10 +117,15 @@ t.test('no page is left out, and what is not run is tried elsewhere', async (t) 
   }
 })
 
-async function follow(t: Test, { pages, arrival, departure, files = {} }: Visit, kubectl: string): Promise<void> {
+async function follow(t: Test, visit: Visit, kubectl: string): Promise<void> {
+  const { pages, arrival, departure, files = {} } = visit
   const { clone, env, scratch } = freshClone(t, kubectl)
+  const network = visit.busyPorts && (await busyNetwork(t, visit.busyPorts))
+  if (visit.busyPorts && !network) skipOrFail(t, 'no network of its own on this machine: its ports are as they are')
+  if (network) delete env.KUBESTAGE_PORT
+  const open = (): Terminal => openTerminal({ cwd: clone, env, scratch, prelude, enter: network?.enter })
   for (const [name, text] of Object.entries(files)) writeFileSync(join(clone, name), text())
-  const main = openTerminal({ cwd: clone, env, scratch, prelude })
+  const main = open()
   const beside = new Map<string, Terminal>()
   t.teardown(async () => {
     await Promise.all([main, ...beside.values()].map((terminal) => terminal.close()))
@@ -129,7 +140,7 @@ async function follow(t: Test, { pages, arrival, departure, files = {} }: Visit,
     const { terminal: name, 'not-run': reason } = block.marks
     if (block.language === 'sh' && reason === undefined) {
       if (name) {
-        last = openTerminal({ cwd: clone, env, scratch, prelude })
+        last = open()
         beside.set(name, last)
         last.begin(block)
       } else {

@@ -1,3 +1,9 @@
+/** Printed as well where another program has the API server's port; pages show it where none has. */
+const ofBusyPort = [
+  / \(port \d+ is in use by another program\)$/,
+  /^Port \d+ is in use by another program, so this is a free one; --port chooses\.$/,
+]
+
 /** What differs from run to run, and stands for anything of its kind. The order counts. */
 const changing: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME'],
@@ -16,7 +22,8 @@ const changing: readonly (readonly [RegExp, string])[] = [
 
 /** One line, with a word in the place of whatever differs from run to run. */
 function steady(line: string): string {
-  return changing.reduce((text, [pattern, word]) => text.replace(pattern, word), line).trim()
+  const bare = ofBusyPort.reduce((text, pattern) => text.replace(pattern, ''), line)
+  return changing.reduce((text, [pattern, word]) => text.replace(pattern, word), bare).trim()
 }
 
 const linesOf = (text: string): string[] =>

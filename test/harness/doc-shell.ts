@@ -13,6 +13,8 @@ export interface TerminalOptions {
   scratch: string
   /** Typed before anything else. */
   prelude?: string
+  /** What stands before the shell's own command line. */
+  enter?: readonly string[]
 }
 
 /** A terminal with a bash in it, into which a page's blocks are typed. */
@@ -31,8 +33,9 @@ const DONE = 'the block is done:'
 const done = new RegExp(`^${DONE} (\\d+)\\n`, 'm')
 const blockTimeoutMs = 240_000
 
-export function openTerminal({ cwd, env, scratch, prelude = '' }: TerminalOptions): Terminal {
-  const shell = spawn('bash', ['--noprofile', '--norc', '-s'], { cwd, env, detached: true, stdio: 'pipe' })
+export function openTerminal({ cwd, env, scratch, prelude = '', enter = [] }: TerminalOptions): Terminal {
+  const [file = '', ...args] = [...enter, 'bash', '--noprofile', '--norc', '-s']
+  const shell = spawn(file, args, { cwd, env, detached: true, stdio: 'pipe' })
   let printed = ''
   for (const stream of [shell.stdout, shell.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
