@@ -11,7 +11,7 @@ export const additions: Addition[] = [
     fields: {
       reason: {
         go: 'Reason',
-        shape: 'string',
+        shape: '*string',
         goType: 'string',
         description:
           'Why the object is deleted, handed to the preStop hooks of a pod. Well-known values are Eviction, IntolerableTaint, Decommissioned and Update; any text of 1 to 1,024 bytes without control characters is allowed.',
@@ -23,7 +23,7 @@ export const additions: Addition[] = [
     fields: {
       reason: {
         go: 'TerminationReason',
-        shape: 'string',
+        shape: '*string',
         goType: 'string',
         description: 'Why the object was deleted, as given with the delete request. Set by the server only. Read-only.',
       },
@@ -35,13 +35,13 @@ export const additions: Addition[] = [
     fields: {
       env: {
         go: 'Env',
-        shape: 'string',
+        shape: '*string',
         goType: 'string',
         description: 'Environment variable of an exec hook that holds the reason. Defaults to KUBE_POD_TERM_REASON.',
       },
       header: {
         go: 'Header',
-        shape: 'string',
+        shape: '*string',
         goType: 'string',
         description: 'HTTP header of an httpGet hook that holds the reason. Defaults to KUBE-POD-TERM-REASON.',
       },

@@ -139,6 +139,23 @@ t.test('reasonDelivery: the rules of the proposal, and ours', async (t) => {
   t.same(fieldsOf({ sleep: { seconds: 1 }, reasonDelivery: { env: 'WHY' } }), [path])
 })
 
+t.test('reasonDelivery: the four rules of the proposal, for each field absent, empty and set', async (t) => {
+  const values = [undefined, '', 'A']
+  for (const [kind, hook] of Object.entries({ exec, httpGet })) {
+    for (const [env, header] of values.flatMap((env) => values.map((header) => [env, header] as const))) {
+      const reasonDelivery = { ...(env !== undefined && { env }), ...(header !== undefined && { header }) }
+      const forbidden = kind === 'exec' ? header : env
+      const isRefused =
+        forbidden !== undefined || (env !== undefined && header !== undefined) || env === '' || header === ''
+      const { errors, object } = create(find('pods'), podWith({ ...hook, reasonDelivery }))
+      const what = `${kind} with ${JSON.stringify(reasonDelivery)}`
+      t.equal(errors.length > 0, isRefused, `${what} is ${isRefused ? 'refused' : 'accepted'}: ${errors}`)
+      const { containers } = (object as unknown as Pod).spec
+      t.same(containers[0]?.lifecycle?.preStop?.reasonDelivery, reasonDelivery, `${what} stays as it is`)
+    }
+  }
+})
+
 t.test('fields behind a gate that is off vanish, unless they are in use', async (t) => {
   const pods = find('pods')
   const body = podWith(

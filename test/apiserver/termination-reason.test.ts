@@ -1,0 +1,84 @@
+/** Every way to give a reason with a request, and what each of them refuses. */
+import t from 'tap'
+import type { StatusError } from '../../shared/api/status-error.ts'
+import { pods as podResource } from '../../shared/client/resources.ts'
+import { type Received, startTestApiServer } from '../harness/api-server.ts'
+
+const pods = '/api/v1/namespaces/default/pods'
+type Answer = Pick<Received, 'status' | 'body'>
+type Metadata = { metadata: { reason?: string; deletionTimestamp?: string } }
+
+const server = await startTestApiServer(t)
+const { send } = server
+const admin = server.client({ name: 'admin', groups: ['system:masters'] })
+
+const create = (name: string) =>
+  send(pods, {
+    method: 'POST',
+    body: {
+      metadata: { name, labels: { name } },
+      spec: { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] },
+    },
+  })
+const query = (reason: string) => `reason=${reason.isWellFormed() ? encodeURIComponent(reason) : '%ED%A0%80'}`
+const prefix = (reason: string) => `/kubestage-reason-${Buffer.from(reason).toString('base64url')}`
+const remove = (path: string, body?: object | string, headers?: Record<string, string>) =>
+  send(path, { method: 'DELETE', body, headers })
+const evict = (name: string, path: string, deleteOptions?: object) =>
+  send(path, { method: 'POST', body: { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name }, deleteOptions } })
+
+const doors: Record<string, (name: string, reason: string) => Promise<Answer>> = {
+  'a body': (name, reason) => remove(`${pods}/${name}`, { reason }),
+  'a body, over a query': (name, reason) => remove(`${pods}/${name}?reason=Update`, { reason }),
+  'a body in YAML': (name, reason) =>
+    remove(`${pods}/${name}`, `reason: ${JSON.stringify(reason)}`, { 'content-type': 'application/yaml' }),
+  'a query': (name, reason) => remove(`${pods}/${name}?${query(reason)}`),
+  'a query beside a body': (name, reason) => remove(`${pods}/${name}?${query(reason)}`, { gracePeriodSeconds: 9 }),
+  'the address of the server': (name, reason) => remove(`${prefix(reason)}${pods}/${name}`),
+  'the body for a collection': (name, reason) => remove(`${pods}?labelSelector=name%3D${name}`, { reason }),
+  'the query for a collection': (name, reason) => remove(`${pods}?labelSelector=name%3D${name}&${query(reason)}`),
+  'an eviction': (name, reason) => evict(name, `${pods}/${name}/eviction`, { reason }),
+  'the query of an eviction': (name, reason) => evict(name, `${pods}/${name}/eviction?${query(reason)}`),
+  'the address, for an eviction': (name, reason) => evict(name, `${prefix(reason)}${pods}/${name}/eviction`),
+  'a client within the process': async (name, reason) => {
+    const refusal = await admin.delete(podResource, { namespace: 'default', name }, { reason }).then(
+      () => undefined,
+      (error: StatusError) => error,
+    )
+    return { status: refusal?.code ?? 200, body: refusal?.status }
+  },
+}
+
+const bad: Record<string, string> = {
+  nothing: '',
+  'a line break': 'two\nlines',
+  'more than 1,024 bytes': 'ö'.repeat(513),
+}
+
+for (const [door, give] of Object.entries(doors)) {
+  t.test(door, async (t) => {
+    const name = door.replace(/\W+/g, '-').toLowerCase()
+    await create(name)
+    const metadata = async () => ((await send(`${pods}/${name}`)).body as Metadata).metadata
+    for (const [what, reason] of Object.entries(bad)) {
+      const refusal = {
+        status: 422,
+        body: { code: 422, reason: 'Invalid', details: { causes: [{ field: 'reason' }] } },
+      }
+      t.match(await give(name, reason), refusal, what)
+    }
+    t.equal((await metadata()).deletionTimestamp, undefined, 'the pod is not deleted')
+    const reason = `größe "x" → 変更`
+    t.ok((await give(name, reason)).status < 300)
+    t.equal((await metadata()).reason, reason)
+  })
+}
+
+t.test('null is no reason, and an object has none of its own', async (t) => {
+  await create('null')
+  await remove(`${pods}/null?reason=Update`, { reason: null })
+  t.equal(((await send(`${pods}/null`)).body as Metadata).metadata.reason, 'Update')
+  const given = { metadata: { name: 'own', reason: 'mine' } }
+  const { body } = await send('/api/v1/namespaces/default/configmaps', { method: 'POST', body: given })
+  t.equal((body as Metadata).metadata.reason, undefined)
+})
