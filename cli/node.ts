@@ -54,11 +54,17 @@ const deeds: Record<string, Deed> = {
     request: () => ({ method: 'POST', path: '/debug/node/return' }),
     done: (node) => `${node} is back`,
   },
+  reboot: {
+    words: [],
+    request: () => ({ method: 'POST', path: '/debug/node/reboot' }),
+    done: (node) => `${node} has rebooted; its pods start again`,
+  },
 }
 
 export default command({
   purpose: 'Lists the nodes, or does to one what can happen to a machine.',
-  usage: '(list | pressure NAME SIGNAL [--available AMOUNT] [--off] | shutdown NAME | lose NAME | return NAME)',
+  usage:
+    '(list | pressure NAME SIGNAL [--available AMOUNT] [--off] | shutdown NAME | lose NAME | return NAME | reboot NAME)',
   options: {
     ...clusterPlace,
     output: outputOption,
@@ -73,6 +79,7 @@ export default command({
     '  shutdown  pods are ended, critical ones last, each within shutdownGracePeriod; then the node is off',
     '  lose      nothing is heard of the node; its pods run on',
     '  return    after shutdown or lose: the node is there again',
+    '  reboot    power loss and restart: pods lose their processes without SIGTERM, and their sandboxes and addresses; the node gets a new bootID',
   ],
   async complete({ values, positionals: [word, name, ...rest] }) {
     if (word === undefined) return ['list', ...Object.keys(deeds)]

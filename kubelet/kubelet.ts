@@ -172,7 +172,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     name: nodeName,
     nodeIP,
     port: options.port,
-    machine,
+    machine: { ...machine, bootId: runtime.bootId() ?? machine.bootId },
     maxPods: options.maxPods ?? 110,
     runtimeVersion: runtime.version,
     pressure: eviction.pressure(),

@@ -11,11 +11,12 @@ import { ownTls, type ServerTls } from './certificates/own-tls.ts'
 import type { KubeletConfig } from './config.ts'
 import { evictionConfig } from './eviction/options.ts'
 import { startHealthz } from './http/healthz.ts'
-import { type Kubelet, startKubelet } from './kubelet.ts'
+import type { ControlledNode } from './http/node-controls.ts'
 import { createLossMark, type LossMark } from './node/loss-mark.ts'
 import { createNodeTime, type NodeTime } from './node/node-time.ts'
 import { shutdownGroups } from './node/shutdown-options.ts'
 import { backoffConfig } from './pods/backoff-options.ts'
+import { type RebootableKubelet, startRebootableKubelet } from './rebootable-kubelet.ts'
 import type { ContainerRuntime, RuntimeCapabilities } from './runtime/container-runtime.ts'
 import type { Images } from './runtime/images/images.ts'
 import { trackedRuntime } from './runtime/tracked-runtime.ts'
@@ -58,12 +59,12 @@ export async function runNode({
   const actions = createActions(clock)
   const time =
     moving && createNodeTime({ ...moving, tellContainers: (movedMs, isLast) => runtime.timeMoved(movedMs, { isLast }) })
-  let kubelet: Kubelet | undefined
-  const pods = () => [...(kubelet?.pods() ?? [])]
+  const pods = () => [...(kubelets?.current.pods() ?? [])]
   const tls = await ownTls({ config, client, clock })
-  const server =
-    tls && (await startServer({ tls, config, runtime, images, clock, log, pods, time, node: () => kubelet, lossMark }))
-  kubelet = await startKubelet({
+  let kubelets: RebootableKubelet | undefined
+  const node = () => kubelets && { ...kubelets.current, reboot: kubelets.reboot }
+  const server = tls && (await startServer({ tls, config, runtime, images, clock, log, pods, time, node, lossMark }))
+  const running = await startRebootableKubelet({
     client,
     clock,
     log,
@@ -87,13 +88,13 @@ export async function runNode({
     shortenRunningKills: config.shortenRunningKills,
     lossMark,
   })
-  const running = kubelet
-  const healthz = config.healthzPort ? running.ready.then(() => startHealthz(config.healthzPort, clock)) : undefined
+  kubelets = running
+  const { ready } = running.current
+  const healthz = config.healthzPort ? ready.then(() => startHealthz(config.healthzPort, clock)) : undefined
   return {
-    ready: Promise.all([running.ready, healthz]).then(() => {}),
+    ready: Promise.all([ready, healthz]).then(() => {}),
     async stop() {
-      await running.shutdown()
-      await running.close()
+      await running.stop()
       await Promise.all([server?.close(), healthz?.then(({ close }) => close()), runtime.close(), client.close()])
     },
   }
@@ -110,7 +111,7 @@ interface ServerOptions extends Omit<RunNodeOptions, 'client' | 'moving'> {
   runtime: ContainerRuntime
   images: Images | undefined
   pods(): Pod[]
-  node(): Kubelet | undefined
+  node(): ControlledNode | undefined
   time: NodeTime | undefined
   lossMark: LossMark | undefined
 }

@@ -8,6 +8,8 @@ import { Problem } from './problem.ts'
 /** The machine that the kubelet stands for. */
 export interface ControlledNode {
   controls: NodeControls
+  /** Resolves when the node is ready again. */
+  reboot(): Promise<void>
   eviction: EvictionManager
   /** Then it answers nobody but those who control it. */
   isLost(): boolean
@@ -20,10 +22,11 @@ export interface ControlRequest {
 }
 
 /** `POST /debug/node/<word>`. */
-const words: Record<string, (controls: NodeControls) => Promise<void> | void> = {
-  shutdown: (controls) => controls.shutDown(),
-  lose: (controls) => controls.lose(),
-  return: (controls) => controls.comeBack(),
+const words: Record<string, (node: ControlledNode) => Promise<void> | void> = {
+  shutdown: ({ controls }) => controls.shutDown(),
+  lose: ({ controls }) => controls.lose(),
+  return: ({ controls }) => controls.comeBack(),
+  reboot: (node) => node.reboot(),
 }
 
 /** What an operator may do to the machine below. Resolves when it is done. */
@@ -38,7 +41,7 @@ export async function controlNode(
   const act = Object.hasOwn(words, word) ? words[word] : undefined
   if (!act) throw new Problem(404, '404 page not found')
   if (method !== 'POST') throw new Problem(405, 'method not allowed')
-  await act(node.controls)
+  await act(node)
 }
 
 /** `PUT` and `DELETE /debug/pressure/<signal>`, the first with `?available=<amount>` where it matters how little there is. */

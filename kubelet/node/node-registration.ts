@@ -66,21 +66,25 @@ export function startNodeRegistration(options: NodeRegistrationOptions): NodeReg
         { metadata: { labels, annotations } },
         { type: 'merge' },
       )
-      await writeStatus(found, true)
+      const booting = hasRebooted(found, object) ? await writeStatus(found, true, [BOOTING]) : found
+      await writeStatus(booting, true)
       return patched
     }
   }
 
-  async function writeStatus(previous: Node, always: boolean): Promise<void> {
-    const status = nodeStatus({ ...options.facts(), nowMs: clock.now(), previous })
+  async function writeStatus(previous: Node, always: boolean, problems: string[] = []): Promise<Node> {
+    const facts = options.facts()
+    const input = { ...facts, problems: [...facts.problems, ...problems], nowMs: clock.now(), previous }
+    const status = nodeStatus(input)
     const due = clock.monotonic() - reportedAtMs >= REPORT_MS
     if (!always && !due && isDeepStrictEqual(withoutHeartbeats(status), withoutHeartbeats(previous.status ?? {})))
-      return
+      return previous
     const ref = { name: previous.metadata.name ?? '' }
     const updated = await client.patch<Node>(nodes, ref, { status }, { type: 'merge', subresource: 'status' })
     reportedAtMs = clock.monotonic()
     tellTransitions(previous, updated)
     last = updated
+    return updated
   }
 
   let lastUpdate: Promise<void> = Promise.resolve()
@@ -111,6 +115,11 @@ export function startNodeRegistration(options: NodeRegistrationOptions): NodeReg
   }
 
   function tellTransitions(before: Node | undefined, after: Node): void {
+    if (before && hasRebooted(before, after)) {
+      const { metadata, status } = after
+      const message = `Node ${metadata.name} has been rebooted, boot id: ${status?.nodeInfo?.bootID}`
+      events.event(nodeReference(metadata.name ?? ''), 'Warning', 'Rebooted', message)
+    }
     for (const { type, status } of after.status?.conditions ?? []) {
       const old = before?.status?.conditions?.find((condition) => condition.type === type)
       // Of a node's first Ready nobody is told: only of its change.
@@ -149,6 +158,15 @@ const TRANSITIONS: Record<string, string> = {
   'PIDPressure=True': 'NodeHasInsufficientPID',
   'Ready=True': 'NodeReady',
   'Ready=False': 'NodeNotReady',
+}
+
+/** What a kubelet reports in the first moments after a boot. */
+const BOOTING = 'container runtime status check may not have completed yet'
+
+/** Upstream: pkg/kubelet/nodestatus/setters.go. */
+function hasRebooted(before: Node, after: Node): boolean {
+  const bootId = before.status?.nodeInfo?.bootID
+  return Boolean(bootId) && bootId !== after.status?.nodeInfo?.bootID
 }
 
 /** A kubelet's events carry the node's name where its UID would stand: it posts them before it knows the UID. */

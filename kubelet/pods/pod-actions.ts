@@ -4,7 +4,7 @@ import { ephemeralContainers } from './container-kinds.ts'
 import type { KillCause } from './grace-period.ts'
 import { initContainerActions } from './init-container-actions.ts'
 import { restartAllSource } from './restart-all.ts'
-import { restartsAfter, restartsAfterKill, shouldBeStarted } from './restart-policy.ts'
+import { restartsAfterKill, shouldBeStarted } from './restart-policy.ts'
 import { newestRecord, type RuntimePod, readySandbox } from './runtime-pod.ts'
 
 /** What a pod needs next. */
@@ -75,6 +75,7 @@ export function computePodActions(pod: Pod, runtime: RuntimePod, probes: ProbeVe
   return { ...actions, killPod: true, initContainersToStart: [], containersToKill: [] }
 }
 
+/** For a pod without a sandbox, or whose sandbox was lost. Upstream: computePodActions of pkg/kubelet/kuberuntime/kuberuntime_manager.go. */
 function sandboxActions(pod: Pod, runtime: RuntimePod): PodActions {
   const actions: PodActions = {
     killPod: true,
@@ -89,10 +90,11 @@ function sandboxActions(pod: Pod, runtime: RuntimePod): PodActions {
   if (restartPolicy === 'Never' && runtime.sandboxes.length > 0 && existedBefore) {
     return { ...actions, createSandbox: false }
   }
+  // Only OnFailure keeps what succeeded; neither Never of a container nor its rules count here.
   const start = containers.filter((container) => {
     const record = newestRecord(runtime, container.name)
     const succeeded = record?.state === 'exited' && record.exitCode === 0
-    return !succeeded || restartsAfter(pod.spec, container, 0)
+    return !succeeded || (container.restartPolicy ?? restartPolicy) !== 'OnFailure'
   })
   const initializedBefore = containers.some(({ name }) => newestRecord(runtime, name))
   if (start.length === 0 && initializedBefore) return { ...actions, createSandbox: false }

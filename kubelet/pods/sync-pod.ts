@@ -75,6 +75,7 @@ export function createSyncPod(options: SyncPodOptions) {
 
   async function ensureSandbox(pod: Pod, runtimePod: RuntimePod): Promise<Sandbox> {
     for (const id of exitedInitContainers(pod, runtimePod)) await runtime.removeContainer(id)
+    for (const id of emptySandboxes(runtimePod)) await runtime.removeSandbox(id)
     try {
       const sandbox = await runtime.startSandbox({
         podUid: uidOf(pod),
@@ -162,5 +163,9 @@ function exitedInitContainers(pod: Pod, { containers }: RuntimePod): string[] {
   const names = new Set((pod.spec.initContainers ?? []).map(({ name }) => name))
   return containers.filter(({ name, state }) => names.has(name) && state === 'exited').map(({ id }) => id)
 }
+
+/** Sandboxes that were lost, and of which no container is kept. */
+const emptySandboxes = ({ sandboxes, containers }: RuntimePod): string[] =>
+  sandboxes.filter(({ id }) => !containers.some(({ sandboxId }) => sandboxId === id)).map(({ id }) => id)
 
 const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ''

@@ -46,6 +46,10 @@ export interface ContainerRuntime {
   list(podUid?: string): Promise<{ sandboxes: Sandbox[]; containers: ContainerRecord[] }>
   /** What the running containers use of the machine; of all pods or of one. */
   usage(podUid?: string): Promise<ContainerUsage[]>
+  /** Which boot of the machine this is, shown as the node's `bootID`; undefined: that of the real machine. */
+  bootId(): string | undefined
+  /** A power loss, and the machine is up again: all processes are killed without SIGTERM, all sandboxes are lost, and `bootId` is another. */
+  reboot(): Promise<void>
   /** Calls back for every start and exit, at once. Returns a function that ends it. */
   onEvent(listener: (event: RuntimeEvent) => void): () => void
   /** Calls back when other images are there than before. Absent where that never happens. */

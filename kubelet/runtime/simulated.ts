@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { type Duplex, Readable, Writable } from 'node:stream'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import type {
@@ -55,6 +55,7 @@ interface Process {
 
 const EXIT_TERM = 143
 const EXIT_KILL = 137
+const EXIT_LOST = 255
 
 export interface SimulatedContainerRuntime extends ContainerRuntime {
   /** Whoever called is dead: what was asked for is not gone on with, and nobody gets an answer. Containers live on. */
@@ -75,6 +76,7 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
   readonly #pods = new Map<string, PodParts>()
   readonly #listeners = new Set<(event: RuntimeEvent) => void>()
   #addresses = 0
+  #bootId: string | undefined
   /** Of those that were asked to end, and have not yet. */
   readonly #kills = new Set<Timer>()
   #callers = 0
@@ -261,6 +263,16 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
         inodes: 0,
         ...usage,
       }))
+  }
+
+  bootId(): string | undefined {
+    return this.#bootId
+  }
+
+  async reboot(): Promise<void> {
+    this.#bootId = randomUUID()
+    for (const sandbox of this.#sandboxes.values()) sandbox.state = 'notReady'
+    for (const process of this.#processes.values()) this.#end(process, EXIT_LOST, { reason: 'Unknown' })
   }
 
   /** Its processes have no clock but ours. */

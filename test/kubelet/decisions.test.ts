@@ -72,6 +72,50 @@ t.test('grace of a terminating pod', async (t) => {
   for (const [input, expected, name] of cases) t.equal(effectiveGraceSeconds(input), expected, name)
 })
 
+t.test('what a pod whose sandbox was lost starts again, as upstream decides it', async (t) => {
+  const lost = (...containers: ContainerRecord[]): RuntimePod => {
+    const { sandboxes } = runtime()
+    return { sandboxes: sandboxes.map((sandbox) => ({ ...sandbox, state: 'notReady' })), containers }
+  }
+  const spec = (restartPolicy: string, policy?: string): Partial<PodSpec> => ({
+    restartPolicy: restartPolicy as PodSpec['restartPolicy'],
+    containers: [
+      { name: 'ok', image: 'img', ...(policy && { restartPolicy: policy as Container['restartPolicy'] }) },
+      { name: 'lost', image: 'img' },
+    ],
+  })
+  const records = [exited('ok', 0), exited('lost', 255)]
+  const always = { restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'In', values: [0] } }] }
+  const cases: [string, Partial<PodSpec>, ContainerRecord[], boolean, string[]][] = [
+    ['Always', spec('Always'), records, true, ['ok', 'lost']],
+    ['OnFailure: what succeeded stays', spec('OnFailure'), records, true, ['lost']],
+    ['Never: the pod ends', spec('Never'), records, false, []],
+    ['Never, before anything ran', spec('Never'), [], true, ['ok', 'lost']],
+    ['OnFailure of the container', spec('Always', 'OnFailure'), records, true, ['lost']],
+    ['Always of the container', spec('OnFailure', 'Always'), records, true, ['ok', 'lost']],
+    ['Never of the container is not asked', spec('Always', 'Never'), records, true, ['ok', 'lost']],
+    ['nothing is left to do', spec('OnFailure'), [exited('ok', 0), exited('lost', 0)], false, []],
+  ]
+  for (const [name, podSpec, containers, createSandbox, start] of cases) {
+    const actions = computePodActions(pod(podSpec), lost(...containers), noProbes)
+    t.match({ ...actions, start: names(actions.containersToStart) }, { killPod: true, createSandbox, start }, name)
+    t.equal(actions.containersToStart.length, start.length, name)
+  }
+  const ruled = pod({
+    restartPolicy: 'OnFailure',
+    containers: [{ name: 'ok', ...always } as Container, { name: 'lost' }],
+  })
+  const byRule = computePodActions(ruled, lost(...records), noProbes)
+  t.same(names(byRule.containersToStart), ['lost'], 'a rule of the container is not asked')
+  const initContainers = [{ name: 'i' }, { name: 's', restartPolicy: 'Always' as const }]
+  const withInit = computePodActions(
+    pod({ ...spec('Always'), initContainers }),
+    lost(exited('i', 0), exited('s', 255), ...records),
+    noProbes,
+  )
+  t.same([names(withInit.initContainersToStart), names(withInit.containersToStart)], [['i'], []])
+})
+
 t.test("a probe's own grace", async (t) => {
   const container: Container = { name: 'c', livenessProbe: { terminationGracePeriodSeconds: 60 }, startupProbe: {} }
   const living = pod({ terminationGracePeriodSeconds: 30 })

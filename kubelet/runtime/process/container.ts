@@ -50,11 +50,12 @@ export function runningRecord(stored: StoredContainer, { pid, atMs }: Started): 
   }
 }
 
-export const exitedRecord = (record: ContainerRecord, { code, atMs }: Exited): ContainerRecord => ({
+export const exitedRecord = (record: ContainerRecord, { code, atMs, reason }: Exited): ContainerRecord => ({
   ...record,
   state: 'exited',
   exitCode: code,
   finishedAtMs: atMs,
+  ...(reason && { reason }),
 })
 
 /** Of one that could not be started. */
@@ -64,11 +65,8 @@ export const failedRecord = (stored: StoredContainer, message: string): Containe
   message,
 })
 
-/** Of one of whose end nobody can tell. */
-export const lostRecord = (record: ContainerRecord, atMs: number): ContainerRecord => ({
-  ...exitedRecord(record, { code: exitLost, atMs }),
-  reason: 'Unknown',
-})
+/** The end of a container that the shim does not know: containerd reports one that a reboot ended in the same way. */
+export const lostExit = (atMs: number): Exited => ({ code: exitLost, atMs, reason: 'Unknown' })
 
 /** With namespaces of its own everything ends with process 1; elsewhere the group has to do. */
 export function killContainer({ stored, record }: Container): void {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../shared/clock/clock.ts'
 import { type ContainerRecord, type RuntimeEvent, StartError } from '../container-runtime.ts'
-import { type Container, exitedRecord, failedRecord, lostRecord, newContainer, runningRecord } from './container.ts'
+import { type Container, exitedRecord, failedRecord, lostExit, newContainer, runningRecord } from './container.ts'
 import { ContainerLog } from './container-log.ts'
 import type { OutputStream } from './output-stream.ts'
 import { readPipe } from './pipe-reader.ts'
@@ -73,17 +73,17 @@ export class Containers {
     this.#settle(container, failedRecord(container.stored, message))
   }
 
-  hasExited(container: Container, { code, atMs }: Exited): void {
+  hasExited(container: Container, exit: Exited): void {
     if (container.record.state === 'exited') return
-    this.#store.saveExited(container.stored.id, { code, atMs })
-    this.#settle(container, exitedRecord(container.record, { code, atMs }))
+    this.#store.saveExited(container.stored.id, exit)
+    this.#settle(container, exitedRecord(container.record, exit))
   }
 
   /** The shim knows nothing of it. */
   isLost(container: Container): void {
     if (container.record.state === 'exited') return
     container.started.reject(new StartError('the shim, which was to start it, has ended'))
-    this.#settle(container, lostRecord(container.record, this.#clock.now()))
+    this.hasExited(container, lostExit(this.#clock.now()))
   }
 
   /** One that an earlier kubelet made. */

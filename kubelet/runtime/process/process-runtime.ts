@@ -20,8 +20,9 @@ import {
 } from '../container-runtime.ts'
 import type { Images } from '../images/images.ts'
 import { attachTo } from './attach.ts'
+import { Boot } from './boot.ts'
 import { clockFile, ownClockFile, readMovedClock, tellOfMovedClock, writeMovedClock } from './clock-file.ts'
-import { type Container, closeOutput } from './container.ts'
+import { type Container, closeOutput, killContainer } from './container.ts'
 import { containerEnvironment, containerLaunch } from './container-launch.ts'
 import { removeLog } from './container-log.ts'
 import { Containers } from './containers.ts'
@@ -72,6 +73,9 @@ class ProcessRuntime implements ContainerRuntime {
   readonly #containers: Containers
   readonly #execs: Execs
   readonly #leftovers: Leftovers
+  readonly #boot: Boot
+  /** The shim has ended, and none has been used since. */
+  #isOff = false
   #isClosed = false
 
   constructor(options: ProcessRuntimeOptions) {
@@ -86,9 +90,13 @@ class ProcessRuntime implements ContainerRuntime {
     this.#containers = new Containers({ store, clock })
     this.#execs = new Execs({ shim, clock })
     const parts = { containers: this.#containers, sandboxes: this.#sandboxes, execs: this.#execs }
-    const listener = shimNews(parts, () => this.#forgetAllBut(() => false))
+    const listener = shimNews(parts, () => {
+      this.#isOff = true
+      this.#loseAll()
+    })
     this.#shim = new KeptShim({ rootDir, clock, supervised, listener, warn: (message) => warn(message, {}) })
     this.#leftovers = new Leftovers({ runtimeRoot: store.root, clock })
+    this.#boot = new Boot(store.root)
   }
 
   /** Finds what an earlier kubelet left. */
@@ -96,7 +104,20 @@ class ProcessRuntime implements ContainerRuntime {
     const { rootDir } = this.#options
     writeMovedClock(rootDir, readMovedClock(rootDir))
     const known = await this.#shim.connect()
-    this.#forgetAllBut((id) => known.has(id))
+    if (this.#boot.continues()) this.#forgetAllBut((id) => known.has(id))
+    else this.#loseAll()
+  }
+
+  bootId(): string | undefined {
+    return this.#boot.id
+  }
+
+  async reboot(): Promise<void> {
+    const containers = [...this.#containers.all()]
+    for (const container of containers) if (container.record.state === 'running') killContainer(container)
+    this.#loseAll()
+    this.#boot.begin()
+    await this.#leftovers.kill(containers)
   }
 
   capabilities(): RuntimeCapabilities {
@@ -114,6 +135,8 @@ class ProcessRuntime implements ContainerRuntime {
 
   async startSandbox(config: SandboxConfig): Promise<Sandbox> {
     await this.#shim.ready()
+    if (this.#isOff) this.#boot.begin()
+    this.#isOff = false
     return this.#sandboxes.start(config)
   }
 
@@ -252,6 +275,12 @@ class ProcessRuntime implements ContainerRuntime {
     if (!this.#options.supervised && containers.length === 0) this.#shim.connection.end()
     this.#shim.close()
     this.#store.close()
+  }
+
+  /** As a power loss leaves it. Sandboxes first: a pod whose container has ended is looked at in the next moment. */
+  #loseAll(): void {
+    this.#sandboxes.areLost()
+    this.#forgetAllBut(() => false)
   }
 
   /** What the shim does not know has ended, and nobody can tell how. */

@@ -23,6 +23,8 @@ export interface Started {
 export interface Exited {
   code: number
   atMs: number
+  /** Where the code alone does not tell. */
+  reason?: string
 }
 export interface ContainerHistory {
   stored: StoredContainer

@@ -93,6 +93,14 @@ export class Sandboxes {
       if (this.#hasPause(sandbox) && !known(sandbox.id)) this.pauseHasExited(sandbox.id)
   }
 
+  /** Their processes and their network are gone. */
+  areLost(): void {
+    for (const sandbox of this.#sandboxes.values()) {
+      if (this.#hasPause(sandbox)) this.pauseHasExited(sandbox.id)
+      else if (sandbox.state === 'ready') this.stop(sandbox)
+    }
+  }
+
   /** Its address may be another's. */
   stop(sandbox: Sandbox): void {
     this.#keep({ ...sandbox, state: 'notReady' })

@@ -70,7 +70,7 @@ close $living;
 # What an earlier one left that was killed together with its guard.
 kill_marked();
 
-unlink 'requests', 'events', 'shim.pid', 'lost', glob 'pipes/*';
+unlink 'requests', 'events', 'shim.pid', 'lost', 'boot', glob 'pipes/*';
 my $has_proc = %number && -d '/proc/self/fd';
 sub fifo { require POSIX; POSIX::mkfifo($_[0], 0600) }
 # In this order: whoever can open the requests finds the events ready.

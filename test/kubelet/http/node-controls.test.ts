@@ -12,6 +12,7 @@ t.test('what may be done to a node, and what is refused', async (t) => {
     controls: { shutDown: say('shutDown'), lose: say('lose'), comeBack: say('comeBack') },
     eviction: { induce: say('induce'), release: say('release') },
     isLost: () => false,
+    reboot: say('reboot'),
   } as unknown as ControlledNode
   const ask = async (method: string, path: string, known: ControlledNode | undefined = node) => {
     const { pathname, searchParams } = new URL(path, 'https://kubelet')
@@ -26,6 +27,7 @@ t.test('what may be done to a node, and what is refused', async (t) => {
   t.same(await ask('POST', '/node/shutdown'), ['shutDown'])
   t.same(await ask('POST', '/node/lose'), ['lose'])
   t.same(await ask('POST', '/node/return'), ['comeBack'])
+  t.same(await ask('POST', '/node/reboot'), ['reboot'])
   t.same(await ask('PUT', '/pressure/memory'), ['induce', 'memory.available', undefined])
   t.same(await ask('PUT', '/pressure/disk?available=3%25'), ['induce', 'nodefs.available', { fraction: 0.03 }])
   t.same(await ask('PUT', '/pressure/imagefs.inodesFree?available=5k'), [
