@@ -7,6 +7,8 @@ export const gate = 'PodTerminationReason'
 /** For clients that can send neither the field nor the parameter. */
 const annotation = 'kubestage.dev/termination-reason'
 const maxBytes = 1024
+/** What decoders put in the place of bytes that are not UTF-8. */
+const notUtf8 = '\ufffd'
 
 /** Why the object is deleted: what the request says; what was said before stands; else what the object's annotation says. */
 export function terminationReason(
@@ -32,5 +34,7 @@ function reasonMessages(reason: string | undefined): string[] {
   const bytes = Buffer.byteLength(reason)
   if (bytes === 0) return ['must not be empty']
   if (bytes > maxBytes) return [`must be no more than ${maxBytes} bytes`]
+  if (reason.trim() === '') return ['must not consist of blanks only']
+  if (!reason.isWellFormed() || reason.includes(notUtf8)) return ['must be well-formed Unicode text']
   return /\p{Cc}/u.test(reason) ? ['must not contain control characters'] : []
 }

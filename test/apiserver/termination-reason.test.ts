@@ -53,6 +53,8 @@ const bad: Record<string, string> = {
   nothing: '',
   'a line break': 'two\nlines',
   'more than 1,024 bytes': 'ö'.repeat(513),
+  'blanks only': ' \u00a0\u3000 ',
+  'half a character': 'half of \ud83d',
 }
 
 for (const [door, give] of Object.entries(doors)) {

@@ -1,4 +1,5 @@
 /** Probes and lifecycle hooks: what they may do, and how a preStop hook is told the reason. */
+import { deliveryHeaderProblem } from '../../../shared/api/delivery-header.ts'
 import type { Container, HTTPGetAction, LifecycleHandler, PreStopHandler, Probe } from '../../../shared/api/types.ts'
 import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
@@ -106,8 +107,6 @@ export function validateLifecycleAndProbes(
   validateKillingProbe(container.startupProbe, `${path}.startupProbe`, errors)
 }
 
-const headerToken = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-
 function validateReasonDelivery(hook: PreStopHandler, path: string, errors: FieldErrors): void {
   const delivery = hook.reasonDelivery
   if (!delivery) return
@@ -121,9 +120,6 @@ function validateReasonDelivery(hook: PreStopHandler, path: string, errors: Fiel
     errors.push(invalid(path, delivery, 'exactly one of `env` and `header` may be set'))
   }
   if (env !== undefined) reject(errors, `${path}.env`, env, envVarName(env))
-  if (header !== undefined && !headerToken.test(header)) {
-    errors.push(
-      invalid(`${path}.header`, header, 'must be an HTTP header name: one or more token characters of RFC 9110'),
-    )
-  }
+  const problem = header === undefined ? undefined : deliveryHeaderProblem(header)
+  if (problem) errors.push(invalid(`${path}.header`, header, problem))
 }

@@ -156,6 +156,16 @@ t.test('reasonDelivery: the four rules of the proposal, for each field absent, e
   }
 })
 
+t.test('reasonDelivery: a header may not frame the request', async (t) => {
+  const errorsOf = (header: string) =>
+    create(find('pods'), podWith({ ...httpGet, reasonDelivery: { header } })).errors.map((text) => text.split(': ')[0])
+  const names = 'Connection Content-Length Expect Host HTTP2-Settings Keep-Alive TE Trailer Transfer-Encoding Upgrade'
+  for (const name of [...names.split(' '), 'Proxy-Authorization', 'Proxy-Connection', 'hOST', 'CONTENT-LENGTH']) {
+    t.same(errorsOf(name), ['spec.containers[0].lifecycle.preStop.reasonDelivery.header'], name)
+  }
+  for (const name of ['X-Host', 'Content-Type', 'User-Agent', 'Proxied']) t.same(errorsOf(name), [], name)
+})
+
 t.test('fields behind a gate that is off vanish, unless they are in use', async (t) => {
   const pods = find('pods')
   const body = podWith(
