@@ -115,8 +115,9 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     onChange: (isCut) => (isCut ? lossMark?.set(options.port) : lossMark?.clear()),
   })
   const { client } = uplink
+  const nameOf = ({ metadata }: Pod): string => `${metadata.namespace}/${metadata.name}`
   const warn = (error: unknown, what: string, pod?: Pod) =>
-    log.warn({ err: error, ...(pod && { pod: `${pod.metadata.namespace}/${pod.metadata.name}` }) }, what)
+    log.warn({ err: error, ...(pod && { pod: nameOf(pod) }) }, what)
   makeFolder(rootDir)
   const machine = await machineFacts(rootDir)
 
@@ -144,6 +145,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     },
     latest: (pod) => (isStatic(pod) && !statics.isCurrent(pod) ? undefined : objectOf(pod)),
     warn,
+    malformed: (what, pod) => log.error({ pod: nameOf(pod) }, what),
   })
   const controls = createNodeControls({
     clock,

@@ -42,6 +42,7 @@ export interface KillContainerOptions {
   /** How long a program is left to set its signal handlers, from its start. */
   handlersMs: number
   warn(message: string, pod: Pod): void
+  error(message: string, pod: Pod): void
 }
 
 /**
@@ -57,7 +58,7 @@ export function createKillContainer(options: KillContainerOptions): KillContaine
     if (!hook) return
     const { handler, env, headers, problem } = deliverReason(hook, request.reason)
     if (problem) {
-      options.warn(problem, pod)
+      options.error(problem, pod)
       events.podEvent(pod, container.name, 'Warning', 'InvalidReasonDelivery', problem)
     }
     const told = { ...env, ...timeVariables(clock, graceSeconds) }

@@ -1,3 +1,4 @@
+import { deliveryHeaderProblem } from '../../shared/api/delivery-header.ts'
 import type { Pod, PreStopHandler } from '../../shared/api/types.ts'
 
 /** Pod Termination Reason: how a preStop hook learns why its container must stop. */
@@ -6,37 +7,47 @@ export interface ReasonDelivery {
   handler: PreStopHandler
   env: Record<string, string>
   headers: Record<string, string>
-  /** What is wrong with the pod's wish; the default was used instead. */
+  /** What is wrong with the pod's `reasonDelivery`, and the name that was used. */
   problem?: string
 }
 
-const DEFAULT_REASON_ENV = 'KUBE_POD_TERM_REASON'
-const DEFAULT_REASON_HEADER = 'KUBE-POD-TERM-REASON'
-
 /** The reason written on the object wins over the kubelet's own cause; undefined: nobody gave one. */
 export const terminationReason = (pod: Pod, kubeletCause?: string): string | undefined =>
-  pod.metadata.reason || kubeletCause || undefined
+  pod.metadata.reason ?? kubeletCause
 
 /** Without a reason nothing is delivered: the variable and the header are absent then, not empty. */
 export function deliverReason(handler: PreStopHandler, reason: string | undefined): ReasonDelivery {
   const delivery: ReasonDelivery = { handler, env: {}, headers: {} }
   if (reason === undefined) return delivery
-  const { env, header } = handler.reasonDelivery ?? {}
-  const wish = handler.reasonDelivery && Object.values(handler.reasonDelivery).filter(Boolean)
   if (handler.exec) {
-    if (wish && (wish.length !== 1 || !env)) delivery.problem = malformed('env', DEFAULT_REASON_ENV)
-    const name = delivery.problem ? DEFAULT_REASON_ENV : (env ?? DEFAULT_REASON_ENV)
-    delivery.env[name] = reason
-    delivery.handler = {
-      ...handler,
-      exec: { command: handler.exec.command?.map((word) => asFlag(word, name, reason)) },
-    }
-  } else if (handler.httpGet) {
-    if (wish && (wish.length !== 1 || !header)) delivery.problem = malformed('header', DEFAULT_REASON_HEADER)
-    delivery.headers[delivery.problem ? DEFAULT_REASON_HEADER : (header ?? DEFAULT_REASON_HEADER)] = reason
+    const { name, problem } = carrier(handler, 'env')
+    const command = handler.exec.command?.map((word) => asFlag(word, name, reason))
+    return { ...delivery, handler: { ...handler, exec: { command } }, env: { [name]: reason }, problem }
   }
-  return delivery
+  if (!handler.httpGet) return delivery
+  const { name, problem } = carrier(handler, 'header')
+  return { ...delivery, headers: { [name]: reason }, problem }
 }
+
+const defaults = { env: 'KUBE_POD_TERM_REASON', header: 'KUBE-POD-TERM-REASON' }
+/** What can be sent at all: stored pods and static ones may have passed no validation. */
+const isUsable = {
+  env: (name: string): boolean => /^[^=\0]+$/.test(name),
+  header: (name: string): boolean => deliveryHeaderProblem(name) === undefined,
+}
+
+/** The name that `reasonDelivery` gives, where that can be used, else the default. */
+function carrier({ reasonDelivery }: PreStopHandler, field: 'env' | 'header'): { name: string; problem?: string } {
+  if (!reasonDelivery) return { name: defaults[field] }
+  const given = reasonDelivery[field]
+  const isGood = typeof given === 'string' && isUsable[field](given)
+  const name = isGood ? given : defaults[field]
+  const isOnlyOne = Object.values(reasonDelivery).filter((value) => typeof value === 'string').length === 1
+  return isGood && isOnlyOne ? { name } : { name, problem: malformed(field, name) }
+}
+
+const malformed = (field: string, name: string): string =>
+  `lifecycle.preStop.reasonDelivery must set exactly "${field}" here, to a valid name; the reason is delivered as ${name}`
 
 /**
  * `--reason=$(KUBE_POD_TERM_REASON)` in a hook's command: that name alone is replaced. All else stays as upstream runs it, since
@@ -44,6 +55,3 @@ export function deliverReason(handler: PreStopHandler, reason: string | undefine
  */
 const asFlag = (word: string, name: string, reason: string): string =>
   word.replace(/\$\$|\$\(([^)]*)\)/g, (found, named?: string) => (named === name ? reason : found))
-
-const malformed = (wanted: string, fallback: string): string =>
-  `lifecycle.preStop.reasonDelivery must set exactly "${wanted}" here; the reason is delivered as ${fallback}`

@@ -70,6 +70,8 @@ export interface PodLifecycleOptions {
   /** Nothing of the pod is left on the node. */
   onOver(podUid: string): void
   warn(error: unknown, what: string, pod?: Pod): void
+  /** A pod that validation should have refused. */
+  malformed(what: string, pod: Pod): void
 }
 /** All that makes a pod object into processes and a status, put together. */
 export interface PodLifecycle {
@@ -190,6 +192,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     probeGracePeriods: options.probeGracePeriods,
     handlersMs: podFiles ? HANDLERS_MS : 0,
     warn: (message, pod) => warn(undefined, message, pod),
+    error: options.malformed,
   })
   const backoff = createRestartBackoff(options.crashLoopBackOff)
   const killPod = createKillPod(runtime, clock, killContainer)

@@ -13,7 +13,7 @@ import type { ContainerRecord } from '../../kubelet/runtime/container-runtime.ts
 import { qualifiedImage } from '../../kubelet/status/container-statuses.ts'
 import { isLegalTransition, mergeStatus, statusPatch } from '../../kubelet/status/status-merge.ts'
 import { goDurationMs } from '../../shared/api/go-duration-ms.ts'
-import type { Container, Pod, PodSpec, PodStatus } from '../../shared/api/types.ts'
+import type { Container, Pod, PodSpec, PodStatus, PreStopHandler } from '../../shared/api/types.ts'
 
 const pod = (spec: Partial<PodSpec>, metadata: Pod['metadata'] = {}): Pod => ({
   metadata: { name: 'p', namespace: 'ns', uid: 'u', ...metadata },
@@ -214,9 +214,32 @@ t.test('termination reason', async (t) => {
   t.same(deliverReason({ ...exec, reasonDelivery: { env: 'WHY' } }, 'a').env, { WHY: 'a' })
   t.same(deliverReason(get, 'a').headers, { 'KUBE-POD-TERM-REASON': 'a' })
   t.same(deliverReason({ ...get, reasonDelivery: { header: 'X-Why' } }, 'a').headers, { 'X-Why': 'a' })
-  for (const reasonDelivery of [{}, { header: 'X' }, { env: 'A', header: 'B' }]) {
-    const { env, problem } = deliverReason({ ...exec, reasonDelivery }, 'a')
-    t.match({ env, problem }, { env: { KUBE_POD_TERM_REASON: 'a' }, problem: /must set exactly "env"/ })
+})
+
+t.test('a malformed delivery: the name that fits the action, else the default, and always an error', async (t) => {
+  const exec = { exec: { command: ['x'] } }
+  const get = { httpGet: { port: 80 } }
+  const cases: [hook: PreStopHandler, told: object][] = [
+    [{ ...exec, reasonDelivery: {} }, { KUBE_POD_TERM_REASON: 'a' }],
+    [{ ...exec, reasonDelivery: { header: 'X' } }, { KUBE_POD_TERM_REASON: 'a' }],
+    [{ ...exec, reasonDelivery: { env: '' } }, { KUBE_POD_TERM_REASON: 'a' }],
+    [{ ...exec, reasonDelivery: { env: 'A=B' } }, { KUBE_POD_TERM_REASON: 'a' }],
+    [{ ...exec, reasonDelivery: { env: 'A', header: 'X' } }, { A: 'a' }],
+    [{ ...exec, reasonDelivery: { env: 'A', header: '' } }, { A: 'a' }],
+    [{ ...exec, reasonDelivery: JSON.parse('{"env":null}') }, { KUBE_POD_TERM_REASON: 'a' }],
+    [{ ...get, reasonDelivery: {} }, { 'KUBE-POD-TERM-REASON': 'a' }],
+    [{ ...get, reasonDelivery: { env: 'A' } }, { 'KUBE-POD-TERM-REASON': 'a' }],
+    [{ ...get, reasonDelivery: { header: '' } }, { 'KUBE-POD-TERM-REASON': 'a' }],
+    [{ ...get, reasonDelivery: { header: 'Content-Length' } }, { 'KUBE-POD-TERM-REASON': 'a' }],
+    [{ ...get, reasonDelivery: { env: 'A', header: 'X' } }, { X: 'a' }],
+  ]
+  for (const [hook, told] of cases) {
+    const { env, headers, problem } = deliverReason(hook, 'a')
+    const what = JSON.stringify(hook)
+    t.same(hook.exec ? env : headers, told, what)
+    t.same(hook.exec ? headers : env, {}, what)
+    t.match(problem, `the reason is delivered as ${Object.keys(told)[0]}`, what)
+    t.same(deliverReason(hook, undefined), { handler: hook, env: {}, headers: {} }, 'no reason, no complaint')
   }
 })
 

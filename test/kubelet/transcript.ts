@@ -96,7 +96,7 @@ export async function play(scenario: Scenario, rootDir: string): Promise<string[
     log: {
       info() {},
       warn: (fields, message) => say(`log: ${message} ${String((fields as { err?: unknown }).err ?? '')}`),
-      error() {},
+      error: (_fields, message) => say(`error: ${message}`),
     },
     nodeName: 'n1',
     nodeIP: '127.0.0.1',
