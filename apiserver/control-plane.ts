@@ -92,6 +92,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       resources: server.resources,
       scheduler: options.scheduler,
       chosen: chosen || undefined,
+      terminatingEndpoints: options.featureGates.EndpointSliceTerminatingCondition,
       nodeMonitorGraceMs: options.nodeMonitorGracePeriod,
       ca: pki.ca,
       securePort: server.port,

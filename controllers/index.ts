@@ -56,6 +56,8 @@ export interface ControllersOptions {
   /** Of the `kubernetes` Service. */
   securePort: number
   kubernetesServiceIP: string
+  /** The feature gate EndpointSliceTerminatingCondition; on by default. */
+  terminatingEndpoints?: boolean
   /** For claims that nobody has made a volume for. Absent: they wait. */
   volumeFolders?: VolumeFolders
 }
@@ -90,7 +92,7 @@ export async function startControllers(options: ControllersOptions): Promise<Con
     'cronjob-controller': () => startCronJobController(context),
     'ephemeral-volume-controller': () => startEphemeralVolumes(context),
     'deployment-controller': () => startDeploymentController(context),
-    'endpointslice-controller': () => startEndpointSliceController(context),
+    'endpointslice-controller': () => startEndpointSliceController(context, options.terminatingEndpoints),
     'endpoints-controller': () => startEndpointsController(context),
     'disruption-controller': () => startDisruptionController(context, resources),
     'taint-eviction-controller': () => startTaintEviction(context),

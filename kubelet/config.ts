@@ -1,5 +1,6 @@
 import os from 'node:os'
 import { join } from 'node:path'
+import { knownFeatureGates } from '../shared/config/feature-gates.ts'
 import { type Options, option, type Values } from '../shared/config/option.ts'
 import {
   commandMap,
@@ -20,9 +21,6 @@ import { checkOptions } from './check-options.ts'
 import { evictionOptions } from './eviction/options.ts'
 import { shutdownOptions } from './node/shutdown-options.ts'
 import { backoffOptions } from './pods/backoff-options.ts'
-
-/** The features that change what a kubelet does. */
-const kubeletFeatureGates = { PodTerminationReason: true, ProbeTerminationGracePeriod: true }
 
 /** What the kubelet can be told, by flag, variable or config file. */
 export const kubeletOptions = {
@@ -70,7 +68,7 @@ export const kubeletOptions = {
     default: {},
     help: "Signal that asks an image's program to end, instead of SIGTERM: 'nginx:*=SIGQUIT'; repeatable",
   }),
-  featureGates: option(featureGates(kubeletFeatureGates), { default: kubeletFeatureGates, help: 'Features on or off' }),
+  featureGates: option(featureGates(knownFeatureGates), { default: knownFeatureGates, help: 'Features on or off' }),
   shortenRunningKills: option(flag, {
     default: false,
     help: 'A second DELETE that leaves less time shortens a kill that has begun; a real kubelet goes on as it was',

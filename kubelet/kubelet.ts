@@ -60,6 +60,10 @@ export interface KubeletOptions {
   terminationReasons?: boolean
   /** A liveness or startup probe's own grace period counts; on by default. */
   probeGracePeriods?: boolean
+  /** Pods have the condition PodReadyToStartContainers; on by default. */
+  readyToStartConditions?: boolean
+  /** `lifecycle.stopSignal` counts, and is in the status; off by default. */
+  stopSignals?: boolean
   /** How long containers that end again and again wait: 10 s, doubled to 300 s, unless said otherwise. */
   crashLoopBackOff?: RestartBackoffOptions
   /** A second DELETE that leaves less time shortens a kill that has begun; off by default, as upstream. */
@@ -137,6 +141,8 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     podFiles: options.podFiles ?? true,
     terminationReasons: options.terminationReasons ?? true,
     probeGracePeriods: options.probeGracePeriods ?? true,
+    readyToStartConditions: options.readyToStartConditions ?? true,
+    stopSignals: options.stopSignals ?? false,
     shortenRunningKills: options.shortenRunningKills ?? false,
     makeRoom: (pod) => admission.resize(pod),
     onOver(podUid) {

@@ -85,6 +85,8 @@ export async function runNode({
     crashLoopBackOff: backoffConfig(config),
     shutdownGroups: shutdownGroups(config),
     probeGracePeriods: config.featureGates.ProbeTerminationGracePeriod,
+    readyToStartConditions: config.featureGates.PodReadyToStartContainersCondition,
+    stopSignals: config.featureGates.ContainerStopSignals,
     shortenRunningKills: config.shortenRunningKills,
     lossMark,
   })

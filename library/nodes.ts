@@ -75,9 +75,17 @@ export interface SimulatedNodeOptions {
 export async function startSimulatedNode(options: SimulatedNodeOptions): Promise<StartedNode> {
   const { name, state, client, clock, log, brief, settings } = options
   const { values } = await resolveOptions(kubeletOptions, { args: [], env: {} })
+  const { featureGates } = settings
   const rootDir = join(state.root, 'nodes', name, 'kubelet')
   mkdirSync(rootDir, { recursive: true, mode: 0o700 })
-  const config = { ...values, nodeName: name, rootDir, runtime: 'simulated' as const, shutdownGracePeriod: 0 }
+  const config = {
+    ...values,
+    featureGates,
+    nodeName: name,
+    rootDir,
+    runtime: 'simulated' as const,
+    shutdownGracePeriod: 0,
+  }
   const node = await runNode({ config, client, clock, log, brief })
   const { controllers } = settings
   const logFile = join(state.logs, 'apiserver.log')

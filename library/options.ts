@@ -1,3 +1,4 @@
+import type { FeatureGates } from '../shared/config/feature-gates.ts'
 import type { Duration } from './duration.ts'
 
 /** Everything has a default; an empty map is a control plane with one node that runs pods as processes of this machine. */
@@ -28,7 +29,7 @@ export interface StartClusterOptions {
   port?: number
   /** Default 10.96.0.0/16. */
   serviceCidr?: string
-  featureGates?: Partial<Record<'PodTerminationReason' | 'ProbeTerminationGracePeriod', boolean>>
+  featureGates?: Partial<FeatureGates>
   /** Programs that images stand for: `{'nginx:*': ['/usr/sbin/nginx', '-g', 'daemon off;']}`; a text is taken apart as by a shell. */
   images?: Record<string, string | string[]>
   /** Folders that come first on an image's PATH: `{'busybox:*': '/opt/busybox/bin'}`. */

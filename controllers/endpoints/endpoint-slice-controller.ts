@@ -9,7 +9,10 @@ import { followEndpointPods, podsOf, selectorOf } from './service-pods.ts'
 import { MANAGED_BY_LABEL, MANAGER, planSlices, SERVICE_LABEL } from './slices.ts'
 
 /** Keeps the EndpointSlices of services. Upstream: pkg/controller/endpointslice. */
-export function startEndpointSliceController({ client, informers, clock, log }: ControllerContext): Controller {
+export function startEndpointSliceController(
+  { client, informers, clock, log }: ControllerContext,
+  terminatingEndpoints = true,
+): Controller {
   const services = informers.whole<Service>(servicesResource)
   const slices = informers.whole<EndpointSlice>(endpointSlices)
   const pods = informers.pods()
@@ -26,7 +29,7 @@ export function startEndpointSliceController({ client, informers, clock, log }: 
       .byIndex('controller', service.metadata.uid ?? '')
       .filter(({ metadata }) => metadata.labels?.[MANAGED_BY_LABEL] === MANAGER && !metadata.deletionTimestamp)
     const nodeOf = (nodeName: string) => nodes.get({ name: nodeName })
-    const plan = planSlices({ service, pods: podsOf(service, pods), nodeOf, existing })
+    const plan = planSlices({ service, pods: podsOf(service, pods), nodeOf, existing, terminatingEndpoints })
     try {
       for (const slice of plan.create) await create(key, slice)
       for (const slice of plan.update) await client.update<EndpointSlice>(endpointSlices, slice)

@@ -21,6 +21,8 @@ export interface SlicesInput {
   nodeOf(name: string): Node | undefined
   /** Those of the service that are ours. */
   existing: readonly EndpointSlice[]
+  /** Off: a terminating pod has no endpoint, unless not being ready is published; conditions are `ready` alone. On by default. */
+  terminatingEndpoints?: boolean
 }
 export interface SlicesPlan {
   create: EndpointSlice[]
@@ -29,7 +31,7 @@ export interface SlicesPlan {
 }
 
 /** One endpoint of a pod: `serving` is its readiness, and one that is going is not `ready`, unless not being so is published. */
-export function endpointOf(pod: Pod, service: Service, node: Node | undefined): Endpoint {
+export function endpointOf(pod: Pod, service: Service, node: Node | undefined, terminatingEndpoints = true): Endpoint {
   const serving = isReady(pod)
   const terminating = pod.metadata.deletionTimestamp !== undefined
   const ready = service.spec?.publishNotReadyAddresses === true || (serving && !terminating)
@@ -37,7 +39,7 @@ export function endpointOf(pod: Pod, service: Service, node: Node | undefined): 
   const zone = node?.metadata.labels?.[ZONE_LABEL]
   return {
     addresses: [pod.status?.podIP ?? ''],
-    conditions: { ready, serving, terminating },
+    conditions: terminatingEndpoints ? { ready, serving, terminating } : { ready },
     ...(hostname && { hostname }),
     ...(pod.spec.nodeName && { nodeName: pod.spec.nodeName }),
     targetRef: referenceTo(pod),
@@ -60,15 +62,21 @@ export function planSlices(input: SlicesInput): SlicesPlan {
   }
 }
 
-function planFamily({ service, pods, nodeOf, existing }: SlicesInput, family: string): SlicesPlan {
+function planFamily(input: SlicesInput, family: string): SlicesPlan {
+  const { service, pods, nodeOf, existing, terminatingEndpoints = true } = input
+  const includesTerminating = terminatingEndpoints || service.spec?.publishNotReadyAddresses === true
   const wanted = new Map<string, { ports: EndpointPort[]; endpoints: Map<string, Endpoint> }>()
   for (const pod of pods) {
     if (pod.status?.podIP?.includes(':') !== (family === 'IPv6')) continue
+    if (pod.metadata.deletionTimestamp && !includesTerminating) continue
     const ports = portsOn(pod, service)
     if (ports.length === 0 && !isHeadless(service)) continue
     const key = keyOf(ports)
     const group = wanted.get(key) ?? { ports, endpoints: new Map() }
-    group.endpoints.set(pod.metadata.uid ?? '', endpointOf(pod, service, nodeOf(pod.spec.nodeName ?? '')))
+    group.endpoints.set(
+      pod.metadata.uid ?? '',
+      endpointOf(pod, service, nodeOf(pod.spec.nodeName ?? ''), terminatingEndpoints),
+    )
     wanted.set(key, group)
   }
 

@@ -110,7 +110,7 @@ export function createKillContainer(options: KillContainerOptions): KillContaine
       const youngMs = options.handlersMs - (clock.now() - record.startedAtMs) / clock.scale
       if (youngMs > 0) await clock.machine.sleep(youngMs)
       await stopWithin(grace, record, {
-        signal: stopSignalOf(container, record),
+        signal: stopSignalOf(record),
         onSignal: (...sent) => stop.signalled(...sent),
       })
     } finally {

@@ -28,6 +28,8 @@ export interface ContainerConfigInput {
   mounts: Mount[]
   /** Where its last words are to be found, see {@link newMessageFile}. */
   messageFile: string
+  /** The feature gate ContainerStopSignals. */
+  stopSignals: boolean
 }
 
 export function containerConfig(input: ContainerConfigInput): ContainerConfig {
@@ -35,6 +37,7 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
   const env = { ...image.env, ...input.env }
   const words = (list: string[] = []) => list.map((word) => expand(word, (name) => env[name]))
   const { command, args } = container
+  const stopSignal = (input.stopSignals && container.lifecycle?.stopSignal) || image.stopSignal
   return {
     sandboxId: input.sandboxId,
     name: container.name,
@@ -62,7 +65,7 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
     annotations: {
       ...annotationsOf(pod, container),
       [ANNOTATIONS.messageFile]: messageFile,
-      ...(image.stopSignal && { [ANNOTATIONS.stopSignal]: image.stopSignal }),
+      ...(stopSignal && { [ANNOTATIONS.stopSignal]: stopSignal }),
     },
   }
 }
@@ -81,9 +84,9 @@ function annotationsOf(pod: Pod, container: Container): Record<string, string> {
   }
 }
 
-/** What asks a container to end: its own wish, else its image's. */
-export const stopSignalOf = (container: Container, { annotations }: ContainerRecord): string =>
-  container.lifecycle?.stopSignal ?? annotations[ANNOTATIONS.stopSignal] ?? 'SIGTERM'
+/** What asks a container to end: since its creation its own, else its image's. */
+export const stopSignalOf = ({ annotations }: ContainerRecord): string =>
+  annotations[ANNOTATIONS.stopSignal] ?? 'SIGTERM'
 
 /** The container as far as its record tells, for one whose pod is unknown. */
 export const containerFromRecord = ({ name, image, annotations }: ContainerRecord): Container => ({

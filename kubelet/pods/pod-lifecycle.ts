@@ -58,6 +58,10 @@ export interface PodLifecycleOptions {
   terminationReasons: boolean
   /** A probe's own grace period counts. */
   probeGracePeriods: boolean
+  /** The feature gate PodReadyToStartContainersCondition. */
+  readyToStartConditions: boolean
+  /** The feature gate ContainerStopSignals. */
+  stopSignals: boolean
   /** A DELETE that leaves less time also shortens a kill that has begun. */
   shortenRunningKills: boolean
   random?(): number
@@ -157,6 +161,8 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     resizes: resizes.view,
     onTold: prober.statusTold,
     hostIP: nodeIP,
+    readyToStartConditions: options.readyToStartConditions,
+    stopSignals: options.stopSignals,
   })
   const volumes = createVolumeManager({
     clock,
@@ -215,6 +221,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     },
     messageFile: (pod, name) => (podFiles ? newMessageFile(rootDir, pod, name) : ''),
     rootDir,
+    stopSignals: options.stopSignals,
   })
   /** Pods whose folders this kubelet has seen to. */
   const folders = new Set<string>()

@@ -34,6 +34,8 @@ export interface StartContainerOptions {
   /** The restart count of a container of which the runtime knows nothing (any more). */
   nextAttempt(pod: Pod, container: string): number
   rootDir: string
+  /** The feature gate ContainerStopSignals. */
+  stopSignals: boolean
 }
 export interface StartRequest {
   pod: Pod
@@ -85,7 +87,7 @@ export function createStartContainer(options: StartContainerOptions): StartConta
       .catch((error: Error) => fail(error.message, 'CreateContainerConfigError'))
     const [newest] = recordsOf(runtimePod, name)
     const attempt = newest ? newest.attempt + 1 : options.nextAttempt(pod, name)
-    const { rootDir } = options
+    const { rootDir, stopSignals } = options
     let mounts: Mount[] = []
     try {
       mounts = options.mounts(pod, container, { env, podIP: sandbox.ip })
@@ -103,6 +105,7 @@ export function createStartContainer(options: StartContainerOptions): StartConta
       rootDir,
       mounts,
       messageFile,
+      stopSignals,
     })
     events.podEvent(pod, name, 'Normal', 'Created', 'Container created')
     try {

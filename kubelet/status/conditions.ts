@@ -19,6 +19,8 @@ export interface ConditionInput {
   app: ContainerStatus[]
   /** Conditions of others, for the readiness gates. */
   conditions: PodCondition[]
+  /** The feature gate PodReadyToStartContainersCondition. */
+  readyToStartConditions: boolean
 }
 
 export const KUBELET_CONDITIONS = new Set([
@@ -34,8 +36,9 @@ export const KUBELET_CONDITIONS = new Set([
 
 /** The kubelet's conditions, in the order upstream writes them. */
 export function kubeletConditions(input: ConditionInput): Verdict[] {
+  const status = readySandbox(input.runtime) ? 'True' : 'False'
   return [
-    { type: 'PodReadyToStartContainers', status: readySandbox(input.runtime) ? 'True' : 'False' },
+    ...(input.readyToStartConditions ? [{ type: 'PodReadyToStartContainers', status } as const] : []),
     ...readinessConditions(input),
     { type: 'PodScheduled', status: 'True' },
     ...allContainersRestarting(input),
@@ -53,7 +56,7 @@ function allContainersRestarting({ pod, runtime, phase }: ConditionInput): Verdi
   return [{ type, status: 'True', reason: 'RestartAllContainersStarted', message }]
 }
 
-type ReadinessInput = Omit<ConditionInput, 'runtime'>
+type ReadinessInput = Omit<ConditionInput, 'runtime' | 'readyToStartConditions'>
 export const readinessConditions = (input: ReadinessInput): Verdict[] => [
   initialized(input),
   ready(input),

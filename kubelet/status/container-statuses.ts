@@ -1,5 +1,6 @@
 import type { Container, ContainerState, ContainerStatus, Pod, PodStatus } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
+import { stopSignalOf } from '../pods/container-config.ts'
 import { ephemeralContainers, isSidecar } from '../pods/container-kinds.ts'
 import type { ResizeView } from '../pods/pod-resizes.ts'
 import type { WaitingReason } from '../pods/reason-cache.ts'
@@ -16,6 +17,8 @@ export interface ContainerStatusInput {
   waiting(container: string): WaitingReason | undefined
   probes: ProbeResults
   resizes: Pick<ResizeView, 'actual' | 'allocated'>
+  /** The feature gate ContainerStopSignals. */
+  stopSignals: boolean
 }
 /** What the probes say of a running container. */
 export interface ProbeResults {
@@ -39,6 +42,7 @@ export const initContainerStatuses = (input: ContainerStatusInput): ContainerSta
 function containerStatus(input: ContainerStatusInput, container: Container, init: boolean): ContainerStatus {
   const { pod, runtime } = input
   const [current, last] = recordsOf(runtime, container.name)
+  const stopSignal = input.stopSignals && current ? stopSignalOf(current) : undefined
   const status = current ? fromRecord(current, container) : withoutRecord(input, container)
   if (last) status.lastState = stateOf(last)
   else if (current) status.lastState = lastToldState(input, container, current)
@@ -57,7 +61,7 @@ function containerStatus(input: ContainerStatusInput, container: Container, init
     status.started = running && input.probes.started(container.name, current.id)
     status.ready = status.started && running && input.probes.ready(container.name, current.id)
   }
-  return inOrder(status, container, input.resizes)
+  return inOrder({ ...status, stopSignal }, container, input.resizes)
 }
 
 /** Upstream's field order, and what the spec alone tells. */
@@ -66,7 +70,7 @@ function inOrder(
   container: Container,
   resizes: ContainerStatusInput['resizes'],
 ): ContainerStatus {
-  const { name, state, lastState, ready, restartCount, image, imageID, containerID, started } = status
+  const { name, state, lastState, ready, restartCount, image, imageID, containerID, started, stopSignal } = status
   const kept = resizes.allocated(name).requests
   const mounts = container.volumeMounts?.map(({ name, mountPath, readOnly }) => ({
     name,
@@ -86,6 +90,7 @@ function inOrder(
     ...(containerID && kept && { allocatedResources: kept }),
     ...(containerID && { resources: resizes.actual(name) }),
     ...(mounts?.length && { volumeMounts: mounts }),
+    ...(stopSignal && { stopSignal }),
   }
 }
 

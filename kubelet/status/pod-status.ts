@@ -27,6 +27,8 @@ export interface PodStatusInput {
   waiting(container: string): WaitingReason | undefined
   probes: ProbeResults
   resizes: ResizeView
+  readyToStartConditions: boolean
+  stopSignals: boolean
 }
 
 const DEADLINE = {
@@ -108,12 +110,12 @@ function conditionsOf(
   input: PodStatusInput,
   computed: { init: ContainerStatus[]; app: ContainerStatus[]; phase: string },
 ): PodStatus['conditions'] {
-  const { pod, previous, runtime } = input
+  const { pod, previous, runtime, readyToStartConditions } = input
   const foreign = (pod.status?.conditions ?? []).filter(
     ({ type }) => !KUBELET_CONDITIONS.has(type) && type !== 'DisruptionTarget',
   )
   const disruption = (previous.conditions ?? []).filter(({ type }) => type === 'DisruptionTarget')
-  const verdicts = kubeletConditions({ pod, runtime, ...computed, conditions: foreign })
+  const verdicts = kubeletConditions({ pod, runtime, ...computed, conditions: foreign, readyToStartConditions })
   const time = toTime(input.nowMs)
   const resizes = input.resizes.conditions.map((verdict) => ({
     ...withTimes(verdict, previous, pod.metadata.generation, time),

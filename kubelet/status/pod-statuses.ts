@@ -35,10 +35,12 @@ export interface PodStatusesOptions {
   onTold?(pod: Pod, status: PodStatus): void
   resizes(pod: Pod): ResizeView
   hostIP: string
+  readyToStartConditions: boolean
+  stopSignals: boolean
 }
 
 export function createPodStatuses(options: PodStatusesOptions): PodStatuses {
-  const { clock, events, manager, reasons, probes, hostIP } = options
+  const { clock, events, manager, reasons, probes, hostIP, readyToStartConditions, stopSignals } = options
   const previousOf = (pod: Pod): PodStatus => manager.get(pod.metadata.uid ?? '') ?? pod.status ?? {}
   return {
     write(pod, runtime, { podIsTerminal = false, changes = [] } = {}) {
@@ -55,6 +57,8 @@ export function createPodStatuses(options: PodStatusesOptions): PodStatuses {
         waiting,
         probes: probes(pod),
         resizes: options.resizes(pod),
+        readyToStartConditions,
+        stopSignals,
       }
       const status = changes.reduce((changed, change) => change(changed), podStatus(input))
       if (pastDeadline(input)) {
@@ -65,6 +69,7 @@ export function createPodStatuses(options: PodStatusesOptions): PodStatuses {
       return status
     },
     sandboxReady(pod) {
+      if (!readyToStartConditions) return
       const status = previousOf(pod)
       const verdict = { type: 'PodReadyToStartContainers', status: 'True' } as const
       const ready = withTimes(verdict, status, pod.metadata.generation, toTime(clock.now()))

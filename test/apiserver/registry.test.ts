@@ -328,6 +328,33 @@ t.test('a namespace is marked first, and goes when nothing holds it', async (t) 
   t.throws(() => get('namespaces', 'team'), new Error('namespaces "team" not found'))
 })
 
+t.test('lifecycle.stopSignal, and servers with its gate off, on and off again over one store', async (t) => {
+  const storage = createMemoryStorage()
+  const server = async (enabled: boolean) => {
+    const stage = setUp({ ContainerStopSignals: enabled }, storage)
+    await stage.registry.load()
+    return stage
+  }
+  const spec = () => ({
+    os: { name: 'linux' },
+    containers: [{ name: 'c', image: 'i', lifecycle: { stopSignal: 'SIGUSR1' } }],
+  })
+  type Stage = Awaited<ReturnType<typeof server>>
+  const lifecycleOf = ({ get }: Stage, name: string) =>
+    (get('pods', name) as unknown as Pod).spec.containers[0]?.lifecycle
+  const off = await server(false)
+  await off.create('pods', pod(spec()))
+  t.equal(lifecycleOf(off, 'p'), undefined, 'dropped, and what was left of its parent')
+  const on = await server(true)
+  await on.create('pods', pod(spec(), { name: 'kept' }))
+  t.same(lifecycleOf(on, 'kept'), { stopSignal: 'SIGUSR1' })
+  const offAgain = await server(false)
+  await offAgain.update('pods', 'kept', (object) => {
+    object.metadata.labels = { touched: 'yes' }
+  })
+  t.same(lifecycleOf(offAgain, 'kept'), { stopSignal: 'SIGUSR1' }, 'kept by an update of what has it')
+})
+
 t.test("a probe's own grace period, and servers with its gate on, off and on again over one store", async (t) => {
   const storage = createMemoryStorage()
   const server = async (enabled: boolean) => {

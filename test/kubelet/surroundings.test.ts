@@ -198,6 +198,7 @@ t.test('command and arguments', async (t) => {
       rootDir: '/r',
       mounts: [],
       messageFile: '/r/message',
+      stopSignals: false,
     })
   t.same(commandOf({}).command, ['/bin/app', 'serve'])
   t.same(commandOf({ args: ['x', '$(A)'] }).command, ['/bin/app', 'x', '1'])

@@ -153,7 +153,7 @@ export function validateContainers(context: PodContext, path: string, errors: Fi
     validateCommon(container, context, at, errors)
     if (names.has(container.name)) errors.push(duplicate(`${at}.name`, container.name))
     names.add(container.name)
-    validateLifecycleAndProbes(container, context.spec.terminationGracePeriodSeconds, at, errors)
+    validateLifecycleAndProbes(container, context.spec, at, errors)
     validateRestartPolicy(container, at, errors)
   }
   validateHostPorts(containers, (index) => `${path}[${index}]`, errors)
@@ -172,7 +172,7 @@ export function validateInitContainers(context: PodContext, path: string, errors
     // Init containers run one by one: ports only clash within one. Upstream names the first container then.
     validateHostPorts([container], () => `${path}[0]`, errors)
     if (container.restartPolicy === 'Always') {
-      validateLifecycleAndProbes(container, context.spec.terminationGracePeriodSeconds, at, errors)
+      validateLifecycleAndProbes(container, context.spec, at, errors)
       continue
     }
     for (const name of notForInit) {

@@ -1,6 +1,13 @@
 /** Probes and lifecycle hooks: what they may do, and how a preStop hook is told the reason. */
 import { deliveryHeaderProblem } from '../../../shared/api/delivery-header.ts'
-import type { Container, HTTPGetAction, LifecycleHandler, PreStopHandler, Probe } from '../../../shared/api/types.ts'
+import type {
+  Container,
+  HTTPGetAction,
+  LifecycleHandler,
+  PodSpec,
+  PreStopHandler,
+  Probe,
+} from '../../../shared/api/types.ts'
 import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { envVarName, httpHeaderName, portNumber } from '../../validation/names.ts'
@@ -90,7 +97,7 @@ function validateReadinessProbe(probe: Probe | undefined, path: string, errors: 
 /** Hooks and probes of a container that may have them, in upstream's order. */
 export function validateLifecycleAndProbes(
   container: Container,
-  gracePeriodSeconds: number | undefined,
+  { terminationGracePeriodSeconds: gracePeriodSeconds, os }: PodSpec,
   path: string,
   errors: FieldErrors,
 ): void {
@@ -102,9 +109,31 @@ export function validateLifecycleAndProbes(
     validateHandler(lifecycle.preStop, hookMembers, gracePeriodSeconds, `${path}.lifecycle.preStop`, errors)
     validateReasonDelivery(lifecycle.preStop, `${path}.lifecycle.preStop.reasonDelivery`, errors)
   }
+  if (lifecycle?.stopSignal !== undefined)
+    validateStopSignal(lifecycle.stopSignal, os?.name, `${path}.lifecycle.stopSignal`, errors)
   validateKillingProbe(container.livenessProbe, `${path}.livenessProbe`, errors)
   validateReadinessProbe(container.readinessProbe, `${path}.readinessProbe`, errors)
   validateKillingProbe(container.startupProbe, `${path}.startupProbe`, errors)
+}
+
+const realTime = [
+  'SIGRTMIN',
+  ...Array.from({ length: 15 }, (_, index) => `SIGRTMIN+${index + 1}`),
+  ...Array.from({ length: 14 }, (_, index) => `SIGRTMAX-${index + 1}`),
+  'SIGRTMAX',
+]
+const ordinary =
+  'ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ'
+const stopSignals: Record<string, string[]> = {
+  linux: [...ordinary.split(' ').map((name) => `SIG${name}`), ...realTime].sort(),
+  windows: ['SIGKILL', 'SIGTERM'],
+}
+
+/** Which signals there are depends on the pod's operating system. */
+function validateStopSignal(signal: string, os: string | undefined, path: string, errors: FieldErrors): void {
+  const supported = stopSignals[os ?? '']
+  if (os === undefined) errors.push(forbidden(path, 'may not be set for containers with empty `spec.os.name`'))
+  else if (supported && !supported.includes(signal)) errors.push(notSupported(path, signal, supported))
 }
 
 function validateReasonDelivery(hook: PreStopHandler, path: string, errors: FieldErrors): void {

@@ -20,5 +20,6 @@ export function signalNumber(signal: string): number {
     const [, edge, sign, count = '0'] = realTime
     return (edge === 'IN' ? firstRealTime : 64) + (sign === '-' ? -Number(count) : Number(count))
   }
+  if (name === 'SIGCLD') return constants.signals.SIGCHLD
   return (constants.signals as Record<string, number>)[name] ?? constants.signals.SIGTERM
 }
