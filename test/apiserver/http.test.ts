@@ -69,15 +69,15 @@ t.test('the reason of a delete: from body, query, and never with a newline', asy
     const { body: pod } = await send(`${pods}/${name}${query}`, { method: 'DELETE', body })
     return (pod as Body).metadata.reason
   }
-  t.equal(await reasonOf('a', '?reason=Update&gracePeriodSeconds=20'), 'Update')
-  t.equal(await reasonOf('b', '', { reason: 'Eviction' }), 'Eviction')
+  t.equal(await reasonOf('a', '?reason=Update&gracePeriodSeconds=20'), 'Update', 'from the query')
+  t.equal(await reasonOf('b', '', { reason: 'Eviction' }), 'Eviction', 'from the body')
   t.equal(await reasonOf('c', '?reason=Update', { reason: 'Eviction' }), 'Eviction', 'the body wins')
   t.equal(await reasonOf('d', '?reason=Update', { gracePeriodSeconds: 3 }), 'Update', 'the query is read in any case')
-  t.equal(await reasonOf('e', ''), undefined)
+  t.equal(await reasonOf('e', ''), undefined, 'none')
   await send(pods, { method: 'POST', body: podOf('f', { nodeName: 'n' }) })
   for (const reason of ['a%0Ab', '', 'x'.repeat(1025)]) {
     const refused = await send(`${pods}/f?reason=${reason}`, { method: 'DELETE' })
-    t.equal(refused.status, 422)
+    t.equal(refused.status, 422, 'what cannot be a reason')
     t.match(refused.body, { reason: 'Invalid', details: { causes: [{ field: 'reason' }] } })
   }
   t.equal(((await send(`${pods}/f`)).body as Body).metadata.deletionTimestamp, undefined, 'the pod lives on')

@@ -221,13 +221,21 @@ t.test('graceful delete of a pod', async (t) => {
   t.test('not scheduled: at once, and still written first', async (t) => {
     const { create, delete: remove, events } = setUp()
     await create('pods', pod())
-    t.same(state(await remove('pods', 'p', { gracePeriodSeconds: 30 })), [true, '00:00:00', 0, 2, undefined])
+    t.same(
+      state(await remove('pods', 'p', { gracePeriodSeconds: 30 })),
+      [true, '00:00:00', 0, 2, undefined],
+      'no grace',
+    )
     t.same(events, ['ADDED p', 'MODIFIED p', 'DELETED p'])
   })
   t.test('the pod’s own grace, the reason in the same write', async (t) => {
     const { delete: remove, events } = await scheduled(t, { terminationGracePeriodSeconds: 45 })
-    t.same(state(await remove('pods', 'p', { reason: 'Update' })), [false, '00:00:45', 45, 2, 'Update'])
-    t.same(events, ['ADDED p', 'MODIFIED p'])
+    t.same(
+      state(await remove('pods', 'p', { reason: 'Update' })),
+      [false, '00:00:45', 45, 2, 'Update'],
+      'deletionTimestamp, grace and reason',
+    )
+    t.same(events, ['ADDED p', 'MODIFIED p'], 'in one write')
   })
   t.test('later ones may only shorten; a reason given replaces, none given keeps', async (t) => {
     const { delete: remove, clock, storage } = await scheduled(t)
@@ -237,14 +245,22 @@ t.test('graceful delete of a pod', async (t) => {
     t.same(state(await remove('pods', 'p')), [false, '00:00:20', 20, 2, 'Update'])
     t.same(state(await remove('pods', 'p', { gracePeriodSeconds: 60 })), [false, '00:00:20', 20, 2, 'Update'])
     t.equal(storage.revision(), before, 'nothing new, nothing written')
-    t.same(state(await remove('pods', 'p', { gracePeriodSeconds: 10 })), [false, '00:00:10', 10, 2, 'Update'])
+    t.same(
+      state(await remove('pods', 'p', { gracePeriodSeconds: 10 })),
+      [false, '00:00:10', 10, 2, 'Update'],
+      'shortened',
+    )
     t.same(state(await remove('pods', 'p', { reason: 'Eviction' })), [false, '00:00:10', 10, 2, 'Eviction'])
     t.same(state(await remove('pods', 'p', { gracePeriodSeconds: 2 })), [false, '00:00:05', 1, 2, 'Eviction'])
     t.same(state(await remove('pods', 'p', { gracePeriodSeconds: 0 })), [true, '00:00:05', 0, 2, 'Eviction'])
   })
   t.test('a negative grace is one second', async (t) => {
     const { delete: remove } = await scheduled(t)
-    t.same(state(await remove('pods', 'p', { gracePeriodSeconds: -5 })), [false, '00:00:01', 1, 2, undefined])
+    t.same(
+      state(await remove('pods', 'p', { gracePeriodSeconds: -5 })),
+      [false, '00:00:01', 1, 2, undefined],
+      'one second',
+    )
   })
   t.test('a dry run tells and does nothing', async (t) => {
     const { delete: remove, get, events } = await scheduled(t)
@@ -414,7 +430,7 @@ t.test("a probe's own grace period, and servers with its gate on, off and on aga
   const again = await server(true)
   t.equal(graceOf(again, 'pods', 'p'), 60, 'there again as it was')
   await again.update('deployments', 'bare', probed(90))
-  t.equal(graceOf(again, 'deployments', 'bare'), 90)
+  t.equal(graceOf(again, 'deployments', 'bare'), 90, 'and may be set again')
   const readiness = { readinessProbe: livenessProbe }
   await t.rejects(again.create('pods', pod({ containers: [{ name: 'c', image: 'i', ...readiness }] }, { name: 'r' })), {
     message: /readinessProbe.terminationGracePeriodSeconds: Invalid value: 60: must not be set for readinessProbes/,

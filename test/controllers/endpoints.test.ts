@@ -47,17 +47,19 @@ const stored = (slices: EndpointSlice[]): EndpointSlice[] =>
 const sizes = (slices: EndpointSlice[]) => slices.map(({ endpoints }) => endpoints?.length ?? 0)
 
 t.test('what an endpoint is', async (t) => {
-  const rows: [PodParts, object, [ready: boolean, serving: boolean, terminating: boolean]][] = [
-    [{}, {}, [true, true, false]],
-    [{ ready: false }, {}, [false, false, false]],
-    [{ going: true }, {}, [false, true, true]],
-    [{ going: true, ready: false }, {}, [false, false, true]],
-    [{ ready: false }, { publishNotReadyAddresses: true }, [true, false, false]],
-    [{ going: true }, { publishNotReadyAddresses: true }, [true, true, true]],
+  const all = { publishNotReadyAddresses: true }
+  type Row = [name: string, PodParts, object, [ready: boolean, serving: boolean, terminating: boolean]]
+  const rows: Row[] = [
+    ['a ready pod', {}, {}, [true, true, false]],
+    ['a pod that is not ready', { ready: false }, {}, [false, false, false]],
+    ['a terminating pod is not ready, but serving', { going: true }, {}, [false, true, true]],
+    ['a terminating pod that is not ready', { going: true, ready: false }, {}, [false, false, true]],
+    ['a pod that is not ready, published', { ready: false }, all, [true, false, false]],
+    ['a terminating pod, published', { going: true }, all, [true, true, true]],
   ]
-  for (const [parts, spec, [ready, serving, terminating]] of rows) {
+  for (const [name, parts, spec, [ready, serving, terminating]] of rows) {
     const { conditions } = endpointOf(podOf(1, parts), serviceOf(spec), node)
-    t.same(conditions, { ready, serving, terminating }, JSON.stringify([parts, spec]))
+    t.same(conditions, { ready, serving, terminating }, name)
   }
   const named = podOf(1)
   Object.assign(named.spec, { hostname: 'web-0', subdomain: 'web' })
@@ -102,7 +104,8 @@ t.test('slices: a hundred each, by ports, each endpoint where it was', async (t)
     changed.update.map(({ metadata }) => metadata.name),
     ['web-1'],
   )
-  t.same(changed.update[0]?.endpoints?.at(-1)?.conditions, { ready: false, serving: true, terminating: true })
+  const terminating = { ready: false, serving: true, terminating: true }
+  t.same(changed.update[0]?.endpoints?.at(-1)?.conditions, terminating, 'a terminating pod keeps its endpoint')
   const grown = plan(many(260), there)
   t.same([sizes(grown.update), sizes(grown.create)], [[100], [60]])
   const shrunk = plan(many(90), there)
@@ -134,10 +137,14 @@ t.test('the older form', async (t) => {
       notReadyAddresses.map(({ ip }) => ip.split('.').at(-1)),
       ports.map(({ port }) => port),
     ])
-  t.same(ips(), [
-    [['1', '2'], ['3'], [8080]],
-    [['5'], [], [9090]],
-  ])
+  t.same(
+    ips(),
+    [
+      [['1', '2'], ['3'], [8080]],
+      [['5'], [], [9090]],
+    ],
+    'a pod that is not ready is no address; a terminating one is not there',
+  )
   t.same(ips({ publishNotReadyAddresses: true })[0], [['1', '2', '3', '4'], [], [8080]])
   t.match(endpointsLabels(serviceOf({ clusterIP: 'None' })), { 'service.kubernetes.io/headless': '', team: 'a' })
 })
@@ -183,6 +190,7 @@ t.test('in a cluster', async (t) => {
     { subresource: 'status' },
   )
   await readiness(false)
+  t.pass('an unready pod leaves the endpoints that are ready')
   await client.delete(services, { namespace, name: 'web' }, { preconditions: { uid: metadata.uid } })
   await until(async () => (await slicesOf('web')).length === 0, { what: 'the slices to go with their service' })
   await until(

@@ -120,7 +120,8 @@ t.test('a node that falls silent', async (t) => {
     'node.kubernetes.io/unreachable:NoExecute',
     'node.kubernetes.io/unreachable:NoSchedule',
   ])
-  t.match((await podNow('patient'))?.status, { phase: 'Running', conditions: [{ type: 'Ready', status: 'False' }] })
+  const unready = { phase: 'Running', conditions: [{ type: 'Ready', status: 'False' }] }
+  t.match((await podNow('patient'))?.status, unready, 'its pods are not ready, and keep their phase')
   t.same((await told('NodeNotReady')).sort(), [
     'hasty: Node is not ready',
     'loyal: Node is not ready',
@@ -128,10 +129,11 @@ t.test('a node that falls silent', async (t) => {
     'patient: Node is not ready',
   ])
   await pass(30)
-  t.match((await podNow('hasty'))?.metadata, { reason: 'IntolerableTaint', deletionGracePeriodSeconds: 7 })
+  const hasty = { reason: 'IntolerableTaint', deletionGracePeriodSeconds: 7 }
+  t.match((await podNow('hasty'))?.metadata, hasty, 'deleted after the seconds of its toleration')
   t.equal((await podNow('patient'))?.metadata.deletionTimestamp, undefined, 'it has five minutes')
   await pass(280)
-  t.equal((await podNow('patient'))?.metadata.reason, 'IntolerableTaint')
+  t.equal((await podNow('patient'))?.metadata.reason, 'IntolerableTaint', 'deleted after five minutes')
   t.equal((await podNow('loyal'))?.metadata.deletionTimestamp, undefined)
   await taint('n1', 'node.kubernetes.io/out-of-service')
   await pass(30)
@@ -231,16 +233,20 @@ t.test('pods of a node that is gone', async (t) => {
   await pass(35)
   t.equal((await podNow('orphan'))?.metadata.deletionTimestamp, undefined, 'it might come back')
   await pass(50)
-  t.match(await podNow('orphan'), {
-    metadata: { deletionGracePeriodSeconds: 0 },
-    status: {
-      phase: 'Failed',
-      conditions: [
-        { type: 'Ready' },
-        { type: 'DisruptionTarget', reason: 'DeletionByPodGC', message: 'PodGC: node no longer exists' },
-      ],
+  t.match(
+    await podNow('orphan'),
+    {
+      metadata: { deletionGracePeriodSeconds: 0 },
+      status: {
+        phase: 'Failed',
+        conditions: [
+          { type: 'Ready' },
+          { type: 'DisruptionTarget', reason: 'DeletionByPodGC', message: 'PodGC: node no longer exists' },
+        ],
+      },
     },
-  })
+    'Failed, and deleted',
+  )
 })
 
 t.test('what happens again is counted', async (t) => {

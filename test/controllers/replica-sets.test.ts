@@ -110,14 +110,18 @@ t.test('the status', async (t) => {
     podOf('c', { phase: 'Pending' }),
   ]
   const all = [...active, podOf('d', { metadata: { deletionTimestamp: before(1) } })]
-  t.same(replicaSetStatus({ set, pods: active, all, nowMs }), {
-    replicas: 3,
-    terminatingReplicas: 1,
-    fullyLabeledReplicas: 1,
-    readyReplicas: 2,
-    availableReplicas: 1,
-    observedGeneration: 1,
-  })
+  t.same(
+    replicaSetStatus({ set, pods: active, all, nowMs }),
+    {
+      replicas: 3,
+      terminatingReplicas: 1,
+      fullyLabeledReplicas: 1,
+      readyReplicas: 2,
+      availableReplicas: 1,
+      observedGeneration: 1,
+    },
+    'a terminating pod is no replica',
+  )
   const failure = { error: new Error('no more'), during: 'create' } as const
   const failed = replicaSetStatus({ set, pods: [], all: [], failure, nowMs })
   const condition = {

@@ -45,11 +45,12 @@ t.test('kubectl: the five-minute tour', async (t) => {
         /^Name: +web$/m,
         /^Node: +node-1\/127\.0\.0\.1$/m,
         /^Status: +Running$/m,
+        /^ +State: +Running\n +Started: +\S+/m,
         /^ +Ready +True *$/m,
         /Normal +Scheduled +\S+ +default-scheduler +Successfully assigned \S+\/web to node-1/,
         /Normal +Started +\S+( \(.*\))? +kubelet +(Started container worker|Container started)/,
       ])
-        t.match(description, line)
+        t.match(description, line, 'kubectl describe')
 
       const pod = await followPod(client, { namespace: space, name: 'web' })
       const following = run('logs', '-f', 'web', '--all-containers')
@@ -61,7 +62,8 @@ t.test('kubectl: the five-minute tour', async (t) => {
       t.match(printed, /^KUBE_POD_TERM_REASON=Update$/m, 'the exec hook is told')
       t.match(printed, /^preStop: KUBE-POD-TERM-REASON: Update$/m, 'the HTTP hook is told')
       assertGone(t, await pod.untilDeleted())
-      t.match(await run('get', 'pod', 'web'), { code: 1, stderr: 'Error from server (NotFound): pods "web" not found' })
+      const absent = { code: 1, stderr: 'Error from server (NotFound): pods "web" not found' }
+      t.match(await run('get', 'pod', 'web'), absent, 'the object is gone for every client')
       t.match(await run('delete', 'namespace', space), { code: 0 })
     })
   }
@@ -70,14 +72,15 @@ t.test('kubectl: the five-minute tour', async (t) => {
 /** MODIFIED with the deletion and its reason; a status with terminal phase and exit codes; DELETED. */
 function assertGone(t: Test, events: WatchEvent<Pod>[]): void {
   const deletion = events.find(({ object }) => object.metadata.deletionTimestamp)
-  t.match(deletion, { type: 'MODIFIED', object: { metadata: { reason: 'Update', deletionGracePeriodSeconds: 20 } } })
+  const metadata = { reason: 'Update', deletionGracePeriodSeconds: 20 }
+  t.match(deletion, { type: 'MODIFIED', object: { metadata } }, 'the deletion is marked first')
   const terminal = events.findLast(({ type }) => type === 'MODIFIED')?.object.status
-  t.equal(terminal?.phase, 'Succeeded')
+  t.equal(terminal?.phase, 'Succeeded', 'then the phase is terminal')
   t.same(
     terminal?.containerStatuses?.map(({ state }) => state?.terminated?.exitCode),
     [0, 0],
   )
-  t.equal(events.at(-1)?.type, 'DELETED')
+  t.equal(events.at(-1)?.type, 'DELETED', 'then the object is gone')
 }
 
 t.test('how a hook is told', async (t) => {
@@ -102,16 +105,19 @@ t.test('how a hook is told', async (t) => {
   t.equal(
     await told('default-name', { ...polite, preStop: exec(showReason) }, { reason: 'Update' }),
     'KUBE_POD_TERM_REASON=Update\n',
+    'a command is told by the default variable',
   )
   const ownName = { ...exec(showReason), reasonDelivery: { env: 'MY_REASON' } }
-  t.equal(await told('own-name', { ...polite, preStop: ownName }, { reason: 'any words' }), 'MY_REASON=any words\n')
+  const named = await told('own-name', { ...polite, preStop: ownName }, { reason: 'any words' })
+  t.equal(named, 'MY_REASON=any words\n', 'or by the variable it names, alone')
   t.equal(
     await told('no-reason', { ...polite, preStop: exec(showReason) }, {}),
     '',
     'without a reason there is no variable',
   )
   const flag = exec('echo "$0" >> $OUT', '--reason=$(KUBE_POD_TERM_REASON)')
-  t.equal(await told('flag', { ...polite, preStop: flag }, { reason: 'Update' }), '--reason=Update\n')
+  const flagged = await told('flag', { ...polite, preStop: flag }, { reason: 'Update' })
+  t.equal(flagged, '--reason=Update\n', 'or by a flag')
 
   const serve = `
     const { appendFileSync } = require('node:fs')
@@ -130,9 +136,11 @@ t.test('how a hook is told', async (t) => {
   t.equal(
     await told('header', { ...server, preStop: { httpGet } }, { reason: 'Update' }),
     'KUBE-POD-TERM-REASON: Update\n',
+    'a GET is told by the default header',
   )
   const ownHeader = { httpGet, reasonDelivery: { header: 'X-My-Reason' } }
-  t.equal(await told('own-header', { ...server, preStop: ownHeader }, { reason: 'Update' }), 'X-My-Reason: Update\n')
+  const headed = await told('own-header', { ...server, preStop: ownHeader }, { reason: 'Update' })
+  t.equal(headed, 'X-My-Reason: Update\n', 'or by the header it names, alone')
   t.equal(await told('no-header', { ...server, preStop: { httpGet } }, {}), '', 'without a reason there is no header')
 })
 
@@ -147,17 +155,28 @@ t.test('what is refused, and where', async (t) => {
   const at = 'spec.containers[0].lifecycle.preStop.reasonDelivery'
   const exec = { command: ['true'] }
   const httpGet = { path: '/', port: 80 }
-  t.same(await refused('exec-header', { exec, reasonDelivery: { header: 'X' } }), [`${at}.header`])
-  t.same(await refused('http-env', { httpGet, reasonDelivery: { env: 'X' } }), [`${at}.env`])
-  t.ok((await refused('both', { exec, reasonDelivery: { env: 'X', header: 'X' } })).includes(at))
-  t.same(await refused('bad-env', { exec, reasonDelivery: { env: 'not a name' } }), [`${at}.env`])
+  const withHeader = await refused('exec-header', { exec, reasonDelivery: { header: 'X' } })
+  t.same(withHeader, [`${at}.header`], 'a header with a command')
+  const withEnv = await refused('http-env', { httpGet, reasonDelivery: { env: 'X' } })
+  t.same(withEnv, [`${at}.env`], 'a variable with a GET')
+  for (const [name, handler] of Object.entries({ exec: { exec }, get: { httpGet } })) {
+    const fields = await refused(`both-${name}`, { ...handler, reasonDelivery: { env: 'X', header: 'X' } })
+    t.ok(fields.includes(at), 'both')
+  }
+  const unnamed = await refused('bad-env', { exec, reasonDelivery: { env: 'not a name' } })
+  t.same(unnamed, [`${at}.env`], 'a variable that has no valid name')
+
+  const sometimes = podOf({ name: 'sometimes', command: ['true'], spec: { restartPolicy: 'Sometimes' } })
+  const unknown = await client.create(pods, sometimes, { namespace }).catch((error: StatusError) => error)
+  const causes = [{ field: 'spec.restartPolicy' }]
+  t.match(unknown, { code: 422, status: { details: { causes } } }, 'another restart policy')
 
   const probed = podOf({ name: 'probed', command: ['true'] })
   probed.spec.containers[0]!.readinessProbe = { exec, terminationGracePeriodSeconds: 5 }
   const error = await client.create(pods, probed, { namespace }).catch((error: StatusError) => error)
   t.match(error, { code: 422 })
   const field = 'spec.containers[0].readinessProbe.terminationGracePeriodSeconds'
-  t.match(error, { status: { details: { causes: [{ field }] } } })
+  t.match(error, { status: { details: { causes: [{ field }] } } }, 'a grace period of a readiness probe')
 
   await client.create(pods, podOf({ name: 'lives-on', command: ['sh', '-c', politeScript] }), { namespace })
   const refusal = await client
@@ -178,18 +197,20 @@ t.test('how a process ends', async (t) => {
   }
   const terminal = (events: WatchEvent<Pod>[]) => {
     const status = events.findLast(({ type }) => type === 'MODIFIED')?.object.status
-    return { phase: status?.phase, exitCode: status?.containerStatuses?.[0]?.state?.terminated?.exitCode }
+    const { terminated } = status?.containerStatuses?.[0]?.state ?? {}
+    t.match(terminated, { reason: String, startedAt: String, finishedAt: String }, 'its reason, start and end')
+    return { phase: status?.phase, exitCode: terminated?.exitCode }
   }
   const nowMs = () => realClock.monotonic()
 
   const polite = await start('polite', politeScript, { restartPolicy: 'Never' })
   await client.delete(pods, { namespace, name: 'polite' })
-  t.same(terminal(await polite.untilDeleted()), { phase: 'Succeeded', exitCode: 0 })
+  t.same(terminal(await polite.untilDeleted()), { phase: 'Succeeded', exitCode: 0 }, 'exit code 0: Succeeded')
 
   const deaf = await start('deaf', deafScript, { terminationGracePeriodSeconds: 2 })
   const deafMs = nowMs()
   await client.delete(pods, { namespace, name: 'deaf' })
-  t.same(terminal(await deaf.untilDeleted()), { phase: 'Failed', exitCode: 137 })
+  t.same(terminal(await deaf.untilDeleted()), { phase: 'Failed', exitCode: 137 }, 'killed: Failed')
   t.ok(nowMs() - deafMs >= 2_000, 'it had its grace period')
 
   const marker = `forced-${process.pid}`

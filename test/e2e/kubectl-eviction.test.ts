@@ -62,7 +62,7 @@ t.test('a drain waits for the budget, and tries again', { skip }, async (t) => {
       t.equal(code, 0, `kubectl ${kubectl.version}`)
       t.match(stdout, /node\/node-1 drained/)
       t.match(stderr, /\(will retry after 5s\): Cannot evict pod as it would violate the pod's disruption budget\./)
-      for (const words of told) t.equal(words(), 'Eviction\n--reason=Eviction\n')
+      for (const words of told) t.equal(words(), 'Eviction\n--reason=Eviction\n', 'an evicted pod is told Eviction')
     }),
   )
   t.match(await shellWith(newest!)(['uncordon', 'node-1']), { code: 0 })
@@ -81,7 +81,8 @@ t.test('the plugin says why, and is refused alike', { skip }, async (t) => {
   await until(async () => (await budgetOf('plugin')).status?.disruptionsAllowed, { what: 'the budget to allow it' })
   const drain = ['kubestage', 'drain', 'node-1', '--force', '--pod-selector=app=plugin', `--reason=${reason}`]
   t.match(await run(drain), { code: 0, stdout: /node\/node-1 drained/ })
-  for (const told of [first, second]) t.equal(told?.(), `${reason}\n--reason=${reason}\n`)
+  for (const told of [first, second])
+    t.equal(told?.(), `${reason}\n--reason=${reason}\n`, 'an eviction can have any reason')
   t.match(await run(['uncordon', 'node-1']), { code: 0 })
 })
 
@@ -91,7 +92,7 @@ t.test('a hook over HTTP gets the very bytes', { skip }, async (t) => {
   for (const [name, reason] of Object.entries(reasons)) {
     const told = await startHttpWitness(name, { client, folder })
     t.match(await run(['delete', 'po', name, `--reason=${reason}`]), { code: 0, stdout: `pod "${name}" deleted` })
-    t.equal(told(), `KUBE-POD-TERM-REASON: ${reason}`)
+    t.equal(told(), `KUBE-POD-TERM-REASON: ${reason}`, 'the header has the very bytes')
   }
 })
 
@@ -115,7 +116,7 @@ t.test('kubectl taint', { skip }, async (t) => {
   t.match(await run(['taint', 'node', 'node-1', 'k=v:NoExecute']), { code: 0 })
   const [atOnce = 0, inTime = 0] = await deletions
   t.ok(inTime - atOnce >= 2_000, 'of three seconds, in whole ones')
-  for (const told of [leaves, later]) t.equal(told(), 'IntolerableTaint\n--reason=IntolerableTaint\n')
+  for (const told of [leaves, later]) t.equal(told(), 'IntolerableTaint\n--reason=IntolerableTaint\n', 'told the taint')
   t.match(await run(['taint', 'node', 'node-1', 'k=v:NoExecute-']), { code: 0 })
   const messages = () =>
     client

@@ -68,7 +68,7 @@ t.test('a reason in any words, anywhere', { skip: !newest && 'no kubectl here' }
   const reason = `größe "x" \\ it's → 変更`
   const told = await startPod('any-words')
   t.match(await run(['-n', 'default', 'delete', '--reason', reason, 'pod/any-words']), { code: 0 })
-  t.equal(told(), `${reason}\n--reason=${reason}\n`)
+  t.equal(told(), `${reason}\n--reason=${reason}\n`, 'any words reach the hook')
   t.match(await run(['delete', 'pod', 'x', '--reason']), { code: 1, stderr: /flag needs an argument: --reason/ })
   t.match(await run(['delete', 'pod', 'x', '--reason=']), { code: 1, stderr: /must not be empty|not found/ })
   t.match(await run(['delete', 'pod', 'x', '--', '--reason=y']), { code: 1, stderr: /pods "x" not found/ })
@@ -89,12 +89,23 @@ t.test('every other command is kubectl, untouched', { skip: !newest && 'no kubec
   t.match(await run(['apply', '-f', '-'], { input: manifest }), { code: 0, stdout: 'configmap/by-stdin created\n' })
 })
 
+t.test('a grace of 0 needs --force', { skip: !newest && 'no kubectl here' }, async (t) => {
+  const run = shellWith(newest!)
+  await Promise.all(['gently', 'by-force'].map(startPod))
+  t.match(await run(['delete', 'pod', 'gently', '--grace-period=0']), { code: 0 })
+  const { requests } = await recordOf('gently')
+  t.match(requests, [{ gracePeriodSeconds: 1 }], 'without it kubectl asks for one second, and waits')
+  t.match(await run(['delete', 'pod', 'by-force', '--grace-period=0', '--force']), { code: 0 })
+  const forced = await recordOf('by-force')
+  t.match(forced.requests, [{ gracePeriodSeconds: 0 }], 'with it for none')
+})
+
 t.test('the plugin', { skip: !newest && 'no kubectl here' }, async (t) => {
   const run = shellWith(newest!)
   const reason = 'the rack moves'
   const deleted = await startPod('plugin-delete')
   t.match(await run(['kubestage', 'delete', 'po', 'plugin-delete', `--reason=${reason}`]), { code: 0 })
-  t.equal(deleted(), `${reason}\n--reason=${reason}\n`)
+  t.equal(deleted(), `${reason}\n--reason=${reason}\n`, 'kubectl kubestage delete --reason')
 
   const evicted = await startPod('plugin-evict')
   const eviction = await run(['kubestage', 'evict', 'plugin-evict', '--reason', reason, '--grace-period=5'])

@@ -92,7 +92,7 @@ t.test('pressure', async (t) => {
     status?.conditions?.find(({ type }) => type === 'DisruptionTarget'),
     { status: 'True', reason: 'TerminationByKubelet', message },
   )
-  t.match(told('hog'), /^hook Eviction\n/)
+  t.match(told('hog'), /^hook Eviction\n/, 'a real hook is told Eviction')
   t.match(await recordOf('hog'), { reason: 'Eviction', cause: 'Evicted', message, phase: 'Failed' })
   await nodeIs('MemoryPressure', 'True')
   await until(async () => (await taintsOf()).includes('node.kubernetes.io/memory-pressure:NoSchedule'), {
@@ -151,7 +151,7 @@ t.test('shutdown, and back', async (t) => {
     const podName = followed.events[0]!.object.metadata.name!
     t.match(await recordOf(podName), { reason: 'Eviction', cause: 'NodeShutdown', message })
   }
-  t.equal(told('ordinary'), 'hook Eviction\nTERM\n')
+  t.equal(told('ordinary'), 'hook Eviction\nTERM\n', 'a node shutdown tells Eviction')
   t.match(await nodeIs('Ready', 'False'), { reason: 'KubeletNotReady', message: 'node is shutting down' })
   await isTold('node-1', 'Shutdown: Shutdown manager detected shutdown event')
   t.equal((await node('return', 'node-1')).code, 0)
@@ -163,12 +163,13 @@ t.test('lost, and found again', async (t) => {
   await startPod('orphan')
   const deleted = await startPod('deleted')
   t.equal((await node('lose', 'node-1')).code, 0)
-  t.match(await nodeIs('Ready', 'Unknown'), { message: 'Kubelet stopped posting node status.' })
+  const unknown = await nodeIs('Ready', 'Unknown')
+  t.match(unknown, { message: 'Kubelet stopped posting node status.' }, 'the node is Ready=Unknown')
   const unready = await kept.until(
     ({ metadata, status }) => !isReady({ metadata, status } as Pod) && status?.podIP !== undefined,
     'to be not ready',
   )
-  t.equal(unready.status?.phase, 'Running')
+  t.equal(unready.status?.phase, 'Running', 'the phase is never Unknown')
   await until(async () => (await taintsOf()).includes('node.kubernetes.io/unreachable:NoSchedule'), {
     what: 'the taint',
   })

@@ -38,7 +38,13 @@ t.test('what replaces a pod is another pod', async (t) => {
   const [version] = findKubectls()
   if (version) {
     const { stdout } = await kubectl(t, version, kubeconfig, ['get', 'pod', 'web'])
-    t.match(stdout, /^web +1\/1 +Terminating +0 +\d+s$/m)
+    t.match(stdout, /^web +1\/1 +Terminating +0 +\d+s$/m, 'kubectl get shows Terminating')
+    const described = await kubectl(t, version, kubeconfig, ['describe', 'pod', 'web'])
+    t.match(
+      described.stdout,
+      /^Status: +Terminating \(lasts .+\)\nTermination Grace Period: +30s$/m,
+      'and kubectl describe',
+    )
   }
   writeFileSync(mayEnd, '')
   await first.untilDeleted()
@@ -55,8 +61,9 @@ t.test('a name is free at once after a forced end', async (t) => {
   const first = await start('forced', `: ${marker}; ${deafScript}`)
   await client.delete(pods, { namespace, name: 'forced' }, { gracePeriodSeconds: 0 })
   const second = await start('forced', politeScript)
-  t.not(second.pod.metadata.uid, first.pod.metadata.uid)
+  t.not(second.pod.metadata.uid, first.pod.metadata.uid, 'another pod has the name')
   await until(() => processesWith(marker).length === 0, { what: 'what ran before to end' })
+  t.same(processesWith(marker), [], 'what ran before is ended')
   const after = await client.get<Pod>(pods, { namespace, name: 'forced' })
   t.equal(after.metadata.uid, second.pod.metadata.uid)
   t.ok(isReady(after), 'and what has the name now is not touched')

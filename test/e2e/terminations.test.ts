@@ -85,7 +85,7 @@ t.test('an eviction', async (t) => {
   await pod.untilDeleted()
   const record = await recordOf('evicted')
   t.match(record, { reason: 'Eviction', cause: 'PodDeleted', requests: [{ user: admin, reason: 'Eviction' }] })
-  t.equal(record.containers?.[0]?.steps[0]?.output, 'Eviction\n')
+  t.equal(record.containers?.[0]?.steps[0]?.output, 'Eviction\n', 'the hook is told')
 })
 
 t.test('with its namespace', async (t) => {
@@ -108,7 +108,8 @@ t.test('with its namespace', async (t) => {
     )
   await until(gone, { what: 'the namespace to go' })
   const record = await recordOf('tenant', namespace)
-  t.match(record, { reason: 'Decommissioned', requests: [{ user: controllers, reason: 'Decommissioned' }] })
+  const requests = [{ user: controllers, reason: 'Decommissioned' }]
+  t.match(record, { reason: 'Decommissioned', requests }, 'the pods have the reason of the namespace')
 })
 
 t.test('a taint', async (t) => {

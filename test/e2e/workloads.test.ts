@@ -90,7 +90,7 @@ t.test('rolled out, changed, rolled back', { skip }, async (t) => {
   const [second] = (await setsOf('web')).filter(({ spec }) => spec.replicas)
   t.not(second?.metadata.name, first?.metadata.name)
   await until(() => told('web').length === 2, { what: 'both old pods to be told' })
-  t.same(told('web'), ['Update', 'Update'])
+  t.same(told('web'), ['Update', 'Update'], 'a rollout tells Update')
   t.match(await run('rollout', 'history', 'deployment/web'), /\n1 +<none>\n2 +<none>\n/)
 
   await run('rollout', 'undo', 'deployment/web')
@@ -126,7 +126,7 @@ t.test('scaled: those that go are told so', { skip }, async (t) => {
   await rolledOut('sized')
   await run('scale', 'deployment/sized', '--replicas=1')
   await until(() => told('sized').length === 2, { what: 'two pods to be told' })
-  t.same(told('sized'), ['Decommissioned', 'Decommissioned'])
+  t.same(told('sized'), ['Decommissioned', 'Decommissioned'], 'scaling down tells Decommissioned')
   await until(async () => (await podsOf('sized')).length === 1, { what: 'one to be left' })
   await run('delete', 'deployment', 'sized')
   await until(async () => (await podsOf('sized')).length === 0, { what: 'everything to go with the deployment' })
@@ -213,6 +213,7 @@ t.test('a drain: evicted as the budget allows, and replaced', { skip }, async (t
     },
     { what: 'another in its place' },
   )
+  t.equal((await podsOf('guarded')).length, 2, 'another pod takes the place of the evicted one')
 })
 
 t.test('a pod that goes leaves its service first', { skip }, async (t) => {

@@ -146,7 +146,7 @@ t.test('restart back-off: at once, then 10 s doubling to 300 s', async (t) => {
     now = until
     backoff.next('k', now, now)
   }
-  t.same(waits, [0, 10, 20, 40, 80, 160, 300, 300])
+  t.same(waits, [0, 10, 20, 40, 80, 160, 300, 300], 'at once, then 10 s doubling to 300 s')
   t.equal(backoff.waitUntil('k', now + 600_001), undefined, 'forgotten after ten quiet minutes')
 })
 

@@ -190,9 +190,14 @@ t.test('what can be configured', async (t) => {
   t.match(
     given.thresholds.filter(({ signal }) => signal === 'memory.available'),
     [{ amount: { text: '1Gi' } }],
+    'evictionHard replaces the threshold of its signal',
   )
   const soft = ['--eviction-soft=memory.available=2Gi', '--eviction-soft-grace-period=memory.available=1m30s']
-  t.match((await read(...soft)).thresholds.at(-1), { isHard: false, graceMs: 90_000 })
+  t.match(
+    (await read(...soft)).thresholds.at(-1),
+    { isHard: false, graceMs: 90_000 },
+    'evictionSoft and its grace period',
+  )
   await t.rejects(read(soft[0]!), { message: /needs a grace period for memory.available/ })
   await t.rejects(read('--eviction-hard=memory=1Gi'), { message: /has no signal "memory"/ })
   await t.rejects(read('--eviction-hard=memory.available=much'), { message: /must be an amount such as 100Mi or 10%/ })
@@ -232,12 +237,16 @@ t.test('pressure: one pod after the other, each told why', async (t) => {
   t.match(nodeCondition('MemoryPressure'), { status: 'True', reason: 'KubeletHasInsufficientMemory' })
   const message =
     'The node was low on resource: memory. Threshold quantity: 100Mi, available: 52Mi. Container greedy was using 300Mi, request is 0, has larger consumption of memory. '
-  t.match(pod('greedy')?.status, {
-    phase: 'Failed',
-    reason: 'Evicted',
-    message,
-    conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message }],
-  })
+  t.match(
+    pod('greedy')?.status,
+    {
+      phase: 'Failed',
+      reason: 'Evicted',
+      message,
+      conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message }],
+    },
+    'the status tells of the eviction, with its message',
+  )
   t.equal(pod('small')?.status?.phase, 'Running', 'one at a time')
   t.match(
     written.find(({ reason }) => reason === 'Evicted'),

@@ -14,21 +14,21 @@ t.test('a pod that does not end in time', async (t) => {
     metadata: { name: 'p' },
     spec: { containers: [], terminationGracePeriodSeconds },
   })
-  const cases: [Pod, number | undefined, number][] = [
-    [pod(30), undefined, 45_000],
-    [pod(30), 21, 31_000],
-    [pod(1), undefined, 10_000],
+  const cases: [Pod, number | undefined, number, string][] = [
+    [pod(30), undefined, 45_000, 'gives up after the grace and half of it'],
+    [pod(30), 21, 31_000, 'an override takes the place of the grace'],
+    [pod(1), undefined, 10_000, 'waits at least ten seconds'],
   ]
-  for (const [subject, graceSeconds, givesUpAfterMs] of cases) {
+  for (const [subject, graceSeconds, givesUpAfterMs, name] of cases) {
     told.length = 0
     let ended: boolean | undefined
     void kill(subject, { graceSeconds }).then((outcome) => (ended = outcome))
     await clock.advance(givesUpAfterMs - 1)
     t.equal(ended, undefined, `still waits after ${givesUpAfterMs - 1} ms`)
     await clock.advance(1)
-    t.equal(ended, false)
+    t.equal(ended, false, name)
     const message = 'Container runtime did not kill the pod within specified grace period.'
-    t.same(told, [`Warning ExceededGracePeriod ${message}`])
+    t.same(told, [`Warning ExceededGracePeriod ${message}`], 'the event ExceededGracePeriod is recorded')
   }
 })
 

@@ -46,11 +46,25 @@ t.test('a gate that nobody speaks of is closed', async (t) => {
   await api.client.create<Pod>(pods, pod, { namespace: ref.namespace })
   const condition = (type: string) => api.object<Pod>('pods', 'p')?.status?.conditions?.find((one) => one.type === type)
   await clock.advanceUntil(() => condition('ContainersReady')?.status === 'True')
-  t.match(condition('Ready'), {
-    status: 'False',
-    reason: 'ReadinessGatesNotReady',
-    message: `corresponding condition of pod readiness gate "${gate}" does not exist.`,
-  })
+  t.match(
+    condition('Ready'),
+    {
+      status: 'False',
+      reason: 'ReadinessGatesNotReady',
+      message: `corresponding condition of pod readiness gate "${gate}" does not exist.`,
+    },
+    'a gate without a condition counts as False',
+  )
+  const conditions = () => api.object<Pod>('pods', 'p')?.status?.conditions ?? []
+  const times = { lastProbeTime: null, lastTransitionTime: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/ }
+  t.ok(conditions().length > 3)
+  for (const one of conditions())
+    t.match(one, { type: String, status: /^(True|False)$/, ...times }, 'each has its times')
+  const before = {
+    ready: condition('Ready')?.lastTransitionTime,
+    containers: condition('ContainersReady')?.lastTransitionTime,
+  }
+  await clock.advance(5_000)
 
   const say = async (status: string): Promise<void> => {
     const others = (api.object<Pod>('pods', 'p')?.status?.conditions ?? []).filter(({ type }) => type !== gate)
@@ -61,8 +75,10 @@ t.test('a gate that nobody speaks of is closed', async (t) => {
   await say('True')
   await clock.advanceUntil(() => condition('Ready')?.status === 'True')
   t.ok(clock.monotonic() - saidMs < 1_000, 'at once')
+  t.not(condition('Ready')?.lastTransitionTime, before.ready, 'lastTransitionTime moves with the status')
+  t.equal(condition('ContainersReady')?.lastTransitionTime, before.containers, 'and only with it')
   await say('False')
   await clock.advanceUntil(() => condition('Ready')?.status === 'False')
-  t.match(condition('Ready'), { reason: 'ReadinessGatesNotReady' })
-  t.match(condition('ContainersReady'), { status: 'True' })
+  t.match(condition('Ready'), { reason: 'ReadinessGatesNotReady' }, 'a gate that is False makes the pod unready')
+  t.match(condition('ContainersReady'), { status: 'True' }, 'ContainersReady stays True')
 })

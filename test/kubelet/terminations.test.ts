@@ -55,7 +55,8 @@ t.test('a verdict in words', (t) => {
     ['ended during its preStop hook', { hook: 'Succeeded', signals: [], exitCode: 0 }],
     ['ended before it was asked to', { signals: [], exitCode: 0 }],
   ]
-  for (const [said, known] of facts) t.equal(verdict({ graceSeconds: 30, usedMs: 400, signals: [], ...known }), said)
+  for (const [said, known] of facts)
+    t.equal(verdict({ graceSeconds: 30, usedMs: 400, signals: [], ...known }), said, said)
   t.end()
 })
 

@@ -55,10 +55,22 @@ t.test('every reference leads somewhere', async (t) => {
 
 t.test('our fields can be explained', async (t) => {
   const { schemas } = document.components
-  t.ok(schemas['io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions']?.properties?.reason?.description)
-  t.ok(schemas['io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta']?.properties?.reason?.description)
+  t.ok(
+    schemas['io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions']?.properties?.reason?.description,
+    'DeleteOptions has a reason',
+  )
+  t.ok(
+    schemas['io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta']?.properties?.reason?.description,
+    'ObjectMeta has a reason',
+  )
   const preStop = schemas['io.k8s.api.core.v1.Lifecycle']?.properties?.preStop?.allOf?.[0]?.$ref.split('/').at(-1) ?? ''
-  t.ok(schemas[preStop]?.properties?.reasonDelivery?.description)
-  t.same(Object.keys(schemas['io.k8s.api.core.v1.TerminationReasonDelivery']?.properties ?? {}), ['env', 'header'])
+  t.ok(schemas[preStop]?.properties?.reasonDelivery?.description, 'preStop has a reasonDelivery')
+  t.same(
+    Object.keys(schemas['io.k8s.api.core.v1.TerminationReasonDelivery']?.properties ?? {}),
+    ['env', 'header'],
+    'of env and header',
+  )
+  const { terminationGracePeriodSeconds } = schemas['io.k8s.api.core.v1.Probe']?.properties ?? {}
+  t.match(terminationGracePeriodSeconds, { type: 'integer', format: 'int64' }, 'a probe has an integer more')
   t.notOk(structType('io.k8s.api.core.v1.LifecycleHandler').byName.has('reasonDelivery'))
 })

@@ -56,12 +56,16 @@ t.test('options of a delete', async (t) => {
   const typeMeta = Buffer.concat([field(1, 'v1'), field(2, 'DeleteOptions')])
   const options = Buffer.concat([Buffer.from([0x08, 20]), field(4, 'Background')])
   const body = Buffer.concat([Buffer.from('k8s\0'), field(1, typeMeta), field(2, options), field(3, ''), field(4, '')])
-  t.strictSame(decodeProtobuf(body, { apiVersion: 'v1', kind: 'DeleteOptions' }), {
-    apiVersion: 'v1',
-    kind: 'DeleteOptions',
-    gracePeriodSeconds: 20,
-    propagationPolicy: 'Background',
-  })
+  t.strictSame(
+    decodeProtobuf(body, { apiVersion: 'v1', kind: 'DeleteOptions' }),
+    {
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      gracePeriodSeconds: 20,
+      propagationPolicy: 'Background',
+    },
+    'a Go client sets its grace',
+  )
 })
 
 function field(number: number, content: string | Buffer): Buffer {

@@ -165,7 +165,7 @@ t.test('reasonDelivery is a field of preStop alone', async (t) => {
   const { strictErrors } = decodeObject(pod, {
     spec: { containers: [{ name: 'a', lifecycle: { preStop: { ...lifecycle }, postStart: { ...lifecycle } } }] },
   })
-  t.same(strictErrors, ['unknown field "spec.containers[0].lifecycle.postStart.reasonDelivery"'])
+  t.same(strictErrors, ['unknown field "spec.containers[0].lifecycle.postStart.reasonDelivery"'], 'not of postStart')
 })
 
 t.test('delete options', async (t) => {

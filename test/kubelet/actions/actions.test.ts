@@ -94,6 +94,16 @@ t.test(
 
 t.test('what counts as success', async (t) => {
   const failing = await rawServer(t, 'HTTP/1.1 503 No\r\nContent-Length: 4\r\n\r\nbusy')
+  const outcomes: [status: number, outcome: string][] = [
+    [200, 'success'],
+    [399, 'success'],
+    [400, 'failure'],
+    [599, 'failure'],
+  ]
+  for (const [status, outcome] of outcomes) {
+    const { port } = await rawServer(t, `HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`)
+    t.match(await run({ httpGet: { port } }, probe), { outcome }, 'a status from 200 to 399 is success')
+  }
   t.match(await run({ httpGet: { port: failing.port } }, hook), { outcome: 'success', httpStatus: 503 })
   t.match(await run({ httpGet: { port: failing.port } }, probe), {
     outcome: 'failure',
@@ -188,12 +198,21 @@ t.test('a body without end is not read to its end', async (t) => {
 
 t.test('tcpSocket, sleep, and nothing at all', async (t) => {
   const { port } = await rawServer(t, ok)
-  t.match(await run({ tcpSocket: { port } }, probe), { outcome: 'success' })
+  t.match(await run({ tcpSocket: { port } }, probe), { outcome: 'success' }, 'an open port is success')
+  const closing = net.createServer((socket) => socket.destroy())
+  await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', () => resolve()))
+  t.teardown(() => closing.close())
+  const atOnce = { tcpSocket: { port: (closing.address() as AddressInfo).port } }
+  t.match(await run(atOnce, probe), { outcome: 'success' }, 'so is one that is closed at once')
   const free = await freePort()
-  t.match(await run({ tcpSocket: { port: free } }, probe), {
-    outcome: 'failure',
-    message: `dial tcp 127.0.0.1:${free}: connect: connection refused`,
-  })
+  t.match(
+    await run({ tcpSocket: { port: free } }, probe),
+    {
+      outcome: 'failure',
+      message: `dial tcp 127.0.0.1:${free}: connect: connection refused`,
+    },
+    'a closed port is failure',
+  )
   t.match(await run({ sleep: { seconds: 0 } }, hook), { outcome: 'success' })
   t.match(await run({ sleep: { seconds: 100 } }, { ...hook, signal: AbortSignal.abort() }), {
     outcome: 'error',
@@ -236,7 +255,8 @@ t.test('exec, in the words of events', async (t) => {
     run({ exec: { command } }, options, { runtime, containerId: id })
   t.match(await exec(['fine'], hook), { outcome: 'success', exitCode: 0, output: 'said\n' })
   t.match(await exec(['bad', '3'], hook), { outcome: 'failure', message: "command 'bad 3' exited with 3: said\n" })
-  t.match(await exec(['bad', '3'], probe), { outcome: 'failure', exitCode: 3, message: 'said\n' })
+  t.match(await exec(['fine'], probe), { outcome: 'success', exitCode: 0 }, 'exit code 0 is success')
+  t.match(await exec(['bad', '3'], probe), { outcome: 'failure', exitCode: 3, message: 'said\n' }, 'another is failure')
   t.match(await exec(['slow', 'one'], { ...probe, timeoutMs: 50 }), {
     outcome: 'timeout',
     message: 'command timed out: "slow one" timed out after 0.05s',
@@ -273,11 +293,15 @@ t.test('gRPC health: serving, not serving, unknown to the server, not there', as
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
   t.teardown(() => server.close())
   const { port } = server.address() as AddressInfo
-  t.match(await run({ grpc: { port } }, probe), { outcome: 'success' })
-  t.match(await run({ grpc: { port, service: 'sick' } }, probe), {
-    outcome: 'failure',
-    message: 'service unhealthy (responded with "NOT_SERVING")',
-  })
+  t.match(await run({ grpc: { port } }, probe), { outcome: 'success' }, 'SERVING is success')
+  t.match(
+    await run({ grpc: { port, service: 'sick' } }, probe),
+    {
+      outcome: 'failure',
+      message: 'service unhealthy (responded with "NOT_SERVING")',
+    },
+    'NOT_SERVING is failure',
+  )
   t.match(await run({ grpc: { port, service: 'unimplemented' } }, probe), {
     outcome: 'failure',
     message: 'error: this server does not implement the grpc health protocol (grpc.health.v1.Health): unknown service',

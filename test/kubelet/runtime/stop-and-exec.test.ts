@@ -20,16 +20,16 @@ t.test('TERM goes to the main process once; KILL takes everything that it starte
     gracePeriodMs: 2_000,
     onSignal: (signal) => signals.push(signal),
   })
-  t.same(signals, ['SIGTERM', 'SIGKILL'])
+  t.same(signals, ['SIGTERM', 'SIGKILL'], 'TERM, and KILL after the grace')
   t.equal((await recordOf(runtime, id)).exitCode, 137)
-  t.same(texts(logPath).slice(2), ['TERM'])
+  t.same(texts(logPath).slice(2), ['TERM'], 'the main process gets TERM')
   t.notOk(isAlive(pid))
   await runtime.stopContainer(id, { signal: 'SIGTERM', gracePeriodMs: 0 })
   t.pass('stopping what has stopped is nothing')
   await runtime.stopSandbox(sandbox.id)
   for (const child of children) {
     await until(() => !isAlive(child), { what: `process ${child} to be gone` })
-    t.notOk(isAlive(child))
+    t.notOk(isAlive(child), 'KILL takes what the container started')
   }
 
   const other = await sandboxOf(runtime, 'handles')
