@@ -1,56 +1,39 @@
-/** docs/seeds.md is held to its word: every row is complete, and whatever it names as proof exists. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import path from 'node:path'
+/** docs/seeds.md is held to its word: every row is complete, and every assertion that it names is written in the test it names. */
 import t from 'tap'
+import { parseProof, problemWith, readRows } from './seeds-page.ts'
 
-const root = path.join(import.meta.dirname, '..')
-const page = readFileSync(path.join(root, '..', 'docs', 'seeds.md'), 'utf8')
-const rows = page.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| it says '))
-
-const recordingsFile = path.join(root, 'golden', 'kubelet', 'observed.json')
-const recordings = new Set(
-  (JSON.parse(readFileSync(recordingsFile, 'utf8')) as { name: string }[]).map(({ name }) => name),
-)
-const answersFolder = path.join(root, 'golden', 'api')
-const answers = readdirSync(answersFolder).map((file) => readFileSync(path.join(answersFolder, file), 'utf8'))
-const later = readFileSync(path.join(root, 'golden', 'later.json'), 'utf8')
-
-/** Undefined: it is there, and agrees. */
-function problemWith(proof: string): string | undefined {
-  const [file = '', test] = proof.split(' › ')
-  if (test !== undefined) return problemWithTest(file, test)
-  const [kind, ...rest] = proof.split('/')
-  const name = rest.join('/')
-  if (later.includes(JSON.stringify(name))) return 'is not equal yet'
-  if (kind === 'scenarios') return existsSync(path.join(root, 'scenarios', `${name}.txt`)) ? undefined : 'is not there'
-  if (kind === 'recordings') return recordings.has(name) ? undefined : 'was not recorded'
-  if (kind === 'answers')
-    return answers.some((text) => text.includes(JSON.stringify(name))) ? undefined : 'was not recorded'
-  return 'is no kind of proof'
-}
-
-function problemWithTest(file: string, test: string): string | undefined {
-  const source = path.join(root, `${file}.test.ts`)
-  if (!existsSync(source)) return 'has no such file'
-  const text = readFileSync(source, 'utf8')
-  return [`'${test}'`, `"${test}"`, `\`${test}\``].some((quoted) => text.includes(quoted))
-    ? undefined
-    : 'has no such test'
-}
+const rows = readRows()
 
 t.test('every row is complete', async (t) => {
-  t.ok(rows.length > 100, `${rows.length} rows`)
-  for (const row of rows) {
-    const cells = row.slice(2, -2).split(' | ')
-    t.equal(cells.length, 3, row)
-    for (const cell of cells) t.match(cell, /\S/, row)
+  t.ok(rows.length > 180, `${rows.length} rows`)
+  for (const { line, cells, proofs } of rows) {
+    t.equal(cells.length, 3, line)
+    for (const cell of cells) t.match(cell, /\S/, line)
+    const isTested = !/^Not (built|tested): /.test(cells[1] ?? '')
+    t.equal(proofs.length > 0, isTested, `names an assertion, or why there is none: ${line}`)
   }
 })
 
-t.test('what it names exists', async (t) => {
-  for (const row of rows) {
-    const proofs = [...(row.split(' | ')[2] ?? '').matchAll(/`([^`]+)`/g)].map(([, proof = '']) => proof)
-    t.ok(proofs.length > 0, row)
-    for (const proof of proofs) t.equal(problemWith(proof), undefined, proof)
+t.test('every assertion is written where the page says', async (t) => {
+  for (const { proofs } of rows) {
+    for (const proof of proofs) t.equal(problemWith(proof), undefined, proof.text)
   }
+})
+
+t.test('what is not there is found', async (t) => {
+  const wrong: [proof: string, problem: string][] = [
+    ['kubelet/nowhere › a test › a message', 'there is no such file'],
+    ['kubelet/decisions › nothing set', 'names no test'],
+    ['kubelet/decisions › no such test › nothing set', 'there is no test "no such test"'],
+    ['kubelet/decisions › restart policy › nothing set', 'its test has no such message'],
+    ['scenarios/nowhere › c: TERM', 'is not there, or not played by npm test'],
+    ['scenarios/hook-ok', 'names nothing in it'],
+    ['scenarios/hook-ok › c: KILL', 'does not have, in this order: c: KILL'],
+    ['scenarios/hook-ok › c: TERM › c: exec', 'does not have, in this order: c: exec'],
+    ['scenarios/hook-ok › not: c: TERM › exited 0', 'has too early: c: TERM'],
+    ['scenarios/hook-ok › c: exec › not: c: TERM', 'has too late: c: TERM'],
+    ['recordings/static-pod › Running', 'is not there, or not played by npm test'],
+    ['answers/requests: body: 1e1 where an integer belongs › 201', 'is not there, or not played by npm test'],
+  ]
+  for (const [proof, problem] of wrong) t.equal(problemWith(parseProof(proof)), problem, proof)
 })

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { load } from 'js-yaml'
 import t from 'tap'
+import { transcriptMessage } from '../docs/seeds-page.ts'
 import { play, type Scenario } from './transcript.ts'
 
 const folder = path.join(import.meta.dirname, '..', 'scenarios')
@@ -24,6 +25,6 @@ for (const file of files) {
     const [given = '', expected = ''] = text.split(LINE)
     const happened = `${(await play(load(given) as Scenario, rootDir)).join('\n')}\n`
     if (rewrite) writeFileSync(path.join(folder, file), given + LINE + happened)
-    else t.equal(happened, expected)
+    else t.equal(happened, expected, transcriptMessage)
   })
 }
