@@ -118,7 +118,11 @@ export function problemWith({ file, titles, message, words, transcript }: Proof)
     block = blockOf(block, title)
     if (block === undefined) return `there is no test "${title}"`
   }
-  return quotes(message).some((quoted) => block?.includes(quoted)) ? undefined : 'its test has no such message'
+  const source = read(`${file}.test.ts`)
+  const texts = [block, ...helpersOf(source, block ?? '')]
+  return quotes(message).some((quoted) => texts.some((text) => text?.includes(quoted)))
+    ? undefined
+    : 'its test has no such message'
 }
 
 function problemWithTranscript(transcript: string | undefined, words: readonly string[]): string | undefined {
@@ -144,6 +148,14 @@ const quotes = (text: string): string[] => {
   const escaped = text.replaceAll("'", "\\'")
   return [`'${escaped}'`, `"${text}"`, `\`${text}\``]
 }
+
+/** The source of each function of the file that a test calls. */
+const helpersOf = (source: string, block: string): string[] =>
+  source
+    .split(/^(?=(?:async )?function )/m)
+    .slice(1)
+    .filter((text) => block.includes(`${/function (\w+)/.exec(text)?.[1]}(`))
+    .map((text) => text.slice(0, text.indexOf('\n}\n') + 1))
 
 /** The source of a test: from its title to the line that closes the call, which is indented like the one that opens it. */
 function blockOf(source: string, title: string): string | undefined {

@@ -112,6 +112,7 @@ t.test('existing hooks', async (t) => {
       const inPod = await behavioursIn(client, reason ? 'with-reason' : 'without-reason', reason)
       const where = `${reason ? 'with' : 'without'} a reason, time scale ${scale}`
       for (const name of commands.keys()) t.same(inPod[name], alone[name], `${name} ${where}`)
+      t.same(inPod, alone, 'every hook does the same with a reason and without')
     }
   }
 })

@@ -157,6 +157,10 @@ t.test('what is refused, and where', async (t) => {
   const httpGet = { path: '/', port: 80 }
   const withHeader = await refused('exec-header', { exec, reasonDelivery: { header: 'X' } })
   t.same(withHeader, [`${at}.header`], 'a header with a command')
+  const emptyHeader = await refused('exec-empty-header', { exec, reasonDelivery: { header: '' } })
+  t.ok(emptyHeader.includes(`${at}.header`), 'an empty header is one')
+  const emptyEnv = await refused('http-empty-env', { httpGet, reasonDelivery: { env: '' } })
+  t.ok(emptyEnv.includes(`${at}.env`), 'an empty variable is one')
   const withEnv = await refused('http-env', { httpGet, reasonDelivery: { env: 'X' } })
   t.same(withEnv, [`${at}.env`], 'a variable with a GET')
   for (const [name, handler] of Object.entries({ exec: { exec }, get: { httpGet } })) {

@@ -85,13 +85,14 @@ async function assertRebooted(t: Test, client: Client, before: Before): Promise<
     { what: 'the pod to be ready again' },
   )
   t.equal(always.metadata.uid, was('always').metadata.uid)
-  t.match(statusOf(always, 'first'), { restartCount: 1, state: { terminated: { exitCode: 0 } } })
+  const again = { restartCount: 1, state: { terminated: { exitCode: 0 } } }
+  t.match(statusOf(always, 'first'), again, 'its init containers run again')
   t.match(statusOf(always, 'side'), { restartCount: 1, state: { running: {} } })
   t.match(statusOf(always, 'main')?.lastState?.terminated, { exitCode: 255, reason: 'Unknown' })
   t.ok(always.status?.podIP)
   t.not(always.status?.podIP, was('always').status?.podIP, 'its address is new')
   const changes = await statusesOf(client, was('always'), 'PodReadyToStartContainers')
-  t.same(changes, ['True', 'False', 'True'])
+  t.same(changes, ['True', 'False', 'True'], 'PodReadyToStartContainers is False, and True again')
 
   const never = await until(
     async () => {
