@@ -2,6 +2,7 @@ import type { Clock } from '../shared/clock/clock.ts'
 import type { Logger } from '../shared/log/log.ts'
 import type { KeyPairSource } from './auth/service-account/signing-key.ts'
 import type { KubeletCredentials } from './http/kubelet-proxy.ts'
+import type { Limits } from './http/limits/limits.ts'
 import type { Storage } from './storage/storage.ts'
 
 /** Everything a server is told; plain data but for the clock and the log. */
@@ -33,6 +34,8 @@ export interface ApiServerConfig {
   log: Logger
   /** How many requests the journal keeps. Default: none. */
   journal?: number
+  /** Bounds of connections and answers; what is left out has its default. */
+  limits?: Partial<Limits>
   /** How long a client may take to send its request. Default: one minute. */
   requestTimeoutMs?: number
   /** How long the records of terminations are kept. Default: one hour. */

@@ -28,6 +28,9 @@ import { createDispatch } from './http/dispatch.ts'
 import { createFlowControl } from './http/flow-control/flow-control.ts'
 import { timeOfCluster } from './http/instruments/time-of-cluster.ts'
 import { createKubeletProxy } from './http/kubelet-proxy.ts'
+import { Answers } from './http/limits/answers.ts'
+import { Connections } from './http/limits/connections.ts'
+import { defaultLimits } from './http/limits/limits.ts'
 import { listen } from './http/listen.ts'
 import { RequestMetrics } from './http/metrics/request-metrics.ts'
 import { isServed } from './http/resource-routes.ts'
@@ -147,11 +150,22 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     resource ? isServed(catalog, resource, version) : paths.has(path),
   )
   const flowControl = createFlowControl({ lookupAll: registry.lookupAll, clock, seats: config.maxRequestsInFlight })
-  const paths = wellKnownPaths({ api, config, requests: metrics, flowControl, address: () => `${config.host}:${port}` })
+  const limits = { ...defaultLimits, ...config.limits }
+  const connections = new Connections(limits, { clock: clock.machine, log })
+  const answers = new Answers(limits, { clock: clock.machine, log })
+  const paths = wellKnownPaths({
+    api,
+    config,
+    requests: metrics,
+    sources: [flowControl, connections, answers],
+    address: () => `${config.host}:${port}`,
+  })
   const dispatch = createDispatch({
     api,
     flowControl,
     metrics,
+    connections,
+    answers,
     cors: createCors(config.corsAllowedOrigins ?? []),
     authenticators: [clientCertificate(), bearerToken(tokens), anonymous],
     authorizers,
@@ -171,7 +185,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     ttlMs: config.terminationTtlMs ?? defaultTerminationTtlMs,
     max: maxTerminations,
   })
-  const listener = await listen(config, dispatch)
+  const listener = await listen(config, dispatch, { limits, tracked: connections })
   port = listener.port
   const signingKey = machine.setTimer(
     signingKeyDelayMs,
@@ -199,6 +213,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
       await customResources.close()
       registry.close()
       await listener.close()
+      answers.close()
       await tokens.settled()
       kubelet.close()
       webhookClient.close()

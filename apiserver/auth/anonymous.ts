@@ -1,6 +1,6 @@
 import type { Authenticator, User } from './types.ts'
 
-const anonymousUser: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] }
+export const anonymousUser: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] }
 
 /** The last of the array: whoever brings no credentials at all. */
 export const anonymous: Authenticator = { authenticate: () => anonymousUser }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { StatusError } from '../../shared/api/status-error.ts'
 import { badRequest, internalError } from '../../shared/api/status-errors.ts'
+import { anonymousUser } from '../auth/anonymous.ts'
 import { takeOutToken } from '../auth/bearer-token.ts'
 import { authenticate, authorize } from '../auth/chain.ts'
 import { wantedUser } from '../auth/impersonation.ts'
@@ -10,6 +11,8 @@ import type { ApiContext } from './api-context.ts'
 import { Exchange, type Upgrade } from './exchange.ts'
 import type { FlowControl } from './flow-control/flow-control.ts'
 import { intercept } from './instruments/intercept.ts'
+import type { Answers } from './limits/answers.ts'
+import type { Connections } from './limits/connections.ts'
 import type { RequestMetrics } from './metrics/request-metrics.ts'
 import { errorEncoding } from './negotiation.ts'
 import type { PathRoutes } from './path-routes.ts'
@@ -26,6 +29,8 @@ export interface DispatchOptions {
   paths: PathRoutes
   flowControl: FlowControl
   metrics: RequestMetrics
+  connections: Connections
+  answers: Answers
   /** Whether it has answered. */
   cors(request: IncomingMessage, response: ServerResponse): boolean
 }
@@ -34,7 +39,7 @@ export type Dispatch = (request: IncomingMessage, response: ServerResponse, url:
 
 /** From a request to its handler: who asks, may they, what for. Nothing thrown on the way gets past it. */
 export function createDispatch(options: DispatchOptions): Dispatch {
-  const { api, authenticators, authorizers, paths, flowControl, metrics, cors } = options
+  const { api, authenticators, authorizers, paths, flowControl, metrics, cors, connections, answers } = options
   const serve = async (
     request: IncomingMessage,
     response: ServerResponse,
@@ -45,6 +50,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const { method = 'GET' } = request
     const info = parseRequestInfo(method, withReason(method, url))
     const asker = authenticate(authenticators, { headers: request.headers, socket: request.socket })
+    if (asker !== anonymousUser) connections.identified(request.socket)
     if (upgrade) takeOutToken(request.headers)
     const wanted = wantedUser(request.headers)
     const user = wanted ? await impersonate(authorizers, wanted, attributesOf(info, asker)) : asker
@@ -63,6 +69,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       if (refused) await refused
       // Whoever has left meanwhile sends no body, and no more news of having left.
       if (response.destroyed || upgrade?.socket.destroyed) return
+      const room = isLong ? undefined : answers.begin(request.socket, response, weightOf(attributes))
+      if (room && !(await room)) return
       const serving = info.target ? serveResource(api, exchange, info.target) : paths.serve(exchange)
       if (serving) await serving
     } catch (error) {
@@ -71,7 +79,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         sendStatusError(exchange, error, errorEncoding(request.headers.accept))
       else throw error
     } finally {
-      release?.()
+      if (!isLong) answers.end(response, release)
       if (!isLong) {
         metrics.inFlight[kind]--
         const seconds = (api.clock.machine.monotonic() - startMs) / 1000
@@ -112,6 +120,9 @@ const longRunning = new Set(['attach', 'exec', 'log', 'portforward', 'proxy'])
 /** What may go on for as long as the client wants counts for nobody's limit. */
 const isLongRunning = ({ verb, resource }: Attributes): boolean =>
   verb === 'watch' || (resource?.subresource !== undefined && longRunning.has(resource.subresource))
+
+/** Lists weigh as much as upstream's work estimator gives them at the most. */
+const weightOf = ({ verb }: Attributes): number => (verb === 'list' ? 10 : 1)
 
 const sendTooManyRequests = (exchange: Exchange): void =>
   sendText(exchange, 429, 'Too many requests, please try again later.\n', { 'retry-after': '1' })

@@ -8,6 +8,8 @@ import type { Dispatch } from './dispatch.ts'
 import { Http2Connection } from './http2/connection.ts'
 import type { Http2Request } from './http2/request.ts'
 import type { Http2Response } from './http2/response.ts'
+import type { Connections } from './limits/connections.ts'
+import type { Limits } from './limits/limits.ts'
 
 export interface Listener {
   port: number
@@ -28,7 +30,11 @@ const graceMs = 50
 const ignore = (): void => {}
 
 /** HTTP/2 (our own) and HTTP/1.1 (fastify's) over TLS on one port. Fastify is loaded with the first client that wants it: Go's, and so kubectl, do not. */
-export async function listen(config: ApiServerConfig, dispatch: Dispatch): Promise<Listener> {
+export async function listen(
+  config: ApiServerConfig,
+  dispatch: Dispatch,
+  { limits, tracked }: { limits: Limits; tracked: Connections },
+): Promise<Listener> {
   const { host, port, tls, requestTimeoutMs: requestTimeout = requestTimeoutMs } = config
   const dispatchHttp1: Dispatch = (request, response, url, upgrade) => {
     request.on('error', ignore)
@@ -47,6 +53,7 @@ export async function listen(config: ApiServerConfig, dispatch: Dispatch): Promi
     rejectUnauthorized: false,
     requestTimeout,
     keepAliveTimeout: keepAliveTimeoutMs,
+    handshakeTimeout: limits.handshakeMs,
   })
   const connections = new Set<Http2Connection>()
   const sockets = new Set<Socket>()
@@ -66,14 +73,16 @@ export async function listen(config: ApiServerConfig, dispatch: Dispatch): Promi
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     if (socket.alpnProtocol !== 'h2') {
-      void serveInHttp1(socket)
+      if (tracked.add(socket, undefined, socket.authorized)) void serveInHttp1(socket)
       return
     }
     const connection = new Http2Connection(socket, {
       clock: config.clock.machine,
       requestTimeoutMs: requestTimeout,
       onRequest,
+      maxStreams: { anonymous: limits.anonymousStreams, identified: limits.streams },
     })
+    if (!tracked.add(socket, connection, socket.authorized)) return
     connections.add(connection)
     socket.on('close', () => connections.delete(connection))
   })
@@ -92,6 +101,7 @@ export async function listen(config: ApiServerConfig, dispatch: Dispatch): Promi
   return {
     port: (server.address() as AddressInfo).port,
     async close() {
+      tracked.close()
       const closed = new Promise((resolve) => server.close(resolve))
       for (const connection of connections) connection.close()
       // What is being answered gets a moment; connections that are only kept open would wait for ever.

@@ -17,25 +17,26 @@ import { baseHeaders, sendJson, sendNothing } from './respond.ts'
 
 export function openapiRoute(catalog: Catalog): PathRoute {
   let generation = -1
-  let texts = new Map<string, string>()
+  /** As bytes: clients that read slowly share them. */
+  let documents = new Map<string, Buffer>()
   let v2Protobuf: Buffer | undefined
-  const text = (name: string, make: () => object): string => {
+  const bytesOf = (name: string, make: () => object): Buffer => {
     if (generation !== catalog.generation) {
-      texts = new Map()
+      documents = new Map()
       v2Protobuf = undefined
       generation = catalog.generation
     }
-    let json = texts.get(name)
+    let json = documents.get(name)
     if (json === undefined) {
-      json = JSON.stringify(make())
-      texts.set(name, json)
+      json = Buffer.from(JSON.stringify(make()))
+      documents.set(name, json)
     }
     return json
   }
 
   const v2InBytes = (): Buffer => {
-    const json = text('v2', () => openapiV2(catalog.definitions()))
-    v2Protobuf ??= openapiV2Protobuf(JSON.parse(json) as object)
+    const json = bytesOf('v2', () => openapiV2(catalog.definitions()))
+    v2Protobuf ??= openapiV2Protobuf(JSON.parse(json.toString()) as object)
     return v2Protobuf
   }
 
@@ -64,7 +65,7 @@ export function openapiRoute(catalog: Catalog): PathRoute {
       exchange.response.writeHead(304, headers).end()
       return true
     }
-    const json = text(path, () => (isVersion ? versionDocument() : openapiV3(members)))
+    const json = bytesOf(path, () => (isVersion ? versionDocument() : openapiV3(members)))
     sendJson(exchange, { status: 200, json, headers })
     return true
   }
@@ -84,12 +85,12 @@ export function openapiRoute(catalog: Catalog): PathRoute {
         const headers = { etag: `"${documentHash(catalog.definitions())}"`, vary: 'Accept' }
         if (exchange.request.headers['if-none-match'] === headers.etag) {
           exchange.response.writeHead(304, headers).end()
-        } else sendJson(exchange, { status: 200, json: text('v2', () => openapiV2(catalog.definitions())), headers })
+        } else sendJson(exchange, { status: 200, json: bytesOf('v2', () => openapiV2(catalog.definitions())), headers })
         return true
       }
       if (format !== 'v3') return false
       if (rest.length > 0) return document(exchange, rest.join('/'))
-      const json = text('v3', () => openapiV3Index(catalog.definitions()))
+      const json = bytesOf('v3', () => openapiV3Index(catalog.definitions()))
       sendJson(exchange, { status: 200, json, headers: { 'content-type': 'text/plain; charset=utf-8' } })
       return true
     },

@@ -11,8 +11,8 @@ export const gzipThreshold = 128 * 1024
 
 export interface Answer {
   status: number
-  /** JSON text, or what it is joined from, without a newline at the end. */
-  json: string | readonly string[]
+  /** JSON text, what it is joined from, or its bytes (which are shared, not copied), without a newline at the end. */
+  json: string | readonly string[] | Buffer
   headers?: OutgoingHttpHeaders
 }
 
@@ -39,10 +39,11 @@ export function sendJson(
   const warning = warnings?.header()
   if (warning) Object.assign(all, { warning })
   if (encoding === 'json' && !wantsPretty(request)) {
-    send({ request, response }, { status, parts: lineOf(json), headers: all })
+    const parts = Buffer.isBuffer(json) ? [json, '\n'] : lineOf(json)
+    send({ request, response }, { status, parts, headers: all })
     return
   }
-  const whole = typeof json === 'string' ? json : json.join('')
+  const whole = Array.isArray(json) ? json.join('') : String(json)
   if (encoding === 'yaml') {
     toYaml(whole).then(
       (text) => send({ request, response }, { status, parts: [text], headers: all }),

@@ -1,12 +1,11 @@
 import type { ApiServerConfig } from '../config.ts'
 import type { ApiContext } from './api-context.ts'
 import { discoveryRoutes } from './discovery-routes.ts'
-import type { FlowControl } from './flow-control/flow-control.ts'
 import { livezChecks, readyzChecks } from './health-checks.ts'
 import { healthRoute, pathsOf } from './health-routes.ts'
 import { indexRoutes } from './index-route.ts'
 import { instrumentRoutes } from './instruments/routes.ts'
-import { metricsRoute } from './metrics/metrics-route.ts'
+import { type MetricsSources, metricsRoute } from './metrics/metrics-route.ts'
 import type { RequestMetrics } from './metrics/request-metrics.ts'
 import { openapiRoute } from './openapi-routes.ts'
 import { createPathRoutes, type PathRoutes } from './path-routes.ts'
@@ -43,13 +42,14 @@ export interface PathParts {
   api: ApiContext
   config: ApiServerConfig
   requests: RequestMetrics
-  flowControl: FlowControl
+  /** Whose metrics are served beside those of requests. */
+  sources: MetricsSources['sources']
   /** Host and port, as clients are to find the server. */
   address(): string
 }
 
 /** All that is served and is no resource. */
-export function wellKnownPaths({ api, config, requests, flowControl, address }: PathParts): PathRoutes {
+export function wellKnownPaths({ api, config, requests, sources, address }: PathParts): PathRoutes {
   const { catalog, registry, clock, tokens } = api
   return createPathRoutes([
     ...indexRoutes(catalog, listed),
@@ -58,7 +58,7 @@ export function wellKnownPaths({ api, config, requests, flowControl, address }: 
     ...tokenIssuerRoutes(tokens),
     versionRoute(config.kubernetesVersion),
     ...zpages({ flags: flagsOf(config), clock }),
-    metricsRoute({ requests, flowControl, registry, clock }),
+    metricsRoute({ requests, sources, registry, clock }),
     instrumentRoutes(api),
     healthRoute('healthz', livezChecks),
     healthRoute('livez', livezChecks),

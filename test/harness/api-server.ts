@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Logger, pino } from 'pino'
 import type { Test } from 'tap'
+import type { Limits } from '../../apiserver/http/limits/limits.ts'
 import { type ApiServer, startApiServer } from '../../apiserver/server.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
@@ -40,6 +41,7 @@ export async function startTestApiServer(
   t: Test,
   gates: Record<string, boolean> = {},
   log: Logger = pino({ level: 'silent' }),
+  limits: Partial<Limits> = {},
 ): Promise<TestApiServer> {
   const directory = mkdtempSync(join(tmpdir(), 'kubestage-api-'))
   const pki = ensureClusterPki({
@@ -59,6 +61,7 @@ export async function startTestApiServer(
     featureGates: { PodTerminationReason: true, ProbeTerminationGracePeriod: true, ...gates },
     clock: realClock,
     log,
+    limits,
   })
   const sessions: ClientHttp2Session[] = []
   let closed = false

@@ -26,7 +26,7 @@ import { HeaderDecoder } from './header-decoder.ts'
 import { Outbox } from './outbox.ts'
 import { decodeRequestHead, maxHeaderListBytes, trailersProblem } from './request-head.ts'
 import { connectionReceiveWindow, streamReceiveWindow } from './stream.ts'
-import { maxConcurrentStreams, type OnRequest, Streams } from './streams.ts'
+import { type OnRequest, Streams } from './streams.ts'
 import { TokenBucket } from './token-bucket.ts'
 
 export interface Http2Options {
@@ -34,6 +34,8 @@ export interface Http2Options {
   /** How long a client may take to begin, and for each request. */
   requestTimeoutMs: number
   onRequest: OnRequest
+  /** Streams open at a time, before and after {@link Http2Connection.identified}. */
+  maxStreams: { anonymous: number; identified: number }
 }
 
 /** For the last frame to arrive. */
@@ -58,14 +60,19 @@ export class Http2Connection {
   readonly #idleFrames: TokenBucket
   /** A head whose CONTINUATION is still to come. */
   #block: HeaderBlock | undefined
+  readonly #maxStreams: Http2Options['maxStreams']
+  /** For {@link endIfIdle}: the last stream that it saw, and since when there has been none. */
+  #idle: { lastId: number; sinceMs: number }
   #settingsSeen = false
   #deadline: Timer | undefined
   #closed = false
 
-  constructor(socket: TLSSocket, { clock, requestTimeoutMs, onRequest }: Http2Options) {
+  constructor(socket: TLSSocket, { clock, requestTimeoutMs, onRequest, maxStreams }: Http2Options) {
     this.#socket = socket
     this.#clock = clock
     this.#requestTimeoutMs = requestTimeoutMs
+    this.#maxStreams = maxStreams
+    this.#idle = { lastId: 0, sinceMs: clock.monotonic() }
     this.#idleFrames = new TokenBucket(clock, idleFrameLimits)
     this.#reader = new FrameReader((type, flags, streamId, payload) => this.#onFrame(type, flags, streamId, payload))
     this.#outbox = new Outbox(socket, {
@@ -73,19 +80,36 @@ export class Http2Connection {
       idle: () => this.#closeWhenDrained(),
       fail: (error) => this.#fail(error),
     })
-    this.#streams = new Streams(socket, this.#outbox, { clock, onRequest, fail: (error) => this.#fail(error) })
+    const fail = (error: ConnectionError): void => this.#fail(error)
+    this.#streams = new Streams(socket, this.#outbox, { clock, onRequest, maxConcurrent: maxStreams.anonymous, fail })
     socket.setNoDelay(true)
     socket.on('data', (chunk: Buffer) => this.#guard(() => this.#reader.push(chunk)))
     for (const event of ['end', 'error', 'close']) socket.on(event, () => this.destroy())
     this.#outbox.send(
       controlFrame(FrameType.settings, 0, 0, [
-        ...setting(Setting.maxConcurrentStreams, maxConcurrentStreams),
+        ...setting(Setting.maxConcurrentStreams, maxStreams.anonymous),
         ...setting(Setting.initialWindowSize, streamReceiveWindow),
         ...setting(Setting.maxHeaderListSize, maxHeaderListBytes),
       ]),
     )
     this.#outbox.send(windowUpdate(0, connectionReceiveWindow - defaultWindow))
     this.#watchDeadlines()
+  }
+
+  /** The client has shown valid credentials: it may open more streams. */
+  identified(): void {
+    if (this.#streams.maxConcurrent === this.#maxStreams.identified) return
+    this.#streams.maxConcurrent = this.#maxStreams.identified
+    const more = setting(Setting.maxConcurrentStreams, this.#maxStreams.identified)
+    this.#outbox.send(controlFrame(FrameType.settings, 0, 0, more))
+  }
+
+  /** Ends when no stream has been open for so long, as upstream's IdleTimeout. */
+  endIfIdle(idleMs: number): void {
+    const nowMs = this.#clock.monotonic()
+    const { lastId, size } = this.#streams
+    if (size > 0 || lastId !== this.#idle.lastId) this.#idle = { lastId, sinceMs: nowMs }
+    else if (nowMs - this.#idle.sinceMs >= idleMs) this.close()
   }
 
   /** Takes no new requests, and ends when those under way are answered. */

@@ -26,12 +26,11 @@ export type OnRequest = (request: Http2Request, response: Http2Response) => void
 export interface StreamsOptions {
   clock: Clock
   onRequest: OnRequest
+  maxConcurrent: number
   /** The connection cannot go on. */
   fail(error: ConnectionError): void
 }
 
-/** Many watches share one connection. */
-export const maxConcurrentStreams = 10_000
 /** Streams that end before their time: many watches come and go at once, but not for ever. */
 const resetLimits = { burst: 10_000, perSecond: 1_000 }
 /** Streams that we ended, of which the client may not have heard: what it still sends on them is dropped. */
@@ -47,6 +46,8 @@ export class Streams implements StreamOwner {
   readonly #open = new Map<number, ServerStream>()
   readonly #ownResets = new Set<number>()
   readonly #resets: TokenBucket
+  /** How many may be open at a time. */
+  maxConcurrent: number
   #isFirstHead = true
   #initialWindow = defaultWindow
   #receiveWindow = connectionReceiveWindow
@@ -59,11 +60,12 @@ export class Streams implements StreamOwner {
   /** No new ones are taken. */
   draining = false
 
-  constructor(socket: TLSSocket, outbox: Outbox, { clock, onRequest, fail }: StreamsOptions) {
+  constructor(socket: TLSSocket, outbox: Outbox, { clock, onRequest, maxConcurrent, fail }: StreamsOptions) {
     this.#socket = socket
     this.#outbox = outbox
     this.#clock = clock
     this.#onRequest = onRequest
+    this.maxConcurrent = maxConcurrent
     this.#fail = fail
     this.#resets = new TokenBucket(clock, resetLimits)
   }
@@ -79,8 +81,7 @@ export class Streams implements StreamOwner {
   /** A complete head. What could not be taken was decoded all the same. */
   open(id: number, endStream: boolean, head: DecodedHead): void {
     this.lastId = id
-    if (this.draining || this.size >= maxConcurrentStreams)
-      throw new StreamError(ErrorCode.refusedStream, id, 'no more')
+    if (this.draining || this.size >= this.maxConcurrent) throw new StreamError(ErrorCode.refusedStream, id, 'no more')
     if (head !== 'too large' && 'problem' in head) throw malformed(id, head.problem)
     const contentLength = head === 'too large' ? -1 : head.contentLength
     if (endStream && contentLength > 0) throw malformed(id, 'a content-length without content')

@@ -1,6 +1,5 @@
 import type { Clock } from '../../../shared/clock/clock.ts'
 import type { Registry } from '../../registry/registry.ts'
-import type { FlowControl } from '../flow-control/flow-control.ts'
 import { kubernetesVersion } from '../kubernetes-version.ts'
 import type { PathRoute } from '../path-routes.ts'
 import { sendText } from '../respond.ts'
@@ -9,13 +8,14 @@ import type { RequestMetrics } from './request-metrics.ts'
 
 export interface MetricsSources {
   requests: RequestMetrics
-  flowControl: FlowControl
+  /** What else has something to tell. */
+  sources: readonly { families(): Family[] }[]
   registry: Registry
   clock: Clock
 }
 
 /** /metrics, in upstream's names as far as there is something to tell. */
-export function metricsRoute({ requests, flowControl, registry, clock }: MetricsSources): PathRoute {
+export function metricsRoute({ requests, sources, registry, clock }: MetricsSources): PathRoute {
   const startSeconds = clock.machine.now() / 1000
   return {
     first: 'metrics',
@@ -24,7 +24,7 @@ export function metricsRoute({ requests, flowControl, registry, clock }: Metrics
       if (parts.length > 1) return false
       const families = [
         ...requests.families(),
-        ...flowControl.families(),
+        ...sources.flatMap((source) => source.families()),
         objects(registry),
         ...processFamilies(startSeconds),
       ]

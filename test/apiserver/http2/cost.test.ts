@@ -14,6 +14,7 @@ import {
   get,
   HEADERS,
   head,
+  maxStreams,
   post,
   preface,
   RST_STREAM,
@@ -64,7 +65,7 @@ const never: OnRequest = () => {}
 async function connection(values: [number, number][], onRequest: OnRequest = never) {
   const wire = new Wire()
   const clock = createVirtualClock(0)
-  new Http2Connection(wire as unknown as TLSSocket, { clock, requestTimeoutMs: 60_000, onRequest })
+  new Http2Connection(wire as unknown as TLSSocket, { clock, requestTimeoutMs: 60_000, onRequest, maxStreams })
   await wire.bring(preface, settings(values))
   return { wire, clock }
 }

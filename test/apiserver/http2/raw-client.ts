@@ -158,6 +158,9 @@ export const settings = (values: [number, number][] = []): Buffer =>
     Buffer.concat(values.flatMap(([name, value]) => [Buffer.from([name >> 8, name]), uint32(value)])),
   )
 
+/** For a test in which no client is told from another. */
+export const maxStreams = { anonymous: 10_000, identified: 10_000 }
+
 /** Answers with what it was asked: method, path and body. */
 export const echo: OnRequest = (request, response) => {
   const parts: Buffer[] = []
@@ -183,7 +186,7 @@ export async function startHttp2(
   const server = createServer({ ...pki.apiServer, ALPNProtocols: ['h2'] })
   const connections = new Set<Http2Connection>()
   server.on('secureConnection', (socket) => {
-    const connection = new Http2Connection(socket, { clock, requestTimeoutMs: 60_000, onRequest })
+    const connection = new Http2Connection(socket, { clock, requestTimeoutMs: 60_000, onRequest, maxStreams })
     connections.add(connection)
     socket.on('close', () => connections.delete(connection))
   })

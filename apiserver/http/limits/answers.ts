@@ -1,0 +1,210 @@
+import type { Clock, Timer } from '../../../shared/clock/clock.ts'
+import type { Logger } from '../../../shared/log/log.ts'
+import type { Family } from '../metrics/exposition.ts'
+import type { Limits } from './limits.ts'
+
+/** What of a response is looked at: Node's and our own have it. */
+export interface Answer {
+  readonly writableLength: number
+  readonly destroyed: boolean
+  readonly writableFinished?: boolean
+  once(event: 'close', listener: () => void): unknown
+  destroy(): unknown
+}
+
+type AnswerLimits = Pick<Limits, 'requestsPerConnection' | 'unreadPerConnection' | 'unread' | 'unreadMs'>
+
+interface Connection {
+  readonly remoteAddress?: string
+  readonly remotePort?: number
+}
+
+/** What one connection has under way. */
+interface Load {
+  /** The weight of requests whose handler runs, and of answers that wait for their client. */
+  weight: number
+  unread: number
+  /** Requests that may not be served yet, in their order. */
+  readonly waiting: Set<Waiter>
+}
+
+interface Waiter {
+  readonly answer: Answer
+  readonly connection: Connection
+  readonly weight: number
+  settle(isAdmitted: boolean): void
+}
+
+interface Entry {
+  load: Load
+  connection: Connection
+  weight: number
+  /** Counted in `load.unread`: what was unread when the handler returned. */
+  unread: number
+  seenLength: number
+  seenMs: number
+}
+
+/** An answer with less than this left counts as read: the socket takes it. */
+const smallBytes = 64 * 1024
+const sweepsPerTimeout = 4
+
+/**
+ * Answers under way. A request waits while its client, or all clients together, leave too much unread, and an answer that
+ * is not read for a while is cut off: memory follows what clients read, not what they ask for.
+ */
+export class Answers {
+  readonly #limits: AnswerLimits
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #loads = new WeakMap<object, Load>()
+  readonly #underWay = new Map<Answer, Entry>()
+  /** Those with requests that wait. */
+  readonly #crowded = new Set<Load>()
+  #unread = 0
+  #cut = 0
+  #sweep: Timer | undefined
+
+  constructor(limits: AnswerLimits, { clock, log }: { clock: Clock; log: Logger }) {
+    this.#limits = limits
+    this.#clock = clock
+    this.#log = log
+  }
+
+  /** Before a request is served. A promise when it has to wait: false when its client has left meanwhile. */
+  begin(connection: Connection, answer: Answer, weight = 1): undefined | Promise<boolean> {
+    let load = this.#loads.get(connection)
+    if (!load) {
+      load = { weight: 0, unread: 0, waiting: new Set() }
+      this.#loads.set(connection, load)
+    }
+    if (load.waiting.size === 0 && this.#hasRoom(load)) {
+      this.#enter(load, { answer, connection, weight })
+      return undefined
+    }
+    return this.#wait(load, { answer, connection, weight })
+  }
+
+  /** The handler has returned. `release` is called when its client has read the answer, or has left. */
+  end(answer: Answer, release?: () => void): void {
+    const entry = this.#underWay.get(answer)
+    if (!entry) {
+      release?.()
+      return
+    }
+    const { writableLength } = answer
+    if (writableLength < smallBytes || answer.destroyed || answer.writableFinished) {
+      this.#leave(answer, entry)
+      release?.()
+      return
+    }
+    entry.unread = writableLength
+    entry.load.unread += writableLength
+    this.#unread += writableLength
+    answer.once('close', () => {
+      this.#leave(answer, entry)
+      release?.()
+    })
+  }
+
+  families(): Family[] {
+    const gauge = (name: string, help: string, value: number): Family => ({
+      name: `kubestage_apiserver_${name}`,
+      type: name.endsWith('_total') ? 'counter' : 'gauge',
+      help,
+      samples: [{ value }],
+    })
+    return [
+      gauge('unread_answer_bytes', 'Bytes of complete answers that clients have not read.', this.#unread),
+      gauge(
+        'waiting_requests',
+        'Requests that wait until their client has read earlier answers.',
+        this.#waitingCount(),
+      ),
+      gauge('unread_answers_cut_total', 'Answers cut off because their client did not read.', this.#cut),
+    ]
+  }
+
+  close(): void {
+    this.#sweep?.cancel()
+  }
+
+  #waitingCount(): number {
+    let count = 0
+    for (const { waiting } of this.#crowded) count += waiting.size
+    return count
+  }
+
+  #hasRoom(load: Load): boolean {
+    const { requestsPerConnection, unreadPerConnection, unread } = this.#limits
+    return load.weight < requestsPerConnection && load.unread < unreadPerConnection && this.#unread < unread
+  }
+
+  #enter(load: Load, { answer, connection, weight }: Omit<Waiter, 'settle'>): void {
+    load.weight += weight
+    this.#underWay.set(answer, { load, connection, weight, unread: 0, seenLength: 0, seenMs: this.#clock.monotonic() })
+    this.#sweepLater()
+  }
+
+  #wait(load: Load, request: Omit<Waiter, 'settle'>): Promise<boolean> {
+    const { promise, resolve: settle } = Promise.withResolvers<boolean>()
+    const waiter = { ...request, settle }
+    load.waiting.add(waiter)
+    this.#crowded.add(load)
+    request.answer.once('close', () => {
+      if (load.waiting.delete(waiter)) settle(false)
+    })
+    return promise
+  }
+
+  #leave(answer: Answer, { load, weight, unread }: Entry): void {
+    if (!this.#underWay.delete(answer)) return
+    const wasFull = this.#unread >= this.#limits.unread
+    load.weight -= weight
+    load.unread -= unread
+    this.#unread -= unread
+    if (this.#crowded.size === 0) return
+    this.#admit(load)
+    if (wasFull) for (const other of this.#crowded) this.#admit(other)
+  }
+
+  #admit(load: Load): void {
+    for (const waiter of load.waiting) {
+      if (!this.#hasRoom(load)) return
+      load.waiting.delete(waiter)
+      this.#enter(load, waiter)
+      waiter.settle(true)
+    }
+    this.#crowded.delete(load)
+  }
+
+  #sweepLater(): void {
+    this.#sweep ??= this.#clock.setTimer(
+      this.#limits.unreadMs / sweepsPerTimeout,
+      () => {
+        this.#sweep = undefined
+        for (const [answer, entry] of this.#underWay) this.#look(answer, entry)
+        if (this.#underWay.size > 0) this.#sweepLater()
+      },
+      { background: true },
+    )
+  }
+
+  #look(answer: Answer, entry: Entry): void {
+    const nowMs = this.#clock.monotonic()
+    const { writableLength } = answer
+    if (writableLength < smallBytes || writableLength !== entry.seenLength) {
+      entry.seenLength = writableLength
+      entry.seenMs = nowMs
+    } else if (nowMs - entry.seenMs >= this.#limits.unreadMs) {
+      this.#cut++
+      this.#log.warn(
+        { client: clientOf(entry.connection), bytes: writableLength },
+        'answer cut off: its client does not read',
+      )
+      answer.destroy()
+    }
+  }
+}
+
+const clientOf = ({ remoteAddress, remotePort }: Connection): string => `${remoteAddress}:${remotePort}`
