@@ -42,7 +42,7 @@ export const terminationRecord: Addition[] = [
       reason: text('Reason', 'Termination reason, as the preStop hooks were told it. Absent when nobody gave one.'),
       cause: text(
         'Cause',
-        'What made the kubelet stop the containers: PodDeleted, LivenessProbe, StartupProbe, FailedPostStartHook, Evicted, NodeShutdown, DeadlineExceeded, or PodStopped for anything else.',
+        'What made the kubelet stop the containers: PodDeleted, LivenessProbe, StartupProbe, FailedPostStartHook, Evicted, NodeShutdown, Preempted, DeadlineExceeded, or PodStopped for anything else.',
       ),
       message: text('Message', "What the pod's status says of its end, e.g. what the node was low on."),
       requests: list(

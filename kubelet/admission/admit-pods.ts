@@ -74,7 +74,7 @@ export function admitPods(options: PodAdmissionOptions, next: PodHandler): PodAd
     await Promise.all(
       chosen.map(async ({ pod: victim }) => {
         events.podEvent(victim, undefined, 'Warning', 'Preempting', PREEMPTED)
-        await options.kill(victim, { status: preempted(victim) })
+        await options.kill(victim, { cause: 'Preempted', status: preempted(victim) })
         load.release(uidOf(victim))
       }),
     )

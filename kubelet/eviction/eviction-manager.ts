@@ -148,7 +148,7 @@ export function createEvictionManager(options: EvictionManagerOptions): Eviction
         conditions: disruptedByKubelet(status, { message, generation, time: toTime(clock.now()) }),
       }),
     })
-    await options.kill(pod, { graceSeconds, cause: 'Eviction', status })
+    await options.kill(pod, { graceSeconds, cause: 'Evicted', status })
     return true
   }
 

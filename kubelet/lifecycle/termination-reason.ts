@@ -1,5 +1,6 @@
 import { deliveryHeaderProblem } from '../../shared/api/delivery-header.ts'
 import type { Pod, PreStopHandler } from '../../shared/api/types.ts'
+import type { NodeCause } from '../pods/grace-period.ts'
 
 /** Pod Termination Reason: how a preStop hook learns why its container must stop. */
 export interface ReasonDelivery {
@@ -11,9 +12,9 @@ export interface ReasonDelivery {
   problem?: string
 }
 
-/** The reason written on the object wins over the kubelet's own cause; undefined: nobody gave one. */
-export const terminationReason = (pod: Pod, kubeletCause?: string): string | undefined =>
-  pod.metadata.reason ?? kubeletCause
+/** The reason written on the object; else, of a pod that the kubelet ends for its node's sake, `Eviction`. */
+export const terminationReason = (pod: Pod, cause?: NodeCause): string | undefined =>
+  pod.metadata.reason ?? (cause && 'Eviction')
 
 /** Without a reason nothing is delivered: the variable and the header are absent then, not empty. */
 export function deliverReason(handler: PreStopHandler, reason: string | undefined): ReasonDelivery {

@@ -47,7 +47,7 @@ export async function endPods({ clock, pods, groups, kill }: ShutdownOptions): P
     const kills = members.map((pod) =>
       kill(pod, {
         graceSeconds: Math.min(graceSeconds, pod.spec.terminationGracePeriodSeconds ?? graceSeconds),
-        cause: 'Eviction',
+        cause: 'NodeShutdown',
         status: shutDown(pod, toTime(clock.now())),
       }),
     )

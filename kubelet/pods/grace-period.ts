@@ -27,8 +27,16 @@ export function effectiveGraceSeconds(input: GraceInput): number {
   return Math.max(MINIMUM_POD_GRACE_SECONDS, grace)
 }
 
-/** What a kill is for, where it changes the grace. */
-export type KillCause = 'LivenessProbe' | 'StartupProbe' | 'FailedPostStartHook' | 'RestartAllContainers' | 'Unknown'
+/** What made the kubelet end a whole pod for the node's sake. Each of them is an eviction to the pod's hooks. */
+export type NodeCause = 'Evicted' | 'NodeShutdown' | 'Preempted'
+/** What a kill is for, as its record tells; some change the grace. */
+export type KillCause =
+  | 'LivenessProbe'
+  | 'StartupProbe'
+  | 'FailedPostStartHook'
+  | 'RestartAllContainers'
+  | NodeCause
+  | 'Unknown'
 
 /** The grace of one container before any override: a probe's own beats the pod's, a deletion beats both. */
 export function containerGraceSeconds(pod: Pod, container: Container | undefined, cause: KillCause): number {

@@ -5,18 +5,20 @@ import { createTerminationOrder } from '../lifecycle/termination-order.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import { containerFromRecord } from './container-config.ts'
 import { findContainer, sidecars } from './container-kinds.ts'
+import type { KillCause } from './grace-period.ts'
 import { type RuntimePod, runningContainers } from './runtime-pod.ts'
 
 export interface KillPodOptions {
   /** For all containers alike; without it each has its own grace. */
   graceSeconds?: number
+  cause?: KillCause
   reason?: string
 }
 /** Stops all containers of a pod at the same time, sidecars in their order, and then its sandbox. */
 export type KillPod = (pod: Pod, runtimePod: RuntimePod, options: KillPodOptions) => Promise<void>
 
 export function createKillPod(runtime: ContainerRuntime, clock: Clock, killContainer: KillContainer): KillPod {
-  return async (pod, runtimePod, { graceSeconds, reason }) => {
+  return async (pod, runtimePod, { graceSeconds, cause = 'Unknown', reason }) => {
     const running = runningContainers(runtimePod)
     const order =
       sidecars(pod.spec).length > 0
@@ -33,7 +35,7 @@ export function createKillPod(runtime: ContainerRuntime, clock: Clock, killConta
         container: findContainer(pod.spec, record.name) ?? containerFromRecord(record),
         record,
         podIP,
-        cause: 'Unknown',
+        cause,
         graceSeconds,
         order,
         reason,

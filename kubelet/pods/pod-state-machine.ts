@@ -1,6 +1,6 @@
 import { hasEnded, isTerminalPhase } from '../../shared/api/pod-phase.ts'
 import type { Pod, PodStatus } from '../../shared/api/types.ts'
-import { effectiveGraceSeconds } from './grace-period.ts'
+import { effectiveGraceSeconds, type NodeCause } from './grace-period.ts'
 
 /**
  * A pod's way through the kubelet, one direction only:
@@ -15,7 +15,7 @@ export interface PodWork {
   /** What evictions and the like say in the pod's status. */
   statusChanges: StatusChange[]
   /** Why the kubelet itself ended the pod, where it did. */
-  cause?: string
+  cause?: NodeCause
 }
 export type StatusChange = (status: PodStatus) => PodStatus
 
@@ -23,8 +23,7 @@ export interface KillOptions {
   /** At most so many seconds. */
   graceSeconds?: number
   status?: StatusChange
-  /** As a termination reason: `Eviction`, `IntolerableTaint`. */
-  cause?: string
+  cause?: NodeCause
 }
 
 export type WorkEvent =

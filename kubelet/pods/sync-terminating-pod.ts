@@ -25,7 +25,7 @@ export function createSyncTerminatingPod(options: SyncTerminatingPodOptions) {
     options.statuses.write(pod, before, { changes: work.statusChanges })
     options.stopKillingProbes(pod)
     const reason = options.terminationReasons ? terminationReason(pod, work.cause) : undefined
-    await options.killPod(pod, before, { graceSeconds: work.graceSeconds, reason })
+    await options.killPod(pod, before, { graceSeconds: work.graceSeconds, cause: work.cause, reason })
     options.removeProbes(pod)
     const left = runningContainers(await options.cache.pod(uid))
     if (left.length > 0) throw new Error(`containers still run after their kill: ${left.map(({ name }) => name)}`)

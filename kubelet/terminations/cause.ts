@@ -1,5 +1,4 @@
 import type { PodStatus } from '../../shared/api/types.ts'
-import { SHUTDOWN_MESSAGE } from '../node/shutdown.ts'
 import type { StopRequest } from './termination-recorder.ts'
 
 /** Why containers were stopped, in the terms of the record. */
@@ -10,14 +9,14 @@ export interface Cause {
 }
 
 /** `status`: the pod's last; undefined while it goes on. */
-export function causeOf({ cause, pod, podEnds, reason }: StopRequest, status: PodStatus | undefined): Cause {
+export function causeOf({ cause, pod, podEnds }: StopRequest, status: PodStatus | undefined): Cause {
   const message = status?.message ?? disruptionOf(status)
-  if (cause !== 'Unknown') return { cause, message }
+  if (cause !== 'Unknown' && !podEnds) return { cause, message }
+  // A pod that is deleted already is not evicted any more.
   if (pod.metadata.deletionTimestamp) return { cause: 'PodDeleted', message }
-  if (!podEnds) return { cause: 'PodStopped', message }
-  if (message === SHUTDOWN_MESSAGE) return { cause: 'NodeShutdown', message }
-  // `Evicted` and `DeadlineExceeded` say it themselves; but a pod whose containers all end with 0 succeeds, and its status has no reason.
-  return { cause: status?.reason ?? (reason === 'Eviction' ? 'Evicted' : 'PodStopped'), message }
+  if (cause !== 'Unknown') return { cause, message }
+  // `DeadlineExceeded` stands in the status alone.
+  return { cause: (podEnds && status?.reason) || 'PodStopped', message }
 }
 
 const disruptionOf = (status: PodStatus | undefined): string | undefined =>

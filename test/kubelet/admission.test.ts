@@ -150,6 +150,7 @@ t.test('the node takes pods, refuses them, and makes room', async (t) => {
   admission.onAdd(critical)
   t.same(told.splice(0), ['a Warning Preempting: Preempted in order to admit critical pod'])
   t.equal(kills[0]?.pod, newest, 'it is ended as it is now')
+  t.equal(kills[0]?.options.cause, 'Preempted')
   t.match(kills[0]?.options.status?.({}), {
     phase: 'Failed',
     reason: 'Preempting',

@@ -195,8 +195,8 @@ t.test("a pod's way is one way", async (t) => {
   t.match(ending, { phase: 'terminating', graceSeconds: 20 })
   const back: PodWork = nextWork(ending, { type: 'config', pod: living, running: true })
   t.match(back, { phase: 'terminating', graceSeconds: 20 }, 'never back, never longer')
-  const killed = nextWork(begin, { type: 'kill', pod: living, options: { graceSeconds: 5, cause: 'Eviction' } })
-  t.match(killed, { phase: 'terminating', graceSeconds: 5, cause: 'Eviction' })
+  const killed = nextWork(begin, { type: 'kill', pod: living, options: { graceSeconds: 5, cause: 'Evicted' } })
+  t.match(killed, { phase: 'terminating', graceSeconds: 5, cause: 'Evicted' })
   const finished = nextWork(nextWork(ending, { type: 'stopped' }), { type: 'cleaned' })
   t.equal(nextWork(finished, { type: 'config', pod: dying, running: false }).phase, 'finished')
   const completed = { ...living, status: { phase: 'Succeeded' } }
@@ -205,8 +205,11 @@ t.test("a pod's way is one way", async (t) => {
 })
 
 t.test('termination reason', async (t) => {
-  t.equal(terminationReason(pod({}, { reason: 'Update' }), 'Eviction'), 'Update', 'what is written wins')
-  t.equal(terminationReason(pod({}), 'Eviction'), 'Eviction')
+  t.equal(terminationReason(pod({}, { reason: 'Update' }), 'Evicted'), 'Update', 'what is written wins')
+  for (const cause of ['Evicted', 'NodeShutdown', 'Preempted'] as const) {
+    t.equal(terminationReason(pod({}), cause), 'Eviction', cause)
+  }
+  t.equal(terminationReason(pod({})), undefined)
   const exec = { exec: { command: ['x'] } }
   const get = { httpGet: { port: 80 } }
   t.same(deliverReason(exec, undefined), { handler: exec, env: {}, headers: {} }, 'absent, not empty')

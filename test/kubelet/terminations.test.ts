@@ -74,16 +74,20 @@ t.test('what made the kubelet stop a pod', async (t) => {
     phase: 'Succeeded',
     conditions: [{ type: 'DisruptionTarget', status: 'True', message }],
   })
-  const evicted = stop({ reason: 'Eviction' })
+  const evicted = stop({ cause: 'Evicted', reason: 'Eviction' })
   const low = 'The node was low on resource: memory.'
   t.match(causeOf(stop({ cause: 'LivenessProbe', podEnds: false }), undefined), { cause: 'LivenessProbe' })
   t.match(causeOf(stop({ pod: deleted, reason: 'Eviction' }), { phase: 'Succeeded' }), { cause: 'PodDeleted' })
   t.same(causeOf(evicted, { phase: 'Failed', reason: 'Evicted', message: low }), { cause: 'Evicted', message: low })
   t.same(causeOf(evicted, disrupted(low)), { cause: 'Evicted', message: low }, 'all of its containers ended with 0')
   t.match(causeOf(evicted, { phase: 'Succeeded' }), { cause: 'Evicted' }, 'without a condition: its own local storage')
-  t.match(causeOf(evicted, disrupted(SHUTDOWN_MESSAGE)), { cause: 'NodeShutdown', message: SHUTDOWN_MESSAGE })
+  const shutDown = stop({ cause: 'NodeShutdown', reason: 'Eviction' })
+  t.match(causeOf(shutDown, disrupted(SHUTDOWN_MESSAGE)), { cause: 'NodeShutdown', message: SHUTDOWN_MESSAGE })
   const terminated = { phase: 'Failed', reason: 'Terminated', message: SHUTDOWN_MESSAGE } as const
-  t.match(causeOf(evicted, terminated), { cause: 'NodeShutdown' })
+  t.match(causeOf(shutDown, terminated), { cause: 'NodeShutdown' })
+  const preempted = stop({ cause: 'Preempted', reason: 'my own' })
+  t.match(causeOf(preempted, { phase: 'Failed', reason: 'Preempting' }), { cause: 'Preempted' })
+  t.match(causeOf({ ...preempted, pod: deleted }, { phase: 'Failed' }), { cause: 'PodDeleted' }, 'deleted already')
   t.match(causeOf(stop(), { phase: 'Failed', reason: 'DeadlineExceeded' }), { cause: 'DeadlineExceeded' })
   t.match(causeOf(stop(), { phase: 'Succeeded' }), { cause: 'PodStopped' })
 })
