@@ -27,10 +27,18 @@ export const clusterOptions = {
     help: 'How many requests to keep for kubestage journal',
   }),
   scheduler: option(flag, { default: true, help: 'Run the scheduler; without it pods stay Pending' }),
-  kubelet: option(flag, { default: true, help: 'Run a kubelet; without it the cluster has no node' }),
-  nodeName: option(subdomain, { default: 'node-1', help: 'Name of the node' }),
-  maxPods: option(podCount, { default: 110, help: 'How many pods the node takes' }),
-  kubeletPort: option(port, { default: 0, help: "Port of the kubelet's own API; 0 takes a free one" }),
+  kubelet: option(flag, { default: true, help: 'Run kubelets; without them no pods run as processes' }),
+  nodes: option(wholeNumber({ min: 0, max: 100, placeholder: 'COUNT' }), {
+    default: 1,
+    help: 'Nodes that run pods as processes, each with a kubelet process; by default none beside simulated ones',
+  }),
+  simulatedNodes: option(wholeNumber({ min: 0, max: 1_000, placeholder: 'COUNT' }), {
+    default: 0,
+    help: 'Nodes whose pods are simulated: any image starts, and no process runs',
+  }),
+  nodeName: option(subdomain, { default: 'node-1', help: 'Name of the first node' }),
+  maxPods: option(podCount, { default: 110, help: 'How many pods each node takes' }),
+  kubeletPort: option(port, { default: 0, help: "Port of the first kubelet's own API; 0 takes a free one" }),
   staticPodPath: option(path, {
     default: '',
     help: 'Folder whose files are pods of the node; by default kubelet/manifests in the state folder',

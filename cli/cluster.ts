@@ -11,10 +11,9 @@ import { ensureClusterPki } from '../shared/pki/cluster-pki.ts'
 import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
 import type { ClusterSettings } from './cluster-options.ts'
 import { explainListening } from './explain-listening.ts'
+import { type NodeNames, nodeNames } from './node-names.ts'
 import { openStateDirectory, type StateDirectory, writingState } from './state-directory.ts'
-import { Child } from './supervisor/child.ts'
-import { kubeletSpec } from './supervisor/child-specs.ts'
-import { startNode } from './supervisor/node.ts'
+import type { Nodes } from './supervisor/nodes.ts'
 
 export interface Cluster {
   url: string
@@ -23,9 +22,12 @@ export interface Cluster {
   client: Client
   /** The cluster's own, which may run faster than the machine's. */
   clock: Clock
-  /** Of the kubelet that runs now; undefined without one. */
+  nodeNames: NodeNames
+  /** Of the first node's kubelet that runs now; undefined without one. */
   kubeletPid(): number | undefined
-  /** In order: pods end with their grace, then the node, the controllers, the server. */
+  /** Of all kubelets that run now. */
+  kubeletPids(): number[]
+  /** In order: pods end with their grace, then the nodes, the controllers, the server. */
   stop(): Promise<void>
   /** At once; resolves when no process of ours is left but this one. */
   kill(): Promise<void>
@@ -39,13 +41,14 @@ export interface ClusterOptions {
   onTrouble(line: string): void
 }
 
-/** Everything that `kubestage up` runs; resolves when the node is ready. Rejects with nothing left running. */
+/** Everything that `kubestage up` runs; resolves when the nodes are ready. Rejects with nothing left running. */
 export function startCluster(options: ClusterOptions): Promise<Cluster> {
   return writingState(options.settings.stateDir, () => start(options))
 }
 
 async function start({ settings, clock, onTrouble }: ClusterOptions): Promise<Cluster> {
   await using starting = new Undo()
+  const names = nodeNames(settings)
   const state = openStateDirectory(settings.stateDir)
   starting.defer(state.release)
   mkdirSync(state.logs, { recursive: true, mode: 0o700 })
@@ -57,9 +60,9 @@ async function start({ settings, clock, onTrouble }: ClusterOptions): Promise<Cl
     nodeName: settings.nodeName,
     altNames: settings.tlsSan,
   })
-  // Beside the server, for which its program needs as long.
-  const kubelet = settings.kubelet ? new Child(kubeletSpec(state)) : undefined
-  if (kubelet) starting.defer(() => kubelet.kill())
+  // Beside the server, for which their programs need as long.
+  const nodes = await nodesOf(state, names)
+  if (nodes) starting.defer(() => nodes.kill())
   const log = createLog({ file: join(state.logs, 'apiserver.log'), level: settings.logLevel, component: 'apiserver' })
   const timeOriginMs = Math.floor(clock.now() / 1000) * 1000
   const clusterClock = createMovableClock(scaledClock(clock, { scale: settings.timeScale, originMs: timeOriginMs }))
@@ -73,10 +76,22 @@ async function start({ settings, clock, onTrouble }: ClusterOptions): Promise<Cl
   starting.defer(controlPlane.close)
   const { url, client } = controlPlane
   await writeKubeconfig(state.kubeconfig, { name: 'kubestage', server: url, ca: pki.ca.cert, user: pki.admin })
-  const node = kubelet
-    ? await startNode({ settings, state, pki, url, clock, timeOriginMs, onTrouble, kubelet }, client)
-    : undefined
-  if (node) starting.defer(node.stop)
+  await nodes?.start({
+    settings,
+    state,
+    pki,
+    url,
+    clock,
+    clusterClock,
+    timeOriginMs,
+    client,
+    nodeClient: controlPlane.nodeClient,
+    log,
+    onTrouble,
+    simulated: names.simulated,
+    simulatedApi: true,
+  })
+  if (nodes) starting.defer(() => nodes.stop())
   await controlPlane.instruments.snapshots.markStart()
   const running = starting.move()
   return {
@@ -84,11 +99,20 @@ async function start({ settings, clock, onTrouble }: ClusterOptions): Promise<Cl
     state,
     client,
     clock: clusterClock,
-    kubeletPid: () => node?.kubeletPid(),
+    nodeNames: names,
+    kubeletPid: () => nodes?.kubeletPid(),
+    kubeletPids: () => nodes?.kubeletPids() ?? [],
     stop: () => running.run(),
     async kill() {
-      await node?.kill()
+      await nodes?.kill()
       state.release()
     },
   }
+}
+
+/** The first has the folders of the cluster itself; the program of a cluster without nodes is not loaded. */
+async function nodesOf(state: StateDirectory, { real, simulated }: NodeNames): Promise<Nodes | undefined> {
+  if (real.length + simulated.length === 0) return undefined
+  const { Nodes, nodeDirectory } = await import('./supervisor/nodes.ts')
+  return new Nodes(real.map((name, index) => ({ name, place: index === 0 ? state : nodeDirectory(state, name) })))
 }

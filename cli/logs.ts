@@ -1,10 +1,11 @@
 import { closeSync, fstatSync, openSync, readSync, watch } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError, option, UsageError } from '../shared/config/option.ts'
-import { flag } from '../shared/config/option-types.ts'
+import { flag, subdomain } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { elsewhere, isThere, notOurs } from './cluster-access.ts'
 import { command } from './command.ts'
+import { findRunning } from './running.ts'
 import { stateDirectory, stateDirOption } from './state-directory.ts'
 import { unknownWord } from './unknown-word.ts'
 
@@ -16,14 +17,16 @@ export default command({
   options: {
     config: configOption,
     stateDir: stateDirOption,
+    node: option(subdomain, { default: '', help: 'kubelet: of this node; default: the first' }),
     follow: option(flag, { default: false, short: 'f', help: 'Go on with what is written from now on, until Ctrl-C' }),
   },
   complete: async ({ positionals }) => (positionals.length === 0 ? [...programs] : []),
   notes: ['up is what a cluster started with --detach has said. The others are one JSON object a line.'],
-  async run({ values: { stateDir, follow }, positionals: [program = 'apiserver', ...rest] }) {
+  async run({ values: { stateDir, node, follow }, positionals: [program = 'apiserver', ...rest] }) {
     if (rest.length > 0) throw new UsageError(`usage: kubestage logs (${programs.join(' | ')})`)
     if (!programs.some((known) => known === program)) throw unknownWord('logs', program, programs)
-    const file = join(stateDirectory(stateDir).logs, `${program}.log`)
+    if (node && program !== 'kubelet') throw new UsageError('--node is for kubestage logs kubelet')
+    const file = logFile({ stateDir, program, node })
     if (!isThere(file) && elsewhere({ stateDir, kubeconfig: '' }))
       throw notOurs(stateDir, 'its log is where it was started, as with docker-compose logs')
     if (!isThere(file))
@@ -40,6 +43,13 @@ export default command({
     return new Promise(() => {}) // until a signal ends us
   },
 })
+
+/** The first node's kubelet has its log beside the cluster's own. */
+function logFile({ stateDir, program, node }: { stateDir: string; program: string; node: string }): string {
+  const { logs } = stateDirectory(stateDir)
+  const isFirst = node === '' || findRunning(stateDir).running?.node === node
+  return isFirst ? join(logs, `${program}.log`) : join(logs, node, `${program}.log`)
+}
 
 /** From where we are to the end. */
 function copy(descriptor: number): void {

@@ -12,11 +12,17 @@ import { type StateDirectory, stateDirectory } from './state-directory.ts'
 /** What a cluster says of itself to other commands, from the moment when it is ready until it stops. */
 export interface RunningCluster {
   pid: number
+  /** The first node's; those of all nodes are `kubeletPids`. */
   kubeletPid?: number
+  kubeletPids: number[]
   version: string
   url: string
   startedAt: string
+  /** The first that runs pods. */
   node?: string
+  /** How many there are, where it is not one. */
+  nodes?: number
+  simulatedNodes?: number
   storage: string
   imageOrigins: ImageOrigins
 }
@@ -28,13 +34,17 @@ export function announce(
   { clock, imageOrigins }: { clock: Clock; imageOrigins: ImageOrigins },
 ): () => void {
   const { storage } = settings
+  const { real, simulated } = cluster.nodeNames
   const running: RunningCluster = {
     pid: process.pid,
     kubeletPid: cluster.kubeletPid(),
+    kubeletPids: cluster.kubeletPids(),
     version,
     url: cluster.url,
     startedAt: toTime(clock.now()),
-    ...(settings.kubelet && { node: settings.nodeName }),
+    ...(real.length > 0 && { node: real[0] }),
+    ...(real.length > 1 && { nodes: real.length }),
+    ...(simulated.length > 0 && { simulatedNodes: simulated.length }),
     storage: storage.engine === 'memory' ? 'memory' : `sqlite:${storage.file}`,
     imageOrigins,
   }

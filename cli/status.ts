@@ -30,12 +30,12 @@ type Status = Record<string, string | number | undefined> & {
 
 function statusHere(stateDir: string): Status {
   const { state, holder, running } = findRunning(stateDir)
-  const { imageOrigins: _, ...told } = running ?? {}
+  const { imageOrigins: _, kubeletPids = [], ...told } = running ?? {}
   return {
     state: running ? 'running' : holder === undefined ? 'stopped' : 'starting or stopping',
     stateDir: state.root,
     ...(holder && { pid: holder.pid, memoryBytes: memoryOf(holder.pid) }),
-    ...(running?.kubeletPid !== undefined && { kubeletMemoryBytes: memoryOf(running.kubeletPid) }),
+    ...(kubeletPids.length > 0 && { kubeletMemoryBytes: sumOf(kubeletPids.map(memoryOf)) }),
     ...told,
     ...(running && { kubeconfig: state.kubeconfig }),
   }
@@ -53,6 +53,12 @@ async function statusElsewhere(place: Place, kubeconfig: string): Promise<Status
   } catch (error) {
     return { state: 'does not answer', ...told, why: (error as Error).message }
   }
+}
+
+/** Undefined where nothing is known. */
+function sumOf(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.filter((value) => value !== undefined)
+  return known.length > 0 ? known.reduce((sum, value) => sum + value, 0) : undefined
 }
 
 /** Resident, in bytes; undefined where there is no /proc. */

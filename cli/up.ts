@@ -15,6 +15,7 @@ import { exportsFor } from './exports.ts'
 import { untilGone } from './folder-gone.ts'
 import { portOrFreeOne } from './free-port.ts'
 import { imageOrigins } from './image/source.ts'
+import { nodeNames, rangeOf } from './node-names.ts'
 import { type Output, outputOption, printData } from './output.ts'
 import { packageRoot, version } from './package.ts'
 import { withProgress } from './progress.ts'
@@ -25,7 +26,7 @@ import { tellStarter } from './starter.ts'
 import { stateDirectory, writingState } from './state-directory.ts'
 
 export default command({
-  purpose: 'Starts a cluster: API server and controllers in this process, a kubelet in a second one.',
+  purpose: 'Starts a cluster: API server and controllers in this process, a kubelet in another one for each node.',
   options: {
     ...clusterOptions,
     detach: option(flag, {
@@ -39,8 +40,10 @@ export default command({
     'With -o json (or yaml) it says one thing only, when it is ready: an object with url, pid and kubeconfig.',
     'Each flag is also a variable (--port: KUBESTAGE_PORT) and a key of kubestage.yaml (port).',
   ],
-  async run({ values: { detach, output, ...values }, origins }) {
+  async run({ values: { detach, output, ...given }, origins }) {
+    const values = { ...given, nodes: nodeCount(given, origins.nodes !== 'default') }
     checkOptions(values)
+    nodeNames(values)
     await writingState(values.stateDir, () => checkNobodyElse(values.stateDir))
     const isOwnPort = origins.port !== 'default'
     const isOwnStorage = origins.storage !== 'default'
@@ -70,6 +73,14 @@ export default command({
     return await Promise.race([stopped, again.then(() => atOnce(cluster))])
   },
 })
+
+/** The default goes by what else is there, as in the library. */
+function nodeCount({ kubelet, nodes, simulatedNodes }: ClusterSettings, isGiven: boolean): number {
+  if (!isGiven) return simulatedNodes > 0 || !kubelet ? 0 : nodes
+  if (nodes > 0 && !kubelet)
+    throw new ConfigError('kubelet=false means that no pods run as processes: leave out --nodes')
+  return nodes
+}
 
 /** Throws where the folder's kubeconfig is that of a cluster which others started, and which answers: ours would take its place. */
 async function checkNobodyElse(stateDir: string): Promise<void> {
@@ -134,21 +145,24 @@ interface Circumstances {
 }
 
 function greeting(
-  { url, state }: Cluster,
+  { url, state, nodeNames: { real, simulated } }: Cluster,
   settings: ClusterSettings,
   { isElsewhere, elapsedMs }: Circumstances,
 ): string {
   const strong = (text: string): string => styleText('bold', text)
-  const node = settings.kubelet
-    ? `${settings.nodeName}: pods run as processes of this machine`
-    : 'none (--kubelet=false)'
+  const kinds = [
+    [real, 'pods run as processes of this machine'],
+    [simulated, 'pods are simulated'],
+  ] as const
+  const nodes = kinds.flatMap(([names, how]) => (names.length > 0 ? [`${rangeOf(names)}: ${how}`] : []))
+  const none = settings.kubelet ? 'none (--nodes=0)' : 'none (--kubelet=false)'
   const why = isElsewhere ? ` (port ${settings.port} is in use by another program)` : ''
   const example = shortest(join(packageRoot, 'examples', 'graceful-delete', 'pod.yaml'))
   const time = settings.timeScale === 1 ? '' : `  time        ${settings.timeScale} times as fast as this machine's\n`
   return `${strong(`Kubestage ${version} is ready`)} after ${(elapsedMs / 1000).toFixed(1)} s
 
   API server  ${url}${why}
-  node        ${node}
+  node        ${nodes.join('\n              ') || none}
 ${time}  kubeconfig  ${shortest(state.kubeconfig)}
   logs        ${shortest(state.logs)}/
 

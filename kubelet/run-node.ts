@@ -57,8 +57,11 @@ export async function runNode({
   const runtime = moving ? trackedRuntime(direct, moving.activity) : direct
   const lossMark = config.runtime === 'simulated' ? undefined : await openLossMark(rootDir)
   const actions = createActions(clock)
-  const time =
-    moving && createNodeTime({ ...moving, tellContainers: (movedMs, isLast) => runtime.timeMoved(movedMs, { isLast }) })
+  const time = moving
+    ? createNodeTime({ ...moving, tellContainers: (movedMs, isLast) => runtime.timeMoved(movedMs, { isLast }) })
+    : config.runtime === 'simulated'
+      ? clusterTime
+      : undefined
   const pods = () => [...(kubelets?.current.pods() ?? [])]
   const tls = await ownTls({ config, client, clock })
   let kubelets: RebootableKubelet | undefined
@@ -101,6 +104,9 @@ export async function runNode({
     },
   }
 }
+
+/** Of a node in the API server's process: it has moved already when it is asked to. */
+const clusterTime: NodeTime = { moveTo: async () => undefined }
 
 /** What containers have for themselves on this node, to be seen and selected by. */
 const capabilityLabels = ({ isolation, files }: RuntimeCapabilities): Record<string, string> => ({

@@ -1,18 +1,18 @@
 import { clusterOptions } from '../cli/cluster-options.ts'
-import { commandMap, durationMs, flag, folder, mustBe, suggestion, wholeNumber } from '../shared/config/option-types.ts'
+import { commandMap, durationMs, flag, folder, mustBe, suggestion } from '../shared/config/option-types.ts'
 import { timeScaleOption } from '../shared/config/time-options.ts'
 import type { StartClusterOptions } from './options.ts'
 
 type Check = (value: unknown) => unknown
 
-const nodeCount = wholeNumber({ min: 0, max: 1_000, placeholder: 'COUNT' }).fromFile
-const { controllers, featureGates, host, imagePath, journal, port, serviceCidr, storage } = clusterOptions
+const { controllers, featureGates, host, imagePath, journal, nodes, port, serviceCidr, simulatedNodes, storage } =
+  clusterOptions
 
 /** Each throws an Error that goes on where the option's name ends, as the types of flags do. */
 const checks: Record<keyof StartClusterOptions, Check> = {
   apiOnly: flag.fromFile,
-  nodes: nodeCount,
-  simulatedNodes: nodeCount,
+  nodes: nodes.type.fromFile,
+  simulatedNodes: simulatedNodes.type.fromFile,
   simulatedSteps: flag.fromFile,
   scheduler: flag.fromFile,
   controllers: controllers.type.fromFile,

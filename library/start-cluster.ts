@@ -6,7 +6,9 @@ import { parseStorage } from '../apiserver/storage/open-storage.ts'
 import type { ClusterSettings } from '../cli/cluster-options.ts'
 import { clusterOptions } from '../cli/cluster-options.ts'
 import { explainListening } from '../cli/explain-listening.ts'
-import { openStateDirectory } from '../cli/state-directory.ts'
+import { numbered } from '../cli/node-names.ts'
+import { openStateDirectory, type StateDirectory } from '../cli/state-directory.ts'
+import type { Nodes } from '../cli/supervisor/nodes.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { createMovableClock, type MovableClock } from '../shared/clock/movable-clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
@@ -23,7 +25,6 @@ import type { Cluster, ClusterClock, ClusterFaults } from './cluster.ts'
 import { toMs } from './duration.ts'
 import { goesWithProcess } from './goes-with-process.ts'
 import { ClusterJournal } from './journal.ts'
-import type { StartedNode } from './nodes.ts'
 import type { StartClusterOptions } from './options.ts'
 import { createUsers } from './users.ts'
 import { createWaiters, Terminations } from './waiters.ts'
@@ -51,9 +52,8 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
     serviceAddress: firstAddress(serviceCidr),
     nodeName: 'node-1',
   })
-  const nodeParts = nodes + simulatedNodes > 0 ? await import('./nodes.ts') : undefined
-  const kubelets = names('node', nodes).map((name) => ({ name, kubelet: nodeParts!.startKubelet(state, name) }))
-  starting.defer(async () => void (await Promise.all(kubelets.map(({ kubelet }) => kubelet.kill()))))
+  const started = nodes + simulatedNodes > 0 ? await nodesOf(state, nodes) : undefined
+  if (started) starting.defer(() => started.kill())
   const log = createLog({ file: join(state.logs, 'apiserver.log'), level: settings.logLevel, component: 'apiserver' })
   const timeOriginMs = Math.floor(machine.now() / 1000) * 1000
   const clock = clockFor(time, timeOriginMs)
@@ -71,28 +71,22 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
   const { url, client, instruments } = controlPlane
   await writeKubeconfig(state.kubeconfig, { name: 'kubestage', server: url, ca: pki.ca.cert, user: pki.admin })
 
-  const started: StartedNode[] = []
-  starting.defer(async () => void (await Promise.all(started.map((node) => node.stop()))))
-  if (nodeParts) {
-    const { startRealNode, startSimulatedNode } = nodeParts
-    const shared = { settings, state, url, clock: machine, timeOriginMs, client, onTrouble }
-    const outcomes = await Promise.allSettled([
-      ...kubelets.map((kubelet) => startRealNode({ ...shared, ...kubelet })),
-      ...names('simulated', simulatedNodes).map((name) =>
-        startSimulatedNode({
-          name,
-          state,
-          settings,
-          client: controlPlane.nodeClient(name),
-          clock,
-          log,
-          brief: !(options.simulatedSteps ?? time === 'virtual'),
-        }),
-      ),
-    ])
-    for (const outcome of outcomes) if (outcome.status === 'fulfilled') started.push(outcome.value)
-    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
-  }
+  await started?.start({
+    settings,
+    state,
+    pki,
+    url,
+    clock: machine,
+    clusterClock: clock,
+    timeOriginMs,
+    client,
+    nodeClient: controlPlane.nodeClient,
+    log,
+    onTrouble,
+    simulated: numbered('simulated', simulatedNodes),
+    simulatedSteps: options.simulatedSteps ?? time === 'virtual',
+  })
+  if (started) starting.defer(() => started.stop())
   await instruments.snapshots.markStart()
 
   const running = starting.move()
@@ -124,7 +118,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       return instruments.snapshots.reset()
     },
     killKubelet(nodeName = 'node-1') {
-      const pid = started.find(({ name }) => name === nodeName)?.kubeletPid()
+      const pid = started?.kubeletPid(nodeName)
       if (pid === undefined) throw new Error(`node ${nodeName} has no kubelet with a process of its own`)
       process.kill(pid, 'SIGKILL')
     },
@@ -176,5 +170,8 @@ function clusterFaults({ faults }: ControlPlane['instruments']): ClusterFaults {
   }
 }
 
-const names = (stem: string, count: number): string[] =>
-  Array.from({ length: count }, (_, index) => `${stem}-${index + 1}`)
+/** Each has its own folders; the program is loaded where there is one. */
+async function nodesOf(state: StateDirectory, count: number): Promise<Nodes> {
+  const { Nodes, nodeDirectory } = await import('../cli/supervisor/nodes.ts')
+  return new Nodes(numbered('node', count).map((name) => ({ name, place: nodeDirectory(state, name) })))
+}

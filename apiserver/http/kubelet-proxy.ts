@@ -49,12 +49,14 @@ export interface Joined extends Joining {
 }
 
 const defaultPort = 10250
+/** Without one an Agent ignores when the kubelet says that it will close an idle connection, and sends a request into its end. */
+const idleMs = 60_000
 
 export function createKubeletProxy(credentials: KubeletCredentials): KubeletProxy {
   let kept: Agent | undefined
   const agent = (): Agent => {
     const { cert, key, ca } = credentials
-    kept ??= new Agent({ keepAlive: true, cert, key, ca, checkServerIdentity: () => undefined })
+    kept ??= new Agent({ keepAlive: true, timeout: idleMs, cert, key, ca, checkServerIdentity: () => undefined })
     return kept
   }
   return {

@@ -39,12 +39,17 @@ export async function imagesOf(
   }
 }
 
-/** Names of those with a kubelet that can be asked. */
+/** Names of those with a kubelet that can be asked; simulated ones run no programs. */
 async function nodesOf(access: ClusterAccess, only: string): Promise<string[]> {
   const { items } = JSON.parse(await text(await openAnswer(access, { path: '/api/v1/nodes' }))) as KubeList<Node>
   const names = items
-    .filter(({ metadata, status }) => (only ? metadata.name === only : status?.daemonEndpoints?.kubeletEndpoint?.Port))
+    .filter(({ metadata, status }) => (only ? metadata.name === only : runsPrograms(status)))
     .map(({ metadata }) => metadata.name ?? '')
   if (names.length > 0) return names
   throw new ConfigError(only ? `there is no node ${only}` : 'no node runs here, so no image stands for anything')
+}
+
+function runsPrograms(status: Node['status']): boolean {
+  const isSimulated = status?.nodeInfo?.containerRuntimeVersion?.startsWith('simulated:')
+  return Boolean(status?.daemonEndpoints?.kubeletEndpoint?.Port) && !isSimulated
 }

@@ -51,7 +51,7 @@ t.test('the journal tells what came, and a failed assertion what came instead', 
 t.test('what is mistyped is refused, and does not mean nothing', async (t) => {
   const refused: [given: object, message: string][] = [
     [{ nodess: 3 }, 'startCluster has no option nodess; did you mean nodes?'],
-    [{ nodes: -1 }, 'startCluster: nodes must be a whole number from 0 to 1000, not -1'],
+    [{ nodes: -1 }, 'startCluster: nodes must be a whole number from 0 to 100, not -1'],
     [{ time: 'virtul' }, `startCluster: time must be 'real', 'virtual' or a number from 1 to 1000, not "virtul"`],
     [{ time: 0.5 }, "startCluster: time must be 'real', 'virtual' or a number from 1 to 1000, not 0.5"],
     [{ apiOnly: 'yes' }, 'startCluster: apiOnly must be true or false, not "yes"'],

@@ -1,0 +1,38 @@
+import { ConfigError } from '../shared/config/option.ts'
+
+export interface NodeCounts {
+  /** False: no node runs pods. */
+  kubelet: boolean
+  nodes: number
+  simulatedNodes: number
+  /** Of the first node. */
+  nodeName: string
+}
+
+export interface NodeNames {
+  /** Run pods as processes of this machine. */
+  real: string[]
+  /** Within the API server's process; their pods only seem to run. */
+  simulated: string[]
+}
+
+/**
+ * One node has the name that is given; several count up from it: `edge` or `edge-1` is followed by `edge-2`.
+ * Throws a ConfigError where a real node has the name of a simulated one.
+ */
+export function nodeNames({ kubelet, nodes, simulatedNodes, nodeName }: NodeCounts): NodeNames {
+  const count = kubelet ? nodes : 0
+  const stem = nodeName.replace(/-1$/, '')
+  const real = Array.from({ length: count }, (_, index) => (index === 0 ? nodeName : `${stem}-${index + 1}`))
+  const simulated = numbered('simulated', simulatedNodes)
+  const twice = real.find((name) => simulated.includes(name))
+  if (twice === undefined) return { real, simulated }
+  throw new ConfigError(`a simulated node is called ${twice}, too; choose another name with --node-name`)
+}
+
+/** `stem-1`, `stem-2`, … */
+export const numbered = (stem: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `${stem}-${index + 1}`)
+
+/** `node-1`, or `node-1 to node-3`. */
+export const rangeOf = (names: readonly string[]): string => [...new Set([names[0], names.at(-1)])].join(' to ')

@@ -1,0 +1,171 @@
+import { copyFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { firstAddress } from '../../apiserver/control-plane.ts'
+import { kubeletOptions } from '../../kubelet/config.ts'
+import { runNode } from '../../kubelet/run-node.ts'
+import type { Client } from '../../shared/client/client.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { resolveOptions } from '../../shared/config/resolve.ts'
+import type { Logger } from '../../shared/log/log.ts'
+import { type ClusterPki, ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
+import type { ClusterSettings } from '../cluster-options.ts'
+import type { StateDirectory } from '../state-directory.ts'
+import { Child } from './child.ts'
+import { kubeletSpec } from './child-specs.ts'
+import { readyTimeoutMs, startNode } from './node.ts'
+import { nodeIsReady } from './node-ready.ts'
+
+/** A node whose kubelet is a process of its own, and where that keeps its files. */
+export interface RealNode {
+  name: string
+  place: StateDirectory
+}
+
+export interface NodesOptions {
+  settings: ClusterSettings
+  /** Of the whole cluster. */
+  state: StateDirectory
+  pki: ClusterPki
+  url: string
+  /** The machine's. */
+  clock: Clock
+  /** The cluster's own; of simulated nodes. */
+  clusterClock: Clock
+  timeOriginMs: number
+  client: Client
+  /** As the kubelet of a simulated node, without the network. */
+  nodeClient(name: string): Client
+  log: Logger
+  onTrouble(line: string): void
+  /** Names of nodes within this process, whose containers are timers. */
+  simulated: readonly string[]
+  /** Their pods tell each step. */
+  simulatedSteps?: boolean
+  /** Each of them has an HTTPS API as real ones have, for `kubestage node`. */
+  simulatedApi?: boolean
+}
+
+interface StartedNode {
+  name: string
+  stop(): Promise<void>
+  kill(): Promise<void>
+  /** Of the kubelet that runs now; undefined where it has no process of its own. */
+  kubeletPid(): number | undefined
+}
+
+/** The folders of a node beside the cluster's first. */
+export function nodeDirectory(state: StateDirectory, name: string): StateDirectory {
+  const root = join(state.root, 'nodes', name)
+  return { ...state, root, pki: join(root, 'pki'), logs: join(state.logs, name), kubelet: join(root, 'kubelet') }
+}
+
+/** All nodes of a cluster. Kubelets load their programs from construction on, beside the server, and wait for `start`. */
+export class Nodes {
+  readonly #kubelets: readonly (RealNode & { kubelet: Child })[]
+  #started: StartedNode[] = []
+
+  constructor(real: readonly RealNode[]) {
+    this.#kubelets = real.map((node) => {
+      mkdirSync(node.place.logs, { recursive: true, mode: 0o700 })
+      return { ...node, kubelet: new Child(kubeletSpec(node.place)) }
+    })
+  }
+
+  /** Resolves when all nodes are ready. Rejects with what kept one from it, when the others have ended. */
+  async start(options: NodesOptions): Promise<void> {
+    const outcomes = await Promise.allSettled([
+      ...this.#kubelets.map((kubelet, index) => startReal({ ...kubelet, isFirst: index === 0 }, options)),
+      ...options.simulated.map((name) => startSimulated(name, options)),
+    ])
+    this.#started = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected')
+    if (!failed) return
+    await this.stop()
+    throw failed.reason
+  }
+
+  /** Of the kubelet that runs now; default: the first one's. Undefined where the node has no process of its own. */
+  kubeletPid(nodeName = this.#kubelets[0]?.name): number | undefined {
+    return this.#started.find(({ name }) => name === nodeName)?.kubeletPid()
+  }
+
+  kubeletPids(): number[] {
+    return this.#started.map((node) => node.kubeletPid()).filter((pid) => pid !== undefined)
+  }
+
+  /** Pods end first, within their time. */
+  async stop(): Promise<void> {
+    const started = this.#started.splice(0)
+    await Promise.all(started.map((node) => node.stop()))
+  }
+
+  /** At once; also kubelets that have not begun. */
+  async kill(): Promise<void> {
+    const started = this.#started.splice(0)
+    await Promise.all([...started, ...this.#kubelets.map(({ kubelet }) => kubelet)].map((one) => one.kill()))
+  }
+}
+
+/** A kubelet in a process of its own; resolves when its node is ready. */
+async function startReal(
+  { name, place, kubelet, isFirst }: RealNode & { kubelet: Child; isFirst: boolean },
+  options: NodesOptions,
+): Promise<StartedNode> {
+  const { state, settings, url, clock, timeOriginMs, client, onTrouble } = options
+  const pki = place.pki === state.pki ? options.pki : ownPki({ name, place }, options)
+  // One port is for one kubelet.
+  const kubeletPort = isFirst ? settings.kubeletPort : 0
+  const own = { ...settings, nodeName: name, kubeletPort }
+  const node = await startNode(
+    { settings: own, state: place, pki, url, clock, timeOriginMs, onTrouble, kubelet },
+    client,
+  )
+  return { name, ...node }
+}
+
+/** Certificates of its own, by the cluster's CA. */
+function ownPki({ name, place }: RealNode, { state, settings, clock }: NodesOptions): ClusterPki {
+  mkdirSync(place.pki, { recursive: true, mode: 0o700 })
+  for (const file of ['ca.crt', 'ca.key']) copyFileSync(join(state.pki, file), join(place.pki, file))
+  const { host, serviceCidr } = settings
+  const serviceAddress = firstAddress(serviceCidr)
+  return ensureClusterPki({ directory: place.pki, nowMs: clock.now(), host, serviceAddress, nodeName: name })
+}
+
+/** A kubelet in this process; resolves when its node is ready. */
+async function startSimulated(name: string, options: NodesOptions): Promise<StartedNode> {
+  const { state, settings, pki, client, clock, clusterClock, log, simulatedSteps, simulatedApi } = options
+  const { values } = await resolveOptions(kubeletOptions, { args: [], env: {} })
+  const rootDir = join(state.root, 'nodes', name, 'kubelet')
+  mkdirSync(rootDir, { recursive: true, mode: 0o700 })
+  // One certificate does for all: the API server reaches them by their address.
+  if (simulatedApi) void pki.kubeletServer
+  const files = { tlsCertFile: 'kubelet.crt', tlsPrivateKeyFile: 'kubelet.key', clientCaFile: 'ca.crt' }
+  const tls = Object.fromEntries(Object.entries(files).map(([key, file]) => [key, join(state.pki, file)]))
+  const config = {
+    ...values,
+    ...(simulatedApi && tls),
+    featureGates: settings.featureGates,
+    nodeName: name,
+    rootDir,
+    runtime: 'simulated' as const,
+    shutdownGracePeriod: 0,
+  }
+  const node = await runNode({
+    config,
+    client: options.nodeClient(name),
+    clock: clusterClock,
+    log,
+    brief: !simulatedSteps,
+  })
+  const { controllers } = settings
+  const logFile = join(state.logs, 'apiserver.log')
+  try {
+    await node.ready
+    await nodeIsReady({ client, clock, nodeName: name, timeoutMs: readyTimeoutMs, controllers, logFile })
+  } catch (error) {
+    await node.stop()
+    throw error
+  }
+  return { name, stop: () => node.stop(), kill: async () => {}, kubeletPid: () => undefined }
+}
