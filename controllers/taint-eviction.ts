@@ -5,6 +5,7 @@ import type { ObjectRef } from '../shared/client/client.ts'
 import { pods as podsResource } from '../shared/client/resources.ts'
 import type { Timer } from '../shared/clock/clock.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
+import { reasonFor } from '../shared/reasons/reason-table.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 import { createEventRecorder } from './event-recorder.ts'
 import { setPodStatus } from './pod-conditions.ts'
@@ -48,7 +49,10 @@ export function startTaintEviction(context: ControllerContext): Controller {
     record(pod, `Marking for deletion Pod ${nameOf(pod)}`)
     await setPodStatus(client, pod, { condition: DISRUPTION }, clock.now())
     await client
-      .delete(podsResource, ref!, { preconditions: { uid }, reason: 'IntolerableTaint' })
+      .delete(podsResource, ref!, {
+        preconditions: { uid },
+        reason: reasonFor('Node', 'NoExecute taint not tolerated'),
+      })
       .catch(ignoring('NotFound', 'Conflict'))
     scheduled.delete(uid)
   }

@@ -5,6 +5,7 @@ import { type Toleration, untolerated } from '../../shared/api/taints.ts'
 import type { Node, Pod, PodSpec } from '../../shared/api/types.ts'
 import type { DaemonSet } from '../../shared/api/workloads.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
+import { type Reason, reasonFor } from '../../shared/reasons/reason-table.ts'
 import { isAvailable } from '../workloads/pod-states.ts'
 import { REVISION_HASH_LABEL } from '../workloads/revision-history.ts'
 import { superfluous, surgeCount, surgeOn } from './surge.ts'
@@ -33,13 +34,18 @@ function tolerationsOf({ template }: DaemonSet['spec']): Toleration[] {
   return [...own, ...added]
 }
 
-/** Whether a pod of the set belongs on the node, and whether one that is there may stay. Upstream: NodeShouldRunDaemonPod. */
-export function belongsOn({ spec }: DaemonSet, node: Node): { run: boolean; stay: boolean } {
+/** By name and labels, whatever taints the node has. */
+function selects({ spec }: DaemonSet, node: Node): boolean {
   const template: Pick<PodSpec, 'nodeSelector' | 'affinity' | 'nodeName'> = spec.template.spec ?? {}
   const isNamed = !template.nodeName || template.nodeName === node.metadata.name
-  if (!isNamed || !matchesNodeSelection(template, node)) return { run: false, stay: false }
+  return isNamed && matchesNodeSelection(template, node)
+}
+
+/** Whether a pod of the set belongs on the node, and whether one that is there may stay. Upstream: NodeShouldRunDaemonPod. */
+export function belongsOn(set: DaemonSet, node: Node): { run: boolean; stay: boolean } {
+  if (!selects(set, node)) return { run: false, stay: false }
   const taints = node.spec?.taints ?? []
-  const tolerated = tolerationsOf(spec)
+  const tolerated = tolerationsOf(set.spec)
   return {
     run: untolerated(taints, tolerated, ['NoSchedule', 'NoExecute']).length === 0,
     stay: untolerated(taints, tolerated, ['NoExecute']).length === 0,
@@ -75,7 +81,7 @@ export function nodeOf({ spec }: Pod): string | undefined {
 export interface DaemonPlan {
   /** Names of nodes. */
   create: string[]
-  remove: { pod: Pod; reason?: 'Decommissioned' | 'Update' }[]
+  remove: { pod: Pod; reason?: Reason }[]
   /** Pods that have ended, to be replaced; they are in `remove`, too. */
   ended: Pod[]
 }
@@ -94,8 +100,13 @@ export function placement({ set, nodes, pods }: DaemonInput, hash: string, nowMs
     const { run, stay } = belongsOn(set, node)
     const here = (byNode.get(node.metadata.name) ?? []).filter(({ metadata }) => !metadata.deletionTimestamp)
     const going = (byNode.get(node.metadata.name) ?? []).length > here.length
-    if (!stay) plan.remove.push(...here.map((pod) => ({ pod, reason: 'Decommissioned' as const })))
-    else {
+    if (!stay) {
+      const reason = reasonFor(
+        'DaemonSet',
+        selects(set, node) ? 'NoExecute taint not tolerated' : 'node no longer selected',
+      )
+      plan.remove.push(...here.map((pod) => ({ pod, reason })))
+    } else {
       const ended = here.filter(hasEnded)
       plan.ended.push(...ended)
       plan.remove.push(...ended.map((pod) => ({ pod })))
@@ -110,8 +121,10 @@ export function placement({ set, nodes, pods }: DaemonInput, hash: string, nowMs
 }
 
 /** Beside a new one an old one is replaced. */
-const whyTooMany = ({ metadata }: Pod, hash: string | false) =>
-  hash !== false && metadata.labels?.[REVISION_HASH_LABEL] !== hash ? ('Update' as const) : ('Decommissioned' as const)
+const whyTooMany = ({ metadata }: Pod, hash: string | false): Reason | undefined => {
+  const isOld = hash !== false && metadata.labels?.[REVISION_HASH_LABEL] !== hash
+  return reasonFor('DaemonSet', isOld ? 'template changed, with maxSurge' : 'second pod on a node')
+}
 
 const byAge = (a: Pod, b: Pod): number =>
   parseTime(a.metadata.creationTimestamp ?? '') - parseTime(b.metadata.creationTimestamp ?? '')

@@ -5,6 +5,7 @@ import type { Pod } from '../../shared/api/types.ts'
 import type { ControllerRevision, DaemonSet } from '../../shared/api/workloads.ts'
 import { controllerRevisions, daemonSets, pods as podsResource } from '../../shared/client/resources.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import { reasonFor } from '../../shared/reasons/reason-table.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
 import { claim } from '../workloads/claims.ts'
@@ -77,7 +78,7 @@ export function startDaemonSetController({ client, informers, clock, log }: Cont
     const beside = isPlaced ? surging(input, hash, nowMs) : []
     const leaving = [
       ...remove.filter(({ pod }) => !waiting.includes(pod)),
-      ...old.map((pod) => ({ pod, reason: 'Update' as const })),
+      ...old.map((pod) => ({ pod, reason: reasonFor('DaemonSet', 'template changed, RollingUpdate') })),
     ]
     await Promise.all(
       leaving.map(({ pod, reason }) => expectations.removing(key, pod, () => control.delete(set, pod, reason))),

@@ -70,13 +70,15 @@ export function startDeploymentController(context: ControllerContext): Controlle
     const wanted = sizeOf(deployment)
     if (!fresh || sizeOf(fresh) === wanted) return []
     const to = sizeOf(fresh) > wanted ? wanted : newSetSize(deployment, [...old, fresh], sizeOf(fresh))
-    return [{ set: fresh, to }]
+    return [{ set: fresh, to, situation: 'scaled down' as const }]
   }
 
   /** All old pods go, and are gone, before the first new one comes. */
   async function recreate(key: string, deployment: Deployment, owned: ReplicaSet[]): Promise<void> {
     const before = await control.split(deployment, owned, { create: false })
-    const stopping = before.old.filter(isActiveSet).map((set) => ({ set, to: 0 }))
+    const stopping = before.old
+      .filter(isActiveSet)
+      .map((set) => ({ set, to: 0, situation: 'template changed, Recreate' as const }))
     if ((await control.apply(before, stopping)) || before.old.some(hasPods)) return finish(key, before, true)
     const rollout = before.fresh ? before : await control.split(before.deployment, owned, { create: true })
     await finish(key, rollout, await control.apply(rollout, growth(rollout)))

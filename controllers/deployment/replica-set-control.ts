@@ -8,6 +8,7 @@ import type { EventRecorder } from '../event-recorder.ts'
 import { findCondition } from '../workloads/conditions.ts'
 import { controllerOf, type OwnerKind } from '../workloads/ownership.ts'
 import { isNamespaceGoing, wordsOf } from '../workloads/pod-control.ts'
+import { SHRINKING, withSize } from '../workloads/shrink-reasons.ts'
 import { isSameTemplate } from '../workloads/templates.ts'
 import { hasDeadline, withDeploymentCondition } from './deployment-status.ts'
 import { findNewest, newestSet } from './newest-set.ts'
@@ -21,6 +22,13 @@ export interface Rollout {
   deployment: Deployment
   fresh?: ReplicaSet
   old: readonly ReplicaSet[]
+}
+
+/** With the reason for which the set is to shrink. */
+function annotated(annotations: Record<string, string>, size: Parameters<typeof withSize>[1]): Record<string, string> {
+  const { [SHRINKING]: before, ...others } = annotations
+  const shrinking = withSize(before, size)
+  return shrinking === undefined ? others : { ...others, [SHRINKING]: shrinking }
 }
 
 /** What a deployment does to its sets, with the events and conditions that go with it. */
@@ -134,11 +142,11 @@ export function createReplicaSetControl({
     const said = sizeAnnotations(wanted, wanted + maxSurge(deployment))
     const latest = new Map<string, ReplicaSet>()
     let hasScaled = false
-    for (const { set, to } of steps) {
+    for (const { set, to, situation } of steps) {
       const { name = '' } = set.metadata
       const current = latest.get(name) ?? set
       const from = sizeOf(current)
-      const annotations = { ...current.metadata.annotations, ...said }
+      const annotations = annotated({ ...current.metadata.annotations, ...said }, { from, to, situation })
       if (from === to && isDeepStrictEqual(annotations, current.metadata.annotations)) continue
       const metadata = { ...current.metadata, annotations }
       const changed = { ...current, metadata, spec: { ...current.spec, replicas: to } }

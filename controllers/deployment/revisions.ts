@@ -1,4 +1,5 @@
 import type { ObjectMeta } from '../../shared/api/types.ts'
+import { SHRINKING } from '../workloads/shrink-reasons.ts'
 
 const PREFIX = 'deployment.kubernetes.io'
 export const REVISION = `${PREFIX}/revision`
@@ -13,6 +14,7 @@ const ownAnnotations = new Set([
   REVISION_HISTORY,
   DESIRED_REPLICAS,
   MAX_REPLICAS,
+  SHRINKING,
   'deprecated.deployment.rollback.to',
 ])
 

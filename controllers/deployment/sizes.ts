@@ -1,12 +1,15 @@
 import { scaledValue } from '../../shared/api/int-or-percent.ts'
 import type { Deployment, ReplicaSet } from '../../shared/api/workloads.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
+import type { Situation } from '../../shared/reasons/reason-table.ts'
 import { DESIRED_REPLICAS, MAX_REPLICAS, revisionOf } from './revisions.ts'
 
 /** One set to be given another size. */
 export interface Step {
   set: ReplicaSet
   to: number
+  /** Why, where it shrinks. */
+  situation?: Situation<'Deployment'>
 }
 
 export const sizeOf = ({ spec }: Pick<ReplicaSet, 'spec'>): number => spec.replicas ?? 1
@@ -58,7 +61,7 @@ export function shrinkOldSets(deployment: Deployment, old: readonly ReplicaSet[]
     const size = sizes.get(set) ?? 0
     if (count <= 0 || size === 0) return
     sizes.set(set, size - count)
-    steps.push({ set, to: size - count })
+    steps.push({ set, to: size - count, situation: 'template changed, RollingUpdate' })
   }
   let left = mayGo
   for (const set of oldestFirst(old)) {
@@ -86,17 +89,22 @@ export function scaleSteps(deployment: Deployment, fresh: ReplicaSet | undefined
   const sets = fresh ? [...old, fresh] : [...old]
   const active = sets.filter(isActiveSet)
   const single = active.length > 1 ? undefined : (active[0] ?? fresh ?? oldestFirst(old).at(-1))
-  if (single) return sizeOf(single) === wanted ? [] : [{ set: single, to: wanted }]
-  if (fresh && isSaturated(deployment, fresh)) return old.filter(isActiveSet).map((set) => ({ set, to: 0 }))
+  if (single) return sizeOf(single) === wanted ? [] : [{ set: single, to: wanted, situation: 'scaled down' }]
+  if (fresh && isSaturated(deployment, fresh)) {
+    return old.filter(isActiveSet).map((set) => ({ set, to: 0, situation: 'template changed, RollingUpdate' }))
+  }
   if (deployment.spec.strategy?.type !== 'RollingUpdate') return []
   const toAdd = (wanted > 0 ? wanted + maxSurge(deployment) : 0) - totalSize(active)
   const direction = toAdd > 0 ? -1 : 1
+  const situation: Step['situation'] = deployment.spec.paused
+    ? 'scaled down while paused'
+    : 'scaled down in the middle of a rollout'
   const ordered = [...active].sort((a, b) => sizeOf(b) - sizeOf(a) || direction * byCreation(a, b))
   let added = 0
   const steps = ordered.map((set) => {
     const part = toAdd === 0 ? 0 : proportion(set, deployment, toAdd, added)
     added += part
-    return { set, to: sizeOf(set) + part }
+    return { set, to: sizeOf(set) + part, situation }
   })
   const [first] = steps
   if (first) first.to = Math.max(0, first.to + toAdd - added)

@@ -5,6 +5,7 @@ import type { Pod } from '../../shared/api/types.ts'
 import type { Job } from '../../shared/api/workloads.ts'
 import { jobs as jobsResource, pods as podsResource } from '../../shared/client/resources.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { Reason } from '../../shared/reasons/reason-table.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
 import { claim } from '../workloads/claims.ts'
@@ -50,7 +51,13 @@ export function startJobController({ client, informers, clock, log }: Controller
     })
     const view = viewOf(job, owned, { nowMs: clock.now(), released: tracking.released })
     const decided = outcomeOf(view)
-    const { active, failure } = decided ? await removeAll(key, view, view.active) : await manage(key, view)
+    const { active, failure } = decided
+      ? await removeAll(
+          key,
+          view,
+          view.active.map((pod) => ({ pod })),
+        )
+      : await manage(key, view)
     const outcome = decided ?? completion(view, active)
     if (!outcome) holdBack(view)
     await report(view, { active, outcome, looked: !decided && !job.metadata.deletionTimestamp })
@@ -66,8 +73,8 @@ export function startJobController({ client, informers, clock, log }: Controller
     if (againInMs !== undefined) queue.addAfter(key, againInMs + 1)
     if (remove.length > 0) {
       // Fewer are wanted: let go before, they do not count as failed.
-      await tracking.letGo(remove)
-      return removeAll(key, view, remove, 'Decommissioned')
+      await tracking.letGo(remove.map(({ pod }) => pod))
+      return removeAll(key, view, remove)
     }
     const waiting = [...create]
     let made = 0
@@ -87,12 +94,11 @@ export function startJobController({ client, informers, clock, log }: Controller
   async function removeAll(
     key: string,
     view: JobView,
-    leaving: readonly Pod[],
-    reason?: string,
+    leaving: readonly { pod: Pod; reason?: Reason }[],
   ): Promise<{ active: number; failure?: unknown }> {
     const { job, active } = view
     const outcomes = await Promise.allSettled(
-      leaving.map((pod) => expectations.removing(key, pod, () => control.delete(job, pod, reason))),
+      leaving.map(({ pod, reason }) => expectations.removing(key, pod, () => control.delete(job, pod, reason))),
     )
     const failed = outcomes.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
     const gone = leaving.length - failed.length

@@ -1,6 +1,8 @@
 import { hasEnded } from '../../shared/api/pod-phase.ts'
 import type { Pod } from '../../shared/api/types.ts'
+import type { Job } from '../../shared/api/workloads.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
+import { type Reason, reasonFor, type Situation } from '../../shared/reasons/reason-table.ts'
 import { podsToDelete } from '../workloads/pods-to-delete.ts'
 import { backoffMs, indexBackoffMs } from './backoff.ts'
 import {
@@ -25,7 +27,7 @@ export interface NewPod {
 }
 export interface SizePlan {
   create: NewPod[]
-  remove: Pod[]
+  remove: { pod: Pod; reason: Reason | undefined }[]
   /** More may be made then. */
   againInMs?: number
 }
@@ -34,12 +36,17 @@ export interface SizePlan {
 export function sizeOf(view: JobView): SizePlan {
   const { job, active, succeeded, terminating } = view
   const { parallelism = 1, completions } = job.spec
-  if (isSuspended(job)) return { create: [], remove: toRemove(view, active.length) }
+  if (isSuspended(job)) {
+    const reason = reasonFor('Job', 'suspended')
+    return { create: [], remove: toRemove(view, active.length).map((pod) => ({ pod, reason })) }
+  }
   const useful =
     completions === undefined ? (succeeded > 0 ? active.length : parallelism) : Math.max(0, completions - succeeded)
   const wanted = Math.min(useful, completions === undefined && succeeded > 0 ? useful : parallelism)
   const remove = toRemove(view, Math.max(0, active.length - wanted)).slice(0, BURST)
-  if (remove.length > 0) return { create: [], remove }
+  if (remove.length > 0) {
+    return { create: [], remove: remove.map((pod) => ({ pod, reason: reasonFor('Job', whyOneLess(pod, job)) })) }
+  }
   const missing = wanted - active.length - (replacesFailedOnly(job) ? terminating : 0)
   if (missing <= 0) return { create: [], remove: [] }
   if (job.spec.backoffLimitPerIndex !== undefined) return independentPods(view, Math.min(missing, BURST))
@@ -52,6 +59,11 @@ export function sizeOf(view: JobView): SizePlan {
         .map((index) => ({ index }))
     : Array.from({ length: count }, () => ({}))
   return { create, remove: [] }
+}
+
+function whyOneLess(pod: Pod, job: Job): Situation<'Job'> {
+  if (!isIndexed(job)) return 'parallelism lowered'
+  return indexOf(pod, job) === undefined ? 'completions lowered, Indexed' : 'parallelism lowered, Indexed'
 }
 
 /** Those that are too many; of an indexed job also those that no index needs. */

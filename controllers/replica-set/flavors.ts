@@ -6,6 +6,7 @@ import type { OwnerKind } from '../workloads/ownership.ts'
 
 /** What differs between the two kinds that one loop keeps; upstream runs the same loop over both, too. */
 export interface Flavor extends OwnerKind {
+  kind: 'ReplicaSet' | 'ReplicationController'
   resource: Resource
   /** Who its events are from. */
   component: string

@@ -5,6 +5,7 @@ import type { Pod } from '../../shared/api/types.ts'
 import type { ReplicaSet } from '../../shared/api/workloads.ts'
 import { pods as podsResource } from '../../shared/client/resources.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import { type Reason, reasonFor } from '../../shared/reasons/reason-table.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
 import { claim } from '../workloads/claims.ts'
@@ -14,10 +15,10 @@ import { PodExpectations } from '../workloads/pod-expectations.ts'
 import { followPodOwners } from '../workloads/pod-owners.ts'
 import { isActive, nextAvailableInMs } from '../workloads/pod-states.ts'
 import { podsToDelete } from '../workloads/pods-to-delete.ts'
+import { reasonsToShrink, SHRINKING } from '../workloads/shrink-reasons.ts'
 import { slowStart } from '../workloads/slow-start.ts'
 import type { Flavor } from './flavors.ts'
 import { replicaSetStatus, type StatusInput } from './replica-set-status.ts'
-import { reasonToShrink } from './why.ts'
 
 /** At most so many pods are made or deleted at one look; upstream's BurstReplicas. */
 const BURST = 500
@@ -64,13 +65,19 @@ export function startReplicaSetController(context: ControllerContext, flavor: Fl
   async function shrink(key: string, set: ReplicaSet, active: Pod[], count: number): Promise<void> {
     const siblings = siblingsOf(set)
     const related = siblings.flatMap(({ metadata }) => pods.byIndex('controller', metadata.uid ?? '')).filter(isActive)
-    const reason = reasonToShrink(set, siblings)
     const leaving = podsToDelete({ pods: active, count, related, nowMs: clock.now() })
+    const reasons = reasonsOf(set, active.length)
     const outcomes = await Promise.allSettled(
-      leaving.map((pod) => expectations.removing(key, pod, () => control.delete(set, pod, reason))),
+      leaving.map((pod, index) => expectations.removing(key, pod, () => control.delete(set, pod, reasons[index]))),
     )
     const failed = outcomes.find(({ status }) => status === 'rejected')
     if (failed) throw (failed as PromiseRejectedResult).reason
+  }
+
+  /** Of the pods that leave, in order. Only its owner knows why it is to shrink, if it has one. */
+  function reasonsOf({ metadata, spec: { replicas: size = 1 } }: ReplicaSet, active: number): (Reason | undefined)[] {
+    if (controllerOf(metadata)) return reasonsToShrink(metadata.annotations?.[SHRINKING], { active, size })
+    return Array(active - size).fill(reasonFor(flavor.kind, 'scaled down'))
   }
 
   /** The sets of the same owner, this one included. */
@@ -80,11 +87,14 @@ export function startReplicaSetController(context: ControllerContext, flavor: Fl
   }
 
   async function report(key: string, input: StatusInput): Promise<void> {
-    const { set } = input
+    const { set, pods: active } = input
     const status = replicaSetStatus(input)
-    if (!isDeepStrictEqual(status, set.status)) {
+    const { [SHRINKING]: shrinking, ...annotations } = set.metadata.annotations ?? {}
+    const hasShrunk = shrinking !== undefined && active.length <= (set.spec.replicas ?? 1)
+    if (hasShrunk || !isDeepStrictEqual(status, set.status)) {
+      const metadata = hasShrunk ? { ...set.metadata, annotations } : set.metadata
       await client
-        .update<ReplicaSet>(flavor.resource, { ...set, status } as ReplicaSet, { subresource: 'status' })
+        .update<ReplicaSet>(flavor.resource, { ...set, metadata, status } as ReplicaSet, { subresource: 'status' })
         .catch(ignoreNotFound)
     }
     const againInMs = nextAvailableInMs(input.pods, set.spec.minReadySeconds ?? 0, input.nowMs)

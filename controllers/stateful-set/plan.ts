@@ -2,6 +2,7 @@ import { scaledValue } from '../../shared/api/int-or-percent.ts'
 import { hasEnded } from '../../shared/api/pod-phase.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { StatefulSet } from '../../shared/api/workloads.ts'
+import { type Reason, reasonFor } from '../../shared/reasons/reason-table.ts'
 import { isAvailable, isReady } from '../workloads/pod-states.ts'
 import { REVISION_HASH_LABEL } from '../workloads/revision-history.ts'
 import { ordinalOf, wantedOrdinals } from './identity.ts'
@@ -19,7 +20,7 @@ export interface StatefulInput {
 /** What is to be done at one look. */
 export interface StatefulPlan {
   create: { ordinal: number; revision: string }[]
-  remove: { pod: Pod; reason?: 'Decommissioned' | 'Update' }[]
+  remove: { pod: Pod; reason?: Reason }[]
 }
 
 /** Running and ready, and for long enough. Upstream: isRunningAndAvailable. */
@@ -71,7 +72,7 @@ export function planStatefulSet(input: StatefulInput): StatefulPlan {
   const firstUnhealthy = [...stays, ...condemned.toReversed()].find((pod) => !isHealthy(pod))
   for (const pod of condemned) {
     const mayGo = !inOrder || isUp(pod, input) || pod === firstUnhealthy
-    if (!isLeaving(pod) && mayGo) plan.remove.push({ pod, reason: 'Decommissioned' })
+    if (!isLeaving(pod) && mayGo) plan.remove.push({ pod, reason: reasonFor('StatefulSet', 'scaled down') })
     if (inOrder) return plan
   }
   if (set.spec.updateStrategy?.type !== 'OnDelete') plan.remove.push(...outdated(stays, input))
@@ -93,17 +94,18 @@ function outdated(stays: readonly (Pod | undefined)[], input: StatefulInput): St
   const { partition = 0, maxUnavailable } = set.spec.updateStrategy?.rollingUpdate ?? {}
   const isDown = (pod: Pod | undefined): boolean => !pod || !isUp(pod, input) || isLeaving(pod)
   const isOld = (pod: Pod | undefined): pod is Pod => pod !== undefined && !isLeaving(pod) && revisionOf(pod) !== update
+  const reason = reasonFor('StatefulSet', 'template changed, RollingUpdate')
   const fromTop = stays.slice(partition).toReversed()
   if (maxUnavailable === undefined) {
     // One, also if it is down itself; none while one above it is.
     const next = fromTop.find((pod) => isOld(pod) || isDown(pod))
-    return isOld(next) ? [{ pod: next, reason: 'Update' }] : []
+    return isOld(next) ? [{ pod: next, reason }] : []
   }
   const mayGo = atMost(maxUnavailable, stays.length) - stays.filter(isDown).length
   return fromTop
     .filter(isOld)
     .slice(0, Math.max(0, mayGo))
-    .map((pod) => ({ pod, reason: 'Update' }))
+    .map((pod) => ({ pod, reason }))
 }
 
 /** A number, or a percentage rounded down; at least one. */

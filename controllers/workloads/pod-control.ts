@@ -2,6 +2,7 @@ import { isStatus } from '../../shared/api/status-error.ts'
 import type { ObjectMeta, Pod, PodTemplateSpec } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { pods } from '../../shared/client/resources.ts'
+import type { Reason } from '../../shared/reasons/reason-table.ts'
 import type { EventRecorder } from '../event-recorder.ts'
 import { controllerReference, type OwnerKind } from './ownership.ts'
 
@@ -22,7 +23,7 @@ export interface PodControl {
   /** `change` has the last word on the pod. */
   create(owner: Owner, template: PodTemplateSpec, change?: (pod: Pod) => void): Promise<Pod>
   /** A pod that is gone already is deleted. `reason`: what the pod's hooks are told. */
-  delete(owner: Owner, pod: Pod, reason?: string): Promise<void>
+  delete(owner: Owner, pod: Pod, reason?: Reason): Promise<void>
 }
 
 /** Upstream: RealPodControl in pkg/controller/controller_utils.go. */

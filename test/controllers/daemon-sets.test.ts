@@ -90,7 +90,7 @@ t.test('one pod on each', async (t) => {
   const ended = plan([podOf('a', { phase: 'Failed' }), podOf('b'), podOf('c')])
   t.same([names(ended.ended), ended.remove.map(({ reason }) => reason), ended.create], [['a-00'], [undefined], []])
   const tainted = [nodeOf('a', { taints: [{ key: 'k', effect: 'NoExecute' }] })]
-  t.match(plan([podOf('a')], setOf(), tainted), { create: [], remove: [{ reason: 'Decommissioned' }] })
+  t.match(plan([podOf('a')], setOf(), tainted), { create: [], remove: [{ reason: 'IntolerableTaint' }] })
 })
 
 t.test('which old pods may be replaced', async (t) => {

@@ -99,10 +99,7 @@ t.test('how many pods', async (t) => {
 t.test('pods with an index', async (t) => {
   const plan = (job: Job, ...pods: Pod[]) => {
     const { create, remove } = sizeOf(view(job, ...pods))
-    return [
-      create.map(({ index }) => index),
-      remove.map(({ metadata }) => pods.findIndex((pod) => pod.metadata === metadata)),
-    ]
+    return [create.map(({ index }) => index), remove.map(({ pod }) => pods.indexOf(pod))]
   }
   t.same(plan(indexed()), [[0, 1], []])
   t.same(plan(indexed(), succeeded({ index: 0 }), podOf({ index: 2 })), [[1], []])

@@ -1,16 +1,17 @@
 import t from 'tap'
 import { replicaSetStatus } from '../../controllers/replica-set/replica-set-status.ts'
-import { reasonToShrink } from '../../controllers/replica-set/why.ts'
 import { claimOn } from '../../controllers/workloads/claims.ts'
 import { Expectations } from '../../controllers/workloads/expectations.ts'
 import { nextAvailableInMs } from '../../controllers/workloads/pod-states.ts'
 import { podsToDelete } from '../../controllers/workloads/pods-to-delete.ts'
+import { reasonsToShrink, withSize } from '../../controllers/workloads/shrink-reasons.ts'
 import { slowStart } from '../../controllers/workloads/slow-start.ts'
 import type { Event, ObjectMeta, Pod } from '../../shared/api/types.ts'
 import type { ReplicaSet } from '../../shared/api/workloads.ts'
 import { events, pods, replicaSets, replicationControllers } from '../../shared/client/resources.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
+import type { Situation } from '../../shared/reasons/reason-table.ts'
 import { startTestControlPlane } from '../harness/control-plane.ts'
 import { until } from '../harness/until.ts'
 
@@ -137,11 +138,24 @@ t.test('the status', async (t) => {
   t.equal(replicaSetStatus({ set: later, pods: [], all: [], nowMs }).conditions, undefined)
 })
 
-t.test('why there are to be fewer', async (t) => {
-  const revision = (number: number) => setOf({ annotations: { 'deployment.kubernetes.io/revision': String(number) } })
-  t.equal(reasonToShrink(revision(1), [revision(1), revision(2)]), 'Update')
-  t.equal(reasonToShrink(revision(2), [revision(1), revision(2)]), 'Decommissioned')
-  t.equal(reasonToShrink(setOf({}), [setOf({})]), 'Decommissioned')
+t.test('why a set is to shrink: for each pod the reason of its own step', async (t) => {
+  const resized = (annotation: string | undefined, from: number, to: number, situation?: Situation<'Deployment'>) =>
+    withSize(annotation, { from, to, situation })
+  const scaled = resized(undefined, 5, 3, 'scaled down')
+  const both = resized(scaled, 3, 1, 'template changed, Recreate')
+  const reasons = (annotation: string | undefined, active: number, size: number) =>
+    reasonsToShrink(annotation, { active, size })
+  t.same(reasons(both, 5, 1), ['Decommissioned', 'Decommissioned', 'Update', 'Update'])
+  t.same(reasons(both, 3, 1), ['Update', 'Update'], 'the first step is over')
+  t.same(reasons(both, 2, 1), ['Update'])
+  t.same(reasons(both, 1, 1), [])
+  t.same(reasons(resized(both, 1, 2), 5, 2), ['Decommissioned', 'Decommissioned', 'Update'], 'one is wanted again')
+  t.same(reasons(resized(both, 1, 4), 5, 4), ['Decommissioned'])
+  t.same(reasons(resized(both, 1, 7), 5, 7), [])
+  t.equal(resized(scaled, 3, 2, 'scaled down'), '2=scaled down', 'one reason is said once')
+  t.equal(resized(undefined, 1, 3, 'scaled down'), undefined, 'it grows')
+  t.same(reasons(undefined, 3, 1), [undefined, undefined])
+  t.same(reasons('x;1=no such situation', 3, 1), [undefined, undefined])
 })
 
 t.test('batches double, and stop at a failure', async (t) => {
