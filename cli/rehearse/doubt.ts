@@ -1,5 +1,5 @@
+import { hookSleepSeconds } from '../../shared/api/hook-sleep.ts'
 import type { Container } from '../../shared/api/types.ts'
-import { hookSleepSeconds } from './hook-sleep.ts'
 import { badFaults, type Fault, type Finding, isBad, type Rehearsal } from './report.ts'
 import type { Thresholds } from './thresholds.ts'
 import type { Way } from './ways.ts'

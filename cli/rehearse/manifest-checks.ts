@@ -1,7 +1,7 @@
+import { hookSleepSeconds } from '../../shared/api/hook-sleep.ts'
+import { commandText, shellScript } from '../../shared/api/shell-form.ts'
 import type { Container, Probe } from '../../shared/api/types.ts'
-import { hookSleepSeconds } from './hook-sleep.ts'
 import type { Finding } from './report.ts'
-import { commandText, shellScript } from './shell-form.ts'
 import { podGraceSeconds, type Workload } from './workload.ts'
 
 const DEFAULT_VARIABLE = 'KUBE_POD_TERM_REASON'

@@ -1,6 +1,6 @@
+import { shellScript } from '../../shared/api/shell-form.ts'
 import { type Observation, type Stop, stopsOf } from './observation.ts'
 import { type Fault, type Finding, worstFirst } from './report.ts'
-import { shellScript } from './shell-form.ts'
 import type { Thresholds } from './thresholds.ts'
 import type { Way } from './ways.ts'
 import { podGraceSeconds, type Workload } from './workload.ts'

@@ -4,6 +4,7 @@ import type { Container, ObjectMeta, PodSpec } from '../../../shared/api/types.t
 import { dns1123Label } from '../../validation/names.ts'
 import { deepEqual } from '../deep-equal.ts'
 import { allContainers } from './defaults.ts'
+import { graceWarnings } from './grace-warnings.ts'
 import { appArmorProfileOf } from './prepare.ts'
 import { APP_ARMOR_PREFIX, hasPrefix, SECCOMP_POD, SECCOMP_PREFIX } from './validate-annotations.ts'
 
@@ -56,7 +57,8 @@ export function specWarnings(meta: ObjectMeta, spec: PodSpec, prefix: string): s
   const containers = containersWithPath(spec, path)
   const ofPlacement = placementWarnings(spec, path)
   const others = [...volumeWarnings(spec, path), ...duplicates(spec, path)]
-  for (const [container, at] of containers) others.push(...containerWarnings(container, at))
+  for (const [container, at] of containers)
+    others.push(...containerWarnings(container, at), ...graceWarnings(container, spec, at, path))
   others.push(...portWarnings(containers), ...graceWarning(spec, path))
   if (ofPlacement.length + others.length === 0 && Object.isFrozen(spec)) unremarkable.add(spec)
   return [...ofPlacement, ...ofAnnotations, ...others]

@@ -1,5 +1,5 @@
-import type { Container } from '../../shared/api/types.ts'
 import { bareScript, commandText, scriptOf } from './shell-form.ts'
+import type { Container } from './types.ts'
 
 const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
 const sleepCommand = /^(?:\/\S*\/)?sleep\s+(\d+(?:\.\d+)?)([smhd]?)$/

@@ -1,4 +1,4 @@
-import type { Container } from '../../shared/api/types.ts'
+import type { Container } from './types.ts'
 
 const shells = /^(?:\/(?:usr\/)?bin\/)?(sh|bash|dash|ash|zsh|ksh)$/
 
