@@ -1,10 +1,10 @@
 /** OpenAPI documents of the catalog: enough for kubectl to validate, plan patches and explain. */
 import { createHash } from 'node:crypto'
 import { type DocumentedSchema, documentedSchemas } from '../../openapi/documented-schemas.ts'
+import { kubernetesVersion } from '../../shared/config/kubernetes-version.ts'
 import { publishedSchema } from '../apiextensions/published-schema.ts'
 import type { ResourceDefinition, Verb } from '../registry/resource-definition.ts'
 import { subresourcesOf } from './discovery-documents.ts'
-import { kubernetesVersion } from './kubernetes-version.ts'
 import { swaggerSchemas } from './openapi-v2-schema.ts'
 
 type Definitions = readonly ResourceDefinition[]

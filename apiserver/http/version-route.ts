@@ -1,4 +1,4 @@
-import { kubernetesVersion } from './kubernetes-version.ts'
+import { kubernetesVersion } from '../../shared/config/kubernetes-version.ts'
 import { assertAcceptable, parseAccept } from './negotiation.ts'
 import type { PathRoute } from './path-routes.ts'
 import { sendJson } from './respond.ts'

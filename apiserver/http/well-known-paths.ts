@@ -58,7 +58,7 @@ export function wellKnownPaths({ api, config, requests, sources, address }: Path
     ...tokenIssuerRoutes(tokens),
     versionRoute(config.kubernetesVersion),
     ...zpages({ flags: flagsOf(config), clock }),
-    metricsRoute({ requests, sources, registry, clock }),
+    metricsRoute({ requests, sources, registry, clock, featureGates: config.featureGates }),
     instrumentRoutes(api),
     healthRoute('healthz', livezChecks),
     healthRoute('livez', livezChecks),

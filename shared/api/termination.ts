@@ -9,6 +9,7 @@ export interface Termination {
   podUID?: string
   nodeName?: string
   verdict?: string
+  verdictType?: string
   reason?: string
   cause?: string
   /** The pod's own, at its end. */
@@ -24,6 +25,19 @@ export interface Termination {
   steps?: TerminationStep[]
   containers?: TerminatedContainer[]
 }
+/** The kinds of verdicts; a record's text has the figures. */
+export type VerdictType =
+  | 'EndedInHook'
+  | 'EndedUnasked'
+  | 'HookOverranKilled'
+  | 'HookOverran'
+  | 'NoHandler'
+  | 'IgnoredSignal'
+  | 'CaughtButWentOn'
+  | 'Killed'
+  | 'KilledAtDeadline'
+  | 'StoppedWithError'
+  | 'Stopped'
 /** A request that began a deletion, or changed it. Only the server knows who asks. */
 export interface TerminationRequest {
   user: string
@@ -34,6 +48,7 @@ export interface TerminationRequest {
 export interface TerminatedContainer {
   name: string
   verdict: string
+  verdictType?: string
   gracePeriodSeconds: number
   used: string
   exitCode?: number

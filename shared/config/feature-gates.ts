@@ -10,3 +10,12 @@ export const knownFeatureGates = {
   ProbeTerminationGracePeriod: true,
 }
 export type FeatureGates = Record<keyof typeof knownFeatureGates, boolean>
+
+/** How far each is, as upstream's specs say it; empty for GA. */
+export const featureStages: Readonly<Record<keyof FeatureGates, 'ALPHA' | 'BETA' | ''>> = {
+  ContainerStopSignals: 'ALPHA',
+  EndpointSliceTerminatingCondition: '',
+  PodReadyToStartContainersCondition: 'BETA',
+  PodTerminationReason: 'BETA',
+  ProbeTerminationGracePeriod: '',
+}

@@ -271,12 +271,16 @@ t.test('what a server tells of itself', async (t) => {
   const text = String(metrics.body)
   t.match(
     text,
-    'apiserver_request_total{verb="POST",group="",version="v1",resource="configmaps",subresource="",scope="resource",component="apiserver",code="201",dry_run=""} 1',
+    'apiserver_request_total{code="201",component="apiserver",dry_run="",group="",resource="configmaps",scope="resource",subresource="",verb="POST",version="v1"} 1',
   )
-  t.match(text, /apiserver_request_total\{verb="GET",[^}]*resource="configmaps",[^}]*code="404"[^}]*\} 3/)
-  t.match(text, /apiserver_request_duration_seconds_bucket\{verb="GET",[^}]*resource="configmaps",[^}]*le="\+Inf"\} 3/)
+  t.match(text, /apiserver_request_total\{code="404",[^}]*resource="configmaps",[^}]*verb="GET"[^}]*\} 3/)
+  t.match(
+    text,
+    /apiserver_request_duration_seconds_bucket\{[^}]*le="\+Inf",resource="configmaps",[^}]*verb="GET"[^}]*\} 3/,
+  )
   t.match(text, 'apiserver_resource_objects{group="",resource="configmaps"} 1')
   t.match(text, /process_resident_memory_bytes \d+/)
+  t.match(text, 'kubernetes_feature_enabled{name="PodTerminationReason",stage="BETA"} 1')
   const plain = { headers: { accept: 'text/plain' } }
   t.match(String((await server.send('/flagz', plain)).body), 'service-cluster-ip-range=10.96.0.0/16')
   t.match(String((await server.send('/statusz', plain)).body), 'Binary version=1.36.3')

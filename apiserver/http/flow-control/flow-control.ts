@@ -1,9 +1,9 @@
 import type { V1PriorityLevelConfiguration } from '@kubernetes/client-node'
 import type { WithMeta } from '../../../shared/api/types.ts'
 import type { Clock } from '../../../shared/clock/clock.ts'
+import type { Family } from '../../../shared/metrics/exposition.ts'
 import type { LookupAll } from '../../admission/admission-plugin.ts'
 import type { Attributes } from '../../auth/types.ts'
-import type { Family } from '../metrics/exposition.ts'
 import { byPrecedence, type FlowSchema, flowOf, matchSchema } from './flow-schema.ts'
 import { Seats } from './seats.ts'
 

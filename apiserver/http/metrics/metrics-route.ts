@@ -1,9 +1,10 @@
 import type { Clock } from '../../../shared/clock/clock.ts'
+import { kubernetesVersion } from '../../../shared/config/kubernetes-version.ts'
+import { contentType, exposition, type Family } from '../../../shared/metrics/exposition.ts'
+import { buildInfo, featureEnabled, processFamilies } from '../../../shared/metrics/standard-families.ts'
 import type { Registry } from '../../registry/registry.ts'
-import { kubernetesVersion } from '../kubernetes-version.ts'
 import type { PathRoute } from '../path-routes.ts'
 import { sendText } from '../respond.ts'
-import { contentType, exposition, type Family } from './exposition.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 
 export interface MetricsSources {
@@ -12,10 +13,11 @@ export interface MetricsSources {
   sources: readonly { families(): Family[] }[]
   registry: Registry
   clock: Clock
+  featureGates: Readonly<Record<string, boolean>>
 }
 
 /** /metrics, in upstream's names as far as there is something to tell. */
-export function metricsRoute({ requests, sources, registry, clock }: MetricsSources): PathRoute {
+export function metricsRoute({ requests, sources, registry, clock, featureGates }: MetricsSources): PathRoute {
   const startSeconds = clock.machine.now() / 1000
   return {
     first: 'metrics',
@@ -26,6 +28,8 @@ export function metricsRoute({ requests, sources, registry, clock }: MetricsSour
         ...requests.families(),
         ...sources.flatMap((source) => source.families()),
         objects(registry),
+        featureEnabled(featureGates),
+        buildInfo(kubernetesVersion),
         ...processFamilies(startSeconds),
       ]
       sendText(exchange, 200, exposition(families), { 'content-type': contentType })
@@ -40,28 +44,3 @@ const objects = (registry: Registry): Family => ({
   help: 'Stored objects by resource.',
   samples: registry.sizes().map(({ group, plural, size }) => ({ labels: { group, resource: plural }, value: size })),
 })
-
-function processFamilies(startSeconds: number): Family[] {
-  const { user, system } = process.cpuUsage()
-  const gauge = (name: string, help: string, value: number): Family => ({
-    name,
-    type: 'gauge',
-    help,
-    samples: [{ value }],
-  })
-  const { gitVersion, major, minor, platform } = kubernetesVersion
-  return [
-    {
-      name: 'process_cpu_seconds_total',
-      type: 'counter',
-      help: 'User and system time of the process.',
-      samples: [{ value: (user + system) / 1e6 }],
-    },
-    gauge('process_resident_memory_bytes', 'Memory that the process occupies.', process.memoryUsage.rss()),
-    gauge('process_start_time_seconds', 'When the server was started.', startSeconds),
-    {
-      ...gauge('kubernetes_build_info', 'What the server says it is.', 1),
-      samples: [{ labels: { git_version: gitVersion, major, minor, platform }, value: 1 }],
-    },
-  ]
-}

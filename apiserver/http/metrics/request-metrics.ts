@@ -1,5 +1,5 @@
+import { type Family, histogramLines } from '../../../shared/metrics/exposition.ts'
 import type { Attributes } from '../../auth/types.ts'
-import { type Family, histogramLines } from './exposition.ts'
 
 /** Seconds, as upstream's (apiserver/pkg/endpoints/metrics). */
 const buckets = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60]

@@ -5,6 +5,8 @@ export interface Sample {
   suffix?: string
   labels?: Readonly<Record<string, string>>
   value: number
+  /** Unix milliseconds; only where the value is older than the answer may be. */
+  timestampMs?: number
 }
 
 export interface Family {
@@ -16,17 +18,26 @@ export interface Family {
 
 export const contentType = 'text/plain; version=0.0.4; charset=utf-8'
 
-export const exposition = (families: readonly Family[]): string => `${families.flatMap(linesOf).join('\n')}\n`
+/** Sorted by name, labels too, as client_golang writes them. A family without samples is left out. */
+export const exposition = (families: readonly Family[]): string =>
+  families
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap(linesOf)
+    .map((line) => `${line}\n`)
+    .join('')
 
 function linesOf({ name, type, help, samples }: Family): string[] {
   if (samples.length === 0) return []
-  const lines = samples.map(({ suffix = '', labels, value }) => `${name}${suffix}${labelText(labels)} ${value}`)
+  const lines = samples.map(
+    ({ suffix = '', labels, value, timestampMs }) =>
+      `${name}${suffix}${labelText(labels)} ${value}${timestampMs === undefined ? '' : ` ${timestampMs}`}`,
+  )
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines]
 }
 
 function labelText(labels: Sample['labels']): string {
-  const pairs = Object.entries(labels ?? {}).map(([name, value]) => `${name}="${escaped(value)}"`)
-  return pairs.length > 0 ? `{${pairs.join(',')}}` : ''
+  const names = Object.keys(labels ?? {}).sort()
+  return names.length > 0 ? `{${names.map((name) => `${name}="${escaped(labels![name]!)}"`).join(',')}}` : ''
 }
 
 const escaped = (value: string): string => value.replace(/[\\"\n]/g, (char) => (char === '\n' ? '\\n' : `\\${char}`))
@@ -38,7 +49,7 @@ export function histogramLines(
     counts,
     sum,
     total,
-  }: { labels: Readonly<Record<string, string>>; counts: number[]; sum: number; total: number },
+  }: { labels: Readonly<Record<string, string>>; counts: readonly number[]; sum: number; total: number },
   buckets: readonly number[],
 ): Sample[] {
   let below = 0

@@ -1,0 +1,68 @@
+import { type FeatureGates, featureStages } from '../config/feature-gates.ts'
+import type { Family } from './exposition.ts'
+import { gauge } from './series.ts'
+
+/** Of this process; names and texts are client_golang's. */
+export function processFamilies(startSeconds: number): Family[] {
+  const { user, system } = process.cpuUsage()
+  return [
+    {
+      name: 'process_cpu_seconds_total',
+      type: 'counter',
+      help: 'Total user and system CPU time spent in seconds.',
+      samples: [{ value: (user + system) / 1e6 }],
+    },
+    gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', process.memoryUsage.rss()),
+    processStart(startSeconds),
+  ]
+}
+
+/** Upstream: component-base/metrics/processstarttime. */
+export const processStart = (startSeconds: number): Family =>
+  gauge('process_start_time_seconds', 'Start time of the process since unix epoch in seconds.', startSeconds)
+
+export interface BuildInfo {
+  major: string
+  minor: string
+  gitVersion: string
+  gitCommit: string
+  gitTreeState: string
+  buildDate: string
+  goVersion: string
+  compiler: string
+  platform: string
+}
+
+/** Upstream: component-base/metrics/version.go. */
+export const buildInfo = (version: BuildInfo): Family => ({
+  name: 'kubernetes_build_info',
+  type: 'gauge',
+  help: "[BETA] A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree state, build date, Go version, and compiler from which Kubernetes was built, and platform on which it is running.",
+  samples: [
+    {
+      labels: {
+        major: version.major,
+        minor: version.minor,
+        git_version: version.gitVersion,
+        git_commit: version.gitCommit,
+        git_tree_state: version.gitTreeState,
+        build_date: version.buildDate,
+        go_version: version.goVersion,
+        compiler: version.compiler,
+        platform: version.platform,
+      },
+      value: 1,
+    },
+  ],
+})
+
+/** Upstream: component-base/metrics/prometheus/feature. */
+export const featureEnabled = (gates: Readonly<Record<string, boolean>>): Family => ({
+  name: 'kubernetes_feature_enabled',
+  type: 'gauge',
+  help: '[BETA] This metric records the data about the stage and enablement of a k8s feature.',
+  samples: Object.entries(gates).map(([name, enabled]) => ({
+    labels: { name, stage: featureStages[name as keyof FeatureGates] ?? '' },
+    value: enabled ? 1 : 0,
+  })),
+})
