@@ -14,6 +14,7 @@ import { troubleOnly } from './events/trouble-only.ts'
 import { createEvictionManager, type EvictionConfig, type EvictionManager } from './eviction/eviction-manager.ts'
 import { createPodMeter } from './eviction/measure-pods.ts'
 import type { Observations } from './eviction/signals.ts'
+import { KubeletMetrics } from './metrics/kubelet-metrics.ts'
 import { startLease } from './node/lease.ts'
 import type { LossMark } from './node/loss-mark.ts'
 import { machineFacts } from './node/machine.ts'
@@ -78,6 +79,8 @@ export interface KubeletOptions {
   shutdownGroups?: readonly ShutdownGroup[]
   /** Whether a node is lost is known to its next kubelet; by default it is not. */
   lossMark?: LossMark
+  /** Where it counts what it does; by default nobody reads it. */
+  metrics?: KubeletMetrics
 }
 export interface KubeletLog {
   info(fields: object, message: string): void
@@ -113,7 +116,7 @@ const FLUSH_MS = 2_000
 /** Puts the parts together: the API's pods in, processes and statuses out. */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   const { clock, log, runtime, nodeName, nodeIP, rootDir } = options
-  const { lossMark } = options
+  const { lossMark, metrics = new KubeletMetrics() } = options
   const uplink = createUplink(options.client, {
     isCut: lossMark?.port !== undefined,
     onChange: (isCut) => (isCut ? lossMark?.set(options.port) : lossMark?.clear()),
@@ -137,6 +140,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     ...options,
     client,
     events,
+    metrics,
     machine,
     podFiles: options.podFiles ?? true,
     terminationReasons: options.terminationReasons ?? true,
@@ -173,6 +177,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     observe: options.observe ?? (() => machineSignals(rootDir)),
     usageOf: createPodMeter({ runtime, volumePath: lifecycle.volumePath }),
     kill: createKillPodNow({ clock, events, kill: workers.kill }),
+    onEvicted: (signal) => metrics.evicted(signal),
     onChange: () => void node.update(),
     onError: (error) => warn(error, 'what the node has left could not be measured'),
   })
@@ -211,6 +216,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       handlers: [eviction.admit, forbiddenSysctl, controls.admit],
       node: () => nodeSource.get({ name: nodeName }) ?? nodeObject({ ...facts(), nowMs: clock.now() }),
       kill: workers.kill,
+      metrics,
     },
     {
       onAdd: (pod) => workers.update(pod, { running: lifecycle.ranBefore(pod.metadata.uid ?? '') }),

@@ -10,8 +10,11 @@ import { createActions } from './actions/actions.ts'
 import { ownTls, type ServerTls } from './certificates/own-tls.ts'
 import type { KubeletConfig } from './config.ts'
 import { evictionConfig } from './eviction/options.ts'
+import type { Reviews } from './http/access.ts'
+import { configz } from './http/configz.ts'
 import { startHealthz } from './http/healthz.ts'
 import type { ControlledNode } from './http/node-controls.ts'
+import { KubeletMetrics } from './metrics/kubelet-metrics.ts'
 import { createLossMark, type LossMark } from './node/loss-mark.ts'
 import { createNodeTime, type NodeTime } from './node/node-time.ts'
 import { shutdownGroups } from './node/shutdown-options.ts'
@@ -66,7 +69,23 @@ export async function runNode({
   const tls = await ownTls({ config, client, clock })
   let kubelets: RebootableKubelet | undefined
   const node = () => kubelets && { ...kubelets.current, reboot: kubelets.reboot }
-  const server = tls && (await startServer({ tls, config, runtime, images, clock, log, pods, time, node, lossMark }))
+  const metrics = new KubeletMetrics()
+  const server =
+    tls &&
+    (await startServer({
+      tls,
+      config: { ...config, rootDir },
+      client,
+      runtime,
+      images,
+      clock,
+      log,
+      pods,
+      time,
+      metrics,
+      node,
+      lossMark,
+    }))
   const running = await startRebootableKubelet({
     client,
     clock,
@@ -92,6 +111,7 @@ export async function runNode({
     stopSignals: config.featureGates.ContainerStopSignals,
     shortenRunningKills: config.shortenRunningKills,
     lossMark,
+    metrics,
   })
   kubelets = running
   const { ready } = running.current
@@ -114,7 +134,7 @@ const capabilityLabels = ({ isolation, files }: RuntimeCapabilities): Record<str
   'kubestage.dev/files': files,
 })
 
-interface ServerOptions extends Omit<RunNodeOptions, 'client' | 'moving'> {
+interface ServerOptions extends Omit<RunNodeOptions, 'moving'> {
   tls: ServerTls
   runtime: ContainerRuntime
   images: Images | undefined
@@ -122,9 +142,13 @@ interface ServerOptions extends Omit<RunNodeOptions, 'client' | 'moving'> {
   node(): ControlledNode | undefined
   time: NodeTime | undefined
   lossMark: LossMark | undefined
+  metrics: KubeletMetrics
 }
 
-async function startServer({ tls, config, lossMark, ...options }: ServerOptions) {
+async function startServer({ tls, config, client, lossMark, metrics, ...options }: ServerOptions) {
+  const { nodeName, rootDir, featureGates } = config
+  const { clock } = options
+  let reviews: Promise<Reviews> | undefined
   const { startKubeletServer } = await import('./http/server.ts')
   return startKubeletServer({
     host: config.nodeIp,
@@ -132,6 +156,12 @@ async function startServer({ tls, config, lossMark, ...options }: ServerOptions)
     port: lossMark?.port ?? config.port,
     tls,
     ...options,
+    reviews: () =>
+      (reviews ??= import('./http/access-reviews.ts').then((found) =>
+        found.createReviews({ client, clock, nodeName }),
+      )),
+    metrics: { metrics, nodeName, rootDir, featureGates },
+    configz: (port) => configz(config, port),
   })
 }
 

@@ -39,6 +39,10 @@ export const terminationRecord: Addition[] = [
       podUID: text('PodUID', 'UID of the pod: another pod may have its name by now.'),
       nodeName: text('NodeName', 'Node that the pod ran on.'),
       verdict: text('Verdict', 'What happened, in words: of the container that took longest.'),
+      verdictType: text(
+        'VerdictType',
+        'Kind of verdict, in one word: EndedInHook, EndedUnasked, HookOverranKilled, HookOverran, NoHandler, IgnoredSignal, CaughtButWentOn, Killed, KilledAtDeadline, StoppedWithError or Stopped.',
+      ),
       reason: text('Reason', 'Termination reason, as the preStop hooks were told it. Absent when nobody gave one.'),
       cause: text(
         'Cause',
@@ -89,6 +93,7 @@ export const terminationRecord: Addition[] = [
     fields: {
       name: text('Name', 'Name of the container.'),
       verdict: text('Verdict', 'What happened to it, in words.'),
+      verdictType: text('VerdictType', 'Kind of verdict, in one word.'),
       gracePeriodSeconds: whole('GracePeriodSeconds', 'Grace period it had.'),
       used: text('Used', 'How much of it was used.'),
       exitCode: whole('ExitCode', 'Exit code of its process; 128 and the number of a signal where one ended it.'),

@@ -69,6 +69,9 @@ const nodeRules: Readonly<Record<string, readonly NodeRule[]>> = {
   persistentvolumeclaims: [{ verbs: ['get'], relation: namedByOwnPod }],
   persistentvolumes: [{ verbs: ['get'], relation: volumeOfOwnPod }],
   'serviceaccounts/token': [{ verbs: ['create'], relation: namedByOwnPod }],
+  // For those who speak to the kubelet: who they are, and what they may do.
+  'authentication.k8s.io/tokenreviews': [{ verbs: ['create'], relation: anyObject }],
+  'authorization.k8s.io/subjectaccessreviews': [{ verbs: ['create'], relation: anyObject }],
   'certificates.k8s.io/certificatesigningrequests': [{ verbs: ['create', ...read], relation: anyObject }],
   'coordination.k8s.io/leases': [{ verbs: ['get', 'create', 'update', 'patch', 'delete'], relation: ownLease }],
   'node.k8s.io/runtimeclasses': [{ verbs: read, relation: anyObject }],

@@ -3,6 +3,7 @@ import type { Node, Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
+import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts'
 import { type AdmitHandler, firstRejection, type Rejection, rejectedStatus } from '../pods/admission.ts'
 import type { Shortage } from '../pods/pod-resizes.ts'
 import type { PodHandler } from '../pods/pod-source.ts'
@@ -11,7 +12,7 @@ import { disruptedByKubelet } from '../status/disruption.ts'
 import type { StatusManager } from '../status/status-manager.ts'
 import { isCritical } from './critical-pod.ts'
 import { NodeLoad, type PodLoad, podLoad } from './node-load.ts'
-import { failedPredicate, resources } from './predicates.ts'
+import { failedPredicate, type PredicateFailure, resources } from './predicates.ts'
 import { victims } from './preemption.ts'
 
 export interface PodAdmissionOptions {
@@ -24,6 +25,7 @@ export interface PodAdmissionOptions {
   node(): Node
   /** Resolves when the pod's containers are gone. */
   kill(pod: Pod, options: KillOptions): Promise<void>
+  metrics?: Pick<KubeletMetrics, 'rejected' | 'preempted'>
 }
 /** Stands before another handler of pods, which sees only those that the node takes. */
 export interface PodAdmission extends PodHandler {
@@ -48,6 +50,7 @@ export function admitPods(options: PodAdmissionOptions, next: PodHandler): PodAd
     const startTime = toTime(clock.now())
     const status = { ...rejectedStatus(pod, rejection), observedGeneration: pod.metadata.generation, startTime }
     rejected.add(uidOf(pod))
+    options.metrics?.rejected(rejection.reason)
     events.podEvent(pod, undefined, 'Warning', rejection.reason, rejection.message)
     statuses.set(pod, status)
   }
@@ -65,17 +68,18 @@ export function admitPods(options: PodAdmissionOptions, next: PodHandler): PodAd
     else if (!failure) {
       load.take(wanted)
       next.onAdd(pod)
-    } else if (chosen?.length) void makeRoom(pod, chosen)
+    } else if (chosen?.length) void makeRoom(pod, chosen, lacking(failure))
     else reject(pod, failure)
   }
 
-  async function makeRoom(pod: Pod, chosen: PodLoad[]): Promise<void> {
+  async function makeRoom(pod: Pod, chosen: PodLoad[], resource: string): Promise<void> {
     waiting.set(uidOf(pod), pod)
     await Promise.all(
       chosen.map(async ({ pod: victim }) => {
         events.podEvent(victim, undefined, 'Warning', 'Preempting', PREEMPTED)
         await options.kill(victim, { cause: 'Preempted', status: preempted(victim) })
         load.release(uidOf(victim))
+        options.metrics?.preempted(resource)
       }),
     )
     const newest = waiting.get(uidOf(pod))
@@ -128,5 +132,8 @@ export function admitPods(options: PodAdmissionOptions, next: PodHandler): PodAd
     released: (podUid) => void load.release(podUid),
   }
 }
+
+/** Of what is lacking, the first. */
+const lacking = ({ lacking }: PredicateFailure): string => lacking?.keys().next().value ?? ''
 
 const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ''

@@ -46,6 +46,8 @@ export interface EvictionManagerOptions {
   observe(): Promise<Observations>
   usageOf(pods: readonly Pod[]): Promise<(pod: Pod) => PodUsage>
   kill: KillPodNow
+  /** A pod was evicted for `signal`, or for one of upstream's three limits of local storage. */
+  onEvicted?(signal: string): void
   /** A condition of the node has changed. */
   onChange(): void
   onError(error: unknown): void
@@ -106,8 +108,8 @@ export function createEvictionManager(options: EvictionManagerOptions): Eviction
     const usageOf = await options.usageOf(limited)
     let evicted = false
     for (const pod of limited) {
-      const message = exceededLocalLimit(pod, usageOf(pod))
-      if (message !== undefined) evicted = (await evict(pod, { message, graceSeconds: HARD_GRACE_SECONDS })) || evicted
+      const exceeded = exceededLocalLimit(pod, usageOf(pod))
+      if (exceeded) evicted = (await evict(pod, { ...exceeded, graceSeconds: HARD_GRACE_SECONDS })) || evicted
     }
     return evicted
   }
@@ -126,14 +128,21 @@ export function createEvictionManager(options: EvictionManagerOptions): Eviction
             config.maxPodGracePeriodSeconds,
             pod.spec.terminationGracePeriodSeconds ?? config.maxPodGracePeriodSeconds,
           )
-      if (await evict(pod, { message, annotations, graceSeconds, disrupted: true })) return true
+      if (await evict(pod, { signal: threshold.signal, message, annotations, graceSeconds, disrupted: true }))
+        return true
     }
     return false
   }
 
   async function evict(
     pod: Pod,
-    why: { message: string; graceSeconds: number; annotations?: Record<string, string>; disrupted?: boolean },
+    why: {
+      signal: string
+      message: string
+      graceSeconds: number
+      annotations?: Record<string, string>
+      disrupted?: boolean
+    },
   ): Promise<boolean> {
     if (isCritical(pod)) return false
     const { message, annotations, graceSeconds } = why
@@ -149,6 +158,7 @@ export function createEvictionManager(options: EvictionManagerOptions): Eviction
       }),
     })
     await options.kill(pod, { graceSeconds, cause: 'Evicted', status })
+    options.onEvicted?.(why.signal)
     return true
   }
 

@@ -12,25 +12,33 @@ const sizeLimit = (volume: NonNullable<Pod['spec']['volumes']>[number]): string 
 export const hasLocalLimits = ({ spec }: Pod): boolean =>
   (spec.volumes ?? []).some(sizeLimit) || [...spec.containers, ...(spec.initContainers ?? [])].some(limitOf)
 
-/** What the pod has exceeded, in upstream's words (pkg/kubelet/eviction/eviction_manager.go); undefined: nothing. */
-export function exceededLocalLimit({ spec }: Pod, usage: PodUsage): string | undefined {
+/** Which limit the pod has exceeded, as upstream's metric and status say it (pkg/kubelet/eviction/eviction_manager.go). */
+export interface ExceededLimit {
+  signal: 'emptydirfs.limit' | 'ephemeralpodfs.limit' | 'ephemeralcontainerfs.limit'
+  message: string
+}
+
+export function exceededLocalLimit({ spec }: Pod, usage: PodUsage): ExceededLimit | undefined {
   for (const volume of spec.volumes ?? []) {
     const limit = sizeLimit(volume)
     const used = usage.volumes.get(volume.name)?.bytes ?? 0
     if (limit === undefined || quantityValue(limit) <= 0 || used <= quantityValue(limit)) continue
-    return `Usage of EmptyDir volume "${volume.name}" exceeds the limit "${canonicalQuantity(limit)}". `
+    const message = `Usage of EmptyDir volume "${volume.name}" exceeds the limit "${canonicalQuantity(limit)}". `
+    return { signal: 'emptydirfs.limit', message }
   }
   const limited = [...spec.containers, ...(spec.initContainers ?? []).filter(isSidecar)]
     .map((container) => ({ name: container.name, limit: limitOf(container) }))
     .filter((entry): entry is { name: string; limit: string } => entry.limit !== undefined)
   const total = limited.reduce((sum, { limit }) => addQuantities(sum, limit), '0')
   if (limited.length > 0 && diskOf(usage).bytes > quantityValue(total)) {
-    return `Pod ephemeral local storage usage exceeds the total limit of containers ${total}. `
+    const message = `Pod ephemeral local storage usage exceeds the total limit of containers ${total}. `
+    return { signal: 'ephemeralpodfs.limit', message }
   }
   for (const { name, limit } of limited) {
     const used = usage.containers.find((container) => container.name === name)?.diskBytes ?? 0
     if (used > quantityValue(limit)) {
-      return `Container ${name} exceeded its local ephemeral storage limit "${canonicalQuantity(limit)}". `
+      const message = `Container ${name} exceeded its local ephemeral storage limit "${canonicalQuantity(limit)}". `
+      return { signal: 'ephemeralcontainerfs.limit', message }
     }
   }
   return undefined

@@ -3,15 +3,17 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { TLSSocket } from 'node:tls'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { contentType } from '../../shared/metrics/exposition.ts'
 import type { NodeTime } from '../node/node-time.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import type { Images } from '../runtime/images/images.ts'
+import { authorize, type Reviews } from './access.ts'
 import { containerLogs } from './container-logs.ts'
 import { logOptions } from './log-options.ts'
 import { logTarget } from './log-target.ts'
+import type { MetricsPages, MetricsSources } from './metrics/pages.ts'
 import { moveClock } from './move-clock.ts'
 import { type ControlledNode, controlNode } from './node-controls.ts'
 import { Problem } from './problem.ts'
@@ -26,7 +28,7 @@ export interface KubeletServerOptions {
   host: string
   /** 0 takes a free one. */
   port: number
-  /** PEM texts; only holders of certificates of `clientCa` in a group of administrators may ask. */
+  /** PEM texts. */
   tls: { cert: string; key: string; clientCa: string }
   runtime: ContainerRuntime
   /** Absent where no programs are run. */
@@ -37,13 +39,17 @@ export interface KubeletServerOptions {
   pods(): Pod[]
   node?(): ControlledNode | undefined
   time?: NodeTime
+  /** Asked about everybody who is no administrator. */
+  reviews(): Promise<Reviews>
+  /** Absent: it tells no figures. */
+  metrics?: MetricsSources
+  /** The answer of `/configz`. */
+  configz?(port: number): object
 }
 export interface KubeletServer {
   port: number
   close(): Promise<void>
 }
-
-const administrators = 'system:masters'
 
 /** The kubelet's own HTTPS API: health, pods, logs and streams. Plain Node: a handful of paths, in a process that has to stay small. */
 export async function startKubeletServer(options: KubeletServerOptions): Promise<KubeletServer> {
@@ -86,8 +92,8 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  authorize(request)
   const { root, rest, query } = parse(request)
+  await authorize(request, root, options.reviews)
   if (root === 'debug' && rest[0] === 'images' && rest.length === 1) {
     // Loaded by the first who asks: most kubelets never are.
     const { controlImages } = await import('./image-controls.ts')
@@ -113,6 +119,12 @@ async function answer(
       return respondJson(response, { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: options.pods() })
     case 'runningpods':
       return respondJson(response, await runningPods(options.runtime))
+    case 'metrics':
+    case 'stats':
+      return serveFigures(options, [root, ...rest], response)
+    case 'configz':
+      if (rest.length > 0 || !options.configz) throw new Problem(404, '404 page not found')
+      return respondJson(response, options.configz(request.socket.localPort ?? options.port))
     case 'containerLogs':
       return serveLogs(options, rest, query, request, response)
     default:
@@ -120,10 +132,29 @@ async function answer(
   }
 }
 
+/** By whose metrics; made with the first request, as most kubelets never see one. */
+const pages = new WeakMap<MetricsSources, Promise<MetricsPages>>()
+
+async function serveFigures(options: KubeletServerOptions, [root, page, ...more]: string[], response: ServerResponse) {
+  const { metrics } = options
+  if (!metrics || more.length > 0) throw new Problem(404, '404 page not found')
+  let made = pages.get(metrics)
+  if (!made) {
+    made = import('./metrics/pages.ts').then(({ MetricsPages }) => new MetricsPages({ ...options, ...metrics }))
+    pages.set(metrics, made)
+  }
+  const known = await made
+  if (root === 'stats' && page === 'summary') return respondJson(response, await known.summary())
+  const text = root === 'metrics' ? await known.page(page) : undefined
+  if (text === undefined) throw new Problem(404, '404 page not found')
+  response.writeHead(200, { 'content-type': contentType, 'x-content-type-options': 'nosniff' })
+  response.end(text)
+}
+
 /** A connection that is no longer HTTP's, from here on. */
 async function takeOver(options: KubeletServerOptions, upgrade: UpgradeRequest): Promise<void> {
-  authorize(upgrade.request)
   const { root, rest, query } = parse(upgrade.request)
+  await authorize(upgrade.request, root, options.reviews)
   if (options.node?.()?.isLost()) return void upgrade.socket.destroy()
   if (!isStreamVerb(root)) throw new Problem(404, '404 page not found')
   await stream(options, { verb: root, path: rest, query, upgrade })
@@ -180,15 +211,6 @@ async function serveLogs(
   await pipeline(logs, response).catch((error: NodeJS.ErrnoException) => {
     if (!gone.signal.aborted) throw error
   })
-}
-
-/** 401 without a certificate of our CA, 403 for one that is not an administrator's (the API server's is). */
-function authorize(request: IncomingMessage): void {
-  const socket = request.socket as TLSSocket
-  if (!socket.authorized) throw new Problem(401, 'Unauthorized')
-  const { CN, O } = socket.getPeerCertificate().subject
-  if ([O ?? []].flat().includes(administrators)) return
-  throw new Problem(403, `Forbidden (user=${CN}, verb=get, resource=nodes, subresource(s)=[proxy])`)
 }
 
 function decode(part: string): string {

@@ -3,6 +3,7 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import { stopSignalOf } from '../pods/container-config.ts'
 import { containerGraceSeconds, type KillCause, MINIMUM_GRACE_SECONDS } from '../pods/grace-period.ts'
+import { probeOf } from '../prober/probe-types.ts'
 import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
 import type { ContainerStop } from '../terminations/container-stop.ts'
 import type { TerminationRecorder } from '../terminations/termination-recorder.ts'
@@ -39,6 +40,8 @@ export interface KillContainerOptions {
   graces: RunningGraces
   /** The feature gate ProbeTerminationGracePeriod. */
   probeGracePeriods: boolean
+  /** A failed probe kills a container; whether its own grace period applies. */
+  onProbeKill?(type: 'liveness' | 'startup', ownGrace: boolean): void
   /** How long a program is left to set its signal handlers, from its start. */
   handlersMs: number
   warn(message: string, pod: Pod): void
@@ -74,6 +77,14 @@ export function createKillContainer(options: KillContainerOptions): KillContaine
   const ownGraceSeconds = ({ pod, container, cause }: KillRequest): number =>
     containerGraceSeconds(pod, container, options.probeGracePeriods || !isOfProbe(cause) ? cause : 'Unknown')
 
+  function countProbeKill({ pod, container, cause }: KillRequest): void {
+    if (!isOfProbe(cause)) return
+    const type = cause === 'LivenessProbe' ? 'liveness' : 'startup'
+    const isDeleted = pod.metadata.deletionGracePeriodSeconds !== undefined
+    const own = probeOf(container, type)?.terminationGracePeriodSeconds !== undefined
+    options.onProbeKill?.(type, own && options.probeGracePeriods && !isDeleted)
+  }
+
   /** TERM and, when what is left of the grace is over, KILL: sooner, when it is shortened meanwhile. */
   async function stopWithin(grace: RunningGrace, { id }: ContainerRecord, how: Omit<StopOptions, 'gracePeriodMs'>) {
     const askedMs = clock.monotonic()
@@ -91,6 +102,7 @@ export function createKillContainer(options: KillContainerOptions): KillContaine
     const { name } = container
     events.podEvent(pod, name, 'Normal', 'Killing', killingMessage(request))
     const graceSeconds = request.graceSeconds ?? ownGraceSeconds(request)
+    countProbeKill(request)
     const stop = options.terminations.stopping({
       ...request,
       graceSeconds,

@@ -8,6 +8,7 @@ import type { EventRecorder } from '../events/event-recorder.ts'
 import { createHookRunner } from '../lifecycle/hook-runner.ts'
 import { createKillContainer } from '../lifecycle/kill-container.ts'
 import { createRunningGraces } from '../lifecycle/running-grace.ts'
+import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts'
 import type { MachineFacts } from '../node/machine.ts'
 import { createProber } from '../prober/prober.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
@@ -43,6 +44,7 @@ export interface PodLifecycleOptions {
   client: Client
   clock: Clock
   events: EventRecorder
+  metrics: KubeletMetrics
   runtime: ContainerRuntime
   actions: ActionHandler
   machine: MachineFacts
@@ -100,7 +102,7 @@ const FLUSH_MS = 2_000
 const SERVICES_MS = 10_000
 
 export async function createPodLifecycle(options: PodLifecycleOptions): Promise<PodLifecycle> {
-  const { client, clock, events, runtime, actions, machine, nodeIP, rootDir, podFiles, warn } = options
+  const { client, clock, events, metrics, runtime, actions, machine, nodeIP, rootDir, podFiles, warn } = options
   const cache = createRuntimeCache(runtime, createTerminationMessages())
   const reasons = createReasonCache()
   const sources = createEnvironmentSources({
@@ -139,6 +141,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     clock,
     events,
     actions,
+    metrics: metrics.probes,
     random: options.random,
     status: (uid) => manager.get(uid),
     isEnding: (uid) => workers.isTerminating(uid),
@@ -184,6 +187,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
         client,
         clock,
         nodeName: options.nodeName,
+        onRecord: (facts) => metrics.terminated(facts),
         containers: async (uid) => (await cache.pod(uid)).containers,
         onError: (error, pod) => warn(error, 'the record of a termination was lost', pod),
       })
@@ -196,6 +200,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     terminations,
     graces,
     probeGracePeriods: options.probeGracePeriods,
+    onProbeKill: (type, ownGrace) => metrics.probeKilled(type, ownGrace),
     handlersMs: podFiles ? HANDLERS_MS : 0,
     warn: (message, pod) => warn(undefined, message, pod),
     error: options.malformed,
@@ -219,6 +224,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
       const hosts = canMount ? hostsMount(pod, container, podIP, rootDir) : undefined
       return hosts ? [hosts, ...volumeMounts] : volumeMounts
     },
+    onStarted: (type) => metrics.containerStarted(type),
     messageFile: (pod, name) => (podFiles ? newMessageFile(rootDir, pod, name) : ''),
     rootDir,
     stopSignals: options.stopSignals,
@@ -230,6 +236,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
   workers = createPodWorkers({
     clock,
     random: options.random,
+    onWorked: (operation, seconds) => metrics.worked(operation, seconds),
     syncPod: createSyncPod({
       random: options.random,
       runtime,
@@ -253,6 +260,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
         return volumes.mount(pod, signal)
       },
       addProbes: prober.add,
+      onSandbox: () => metrics.sandboxStarted(),
     }),
     syncTerminatingPod: createSyncTerminatingPod({
       cache,

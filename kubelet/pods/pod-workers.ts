@@ -1,5 +1,6 @@
 import type { Pod } from '../../shared/api/types.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
+import type { WorkerOperation } from '../metrics/kubelet-metrics.ts'
 import { type KillOptions, nextWork, type PodWork, type WorkEvent } from './pod-state-machine.ts'
 
 /** One mailbox a pod UID: what happens to one pod happens one after another, pods do not wait for each other. */
@@ -43,6 +44,8 @@ export interface PodWorkersOptions {
   /** A pod whose containers are being stopped has less time than was said. */
   onGraceShortened?(pod: Pod, graceSeconds: number): void
   onError(error: unknown, pod: Pod): void
+  /** What woke a worker was dealt with, so many seconds after it came. */
+  onWorked?(operation: WorkerOperation, seconds: number): void
   random?(): number
 }
 
@@ -51,6 +54,8 @@ interface Worker {
   work: PodWork
   removed: boolean
   pending: boolean
+  /** The first thing that woke it and is not dealt with. */
+  woken?: { operation: WorkerOperation; atMs: number }
   busy: boolean
   cancel: AbortController
   timer?: Timer
@@ -89,14 +94,15 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     return worker
   }
 
-  function wake(worker: Worker): void {
+  function wake(worker: Worker, operation: WorkerOperation = 'sync'): void {
     worker.pending = true
+    worker.woken ??= { operation, atMs: clock.monotonic() }
     if (worker.busy || closed) return
     worker.busy = true
     void work(worker).finally(() => {
       worker.busy = false
       // A wake-up that came in the last step.
-      if (worker.pending) wake(worker)
+      if (worker.pending) wake(worker, worker.woken?.operation)
     })
   }
 
@@ -104,8 +110,11 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     while (worker.pending && !closed) {
       worker.pending = false
       worker.timer?.cancel()
+      const { woken } = worker
+      worker.woken = undefined
       try {
         await step(worker)
+        if (woken) options.onWorked?.(woken.operation, (clock.monotonic() - woken.atMs) / 1000)
       } catch (error) {
         options.onError(error, worker.pod)
         again(worker, clock.now() + RETRY_MS * (1 + SPREAD * random()))
@@ -125,7 +134,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
       }
       case 'terminating':
         await options.syncTerminatingPod(pod, work)
-        proceed(worker, { type: 'stopped' })
+        proceed(worker, { type: 'stopped' }, 'terminated')
         worker.stopped.resolve()
         return
       case 'terminated':
@@ -139,7 +148,8 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     }
   }
 
-  function proceed(worker: Worker, event: WorkEvent): void {
+  function proceed(worker: Worker, event: WorkEvent, operation?: WorkerOperation): void {
+    if (operation) worker.woken = { operation, atMs: clock.monotonic() }
     worker.work = nextWork(worker.work, event)
     worker.pending = true
   }
@@ -153,7 +163,8 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
   const phaseOf = (podUid: string) => workers.get(podUid)?.work.phase
   return {
     update(pod, { running } = { running: false }) {
-      wake(apply(pod, { type: 'config', pod, running }))
+      const isNew = !workers.has(pod.metadata.uid ?? '')
+      wake(apply(pod, { type: 'config', pod, running }), isNew ? 'create' : 'update')
     },
     observe(pod) {
       const worker = workers.get(pod.metadata.uid ?? '')
@@ -162,7 +173,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     remove(pod) {
       const worker = apply(pod, { type: 'removed', pod })
       worker.removed = true
-      wake(worker)
+      wake(worker, 'kill')
     },
     sync(podUid) {
       const worker = workers.get(podUid)
@@ -175,7 +186,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
       // Whoever kills it may have chosen it long ago.
       const newest = workers.get(pod.metadata.uid ?? '')?.pod ?? pod
       const worker = apply(newest, { type: 'kill', pod: newest, options: killOptions })
-      wake(worker)
+      wake(worker, 'kill')
       await worker.stopped.promise
     },
     mayHaveRunningContainers(podUid) {

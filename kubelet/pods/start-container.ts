@@ -36,6 +36,8 @@ export interface StartContainerOptions {
   rootDir: string
   /** The feature gate ContainerStopSignals. */
   stopSignals: boolean
+  /** Each attempt counts, as upstream's metric has it. */
+  onStarted?(type: 'init_container' | 'container' | 'ephemeral_container'): void
 }
 export interface StartRequest {
   pod: Pod
@@ -139,10 +141,16 @@ export function createStartContainer(options: StartContainerOptions): StartConta
   return async (request) => {
     checkBackoff(request)
     await removeOldRecords(runtime, recordsOf(request.runtimePod, request.container.name))
+    options.onStarted?.(kindOf(request))
     const record = await launch(request)
     await postStart(request, record)
     return record
   }
+}
+
+function kindOf({ pod: { spec }, container: { name } }: StartRequest) {
+  if (spec.initContainers?.some((container) => container.name === name)) return 'init_container'
+  return spec.ephemeralContainers?.some((container) => container.name === name) ? 'ephemeral_container' : 'container'
 }
 
 /** One earlier instance is kept, for `lastState` and its log. */

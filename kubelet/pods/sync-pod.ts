@@ -34,6 +34,8 @@ export interface SyncPodOptions {
   /** Resolves when the pod's volumes stand; rejects when the signal aborts. */
   mountVolumes(pod: Pod, signal: AbortSignal): Promise<void>
   addProbes(pod: Pod): void
+  /** A sandbox is about to be started. */
+  onSandbox?(): void
   random?(): number
 }
 
@@ -77,6 +79,7 @@ export function createSyncPod(options: SyncPodOptions) {
     for (const id of exitedInitContainers(pod, runtimePod)) await runtime.removeContainer(id)
     for (const id of emptySandboxes(runtimePod)) await runtime.removeSandbox(id)
     try {
+      options.onSandbox?.()
       const sandbox = await runtime.startSandbox({
         podUid: uidOf(pod),
         namespace: pod.metadata.namespace ?? '',

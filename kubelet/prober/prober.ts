@@ -3,6 +3,7 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import type { ActionHandler } from '../actions/action.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
+import type { ProbeMetrics } from '../metrics/probe-metrics.ts'
 import { allContainers, findContainer } from '../pods/container-kinds.ts'
 import type { ProbeVerdicts } from '../pods/pod-actions.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
@@ -35,6 +36,7 @@ export interface ProberOptions {
   isEnding(podUid: string): boolean
   /** A result that holds has changed. */
   onChange(pod: Pod, type: ProbeType, result: ProbeResult): void
+  metrics?: ProbeMetrics
   random?(): number
 }
 
@@ -91,13 +93,21 @@ export function createProber(options: ProberOptions): Prober {
         known.set(id, result)
         options.onChange(pod, type, result)
       },
-      run: (id) => runProbe({ pod, container, type, probe, containerId: id }),
+      async run(id) {
+        const beganMs = clock.monotonic()
+        const result = await runProbe({ pod, container, type, probe, containerId: id })
+        // What could not be told is thrown away, as upstream does.
+        if (result === 'success' || result === 'failure')
+          options.metrics?.probed({ pod, container, type }, result, (clock.monotonic() - beganMs) / 1000)
+        return result
+      },
       onEnd() {
         for (const id of seen) {
           known.delete(id)
           if (type === 'readiness') firstSeen.delete(`containerd://${id}`)
         }
         if (ofPod.get(key) === worker) ofPod.delete(key)
+        options.metrics?.stopped({ pod, container, type })
       },
     })
     ofPod.set(key, worker)

@@ -61,9 +61,12 @@ export interface ContainerRuntime {
 
 export interface ContainerUsage {
   podUid: string
+  containerId: string
   name: string
   /** Memory that is its own, in RAM. */
   memoryBytes: number
+  /** Of its processes and of their ended children. */
+  cpuSeconds: number
   processes: number
   /** What it wrote to its own layer, and to its log. */
   diskBytes: number

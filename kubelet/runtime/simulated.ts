@@ -22,7 +22,7 @@ export interface Behaviour {
   onTerm?: 'ignore' | { afterMs: number; exitCode: number }
   /** The program cannot be executed, for this reason. */
   startError?: string
-  usage?: Partial<Pick<ContainerUsage, 'memoryBytes' | 'processes' | 'diskBytes' | 'inodes'>>
+  usage?: Partial<Pick<ContainerUsage, 'memoryBytes' | 'cpuSeconds' | 'processes' | 'diskBytes' | 'inodes'>>
 }
 export interface SimulatedExec {
   durationMs?: number
@@ -254,10 +254,12 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
   async usage(podUid?: string): Promise<ContainerUsage[]> {
     return [...this.#processes.values()]
       .filter(({ record }) => record.state === 'running' && (podUid === undefined || record.podUid === podUid))
-      .map(({ record: { podUid, name }, behaviour: { usage } }) => ({
+      .map(({ record: { podUid, id, name }, behaviour: { usage } }) => ({
         podUid,
+        containerId: id,
         name,
         memoryBytes: 0,
+        cpuSeconds: 0,
         processes: 1,
         diskBytes: 0,
         inodes: 0,

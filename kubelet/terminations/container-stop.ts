@@ -120,9 +120,11 @@ export class StopJournal implements ContainerStop {
     const { name, graceSeconds } = this
     const hook = this.#hook && ((this.#hook.outcome ?? 'Failed') as HookOutcome)
     const facts: StopFacts = { graceSeconds, usedMs: this.#usedMs, hook, signals: this.#signals, exitCode }
+    const { type, text } = verdict(facts)
     return {
       name,
-      verdict: verdict(facts),
+      verdict: text,
+      verdictType: type,
       gracePeriodSeconds: graceSeconds,
       used: goDuration(Math.round(this.#usedMs)),
       exitCode,

@@ -5,6 +5,7 @@ import type { Client } from '../../shared/client/client.ts'
 import { terminations } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toMicroTime } from '../../shared/clock/timestamp.ts'
+import type { TerminationFacts } from '../metrics/kubelet-metrics.ts'
 import { goDuration } from '../pods/go-duration.ts'
 import type { KillCause } from '../pods/grace-period.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
@@ -38,6 +39,8 @@ export interface TerminationRecorderOptions {
   /** The newest records of the pod's containers. */
   containers(podUid: string): Promise<ContainerRecord[]>
   onError(error: unknown, pod: Pod): void
+  /** Each termination, also one whose record is lost. */
+  onRecord?(facts: TerminationFacts): void
 }
 
 /** A pod some of whose containers are being stopped. */
@@ -99,7 +102,9 @@ export function createTerminationRecorder(options: TerminationRecorderOptions): 
     if (waiting >= MAX_QUEUE) return
     waiting++
     tail = tail.then(async () => {
-      await write(state, await termination(state, { status, endMs, nodeName: options.nodeName }))
+      const record = await termination(state, { status, endMs, nodeName: options.nodeName })
+      options.onRecord?.(factsOf(record, state.journals))
+      await write(state, record)
       waiting--
     })
   }
@@ -121,6 +126,14 @@ export function createTerminationRecorder(options: TerminationRecorderOptions): 
   return { stopping, podEnded: finish, flush: () => tail }
 }
 
+const factsOf = ({ reason = '', cause = '', verdictType = '' }: Termination, journals: StopJournal[]) => ({
+  reason,
+  cause,
+  verdictType,
+  graceSeconds: Math.max(...journals.map(({ graceSeconds }) => graceSeconds)),
+  usedSeconds: Math.max(...journals.map(({ usedMs }) => usedMs)) / 1000,
+})
+
 async function termination(
   { request, startMs, journals, records }: Stopping,
   { status, endMs, nodeName }: { status: PodStatus | undefined; endMs: number; nodeName: string },
@@ -136,6 +149,7 @@ async function termination(
     podName: name,
     podUID: uid,
     nodeName,
+    verdictType: told?.verdictType,
     verdict: journals.length > 1 ? `${told?.name} ${told?.verdict}` : told?.verdict,
     reason,
     ...causeOf(request, status),

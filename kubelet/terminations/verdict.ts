@@ -1,3 +1,4 @@
+import type { VerdictType } from '../../shared/api/termination.ts'
 import type { SignalReception } from '../runtime/container-runtime.ts'
 
 /** What is known of the way one container was stopped. */
@@ -14,6 +15,7 @@ export interface StopFacts {
 export type HookOutcome = 'Succeeded' | 'Failed' | 'TimedOut'
 
 interface Rule {
+  type: VerdictType
   when(facts: StopFacts): boolean
   say(facts: StopFacts): string
 }
@@ -29,42 +31,59 @@ const atDeadline = 'killed at the deadline'
 /** The first that applies says it. */
 const rules: Rule[] = [
   {
+    type: 'EndedInHook',
     when: ({ signals, hook }) => signals.length === 0 && hook !== undefined,
     say: () => 'ended during its preStop hook',
   },
-  { when: ({ signals }) => signals.length === 0, say: () => 'ended before it was asked to' },
+  { type: 'EndedUnasked', when: ({ signals }) => signals.length === 0, say: () => 'ended before it was asked to' },
   {
+    type: 'HookOverranKilled',
     when: (facts) => killed(facts) && facts.hook === 'TimedOut',
     say: (facts) => `preStop used all the grace, killed ${seconds(sinceAsked(facts))} after ${asked(facts)}`,
   },
   {
+    type: 'HookOverran',
     when: ({ hook }) => hook === 'TimedOut',
     say: (facts) => `preStop used all the grace, stopped ${seconds(sinceAsked(facts))} after ${asked(facts)}`,
   },
   {
+    type: 'NoHandler',
     when: (facts) => killed(facts) && takes(facts, 'default') && facts.signals[0]?.reception?.isInit === true,
     say: (facts) => `ignored ${asked(facts)}: PID 1 has no handler, ${atDeadline}`,
   },
   {
+    type: 'IgnoredSignal',
     when: (facts) => killed(facts) && takes(facts, 'ignored'),
     say: (facts) => `ignored ${asked(facts)}, ${atDeadline}`,
   },
   {
+    type: 'CaughtButWentOn',
     when: (facts) => killed(facts) && takes(facts, 'caught'),
     say: (facts) => `caught ${asked(facts)} but went on, ${atDeadline}`,
   },
-  { when: (facts) => killed(facts) && asked(facts) === 'KILL', say: () => atDeadline },
-  { when: killed, say: (facts) => `did not end after ${asked(facts)}, ${atDeadline}` },
-  { when: endedByItself, say: (facts) => `${inTime(facts)}, with exit code ${facts.exitCode}` },
-  { when: () => true, say: inTime },
+  { type: 'Killed', when: (facts) => killed(facts) && asked(facts) === 'KILL', say: () => atDeadline },
+  { type: 'KilledAtDeadline', when: killed, say: (facts) => `did not end after ${asked(facts)}, ${atDeadline}` },
+  {
+    type: 'StoppedWithError',
+    when: endedByItself,
+    say: (facts) => `${inTime(facts)}, with exit code ${facts.exitCode}`,
+  },
+  { type: 'Stopped', when: () => true, say: inTime },
 ]
 
-/** How a container was stopped, in words. */
-export function verdict(facts: StopFacts): string {
-  const said = [rules.find(({ when }) => when(facts))!.say(facts)]
+export interface Verdict {
+  /** One word for all verdicts of its kind, to count and select by. */
+  type: VerdictType
+  text: string
+}
+
+/** How a container was stopped. */
+export function verdict(facts: StopFacts): Verdict {
+  const { type, say } = rules.find(({ when }) => when(facts))!
+  const said = [say(facts)]
   if (facts.hook === 'Failed') said.push('its preStop hook failed')
   if (facts.signals[0]?.reception?.wouldIgnore) said.push(`would ignore ${asked(facts)} as PID 1`)
-  return said.join('; ')
+  return { type, text: said.join('; ') }
 }
 
 /** With a code of its own that is not 0. */

@@ -61,7 +61,14 @@ const visits: readonly Visit[] = [
   { pages: ['docs/tour.md'], busyPorts },
   { pages: ['docs/kubectl.md'], busyPorts },
   {
-    pages: ['docs/reasons.md', 'docs/nodes.md', 'docs/rehearse.md', 'docs/test-suites.md', 'docs/compose.md'],
+    pages: [
+      'docs/reasons.md',
+      'docs/nodes.md',
+      'docs/metrics.md',
+      'docs/rehearse.md',
+      'docs/test-suites.md',
+      'docs/compose.md',
+    ],
     arrival: `
       pods_run() {
         for name in "$@"; do kubectl run "$name" --image=pause; done

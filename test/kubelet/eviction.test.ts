@@ -28,7 +28,19 @@ const asking = (request: string): Partial<Pod['spec']> => ({
   containers: [{ name: 'c', resources: { requests: { memory: request, 'ephemeral-storage': request } } }],
 })
 const using = (memoryBytes: number, more: Partial<PodUsage['containers'][number]> = {}): PodUsage => ({
-  containers: [{ podUid: 'p', name: 'c', memoryBytes, processes: 1, diskBytes: 0, inodes: 0, ...more }],
+  containers: [
+    {
+      podUid: 'p',
+      containerId: 'c',
+      name: 'c',
+      memoryBytes,
+      cpuSeconds: 0,
+      processes: 1,
+      diskBytes: 0,
+      inodes: 0,
+      ...more,
+    },
+  ],
   volumes: new Map(),
 })
 
@@ -143,16 +155,16 @@ t.test('limits of local storage', async (t) => {
   t.notOk(hasLocalLimits(podOf('p', { volumes: [volumes[1]!] })))
   t.equal(exceededLocalLimit(pod, { containers: [], volumes: filled(2 * Mi) }), undefined)
   t.equal(
-    exceededLocalLimit(pod, { containers: [], volumes: filled(2 * Mi + 1) }),
+    exceededLocalLimit(pod, { containers: [], volumes: filled(2 * Mi + 1) })?.message,
     'Usage of EmptyDir volume "d" exceeds the limit "2Mi". ',
   )
   const two = podOf('p', { containers: [limited('c', '1Mi'), limited('other', '3Mi')] })
   t.equal(
-    exceededLocalLimit(two, using(0, { diskBytes: 4 * Mi + 1 })),
+    exceededLocalLimit(two, using(0, { diskBytes: 4 * Mi + 1 }))?.message,
     'Pod ephemeral local storage usage exceeds the total limit of containers 4Mi. ',
   )
   t.equal(
-    exceededLocalLimit(two, using(0, { diskBytes: 2 * Mi })),
+    exceededLocalLimit(two, using(0, { diskBytes: 2 * Mi }))?.message,
     'Container c exceeded its local ephemeral storage limit "1Mi". ',
   )
   t.equal(exceededLocalLimit(two, using(0, { diskBytes: Mi })), undefined)

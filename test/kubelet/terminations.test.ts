@@ -56,7 +56,7 @@ t.test('a verdict in words', (t) => {
     ['ended before it was asked to', { signals: [], exitCode: 0 }],
   ]
   for (const [said, known] of facts)
-    t.equal(verdict({ graceSeconds: 30, usedMs: 400, signals: [], ...known }), said, said)
+    t.equal(verdict({ graceSeconds: 30, usedMs: 400, signals: [], ...known }).text, said, said)
   t.end()
 })
 

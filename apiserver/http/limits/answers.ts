@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../../shared/clock/clock.ts'
 import type { Logger } from '../../../shared/log/log.ts'
-import type { Family } from '../metrics/exposition.ts'
+import type { Family } from '../../../shared/metrics/exposition.ts'
 import type { Limits } from './limits.ts'
 
 /** What of a response is looked at: Node's and our own have it. */

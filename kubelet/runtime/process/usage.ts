@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { stat, statfs } from 'node:fs/promises'
 import path from 'node:path'
+import { ticksPerSecond } from '../../node/machine-cpu.ts'
 import type { ContainerUsage } from '../container-runtime.ts'
 import type { Container } from './container.ts'
 import { marker, markerOf } from './marker.ts'
@@ -18,8 +19,10 @@ export async function usageOf(containers: readonly Container[], runtimeRoot: str
       const log = await logBytes(record.logPath)
       return {
         podUid,
+        containerId: record.id,
         name,
         memoryBytes,
+        cpuSeconds: pids.reduce((sum, pid) => sum + cpuTicksOf(pid), 0) / ticksPerSecond,
         processes: pids.length,
         diskBytes: layer.bytes + log,
         inodes: layer.inodes,
@@ -60,6 +63,18 @@ function memoryOf(pid: number): number {
     const status = readFileSync(`/proc/${pid}/status`, 'latin1')
     const kibibytes = [...status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm)].map(([, text]) => Number(text))
     return kibibytes.reduce((sum, one) => sum + one, 0) * 1024
+  } catch {
+    return 0
+  }
+}
+
+/** Fields 14 to 17: its own time and that of the children it has waited for, each in user and in system mode. */
+function cpuTicksOf(pid: number): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    // The second field is the program's name, and may hold anything.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0)
   } catch {
     return 0
   }

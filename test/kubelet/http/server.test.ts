@@ -15,7 +15,7 @@ t.test('who may ask', async (t) => {
   t.match(await get('/healthz', client('kubernetes-admin', 'system:masters', otherCa)), { code: 401 })
   t.same(await get('/pods', client('somebody', 'people')), {
     code: 403,
-    text: 'Forbidden (user=somebody, verb=get, resource=nodes, subresource(s)=[proxy])',
+    text: 'Forbidden (user=somebody, verb=get, resource=nodes, subresource(s)=[pods proxy])',
   })
   t.match(await get('/nope'), { code: 404 })
   t.match(await get('/%zz'), { code: 400 })

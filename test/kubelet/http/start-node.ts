@@ -71,6 +71,7 @@ export async function startNode(
     clock: realClock,
     log: { warn: (fields, message) => t.fail(message, fields) },
     pods: () => [pod],
+    reviews: async () => ({ userOf: async () => undefined, isAllowed: async () => false }),
   })
   t.teardown(async () => {
     await server.close()
