@@ -7,7 +7,7 @@ export interface Metrics {
   names: string[]
 }
 
-const sampleLine = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)(?: (\d+))?$/
+const sampleLine = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)(?: (\d+))?$/s
 const labelPattern = /([a-zA-Z_]\w*)="((?:[^"\\\n]|\\[\\"n])*)"(?:,|$)/gy
 
 export function parseMetrics(page: string): Metrics {
@@ -15,7 +15,7 @@ export function parseMetrics(page: string): Metrics {
   const helps = new Map<string, string>()
   const names: string[] = []
   for (const line of page.split('\n').slice(0, -1)) {
-    const [, kind, family = '', rest = ''] = /^# (HELP|TYPE) (\S+) (.*)$/.exec(line) ?? []
+    const [, kind, family = '', rest = ''] = /^# (HELP|TYPE) (\S+) (.*)$/s.exec(line) ?? []
     if (kind === 'HELP') helps.set(family, rest)
     else if (kind === 'TYPE') names.push(family)
     else samples.push(sampleOf(line))
