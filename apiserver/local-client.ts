@@ -148,7 +148,9 @@ export function createLocalClient(api: ApiContext, user: User): Client {
 
     async delete(resource, ref, options = {}) {
       const scope = scopeOf(resource, ref)
-      const deleteOptions = parseDeleteOptions({ ...options }, new URLSearchParams(), registry.featureGates)
+      const { featureGates } = registry
+      const context = { featureGates, warn: writeOptions.warn }
+      const deleteOptions = parseDeleteOptions({ ...options }, new URLSearchParams(), context)
       await registry.delete(scope, deleteOptions, { ...writeOptions, asked: { ...deleteOptions } })
     },
 

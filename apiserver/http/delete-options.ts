@@ -1,7 +1,6 @@
 import { badRequest } from '../../shared/api/status-errors.ts'
 import type { DeleteOptions } from '../../shared/api/types.ts'
-import type { FeatureGates } from '../registry/resource-definition.ts'
-import { gate, validateReason } from '../registry/termination-reason.ts'
+import { gatedReason, type ReasonContext, validateReason } from '../registry/termination-reason.ts'
 import { DecodeError, decodeStruct } from '../validation/decoder.ts'
 import { invalid, invalidObject, notSupported } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
@@ -20,10 +19,9 @@ const typeMeta =
  * DeleteOptions from the body, or when there is none from the query. Only the reason is read from the query in any case,
  * for clients that send a body of their own making; that in the body wins.
  */
-export function parseDeleteOptions(body: unknown, query: Query, featureGates: FeatureGates): DeleteOptions {
+export function parseDeleteOptions(body: unknown, query: Query, context: ReasonContext): DeleteOptions {
   const options = body === undefined ? fromQuery(query) : fromBody(body)
-  options.reason ??= query.get('reason') ?? undefined
-  if (!featureGates.enabled(gate)) options.reason = undefined
+  options.reason = gatedReason(options.reason ?? query.get('reason') ?? undefined, context)
   const errors: FieldErrors = []
   const { propagationPolicy, orphanDependents, dryRun = [] } = options
   if (propagationPolicy !== undefined && orphanDependents !== undefined) {

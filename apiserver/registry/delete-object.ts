@@ -37,7 +37,7 @@ export async function deleteObject(
       if (!options.isAdmitted) await admitDelete(registry, scope, old, options)
       checkPreconditions(scope, deleteOptions, old)
       const nowMs = registry.clock.now()
-      const reason = terminationReason(registry.featureGates, deleteOptions, old)
+      const reason = terminationReason({ featureGates: registry.featureGates, warn: options.warn }, deleteOptions, old)
       const decision = decideDelete(definition, old, { options: deleteOptions, reason, nowMs })
       const result = await apply(registry, scope, { decision, current, key }, dryRun)
       if (result) {

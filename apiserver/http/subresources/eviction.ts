@@ -40,9 +40,9 @@ export async function evictPod(api: ApiContext, { exchange, definition, target }
     throw invalidObject(eviction, name, [invalid(`deleteOptions.${unsafe}`, true, detail)])
   }
   const scope = { definition, namespace, name, user }
-  const { featureGates } = api.registry
+  const context = { featureGates: api.registry.featureGates, warn: requested.warn }
   // Of all mistakes in the options only this one is found before anybody else is asked.
-  parseDeleteOptions({ reason: body.deleteOptions?.reason }, info.query, featureGates)
+  parseDeleteOptions({ reason: body.deleteOptions?.reason }, info.query, context)
   const pod = decodeStored(api.registry.get(scope))
   await admitUnstored(api.registry, { ...scope, subresource: 'eviction' }, { kind: eviction, body, options: requested })
   const options = { ...requested, isAdmitted: true }
@@ -50,12 +50,12 @@ export async function evictPod(api: ApiContext, { exchange, definition, target }
   const dryRun = options.dryRun || (asked.dryRun ?? []).length > 0
   await spendBudget(api, pod as unknown as Pod, scope, { ...options, dryRun })
   const marked = !dryRun && holds(asked, pod) ? await markDisrupted(api, scope, options) : pod.metadata.resourceVersion
-  const deleteOptions = parseDeleteOptions({ ...asked }, info.query, featureGates)
+  const deleteOptions = parseDeleteOptions({ ...asked }, info.query, context)
   if (holds(asked, pod) && deleteOptions.preconditions?.resourceVersion) {
     deleteOptions.preconditions = { ...deleteOptions.preconditions, resourceVersion: marked }
   }
   if (pod.metadata.reason === undefined) {
-    const said = terminationReason(featureGates, deleteOptions, body) ?? terminationReason(featureGates, {}, pod)
+    const said = terminationReason(context, deleteOptions, body) ?? terminationReason(context, {}, pod)
     deleteOptions.reason ??= said ?? defaultReason
   }
   await api.registry.delete(scope, deleteOptions, { ...options, dryRun })

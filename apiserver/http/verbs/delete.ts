@@ -32,7 +32,8 @@ export async function readDeleteOptions(
   const { request, info, warnings } = exchange
   const bytes = await readBody(request)
   const body = await parseDeleteBody(bytes, request.headers['content-type'])
-  const deleteOptions = parseDeleteOptions(body, info.query, api.registry.featureGates)
+  const { featureGates } = api.registry
+  const deleteOptions = parseDeleteOptions(body, info.query, { featureGates, warn: warnings.add })
   return {
     deleteOptions,
     options: {
