@@ -20,7 +20,7 @@ t.test('a preempted pod is told Eviction, and its record says Preempted', async 
   const spec = { priorityClassName: 'system-node-critical', nodeName: 'node-1' }
   await client.create(pods, podOf({ name: 'critical', command: ['sh', '-c', politeScript], spec }), { namespace })
   await (await followPod(client, { namespace, name: 'critical' })).until(isReady, 'to be ready')
-  t.equal(told(), 'Eviction\n--reason=Eviction\n')
+  t.equal(told(), 'Eviction\n--reason=Eviction\n', 'the hook is told')
   const record = await until(() => recordOf('victim'), { what: 'the record' })
   t.match(record, {
     cause: 'Preempted',

@@ -41,7 +41,7 @@ for (const changed of [false, true]) {
     await untilHandled(pod)
     t.equal(pod.spec.containers[0]?.lifecycle?.stopSignal, changed ? 'SIGUSR1' : undefined)
     const types = new Set(followed.events.flatMap(({ object }) => object.status?.conditions?.map(({ type }) => type)))
-    t.equal(types.has('PodReadyToStartContainers'), !changed)
+    t.equal(types.has('PodReadyToStartContainers'), !changed, 'PodReadyToStartContainers, as its gate says')
     const told = pod.status?.containerStatuses?.[0] as { stopSignal?: string } | undefined
     t.equal(told?.stopSignal, changed ? 'SIGUSR1' : undefined)
 
@@ -57,7 +57,11 @@ for (const changed of [false, true]) {
       return changed ? found.length === 0 : found[0]?.conditions?.terminating === true
     }
     await until(isTold, { what: changed ? 'its endpoint to go' : 'its endpoint to be terminating' })
-    t.ok(await client.get<Pod>(pods, { namespace, name: 'p' }), 'while the pod is there')
+    const going = await client.get<Pod>(pods, { namespace, name: 'p' })
+    t.ok(
+      going.metadata.deletionTimestamp,
+      'its endpoint goes or is terminating, as its gate says, while the pod is there',
+    )
     const last = (await followed.untilDeleted()).at(-1)?.object
     t.equal(last?.status?.containerStatuses?.[0]?.state?.terminated?.exitCode, changed ? 7 : 8)
 
