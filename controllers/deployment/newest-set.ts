@@ -11,7 +11,7 @@ export const findNewest = (deployment: Deployment, sets: readonly ReplicaSet[]):
 /** The set of the present template, to be made. Upstream: getNewReplicaSet in pkg/controller/deployment/sync.go. */
 export function newestSet(
   deployment: Deployment,
-  { old, revision, kind }: { old: readonly ReplicaSet[]; revision: number; kind: OwnerKind },
+  { old, revision, kind }: { old: readonly ReplicaSet[]; revision: bigint; kind: OwnerKind },
 ): ReplicaSet {
   const { metadata, spec, status } = deployment
   const hash = { [HASH_LABEL]: templateHash(spec.template, status?.collisionCount) }

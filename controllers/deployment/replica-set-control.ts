@@ -72,7 +72,7 @@ export function createReplicaSetControl({
   }
 
   /** The newest set follows the deployment's annotations and minReadySeconds; the deployment its revision. */
-  async function keepUp({ deployment, fresh, old }: Required<Rollout>, revision: number): Promise<Rollout> {
+  async function keepUp({ deployment, fresh, old }: Required<Rollout>, revision: bigint): Promise<Rollout> {
     const annotations = newestAnnotations(deployment, fresh, revision)
     const minReadySeconds = deployment.spec.minReadySeconds
     if (
@@ -89,7 +89,7 @@ export function createReplicaSetControl({
     return { deployment: noted, fresh, old }
   }
 
-  async function createNewest({ deployment, old }: Rollout, revision: number): Promise<ReplicaSet> {
+  async function createNewest({ deployment, old }: Rollout, revision: bigint): Promise<ReplicaSet> {
     const wanted = newestSet(deployment, { old, revision, kind })
     const { name = '', namespace } = wanted.metadata
     try {
@@ -124,7 +124,7 @@ export function createReplicaSetControl({
   }
 
   /** Writes the revision, and, with a reason, that the rollout gets on. */
-  async function note(deployment: Deployment, revision: number, reason: string | undefined, message: string) {
+  async function note(deployment: Deployment, revision: bigint, reason: string | undefined, message: string) {
     const says = reason !== undefined && hasDeadline(deployment)
     if (!says && revisionOf(deployment) === revision) return deployment
     const annotations = { ...deployment.metadata.annotations, [REVISION]: String(revision) }

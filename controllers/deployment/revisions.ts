@@ -22,13 +22,19 @@ interface Annotated {
   metadata: ObjectMeta
 }
 
-export const revisionOf = ({ metadata }: Annotated): number => Number(metadata.annotations?.[REVISION] ?? 0)
+/** An int64, as upstream parses it, and so no number, which would round it; 0 for what is none. */
+export function revisionOf({ metadata }: Annotated): bigint {
+  const text = metadata.annotations?.[REVISION] ?? ''
+  const revision = /^[+-]?\d{1,19}$/.test(text) ? BigInt(text.replace('+', '')) : 0n
+  return BigInt.asIntN(64, revision) === revision ? revision : 0n
+}
 
 /** That of a set which is to be the newest. */
-export const nextRevision = (old: readonly Annotated[]): number => Math.max(0, ...old.map(revisionOf)) + 1
+export const nextRevision = (old: readonly Annotated[]): bigint =>
+  BigInt.asIntN(64, old.map(revisionOf).reduce((newest, revision) => (revision > newest ? revision : newest), 0n) + 1n)
 
 /** The annotations of the newest set: the deployment's, and its revision, with those that it had before. */
-export function newestAnnotations(deployment: Annotated, set: Annotated, revision: number): Record<string, string> {
+export function newestAnnotations(deployment: Annotated, set: Annotated, revision: bigint): Record<string, string> {
   const before = set.metadata.annotations ?? {}
   const inherited = Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => !ownAnnotations.has(key))
   const annotations = { ...before, ...Object.fromEntries(inherited) }

@@ -137,7 +137,7 @@ export function beyondHistory({ spec }: Deployment, old: readonly ReplicaSet[]):
   const alive = old.filter(({ metadata }) => !metadata.deletionTimestamp)
   const surplus = Math.max(0, alive.length - limit)
   return [...alive]
-    .sort((a, b) => revisionOf(a) - revisionOf(b) || byCreation(a, b))
+    .sort((a, b) => Number(revisionOf(a) - revisionOf(b)) || byCreation(a, b))
     .slice(0, surplus === Number.POSITIVE_INFINITY ? 0 : surplus)
     .filter((set) => sizeOf(set) === 0 && !set.status?.replicas && isObserved(set))
 }

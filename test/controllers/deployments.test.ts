@@ -116,8 +116,15 @@ t.test('another size in the middle of a rollout: in proportion', async (t) => {
 
 t.test('revisions', async (t) => {
   const old = (revision: string) => ({ metadata: { annotations: { 'deployment.kubernetes.io/revision': revision } } })
-  t.equal(nextRevision([]), 1)
-  t.equal(nextRevision([old('3'), old('12')]), 13)
+  t.equal(nextRevision([]), 1n)
+  t.equal(nextRevision([old('3'), old('12')]), 13n)
+  const large = '3546343826724305832'
+  t.equal(nextRevision([old('12'), old(large)]), 3546343826724305833n, 'an int64, to the last digit')
+  t.equal(nextRevision([old('12'), old('twelve'), old('9223372036854775808')]), 13n, 'what is no int64 does not count')
+  t.same(newestAnnotations({ metadata: {} }, old(large), 3546343826724305833n), {
+    'deployment.kubernetes.io/revision': '3546343826724305833',
+    'deployment.kubernetes.io/revision-history': large,
+  })
   const deployment = {
     metadata: {
       annotations: {
@@ -127,15 +134,15 @@ t.test('revisions', async (t) => {
       },
     },
   }
-  t.same(newestAnnotations(deployment, { metadata: {} }, 2), {
+  t.same(newestAnnotations(deployment, { metadata: {} }, 2n), {
     'kubernetes.io/change-cause': 'a bug',
     'deployment.kubernetes.io/revision': '2',
   })
-  const again = newestAnnotations(deployment, old('1'), 3)
+  const again = newestAnnotations(deployment, old('1'), 3n)
   t.match(again, { 'deployment.kubernetes.io/revision': '3', 'deployment.kubernetes.io/revision-history': '1' })
-  const third = newestAnnotations(deployment, { metadata: { annotations: again } }, 5)
+  const third = newestAnnotations(deployment, { metadata: { annotations: again } }, 5n)
   t.match(third, { 'deployment.kubernetes.io/revision': '5', 'deployment.kubernetes.io/revision-history': '1,3' })
-  t.same(newestAnnotations(deployment, { metadata: { annotations: third } }, 5), third)
+  t.same(newestAnnotations(deployment, { metadata: { annotations: third } }, 5n), third)
 })
 
 t.test('what is kept of the history', async (t) => {
