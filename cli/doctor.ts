@@ -5,6 +5,7 @@ import { command } from './command.ts'
 import type { Finding } from './doctor/finding.ts'
 import { cgroups, containers, perl, program, terminals } from './doctor/machine.ts'
 import { listening, stateFolder } from './doctor/place.ts'
+import { podPorts } from './doctor/pod-ports.ts'
 import { docker, kubectl } from './doctor/tools.ts'
 import { outputOption, printData } from './output.ts'
 import { withProgress } from './progress.ts'
@@ -29,6 +30,7 @@ export default command({
       terminals(),
       stateFolder(stateDir),
       listening({ host, port, isChosen: origins.port !== 'default', stateDir }),
+      podPorts(stateDir),
       kubectl(),
       docker(),
     ])

@@ -29,6 +29,7 @@ import { createPodCleanup } from './pod-cleanup.ts'
 import { createKillPod } from './pod-killer.ts'
 import { createPodResizes, type Shortage } from './pod-resizes.ts'
 import { createPodWorkers, type PodWorkers } from './pod-workers.ts'
+import { PortConflicts } from './port-conflicts.ts'
 import { createReasonCache } from './reason-cache.ts'
 import { createRestartAll } from './restart-all.ts'
 import { createRestartBackoff, type RestartBackoffOptions } from './restart-backoff.ts'
@@ -205,6 +206,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     warn: (message, pod) => warn(undefined, message, pod),
     error: options.malformed,
   })
+  const portConflicts = podFiles ? new PortConflicts({ runtime, events }) : undefined
   const backoff = createRestartBackoff(options.crashLoopBackOff)
   const killPod = createKillPod(runtime, clock, killContainer)
   const images = createImagePuller({ runtime, clock, events })
@@ -250,6 +252,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
       killContainer,
       startContainer,
       resizes,
+      portConflicts,
       restartAll: createRestartAll({ runtime, killContainer }),
       mountVolumes(pod, signal) {
         const uid = pod.metadata.uid ?? ''
@@ -297,6 +300,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     manager.forget(uid)
     reasons.forget(uid)
     resizes.forget(uid)
+    portConflicts?.forget(uid)
     volumes.forget(uid)
     folders.delete(uid)
     backoff.forget(`${uid}_`)

@@ -11,6 +11,7 @@ import { computePodActions, type PodActions, type ProbeVerdicts } from './pod-ac
 import type { KillPod } from './pod-killer.ts'
 import type { PodResizes } from './pod-resizes.ts'
 import type { SyncOutcome } from './pod-workers.ts'
+import type { PortConflicts } from './port-conflicts.ts'
 import type { ReasonCache } from './reason-cache.ts'
 import type { RestartAll } from './restart-all.ts'
 import type { RuntimeCache } from './runtime-cache.ts'
@@ -31,6 +32,8 @@ export interface SyncPodOptions {
   startContainer: StartContainer
   restartAll: RestartAll
   resizes: PodResizes
+  /** Absent where no program listens. */
+  portConflicts?: PortConflicts
   /** Resolves when the pod's volumes stand; rejects when the signal aborts. */
   mountVolumes(pod: Pod, signal: AbortSignal): Promise<void>
   addProbes(pod: Pod): void
@@ -103,6 +106,7 @@ export function createSyncPod(options: SyncPodOptions) {
     const before = await options.cache.pod(uidOf(pod))
     resizes.plan(pod)
     const status = statuses.write(pod, before)
+    await options.portConflicts?.look(pod, before)
     if (isTerminalPhase(status.phase)) return { ended: true }
     try {
       await options.mountVolumes(pod, signal)

@@ -28,7 +28,7 @@ function lastWords({ annotations, exitCode, logPath }: ContainerRecord): string 
 }
 
 /** The end of a log in CRI's format: `<time> stdout F <line>`. */
-function logTail(file: string): string {
+export function logTail(file: string): string {
   const window = read(file, (size) => Math.max(0, size - LOG_WINDOW_BYTES), LOG_WINDOW_BYTES)
   const lines = window.split('\n').filter(Boolean).slice(-MAX_LOG_LINES)
   const texts = lines.map((line) => `${line.split(' ').slice(3).join(' ')}\n`)

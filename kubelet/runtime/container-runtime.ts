@@ -50,6 +50,8 @@ export interface ContainerRuntime {
   bootId(): string | undefined
   /** A power loss, and the machine is up again: all processes are killed without SIGTERM, all sandboxes are lost, and `bootId` is another. */
   reboot(): Promise<void>
+  /** Programs outside the pod that listen on these TCP ports of the machine that it shares. Absent where there are none. */
+  portHolders?(podUid: string, ports: ReadonlySet<number>): Promise<PortHolder[]>
   /** Calls back for every start and exit, at once. Returns a function that ends it. */
   onEvent(listener: (event: RuntimeEvent) => void): () => void
   /** Calls back when other images are there than before. Absent where that never happens. */
@@ -57,6 +59,17 @@ export interface ContainerRuntime {
   /** The cluster's time has been moved by so much in all, which containers can see; `isLast`: enough for now, so they are told. */
   timeMoved(movedMs: number, options: { isLast: boolean }): void
   close(): Promise<void>
+}
+
+/** Who listens on a port of the machine. */
+export interface PortHolder {
+  port: number
+  /** `0.0.0.0` and `::` are all addresses. */
+  address: string
+  /** Absent where that may not be seen. */
+  pid?: number
+  /** Its program and script, without further arguments. */
+  program?: string
 }
 
 export interface ContainerUsage {

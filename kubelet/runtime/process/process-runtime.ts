@@ -9,6 +9,7 @@ import {
   type ExecOptions,
   type ExecResult,
   ImageError,
+  type PortHolder,
   type ProcessStreams,
   type ResolvedImage,
   type RuntimeCapabilities,
@@ -33,6 +34,7 @@ import { ordinaryIdentity } from './identity.ts'
 import { KeptShim } from './kept-shim.ts'
 import { shimLaunch, terminalLaunch } from './launch.ts'
 import { Leftovers } from './leftovers.ts'
+import { marker, markerOf } from './marker.ts'
 import { newId } from './new-id.ts'
 import { connectToPod } from './port-forward.ts'
 import { type Processes, RecordStore } from './record-store.ts'
@@ -245,6 +247,14 @@ class ProcessRuntime implements ContainerRuntime {
     const running = [...this.#containers.all()].filter(({ record }) => record.state === 'running')
     const wanted = running.filter(({ record }) => podUid === undefined || record.podUid === podUid)
     return usageOf(wanted, this.#store.root)
+  }
+
+  /** Loaded by the first container that fails. */
+  async portHolders(podUid: string, ports: ReadonlySet<number>): Promise<PortHolder[]> {
+    const { listenersOn } = await import('./listeners.ts')
+    const own = [...this.#containers.all()].filter(({ record }) => record.podUid === podUid)
+    const marks = new Set<string | undefined>(own.map(({ stored }) => marker(this.#store.root, stored.id)))
+    return listenersOn(ports).filter(({ pid }) => pid === undefined || !marks.has(markerOf(pid)))
   }
 
   onEvent(listener: (event: RuntimeEvent) => void): () => void {

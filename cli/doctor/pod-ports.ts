@@ -1,0 +1,28 @@
+import { inWords, portsOf } from '../../kubelet/pods/port-conflicts.ts'
+import { listenersOn } from '../../kubelet/runtime/process/listeners.ts'
+import { markerOf } from '../../kubelet/runtime/process/marker.ts'
+import type { KubeList, Pod } from '../../shared/api/types.ts'
+import { askServer } from '../ask-server.ts'
+import { examplePort } from '../example-port.ts'
+import { findRunning } from '../running.ts'
+import type { Finding } from './finding.ts'
+
+/** Whether programs that are no containers have ports of the examples, or of the pods of the cluster that runs, at all addresses. */
+export async function podPorts(stateDir: string): Promise<Finding> {
+  const name = 'pod ports'
+  const pods = await podsOf(stateDir)
+  const ports = new Set([examplePort, ...pods.flatMap(({ spec }) => spec.containers.flatMap(portsOf))])
+  const inTheWay = listenersOn(ports).filter(
+    ({ address, pid }) => ['0.0.0.0', '::'].includes(address) && (pid === undefined || markerOf(pid) === undefined),
+  )
+  const shown = [...ports].sort((a, b) => a - b).join(', ')
+  if (inTheWay.length === 0) return { name, state: 'good', found: `no other program listens on ${shown}` }
+  return { name, state: 'degraded', found: inTheWay.map(inWords).join('; ') }
+}
+
+/** None where no cluster runs, or answers. */
+async function podsOf(stateDir: string): Promise<Pod[]> {
+  if (!findRunning(stateDir).running) return []
+  const found = askServer<KubeList<Pod>>({ stateDir, kubeconfig: '' }, { path: '/api/v1/pods' })
+  return (await found.catch(() => ({ items: [] }))).items
+}

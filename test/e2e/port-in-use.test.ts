@@ -1,0 +1,97 @@
+/** What a pod is told whose program finds its port taken by another program of the machine. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import type { Event, Pod } from '../../shared/api/types.ts'
+import { events, pods } from '../../shared/client/resources.ts'
+import { startCommand, startTestCluster } from '../harness/cluster.ts'
+import { until } from '../harness/until.ts'
+
+if (!existsSync('/proc/net/tcp')) {
+  t.pass('only Linux tells who listens', { skip: true })
+} else {
+  const namespace = 'default'
+  const { client, stateDir } = await startTestCluster(t)
+  const { holder, port } = await devServer(t)
+
+  const listens = (address: string, number = port): string[] => [
+    'node',
+    '-e',
+    `require('net').createServer().listen(${number}, ${address})`,
+  ]
+  const create = (name: string, spec: Partial<Pod['spec']>): Promise<Pod> =>
+    client.create<Pod>(pods, { metadata: { name }, spec: { restartPolicy: 'Never', ...spec } } as Pod, { namespace })
+  const container = (command: string[], more: object = {}) => ({ name: 'main', image: 'x', command, ...more })
+  const POD_IP = 'process.env.KUBESTAGE_POD_IP'
+  const eventsOf = async (name: string): Promise<Event[]> =>
+    (await client.list<Event>(events, { namespace, fieldSelector: `involvedObject.name=${name}` })).items
+  const told = (name: string): Promise<Event> =>
+    until(async () => (await eventsOf(name)).find(({ reason }) => reason === 'PortInUse'), {
+      what: `PortInUse of ${name}`,
+    })
+  const whoHolds = new RegExp(`port ${port} is in use by process ${holder.pid} \\(node\\)`)
+
+  t.test('on a port that it declares', async (t) => {
+    await create('declared', { containers: [container(listens(POD_IP), { ports: [{ containerPort: port }] })] })
+    const { type, message, involvedObject } = await told('declared')
+    t.match({ type, message, path: involvedObject.fieldPath }, { type: 'Warning', path: 'spec.containers{main}' })
+    t.match(message, whoHolds)
+  })
+
+  t.test('on a port of its probe', async (t) => {
+    const readinessProbe = { tcpSocket: { port } }
+    await create('probed', { containers: [container(listens(POD_IP), { readinessProbe })] })
+    t.match((await told('probed')).message, whoHolds)
+  })
+
+  t.test('on a port that only its output names', async (t) => {
+    await create('printed', { containers: [container(listens(POD_IP))] })
+    t.match((await told('printed')).message, whoHolds)
+  })
+
+  t.test('not where it fails for another reason', async (t) => {
+    const free = port === 65535 ? port - 1 : port + 1
+    const ports = [{ containerPort: free }]
+    await create('fails', { containers: [container(['sh', '-c', 'exit 3'], { ports })] })
+    await create('inside', {
+      containers: [
+        container(listens(POD_IP, free)),
+        container(['sh', '-c', 'sleep 1; exit 3'], { name: 'second', ports }),
+      ],
+    })
+    for (const name of ['fails', 'inside']) {
+      const hasEnded = async () => {
+        const { containerStatuses = [] } = (await client.get<Pod>(pods, { namespace, name })).status ?? {}
+        return containerStatuses.some(({ state }) => state?.terminated?.exitCode === 3)
+      }
+      await until(hasEnded, { what: `the end of ${name}` })
+    }
+    // Events are written in order: one that comes later shows that none was on its way.
+    await create('last', { containers: [container(listens(POD_IP), { ports: [{ containerPort: port }] })] })
+    await told('last')
+    for (const name of ['fails', 'inside'])
+      t.notOk(
+        (await eventsOf(name)).some(({ reason }) => reason === 'PortInUse'),
+        name,
+      )
+  })
+
+  t.test('kubestage doctor looks at the ports of pods', async (t) => {
+    const doctor = startCommand(t, ['doctor', `--state-dir=${stateDir}`, '-o', 'json'])
+    await doctor.ended
+    const findings = JSON.parse(doctor.stdout()) as { name: string; state: string; found: string }[]
+    const finding = findings.find(({ name }) => name === 'pod ports')
+    t.match(finding, { state: 'degraded' })
+    t.match(finding?.found, whoHolds)
+  })
+}
+
+/** A program that listens on all addresses, as development servers do. */
+async function devServer(t: Test): Promise<{ holder: ChildProcess; port: number }> {
+  const script = "const s = require('net').createServer().listen(0, () => console.log(s.address().port))"
+  const holder = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => holder.kill())
+  const [line] = await once(holder.stdout!, 'data')
+  return { holder, port: Number(String(line)) }
+}
