@@ -2,7 +2,7 @@
 #   next_kubectl           sets kubectl to the first one on PATH that is none of ours
 #   command_word ARGS…     sets command to kubectl's command: the first word that is neither a flag nor a flag's value
 #   is_delete_with_reason ARGS…
-#   with_reason ARGS…      becomes kubectl ARGS… without --reason, which goes to the server in its address
+#   with_reason ARGS…      becomes kubectl ARGS… without --reason, which goes to the server in its address, or in the path of --raw
 
 next_kubectl() {
   rest=$PATH:
@@ -60,7 +60,7 @@ is_delete_with_reason() {
 }
 
 with_reason() {
-  reason= given= server= awaited=
+  reason= given= server= raw= awaited=
   # What decides which server is meant, for the question below. Words are quoted for eval.
   selection=
   count=$#
@@ -73,8 +73,9 @@ with_reason() {
         reason=$word awaited=
         continue
         ;;
-      server)
-        server=$word awaited=
+      server | raw)
+        eval "$awaited=\$word"
+        awaited=
         continue
         ;;
       selection) selection="$selection $(quoted "$word")" awaited= ;;
@@ -108,6 +109,14 @@ with_reason() {
             server=${word#*=}
             continue
             ;;
+          --raw)
+            awaited=raw
+            continue
+            ;;
+          --raw=*)
+            raw=${word#*=}
+            continue
+            ;;
           --kubeconfig | --context | --cluster | --user) awaited=selection selection="$selection $(quoted "$word")" ;;
           --kubeconfig=* | --context=* | --cluster=* | --user=*) selection="$selection $(quoted "$word")" ;;
           *) if takes_value "$word"; then awaited=value; fi ;;
@@ -116,10 +125,13 @@ with_reason() {
     esac
     set -- "$@" "$word"
   done
-  if [ "$awaited" = reason ]; then
-    echo 'error: flag needs an argument: --reason' >&2
+  case $awaited in reason | server | raw)
+    echo "error: flag needs an argument: --$awaited" >&2
     exit 1
-  fi
+    ;;
+  esac
+  # A raw URI takes the place of the path in the server's address, so it has to carry the reason itself.
+  if [ -n "$raw" ]; then set -- --raw="${given:+$(reason_prefix "$reason")}$raw" "$@"; fi
   if [ -z "$given" ]; then exec "$kubectl" "$@"; fi
   if [ -z "$server" ]; then
     server=$(eval "\"\$kubectl\" config view --minify$selection --output='jsonpath={.clusters[0].cluster.server}'") || exit

@@ -74,6 +74,60 @@ t.test('a reason in any words, anywhere', { skip: !newest && 'no kubectl here' }
   t.match(await run(['delete', 'pod', 'x', '--', '--reason=y']), { code: 1, stderr: /pods "x" not found/ })
 })
 
+t.test('a raw DELETE takes the reason along', { skip: !newest && 'no kubectl here' }, async (t) => {
+  const run = shellWith(newest!)
+  const reason = 'no longer lost'
+  for (const [name, args] of Object.entries({
+    'raw-one': ['delete', '--raw=/api/v1/namespaces/default/pods/raw-one', `--reason=${reason}`],
+    'raw-two': ['delete', '--reason', reason, '--raw', '/api/v1/namespaces/default/pods/raw-two?gracePeriodSeconds=5'],
+  })) {
+    const told = await startPod(name)
+    t.match(await run(args), { code: 0, stderr: '' }, name)
+    t.match(await recordOf(name), { reason, requests: [{ reason }] })
+    t.equal(told(), `${reason}\n--reason=${reason}\n`)
+  }
+  t.match(await run(['delete', '--reason=x', '--raw']), { code: 1, stderr: /flag needs an argument: --raw/ })
+})
+
+t.test('help and completion of delete name --reason', { skip: !newest && 'no kubectl here' }, async (t) => {
+  for (const kubectl of kubectls) {
+    const run = shellWith(kubectl)
+    const { version, file } = kubectl
+    const ours = "    --reason='':\n\tWhy the objects are deleted."
+    for (const args of [
+      ['delete', '--help'],
+      ['help', 'delete'],
+      ['delete', 'pod', 'x', '--reason=y', '-h'],
+      ['kubestage', 'delete', '--help'],
+    ]) {
+      const { code, stdout } = await run(args)
+      t.equal(code, 0)
+      t.equal(stdout.split(ours).length, 2, `${args.join(' ')}, kubectl ${version}`)
+      const theirs = stdout.replace(/ {4}--reason=.*\n.*\n\n/, '')
+      t.equal(theirs, (await run(['delete', '--help'], { file })).stdout, 'the rest is kubectl’s own help')
+    }
+    const complete = async (...words: string[]) => (await run(['__complete', ...words])).stdout.split('\n')
+    const flags = async (...words: string[]) => (await complete(...words)).map((line) => line.split('\t')[0])
+    t.ok((await flags('delete', 'pod', '--re')).includes('--reason'))
+    t.ok((await flags('delete', '--')).includes('--recursive'), 'and kubectl’s own flags')
+    t.notOk((await flags('delete', '--reason=x', '--re')).includes('--reason'), 'once')
+    t.notOk((await flags('get', '--re')).includes('--reason'), 'not of other commands')
+    t.same(await complete('delete', 'pod', '--reason', ''), [':4', ''], 'free text has no completion')
+    const names = await complete('delete', 'node', '--reason', 'x', '')
+    t.ok(names.includes('node-1'), 'names are completed after a reason')
+  }
+  for (const args of [
+    ['get', '--help'],
+    ['help', 'get'],
+    ['help'],
+    ['__complete', 'get', 'node', ''],
+    ['__complete', 'de'],
+  ]) {
+    const run = shellWith(newest!)
+    t.same(await run(args), await run(args, { file: newest!.file }), args.join(' '))
+  }
+})
+
 t.test('every other command is kubectl, untouched', { skip: !newest && 'no kubectl here' }, async (t) => {
   const run = shellWith(newest!)
   const { file } = newest!
