@@ -38,6 +38,10 @@ export const terminationRecord: Addition[] = [
       podName: text('PodName', 'Name of the pod, in the namespace of this record.'),
       podUID: text('PodUID', 'UID of the pod: another pod may have its name by now.'),
       nodeName: text('NodeName', 'Node that the pod ran on.'),
+      workload: text(
+        'Workload',
+        'Kind and name of the workload that the pod belonged to, e.g. Deployment/web. Absent for a pod without one.',
+      ),
       verdict: text('Verdict', 'What happened, in words: of the container that took longest.'),
       verdictType: text(
         'VerdictType',

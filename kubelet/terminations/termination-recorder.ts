@@ -11,6 +11,7 @@ import type { KillCause } from '../pods/grace-period.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
 import { causeOf } from './cause.ts'
 import { type ContainerStop, StopJournal } from './container-stop.ts'
+import { workloadOf } from './workload.ts'
 
 export interface StopRequest {
   pod: Pod
@@ -149,6 +150,7 @@ async function termination(
     podName: name,
     podUID: uid,
     nodeName,
+    workload: workloadOf(pod),
     verdictType: told?.verdictType,
     verdict: journals.length > 1 ? `${told?.name} ${told?.verdict}` : told?.verdict,
     reason,

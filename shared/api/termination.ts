@@ -8,6 +8,8 @@ export interface Termination {
   podName?: string
   podUID?: string
   nodeName?: string
+  /** `Deployment/web`: kind and name of the outermost that is known from the pod alone. */
+  workload?: string
   verdict?: string
   verdictType?: string
   reason?: string

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { withReason } from '../../apiserver/http/reason-prefix.ts'
+import type { StatusError } from '../../shared/api/status-error.ts'
 import type { Termination } from '../../shared/api/termination.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { pods, terminations } from '../../shared/client/resources.ts'
@@ -112,4 +113,39 @@ t.test('when new connections stopped is read off the endpoint slices', async (t)
     [{ name: 'EndpointRemoved' }],
     'a slice that goes takes its endpoints along',
   )
+})
+
+t.test('terminations are selected by reason, cause, verdict, user and workload', async (t) => {
+  const server = await startTestApiServer(t)
+  const jane = server.client({ name: 'jane', groups: ['system:masters'] })
+  const kubelet = server.client({ name: 'system:node:node-1', groups: ['system:nodes'] })
+  const pod = podOf({ name: 'web', command: ['true'], spec: { nodeName: 'node-1' } })
+  const { uid } = (await jane.create<Pod>(pods, pod, { namespace })).metadata
+  await jane.delete(pods, { namespace, name: 'web' }, { gracePeriodSeconds: 20, reason: 'Update' })
+  const common = { podName: 'web', cause: 'PodDeleted', verdict: 'stopped in 0.1 s of 20 s', verdictType: 'Stopped' }
+  const workload = 'Deployment/web'
+  const records = [
+    { metadata: { name: 'a' }, ...common, podUID: uid, reason: 'Update', workload },
+    { metadata: { name: 'b' }, ...common, cause: 'LivenessProbe', verdictType: 'NoHandler' },
+    { metadata: { name: 'c' }, ...common, reason: 'a=b,c\\d' },
+  ]
+  for (const record of records) await kubelet.create(terminations, record, { namespace })
+  const cases: [fieldSelector: string, names: string][] = [
+    ['reason=Update', 'a'],
+    ['reason=', 'b'],
+    ['reason=a\\=b\\,c\\\\d', 'c'],
+    ['cause=LivenessProbe', 'b'],
+    ['verdict=Stopped', 'ac'],
+    ['verdict!=Stopped', 'b'],
+    ['user=jane', 'a'],
+    ['user=', 'bc'],
+    ['workload=Deployment/web', 'a'],
+    ['cause=PodDeleted,reason!=Update', 'c'],
+  ]
+  for (const [fieldSelector, names] of cases) {
+    const { items } = await jane.list<Termination>(terminations, { namespace, fieldSelector })
+    t.equal(items.map(({ metadata }) => metadata.name).join(''), names, fieldSelector)
+  }
+  const refusal = await jane.list(terminations, { namespace, fieldSelector: 'colour=red' }).catch((error) => error)
+  t.match((refusal as StatusError).status, { code: 400, message: 'field label not supported: colour' })
 })
