@@ -1,6 +1,7 @@
 /** docs/seeds.md as data: its rows, and for each proof where its assertion is written and where its result is reported. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { reasonRows } from '../../shared/reasons/reason-table.ts'
 import { signature } from '../golden/kubelet/signature.mjs'
 import { readLater } from '../harness/replay.ts'
 import { quickScenarios } from '../harness/replay-kubelet.ts'
@@ -42,6 +43,14 @@ const kinds: Record<string, (name: string) => Pick<Proof, 'file' | 'titles' | 'm
       : undefined,
   }),
   recordings: (name) => ({ file: 'golden/kubelet', titles: [], message: name, transcript: recordings().get(name) }),
+  reasons: (name) => ({
+    file: 'library/reasons',
+    titles: [name],
+    message: 'by itself',
+    transcript: reasonRows()
+      .filter(({ who, situation }) => `${who}: ${situation}` === name)
+      .map(({ told }) => (typeof told === 'string' ? told : 'nothing'))[0],
+  }),
   answers: (name) => ({ file: 'golden/api', titles: [], message: name, transcript: answers().get(name) }),
 }
 

@@ -41,7 +41,10 @@ t.test('what runs, what was probed, and how it ended', async (t) => {
   t.equal(running.value('kubelet_desired_pods', { static: '' }), 1)
   t.equal(running.value('kubelet_active_pods', { static: '' }), 1)
   t.equal(running.value('kubernetes_feature_enabled', { name: 'PodTerminationReason', stage: 'BETA' }), 1)
-  t.equal(running.value('kubestage_containers_with_probe_grace_period', { probe_type: 'Liveness' }), 1)
+  const inUse = running.value('kubestage_containers_with_probe_grace_period', { probe_type: 'Liveness' })
+  t.equal(inUse, 1, 'containers that set the field are counted')
+  const gate = running.value('kubernetes_feature_enabled', { name: 'ProbeTerminationGracePeriod' })
+  t.equal(gate, 1, 'the gate of probes is on')
   t.ok(running.value('kubelet_pod_worker_duration_seconds_count', { operation_type: 'create' })! > 0)
   t.equal(
     running.help('kubelet_evictions') ?? running.help('kubelet_running_pods'),
@@ -65,6 +68,7 @@ t.test('what runs, what was probed, and how it ended', async (t) => {
     },
     { what: 'the termination to be counted' },
   )
+  t.equal(ended.value('kubestage_terminations_total', labels), 1, 'the reason is counted')
   t.equal(ended.value('kubestage_termination_grace_period_seconds_sum', { cause: 'PodDeleted' }), 20)
   t.ok(ended.value('kubestage_termination_duration_seconds_sum', { cause: 'PodDeleted' })! < 20)
   t.equal(ended.value('kubelet_running_pods'), 0)
@@ -223,5 +227,6 @@ async function evictForMemory(t: Test): Promise<void> {
   t.equal(await press(), 0)
   const evictions = async () => (await scrape()).value('kubelet_evictions', { eviction_signal: 'memory.available' })
   await until(async () => ((await evictions()) ?? 0) > 0, { what: 'an eviction to be counted' })
+  t.ok(await evictions(), 'an eviction is counted by its signal')
   t.equal(await press('--off'), 0)
 }
