@@ -184,4 +184,15 @@ t.test('kubestage node reboot', async (t) => {
   t.equal(reboot.output(), 'node-1 has rebooted; its pods start again\n')
   await assertRebooted(t, client, before)
   await isReported(client, 'always', 'Normal', 'SandboxChanged: Pod sandbox changed')
+
+  const bootId = async (): Promise<string | undefined> => (await theNode(client)).status?.nodeInfo?.bootID
+  const second = await bootId()
+  for (const word of ['lose', 'reboot'])
+    t.equal(await startCommand(t, ['node', word, 'node-1', `--state-dir=${stateDir}`]).ended, 0, word)
+  t.not(await bootId(), second, 'a lost node is heard of again')
+  const again = async (): Promise<boolean> => {
+    const pod = await podNamed(client, 'always')
+    return isReady(pod) && statusOf(pod, 'main')?.restartCount === 2
+  }
+  await until(again, { what: 'its pod to be ready after the second reboot' })
 })
