@@ -1,7 +1,6 @@
 /** CEL expressions about requests: of webhooks' match conditions and of policies. */
-import type * as Cel from '@marcbachmann/cel-js'
-import { celLibrary, problemWith } from '../../apiextensions/cel/environment.ts'
-import { withRe2 } from '../../apiextensions/cel/library.ts'
+import { compile, type Variables as Declared, type Program } from '../../cel/environment.ts'
+import { type CelType, DYN, printType } from '../../cel/types.ts'
 
 /** What an expression may speak of. Values are what `convertDyn` makes of JSON. */
 export type Variables = Readonly<Record<string, unknown>>
@@ -16,17 +15,15 @@ export const conditionVariables: readonly string[] = ['object', 'oldObject', 're
 /** What policies speak of. Nobody can be asked through `authorizer` here: an expression that does fails when it is evaluated. */
 export const policyVariables: readonly string[] = [...conditionVariables, 'params', 'namespaceObject', 'variables']
 
-const environments = new Map<string, Cel.Environment>()
-
-function environment(names: readonly string[]): Cel.Environment {
+const declared = new Map<string, Declared>()
+function declarations(names: readonly string[]): Declared {
   const id = names.join()
-  let env = environments.get(id)
-  if (!env) {
-    env = celLibrary().base.clone()
-    for (const name of names) env.registerVariable(name, 'dyn')
-    environments.set(id, env)
+  let known = declared.get(id)
+  if (known === undefined) {
+    known = new Map(names.map((name): [string, CelType] => [name, DYN]))
+    declared.set(id, known)
   }
-  return env
+  return known
 }
 
 const maxKept = 1024
@@ -37,10 +34,9 @@ export function compileExpression(source: string, wanted: string | undefined, na
   const id = `${wanted} ${names} ${source}`
   const known = kept.get(id)
   if (known) return known
-  const problem = expressionProblem(source, wanted, names)
-  if (problem !== undefined) throw new Error(problem)
-  const parsed = environment(names).parse(withRe2(source.trim()))
-  const expression = { evaluate: (variables: Variables) => parsed({ ...variables }) as unknown }
+  const compiled = compiledOr(source, wanted, names)
+  if (typeof compiled === 'string') throw new Error(compiled)
+  const expression = { evaluate: compiled }
   if (kept.size >= maxKept) kept.delete(kept.keys().next().value!)
   kept.set(id, expression)
   return expression
@@ -52,7 +48,13 @@ export function expressionProblem(
   wanted: string | undefined,
   names: readonly string[],
 ): string | undefined {
-  const problem = problemWith(environment(names), source.trim(), wanted)
-  if (problem === undefined) return undefined
-  return problem === 'type' ? `must evaluate to ${wanted}` : `compilation failed: ${problem}`
+  const compiled = compiledOr(source, wanted, names)
+  return typeof compiled === 'string' ? compiled : undefined
+}
+
+function compiledOr(source: string, wanted: string | undefined, names: readonly string[]): Program | string {
+  const compiled = compile(source.trim(), declarations(names))
+  if ('phase' in compiled) return `compilation failed: ${compiled.text}`
+  const { type, program } = compiled
+  return wanted === undefined || type === DYN || printType(type) === wanted ? program : `must evaluate to ${wanted}`
 }

@@ -1,4 +1,4 @@
-import { convertDyn } from '../../apiextensions/cel/cel-type.ts'
+import { convertDyn } from '../../cel/json-values.ts'
 import type { ResourceDefinition } from '../../registry/resource-definition.ts'
 import type { AdmissionAttributes } from '../admission-plugin.ts'
 import { requestOf } from '../webhooks/admission-review.ts'

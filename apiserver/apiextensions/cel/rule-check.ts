@@ -2,49 +2,83 @@ import { deepEqual } from '../../resources/deep-equal.ts'
 import { OMITTED } from '../../validation/field-error.ts'
 import type { FieldError, FieldErrorType } from '../../validation/field-errors.ts'
 import { NO_FIELD } from '../field-error.ts'
-import { additionalOf, isObject, itemsOf, type JSONSchemaProps, ownProperty } from '../schema/json-schema.ts'
+import {
+  additionalOf,
+  isObject,
+  itemsOf,
+  type JSONSchemaProps,
+  ownProperty,
+  type ValidationRule,
+} from '../schema/json-schema.ts'
 import { mentions } from '../schema/mentions.ts'
 import type { RuleCheck } from '../validate-custom-resource.ts'
 import { type CompiledRule, compileRules } from './rule-compiler.ts'
 
 /** Checks a schema's rules; undefined when it has none, so that nothing of CEL is ever loaded. */
 export const rulesOf = (schema: JSONSchemaProps): RuleCheck | undefined =>
-  hasRules(schema) ? (value, old, at, path) => check({ value, old, path }, at, at === schema) : undefined
+  hasRules(schema)
+    ? (value, old, at, path) => check({ value, old, path, before: new Before(value, old) }, at, at === schema)
+    : undefined
 
 const hasRules = (schema: JSONSchemaProps): boolean => mentions(schema, 'x-kubernetes-validations')
+
+/** A value and what it was: one that did not change is not held against the writer. */
+class Before {
+  readonly #value: unknown
+  readonly #old: unknown
+  #same: boolean | undefined
+  constructor(value: unknown, old: unknown) {
+    this.#value = value
+    this.#old = old
+  }
+  get isSame(): boolean {
+    this.#same ??= this.#old !== undefined && deepEqual(this.#value, this.#old)
+    return this.#same
+  }
+}
 
 interface Position {
   value: unknown
   /** What the value was; undefined when there is no value it descends from. */
   old: unknown
   path: string
+  /** Of the value, or of the nearest one around it that has an old value. */
+  before: Before
 }
 
 function check(at: Position, schema: JSONSchemaProps, root = false): FieldError[] {
-  const { value, old, path } = at
+  const { value } = at
   if (value === undefined || value === null || !hasRules(schema)) return []
   const own = (schema['x-kubernetes-validations'] ?? []).length > 0 ? checkHere(at, schema, root) : []
-  if (Array.isArray(value)) {
-    const items = itemsOf(schema)
-    if (items === undefined) return own
-    return [
-      ...own,
-      ...value.flatMap((item, index) =>
-        check({ value: item, old: oldItem(item, old, schema), path: `${path}[${index}]` }, items),
-      ),
-    ]
-  }
-  if (!isObject(value)) return own
+  if (Array.isArray(value)) return [...own, ...checkItems(at, value, schema)]
+  return isObject(value) ? [...own, ...checkFields(at, value, schema)] : own
+}
+
+const below = (parent: Position, value: unknown, old: unknown, path: string): Position => ({
+  value,
+  old,
+  path,
+  before: old === undefined ? parent.before : new Before(value, old),
+})
+
+function checkItems(at: Position, items: unknown[], schema: JSONSchemaProps): FieldError[] {
+  const itemSchema = itemsOf(schema)
+  if (itemSchema === undefined) return []
+  return items.flatMap((item, index) =>
+    check(below(at, item, oldItem(item, at.old, schema), `${at.path}[${index}]`), itemSchema),
+  )
+}
+
+function checkFields(at: Position, value: Record<string, unknown>, schema: JSONSchemaProps): FieldError[] {
   const additional = additionalOf(schema)
-  const before = isObject(old) ? old : {}
-  const below = Object.entries(value).flatMap(([key, field]) => {
+  const before = isObject(at.old) ? at.old : {}
+  return Object.entries(value).flatMap(([key, field]) => {
     const property = ownProperty(schema.properties, key)
     const child = property ?? additional
     if (child === undefined) return []
-    const childPath = property === undefined ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`
-    return check({ value: field, old: Object.hasOwn(before, key) ? before[key] : undefined, path: childPath }, child)
+    const path = property === undefined ? `${at.path}[${key}]` : at.path === '' ? key : `${at.path}.${key}`
+    return check(below(at, field, Object.hasOwn(before, key) ? before[key] : undefined, path), child)
   })
-  return [...own, ...below]
 }
 
 function oldItem(item: unknown, old: unknown, schema: JSONSchemaProps): unknown {
@@ -53,49 +87,43 @@ function oldItem(item: unknown, old: unknown, schema: JSONSchemaProps): unknown 
   return old.find((other) => isObject(other) && keys.every((key) => deepEqual(other[key], item[key])))
 }
 
-function checkHere({ value, old, path }: Position, schema: JSONSchemaProps, root: boolean): FieldError[] {
-  return compileRules(schema, root).rules.flatMap((compiled) => {
+function checkHere({ value, old, path, before }: Position, schema: JSONSchemaProps, root: boolean): FieldError[] {
+  const { convert, rules } = compileRules(schema, root)
+  const self = convert(value)
+  const oldSelf = old === undefined || old === null ? undefined : convert(old)
+  return rules.flatMap((compiled) => {
     if (!('holds' in compiled)) return []
-    if (compiled.usesOldSelf && old === undefined && compiled.rule.optionalOldSelf !== true) return []
-    // What did not change is not held against the writer.
-    if (!compiled.usesOldSelf && old !== undefined && deepEqual(value, old)) return []
-    return checkRule(compiled, { value, old, path }, schema)
+    if (compiled.usesOldSelf && oldSelf === undefined && compiled.rule.optionalOldSelf !== true) return []
+    try {
+      if (compiled.holds(self, oldSelf)) return []
+    } catch (error) {
+      return [evaluationError(error, compiled.rule, path, schema)]
+    }
+    if (!compiled.usesOldSelf && before.isSame) return []
+    return [failure(compiled, { path, shown: isSimple(schema) ? value : OMITTED, self, oldSelf })]
   })
 }
+const isSimple = ({ type }: JSONSchemaProps): boolean => type !== 'object' && type !== 'array'
 
-function checkRule(compiled: CompiledRule, { value, old, path }: Position, schema: JSONSchemaProps): FieldError[] {
-  const { rule } = compiled
-  try {
-    if (compiled.holds(value, old)) return []
-  } catch (error) {
-    const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
-    return [
-      {
-        type: 'FieldValueInvalid',
-        field: path || NO_FIELD,
-        value: schema.type ?? '',
-        detail: `${lowerFirst(why)} evaluating rule: ${rule.rule.trim()}`,
-      },
-    ]
-  }
-  const detail = compiled.message(value, old) ?? messageOf(rule)
-  return [
-    failure((rule.reason ?? 'FieldValueInvalid') as FieldErrorType, {
-      value,
-      path: `${path}${rule.fieldPath ?? ''}`.replace(/^\./, ''),
-      detail,
-    }),
-  ]
+function evaluationError(error: unknown, rule: ValidationRule, path: string, schema: JSONSchemaProps): FieldError {
+  const why = error instanceof Error ? error.message : String(error)
+  const said = rule.message?.trim() || rule.rule.trim()
+  const detail = why.startsWith('no such overload')
+    ? `'${why}': call arguments did not match a supported operator, function or macro signature for rule: ${said}`
+    : `${why} evaluating rule: ${said}`
+  return { type: 'FieldValueInvalid', field: path || NO_FIELD, value: schema.type ?? '', detail }
 }
 
 function failure(
-  type: FieldErrorType,
-  { value, path, detail }: { value: unknown; path: string; detail: string },
+  { rule, message }: CompiledRule,
+  { path, shown, self, oldSelf }: { path: string; shown: unknown; self: unknown; oldSelf: unknown },
 ): FieldError {
-  const shown = typeof value === 'object' ? OMITTED : value
-  return { type, field: path || NO_FIELD, value: shown, detail }
+  return {
+    type: (rule.reason ?? 'FieldValueInvalid') as FieldErrorType,
+    field: `${path}${rule.fieldPath ?? ''}`.replace(/^\./, '') || NO_FIELD,
+    value: shown,
+    detail: message(self, oldSelf) ?? messageOf(rule),
+  }
 }
 
-const messageOf = (rule: { rule: string; message?: string }): string =>
-  rule.message?.trim() || `failed rule: ${rule.rule.trim()}`
-const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)
+const messageOf = (rule: ValidationRule): string => rule.message?.trim() || `failed rule: ${rule.rule.trim()}`

@@ -1,8 +1,8 @@
-import type * as Cel from '@marcbachmann/cel-js'
+import { compile, type Program, type Variables } from '../../cel/environment.ts'
+import { type SchemaType, schemaType } from '../../cel/json-values.ts'
+import { BOOL, type CelType, DYN, optionalOf, STRING } from '../../cel/types.ts'
+import { Optional } from '../../cel/values.ts'
 import type { JSONSchemaProps, ValidationRule } from '../schema/json-schema.ts'
-import { type CelType, TypeRegistrar } from './cel-type.ts'
-import { celLibrary, problemWith } from './environment.ts'
-import { withRe2 } from './library.ts'
 
 export interface CompiledRule {
   rule: ValidationRule
@@ -16,80 +16,74 @@ export interface CompileFailure {
   field: 'rule' | 'messageExpression'
   text: string
 }
+/** The rules that stand directly in a schema. */
 export interface CompiledSchema {
-  type: CelType
+  /** A value as rules see it. */
+  convert(value: unknown): unknown
   rules: (CompiledRule | CompileFailure)[]
 }
 
 const cache = new WeakMap<JSONSchemaProps, CompiledSchema>()
 
-/** The rules that stand directly in a schema, compiled once. */
+/** Compiled once. */
 export function compileRules(schema: JSONSchemaProps, root: boolean): CompiledSchema {
   let compiled = cache.get(schema)
   if (compiled === undefined) {
-    compiled = compile(schema, root)
+    compiled = compileSchema(schema, root)
     cache.set(schema, compiled)
   }
   return compiled
 }
 
-function compile(schema: JSONSchemaProps, root: boolean): CompiledSchema {
-  const { base } = celLibrary()
-  const env = base.clone()
-  const type = new TypeRegistrar(env, (ms) => env.evaluate(`duration("${ms}ms")`)).typeOf(schema, root)
-  const plain = env.clone().registerVariable('self', type.name).registerVariable('oldSelf', type.name)
-  const optional = env.clone().registerVariable('self', type.name).registerVariable('oldSelf', `optional<${type.name}>`)
-  const rules = (schema['x-kubernetes-validations'] ?? []).map((rule) =>
-    compileRule(rule, type, rule.optionalOldSelf === true ? optional : plain),
-  )
-  return { type, rules }
-}
+let types = 0
+const DYNAMIC: SchemaType = { type: DYN, convert: (value) => value }
 
-function compileRule(rule: ValidationRule, type: CelType, env: Cel.Environment): CompiledRule | CompileFailure {
-  const expression = rule.rule.trim()
-  const failure = problemWith(env, expression, 'bool')
-  if (failure !== undefined)
+function compileSchema(schema: JSONSchemaProps, root: boolean): CompiledSchema {
+  const { type, convert } = schemaType(schema, `selfType${++types}`, root) ?? DYNAMIC
+  const plain = variables(type, type)
+  const optional = variables(type, optionalOf(type))
+  const rules = (schema['x-kubernetes-validations'] ?? []).map((rule) =>
+    compileRule(rule, rule.optionalOldSelf === true ? optional : plain),
+  )
+  return { convert, rules }
+}
+const variables = (self: CelType, oldSelf: CelType): Variables =>
+  new Map([
+    ['self', self],
+    ['oldSelf', oldSelf],
+  ])
+
+function compileRule(rule: ValidationRule, variables: Variables): CompiledRule | CompileFailure {
+  const compiled = compile(rule.rule, variables)
+  if ('phase' in compiled)
     return {
       field: 'rule',
-      text: failure === 'type' ? 'cel expression must evaluate to a bool' : `compilation failed: ${failure}`,
+      text: `${compiled.phase === 'instantiation' ? 'program ' : ''}${compiled.phase} failed: ${compiled.text}`,
     }
-  const messageExpression = rule.messageExpression?.trim()
-  if (messageExpression) {
-    const problem = problemWith(env, messageExpression, 'string')
-    if (problem !== undefined)
-      return {
-        field: 'messageExpression',
-        text:
-          problem === 'type'
-            ? 'messageExpression must evaluate to a string'
-            : `messageExpression compilation failed: ${problem}`,
-      }
-  }
-  const { cel } = celLibrary()
-  const evaluate = env.parse(withRe2(expression))
-  const evaluateMessage = messageExpression ? env.parse(withRe2(messageExpression)) : undefined
-  const context = (self: unknown, old: unknown): Record<string, unknown> => {
-    const before = old === undefined ? undefined : type.convert(old)
-    const oldSelf =
-      rule.optionalOldSelf === true ? (before === undefined ? cel.Optional.none() : cel.Optional.of(before)) : before
-    return { self: type.convert(self), ...(oldSelf !== undefined && { oldSelf }) }
+  if (compiled.type !== BOOL) return { field: 'rule', text: 'cel expression must evaluate to a bool' }
+  const message = rule.messageExpression?.trim() ? compile(rule.messageExpression, variables) : undefined
+  if (message !== undefined && 'phase' in message)
+    return { field: 'messageExpression', text: `messageExpression ${message.phase} failed: ${message.text}` }
+  if (message !== undefined && message.type !== STRING)
+    return { field: 'messageExpression', text: 'messageExpression must evaluate to a string' }
+  const seen = (self: unknown, old: unknown): Record<string, unknown> => {
+    if (rule.optionalOldSelf === true) return { self, oldSelf: old === undefined ? Optional.none : new Optional(old) }
+    return old === undefined ? { self } : { self, oldSelf: old }
   }
   return {
     rule,
-    usesOldSelf: /\boldSelf\b/.test(expression),
-    holds: (self, old) => evaluate(context(self, old)) === true,
-    message: (self, old) => messageOf(evaluateMessage, context(self, old)),
+    usesOldSelf: compiled.used.has('oldSelf'),
+    holds: (self, old) => compiled.program(seen(self, old)) === true,
+    message: (self, old) => message && messageOf(message.program, seen(self, old)),
   }
 }
 
 const MAX_MESSAGE = 5120
 /** A message that is empty, too long, of several lines, or fails is none. */
-function messageOf(evaluate: Cel.ParseResult | undefined, context: Record<string, unknown>): string | undefined {
+function messageOf(program: Program, seen: Record<string, unknown>): string | undefined {
   try {
-    const text: unknown = evaluate?.(context)
-    return typeof text === 'string' && text.trim() !== '' && !/[\r\n]/.test(text) && text.length <= MAX_MESSAGE
-      ? text.trim()
-      : undefined
+    const text = String(program(seen)).trim()
+    return text !== '' && !text.includes('\n') && Buffer.byteLength(text) <= MAX_MESSAGE ? text : undefined
   } catch {
     return undefined
   }

@@ -77,7 +77,7 @@ function validateSpec(spec: CustomResourceDefinitionSpec, path: string): FieldEr
       : [
           invalid(
             `${path}.versions`,
-            printVersions(internal.versions),
+            spec.versions === undefined ? null : printVersions(internal.versions),
             'must have exactly one version marked as storage version',
           ),
         ]),

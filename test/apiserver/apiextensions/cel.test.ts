@@ -113,3 +113,32 @@ const refused: [rule: string, says: string][] = [
   ['self.s', 'cel expression must evaluate to a bool'],
 ]
 for (const [rule, says] of refused) t.strictSame(check(rule), [says], rule)
+
+t.test('a rule that fails to run is told by its message', async (t) => {
+  const schema: JSONSchemaProps = {
+    type: 'object',
+    properties,
+    'x-kubernetes-validations': [
+      { rule: 'self.items[5].port > 1', message: ' each item has a port ' },
+      { rule: 'self.port.startsWith("h")', message: 'the port is a name' },
+    ],
+  }
+  t.strictSame((rulesOf(schema)?.(value, undefined, schema, 'spec') ?? []).map(errorBody), [
+    'Invalid value: "object": index out of bounds: 5 evaluating rule: each item has a port',
+    `Invalid value: "object": 'no such overload': call arguments did not match a supported operator, function or macro signature for rule: the port is a name`,
+  ])
+})
+
+t.test('what did not change is not held against the writer, but for what depends on the old value', async (t) => {
+  const odd: JSONSchemaProps = { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self % 2 == 1' }] }
+  const schema: JSONSchemaProps = {
+    type: 'object',
+    properties: { list: { type: 'array', items: odd }, n: odd, other: integer },
+    'x-kubernetes-validations': [{ rule: 'self.other > oldSelf.other', message: 'other grows' }],
+  }
+  const check = (now: object, before: object): string[] =>
+    (rulesOf(schema)?.(now, before, schema, '') ?? []).map(({ field }) => field ?? '')
+  t.strictSame(check({ list: [2], n: 4, other: 2 }, { list: [2], n: 4, other: 1 }), [])
+  t.strictSame(check({ list: [2, 3], n: 4, other: 2 }, { list: [2], n: 4, other: 1 }), ['list[0]'])
+  t.strictSame(check({ list: [2], n: 6, other: 1 }, { list: [2], n: 4, other: 1 }), ['<nil>', 'n'])
+})

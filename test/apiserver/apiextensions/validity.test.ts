@@ -52,3 +52,15 @@ for (const scenario of [...recordings('crd.json'), ...recordings('kind-validatio
     }
   })
 }
+
+t.test('a definition without versions', async (t) => {
+  const crd = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'empties.example.com' },
+    spec: { group: 'example.com', scope: 'Namespaced', names: { plural: 'empties', kind: 'Empty' } },
+  } as CustomResourceDefinition
+  t.match(refusals(crd), [
+    'spec.versions|FieldValueInvalid|Invalid value: null: must have exactly one version marked as storage version',
+  ])
+})

@@ -1,0 +1,80 @@
+/** The tree of an expression. `at` is the character that messages point to: the operator, the dot, the opening bracket. */
+
+import type { Overload } from './overloads.ts'
+import type { CelType } from './types.ts'
+
+interface Base {
+  at: number
+  /** Set by the checker. */
+  type?: CelType
+}
+export interface Literal extends Base {
+  kind: 'literal'
+  value: unknown
+}
+export interface Ident extends Base {
+  kind: 'ident'
+  name: string
+}
+export interface Select extends Base {
+  kind: 'select'
+  operand: Expr
+  field: string
+  /** `has(operand.field)` */
+  test?: boolean
+  /** `operand.?field` */
+  optional?: boolean
+}
+export interface Call extends Base {
+  kind: 'call'
+  name: string
+  target?: Expr
+  args: Expr[]
+  /** Set by the checker: the overloads whose parameters take these types. */
+  overloads?: Overload[]
+  /** `accumulator + [item]` of a macro: the accumulator is a list of its own, which may be extended in place. */
+  append?: boolean
+}
+export interface List extends Base {
+  kind: 'list'
+  elements: { value: Expr; optional: boolean }[]
+}
+export interface MapExpr extends Base {
+  kind: 'map'
+  entries: { key: Expr; value: Expr; optional: boolean }[]
+}
+/** A fold over a list's items or a map's keys; with `second`, over indexes and items, or keys and values. */
+export interface Comprehension extends Base {
+  kind: 'comprehension'
+  range: Expr
+  first: string
+  second?: string
+  init: Expr
+  /** Whether to go on; absent: always. */
+  condition?: Expr
+  step: Expr
+  result: Expr
+  /** A quantifier goes on after an error, as long as another item could decide: `all` of the predicate, or `exists`. */
+  quantifier?: { decidedBy: boolean; predicate: Expr }
+}
+/** `optional.optMap(name, body)` */
+export interface Bind extends Base {
+  kind: 'bind'
+  optional: Expr
+  name: string
+  body: Expr
+  /** The body is an optional itself. */
+  flat: boolean
+}
+export type Expr = Literal | Ident | Select | Call | List | MapExpr | Comprehension | Bind
+
+/** What a macro folds into; no name that an expression could use. */
+export const ACCUMULATOR = '@result'
+
+/** `a.b.c` of names alone; undefined for anything else. */
+export function qualifiedName(expr: Expr): string | undefined {
+  if (expr.kind === 'ident') return expr.name
+  if (expr.kind !== 'select' || expr.test === true || expr.optional === true) return undefined
+  const prefix = qualifiedName(expr.operand)
+  return prefix === undefined ? undefined : `${prefix}.${expr.field}`
+}

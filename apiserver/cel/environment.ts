@@ -1,0 +1,37 @@
+/** Parses, checks and compiles expressions with the functions of a Kubernetes API server. */
+import { check, type Variables } from './checker.ts'
+import { functions } from './library/index.ts'
+import { impossibleConversion, literalProblems } from './library/literals.ts'
+import { parse } from './parser.ts'
+import { compileProgram, type Program } from './program.ts'
+import { type Problem, printProblems } from './source-error.ts'
+import type { CelType } from './types.ts'
+
+export type { Variables } from './checker.ts'
+export type { Program } from './program.ts'
+
+export interface Compiled {
+  program: Program
+  type: CelType
+  /** Names of the variables that it mentions. */
+  used: ReadonlySet<string>
+}
+
+/** Why an expression is refused, in cel-go's words. */
+export interface Refused {
+  phase: 'compilation' | 'instantiation'
+  text: string
+}
+
+export function compile(source: string, variables: Variables): Compiled | Refused {
+  const refused = (problems: Problem[]): Refused => ({ phase: 'compilation', text: printProblems(source, problems) })
+  const parsed = parse(source)
+  if ('problems' in parsed) return refused(parsed.problems)
+  const { type, problems, used } = check(parsed.expr, variables, functions)
+  if (problems.length > 0) return refused(problems)
+  const wrong = literalProblems(parsed.expr)
+  if (wrong.length > 0) return refused(wrong)
+  const impossible = impossibleConversion(parsed.expr)
+  if (impossible !== undefined) return { phase: 'instantiation', text: impossible }
+  return { program: compileProgram(parsed.expr), type, used }
+}

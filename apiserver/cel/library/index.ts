@@ -1,0 +1,10 @@
+import { Functions } from '../overloads.ts'
+import { AUTHORIZER } from './authorizer.ts'
+import { COLLECTIONS } from './collections.ts'
+import { KUBERNETES } from './kubernetes.ts'
+import { STANDARD } from './standard.ts'
+import { TEXT } from './text.ts'
+import { TIME } from './time.ts'
+
+/** Every function that an expression may call. */
+export const functions = new Functions(STANDARD, TIME, TEXT, COLLECTIONS, KUBERNETES, AUTHORIZER)

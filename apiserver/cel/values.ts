@@ -1,0 +1,222 @@
+/**
+ * Values of expressions. int is a bigint, double a number, bytes a Uint8Array, a list an array, a map a Map;
+ * null, bool and string are JavaScript's own; the rest are the classes of this file and those of the libraries.
+ */
+import {
+  BOOL,
+  BYTES,
+  type CelType,
+  DOUBLE,
+  DURATION,
+  DYN,
+  INT,
+  listOf,
+  mapOf,
+  NULL,
+  opaque,
+  optionalOf,
+  STRING,
+  struct,
+  TIMESTAMP,
+  typeOf,
+  UINT,
+} from './types.ts'
+
+/** What goes wrong in an expression while it runs, in cel-go's words. */
+export class CelError extends Error {}
+export const noSuchOverload = (): CelError => new CelError('no such overload')
+
+export class Uint {
+  readonly value: bigint
+  constructor(value: bigint) {
+    this.value = value
+  }
+}
+export class Optional {
+  static readonly none = new Optional(undefined)
+  readonly value: unknown
+  constructor(value: unknown) {
+    this.value = value
+  }
+  get present(): boolean {
+    return this !== Optional.none
+  }
+}
+export class Duration {
+  readonly nanos: bigint
+  constructor(nanos: bigint) {
+    this.nanos = nanos
+  }
+}
+export class Timestamp {
+  /** Since 1970. */
+  readonly nanos: bigint
+  constructor(nanos: bigint) {
+    this.nanos = nanos
+  }
+  get date(): Date {
+    return new Date(Number(floorDiv(this.nanos, 1_000_000n)))
+  }
+}
+export class TypeValue {
+  readonly type: CelType
+  constructor(type: CelType) {
+    this.type = type
+  }
+}
+/** Of a type that a library brings. */
+export abstract class OpaqueValue {
+  abstract readonly typeName: string
+  abstract equals(other: this): boolean
+}
+/** An object of a known type; fields become values when they are asked for. */
+export abstract class StructValue {
+  abstract readonly type: CelType
+  abstract has(field: string): boolean
+  /** undefined: the field is not set. */
+  get(field: string): unknown {
+    return this.has(field) ? this.value(field) : undefined
+  }
+  protected abstract value(field: string): unknown
+  /** Names of the fields that are set. */
+  abstract names(): string[]
+}
+
+export const floorDiv = (value: bigint, by: bigint): bigint => {
+  const quotient = value / by
+  return value % by !== 0n && value < 0n !== by < 0n ? quotient - 1n : quotient
+}
+
+/** Items of a list that is a set or a map by keys: their order means nothing, and `+` merges by `idOf`. */
+export interface KeyedItems {
+  isSet: boolean
+  idOf(item: unknown): string
+}
+const keyed = new WeakMap<unknown[], KeyedItems>()
+export function withKeys(list: unknown[], items: KeyedItems): unknown[] {
+  keyed.set(list, items)
+  return list
+}
+export const keysOf = (list: unknown[]): KeyedItems | undefined => keyed.get(list)
+
+export function typeOfLiteral(value: unknown): CelType {
+  return typeOfValue(value)
+}
+
+/** The type of a value at run time; what a list holds is dyn. */
+export function typeOfValue(value: unknown): CelType {
+  switch (typeof value) {
+    case 'string':
+      return STRING
+    case 'bigint':
+      return INT
+    case 'number':
+      return DOUBLE
+    case 'boolean':
+      return BOOL
+  }
+  if (value === null) return NULL
+  if (Array.isArray(value)) return listOf(DYN)
+  if (value instanceof Map) return mapOf(DYN, DYN)
+  if (value instanceof StructValue) return value.type
+  if (value instanceof Uint8Array) return BYTES
+  if (value instanceof Timestamp) return TIMESTAMP
+  if (value instanceof Duration) return DURATION
+  if (value instanceof Uint) return UINT
+  if (value instanceof Optional) return optionalOf(DYN)
+  if (value instanceof TypeValue) return typeOf(value.type)
+  return value instanceof OpaqueValue ? opaque(value.typeName) : struct('unknown', new Map())
+}
+
+/** Whether a value may be passed where a type stands. */
+export function fits(type: CelType, value: unknown): boolean {
+  if (type.kind === 'dyn' || type.kind === 'param') return true
+  if (type.kind === 'map') return value instanceof Map
+  const found = typeOfValue(value)
+  return found.kind === type.kind && (type.kind !== 'opaque' || found.name === type.name)
+}
+
+/** The same key for numbers that are equal. */
+export function mapKey(key: unknown): unknown {
+  if (typeof key === 'number' && Number.isInteger(key)) return BigInt(key)
+  return key instanceof Uint ? key.value : key
+}
+
+const numberOf = (value: unknown): bigint | number | undefined =>
+  typeof value === 'bigint' || typeof value === 'number' ? value : value instanceof Uint ? value.value : undefined
+
+export function equal(left: unknown, right: unknown): boolean {
+  if (left === right) return true
+  if (typeof left === 'string' || typeof left === 'boolean' || left === null || right === null) return false
+  const number = numberOf(left)
+  if (number !== undefined) {
+    const other = numberOf(right)
+    // biome-ignore lint/suspicious/noDoubleEquals: 1n and 1 are equal
+    return other !== undefined && number == other
+  }
+  if (Array.isArray(left)) return Array.isArray(right) && equalLists(left, right)
+  if (left instanceof Map) return right instanceof Map && equalMaps(left, right)
+  if (left instanceof StructValue) return right instanceof StructValue && equalStructs(left, right)
+  if (left instanceof Uint8Array) return right instanceof Uint8Array && Buffer.compare(left, right) === 0
+  if (left instanceof Timestamp) return right instanceof Timestamp && left.nanos === right.nanos
+  if (left instanceof Duration) return right instanceof Duration && left.nanos === right.nanos
+  if (left instanceof Optional)
+    return right instanceof Optional && left.present && right.present && equal(left.value, right.value)
+  if (left instanceof TypeValue)
+    return right instanceof TypeValue && left.type.kind === right.type.kind && left.type.name === right.type.name
+  if (left instanceof OpaqueValue)
+    return right instanceof OpaqueValue && left.typeName === right.typeName && left.equals(right)
+  return false
+}
+
+function equalLists(left: unknown[], right: unknown[]): boolean {
+  if (left.length !== right.length) return false
+  const keys = keysOf(left)
+  if (keys === undefined) return left.every((item, index) => equal(item, right[index]))
+  if (keys.isSet) return left.every((item) => right.some((other) => equal(item, other)))
+  const others = new Map(right.map((item) => [keys.idOf(item), item]))
+  return left.every((item) => {
+    const id = keys.idOf(item)
+    return others.has(id) && equal(item, others.get(id))
+  })
+}
+function equalMaps(left: Map<unknown, unknown>, right: Map<unknown, unknown>): boolean {
+  if (left.size !== right.size) return false
+  for (const [key, value] of left) {
+    if (!right.has(mapKey(key)) || !equal(value, right.get(mapKey(key)))) return false
+  }
+  return true
+}
+function equalStructs(left: StructValue, right: StructValue): boolean {
+  const names = left.names()
+  return (
+    names.length === right.names().length &&
+    names.every((name) => right.has(name) && equal(left.get(name), right.get(name)))
+  )
+}
+
+/** Negative, 0 or positive; undefined where values have no order (NaN). Throws what is not comparable. */
+export function compare(left: unknown, right: unknown): number | undefined {
+  const number = numberOf(left)
+  if (number !== undefined) {
+    const other = numberOf(right)
+    if (other === undefined) throw noSuchOverload()
+    return number < other ? -1 : number > other ? 1 : number >= other ? 0 : undefined
+  }
+  if (typeof left === 'string' && typeof right === 'string') return compareText(left, right)
+  if (typeof left === 'boolean' && typeof right === 'boolean') return Number(left) - Number(right)
+  if (left instanceof Uint8Array && right instanceof Uint8Array) return Buffer.compare(left, right)
+  if (
+    (left instanceof Timestamp && right instanceof Timestamp) ||
+    (left instanceof Duration && right instanceof Duration)
+  )
+    return left.nanos < right.nanos ? -1 : left.nanos > right.nanos ? 1 : 0
+  throw noSuchOverload()
+}
+/** By code points, as by bytes of UTF-8. */
+function compareText(left: string, right: string): number {
+  if (left === right) return 0
+  const surrogates = /[\ud800-\uffff]/
+  if (surrogates.test(left) || surrogates.test(right)) return Buffer.compare(Buffer.from(left), Buffer.from(right))
+  return left < right ? -1 : 1
+}
