@@ -40,6 +40,8 @@ export interface ApiServerConfig {
   requestTimeoutMs?: number
   /** How long the records of terminations are kept. Default: one hour. */
   terminationTtlMs?: number
+  /** The newest so many. Default: 2,000. */
+  maxTerminations?: number
 }
 
 export interface TlsConfig {

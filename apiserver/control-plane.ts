@@ -20,7 +20,7 @@ export interface ControlPlaneOptions {
   featureGates: Record<string, boolean>
   corsAllowedOrigins?: readonly string[]
   maxRequestsInFlight?: number
-  /** Milliseconds that the records of terminations are kept. */
+  /** Milliseconds that the records of terminations are kept; less than 0: the engine of the storage decides. */
   terminationTtl?: number
   /** Milliseconds that a node may be silent. */
   nodeMonitorGracePeriod?: number
@@ -72,7 +72,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     featureGates: options.featureGates,
     corsAllowedOrigins: options.corsAllowedOrigins,
     maxRequestsInFlight: options.maxRequestsInFlight,
-    terminationTtlMs: options.terminationTtl,
+    ...keptTerminations(options),
     disabledAdmissionPlugins: options.controllers === false ? ['ServiceAccount'] : [],
     kubernetesVersion: options.kubernetesVersion,
     journal: options.journal,
@@ -115,6 +115,16 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   } catch (error) {
     await server.close()
     throw error
+  }
+}
+
+/** In a file they outlive restarts, and so are kept longer; either way they are in memory, too. */
+function keptTerminations({ terminationTtl = -1, storage }: ControlPlaneOptions) {
+  const isDurable = storage?.engine === 'sqlite'
+  const defaultMs = isDurable ? 7 * 24 * 3_600_000 : 3_600_000
+  return {
+    terminationTtlMs: terminationTtl < 0 ? defaultMs : terminationTtl,
+    maxTerminations: isDurable ? 10_000 : 2_000,
   }
 }
 

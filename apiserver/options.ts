@@ -29,6 +29,9 @@ function checkVersion(value: unknown): string {
   throw mustBe('a version such as v1.36.3', value)
 }
 
+/** The engine of the storage decides. */
+const byStorage = -1
+
 /** Shared by everything that starts an API server. */
 export const apiServerOptions = {
   host: option(text, { default: '127.0.0.1', help: 'Address to listen on' }),
@@ -53,7 +56,13 @@ export const apiServerOptions = {
     default: 600,
     help: 'Requests answered at a time, watches and the like left out; priority levels share them',
   }),
-  terminationTtl: option(duration, { default: 3_600_000, help: 'How long the records of terminations are kept' }),
+  terminationTtl: option(
+    { ...duration, show: (ms) => (ms === byStorage ? undefined : duration.show?.(ms)) },
+    {
+      default: byStorage,
+      help: 'How long the records of terminations are kept (default: 1h; with a storage in a file 7 days)',
+    },
+  ),
   nodeMonitorGracePeriod: option(duration, {
     default: 50_000,
     help: 'How long a node may be silent until it counts as lost',

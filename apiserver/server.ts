@@ -69,7 +69,7 @@ const bookmarkIntervalMs = 60_000
 const signingKeyDelayMs = 300
 const eventTtlMs = 3_600_000
 const defaultTerminationTtlMs = 3_600_000
-const maxTerminations = 2_000
+const defaultMaxTerminations = 2_000
 const everything: Authorizer = { authorize: () => ({ verdict: 'allow' }) }
 const self: User = { name: 'system:apiserver', groups: ['system:masters'] }
 
@@ -183,7 +183,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     clock: machine,
     prefix: keyPrefix({ group: 'kubestage.dev', plural: 'terminations' }),
     ttlMs: config.terminationTtlMs ?? defaultTerminationTtlMs,
-    max: maxTerminations,
+    max: config.maxTerminations ?? defaultMaxTerminations,
   })
   const listener = await listen(config, dispatch, { limits, tracked: connections })
   port = listener.port

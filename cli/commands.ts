@@ -26,6 +26,10 @@ export const commands: Readonly<Record<string, Entry>> = {
   snapshot: { summary: 'write all objects to a file', load: () => import('./snapshot.ts') },
   restore: { summary: 'make all objects what a file says', load: () => import('./restore.ts') },
   reset: { summary: 'make the cluster what it was at its start', load: () => import('./reset.ts') },
+  terminations: {
+    summary: 'count how pods ended, by reason, cause, verdict, user or workload',
+    load: () => import('./terminations.ts'),
+  },
   journal: { summary: 'print the requests that came to the API server', load: () => import('./journal.ts') },
   fault: { summary: 'make requests fail on purpose', load: () => import('./fault.ts') },
   clock: { summary: "print the cluster's own time", load: () => import('./clock.ts') },

@@ -35,7 +35,8 @@ export function startExpiry({ storage, clock, prefix, ttlMs, max = Number.POSITI
   })
   // What an engine kept from before begins its time anew.
   void storage.list({ prefix }).then(({ entries }) => {
-    for (const { key } of entries) if (!writtenAt.has(key)) writtenAt.set(key, clock.monotonic())
+    const written = entries.toSorted((a, b) => a.revision - b.revision)
+    for (const { key } of written) if (!writtenAt.has(key)) writtenAt.set(key, clock.monotonic())
   })
   const remove = (key: string): void => {
     writtenAt.delete(key)
