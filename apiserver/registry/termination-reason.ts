@@ -1,16 +1,12 @@
 import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
+import { REASON_ANNOTATION, reasonProblem } from '../../shared/reasons/annotated-reason.ts'
 import { errorBody, invalid } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import type { FeatureGates } from './resource-definition.ts'
 
 const gate = 'PodTerminationReason'
 const ignored = `is ignored: the feature gate ${gate} is off`
-/** For clients that can send neither the field nor the parameter. */
-const annotation = 'kubestage.dev/termination-reason'
-const annotationPath = `metadata.annotations[${annotation}]`
-const maxBytes = 1024
-/** What decoders put in the place of bytes that are not UTF-8. */
-const notUtf8 = '\ufffd'
+const annotationPath = `metadata.annotations[${REASON_ANNOTATION}]`
 
 /** Who is asked, and told of a reason that does not count. */
 export interface ReasonContext {
@@ -25,14 +21,14 @@ export function terminationReason(
   { reason }: DeleteOptions,
   { metadata }: KubeObject,
 ): string | undefined {
-  const annotated = metadata.annotations?.[annotation]
+  const annotated = metadata.annotations?.[REASON_ANNOTATION]
   if (!featureGates.enabled(gate)) {
     if (annotated !== undefined) warn(`${annotationPath} ${ignored}`)
     return undefined
   }
   if (reason !== undefined) return reason
   if (metadata.reason !== undefined || annotated === undefined) return undefined
-  const [message] = reasonMessages(annotated)
+  const message = reasonProblem(annotated)
   if (message === undefined) return annotated
   // The delete goes on: whoever sends it may not be the one who annotated the object.
   warn(`${annotationPath}: ${errorBody(invalid('', annotated, message))}; it is not used as the reason`)
@@ -47,16 +43,6 @@ export function gatedReason(reason: string | undefined, { featureGates, warn }: 
 }
 
 export function validateReason(reason: string | undefined, errors: FieldErrors): void {
-  for (const message of reasonMessages(reason)) errors.push(invalid('reason', reason, message))
-}
-
-/** It becomes an environment variable and a header, so not every text will do. */
-function reasonMessages(reason: string | undefined): string[] {
-  if (reason === undefined) return []
-  const bytes = Buffer.byteLength(reason)
-  if (bytes === 0) return ['must not be empty']
-  if (bytes > maxBytes) return [`must be no more than ${maxBytes} bytes`]
-  if (reason.trim() === '') return ['must not consist of blanks only']
-  if (!reason.isWellFormed() || reason.includes(notUtf8)) return ['must be well-formed Unicode text']
-  return /\p{Cc}/u.test(reason) ? ['must not contain control characters'] : []
+  const message = reason === undefined ? undefined : reasonProblem(reason)
+  if (message !== undefined) errors.push(invalid('reason', reason, message))
 }

@@ -1,5 +1,7 @@
 import { deliveryHeaderProblem } from '../../shared/api/delivery-header.ts'
 import type { Pod, PreStopHandler } from '../../shared/api/types.ts'
+import { annotatedReason } from '../../shared/reasons/annotated-reason.ts'
+import { reasonFor, type Situation } from '../../shared/reasons/reason-table.ts'
 import type { NodeCause } from '../pods/grace-period.ts'
 
 /** Pod Termination Reason: how a preStop hook learns why its container must stop. */
@@ -12,9 +14,18 @@ export interface ReasonDelivery {
   problem?: string
 }
 
-/** The reason written on the object; else, of a pod that the kubelet ends for its node's sake, `Eviction`. */
+const situations: Record<NodeCause, Situation<'kubelet'>> = {
+  Evicted: 'node pressure',
+  NodeShutdown: 'node shutdown',
+  Preempted: 'preempted by a critical pod',
+}
+
+/**
+ * The reason written on the object. Where there is none and the kubelet ends the pod for its node's sake: as the API server does for an
+ * eviction, the pod's annotation, and then the table's reason.
+ */
 export const terminationReason = (pod: Pod, cause?: NodeCause): string | undefined =>
-  pod.metadata.reason ?? (cause && 'Eviction')
+  pod.metadata.reason ?? (cause && (annotatedReason(pod) ?? reasonFor('kubelet', situations[cause])))
 
 /** Without a reason nothing is delivered: the variable and the header are absent then, not empty. */
 export function deliverReason(handler: PreStopHandler, reason: string | undefined): ReasonDelivery {

@@ -210,6 +210,10 @@ t.test('termination reason', async (t) => {
     t.equal(terminationReason(pod({}), cause), 'Eviction', cause)
   }
   t.equal(terminationReason(pod({})), undefined)
+  const annotations = { 'kubestage.dev/termination-reason': 'the rack moves' }
+  t.equal(terminationReason(pod({}, { annotations }), 'Evicted'), 'the rack moves')
+  t.equal(terminationReason(pod({}, { annotations, reason: 'Update' }), 'Evicted'), 'Update')
+  t.equal(terminationReason(pod({}, { annotations })), undefined, 'neither deleted nor evicted')
   const exec = { exec: { command: ['x'] } }
   const get = { httpGet: { port: 80 } }
   t.same(deliverReason(exec, undefined), { handler: exec, env: {}, headers: {} }, 'absent, not empty')

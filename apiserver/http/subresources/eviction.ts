@@ -2,6 +2,7 @@ import { badRequest } from '../../../shared/api/status-errors.ts'
 import type { DeleteOptions, KubeObject, Pod, PodCondition, PodDisruptionBudget } from '../../../shared/api/types.ts'
 import { podDisruptionBudgets } from '../../../shared/client/resources.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
+import { reasonFor } from '../../../shared/reasons/reason-table.ts'
 import { decodeStored } from '../../registry/stored-object.ts'
 import { terminationReason } from '../../registry/termination-reason.ts'
 import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
@@ -20,7 +21,7 @@ import { budgetOf, mayGoUnready, needsNoBudget, spend } from './disruption-budge
 
 const eviction = { group: 'policy', version: 'v1', kind: 'Eviction', schema: 'io.k8s.api.policy.v1.Eviction' }
 /** Why a pod goes, when an eviction does not say. */
-const defaultReason = 'Eviction'
+const defaultReason = reasonFor('Pod', 'evicted')
 const unsafe = 'ignoreStoreReadErrorWithClusterBreakingPotential'
 
 interface Eviction extends KubeObject {

@@ -133,9 +133,9 @@ export class Stage {
   }
 
   /** As `kubectl drain` does. */
-  async evict(name: string): Promise<void> {
+  async evict(name: string, deleteOptions?: { reason: string }): Promise<void> {
     const metadata = { namespace: this.namespace, name }
-    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata }
+    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata, deleteOptions }
     const client = createRestClient({ ...this.cluster.access, clock: realClock })
     await client.create(pods, eviction, { ...metadata, subresource: 'eviction' }).finally(() => client.close())
   }
