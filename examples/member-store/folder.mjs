@@ -10,10 +10,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
  * Resolves to a folder below `root` that this pod now holds: one that is free, else a new one. Where there are `limit` folders already
- * it waits for one of them, and calls `standBy`. `stateOf(address)` says what has become of a folder's holder.
+ * it waits for one of them, and calls `standBy`. `stateOf(address)` says what has become of a folder's holder. Undefined: aborted.
  */
-export async function takeFolder(root, { address, limit, stateOf, standBy }) {
-  for (;;) {
+export async function takeFolder(root, { address, limit, stateOf, standBy, signal }) {
+  while (!signal.aborted) {
     const names = (await readdir(root)).filter((name) => /^[0-9a-f]{8}(@|$)/.test(name))
     let isOneComingFree = false
     for (const name of names) {

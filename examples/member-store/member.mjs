@@ -18,6 +18,8 @@ export class Member {
   #departure
   #isForgotten = false
   #standsBy = false
+  #started
+  #taking = new AbortController()
 
   /**
    * `root`: the folder of folders, of which there are to be `limit` at most. `address`, `pod`: of the pod, its IP and its name.
@@ -27,14 +29,18 @@ export class Member {
     this.#options = options
   }
 
-  async start() {
+  /** Resolves when the pod holds a folder, or stands by for one. */
+  start() {
     const { root, ...options } = this.#options
-    const standBy = () => {
-      this.#standsBy = true
-    }
-    const folder = await takeFolder(root, { ...options, stateOf, standBy })
-    this.#data = await folder.load()
-    this.#folder = folder
+    this.#started = new Promise((resolve, reject) => {
+      const standBy = () => {
+        this.#standsBy = true
+        resolve()
+      }
+      const taking = takeFolder(root, { ...options, stateOf, standBy, signal: this.#taking.signal })
+      taking.then((folder) => folder && this.#become(folder)).then(resolve, reject)
+    })
+    return this.#started
   }
 
   get isMember() {
@@ -109,8 +115,16 @@ export class Member {
     else await this.#folder?.release()
   }
 
+  async #become(folder) {
+    this.#data = await folder.load()
+    this.#folder = folder
+  }
+
   async #leave(reason) {
     const { root, pod, replicas } = this.#options
+    // A pod that has just been started first takes the folder that waits for it: nobody else would.
+    await this.#started
+    this.#taking.abort()
     const { copies, forgets } = dutyOf(reason)
     await this.flush()
     const report = { pod, reason: reason ?? null, keys: Object.keys(this.#data).length, bytes: 0 }

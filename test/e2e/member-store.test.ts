@@ -2,22 +2,21 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { type Node, type Pod, resources, startCluster, type Termination } from '../../library/index.ts'
-import { createSurroundings, createWorkload, exampleFolder } from '../harness/member-store/objects.ts'
+import { type Pod, resources, startCluster, type Termination } from '../../library/index.ts'
+import { createSurroundings, createWorkload, exampleFolder, whySkip } from '../harness/member-store/objects.ts'
 import { isReady } from '../harness/pods.ts'
 import { until } from '../harness/until.ts'
 
 t.setTimeout(180_000)
 const namespace = 'default'
 const name = 'member-store'
-const { configMaps, nodes, pods, statefulSets } = resources
+const { configMaps, pods, statefulSets } = resources
 const keys = Array.from({ length: 16 }, (_, i) => `key-${i}`)
 
 const cluster = await startCluster()
 t.teardown(() => cluster.close())
 const { client } = cluster
-const [node] = (await client.list<Node>(nodes)).items
-const skip = node?.metadata.labels?.['kubestage.dev/files'] !== 'own' && 'nothing is mounted here at paths of its own'
+const skip = await whySkip(client)
 const files = readdirSync(exampleFolder).filter((file) => file.endsWith('.mjs'))
 const data = Object.fromEntries(files.map((file) => [file, readFileSync(join(exampleFolder, file), 'utf8')]))
 await client.create(configMaps, { metadata: { name, namespace }, data })

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadAll } from 'js-yaml'
-import type { KubeObject } from '../../../shared/api/types.ts'
+import type { KubeObject, Node } from '../../../shared/api/types.ts'
 import type { StatefulSet } from '../../../shared/api/workloads.ts'
 import type { Client, Resource } from '../../../shared/client/client.ts'
-import { serviceAccounts, services, statefulSets } from '../../../shared/client/resources.ts'
+import { nodes, serviceAccounts, services, statefulSets } from '../../../shared/client/resources.ts'
 import { repository } from '../cluster.ts'
 
 export const exampleFolder = join(repository, 'examples', 'member-store')
@@ -23,6 +23,12 @@ const objects = loadAll(readFileSync(join(exampleFolder, 'store.yaml'), 'utf8'))
 const isWorkload = ({ kind }: KubeObject): boolean => kind === 'StatefulSet'
 
 export const memberTemplate = (objects.find(isWorkload) as StatefulSet).spec.template
+
+/** Why members cannot run here; false if they can. */
+export async function whySkip(client: Client): Promise<string | false> {
+  const [node] = (await client.list<Node>(nodes)).items
+  return node?.metadata.labels?.['kubestage.dev/files'] !== 'own' && 'nothing is mounted here at paths of its own'
+}
 
 /** What members need to find each other. */
 export const createSurroundings = (client: Client, namespace: string): Promise<void> =>

@@ -51,7 +51,7 @@ export class Stage {
     return stage
   }
 
-  private constructor({ cluster, namespace, given, main }: StageOptions) {
+  protected constructor({ cluster, namespace, given, main }: StageOptions) {
     this.cluster = cluster
     this.client = cluster.client
     this.namespace = namespace
