@@ -126,14 +126,16 @@ export class MemberStage extends Stage {
     const { metadata, spec: own } = memberTemplate
     const [container] = own!.containers
     const program = container!.command!.join(' ')
-    // What a situation has its programs do beforehand, it does; one that ends by itself is a member that finishes.
+    // What a situation has its program do, it does when it is a member; one that ends by itself is a member that finishes.
     const isScript = command[0] === 'sh'
     if (command[0] === 'true') this.#shouldFinish = true
     const main: Container = {
       ...container!,
       ...more,
       name: 'main',
-      command: isScript ? ['sh', '-c', command[2]!.replace(/sleep \d+$/, program)] : container!.command,
+      command: isScript
+        ? ['sh', '-c', command[2]!.replace(/^(.*); exec sleep \d+$/, `(sleep 5; $1) & exec ${program}`)]
+        : container!.command,
       env: [...container!.env!, { name: 'VERSION', value: String(version) }],
       lifecycle: { preStop: { httpGet: { path: '/leave', port: 8080 } } },
       readinessProbe: { ...container!.readinessProbe, timeoutSeconds: 20 },
@@ -173,6 +175,7 @@ export class MemberStage extends Stage {
   override async until<Value>(condition: () => Promise<Value>, what: string): Promise<NonNullable<Value>> {
     const look = async (): Promise<Value> => {
       const value = await condition()
+      if (!value && !this.isWritten) await this.write()
       if (!value && this.#shouldFinish) await this.#finish()
       return value
     }
