@@ -15,10 +15,12 @@ export function mergeList(original: unknown[], patch: unknown[], field: PatchFie
   if (mergeKey === '') throw mergeError(`cannot merge lists without merge key for ${type.name}`)
   const { live, items } = applyDirectives(original as JsonMap[], patch as JsonMap[], mergeKey)
   const merged: JsonMap[] = [...live]
+  const places = new Map<unknown, number>()
+  for (const [index, other] of live.entries()) if (!places.has(other[mergeKey])) places.set(other[mergeKey], index)
   for (const item of items) {
     const key = identity(item, mergeKey)
-    const index = merged.findIndex((other) => other[mergeKey] === key)
-    if (index < 0) merged.push(item)
+    const index = places.get(key)
+    if (index === undefined) places.set(key, merged.push(item) - 1)
     else merged[index] = mergeMaps(merged[index]!, item, type)
   }
   return arrange(merged, items, live, mergeKey)
@@ -26,7 +28,7 @@ export function mergeList(original: unknown[], patch: unknown[], field: PatchFie
 
 /** Items with `$patch`: deletions leave the live list, a replacement leaves nothing of it. */
 function applyDirectives(original: JsonMap[], patch: JsonMap[], mergeKey: string) {
-  let live = original
+  const deleted = new Set<unknown>()
   let replace = false
   const items: JsonMap[] = []
   for (const item of patch) {
@@ -34,7 +36,7 @@ function applyDirectives(original: JsonMap[], patch: JsonMap[], mergeKey: string
       items.push(item)
     } else if (item.$patch === 'delete') {
       if (!Object.hasOwn(item, mergeKey)) throw noMergeKey(item, mergeKey)
-      live = live.filter((other) => other[mergeKey] !== item[mergeKey])
+      deleted.add(item[mergeKey])
     } else if (item.$patch === 'replace') {
       replace = true
     } else if (item.$patch === 'merge') {
@@ -43,7 +45,8 @@ function applyDirectives(original: JsonMap[], patch: JsonMap[], mergeKey: string
       throw unknownDirective(item.$patch, item)
     }
   }
-  return replace ? { live: items, items: [] } : { live, items }
+  if (replace) return { live: items, items: [] }
+  return { live: deleted.size > 0 ? original.filter((other) => !deleted.has(other[mergeKey])) : original, items }
 }
 
 /** Whether the items are maps; all must be of one type, and none a list. */

@@ -3,6 +3,7 @@ import type { WithMeta } from '../../shared/api/types.ts'
 import { duplicate, forbidden, invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { qualifiedName } from '../validation/names.ts'
+import { repetition } from '../validation/repetition.ts'
 import { age, ageColumn, column, nameColumn } from './cells.ts'
 import { deepEqual } from './deep-equal.ts'
 import { plain } from './plain.ts'
@@ -86,20 +87,27 @@ function validate(
 type Topologies = NonNullable<StorageClass['allowedTopologies']>
 function validateTopologies(topologies: Topologies, errors: FieldErrors): void {
   // Upstream starts with as many empty terms as there are topologies, and finds an empty one in each of them.
-  const seen: Record<string, string[]>[] = topologies.map(() => ({}))
+  const seen = new Map([[textOf({}), topologies.length]])
   for (const [index, { matchLabelExpressions = [] }] of topologies.entries()) {
     const at = `allowedTopologies[${index}].matchLabelExpressions`
     const term: Record<string, string[]> = {}
     for (const [place, { key, values }] of matchLabelExpressions.entries()) {
       const expression = `${at}[${place}]`
       if (!values?.length) errors.push(required(`${expression}.values`))
+      const isRepeated = repetition()
       for (const [valueIndex, value] of (values ?? []).entries())
-        if (values.indexOf(value) < valueIndex) errors.push(duplicate(`${expression}.values[${valueIndex}]`, value))
+        if (isRepeated(value)) errors.push(duplicate(`${expression}.values[${valueIndex}]`, value))
       reject(errors, `${expression}.key`, key, qualifiedName(key))
       if (Object.hasOwn(term, key)) errors.push(duplicate(`${expression}.key`, key))
       term[key] = [...new Set(values)].sort()
     }
-    for (const other of seen) if (deepEqual(other, term)) errors.push(duplicate(at, ''))
-    seen.push(term)
+    const text = textOf(term)
+    const equal = seen.get(text) ?? 0
+    for (let i = 0; i < equal && errors.length < maxDuplicates; i++) errors.push(duplicate(at, ''))
+    seen.set(text, equal + 1)
   }
 }
+
+/** Upstream names each pair: of a thousand equal terms that would be a million errors. */
+const maxDuplicates = 10_000
+const textOf = (term: Record<string, string[]>): string => JSON.stringify(Object.entries(term).sort())

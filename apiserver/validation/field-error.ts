@@ -88,15 +88,24 @@ const goJson = (value: unknown): string => {
   return typeof value === 'string' ? json : json.replace(/[<>&]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`)
 }
 
-/** A 422 that names every mistake, each once. */
+/** Of causes in one answer: as much as a request may hold. */
+const maxCauseBytes = 3 * 1024 * 1024
+
+/** A 422 that names every mistake, each once; of more than fit into the answer, the first ones and how many there are. */
 export function invalidObject(subject: GroupKind, name: string, errors: FieldErrors): StatusError {
-  const messages: string[] = []
-  const causes = errors.map((error) => {
+  const messages = new Set<string>()
+  const causes: { reason: string; message: string; field: string }[] = []
+  let bytes = 0
+  for (const error of errors) {
+    if (bytes > maxCauseBytes) break
     const body = errorBody(error)
-    const message = `${error.field}: ${body}`
-    if (!messages.includes(message)) messages.push(message)
-    return { reason: error.type, message: body, field: error.field }
-  })
-  const message = messages.length === 1 ? messages.join('') : `[${messages.join(', ')}]`
+    messages.add(`${error.field}: ${body}`)
+    causes.push({ reason: error.type, message: body, field: error.field })
+    bytes += error.field.length + body.length
+  }
+  const left = errors.length - causes.length
+  if (left > 0) messages.add(`and ${left} more errors`)
+  const all = [...messages].join(', ')
+  const message = messages.size === 1 ? all : `[${all}]`
   return invalidStatus(subject, name, message, causes)
 }

@@ -3,6 +3,7 @@ import { reviewVersions } from '../webhook-client/review-version.ts'
 import { invalid, required } from './field-error.ts'
 import type { FieldError } from './field-errors.ts'
 import { dns1035Label, dns1123Subdomain } from './names.ts'
+import { repetition } from './repetition.ts'
 
 const urlForm = '; desired format: https://host[/path]'
 const maxPort = 65_535
@@ -68,8 +69,9 @@ function validateUrl(text: string, path: string): FieldError[] {
 /** Versions of the reviews that it understands. */
 export function validateReviewVersions(versions: readonly string[], path: string, whenNone = ''): FieldError[] {
   if (versions.length === 0) return [required(path, whenNone)]
+  const isRepeated = repetition()
   const errors = versions.flatMap((version, index) =>
-    versions.indexOf(version) < index
+    isRepeated(version)
       ? [invalid(`${path}[${index}]`, version, 'duplicate version')]
       : dns1035Label(version).map((message) => invalid(`${path}[${index}]`, version, message)),
   )

@@ -92,6 +92,16 @@ t.test('a connection without streams ends, one with a watch stays', async (t) =>
   t.notOk(watch.destroyed)
 })
 
+t.test('a refusal names the first mistakes, and how many it leaves out', async (t) => {
+  const { send } = await start(t, {})
+  const scopes = Array.from({ length: 4_000 }, (_, index) => `Scope${index}`)
+  const body = { metadata: { name: 'q' }, spec: { scopes } }
+  const refused = await send('/api/v1/namespaces/default/resourcequotas', { method: 'POST', body })
+  t.equal(refused.status, 422)
+  t.match(refused.body, { message: /and \d+ more errors\]$/, details: { causes: [{ field: 'spec.scopes' }] } })
+  t.ok(refused.bytes.length < 12 * 1024 * 1024, `${refused.bytes.length} bytes`)
+})
+
 async function withLargeObject(server: TestApiServer): Promise<void> {
   const body = { metadata: { name: 'large' }, data: { text: 'x'.repeat(500_000) } }
   t.equal((await server.send(configMaps, { method: 'POST', body })).status, 201)

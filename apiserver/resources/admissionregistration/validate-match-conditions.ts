@@ -2,6 +2,7 @@ import { conditionVariables, expressionProblem } from '../../admission/cel/expre
 import { duplicate, invalid, required, tooMany } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { qualifiedName } from '../../validation/names.ts'
+import { repetition } from '../../validation/repetition.ts'
 
 export interface MatchCondition {
   name?: string
@@ -18,6 +19,7 @@ export function validateMatchConditions(
   variables: readonly string[] = conditionVariables,
 ): void {
   if (conditions.length > maxConditions) errors.push(tooMany(path, conditions.length, maxConditions))
+  const isRepeated = repetition()
   for (const [index, { name = '', expression = '' }] of conditions.entries()) {
     const at = `${path}[${index}]`
     if (expression.trim() === '') errors.push(required(`${at}.expression`))
@@ -28,7 +30,7 @@ export function validateMatchConditions(
     if (name === '') errors.push(required(`${at}.name`))
     else {
       for (const message of qualifiedName(name)) errors.push(invalid(`${at}.name`, name, message))
-      if (conditions.findIndex((other) => other.name === name) < index) errors.push(duplicate(`${at}.name`, name))
+      if (isRepeated(name)) errors.push(duplicate(`${at}.name`, name))
     }
   }
 }

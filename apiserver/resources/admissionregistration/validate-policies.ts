@@ -1,8 +1,10 @@
 /** Policies of admission in CEL, and their bindings. Upstream: pkg/apis/admissionregistration/validation. */
+
 import { expressionProblem, policyVariables } from '../../admission/cel/expression.ts'
 import { duplicate, forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { type LabelSelector, validateLabelSelector } from '../../validation/label-selector.ts'
+import { repetition } from '../../validation/repetition.ts'
 import { type MatchCondition, validateMatchConditions } from './validate-match-conditions.ts'
 import { validateRule } from './validate-rules.ts'
 
@@ -125,9 +127,10 @@ export function validateValidationActions(
     errors.push(required(path))
     return
   }
+  const isRepeated = repetition()
   for (const [index, action] of given.entries()) {
     if (!actions.includes(action)) errors.push(notSupported(`${path}[${index}]`, action, actions))
-    else if (given.indexOf(action) < index) errors.push(duplicate(`${path}[${index}]`, action))
+    else if (isRepeated(action)) errors.push(duplicate(`${path}[${index}]`, action))
   }
   if (given.includes('Deny') && given.includes('Warn'))
     errors.push(

@@ -3,6 +3,7 @@ import { duplicate, invalid, notSupported, required } from '../../validation/fie
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { type LabelSelector, validateLabelSelector } from '../../validation/label-selector.ts'
 import { dns1123Subdomain } from '../../validation/names.ts'
+import { repetition } from '../../validation/repetition.ts'
 import { validateReviewVersions, validateWebhookClientConfig } from '../../validation/webhook-client-config.ts'
 import { type MatchCondition, validateMatchConditions } from './validate-match-conditions.ts'
 import { validateRule } from './validate-rules.ts'
@@ -31,6 +32,7 @@ const choices = {
 const maxSeconds = 30
 
 export function validateWebhooks(webhooks: readonly Webhook[], errors: FieldErrors): void {
+  const isRepeated = repetition()
   for (const [index, webhook] of webhooks.entries()) {
     const path = `webhooks[${index}]`
     validateWebhook(webhook, path, errors)
@@ -43,7 +45,7 @@ export function validateWebhooks(webhooks: readonly Webhook[], errors: FieldErro
         'must specify one of v1, v1beta1',
       ),
     )
-    if (name && webhooks.findIndex((other) => other.name === name) < index) errors.push(duplicate(`${path}.name`, name))
+    if (name && isRepeated(name)) errors.push(duplicate(`${path}.name`, name))
   }
 }
 

@@ -4,6 +4,7 @@ import type { Wire } from '../../../shared/api/types.ts'
 import { duplicate, forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dns1123Subdomain } from '../../validation/names.ts'
+import { repetition } from '../../validation/repetition.ts'
 import { reject } from '../pod/messages.ts'
 
 const usages = [
@@ -42,9 +43,10 @@ export function validateRequest(spec: Wire<V1CertificateSigningRequestSpec>, err
   else if (blocksOf(spec.request)[0] !== 'CERTIFICATE REQUEST')
     errors.push(invalid('spec.request', spec.request, 'PEM block type must be CERTIFICATE REQUEST'))
   if (!spec.usages?.length) errors.push(required('spec.usages'))
+  const isRepeated = repetition()
   for (const [index, usage] of (spec.usages ?? []).entries()) {
     if (!usages.includes(usage)) errors.push(notSupported(`spec.usages[${index}]`, usage, usages))
-    if ((spec.usages ?? []).indexOf(usage) < index) errors.push(duplicate(`spec.usages[${index}]`, usage))
+    if (isRepeated(usage)) errors.push(duplicate(`spec.usages[${index}]`, usage))
   }
   validateSigner(spec.signerName, errors)
   const seconds = spec.expirationSeconds

@@ -1,8 +1,10 @@
 /** When a job fails by one of its pods, and when a part of them is enough. */
+
 import { duplicate, invalid, notSupported, OMITTED, required, tooMany } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dump } from '../../validation/go-dump.ts'
 import { qualifiedName } from '../../validation/names.ts'
+import { repetition } from '../../validation/repetition.ts'
 import { reject, validateNotNegative } from '../pod/messages.ts'
 import type { JobSpec, PodFailurePolicy } from './types.ts'
 
@@ -68,10 +70,11 @@ function validateExitCodes(
   const codes = values ?? []
   if (codes.length === 0) errors.push(invalid(`${at}.values`, codes, 'at least one value is required'))
   else if (codes.length > MAX_VALUES) errors.push(tooMany(`${at}.values`, codes.length, MAX_VALUES))
+  const isRepeated = repetition()
   for (const [index, code] of codes.entries()) {
     if (operator === 'In' && code === 0)
       errors.push(invalid(`${at}.values[${index}]`, code, 'must not be 0 for the In operator'))
-    if (codes.indexOf(code) < index) errors.push(duplicate(`${at}.values[${index}]`, code))
+    if (isRepeated(code)) errors.push(duplicate(`${at}.values[${index}]`, code))
   }
   if (codes.some((code, index) => index > 0 && (codes[index - 1] ?? 0) > code))
     errors.push(invalid(`${at}.values`, codes, 'must be ordered'))

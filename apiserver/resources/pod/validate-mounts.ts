@@ -15,6 +15,8 @@ export function validateMounts(
 ): void {
   const mounts = container.volumeMounts ?? []
   const devices = container.volumeDevices ?? []
+  const deviceNames = new Set(devices.map(({ name }) => name))
+  const devicePaths = new Set(devices.map(({ devicePath }) => devicePath))
   const mountPaths = new Set<string>()
   for (const [index, mount] of mounts.entries()) {
     const list = `${path}.volumeMounts`
@@ -25,10 +27,10 @@ export function validateMounts(
     if (!mount.mountPath) errors.push(required(`${at}.mountPath`))
     if (mountPaths.has(mount.mountPath)) errors.push(invalid(`${at}.mountPath`, mount.mountPath, 'must be unique'))
     mountPaths.add(mount.mountPath)
-    if (devices.some(({ name }) => name === mount.name)) {
+    if (deviceNames.has(mount.name)) {
       errors.push(invalid(`${at}.name`, mount.name, 'must not already exist in volumeDevices'))
     }
-    if (devices.some(({ devicePath }) => devicePath === mount.mountPath)) {
+    if (devicePaths.has(mount.mountPath)) {
       errors.push(invalid(`${at}.mountPath`, mount.mountPath, 'must not already exist as a path in volumeDevices'))
     }
     validateSubPaths(mount, list, at, errors)
@@ -81,6 +83,8 @@ function validateDevices(
   errors: FieldErrors,
 ): void {
   const mounts = container.volumeMounts ?? []
+  const mountNames = new Set(mounts.map((mount) => mount.name))
+  const mountPaths = new Set(mounts.map(({ mountPath }) => mountPath))
   const names = new Set<string>()
   const paths = new Set<string>()
   for (const [index, { name, devicePath }] of (container.volumeDevices ?? []).entries()) {
@@ -98,10 +102,10 @@ function validateDevices(
     if (devicePath?.split('/').includes('..')) {
       errors.push(invalid(`${at}.devicePath`, devicePath, "can not contain backsteps ('..')"))
     } else paths.add(devicePath)
-    if (mounts.some((mount) => mount.name === name)) {
+    if (mountNames.has(name)) {
       errors.push(invalid(`${at}.name`, name, 'must not already exist in volumeMounts'))
     }
-    if (mounts.some(({ mountPath }) => mountPath === devicePath)) {
+    if (mountPaths.has(devicePath)) {
       errors.push(invalid(`${at}.devicePath`, devicePath, 'must not already exist as a path in volumeMounts'))
     }
     if (name) names.add(name)
