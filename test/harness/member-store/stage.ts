@@ -42,6 +42,8 @@ export interface Kept {
 }
 
 const KEYS = 16
+/** For the cluster: what situations have happen by itself happens when members have had the time to get ready, and their keys. */
+const LATER_SECONDS = 100
 /** Members that stay where a pod without a node selector runs. */
 export const commonPool = { 'example.com/pool': 'common' }
 
@@ -139,8 +141,7 @@ export class MemberStage extends Stage {
       env: [...container!.env!, { name: 'VERSION', value: String(version) }],
       lifecycle: { preStop: { httpGet: { path: '/leave', port: 8080 } } },
       readinessProbe: { ...container!.readinessProbe, timeoutSeconds: 20 },
-      // Not before it is a member.
-      livenessProbe: livenessProbe && { ...livenessProbe, initialDelaySeconds: 30 },
+      livenessProbe: livenessProbe && { ...livenessProbe, initialDelaySeconds: LATER_SECONDS },
       volumeMounts: [...container!.volumeMounts!, ...(more.volumeMounts ?? [])],
     }
     const data = join(this.#options.root, app)
@@ -150,9 +151,18 @@ export class MemberStage extends Stage {
       ...(spec.volumes ?? []),
     ]
     const nodeSelector = spec.nodeSelector ?? (spec.nodeName ? undefined : commonPool)
+    const activeDeadlineSeconds = spec.activeDeadlineSeconds && LATER_SECONDS
     return this.#withFolders({
       metadata: { labels: { ...metadata?.labels, app } },
-      spec: { ...own, ...spec, nodeSelector, terminationGracePeriodSeconds: 200, containers: [main], volumes },
+      spec: {
+        ...own,
+        ...spec,
+        activeDeadlineSeconds,
+        nodeSelector,
+        terminationGracePeriodSeconds: 200,
+        containers: [main],
+        volumes,
+      },
     })
   }
 
@@ -261,6 +271,7 @@ export class MemberStage extends Stage {
     const copy = structuredClone(object) as T & { spec?: Sized & { jobTemplate?: { spec: Sized } } }
     const spec = copy.spec?.jobTemplate?.spec ?? copy.spec
     if (!spec?.template) return copy
+    if (spec.activeDeadlineSeconds) spec.activeDeadlineSeconds = LATER_SECONDS
     this.#folders = spec.replicas ?? spec.parallelism ?? this.#folders
     spec.template = this.#withFolders(spec.template)
     return copy
@@ -274,6 +285,7 @@ export class MemberStage extends Stage {
 }
 
 interface Sized {
+  activeDeadlineSeconds?: number
   replicas?: number
   parallelism?: number
   template?: PodTemplateSpec
