@@ -115,12 +115,12 @@ function evaluationError(error: unknown, rule: ValidationRule, path: string, sch
 }
 
 function failure(
-  { rule, message }: CompiledRule,
+  { rule, fieldPath, message }: CompiledRule,
   { path, shown, self, oldSelf }: { path: string; shown: unknown; self: unknown; oldSelf: unknown },
 ): FieldError {
   return {
     type: (rule.reason ?? 'FieldValueInvalid') as FieldErrorType,
-    field: `${path}${rule.fieldPath ?? ''}`.replace(/^\./, '') || NO_FIELD,
+    field: [path, fieldPath].filter((part) => part !== '').join('.') || NO_FIELD,
     value: shown,
     detail: message(self, oldSelf) ?? messageOf(rule),
   }

@@ -2,11 +2,14 @@ import { compile, type Program, type Variables } from '../../cel/environment.ts'
 import { type SchemaType, schemaType } from '../../cel/json-values.ts'
 import { BOOL, type CelType, DYN, optionalOf, STRING } from '../../cel/types.ts'
 import { Optional } from '../../cel/values.ts'
-import type { JSONSchemaProps, ValidationRule } from '../schema/json-schema.ts'
+import { parseFieldPath } from '../field-path.ts'
+import { additionalOf, type JSONSchemaProps, ownProperty, type ValidationRule } from '../schema/json-schema.ts'
 
 export interface CompiledRule {
   rule: ValidationRule
   usesOldSelf: boolean
+  /** The rule's fieldPath as messages name it: `.spec['a']` is `spec.a`; '' when it has none. */
+  fieldPath: string
   /** Throws what the expression throws. */
   holds(self: unknown, old: unknown): boolean
   /** Of messageExpression; undefined when there is none, or it gives none. */
@@ -43,7 +46,7 @@ function compileSchema(schema: JSONSchemaProps, root: boolean): CompiledSchema {
   const plain = variables(type, type)
   const optional = variables(type, optionalOf(type))
   const rules = (schema['x-kubernetes-validations'] ?? []).map((rule) =>
-    compileRule(rule, rule.optionalOldSelf === true ? optional : plain),
+    compileRule(rule, schema, rule.optionalOldSelf === true ? optional : plain),
   )
   return { convert, rules }
 }
@@ -53,7 +56,11 @@ const variables = (self: CelType, oldSelf: CelType): Variables =>
     ['oldSelf', oldSelf],
   ])
 
-function compileRule(rule: ValidationRule, variables: Variables): CompiledRule | CompileFailure {
+function compileRule(
+  rule: ValidationRule,
+  schema: JSONSchemaProps,
+  variables: Variables,
+): CompiledRule | CompileFailure {
   const compiled = compile(rule.rule, variables)
   if ('phase' in compiled)
     return {
@@ -73,9 +80,22 @@ function compileRule(rule: ValidationRule, variables: Variables): CompiledRule |
   return {
     rule,
     usesOldSelf: compiled.used.has('oldSelf'),
+    fieldPath: printFieldPath(rule.fieldPath ?? '', schema),
     holds: (self, old) => compiled.program(seen(self, old)) === true,
     message: (self, old) => message && messageOf(message.program, seen(self, old)),
   }
+}
+
+/** Fields follow a dot, keys of maps stand in brackets. */
+function printFieldPath(fieldPath: string, schema: JSONSchemaProps): string {
+  let at: JSONSchemaProps | undefined = schema
+  let printed = ''
+  for (const step of parseFieldPath(fieldPath) ?? []) {
+    const isField: boolean = at?.properties !== undefined
+    printed += isField ? `${printed === '' ? '' : '.'}${step}` : `[${step}]`
+    at = isField ? ownProperty(at?.properties, step) : at && additionalOf(at)
+  }
+  return printed
 }
 
 const MAX_MESSAGE = 5120

@@ -142,3 +142,17 @@ t.test('what did not change is not held against the writer, but for what depends
   t.strictSame(check({ list: [2, 3], n: 4, other: 2 }, { list: [2], n: 4, other: 1 }), ['list[0]'])
   t.strictSame(check({ list: [2], n: 6, other: 1 }, { list: [2], n: 4, other: 1 }), ['<nil>', 'n'])
 })
+
+t.test('a fieldPath is named by fields and keys', async (t) => {
+  const at = (fieldPath: string): (string | undefined)[] => {
+    const schema: JSONSchemaProps = {
+      type: 'object',
+      properties: { ...properties, 'a.b': { type: 'object', properties: { c: text } } },
+      'x-kubernetes-validations': [{ rule: 'false', fieldPath }],
+    }
+    return (rulesOf(schema)?.(value, undefined, schema, 'spec') ?? []).map(({ field }) => field)
+  }
+  t.strictSame(at(".nested['x']"), ['spec.nested.x'])
+  t.strictSame(at("['a.b'].c"), ['spec.a.b.c'])
+  t.strictSame(at(".map['k']"), ['spec.map[k]'])
+})
