@@ -210,7 +210,8 @@ class ValueCheck {
     if (schema.allOf !== undefined && schema.allOf.length > 0) {
       const branches = schema.allOf.map(run)
       for (const branch of branches) merge(outcome, branch)
-      if (branches.some(hasErrors)) plain('must validate all the schemas (allOf)')
+      if (branches.some(hasErrors))
+        plain(`must validate all the schemas (allOf)${branches.every(hasErrors) ? '. None validated' : ''}`)
     }
     if (schema.not !== undefined && !hasErrors(run(schema.not))) plain('must not validate the schema (not)')
   }

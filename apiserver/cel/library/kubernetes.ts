@@ -52,16 +52,26 @@ const succeeds = (parse: () => unknown): boolean => {
   }
 }
 
+const URL_PARTS = /^(?:([A-Za-z][\w+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?/
 class CelUrl extends OpaqueValue {
   readonly typeName = 'kubernetes.URL'
-  readonly value: URL
   readonly text: string
+  readonly scheme: string
+  /** With its port, without a user. */
+  readonly host: string
+  readonly #path: string
+  readonly #query: string
+
   constructor(text: string) {
     super()
+    const [, scheme = '', authority = '', path = '', query = ''] = URL_PARTS.exec(text) ?? []
     this.text = text
-    this.value = new URL(text, 'relative:/')
+    this.scheme = scheme.toLowerCase()
+    this.host = authority.replace(/^.*@/, '')
+    this.#path = path
+    this.#query = query
   }
-  static parse(text: string): CelUrl {
+  static parse(this: void, text: string): CelUrl {
     if (matchesFormat('uri', text)) return new CelUrl(text)
     throw new CelError(
       `URL parse error during conversion from string: parse ${JSON.stringify(text)}: invalid URI for request`,
@@ -70,13 +80,12 @@ class CelUrl extends OpaqueValue {
   equals(other: CelUrl): boolean {
     return this.text === other.text
   }
-  /** As it was written: what comes between `//` and the path, without a user. */
-  get host(): string {
-    return (/^[^/]*\/\/([^/?#]*)/.exec(this.text)?.[1] ?? '').replace(/^.*@/, '')
+  get escapedPath(): string {
+    return this.#path.replace(/[^\w\-.~!$&'()*+,;=:@/%]+/g, encodeURIComponent)
   }
   get query(): Map<string, string[]> {
-    const keys = [...new Set(this.value.searchParams.keys())]
-    return new Map(keys.map((key) => [key, this.value.searchParams.getAll(key)]))
+    const query = new URLSearchParams(this.#query)
+    return new Map([...new Set(query.keys())].map((key) => [key, query.getAll(key)]))
   }
 }
 
@@ -178,11 +187,11 @@ const ADDRESSES: readonly Signature[] = [
 const URLS: readonly Signature[] = [
   ['isURL(string): bool', (text: string) => matchesFormat('uri', text)],
   ['url(string): URL', CelUrl.parse],
-  ['URL.getScheme(): string', ({ text, value }: CelUrl) => (text.startsWith('/') ? '' : value.protocol.slice(0, -1))],
+  ['URL.getScheme(): string', ({ scheme }: CelUrl) => scheme],
   ['URL.getHost(): string', ({ host }: CelUrl) => host],
   ['URL.getHostname(): string', ({ host }: CelUrl) => host.replace(/:\d*$/, '').replace(/^\[|\]$/g, '')],
   ['URL.getPort(): string', ({ host }: CelUrl) => /:(\d+)$/.exec(host)?.[1] ?? ''],
-  ['URL.getEscapedPath(): string', ({ text, value }: CelUrl) => (/^[^/]*\/\/[^/]*$/.test(text) ? '' : value.pathname)],
+  ['URL.getEscapedPath(): string', ({ escapedPath }: CelUrl) => escapedPath],
   ['URL.getQuery(): map<string, list<string>>', ({ query }: CelUrl) => query],
 ]
 

@@ -46,6 +46,8 @@ export async function apply(api: ApiContext, { exchange, definition, target }: R
         const time = toTime(api.clock.now())
         const merged = applyFields(definition, current?.(), config, { manager, force, subresource, time })
         const object = decodeMerged(definition, merged, config)
+        // A status that lost all of its fields is null, which a schema may refuse.
+        if (definition.custom && subresource === 'status' && merged.status === null) object.status = null
         checkName(object.metadata.name, name)
         if (!current && object.metadata.uid) throw uidMismatch(definition, name, object.metadata.uid)
         definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))

@@ -3,6 +3,7 @@ import t from 'tap'
 import { rulesOf } from '../../../apiserver/apiextensions/cel/rule-check.ts'
 import { compileRules } from '../../../apiserver/apiextensions/cel/rule-compiler.ts'
 import type { JSONSchemaProps } from '../../../apiserver/apiextensions/schema/json-schema.ts'
+import { validateValue } from '../../../apiserver/apiextensions/schema/value-validator.ts'
 import { errorBody } from '../../../apiserver/validation/field-error.ts'
 
 const text: JSONSchemaProps = { type: 'string' }
@@ -155,4 +156,20 @@ t.test('a fieldPath is named by fields and keys', async (t) => {
   t.strictSame(at(".nested['x']"), ['spec.nested.x'])
   t.strictSame(at("['a.b'].c"), ['spec.a.b.c'])
   t.strictSame(at(".map['k']"), ['spec.map[k]'])
+})
+
+t.test('URLs that a browser would refuse or rewrite', async (t) => {
+  const holding = [
+    `url('file:///a/../b').getEscapedPath() == '/a/../b' && url('file:///a').getHost() == ''`,
+    `url('oci://Example.com:99999/a').getHost() == 'Example.com:99999'`,
+    `url('http://a_b.example/é?q=1&q=2').getEscapedPath() == '/%C3%A9'`,
+  ]
+  for (const rule of holding) t.strictSame(check(rule), [], rule)
+})
+
+t.test('allOf tells when no branch holds', async (t) => {
+  const schema: JSONSchemaProps = { allOf: [{ enum: ['a'] }, { enum: ['b'] }] }
+  const said = (text: string): string[] => validateValue(text, schema, { path: 'spec' }).map(errorBody)
+  t.ok(said('c').includes('Invalid value: "": "" must validate all the schemas (allOf). None validated'))
+  t.ok(said('a').includes('Invalid value: "": "" must validate all the schemas (allOf)'))
 })

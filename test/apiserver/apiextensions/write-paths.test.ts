@@ -155,3 +155,12 @@ t.test('a field of an atomic object is compared with its old value', async (t) =
   const refused = await send('PATCH', `${gauges}/g`, anchored('there'), MERGE)
   t.match(message(refused), 'spec.anchor.place: Invalid value: "there": the place stays')
 })
+
+t.test('a status that is taken away is none, one that an apply leaves empty is null', async (t) => {
+  const applied = (body: object): Promise<Received> =>
+    send('PATCH', `${gauges}/a/status?fieldManager=me`, gauge('a', body), APPLY)
+  await send('POST', gauges, gauge('a', { spec: { n: 1 } }))
+  t.equal((await applied({ status: { replicas: 1 } })).status, 200)
+  t.match(message(await applied({ status: {} })), 'status: Invalid value: "null"')
+  t.equal((await send('PATCH', `${gauges}/a/status`, { status: null }, MERGE)).status, 200)
+})
