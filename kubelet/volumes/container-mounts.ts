@@ -11,13 +11,15 @@ export interface ContainerMountsOptions {
   volumePath(pod: Pod, volume: Volume): string
 }
 
+type VolumeMount = NonNullable<Container['volumeMounts']>[number]
+
 /** A container's volume mounts as its runtime needs them. A missing `subPath` becomes a folder; one that leads out of its volume is an error. */
 export function containerMounts(pod: Pod, container: Container, options: ContainerMountsOptions): Mount[] {
   return (container.volumeMounts ?? []).map((mount) => {
     const volume = pod.spec.volumes?.find(({ name }) => name === mount.name)
     if (!volume) throw new VolumeError(`cannot find volume "${mount.name}" to mount into container "${container.name}"`)
     const root = options.volumePath(pod, volume)
-    const subPath = mount.subPath || expand(mount.subPathExpr ?? '', (name) => options.env[name])
+    const subPath = subPathOf(mount, options.env)
     return {
       containerPath: path.resolve('/', mount.mountPath),
       hostPath: subPath ? within(root, subPath, { container, volume }) : root,
@@ -28,6 +30,27 @@ export function containerMounts(pod: Pod, container: Container, options: Contain
 
 /** Their contents come from the API, and may be changed there only. */
 const readOnlyKinds = ['configMap', 'secret', 'downwardAPI', 'projected'] as const
+
+/** Pod validation checks the text of `subPathExpr`, not its variables. Upstream: pkg/kubelet/kubelet_pods.go makeMounts. */
+function subPathOf({ subPath, subPathExpr }: VolumeMount, env: Record<string, string>): string {
+  const found = subPathExpr ? expandAll(subPathExpr, env) : (subPath ?? '')
+  if (found.startsWith('/')) throw new VolumeError(`error SubPath \`${found}\` must not be an absolute path`)
+  if (found.split('/').includes('..')) {
+    throw new VolumeError(`unable to provision SubPath \`${found}\`: must not contain '..'`)
+  }
+  return found
+}
+
+/** Unlike in commands, an empty variable counts as missing. Upstream: pkg/kubelet/container ExpandContainerVolumeMounts. */
+function expandAll(text: string, env: Record<string, string>): string {
+  const missing = new Set<string>()
+  const expanded = expand(text, (name) => {
+    if (!env[name]) missing.add(name)
+    return env[name]
+  })
+  if (missing.size > 0) throw new VolumeError(`missing value for ${[...missing].sort().join(', ')}`)
+  return expanded
+}
 
 /** Links are followed once, now: what a container may change later leads nowhere else. */
 function within(
