@@ -31,7 +31,12 @@ const ownForms: Record<string, string> = {
   'k8s.io/apimachinery/pkg/types.NodeName': 'string',
 }
 /** Unions of the CRD schema language: a JSON value of several forms. */
-const unions = new Set(['JSON', 'JSONSchemaPropsOrArray', 'JSONSchemaPropsOrBool', 'JSONSchemaPropsOrStringArray'])
+const unions: Record<string, string> = {
+  JSON: 'raw',
+  JSONSchemaPropsOrArray: 'schemaOrArray',
+  JSONSchemaPropsOrBool: 'schemaOrBool',
+  JSONSchemaPropsOrStringArray: 'schemaOrStrings',
+}
 const scalars = new Set([
   'string',
   'bool',
@@ -120,7 +125,8 @@ function shapeOf(type: string, at: Declaration): string {
   const qualified = qualify(type, at)
   const own = ownForms[qualified]
   if (own) return own
-  if (unions.has(type)) return 'raw'
+  const union = unions[type]
+  if (union) return union
   const declared = declarations.get(qualified)
   if (!declared) throw new Error(`unknown type ${qualified}`)
   if (!declared.struct) return shapeOf(declared.body, declared)

@@ -13,6 +13,9 @@ export type FieldKind =
   | 'Quantity'
   | 'IntOrString'
   | 'raw'
+  | 'schemaOrArray'
+  | 'schemaOrBool'
+  | 'schemaOrStrings'
   | 'object'
   | 'list'
   | 'map'
@@ -64,7 +67,17 @@ const kinds: Record<string, FieldKind> = {
   uint64: 'int64',
   float64: 'double',
 }
-const structKinds = new Set<FieldKind>(['object', 'Time', 'MicroTime', 'Quantity', 'IntOrString', 'raw'])
+const structKinds = new Set<FieldKind>([
+  'object',
+  'Time',
+  'MicroTime',
+  'Quantity',
+  'IntOrString',
+  'raw',
+  'schemaOrArray',
+  'schemaOrBool',
+  'schemaOrStrings',
+])
 
 function valueType(shape: string, goType: string): ValueType {
   if (shape.startsWith('*')) return { ...valueType(shape.slice(1), goType), pointer: true }
@@ -145,6 +158,9 @@ export function zeroValue(type: ValueType): unknown {
     case 'Time':
     case 'MicroTime':
     case 'raw':
+    case 'schemaOrArray':
+    case 'schemaOrBool':
+    case 'schemaOrStrings':
     case 'list':
     case 'map':
       return null

@@ -5,7 +5,6 @@ import {
   storageVersionOf,
 } from '../apiextensions/custom-resource-definition.ts'
 import { unrecognizedFormats } from '../apiextensions/unrecognized-formats.ts'
-import { dropUnknownKeywords } from '../apiextensions/validity/internal-form.ts'
 import { validateDefinition, validateDefinitionUpdate } from '../apiextensions/validity/spec-rules.ts'
 import { resource, type StrategyContext } from '../registry/resource-definition.ts'
 import { invalid } from '../validation/field-error.ts'
@@ -88,7 +87,6 @@ function applyDefaults(crd: CustomResourceDefinition): void {
   spec.conversion ??= { strategy: 'None' }
   const service = spec.conversion.webhook?.clientConfig?.service
   if (service !== undefined) service.port ??= 443
-  for (const { schema } of spec.versions ?? []) if (schema?.openAPIV3Schema) dropUnknownKeywords(schema.openAPIV3Schema)
   const storage = storageVersionOf(crd)
   if (crd.status !== undefined && !crd.status.storedVersions?.length && storage !== undefined)
     crd.status.storedVersions = [storage.name]

@@ -67,6 +67,7 @@ const define = (target: Record<string, unknown>, name: string, value: unknown) =
 const wordFor = (value: unknown): string =>
   Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value === 'boolean' ? 'bool' : typeof value
 
+const jsonSchema = 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps'
 const INT32_MAX = 2_147_483_647
 const metadataField = 'metadata'
 
@@ -182,6 +183,10 @@ class Decoding {
         return this.#own(() => canonicalBase64(value as string))
       case 'raw':
         return value
+      case 'schemaOrArray':
+      case 'schemaOrBool':
+      case 'schemaOrStrings':
+        return this.#schemaOr(value, type, field, struct)
       default:
         return type.kind satisfies never
     }
@@ -240,6 +245,26 @@ class Decoding {
         if (decoded !== entry) define(entries, key, decoded)
       }
     }
+    return value
+  }
+
+  /**
+   * A schema of the CRD language, or something simpler. Upstream's unions read themselves: they report no unknown fields,
+   * and what is none of their forms is absent, where it is no error.
+   */
+  #schemaOr(value: unknown, type: ValueType, field: Field, struct: StructType): unknown {
+    if (Array.isArray(value) && type.kind === 'schemaOrStrings') return value
+    if (Array.isArray(value) && type.kind === 'schemaOrArray' && value.length > 0) {
+      return value.map((item) => this.#schemaOr(item, type, field, struct) ?? {})
+    }
+    if (isRecord(value)) {
+      const reported = this.unknown.length
+      this.#value(value, { ...type, kind: 'object', ref: jsonSchema }, field, struct)
+      this.unknown.length = reported
+      return value
+    }
+    if (type.kind !== 'schemaOrBool') return undefined
+    if (typeof value !== 'boolean') throw new DecodeError('boolean or JSON schema expected')
     return value
   }
 

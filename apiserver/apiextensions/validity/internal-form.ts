@@ -177,22 +177,3 @@ export const fieldsSet = (schema: JSONSchemaProps): string[] =>
   SCHEMA_FIELDS.filter(([, name, zero]) => schema[name] !== undefined && schema[name] !== zero).map(
     ([goName]) => goName,
   )
-
-const KEYWORDS = new Set<string>(SCHEMA_FIELDS.map(([, name]) => name))
-/**
- * Drops, in place, what is no keyword of a schema. The decoder has done so already, but for what stands inside of
- * items and additionalProperties, which have no fixed type: there a real server drops it without a word.
- */
-export function dropUnknownKeywords(schema: JSONSchemaProps): void {
-  for (const key of Object.keys(schema)) if (!KEYWORDS.has(key)) delete (schema as Record<string, unknown>)[key]
-  const parts = [
-    schema.items,
-    schema.additionalProperties,
-    schema.not,
-    schema.allOf,
-    schema.anyOf,
-    schema.oneOf,
-    Object.values(schema.properties ?? {}),
-  ]
-  for (const part of parts.flat()) if (typeof part === 'object' && part !== null) dropUnknownKeywords(part)
-}
