@@ -206,25 +206,34 @@ export class MemberStage extends Stage {
 
   /** Gives the members that are ready all keys, unless they are the same as before, or one that had keys has left. */
   async write(): Promise<void> {
-    const ready = await this.readyPods()
-    const names = ready.map(({ metadata }) => metadata.uid).join()
+    const names = (await this.readyPods()).map(({ metadata }) => metadata.uid).join()
     const isTooLate = this.departures().some(({ keys }) => keys > 0)
-    if (ready.length === 0 || names === this.#writtenTo || isTooLate) return
-    const addresses = ready.map(({ status }) => status?.podIP ?? '')
-    const isMember = await Promise.all(addresses.map(async (address) => (await dataOf(address, [])) !== undefined))
-    const members = addresses.filter((_, i) => isMember[i])
+    let members = names === this.#writtenTo || isTooLate ? [] : await this.#members()
     if (members.length === 0) return
+    const put = async (key: string, body: string, i: number): Promise<boolean> => {
+      const url = `http://${members[i % members.length]}:8080/keys/${key}`
+      const answer = await fetch(url, { method: 'PUT', body }).catch(() => undefined)
+      if (answer?.status === 201) return true
+      // A run of a CronJob may be replaced by the next one at any moment.
+      members = await this.#members()
+      return false
+    }
     await Promise.all(
       Array.from({ length: KEYS }, async (_, i) => {
         const key = `${this.namespace}-${i}`
         const body = `${key} for ${names}`
-        const url = `http://${members[i % members.length]}:8080/keys/${key}`
-        const put = async (): Promise<boolean> => (await fetch(url, { method: 'PUT', body })).status === 201
-        await until(put, { what: `a write to ${url}`, timeoutMs: 60_000 })
+        await until(() => put(key, body, i), { what: `a write of ${key}`, timeoutMs: 60_000 })
         this.#values.set(key, body)
       }),
     )
     this.#writtenTo = names
+  }
+
+  /** Addresses of the pods that are ready, but for those that stand by. */
+  async #members(): Promise<string[]> {
+    const addresses = (await this.readyPods()).map(({ status }) => status?.podIP ?? '')
+    const data = await Promise.all(addresses.map((address) => dataOf(address, [])))
+    return addresses.filter((_, i) => data[i] !== undefined)
   }
 
   get isWritten(): boolean {
