@@ -22,7 +22,7 @@ export interface Prober {
   remove(podUid: string): void
   results(pod: Pod): ProbeResults
   readonly verdicts: ProbeVerdicts
-  /** A status was told: whoever started but is not ready is asked at once. */
+  /** A status was told: a container that has started but is not ready is probed at once, or when it has settled. */
   statusTold(pod: Pod, status: PodStatus): void
   close(): void
 }
@@ -127,6 +127,11 @@ export function createProber(options: ProberOptions): Prober {
     return isOld && saidBefore(pod, name, id, type)
   }
 
+  /** A container that became ready while it settled waits for its next tick. */
+  const triggerUnready = (worker: ProbeWorker, containerID: string): void => {
+    if (results.readiness.get(containerID.replace(/^.*:\/\//, '')) !== 'success') worker.trigger()
+  }
+
   const outcome = (pod: Pod, name: string, id: string, type: 'readiness' | 'startup'): boolean => {
     const container = findContainer(pod.spec, name)
     if (!container || !probeOf(container, type)) return true
@@ -169,7 +174,7 @@ export function createProber(options: ProberOptions): Prober {
         if (findContainer(pod.spec, name)?.startupProbe) worker.trigger()
         else if (seenMs === undefined) {
           firstSeen.set(containerID, clock.machine.monotonic())
-          clock.machine.setTimer(SETTLE_MS, () => worker.trigger(), { background: true })
+          clock.machine.setTimer(SETTLE_MS, () => triggerUnready(worker, containerID), { background: true })
         } else if (clock.machine.monotonic() - seenMs >= SETTLE_MS) worker.trigger()
       }
     },
