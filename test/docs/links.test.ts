@@ -97,7 +97,7 @@ function codeOf({ file, prose, blocks }: Page): { at: string; text: string }[] {
 
 /** Of other programs: kubectl's, the benchmark's, Node's, and of the kube-apiserver that envtest starts. */
 const flagsOfOthers = [
-  ...['--field-selector', '--force', '--grace-period', '--reason', '--server-side'],
+  ...['--field-selector', '--force', '--grace-period', '--raw', '--reason', '--server-side'],
   '--profile',
   '--no-parallel-scavenge',
   '--kubestage-controllers',
