@@ -77,7 +77,7 @@ export function customResource(
     strategy: strategyOf(crd, version, { rules, isTerminating }),
     custom: {
       schema,
-      decode: (body) => decodeCustomResource(body, schema),
+      decode: (body, nulls) => decodeCustomResource(body, schema, nulls),
       present: ({ value, revision }) => {
         if (isStorage && revision > writtenUnderSchemaSince) return undefined
         if (webhook && !isStorage) return webhook.form(value, version.name)

@@ -1,17 +1,17 @@
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { Decoded } from '../validation/decoder.ts'
 import { decodeEmbedded, decodeMetadata } from './object-meta.ts'
-import { applyDefaults } from './schema/defaulting.ts'
+import { applyDefaults, type ForbiddenNulls } from './schema/defaulting.ts'
 import type { JSONSchemaProps, JsonObject } from './schema/json-schema.ts'
 import { prune } from './schema/pruning.ts'
 
 /** A parsed body as an object of the version: pruned, defaulted, metadata typed. May change the body. Throws DecodeError. */
-export function decodeCustomResource(body: JsonObject, schema: JSONSchemaProps): Decoded {
+export function decodeCustomResource(body: JsonObject, schema: JSONSchemaProps, nulls?: ForbiddenNulls): Decoded {
   const { kind: _kind, apiVersion: _apiVersion, metadata: source, ...fields } = body
   const { metadata, strictErrors } = decodeMetadata(source, 'metadata')
   const unknown = prune(fields, schema, { root: true }).map((path) => `unknown field ${JSON.stringify(path)}`)
   const embedded = decodeEmbedded(fields, schema)
-  applyDefaults(fields, withoutMeta(schema))
+  applyDefaults(fields, withoutMeta(schema), nulls)
   const object: KubeObject = { metadata, ...fields }
   return { object, strictErrors: [...strictErrors, ...unknown, ...embedded] }
 }

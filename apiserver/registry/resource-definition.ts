@@ -1,6 +1,7 @@
 import type { TerminationRequest } from '../../shared/api/termination.ts'
 import type { DeleteOptions, KubeObject, ObjectMeta } from '../../shared/api/types.ts'
 import type { ScaleAccess } from '../apiextensions/scale.ts'
+import type { ForbiddenNulls } from '../apiextensions/schema/defaulting.ts'
 import type { JSONSchemaProps } from '../apiextensions/schema/json-schema.ts'
 import type { User } from '../auth/types.ts'
 import type { ManagedKind } from '../patch/managed-kind.ts'
@@ -88,7 +89,7 @@ export interface CustomTraits extends VersionConversion {
   /** Of this version. */
   schema: JSONSchemaProps
   /** Reads a body, as the decoder does for built-in types. Throws DecodeError. */
-  decode(body: Record<string, unknown>): Decoded
+  decode(body: Record<string, unknown>, nulls?: ForbiddenNulls): Decoded
   /** How field management sees this version. */
   managedKind: ManagedKind
   /** Present with the scale subresource. */

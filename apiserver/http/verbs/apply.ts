@@ -46,8 +46,6 @@ export async function apply(api: ApiContext, { exchange, definition, target }: R
         const time = toTime(api.clock.now())
         const merged = applyFields(definition, current?.(), config, { manager, force, subresource, time })
         const object = decodeMerged(definition, merged, config)
-        // A status that lost all of its fields is null, which a schema may refuse.
-        if (definition.custom && subresource === 'status' && merged.status === null) object.status = null
         checkName(object.metadata.name, name)
         if (!current && object.metadata.uid) throw uidMismatch(definition, name, object.metadata.uid)
         definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
@@ -112,7 +110,8 @@ export function decodeMerged(
   const wrong = definition.custom ? undefined : conversionError(definition.schema, merged)
   if (wrong) throw refuse(wrong)
   try {
-    return decodeObject(definition, merged).object
+    // Upstream drops the nulls that a custom resource's schema forbids from bodies, and not from what it has merged.
+    return (definition.custom?.decode(merged, 'keep') ?? decodeObject(definition, merged)).object
   } catch (error) {
     if (error instanceof DecodeError) throw refuse(error.message)
     throw error

@@ -156,11 +156,19 @@ t.test('a field of an atomic object is compared with its old value', async (t) =
   t.match(message(refused), 'spec.anchor.place: Invalid value: "there": the place stays')
 })
 
-t.test('a status that is taken away is none, one that an apply leaves empty is null', async (t) => {
-  const applied = (body: object): Promise<Received> =>
-    send('PATCH', `${gauges}/a/status?fieldManager=me`, gauge('a', body), APPLY)
-  await send('POST', gauges, gauge('a', { spec: { n: 1 } }))
-  t.equal((await applied({ status: { replicas: 1 } })).status, 200)
-  t.match(message(await applied({ status: {} })), 'status: Invalid value: "null"')
+t.test('a status that is taken away is none; what an apply leaves empty or sends as null is null', async (t) => {
+  const as = '?fieldManager=me'
+  const applied = (path: string, body: object): Promise<Received> => send('PATCH', path, gauge('a', body), APPLY)
+  const refused = async (path: string, body: object, where: string): Promise<void> => {
+    const answer = await applied(path, body)
+    t.equal(answer.status, 422)
+    t.match(message(answer), `${where} in body must be of type object: "null"`)
+  }
+  t.equal((await applied(`${gauges}/a${as}`, { spec: { n: 1, anchor: { place: 'here' } } })).status, 201)
+  t.equal((await applied(`${gauges}/a/status${as}`, { status: { replicas: 1 } })).status, 200)
+  await refused(`${gauges}/a/status${as}`, { status: {} }, 'status: Invalid value: "null": ')
+  await refused(`${gauges}/a${as}`, { spec: {} }, 'spec: Invalid value: "null": spec')
+  await refused(`${gauges}/a${as}`, { spec: { n: 1, anchor: null } }, 'spec.anchor: Invalid value: "null": spec.anchor')
   t.equal((await send('PATCH', `${gauges}/a/status`, { status: null }, MERGE)).status, 200)
+  t.equal((await applied(`${gauges}/a/status${as}`, {})).status, 200)
 })
