@@ -212,7 +212,8 @@ function checkConfig(kind: ManagedKind, config: WithMeta): void {
 /** An object in Go's words: `ns/name; apps/v1, Kind=Deployment`. */
 function describe(kind: ManagedKind, { metadata }: WithMeta): string {
   const version = kind.apiVersion.includes('/') ? kind.apiVersion : `/${kind.apiVersion}`
-  return `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}; ${version}, Kind=${kind.kind}`
+  const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+  return `${text(metadata?.namespace)}/${text(metadata?.name)}; ${version}, Kind=${kind.kind}`
 }
 
 function withoutManagedFields(object: WithMeta): WithMeta {

@@ -1,4 +1,5 @@
 import type { V1LimitRangeItem } from '@kubernetes/client-node'
+import { own } from '../../shared/api/own.ts'
 import { compareQuantities } from '../../shared/api/quantity.ts'
 import type { ObjectMeta, Wire } from '../../shared/api/types.ts'
 import { duplicate, forbidden, invalid, required } from '../validation/field-error.ts'
@@ -81,7 +82,7 @@ function validateLimit(limit: Limit, at: string, errors: FieldErrors): void {
   const above = (a: string | undefined, b: string | undefined) =>
     a !== undefined && b !== undefined && compareQuantities(a, b) > 0
   for (const name of [...names].sort()) {
-    const [high, low, given, asked] = [max[name], min[name], defaults[name], requests[name]]
+    const [high, low, given, asked] = [max, min, defaults, requests].map((amounts) => own(amounts, name))
     const refuse = (field: string, value: string | undefined, detail: string) =>
       errors.push(invalid(`${at}.${field}[${name}]`, value, detail))
     if (above(low, high)) refuse('min', low, `min value ${low} is greater than max value ${high}`)
@@ -93,7 +94,7 @@ function validateLimit(limit: Limit, at: string, errors: FieldErrors): void {
       refuse('defaultRequest', asked, `default request value ${asked} is greater than default limit value ${given}`)
     if (above(low, given)) refuse('default', low, `min value ${low} is greater than default value ${given}`)
     if (above(given, high)) refuse('default', high, `default value ${given} is greater than max value ${high}`)
-    const ratio = ratios[name]
+    const ratio = own(ratios, name)
     if (ratio !== undefined && compareQuantities(ratio, '1') < 0)
       refuse('maxLimitRequestRatio', ratio, `ratio ${ratio} is less than 1`)
   }

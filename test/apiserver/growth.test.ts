@@ -4,8 +4,9 @@
  */
 import t from 'tap'
 import { resources } from '../../apiserver/resources/index.ts'
-import { hasStructType, structType, type ValueType } from '../../openapi/types.ts'
+import type { ValueType } from '../../openapi/types.ts'
 import { startTestApiServer } from '../harness/api-server.ts'
+import { exampleWith, fieldsOf, type KindField } from '../harness/fields.ts'
 
 const few = 500
 const many = 4_000
@@ -14,34 +15,10 @@ const mostGrowth = 30
 /** Below, growth is noise. */
 const leastMs = 80
 
-type Path = readonly string[]
-interface Collection {
-  path: Path
-  type: ValueType
-}
-
 t.setTimeout(600_000)
 const server = await startTestApiServer(t)
 const admin = server.client({ name: 'admin', groups: ['system:masters'] })
 const seen = new Set<string>()
-
-/** Lists and maps of a type, each field of each struct once over all kinds. */
-function collectionsOf(name: string, path: Path): Collection[] {
-  if (!hasStructType(name)) return []
-  const { fields } = structType(name)
-  return fields.flatMap((field) => {
-    const key = `${name}.${field.name}`
-    if (seen.has(key)) return []
-    seen.add(key)
-    const here = [...path, field.name]
-    const { type } = field
-    const inner = type.item ?? type
-    const own = type.item ? [{ path: here, type }] : []
-    const below =
-      inner.kind === 'object' && inner.ref ? collectionsOf(inner.ref, type.item ? [...here, '0'] : here) : []
-    return [...own, ...below]
-  })
-}
 
 function entry(type: ValueType, index: number): unknown {
   switch (type.kind) {
@@ -67,33 +44,16 @@ function entry(type: ValueType, index: number): unknown {
   }
 }
 
-function collection({ type }: Collection, size: number): unknown {
+function collection({ type }: KindField, size: number): unknown {
   const { item } = type
   const entries = Array.from({ length: size }, (_, index) => entry(item!, index))
   return type.kind === 'list' ? entries : Object.fromEntries(entries.map((value, index) => [`k${index}`, value]))
 }
 
-/** Sets what stands at a path, and makes what is missing on the way. */
-function set(object: Record<string, unknown>, [name = '', ...rest]: Path, value: unknown): void {
-  if (rest.length === 0) object[name] = value
-  else if (rest[0] === '0') {
-    const [first = {}] = (object[name] as object[] | undefined) ?? []
-    object[name] = [first]
-    if (rest.length > 1) set(first as Record<string, unknown>, rest.slice(1), value)
-  } else {
-    object[name] ??= {}
-    set(object[name] as Record<string, unknown>, rest, value)
-  }
-}
-
 let count = 0
 
-async function costMs(kind: (typeof resources)[number], each: Collection, size: number): Promise<number> {
-  const object = structuredClone(kind.example) as unknown as Record<string, unknown>
-  const metadata = object.metadata as Record<string, unknown>
-  metadata.name = `growth-${count++}`
-  if (kind.namespaced) metadata.namespace = 'default'
-  set(object, each.path, collection(each, size))
+async function costMs(kind: (typeof resources)[number], each: KindField, size: number): Promise<number> {
+  const object = exampleWith(kind, `growth-${count++}`, { path: each.path, value: collection(each, size) })
   const before = process.cpuUsage()
   const created = await admin.create(kind, object as never).catch(() => undefined)
   const { user, system } = process.cpuUsage(before)
@@ -107,7 +67,7 @@ async function costMs(kind: (typeof resources)[number], each: Collection, size: 
 
 for (const kind of resources) {
   if (kind.verbs && !kind.verbs.includes('create')) continue
-  const collections = collectionsOf(kind.schema, [])
+  const collections = fieldsOf(kind.schema, seen).filter(({ type }) => type.item)
   if (collections.length === 0) continue
   t.test(`${kind.kind}.${kind.version}.${kind.group}: ${collections.length} lists and maps`, async (t) => {
     for (const each of collections) {
