@@ -10,25 +10,30 @@ export class LogFile {
   #handle: FileHandle
   #inode: number
   #offset: number
+  /** Where reading ends; infinite for one that is followed. */
+  readonly #end: number
 
-  private constructor(file: string, handle: FileHandle, inode: number, offset: number) {
+  private constructor(file: string, handle: FileHandle, at: { inode: number; offset: number; end: number }) {
     this.#path = file
     this.#handle = handle
-    this.#inode = inode
-    this.#offset = offset
+    this.#inode = at.inode
+    this.#offset = at.offset
+    this.#end = at.end
   }
 
-  /** At its beginning, or at the last so many lines. */
-  static async open(file: string, tailLines?: number): Promise<LogFile> {
+  /** At its beginning, or at the last so many lines. Without `follow` reading ends where the log ends now. */
+  static async open(file: string, { tailLines, follow }: { tailLines?: number; follow: boolean }): Promise<LogFile> {
     const handle = await openOrMake(file)
-    const { ino, size } = await handle.stat()
-    return new LogFile(file, handle, ino, tailLines === undefined ? 0 : await tailOffset(handle, size, tailLines))
+    const { ino: inode, size } = await handle.stat()
+    const end = await lastLineEnd(handle, size)
+    const offset = tailLines === undefined ? 0 : await tailOffset(handle, end, tailLines)
+    return new LogFile(file, handle, { inode, offset, end: follow ? Number.POSITIVE_INFINITY : end })
   }
 
   /** What is there after what was read before; empty at the end. */
   async read(): Promise<Buffer> {
     const data = await this.#readOn()
-    if (data.length > 0) return data
+    if (data.length > 0 || this.#offset >= this.#end) return data
     const now = await stat(this.#path).catch(() => undefined)
     if (!now || now.ino === this.#inode) return data
     // What was written just before the rotation.
@@ -39,8 +44,9 @@ export class LogFile {
   }
 
   async #readOn(): Promise<Buffer> {
-    const buffer = Buffer.allocUnsafe(blockSize)
-    const { bytesRead } = await this.#handle.read(buffer, 0, blockSize, this.#offset)
+    const length = Math.min(blockSize, this.#end - this.#offset)
+    const buffer = Buffer.allocUnsafe(length)
+    const { bytesRead } = await this.#handle.read(buffer, 0, length, this.#offset)
     this.#offset += bytesRead
     return buffer.subarray(0, bytesRead)
   }
@@ -67,6 +73,13 @@ async function openOrMake(file: string): Promise<FileHandle> {
     await mkdir(path.dirname(file), { recursive: true, mode: 0o755 })
     return open(file, 'a+', 0o640)
   }
+}
+
+/** Where the last whole line ends: its writer may be in the middle of the next one. */
+async function lastLineEnd(handle: FileHandle, size: number): Promise<number> {
+  if (size === 0) return 0
+  const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1)
+  return buffer[0] === newline ? size : tailOffset(handle, size, 1)
 }
 
 /** Where the last `lines` lines begin, read backwards. */

@@ -27,11 +27,14 @@ function lastWords({ annotations, exitCode, logPath }: ContainerRecord): string 
   return message || !fallback || exitCode === 0 ? message : logTail(logPath)
 }
 
-/** The end of a log in CRI's format: `<time> stdout F <line>`. */
+/** The end of a log in CRI's format: `<time> stdout F <line>`. A part of a line (`P`) has no newline of its own. */
 export function logTail(file: string): string {
   const window = read(file, (size) => Math.max(0, size - LOG_WINDOW_BYTES), LOG_WINDOW_BYTES)
   const lines = window.split('\n').filter(Boolean).slice(-MAX_LOG_LINES)
-  const texts = lines.map((line) => `${line.split(' ').slice(3).join(' ')}\n`)
+  const texts = lines.map((line) => {
+    const [, , tag, ...words] = line.split(' ')
+    return `${words.join(' ')}${tag === 'P' ? '' : '\n'}`
+  })
   return Buffer.from(texts.join('')).subarray(-MAX_LOG_BYTES).toString()
 }
 

@@ -22,7 +22,6 @@ const largestFile = 10 * 1024 * 1024
 const mostFiles = 5
 
 const nothing = Buffer.alloc(0)
-const lineEnd = Buffer.of(newline)
 /** Lines in the making, of all logs: each is done with before another begins. */
 const framed = Buffer.allocUnsafe(128 * 1024)
 const longestLine = longestPart + 64
@@ -65,9 +64,15 @@ export class ContainerLog {
     this.#append(size)
   }
 
-  /** The writer has ended: a last line without its newline is a line, too. */
+  /** The writer has ended. A last line without its newline is a part, as containerd has it: readers add no newline. */
   flush(): void {
-    if (this.#rest.length > 0) this.write(lineEnd)
+    const rest = this.#rest
+    if (rest.length === 0) return
+    this.#rest = nothing
+    let size = this.#prefix('P').copy(framed)
+    size += rest.copy(framed, size)
+    framed[size++] = newline
+    this.#append(size)
   }
 
   close(): void {

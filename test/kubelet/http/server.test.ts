@@ -1,4 +1,6 @@
-import { appendFileSync, renameSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { appendFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import type { ContainerStatus, Pod } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
@@ -57,11 +59,25 @@ t.test('logs: the last lines, since when, how much, with their times, and parts 
     '2026-01-01T00:00:02.000000000Z two\n2026-01-01T00:00:04.000000000Z \n2026-01-01T00:00:05.000000000Z Größe\n',
     'a line has one time, whatever its parts; the tail counts the file’s lines',
   )
+  writeFileSync(logPath, line(1, 'one') + line(2, 'last', 'P'))
+  t.equal(await logs(''), 'one\nlast', 'no newline is added')
   const many = Array.from({ length: 30_000 }, (_, i) => line(i % 60, `line ${i}`))
   writeFileSync(logPath, many.join(''))
   const all = (await logs('')).trimEnd().split('\n')
   t.equal(all.length, 30_000)
   t.same((await logs('tailLines=12345')).trimEnd().split('\n'), all.slice(-12345))
+})
+
+t.test('a log that is not followed ends where it ended when it was asked for', async (t) => {
+  const { logs, logPath } = await startNode(t)
+  writeFileSync(logPath, line(0, 'first'))
+  // 64 MB, as fast as a program can write.
+  const script = `yes "$0" | head -c 67108864 >>"$1"`
+  const busy = spawn('sh', ['-c', script, line(1, 'more').trimEnd(), logPath], { stdio: 'ignore' })
+  const ended = once(busy, 'exit')
+  await until(() => statSync(logPath).size > 1_000_000, { what: 'the container to write' })
+  t.equal(await logs('tailLines=3'), 'more\n'.repeat(3))
+  await ended
 })
 
 t.test('following a log: until the container ends, past a rotation, and everything to the last line', async (t) => {

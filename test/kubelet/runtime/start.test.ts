@@ -1,6 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
+import { ANNOTATIONS } from '../../../kubelet/pods/container-config.ts'
+import { createTerminationMessages } from '../../../kubelet/pods/termination-message.ts'
 import { until } from '../../harness/until.ts'
 import { configOf, exited, recordOf, sandboxOf, sh, startNode, texts } from './runtime-node.ts'
 
@@ -85,7 +87,23 @@ t.test('output keeps its order across both streams, is complete at the exit, and
     .split('\n')
     .slice(-3)
     .map((line) => line.split(' ')[2])
-  t.same(tags, ['P', 'F', 'F'])
+  t.same(tags, ['P', 'F', 'P'], 'a last line without a newline is a part of a line')
+})
+
+t.test('a message from the log has the newlines that the container wrote, and no other', async (t) => {
+  const node = await startNode(t)
+  const { runtime } = node
+  const sandbox = await sandboxOf(runtime, 'messages')
+  const messageOf = async (script: string, attempt: number) => {
+    const annotations = { [ANNOTATIONS.terminationMessagePolicy]: 'FallbackToLogsOnError' }
+    const { id } = await runtime.startContainer(configOf(node, sandbox, sh(script), { attempt, annotations }))
+    await exited(runtime, id)
+    return createTerminationMessages()(await recordOf(runtime, id)).message
+  }
+  t.equal(await messageOf('echo one; printf DONE; exit 1', 0), 'one\nDONE')
+  t.equal(await messageOf('echo DONE; exit 1', 1), 'DONE\n')
+  const longMessage = await messageOf("head -c 20000 /dev/zero | tr '\\0' x; exit 1", 2)
+  t.equal(longMessage, 'x'.repeat(2048), 'parts of a line are put together')
 })
 
 t.test('exit codes: its own, 128 and the signal, 128 for what cannot start', async (t) => {
