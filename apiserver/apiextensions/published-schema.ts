@@ -1,39 +1,57 @@
 import type { OpenApiSchema } from '../../openapi/schemas.ts'
 import type { JSONSchemaProps } from './schema/json-schema.ts'
 
-const OBJECT_META = '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'
-const API_VERSION =
-  'APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values.'
-const KIND =
-  'Kind is a string value representing the REST resource this object represents. Cannot be updated. In CamelCase.'
+const conventions = 'https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md'
+const METADATA = {
+  description: `Standard object's metadata. More info: ${conventions}#metadata`,
+  allOf: [{ $ref: '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta' }],
+} as OpenApiSchema
+const text = (description: string) => ({ type: 'string', description }) as OpenApiSchema
+const OF_OBJECT = {
+  apiVersion: text(
+    `APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: ${conventions}#resources`,
+  ),
+  kind: text(
+    `Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: ${conventions}#types-kinds`,
+  ),
+  metadata: METADATA,
+}
+const OF_EMBEDDED = {
+  apiVersion: text(
+    `apiVersion defines the versioned schema of this representation of an object. More info: ${conventions}#resources`,
+  ),
+  kind: text(
+    `kind is a string value representing the type of this object. In CamelCase. More info: ${conventions}#types-kinds`,
+  ),
+  metadata: METADATA,
+}
+const INT_OR_STRING = [{ type: 'integer' }, { type: 'string' }] as OpenApiSchema[]
 
-/** What of a schema is only for the server's eyes, or says nothing to a client. */
-const UNPUBLISHED = ['x-kubernetes-validations'] as const
-
-/** A schema with what every object has: apiVersion, kind and metadata, for the root and for embedded resources. */
+/** A schema as OpenAPI 3 shows it, with what every object has: apiVersion, kind and metadata, for the root and for embedded resources. */
 export function publishedSchema(schema: JSONSchemaProps): OpenApiSchema {
-  return withMeta(publish(schema, UNPUBLISHED))
+  return withProperties(publish(schema, []), OF_OBJECT)
 }
 
 /** The same without what only limits values: what merging must know. */
 export function shapeOf(schema: JSONSchemaProps): OpenApiSchema {
-  return withMeta(publish(schema, [...UNPUBLISHED, 'allOf', 'anyOf', 'oneOf', 'not']))
+  const limits = ['allOf', 'anyOf', 'oneOf', 'not', 'x-kubernetes-validations'] as const
+  return withProperties(publish(schema, limits), OF_OBJECT)
 }
 
-function withMeta(schema: OpenApiSchema): OpenApiSchema {
-  return {
-    ...schema,
-    properties: {
-      ...schema.properties,
-      apiVersion: { type: 'string', description: API_VERSION } as OpenApiSchema,
-      kind: { type: 'string', description: KIND } as OpenApiSchema,
-      metadata: { allOf: [{ $ref: OBJECT_META }] },
-    },
-  }
-}
+const withProperties = (schema: OpenApiSchema, properties: Record<string, OpenApiSchema>): OpenApiSchema => ({
+  ...schema,
+  properties: { ...schema.properties, ...properties },
+})
+
+/** Upstream: apiextensions-apiserver/pkg/controller/openapi/builder, addEmbeddedProperties. */
+const asEmbedded = (schema: OpenApiSchema & { required?: string[] }): OpenApiSchema & { required: string[] } => ({
+  ...withProperties(schema, OF_EMBEDDED),
+  required: [...new Set([...(schema.required ?? []), 'kind', 'apiVersion'])],
+})
 
 function publish(schema: JSONSchemaProps, hidden: readonly (keyof JSONSchemaProps)[]): OpenApiSchema {
   const { properties, items, additionalProperties, ...rest } = schema
+  if (rest['x-kubernetes-int-or-string']) rest.anyOf ??= INT_OR_STRING as JSONSchemaProps[]
   for (const field of hidden) delete (rest as JSONSchemaProps)[field]
   const published: OpenApiSchema = {
     ...(rest as OpenApiSchema),
@@ -46,5 +64,5 @@ function publish(schema: JSONSchemaProps, hidden: readonly (keyof JSONSchemaProp
         typeof additionalProperties === 'boolean' ? additionalProperties : publish(additionalProperties, hidden),
     }),
   }
-  return schema['x-kubernetes-embedded-resource'] === true ? withMeta(published) : published
+  return schema['x-kubernetes-embedded-resource'] === true ? asEmbedded(published) : published
 }
