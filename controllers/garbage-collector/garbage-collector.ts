@@ -64,7 +64,11 @@ export function startGarbageCollector(context: ControllerContext, resources: Api
       await setOwners({ resource, metadata }, [...solid, ...unresolvable])
       return
     }
-    const policy = waiting.length > 0 && graph.dependentsOf(metadata.uid ?? '').length > 0 ? 'Foreground' : 'Background'
+    const dependents = graph.dependentsOf(metadata.uid ?? '')
+    const policy = waiting.length > 0 && dependents.length > 0 ? 'Foreground' : 'Background'
+    if (policy === 'Foreground' && dependents.some((dependent) => isDeletingDependents(dependent.metadata))) {
+      await openCircle({ resource, metadata })
+    }
     const reason =
       gone.map(({ uid }) => reasons.get(uid)).find(Boolean) ?? (await owners.reasonOf(waiting, metadata.namespace))
     await client.delete(resource, refOf(metadata), {
@@ -72,6 +76,15 @@ export function startGarbageCollector(context: ControllerContext, resources: Api
       propagationPolicy: policyOf(metadata) ?? policy,
       ...(reason && { reason }),
     })
+  }
+
+  /** Its owner and its dependent may wait for each other: it lets its owners go first. Upstream: attemptToDeleteItem. */
+  async function openCircle({ resource, metadata }: Item): Promise<void> {
+    const owners = metadata.ownerReferences ?? []
+    await setOwners(
+      { resource, metadata },
+      owners.map((owner) => (owner.blockOwnerDeletion ? { ...owner, blockOwnerDeletion: false } : owner)),
+    )
   }
 
   async function releaseWhenAlone({ resource, metadata }: Item): Promise<void> {
@@ -110,6 +123,9 @@ export function startGarbageCollector(context: ControllerContext, resources: Api
     const item = { resource, metadata }
     graph.put(item)
     if (isOrphaning(metadata) || isDeletingDependents(metadata) || hasNewOwners(metadata, before)) enqueue(item)
+    for (const owner of before?.ownerReferences ?? []) {
+      if (owner.blockOwnerDeletion && !blocks(item, owner.uid)) recheckOwner(owner, metadata.namespace)
+    }
   }
 
   function forget(metadata: ObjectMeta): void {

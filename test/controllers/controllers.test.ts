@@ -245,6 +245,47 @@ t.test('owners and dependents: background, foreground, orphan, and why', async (
   for (const ref of [background, orphan, { namespace, name: 'late' }]) await release(ref)
 })
 
+t.test('a circle of owners that block each other goes in the foreground', async (t) => {
+  const namespace = await newNamespace()
+  for (const [name, size] of [
+    ['pair', 2],
+    ['three', 3],
+    ['five', 5],
+  ] as const) {
+    const members = Array.from({ length: size }, (_, index) => ({ namespace, name: `${name}-${index}` }))
+    const uids: string[] = []
+    for (const metadata of members) uids.push((await client.create<Secret>(secrets, { metadata })).metadata.uid ?? '')
+    for (const [index, member] of members.entries()) {
+      const owner = (index + size - 1) % size
+      const reference = { apiVersion: 'v1', kind: 'Secret', name: members[owner]!.name, uid: uids[owner] }
+      const ownerReferences = [{ ...reference, blockOwnerDeletion: true }]
+      await client.patch(secrets, member, { metadata: { ownerReferences } })
+    }
+    await client.delete(secrets, members[0]!, { propagationPolicy: 'Foreground' })
+    for (const member of members) t.equal(await disappears(secrets, member), undefined, member.name)
+  }
+})
+
+t.test('an owner goes when what blocked it lets go', async (t) => {
+  const namespace = await newNamespace()
+  const owner = { namespace, name: 'owner' }
+  const { uid = '' } = (await client.create<Secret>(secrets, { metadata: owner })).metadata
+  const reference = { apiVersion: 'v1', kind: 'Secret', name: 'owner', uid }
+  const child = { namespace, name: 'child' }
+  const blocking = [{ ...reference, blockOwnerDeletion: true }]
+  await client.create<Lease>(leases, {
+    metadata: { ...child, finalizers: ['example.com/keep'], ownerReferences: blocking },
+  })
+  await client.delete(secrets, owner, { propagationPolicy: 'Foreground' })
+  await eventually(
+    () => client.get<Lease>(leases, child),
+    ({ metadata }) => metadata.deletionTimestamp !== undefined,
+  )
+  await client.patch(leases, child, { metadata: { ownerReferences: [{ ...reference, blockOwnerDeletion: false }] } })
+  t.equal(await disappears(secrets, owner), undefined)
+  await client.patch(leases, child, { metadata: { finalizers: null } })
+})
+
 t.test('pods are bound, or told why not, and tried again when the cluster changes', async (t) => {
   const namespace = await newNamespace()
   const get = (name: string) => client.get<Pod>(pods, { namespace, name })
