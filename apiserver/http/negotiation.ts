@@ -40,6 +40,15 @@ export function negotiate(accept: string | undefined, list: boolean): Negotiated
   return negotiated
 }
 
+/** The same for a kind that has no columns: upstream's storage of reviews, tokens, bindings and evictions makes no Table. */
+export function negotiateWithoutTable(accept: string | undefined): Negotiated {
+  const negotiated = negotiate(accept, false)
+  if (negotiated.transform?.kind !== 'Table') return negotiated
+  const others = parseAccept(accept ?? '').filter(({ parameters }) => parameters.as !== 'Table')
+  if (!others.some(({ type }) => acceptable.has(type))) throw unknownShape()
+  return choose(others, false)
+}
+
 /** Best first; of equals, the order of the header. */
 export function parseAccept(accept: string): MediaRange[] {
   const ranges = accept.split(',').map((part): MediaRange => {

@@ -1,4 +1,5 @@
 import { notAcceptable } from '../../shared/api/status-errors.ts'
+import type { KubeObject } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { decodeStored, type StoredObject, shownParts, typeHead } from '../registry/stored-object.ts'
 import type { Negotiated } from './negotiation.ts'
@@ -26,11 +27,24 @@ export function encodeForClient(
     case 'PartialObjectMetadata':
       return JSON.stringify(partialObjectMetadata(decodeStored(stored), transform.version))
     case 'PartialObjectMetadataList':
-      throw notAcceptable(
-        `you requested PartialObjectMetadataList, but the requested object is not a list (*${goType(definition)})`,
-      )
+      throw notAList(definition)
   }
 }
+
+/** The JSON of an object that is answered and not stored; such kinds have no Table. */
+export function encodeUnstored(
+  definition: Pick<ResourceDefinition, 'group' | 'kind'>,
+  object: KubeObject,
+  { transform }: Negotiated,
+): string {
+  if (transform?.kind === 'PartialObjectMetadataList') throw notAList(definition)
+  return JSON.stringify(transform ? partialObjectMetadata(object, transform.version) : object)
+}
+
+const notAList = (definition: Pick<ResourceDefinition, 'group' | 'kind'>) =>
+  notAcceptable(
+    `you requested PartialObjectMetadataList, but the requested object is not a list (*${goType(definition)})`,
+  )
 
 const heads = new WeakMap<ResourceDefinition, string>()
 
@@ -44,5 +58,5 @@ export function headOf(definition: ResourceDefinition): string {
 }
 
 /** As Go prints the internal type in messages. */
-export const goType = ({ group, kind }: ResourceDefinition): string =>
+export const goType = ({ group, kind }: Pick<ResourceDefinition, 'group' | 'kind'>): string =>
   `${group === '' ? 'core' : group.split('.')[0]}.${kind}`

@@ -385,3 +385,37 @@ t.test('too much to do', async (t) => {
     { labels: { reason: 'time-out' } },
   ])
 })
+
+t.test('what is answered and not stored has no Table', async (t) => {
+  const server = await startTestApiServer(t)
+  const containers = [{ name: 'c', image: 'i' }]
+  await post(server, `${core}/pods`, {
+    metadata: { name: 'p' },
+    spec: { automountServiceAccountToken: false, containers },
+  })
+  const asks = { resourceAttributes: { verb: 'get', resource: 'pods' } }
+  const bound = { metadata: { name: 'p' }, target: { kind: 'Node', name: 'n' } }
+  const cases: [path: string, body: object][] = [
+    ['/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', { spec: asks }],
+    ['/apis/authorization.k8s.io/v1/subjectaccessreviews', { spec: { ...asks, user: 'u' } }],
+    ['/apis/authorization.k8s.io/v1/selfsubjectrulesreviews', { spec: { namespace: 'default' } }],
+    ['/apis/authentication.k8s.io/v1/tokenreviews', { spec: { token: 'x' } }],
+    ['/apis/authentication.k8s.io/v1/selfsubjectreviews', {}],
+    [`${core}/serviceaccounts/default/token`, { spec: {} }],
+    [`${core}/pods/p/eviction?dryRun=All`, { metadata: { name: 'p' } }],
+    [`${core}/pods/p/binding?dryRun=All`, bound],
+    [`${core}/bindings?dryRun=All`, bound],
+  ]
+  const shape = (as: string) => `application/json;as=${as};g=meta.k8s.io;v=v1`
+  const table = shape('Table')
+  for (const [path, body] of cases) {
+    const ask = (accept: string) => server.send(path, { method: 'POST', body, headers: { accept } })
+    const refused = await ask(table)
+    t.match(refused, { status: 406, body: { reason: 'NotAcceptable' } }, path)
+    t.match(message(refused), /^only the following media types are accepted: application\/json, application\/yaml, /)
+    t.match(await ask(`${table},application/json`), { status: 201 }, `${path}, or as it is`)
+    const partial = (await ask(shape('PartialObjectMetadata'))).body as KubeObject
+    t.match(partial.kind, /^(PartialObjectMetadata|Status)$/, `${path}: ${partial.kind}`)
+    t.notOk('spec' in partial, `${path}: metadata alone`)
+  }
+})

@@ -10,7 +10,7 @@ import type { ApiContext } from '../api-context.ts'
 import { readBody } from '../body.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import type { Handler } from '../handler.ts'
-import { negotiate } from '../negotiation.ts'
+import { negotiateWithoutTable } from '../negotiation.ts'
 import { readBodyAs } from '../request-object.ts'
 import { sendJson } from '../respond.ts'
 import { parseWriteOptions } from '../write-options.ts'
@@ -35,7 +35,7 @@ async function createBinding(
   { definition, name }: { definition: ResourceDefinition; name?: string },
 ): Promise<void> {
   const { request, user } = exchange
-  const { encoding } = negotiate(request.headers.accept, false)
+  const { encoding } = negotiateWithoutTable(request.headers.accept)
   const options = parseWriteOptions(exchange, 'CreateOptions')
   const raw = { bytes: await readBody(request), contentType: request.headers['content-type'] }
   const { body, text, strictErrors } = await readBodyAs(raw, { kind: binding.kind, ...options })

@@ -12,7 +12,7 @@ import type { ApiContext } from '../api-context.ts'
 import { readBody } from '../body.ts'
 import { parseDeleteOptions } from '../delete-options.ts'
 import type { ResourceExchange } from '../exchange.ts'
-import { negotiate } from '../negotiation.ts'
+import { negotiateWithoutTable } from '../negotiation.ts'
 import { readBodyAs } from '../request-object.ts'
 import { sendJson } from '../respond.ts'
 import { parseWriteOptions } from '../write-options.ts'
@@ -31,7 +31,7 @@ interface Eviction extends KubeObject {
 /** A polite delete: the pod is marked as disrupted first, and told that it is evicted. */
 export async function evictPod(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
   const { request, info, user } = exchange
-  const { encoding } = negotiate(request.headers.accept, false)
+  const { encoding } = negotiateWithoutTable(request.headers.accept)
   const requested = parseWriteOptions(exchange, 'CreateOptions')
   const body = await readEviction(exchange, requested)
   const { namespace, name = '' } = target

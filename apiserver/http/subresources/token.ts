@@ -16,7 +16,8 @@ import type { FieldErrors } from '../../validation/field-errors.ts'
 import type { ApiContext } from '../api-context.ts'
 import { readBody } from '../body.ts'
 import type { Handler } from '../handler.ts'
-import { negotiate } from '../negotiation.ts'
+import { negotiateWithoutTable } from '../negotiation.ts'
+import { encodeUnstored } from '../object-encoder.ts'
 import { readObject } from '../request-object.ts'
 import { sendJson } from '../respond.ts'
 import { parseWriteOptions } from '../write-options.ts'
@@ -55,14 +56,14 @@ const extendedSeconds = 365 * 24 * 3600
 export const requestToken: Handler = async (api, { exchange, definition: accounts, target }) => {
   const { request, user } = exchange
   const { namespace = '', name = '' } = target
-  const negotiated = negotiate(request.headers.accept, false)
+  const negotiated = negotiateWithoutTable(request.headers.accept)
   const options = parseWriteOptions(exchange, 'CreateOptions')
   const raw = { bytes: await readBody(request), contentType: request.headers['content-type'] }
   const object = (await readObject(definition, raw, options)) as TokenRequest
   const time = toTime(api.clock.now())
   trackFields(definition, undefined, object, { manager: options.fieldManager, subresource: 'token', time })
   const answer = await makeToken(api, object, { definition: accounts, namespace, name, user }, options)
-  sendJson(exchange, { status: 201, json: JSON.stringify(answer) }, negotiated)
+  sendJson(exchange, { status: 201, json: encodeUnstored(definition, answer, negotiated) }, negotiated)
 }
 
 /** Makes a token of a service account. Upstream: pkg/registry/core/serviceaccount/storage/token.go. */

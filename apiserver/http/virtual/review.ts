@@ -8,7 +8,8 @@ import type { FieldErrors } from '../../validation/field-errors.ts'
 import type { ApiContext } from '../api-context.ts'
 import { readBody } from '../body.ts'
 import type { Handler } from '../handler.ts'
-import { negotiate } from '../negotiation.ts'
+import { negotiateWithoutTable } from '../negotiation.ts'
+import { encodeUnstored } from '../object-encoder.ts'
 import { readObject } from '../request-object.ts'
 import { sendJson } from '../respond.ts'
 import { parseWriteOptions } from '../write-options.ts'
@@ -24,7 +25,7 @@ export const review =
   <T extends KubeObject>(answer: Answer<T>): Handler =>
   async (api, { exchange, definition, target }) => {
     const { request, user } = exchange
-    const negotiated = negotiate(request.headers.accept, false)
+    const negotiated = negotiateWithoutTable(request.headers.accept)
     const options = parseWriteOptions(exchange, 'CreateOptions')
     const raw = { bytes: await readBody(request), contentType: request.headers['content-type'] }
     const object = await readObject(definition, raw, options)
@@ -38,7 +39,7 @@ export const review =
     await api.registry.admitUnstored({ ...scope, operation: 'CREATE', name: '', object, dryRun, options: asking, warn })
     await answer(object as T, { api, scope })
     const { group, version, kind } = definition
-    const json = JSON.stringify({ kind, apiVersion: `${group}/${version}`, ...object })
+    const json = encodeUnstored(definition, { kind, apiVersion: `${group}/${version}`, ...object }, negotiated)
     sendJson(exchange, { status: 201, json, headers: undefined }, negotiated)
   }
 
