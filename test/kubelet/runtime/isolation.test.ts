@@ -147,7 +147,7 @@ t.test(
       configOf(
         node,
         sandbox,
-        sh('for place in /tmp/x /etc/x /data/x /made/fixed/x /dev/shm/x; do echo $place; echo >$place; done; pwd'),
+        sh('for place in /tmp/own-x /etc/x /data/x /made/fixed/x /dev/shm/x; do echo $place; echo >$place; done; pwd'),
         {
           mounts,
           readonlyRoot: true,
@@ -161,7 +161,7 @@ t.test(
     await exited(runtime, sealed.id)
     const refused = /Read-only file system/
     t.match(texts(sealed.logPath), [
-      ...['/tmp/x', refused, '/etc/x', refused, '/data/x', '/made/fixed/x', refused, '/dev/shm/x', '/not/there'],
+      ...['/tmp/own-x', refused, '/etc/x', refused, '/data/x', '/made/fixed/x', refused, '/dev/shm/x', '/not/there'],
     ])
     t.ok(existsSync(path.join(volume, 'x')), 'a volume is written to all the same')
 
