@@ -1,3 +1,4 @@
+import { readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ConfigError, option } from '../shared/config/option.ts'
 import { folder } from '../shared/config/option-types.ts'
@@ -58,10 +59,32 @@ export async function writingState<Result>(directory: string, write: () => Resul
   }
 }
 
+/** Refuses a folder that another user has made or can change: that user would hold the keys of this cluster. */
+function assertOwn(directory: string, { root, pki, kubeconfig }: StateDirectory): void {
+  const own = process.getuid?.()
+  if (own === undefined) return
+  const keys = statSync(pki, { throwIfNoEntry: false })?.isDirectory()
+    ? readdirSync(pki).map((name) => join(pki, name))
+    : []
+  for (const file of [root, pki, kubeconfig, ...keys]) {
+    const found = statSync(file, { throwIfNoEntry: false })
+    if (found && found.uid !== own) {
+      throw new ConfigError(
+        `state folder ${directory}: ${file} belongs to user ${found.uid}, and this process to user ${own}; ${remedy}`,
+      )
+    }
+    if (found && (found.mode & writableByOthers) !== 0)
+      throw new ConfigError(`state folder ${directory}: every user can write to ${file}; chmod o-w it, or ${remedy}`)
+  }
+}
+
+const writableByOthers = 0o002
+
 /** Makes the folder and takes it for this process; `release` gives it back. Throws what its disk refuses. */
 export function openStateDirectory(directory: string): StateDirectory & { release(): void } {
   const state = stateDirectory(directory)
   makeFolder(state.root)
+  assertOwn(directory, state)
   const lock = takeLock(state.lock)
   if (lock.taken) return { ...state, release: lock.release }
   throw new ConfigError(

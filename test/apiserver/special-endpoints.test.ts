@@ -128,6 +128,21 @@ t.test('proxy', async (t) => {
     t.equal((await server.send(`${core}/services/s:other/proxy/x`)).status, 503)
   })
 
+  t.test('of objects that are called like parts of the path', async (t) => {
+    await post(server, '/api/v1/namespaces', { metadata: { name: 'services' } })
+    const services = '/api/v1/namespaces/services/services'
+    await post(server, services, { metadata: { name: 'proxy' }, spec: { ports: [{ port: 80 }] } })
+    const made = await post(server, '/apis/discovery.k8s.io/v1/namespaces/services/endpointslices', {
+      metadata: { name: 'proxy', labels: { 'kubernetes.io/service-name': 'proxy' } },
+      addressType: 'IPv4',
+      endpoints: [{ addresses: [podIP], conditions: { ready: true } }],
+      ports: [{ name: '', port }],
+    })
+    t.equal(made.status, 201, message(made))
+    const { body } = await server.send(`${services}/proxy/proxy/x`)
+    t.match(body, { url: '/x', headers: { 'x-forwarded-uri': `${services}/proxy/proxy` } })
+  })
+
   t.test('refuses what is nowhere', async (t) => {
     t.match(message(await server.send(`${core}/services/ftp:s:web/proxy/`)), 'invalid service request "ftp:s:web"')
     t.match(message(await server.send(`${core}/services/s:99/proxy/`)), 'no service port 99 found for service "s"')

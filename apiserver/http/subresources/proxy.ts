@@ -56,8 +56,7 @@ function proxy(kind: string, locate: Locate): Handler {
     const { path, query } = exchange.info
     await admit(api, context, kind)
     const backend = locate(api, parseTarget(kind, target.name ?? ''), context)
-    const [, prefix = '', rest = ''] =
-      /^((?:\/[^/]+)*?\/(?:nodes|pods|services)\/[^/]+\/proxy)(\/.*)?$/.exec(path) ?? []
+    const { prefix, rest } = splitPath(path, target.namespace !== undefined)
     const text = String(query)
     const search = text && `?${text}`
     const { method = 'GET' } = exchange.request
@@ -67,6 +66,14 @@ function proxy(kind: string, locate: Locate): Handler {
     }
     await forward(exchange, backend, { path: (rest || '/') + search, prefix })
   }
+}
+
+/** `/api/v1[/namespaces/NS]/KIND/NAME/proxy`, and what follows; no part of it is looked for by its name, since objects may have it. */
+function splitPath(path: string, isNamespaced: boolean): { prefix: string; rest: string } {
+  const parts = path.split('/')
+  const length = isNamespaced ? 8 : 6
+  const rest = parts.slice(length)
+  return { prefix: parts.slice(0, length).join('/'), rest: rest.length > 0 ? `/${rest.join('/')}` : '' }
 }
 
 const optionsOf: Record<string, string> = {
