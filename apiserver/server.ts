@@ -13,7 +13,7 @@ import { anonymous } from './auth/anonymous.ts'
 import { bearerToken } from './auth/bearer-token.ts'
 import { clientCertificate } from './auth/client-certificate.ts'
 import { createNodeAuthorizer } from './auth/node-authorizer.ts'
-import { nodePodsFrom } from './auth/node-pods.ts'
+import { nodeRelations } from './auth/node-relations.ts'
 import { storeBootstrapPolicy } from './auth/rbac/bootstrap/bootstrap-policy.ts'
 import { createRbacAuthorizer } from './auth/rbac/rbac-authorizer.ts'
 import { createRuleResolver } from './auth/rbac/rule-resolver.ts'
@@ -116,8 +116,12 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   instruments.journal.keep(config.journal ?? 0)
   const api: ApiContext = { catalog, registry, clock, log, kubelet, access, tokens, instruments }
   const client = (user: User): Client => createLocalClient(api, user)
-  const nodePods = nodePodsFrom(client(self), (ref, name) => registry.field(pods, ref, name))
-  authorizers.push(createNodeAuthorizer(nodePods), createRbacAuthorizer(rules))
+  const relations = nodeRelations({
+    lookup: registry.lookup,
+    podsOf: (nodeName, namespace) => registry.lookupBy(pods, namespace, { field: 'spec.nodeName', value: nodeName }),
+    volumes: () => registry.lookupAll({ group: '', plural: 'persistentvolumes' }),
+  })
+  authorizers.push(createNodeAuthorizer(relations), createRbacAuthorizer(rules))
   if (config.alwaysAllow) authorizers.push(everything)
   registry.endpointRemovals = startEndpointRemovals({ storage, clock })
   registry.admission.push(

@@ -6,7 +6,7 @@ import { defaultIngressClass, defaultStorageClass } from './default-class.ts'
 import { defaultTolerationSeconds } from './default-toleration-seconds.ts'
 import { limitRanger } from './limit-ranger.ts'
 import { namespaceLifecycle } from './namespace-lifecycle.ts'
-import { nodeRestriction } from './node-restriction.ts'
+import { nodeRestriction } from './node-restriction/node-restriction.ts'
 import { podSecurity } from './pod-security/pod-security.ts'
 import { policyPlugins } from './policies/plugins.ts'
 import { priority } from './priority.ts'
@@ -39,7 +39,7 @@ export function admissionPlugins(
     NamespaceLifecycle: namespaceLifecycle(lookup),
     LimitRanger: limitRanger(lookupAll),
     ServiceAccount: serviceAccount(lookup, random),
-    NodeRestriction: nodeRestriction,
+    NodeRestriction: nodeRestriction(lookup, access),
     TaintNodesByCondition: taintNodesByCondition,
     PodSecurity: podSecurity(lookup, lookupAll),
     Priority: priority(lookup, lookupAll),

@@ -1,5 +1,6 @@
 import { forbidden } from '../../shared/api/status-errors.ts'
 import type { Pod, PodSpec, ServiceAccount } from '../../shared/api/types.ts'
+import { namesInPod } from '../auth/pod-references.ts'
 import { generateName } from '../registry/generate-name.ts'
 import type { AdmissionPlugin, Lookup } from './admission-plugin.ts'
 
@@ -13,7 +14,11 @@ export function serviceAccount(lookup: Lookup, random: () => number): AdmissionP
     admit({ operation, definition, subresource, namespace, object }) {
       if (operation !== 'CREATE' || definition.group !== '' || definition.plural !== 'pods' || subresource) return
       const { metadata, spec } = object as unknown as Pod
-      if (metadata.annotations?.[mirrorAnnotation] !== undefined) return
+      if (metadata.annotations?.[mirrorAnnotation] !== undefined) {
+        const why = mirrorRefusal(object as unknown as Pod)
+        if (why) throw forbidden(definition, metadata.name ?? '', why)
+        return
+      }
       spec.serviceAccountName ||= 'default'
       spec.serviceAccount = spec.serviceAccountName
       const account = lookup(accounts, namespace, spec.serviceAccountName) as unknown as ServiceAccount | undefined
@@ -30,6 +35,16 @@ export function serviceAccount(lookup: Lookup, random: () => number): AdmissionP
       if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true) mountToken(spec, random)
     },
   }
+}
+
+/** A mirror pod's containers run already, on the node alone: it cannot need anything of the API. */
+function mirrorRefusal(pod: Pod): string | undefined {
+  if (pod.spec.serviceAccountName) return 'a mirror pod may not reference service accounts'
+  if (namesInPod(pod, 'secrets').length > 0) return 'a mirror pod may not reference secrets'
+  const isToken = pod.spec.volumes?.some(({ projected }) =>
+    projected?.sources?.some((from) => from.serviceAccountToken),
+  )
+  return isToken ? 'a mirror pod may not use ServiceAccountToken volume projections' : undefined
 }
 
 function mountToken(spec: PodSpec, random: () => number): void {

@@ -1,32 +1,32 @@
-import type { NodePods } from './node-pods.ts'
-import { rulesAbout } from './node-rules.ts'
-import type { Authorizer, Decision, User } from './types.ts'
+import type { NodeRelations } from './node-relations.ts'
+import { answerNode } from './node-rules.ts'
+import type { Authorizer, User } from './types.ts'
 
 const nodeUserPrefix = 'system:node:'
 
 /**
- * A kubelet (`system:node:<name>` in system:nodes) may do what a kubelet does, to its own node, to the pods bound to it, and to
- * what these pods name. What upstream splits between this authorizer and the admission plugin NodeRestriction is one table here.
+ * A kubelet (`system:node:<name>` in system:nodes) may read and report on its own node, the pods bound to it, and what these
+ * pods refer to. What a request's body decides is left to the admission plugin NodeRestriction.
  */
-export function createNodeAuthorizer(nodePods: NodePods): Authorizer {
+export function createNodeAuthorizer(relations: NodeRelations): Authorizer {
   return {
-    authorize({ user, verb, resource }) {
+    authorize(attributes) {
+      const { user, resource } = attributes
       const nodeName = nodeNameOf(user)
-      if (!nodeName || !resource) return { verdict: 'no opinion' }
-      const rule = rulesAbout(resource).find(({ verbs }) => verbs.includes(verb))
-      if (!rule) return { verdict: 'no opinion' }
-      const related = rule.relation({ nodeName, resource, nodePods })
-      return typeof related === 'boolean' ? decide(related, nodeName) : related.then((is) => decide(is, nodeName))
+      if (nodeName === undefined) return { verdict: 'no opinion' }
+      if (nodeName === '')
+        return { verdict: 'no opinion', reason: `unknown node for user ${JSON.stringify(user.name)}` }
+      if (!resource) return { verdict: 'no opinion' }
+      const answer = answerNode({ ...attributes, resource, nodeName, relations })
+      if (answer === true) return { verdict: 'allow' }
+      return { verdict: 'no opinion', ...(answer && { reason: answer }) }
     },
   }
 }
 
-function nodeNameOf({ name, groups }: User): string | undefined {
-  if (!groups.includes('system:nodes') || !name.startsWith(nodeUserPrefix)) return undefined
-  return name.slice(nodeUserPrefix.length)
-}
-
-function decide(related: boolean, nodeName: string): Decision {
-  if (related) return { verdict: 'allow' }
-  return { verdict: 'no opinion', reason: `no relationship found between node '${nodeName}' and this object` }
+/** The node that a user is the kubelet of; undefined for other users. Upstream: pkg/auth/nodeidentifier. */
+export function nodeNameOf({ name, groups }: User): string | undefined {
+  return name.startsWith(nodeUserPrefix) && groups.includes('system:nodes')
+    ? name.slice(nodeUserPrefix.length)
+    : undefined
 }

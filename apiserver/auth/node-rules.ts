@@ -1,88 +1,144 @@
-import type { NodePods } from './node-pods.ts'
-import { namesInPod } from './pod-references.ts'
-import type { RequestedResource } from './types.ts'
+import { type FieldSelector, parseFieldSelector } from '../../shared/api/field-selector.ts'
+import type { NodeRelations } from './node-relations.ts'
+import { clusterRoles } from './rbac/bootstrap/cluster-roles.ts'
+import { ruleOf } from './rbac/bootstrap/rows.ts'
+import { allows } from './rbac/policy-rule.ts'
+import type { Attributes, RequestedResource } from './types.ts'
 
-export interface NodeRule {
-  verbs: readonly string[]
-  relation: Relation
-}
-interface Question {
+export interface Question extends Attributes {
   nodeName: string
   resource: RequestedResource
-  nodePods: NodePods
+  relations: NodeRelations
 }
-type Relation = (question: Question) => boolean | Promise<boolean>
+/** `true` allows; a text is the refusal's reason. */
+type Answer = true | string
+type Rule = (question: Question) => Answer
 
-const anyObject: Relation = () => true
-const ownNode: Relation = ({ nodeName, resource }) =>
-  resource.name === nodeName || selects(resource, 'metadata.name', nodeName)
-/** The name of a new object is only in its body. */
-const newOrOwn: Relation = ({ nodeName, resource }) => resource.name === undefined || resource.name === nodeName
-const ownLease: Relation = (question) => question.resource.namespace === 'kube-node-lease' && newOrOwn(question)
+const unrelated = (nodeName: string): string => `no relationship found between node '${nodeName}' and this object`
+const refused = ''
 
-/** A pod that is gone, or on no node yet, is nobody's: the kubelet gets its 404 or Conflict, not a 403. */
-const ownPod: Relation = ({ nodeName, resource, nodePods }) => {
-  const boundTo = nodePods.nodeOf({ namespace: resource.namespace ?? '', name: resource.name ?? '' })
-  return boundTo === undefined || boundTo === nodeName
-}
-const ownPods: Relation = (question) =>
-  question.resource.name === undefined
-    ? selects(question.resource, 'spec.nodeName', question.nodeName)
-    : ownPod(question)
-
-const namedByOwnPod: Relation = async ({ nodeName, resource, nodePods }) => {
-  const { namespace, name } = resource
-  if (!namespace || !name) return false
-  const candidates = await nodePods.onNode(nodeName, namespace)
-  return candidates.some((pod) => namesInPod(pod, resource.resource).includes(name))
+/** The object named is one that the node's pods refer to, or that belongs to the node. */
+const related: Rule = ({ nodeName, resource, relations }) => {
+  const { group, resource: plural, namespace = '', name } = resource
+  if (!name) return 'No Object name found'
+  return relations.has(nodeName, { group, plural }, { namespace, name }) || unrelated(nodeName)
 }
 
-/** Through the claim that it is bound to. */
-const volumeOfOwnPod: Relation = async ({ nodeName, resource, nodePods }) => {
-  const claim = resource.name === undefined ? undefined : await nodePods.claimOf(resource.name)
-  if (!claim?.namespace) return false
-  const candidates = await nodePods.onNode(nodeName, claim.namespace)
-  return candidates.some((pod) => namesInPod(pod, 'persistentvolumeclaims').includes(claim.name))
+const getRelated: Rule = (question) => {
+  if (question.verb !== 'get') return 'can only get individual resources of this type'
+  return question.resource.subresource ? 'cannot get subresource' : related(question)
 }
 
-const read = ['get', 'list', 'watch']
-
-/** By `group/resource/subresource`, the core group without a name. */
-const nodeRules: Readonly<Record<string, readonly NodeRule[]>> = {
-  nodes: [
-    { verbs: ['create'], relation: newOrOwn },
-    { verbs: [...read, 'update', 'patch'], relation: ownNode },
-  ],
-  'nodes/status': [{ verbs: ['update', 'patch'], relation: ownNode }],
-  pods: [
-    { verbs: read, relation: ownPods },
-    // Which ones is for admission to say.
-    { verbs: ['create'], relation: anyObject },
-    { verbs: ['delete'], relation: ownPod },
-  ],
-  'pods/status': [{ verbs: ['update', 'patch'], relation: ownPod }],
-  services: [{ verbs: read, relation: anyObject }],
-  events: [{ verbs: ['create', 'update', 'patch'], relation: anyObject }],
-  'kubestage.dev/terminations': [{ verbs: ['create'], relation: anyObject }],
-  configmaps: [{ verbs: read, relation: namedByOwnPod }],
-  secrets: [{ verbs: read, relation: namedByOwnPod }],
-  persistentvolumeclaims: [{ verbs: ['get'], relation: namedByOwnPod }],
-  persistentvolumes: [{ verbs: ['get'], relation: volumeOfOwnPod }],
-  'serviceaccounts/token': [{ verbs: ['create'], relation: namedByOwnPod }],
-  // For those who speak to the kubelet: who they are, and what they may do.
-  'authentication.k8s.io/tokenreviews': [{ verbs: ['create'], relation: anyObject }],
-  'authorization.k8s.io/subjectaccessreviews': [{ verbs: ['create'], relation: anyObject }],
-  'certificates.k8s.io/certificatesigningrequests': [{ verbs: ['create', ...read], relation: anyObject }],
-  'coordination.k8s.io/leases': [{ verbs: ['get', 'create', 'update', 'patch', 'delete'], relation: ownLease }],
-  'node.k8s.io/runtimeclasses': [{ verbs: read, relation: anyObject }],
+const readRelated: Rule = (question) => {
+  const { verb, resource } = question
+  if (!['get', 'list', 'watch'].includes(verb)) return 'can only read resources of this type'
+  if (resource.subresource) return 'cannot read subresource'
+  return resource.namespace ? related(question) : 'can only read namespaced object of this type'
 }
 
-/** The first one that has the verb decides. */
-export function rulesAbout({ group, resource, subresource }: RequestedResource): readonly NodeRule[] {
-  const key = `${group && `${group}/`}${resource}${subresource ? `/${subresource}` : ''}`
-  return (Object.hasOwn(nodeRules, key) && nodeRules[key]) || []
+const claims: Rule = (question) => {
+  if (question.resource.subresource !== 'status') return getRelated(question)
+  return ['update', 'patch'].includes(question.verb) ? related(question) : 'can only get/update/patch this type'
 }
 
-function selects({ fieldSelector = '' }: RequestedResource, field: string, value: string): boolean {
-  return fieldSelector.split(',').some((term) => term.trim().replace('==', '=') === `${field}=${value}`)
+const serviceAccounts: Rule = (question) => {
+  const { verb, resource } = question
+  if (verb === 'get' && !resource.subresource) return readRelated(question)
+  if (verb !== 'create' || !resource.name) return 'can only create tokens for individual service accounts'
+  return resource.subresource === 'token' ? related(question) : 'can only create token subresource of serviceaccount'
+}
+
+const ownVerbs = ['get', 'create', 'update', 'patch', 'delete']
+const namespaceOfLeases = 'kube-node-lease'
+
+/** The name of a new object is left to NodeRestriction, here and below. */
+const leases: Rule = ({ nodeName, verb, resource: { namespace, name } }) => {
+  if (!ownVerbs.includes(verb)) return 'can only get, create, update, patch, or delete a node lease'
+  if (namespace !== namespaceOfLeases) return `can only access leases in the "${namespaceOfLeases}" system namespace`
+  return (
+    verb === 'create' || name === nodeName || 'can only access node lease with the same name as the requesting node'
+  )
+}
+
+const csiNodes: Rule = ({ nodeName, verb, resource: { subresource, name } }) => {
+  if (!ownVerbs.includes(verb)) return 'can only get, create, update, patch, or delete a CSINode'
+  if (subresource) return 'cannot authorize CSINode subresources'
+  return verb === 'create' || name === nodeName || 'can only access CSINode with the same name as the requesting node'
+}
+
+const resourceSlices: Rule = (question) => {
+  const { verb, resource } = question
+  if (resource.subresource) return 'cannot authorize ResourceSlice subresources'
+  if (verb === 'create') return true
+  if (['get', 'update', 'patch', 'delete'].includes(verb)) return related(question)
+  return selectsOwn(question) || 'can only list/watch/deletecollection resourceslices with nodeName field selector'
+}
+
+const nodes: Rule = ({ nodeName, verb, resource: { subresource, name } }) => {
+  if (subresource) return (subresource === 'status' && ['update', 'patch'].includes(verb)) || refused
+  if (['create', 'update', 'patch'].includes(verb)) return true
+  if (!['get', 'list', 'watch'].includes(verb)) return refused
+  if (name === nodeName) return true
+  return name
+    ? `node '${nodeName}' cannot read '${name}', only its own Node object`
+    : `node '${nodeName}' cannot read all nodes, only its own Node object`
+}
+
+const podVerbs: Readonly<Record<string, readonly string[]>> = {
+  '': ['create', 'delete'],
+  status: ['update', 'patch'],
+  eviction: ['create'],
+}
+
+const pods: Rule = (question) => {
+  const { verb, resource } = question
+  const { subresource = '', name } = resource
+  if (subresource === '' && verb === 'get') return getRelated(question)
+  if (subresource === '' && (verb === 'list' || verb === 'watch')) {
+    if (selectsOwn(question)) return true
+    return name ? related(question) : 'can only list/watch pods with spec.nodeName field selector'
+  }
+  return (Object.hasOwn(podVerbs, subresource) && podVerbs[subresource]?.includes(verb)) || refused
+}
+
+/** By `resource.group`. Upstream: plugin/pkg/auth/authorizer/node/node_authorizer.go. */
+const rules = new Map<string, Rule>([
+  ['secrets', readRelated],
+  ['configmaps', readRelated],
+  ['persistentvolumeclaims', claims],
+  ['persistentvolumes', getRelated],
+  ['resourceclaims.resource.k8s.io', getRelated],
+  ['volumeattachments.storage.k8s.io', getRelated],
+  ['serviceaccounts', serviceAccounts],
+  ['leases.coordination.k8s.io', leases],
+  ['csinodes.storage.k8s.io', csiNodes],
+  ['resourceslices.resource.k8s.io', resourceSlices],
+  ['nodes', nodes],
+  ['pods', pods],
+  // Beyond upstream: the records that our kubelet writes. Which ones is left to NodeRestriction.
+  ['terminations.kubestage.dev', ({ verb, resource }) => (verb === 'create' && !resource.subresource) || refused],
+])
+
+/** Of what is not divided between nodes. */
+const nodeRole = (clusterRoles.find(({ name }) => name === 'system:node')?.rules ?? []).map(ruleOf)
+
+export function answerNode(question: Question): Answer {
+  const { group, resource } = question.resource
+  const rule = rules.get(group ? `${resource}.${group}` : resource)
+  return rule ? rule(question) : nodeRole.some((rule) => allows(rule, question)) || refused
+}
+
+function selectsOwn({ nodeName, resource: { fieldSelector = '' } }: Question): boolean {
+  return selectorOf(fieldSelector).some(
+    ({ field, equal, value }) => field === 'spec.nodeName' && equal && value === nodeName,
+  )
+}
+
+/** One that is malformed selects nothing: the request itself is refused for it later. */
+function selectorOf(text: string): FieldSelector {
+  try {
+    return parseFieldSelector(text)
+  } catch {
+    return []
+  }
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { parseFieldSelector } from '../../shared/api/field-selector.ts'
 import { StatusError } from '../../shared/api/status-error.ts'
 import { badRequest, internalError } from '../../shared/api/status-errors.ts'
 import { anonymousUser } from '../auth/anonymous.ts'
@@ -144,8 +145,16 @@ function attributesOf({ method, path, query, target }: RequestInfo, user: User):
   return { user, path, verb, resource: { group, resource, subresource, namespace, name, fieldSelector } }
 }
 
-const selectedName = (fieldSelector: string | undefined): string | undefined =>
-  fieldSelector && /(?:^|,)metadata\.name==?([^,/%]+)(?:,|$)/.exec(fieldSelector)?.[1]
+/** A malformed selector names nothing: the request is refused for it later. */
+function selectedName(fieldSelector: string | undefined): string | undefined {
+  if (!fieldSelector?.includes('metadata.name')) return undefined
+  try {
+    const named = parseFieldSelector(fieldSelector).find(({ field, equal }) => equal && field === 'metadata.name')
+    return named && /^(?!\.{1,2}$)[^/%]+$/.test(named.value) ? named.value : undefined
+  } catch {
+    return undefined
+  }
+}
 
 function verbOf({
   method,

@@ -122,6 +122,17 @@ export class Registry {
     return items.map((item) => this.decoded(item))
   }
 
+  /** Those of a namespace with this value in a selectable field, likewise only to be looked at. */
+  lookupBy<T>(
+    resource: Parameters<Lookup>[0],
+    namespace: string,
+    { field, value }: { field: string; value: string },
+  ): T[] {
+    const prefix = keyPrefix(resource, namespace)
+    const selection = { prefix, labels: [], fields: [{ field, value, equal: true }] }
+    return (this.#caches.get(cacheId(resource))?.list(selection).items ?? []).map((item) => this.decoded(item) as T)
+  }
+
   /** All objects of a resource that is always there, and how often they have changed. */
   follow(definition: ResourceDefinition): { objects(): Iterable<KubeObject>; version(): number } {
     const cache = this.cacheOf(definition)

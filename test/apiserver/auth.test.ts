@@ -7,8 +7,6 @@ import { anonymous } from '../../apiserver/auth/anonymous.ts'
 import { bearerToken } from '../../apiserver/auth/bearer-token.ts'
 import { authenticate, authorize } from '../../apiserver/auth/chain.ts'
 import { clientCertificate } from '../../apiserver/auth/client-certificate.ts'
-import { createNodeAuthorizer } from '../../apiserver/auth/node-authorizer.ts'
-import type { NodePods } from '../../apiserver/auth/node-pods.ts'
 import { storeBootstrapPolicy } from '../../apiserver/auth/rbac/bootstrap/bootstrap-policy.ts'
 import { createRbacAuthorizer } from '../../apiserver/auth/rbac/rbac-authorizer.ts'
 import { createRuleResolver } from '../../apiserver/auth/rbac/rule-resolver.ts'
@@ -19,7 +17,6 @@ import { Registry } from '../../apiserver/registry/registry.ts'
 import { resources } from '../../apiserver/resources/index.ts'
 import { createMemoryStorage } from '../../apiserver/storage/memory.ts'
 import { StatusError } from '../../shared/api/status-error.ts'
-import type { Pod } from '../../shared/api/types.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { issueCertificate, type KeyPair, signCertificate } from '../../shared/pki/certificate.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
@@ -112,28 +109,7 @@ t.test('who asks', async (t) => {
 const admin: User = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] }
 const jane: User = { name: 'jane', groups: ['system:authenticated'] }
 const nobody: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] }
-const node: User = { name: 'system:node:n1', groups: ['system:nodes', 'system:authenticated'] }
 
-const pod = (name: string, nodeName: string, spec = {}): Pod => ({
-  metadata: { name, namespace: 'default' },
-  spec: { nodeName, serviceAccountName: 'robot', containers: [{ name: 'c' }], ...spec } as Pod['spec'],
-})
-const stored = [
-  pod('mine', 'n1', {
-    volumes: [
-      { name: 'v', projected: { sources: [{ configMap: { name: 'kube-root-ca.crt' } }] } },
-      { name: 'd', persistentVolumeClaim: { claimName: 'data' } },
-      { name: 'scratch', ephemeral: {} },
-    ],
-    initContainers: [{ name: 'i', envFrom: [{ secretRef: { name: 'env' } }] }],
-  }),
-  pod('other', 'n2', { volumes: [{ name: 'v', secret: { secretName: 'theirs' } }] }),
-]
-const nodePods: NodePods = {
-  nodeOf: ({ name }) => stored.find((candidate) => candidate.metadata.name === name)?.spec.nodeName,
-  onNode: async (nodeName) => stored.filter(({ spec }) => spec.nodeName === nodeName),
-  claimOf: async (volume) => (volume === 'disk' ? { namespace: 'default', name: 'data' } : undefined),
-}
 const storage = createMemoryStorage()
 await storeBootstrapPolicy(storage, '2026-01-01T00:00:00Z')
 const registry = new Registry({
@@ -146,7 +122,7 @@ const registry = new Registry({
 await registry.load()
 t.teardown(() => registry.close())
 const rules = createRuleResolver(registry.lookup, registry.lookupAll)
-const authorizers = [superuser, createNodeAuthorizer(nodePods), createRbacAuthorizer(rules)]
+const authorizers = [superuser, createRbacAuthorizer(rules)]
 
 async function answer(attributes: Attributes): Promise<string> {
   try {
@@ -187,53 +163,4 @@ t.test('a refusal reads as upstream writes it', async (t) => {
     'clusterroles.rbac.authorization.k8s.io is forbidden: User "jane" cannot list resource "clusterroles" in API group "rbac.authorization.k8s.io" at the cluster scope',
   )
   t.equal(await resource(admin, 'delete', 'nodes'), 'allowed')
-})
-
-t.test('a kubelet reaches its own node, its own pods, and what those name', async (t) => {
-  const allowed: [verb: string, resource: string, rest?: Partial<RequestedResource>][] = [
-    ['create', 'nodes', { name: 'n1' }],
-    ['create', 'nodes'],
-    ['get', 'nodes', { name: 'n1' }],
-    ['patch', 'nodes/status', { name: 'n1' }],
-    ['list', 'pods', { fieldSelector: 'spec.nodeName=n1' }],
-    ['watch', 'pods', { fieldSelector: 'spec.nodeName=n1' }],
-    ['get', 'pods', { ...here, name: 'mine' }],
-    ['patch', 'pods/status', { ...here, name: 'mine' }],
-    ['delete', 'pods', { ...here, name: 'mine' }],
-    ['create', 'events', here],
-    ['patch', 'events', { ...here, name: 'e' }],
-    ['watch', 'services'],
-    ['get', 'configmaps', { ...here, name: 'kube-root-ca.crt' }],
-    ['get', 'secrets', { ...here, name: 'env' }],
-    ['get', 'persistentvolumeclaims', { ...here, name: 'data' }],
-    ['get', 'persistentvolumeclaims', { ...here, name: 'mine-scratch' }],
-    ['get', 'persistentvolumes', { name: 'disk' }],
-    ['create', 'serviceaccounts/token', { ...here, name: 'robot' }],
-    ['update', 'leases', { group: 'coordination.k8s.io', namespace: 'kube-node-lease', name: 'n1' }],
-  ]
-  for (const [verb, what, rest] of allowed)
-    t.equal(await resource(node, verb, what, rest), 'allowed', `${verb} ${what}`)
-
-  const refused: typeof allowed = [
-    ['get', 'nodes', { name: 'n2' }],
-    ['patch', 'nodes/status', { name: 'n2' }],
-    ['get', 'persistentvolumes', { name: 'other-disk' }],
-    ['list', 'persistentvolumes'],
-    ['list', 'pods'],
-    ['list', 'pods', { fieldSelector: 'spec.nodeName=n2' }],
-    ['get', 'pods', { ...here, name: 'other' }],
-    ['patch', 'pods/status', { ...here, name: 'other' }],
-    ['create', 'pods/binding', { ...here, name: 'mine' }],
-    ['update', 'pods', { ...here, name: 'mine' }],
-    ['get', 'secrets', { ...here, name: 'theirs' }],
-    ['list', 'secrets', here],
-    ['update', 'leases', { group: 'coordination.k8s.io', namespace: 'kube-node-lease', name: 'n2' }],
-    ['update', 'leases', { group: 'coordination.k8s.io', namespace: 'default', name: 'n1' }],
-  ]
-  for (const [verb, what, rest] of refused)
-    t.match(await resource(node, verb, what, rest), /is forbidden: User "system:node:n1"/, `${verb} ${what}`)
-  t.match(
-    await resource(node, 'get', 'secrets', { ...here, name: 'theirs' }),
-    /: no relationship found between node 'n1' and this object$/,
-  )
 })

@@ -43,7 +43,7 @@ t.test('who asked is what the server knows, not what a record claims', async (t)
   await admin.delete(pods, { namespace, name: 'web' }, { gracePeriodSeconds: 20 })
   await admin.delete(pods, { namespace, name: 'web' }, { gracePeriodSeconds: 5 })
   const claim = [{ user: 'nobody', time: '2026-01-01T00:00:00Z' }]
-  const record = { metadata: { name: 'web.1' }, podName: 'web', podUID: uid, requests: claim }
+  const record = { metadata: { name: 'web.1' }, podName: 'web', podUID: uid, nodeName: 'node-1', requests: claim }
   const created = await kubelet.create<Termination>(terminations, record, { namespace })
   t.match(created.requests, [
     { user: 'jane', gracePeriodSeconds: 20, reason: 'Update' },
@@ -54,7 +54,7 @@ t.test('who asked is what the server knows, not what a record claims', async (t)
   t.same((await admin.update<Termination>(terminations, forged)).requests, created.requests)
 
   await kubelet.delete(pods, { namespace, name: 'web' }, { gracePeriodSeconds: 0 })
-  const again = { metadata: { name: 'web.2' }, podName: 'web', podUID: uid }
+  const again = { metadata: { name: 'web.2' }, podName: 'web', podUID: uid, nodeName: 'node-1' }
   const { requests } = await kubelet.create<Termination>(terminations, again, { namespace })
   t.same(requests, created.requests, 'the kubelet’s own last word is none either')
 

@@ -1,0 +1,54 @@
+import type { Termination } from '../../../shared/api/termination.ts'
+import type { KubeObject, Pod } from '../../../shared/api/types.ts'
+import { readRequestedSubject } from '../../../shared/pki/signing-request.ts'
+import type { NodeRule, NodeWrite } from './node-restriction.ts'
+
+const nameOf = ({ operation, object, name }: NodeWrite): string =>
+  (operation === 'CREATE' ? object?.metadata.name : name) ?? ''
+
+const namespaceOfLeases = 'kube-node-lease'
+
+export const lease: NodeRule = (write) => {
+  if (write.namespace !== namespaceOfLeases)
+    return `can only access leases in the "${namespaceOfLeases}" system namespace`
+  return nameOf(write) === write.nodeName
+    ? undefined
+    : 'can only access node lease with the same name as the requesting node'
+}
+
+export const csiNode: NodeRule = (write) =>
+  nameOf(write) === write.nodeName ? undefined : 'can only access CSINode with the same name as the requesting node'
+
+export const resourceSlice: NodeRule = ({ operation, nodeName, object, old }) => {
+  if (operation === 'UPDATE') return undefined
+  const { spec } = (object ?? old) as KubeObject & { spec?: { nodeName?: string } }
+  if (spec?.nodeName === nodeName) return undefined
+  return `can only ${operation.toLowerCase()} ResourceSlice with the same NodeName as the requesting node`
+}
+
+const kubeletSigners = ['kubernetes.io/kubelet-serving', 'kubernetes.io/kube-apiserver-client-kubelet']
+
+/** A certificate for a kubelet bears the name of the node that asks for it. */
+export const csr: NodeRule = ({ operation, nodeName, object }) => {
+  if (operation !== 'CREATE') return undefined
+  const { signerName = '', request = '' } = (object as KubeObject & { spec?: Record<string, string> }).spec ?? {}
+  if (!kubeletSigners.includes(signerName)) return undefined
+  const commonName = `system:node:${nodeName}`
+  try {
+    const subject = readRequestedSubject(Buffer.from(request, 'base64').toString('latin1'))
+    return subject.commonName === commonName ? undefined : `can only create a node CSR with CN=${commonName}`
+  } catch (error) {
+    return `unable to parse csr: ${(error as Error).message}`
+  }
+}
+
+/** Beyond upstream: a record of how a pod of this node ended. The pod itself may be gone by then. */
+export const termination: NodeRule = ({ operation, nodeName, object, namespace, lookup }) => {
+  if (operation !== 'CREATE') return undefined
+  const { nodeName: told, podName = '', podUID } = object as unknown as Termination
+  if (told !== nodeName) return 'can only create Termination with the same nodeName as the requesting node'
+  const pod = lookup({ group: '', plural: 'pods' }, namespace, podName) as unknown as Pod | undefined
+  return !pod || pod.metadata.uid !== podUID || pod.spec.nodeName === nodeName
+    ? undefined
+    : 'can only create Termination of a pod bound to the requesting node'
+}

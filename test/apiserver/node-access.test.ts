@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs'
+import { Agent } from 'node:https'
+import t from 'tap'
+import { startTestApiServer } from '../harness/api-server.ts'
+import { askAll, type Verdicts } from './node-access/ask.ts'
+import { pod } from './node-access/world.ts'
+
+/** The pod is looked up before admission is asked, which would name the resource in the singular. */
+const otherMessages: Record<string, string> = { 'evict a pod that is gone': 'pods "gone" not found' }
+
+const recorded = JSON.parse(readFileSync(new URL('node-access/verdicts.json', import.meta.url), 'utf8')) as Verdicts
+
+t.test("a node's credentials may do what they may on a real server with Node,RBAC and NodeRestriction", async (t) => {
+  const server = await startTestApiServer(t)
+  const agent = new Agent({ keepAlive: true })
+  t.teardown(() => agent.destroy())
+  const ours = await askAll((path, options) => server.send(path, { ...options, agent }))
+  t.test('node authorizer', async (t) => {
+    for (const [question, verdict] of Object.entries(recorded.authorizer))
+      t.same(ours.authorizer[question], verdict, question)
+  })
+  t.test('NodeRestriction', async (t) => {
+    for (const [title, verdict] of Object.entries(recorded.requests)) {
+      const message = otherMessages[title]
+      t.same(ours.requests[title], { ...verdict, ...(message && { message }) }, title)
+    }
+  })
+})
+
+t.test('a node records how its own pods ended, and nothing in the name of another node', async (t) => {
+  const server = await startTestApiServer(t)
+  const core = '/api/v1/namespaces/default'
+  await server.send(`${core}/serviceaccounts`, { method: 'POST', body: { metadata: { name: 'robot' } } })
+  const uids = new Map<string, string>()
+  for (const nodeName of ['n1', 'n2']) {
+    const { body } = await server.send(`${core}/pods`, { method: 'POST', body: pod(`on-${nodeName}`, { nodeName }) })
+    uids.set(nodeName, (body as { metadata: { uid: string } }).metadata.uid)
+  }
+  const record = async (nodeName: string, podName: string, podUID: string | undefined): Promise<unknown> => {
+    const headers = { 'impersonate-user': 'system:node:n1', 'impersonate-group': 'system:nodes' }
+    const body = { metadata: { generateName: 'e-' }, nodeName, podName, podUID }
+    const path = '/apis/kubestage.dev/v1/namespaces/default/terminations'
+    const answer = await server.send(path, { method: 'POST', headers, body })
+    return answer.status === 201 ? answer.status : (answer.body as { message: string }).message
+  }
+  const refused = 'terminations.kubestage.dev "e-" is forbidden: can only create Termination'
+  t.equal(await record('n1', 'on-n1', uids.get('n1')), 201)
+  t.equal(await record('n1', 'gone', 'x'), 201, 'the pod may be gone')
+  t.equal(await record('n2', 'on-n2', uids.get('n2')), `${refused} with the same nodeName as the requesting node`)
+  t.equal(await record('n1', 'on-n2', uids.get('n2')), `${refused} of a pod bound to the requesting node`)
+})
