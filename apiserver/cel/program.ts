@@ -13,6 +13,7 @@ import { TYPE_NAMES } from './checker.ts'
 import type { Overload, Run } from './overloads.ts'
 import type { CelType } from './types.ts'
 import {
+  CelCancelled,
   CelError,
   compare,
   equal,
@@ -31,14 +32,18 @@ interface Frame {
   variables: Readonly<Record<string, unknown>>
   /** Variables of macros, by their place. */
   locals: unknown[]
+  /** How many more items macros may visit. */
+  left: number
 }
+/** A real server's limit of cost for one evaluation; each item costs at least one. */
+const MAX_VISITS = 1_000_000
 type Step = (frame: Frame) => unknown
 export type Program = (variables: Readonly<Record<string, unknown>>) => unknown
 
 /** Throws {@link CelError} when it runs. */
 export function compileProgram(expr: Expr): Program {
   const step = new Compiler().compile(expr)
-  return (variables) => step({ variables, locals: [] })
+  return (variables) => step({ variables, locals: [], left: MAX_VISITS })
 }
 
 class Compiler {
@@ -167,6 +172,7 @@ class Compiler {
       }
       const each = (frame: Frame, visit: () => boolean): void =>
         eachOf(range(frame), second !== undefined, (key, value) => {
+          if (frame.left-- === 0) throw new CelCancelled()
           set(frame, key, value)
           return visit()
         })
@@ -217,6 +223,7 @@ function quantifier(predicate: Step, decidedBy: boolean, each: (frame: Frame, vi
         if (typeof holds !== 'boolean') throw noSuchOverload()
         decided = holds === decidedBy
       } catch (error) {
+        if (error instanceof CelCancelled) throw error
         failure ??= error
       }
       return !decided
@@ -293,6 +300,7 @@ const logical =
       first = left(frame)
       if (first === decidedBy) return decidedBy
     } catch (error) {
+      if (error instanceof CelCancelled) throw error
       failure = error
     }
     const second = right(frame)

@@ -24,6 +24,12 @@ import {
 
 /** What goes wrong in an expression while it runs, in cel-go's words. */
 export class CelError extends Error {}
+/** Ends an evaluation, whatever another operand or item says. */
+export class CelCancelled extends CelError {
+  constructor() {
+    super('operation cancelled: actual cost limit exceeded')
+  }
+}
 export const noSuchOverload = (): CelError => new CelError('no such overload')
 
 export class Uint {

@@ -110,7 +110,9 @@ function evaluationError(error: unknown, rule: ValidationRule, path: string, sch
   const said = rule.message?.trim() || rule.rule.trim()
   const detail = why.startsWith('no such overload')
     ? `'${why}': call arguments did not match a supported operator, function or macro signature for rule: ${said}`
-    : `${why} evaluating rule: ${said}`
+    : why.startsWith('operation cancelled')
+      ? `'${why}': no further validation rules will be run due to call cost exceeds limit for rule: ${said}`
+      : `${why} evaluating rule: ${said}`
   return { type: 'FieldValueInvalid', field: path || NO_FIELD, value: schema.type ?? '', detail }
 }
 

@@ -1,6 +1,17 @@
 /** Lists, sets, maps under construction, and optionals. */
 import type { Signature } from '../overloads.ts'
-import { CelError, compare, Duration, equal, mapKey, Optional, StructValue, Timestamp, Uint } from '../values.ts'
+import {
+  CelCancelled,
+  CelError,
+  compare,
+  Duration,
+  equal,
+  mapKey,
+  Optional,
+  StructValue,
+  Timestamp,
+  Uint,
+} from '../values.ts'
 import { int } from './numbers.ts'
 
 const COMPARABLE = ['int', 'uint', 'double', 'bool', 'duration', 'timestamp', 'string', 'bytes']
@@ -44,7 +55,7 @@ function sorted(list: unknown[], keys: unknown[]): unknown[] {
 }
 const MAX_RANGE = 1_000_000n
 function range(count: bigint): bigint[] {
-  if (count > MAX_RANGE) throw new CelError('operation cancelled: actual cost limit exceeded')
+  if (count > MAX_RANGE) throw new CelCancelled()
   return Array.from({ length: Math.max(0, Number(count)) }, (_, index) => BigInt(index))
 }
 

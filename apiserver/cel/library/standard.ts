@@ -40,7 +40,7 @@ function parseBool(text: string): boolean {
 function parseDouble(text: string): number {
   const special = /^[+-]?(?:inf|infinity|nan)$/i.exec(text)
   if (special !== null) return /nan/i.test(text) ? Number.NaN : text.startsWith('-') ? -Infinity : Infinity
-  if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text)) throw notConverted('double')
+  if (!/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/.test(text)) throw notConverted('double')
   return Number(text)
 }
 function parseInteger(text: string, [min, max]: readonly [bigint, bigint], type: string): bigint {

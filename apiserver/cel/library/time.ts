@@ -20,7 +20,7 @@ const MAX_INT = 2n ** 63n - 1n
 
 /** Go's time.ParseDuration; undefined: it is none. */
 export function parseGoDuration(text: string): Duration | undefined {
-  const match = /^([+-]?)(0|(?:(?:\d+\.?\d*|\.\d+)(?:h|ms|m|s|us|µs|μs|ns))+)$/.exec(text)
+  const match = /^([+-]?)(0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|m|s|us|µs|μs|ns))+)$/.exec(text)
   if (match === null) return undefined
   let nanos = 0n
   for (const [, whole = '', fraction = '', unit = ''] of (match[2] ?? '').matchAll(

@@ -173,3 +173,16 @@ t.test('allOf tells when no branch holds', async (t) => {
   t.ok(said('c').includes('Invalid value: "": "" must validate all the schemas (allOf). None validated'))
   t.ok(said('a').includes('Invalid value: "": "" must validate all the schemas (allOf)'))
 })
+
+t.test('no rule runs for ever', async (t) => {
+  const started = process.cpuUsage()
+  const [said] = check('lists.range(10000).all(a, lists.range(10000).all(b, a + b >= 0))')
+  t.match(said, "'operation cancelled: actual cost limit exceeded': no further validation rules will be run")
+  const digits = '1'.repeat(200_000)
+  const schema: JSONSchemaProps = {
+    ...text,
+    'x-kubernetes-validations': [{ rule: 'duration(self) == duration("1s") || double(self + "x") > 1.0' }],
+  }
+  t.equal(rulesOf(schema)?.(digits, undefined, schema, 'spec').length, 1)
+  t.ok(process.cpuUsage(started).user < 5_000_000, 'in a bounded time')
+})
