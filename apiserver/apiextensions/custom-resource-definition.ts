@@ -86,3 +86,7 @@ export const isConditionTrue = (crd: CustomResourceDefinition, type: string): bo
 
 export const storageVersionOf = (crd: CustomResourceDefinition): CustomResourceDefinitionVersion | undefined =>
   crd.spec.versions?.find((version) => version.storage)
+
+/** The version of values that do not say theirs: those of older releases of Kubestage. */
+export const firstStorageVersion = (crd: Pick<CustomResourceDefinition, 'spec' | 'status'>): string | undefined =>
+  crd.status?.storedVersions?.[0] ?? crd.spec.versions?.find((version) => version.storage)?.name

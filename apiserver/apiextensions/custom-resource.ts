@@ -2,12 +2,14 @@ import { forbidden } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { replaceContent } from '../registry/replace-content.ts'
 import type { ConversionWebhook, ResourceDefinition, Strategy } from '../registry/resource-definition.ts'
+import { storageVersionIn } from '../registry/storage-version.ts'
 import { encodeObject, typeHead } from '../registry/stored-object.ts'
 import { deepEqual } from '../resources/deep-equal.ts'
 import type { VersionWebhook } from './conversion/version-webhook.ts'
 import {
   type CustomResourceDefinition,
   type CustomResourceDefinitionVersion,
+  firstStorageVersion,
   type SelectableField,
   storageVersionOf,
 } from './custom-resource-definition.ts'
@@ -78,12 +80,14 @@ export function customResource(
     custom: {
       schema,
       decode: (body, nulls) => decodeCustomResource(body, schema, nulls),
-      present: ({ value, revision }) => {
-        if (isStorage && revision > writtenUnderSchemaSince) return undefined
-        if (webhook && !isStorage) return webhook.form(value, version.name)
-        const object = JSON.parse(value) as KubeObject
-        normalise(object, storedSchema)
-        if (!isStorage) prune(object, schema, { root: true })
+      present: (entry) => {
+        const storedIn = storageVersionIn(entry) ?? firstStorageVersion(crd)
+        const isOwn = storedIn === version.name
+        if (isOwn && isStorage && entry.revision > writtenUnderSchemaSince) return undefined
+        if (webhook && !isOwn) return webhook.form(entry.value, version.name)
+        const object = JSON.parse(entry.value) as KubeObject
+        normalise(object, schemaOf(crd.spec.versions?.find(({ name }) => name === storedIn)))
+        if (!isOwn) prune(object, schema, { root: true })
         return encodeObject(object)
       },
       toStorage: (object) => {

@@ -15,6 +15,7 @@ import { type CustomResourceOptions, customResource } from './custom-resource.ts
 import {
   type CustomResourceDefinition,
   conditionOf,
+  firstStorageVersion,
   isConditionTrue,
   storageVersionOf,
 } from './custom-resource-definition.ts'
@@ -265,12 +266,12 @@ export class CustomResources {
 /** Undefined where none is named. */
 function versionWebhook({ spec, status }: CustomResourceDefinition, client: WebhookClient): VersionWebhook | undefined {
   const { strategy, webhook } = spec.conversion ?? {}
-  const storage = spec.versions?.find((version) => version.storage)
+  const storage = firstStorageVersion({ spec, status })
   if (strategy !== 'Webhook' || !webhook?.clientConfig || !storage) return undefined
   const { clientConfig, conversionReviewVersions } = webhook
   const { kind } = status?.acceptedNames ?? spec.names
   const reviewVersions = conversionReviewVersions ?? []
-  return new VersionWebhook({ client, clientConfig, reviewVersions, group: spec.group, kind, storage: storage.name })
+  return new VersionWebhook({ client, clientConfig, reviewVersions, group: spec.group, kind, storage })
 }
 
 const quietly = { dryRun: false, fieldManager: 'kube-apiserver', warn: () => undefined }

@@ -4,6 +4,7 @@ import type { CachedObject } from '../watchcache/cached-object.ts'
 import { type DeleteDecision, decideDelete } from './before-delete.ts'
 import { objectKey } from './keys.ts'
 import type { Registry } from './registry.ts'
+import { withoutStorageVersion } from './storage-version.ts'
 import { asShown, decodeStored, encodeWrite, type StoredObject } from './stored-object.ts'
 import { terminationReason } from './termination-reason.ts'
 import type { ObjectScope, WriteOptions } from './write-context.ts'
@@ -86,7 +87,8 @@ async function apply(
     revision = result.revision
   }
   if (removed) {
-    const lastValue = value === current.value || decision.written ? undefined : value
+    const isAsBefore = (definition.custom ? withoutStorageVersion(value) : value) === current.value
+    const lastValue = isAsBefore || decision.written ? undefined : value
     const result = await registry.storage.delete({ key, expect: revision, lastValue })
     if (!result.ok) return undefined
   }

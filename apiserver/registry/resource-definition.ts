@@ -19,7 +19,7 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
   kind: string
   plural: string
   singular: string
-  /** Version that a real server stores its objects in, where it is another: discovery shows a hash of it. */
+  /** Version that its objects are stored in, as discovery shows it; of built-in kinds the one that a real server takes. */
   storageVersion?: string
   /** Kind of its lists; default: the kind with `List` behind it. */
   listKind?: string
@@ -73,7 +73,7 @@ export interface VersionConversion {
   /** Group under which the objects are stored, when it is another. */
   storageGroup?: string
   /** A stored value as this version shows it; undefined: as it is. */
-  present(stored: { value: string; revision: number }): string | Unconverted | undefined
+  present(stored: { value: string; revision: number; parts?: readonly string[] }): string | Unconverted | undefined
   /** Brings an object of this version, in place, into the form in which it is stored. */
   toStorage(object: KubeObject): void
 }

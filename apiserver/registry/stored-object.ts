@@ -6,6 +6,7 @@ import { joined } from '../storage/packed-text.ts'
 import { decodeParts } from './decode-parts.ts'
 import { jsonOf } from './recurring.ts'
 import type { ConversionWebhook, ResourceDefinition, VersionConversion } from './resource-definition.ts'
+import { withoutStorageVersion, withStorageVersion } from './storage-version.ts'
 import { Unconverted } from './unconverted.ts'
 
 /** An object as the store has it: JSON without kind, apiVersion and resourceVersion, beginning with `{"metadata":{"name":`. */
@@ -44,12 +45,16 @@ export const conversionOf = ({ custom, conversion }: ResourceDefinition): Versio
 /** As {@link encodeForStorage}; a promise where a webhook converts. Rejects with a StatusError. */
 export function encodeWrite(definition: ResourceDefinition, object: KubeObject): string | Promise<string> {
   const webhook = definition.custom?.webhook
-  return webhook ? encodeConverted(webhook, object) : encodeForStorage(definition, object)
+  return webhook ? encodeConverted(definition, webhook, object) : encodeForStorage(definition, object)
 }
 
-async function encodeConverted(webhook: ConversionWebhook, object: KubeObject): Promise<string> {
+async function encodeConverted(
+  definition: ResourceDefinition,
+  webhook: ConversionWebhook,
+  object: KubeObject,
+): Promise<string> {
   await webhook.toStorage(object)
-  const value = encodeObject(object)
+  const value = encodeVersioned(definition, object)
   await webhook.announce(value)
   return value
 }
@@ -57,7 +62,13 @@ async function encodeConverted(webhook: ConversionWebhook, object: KubeObject): 
 /** The encoding of a write: a custom resource is stored in the form of its storage version, whatever version it came through. */
 export function encodeForStorage(definition: ResourceDefinition, object: KubeObject): string {
   conversionOf(definition)?.toStorage(object)
-  return encodeObject(object)
+  return encodeVersioned(definition, object)
+}
+
+/** A custom resource's value says which version it is: its definition may change. */
+function encodeVersioned({ custom, storageVersion }: ResourceDefinition, object: KubeObject): string {
+  const value = encodeObject(object)
+  return custom && storageVersion !== undefined ? withStorageVersion(value, storageVersion) : value
 }
 
 /** What was written, as the version it came through shows it. */
@@ -67,7 +78,7 @@ export function asShown(definition: ResourceDefinition, stored: StoredObject): S
   const { value, revision = Number.POSITIVE_INFINITY } = stored
   const shown = conversion.present({ value, revision })
   if (shown instanceof Unconverted) throw shown.why
-  return { ...stored, value: shown ?? value }
+  return { ...stored, value: shown ?? (definition.custom ? withoutStorageVersion(value) : value) }
 }
 
 /** The object of a stored value, with its resourceVersion, ready to be changed. */

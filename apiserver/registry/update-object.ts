@@ -167,7 +167,8 @@ async function replace(
   const validating = options.isAdmitted ? undefined : registry.validateAdmission(attributes)
   if (validating) await validating
 
-  if (!saysNew(old, object) && (sameButTimes(old, object) || sameObject(old, object))) return current
+  const isUpToDate = !definition.custom || current.storedIn === definition.storageVersion
+  if (isUpToDate && !saysNew(old, object) && (sameButTimes(old, object) || sameObject(old, object))) return current
   const encoding = encodeWrite(definition, object)
   const value = typeof encoding === 'string' ? encoding : await encoding
   if (options.dryRun) return asShown(definition, { value, revision: current.revision })

@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import { storageVersionIn, VersionedEntry } from '../registry/storage-version.ts'
 import { Unconverted } from '../registry/unconverted.ts'
 import type { Entry } from '../storage/storage.ts'
 
@@ -37,7 +38,8 @@ export class CachedObject {
     const { key, revision } = entry
     this.key = key
     this.revision = revision
-    this.#entry = entry
+    const storedIn = definition.custom && storageVersionIn(entry)
+    this.#entry = storedIn === undefined ? entry : new VersionedEntry(entry, storedIn)
     this.isUnconverted = shown instanceof Unconverted
     this.#shown = shown instanceof Unconverted ? undefined : shown
     const end = key.lastIndexOf('/')
@@ -55,6 +57,11 @@ export class CachedObject {
   /** What the value is joined from, where it is kept so. */
   get parts(): readonly string[] | undefined {
     return this.#shown === undefined ? this.#entry.parts : undefined
+  }
+
+  /** Version of a custom resource's value; undefined for other kinds. */
+  get storedIn(): string | undefined {
+    return this.#entry instanceof VersionedEntry ? this.#entry.storedIn : undefined
   }
 
   get isAsStored(): boolean {

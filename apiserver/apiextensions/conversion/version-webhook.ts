@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { StatusError } from '../../../shared/api/status-error.ts'
 import { plainError } from '../../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
+import { storageVersionIn } from '../../registry/storage-version.ts'
 import { Unconverted } from '../../registry/unconverted.ts'
 import { CallError } from '../../webhook-client/call-errors.ts'
 import type { ClientConfig } from '../../webhook-client/client-config.ts'
@@ -21,7 +22,7 @@ export interface VersionWebhookOptions {
   reviewVersions: readonly string[]
   group: string
   kind: string
-  /** In which objects are stored. */
+  /** In which a value is stored that does not say so. */
   storage: string
 }
 
@@ -64,8 +65,14 @@ export class VersionWebhook {
     to: string,
     encode: (object: KubeObject) => string,
   ): Promise<string[]> {
-    const objects = values.map((value) => JSON.parse(value) as KubeObject)
-    return (await this.convert(objects, this.#options.storage, to)).map(encode)
+    const shown = new Map<string, string>()
+    const versions = Map.groupBy(values, (value) => storageVersionIn({ value }) ?? this.#options.storage)
+    for (const [from, stored] of versions) {
+      const objects = stored.map((value) => JSON.parse(value) as KubeObject)
+      const converted = await this.convert(objects, from, to)
+      for (const [index, object] of converted.entries()) shown.set(stored[index]!, encode(object))
+    }
+    return values.map((value) => shown.get(value)!)
   }
 
   /** Finds out the forms of a value that is about to be stored; that one fails is nobody's fault who does not ask for it. */
