@@ -58,7 +58,13 @@ t.test('who asked is what the server knows, not what a record claims', async (t)
   const { requests } = await kubelet.create<Termination>(terminations, again, { namespace })
   t.same(requests, created.requests, 'the kubelet’s own last word is none either')
 
-  const unasked = { metadata: { name: 'other.1' }, podName: 'other', podUID: 'unknown', requests: claim }
+  const unasked = {
+    metadata: { name: 'other.1' },
+    podName: 'other',
+    podUID: 'unknown',
+    nodeName: 'node-1',
+    requests: claim,
+  }
   t.equal((await kubelet.create<Termination>(terminations, unasked, { namespace })).requests, undefined)
 })
 
@@ -122,7 +128,14 @@ t.test('terminations are selected by reason, cause, verdict, user and workload',
   const pod = podOf({ name: 'web', command: ['true'], spec: { nodeName: 'node-1' } })
   const { uid } = (await jane.create<Pod>(pods, pod, { namespace })).metadata
   await jane.delete(pods, { namespace, name: 'web' }, { gracePeriodSeconds: 20, reason: 'Update' })
-  const common = { podName: 'web', cause: 'PodDeleted', verdict: 'stopped in 0.1 s of 20 s', verdictType: 'Stopped' }
+  const nodeName = 'node-1'
+  const common = {
+    podName: 'web',
+    nodeName,
+    cause: 'PodDeleted',
+    verdict: 'stopped in 0.1 s of 20 s',
+    verdictType: 'Stopped',
+  }
   const workload = 'Deployment/web'
   const records = [
     { metadata: { name: 'a' }, ...common, podUID: uid, reason: 'Update', workload },
