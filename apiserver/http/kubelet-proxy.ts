@@ -37,6 +37,8 @@ export interface Passed {
 export interface KubeletProxy {
   /** Passes the kubelet's answer on as it comes; resolves when it begins. */
   pass(node: Node, passed: Passed): Promise<void>
+  /** The kubelet's answer, when it begins. Rejects with a StatusError when it refuses. */
+  read(node: Node, request: Pick<Passed, 'path' | 'onClose'>): Promise<IncomingMessage>
   /** Joins the client to the kubelet, byte by byte, once that has agreed; what it says against it is passed on as it is. */
   join(node: Node, joined: Joined): Promise<void>
   /** Where it is, and how we come there. */
@@ -61,6 +63,7 @@ export function createKubeletProxy(credentials: KubeletCredentials): KubeletProx
   }
   return {
     pass: (node, passed) => pass(agent(), node, passed),
+    read: (node, request) => read(agent(), node, request),
     join: (node, joined) => join(agent(), node, joined),
     reach: (node) => ({ origin: urlOf(node, ''), agent: agent(), servername: node.metadata.name }),
     close: () => kept?.destroy(),
@@ -87,20 +90,21 @@ function streamHeaders({ headers }: IncomingMessage): OutgoingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => wanted.test(name)))
 }
 
-function pass(agent: Agent, node: Node, { path, response, onClose }: Passed): Promise<void> {
+async function pass(agent: Agent, node: Node, { response, ...request }: Passed): Promise<void> {
+  const answer = await read(agent, node, request)
+  const contentType = answer.headers['content-type'] ?? 'text/plain'
+  response.writeHead(answer.statusCode ?? 500, { ...baseHeaders(), 'content-type': contentType })
+  response.flushHeaders()
+  answer.pipe(response)
+  answer.on('error', () => response.destroy())
+}
+
+function read(agent: Agent, node: Node, { path, onClose }: Pick<Passed, 'path' | 'onClose'>): Promise<IncomingMessage> {
   const url = urlOf(node, path)
   return new Promise((resolve, reject) => {
     const outgoing = httpsRequest(url, { agent, servername: node.metadata.name }, (answer) => {
-      const code = answer.statusCode ?? 500
-      if (code >= 400) {
-        refusalOf(answer).then(reject, reject)
-        return
-      }
-      response.writeHead(code, { ...baseHeaders(), 'content-type': answer.headers['content-type'] ?? 'text/plain' })
-      response.flushHeaders()
-      answer.pipe(response)
-      answer.on('error', () => response.destroy())
-      resolve()
+      if ((answer.statusCode ?? 500) >= 400) refusalOf(answer).then(reject, reject)
+      else resolve(answer)
     })
     outgoing.on('error', (error) => reject(internalError(`Get ${JSON.stringify(url)}: ${error.message}`)))
     onClose(() => outgoing.destroy())

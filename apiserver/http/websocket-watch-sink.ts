@@ -1,10 +1,8 @@
-import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
 import type { StatusError } from '../../shared/api/status-error.ts'
 import type { WatchSink } from '../watchcache/watch-sink.ts'
 import { drained } from './drained.ts'
-import type { Exchange, Upgrade } from './exchange.ts'
 
 const newline = 10
 
@@ -48,18 +46,4 @@ export class WebSocketWatchSink implements WatchSink<Buffer> {
   onClose(callback: () => void): void {
     this.#socket.once('close', callback)
   }
-}
-
-/** Answers the handshake. The library is loaded by the few who want it. */
-export async function acceptWebSocket({ request, response }: Exchange, upgrade: Upgrade): Promise<WebSocketWatchSink> {
-  const { WebSocketServer } = await import('ws')
-  const server = new WebSocketServer({ noServer: true, clientTracking: false })
-  response.detachSocket(upgrade.socket as Socket)
-  return new Promise((resolve, reject) => {
-    upgrade.socket.once('close', () => reject(new Error('the client has gone')))
-    server.handleUpgrade(request, upgrade.socket, upgrade.head, (socket) => {
-      socket.on('error', () => socket.terminate())
-      resolve(new WebSocketWatchSink(socket, upgrade.socket))
-    })
-  })
 }

@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { Attach, Exec, KubeConfig, PortForward, type V1Status } from '@kubernetes/client-node'
 import t, { type Test } from 'tap'
+import { WebSocket } from 'ws'
 import type { Pod } from '../../shared/api/types.ts'
 import { pods } from '../../shared/client/resources.ts'
 import { startTestCluster } from '../harness/cluster.ts'
@@ -100,6 +102,48 @@ t.test('@kubernetes/client-node', async (t) => {
     t.equal(String((await once(output, 'data'))[0]), 'over channels')
     ;(socket as { close(): void }).close()
   })
+})
+
+t.test('a log through a WebSocket: its bytes, or their base64; refusals come before the handshake', async (t) => {
+  const { server, ca, cert, key } = cluster.access
+  const open = (query: string, protocols: string[]) => {
+    const url = `${server.replace('https', 'wss')}/api/v1/namespaces/${namespace}/pods/ticking/log?${query}`
+    const socket = new WebSocket(url, protocols, { ca, cert, key })
+    socket.on('error', () => {})
+    t.teardown(() => socket.terminate())
+    const messages: { data: Buffer; isBinary: boolean }[] = []
+    socket.on('message', (data: Buffer, isBinary) => messages.push({ data, isBinary }))
+    return { socket, messages }
+  }
+  const read = async (protocols: string[]) => {
+    const { socket, messages } = open('tailLines=2', protocols)
+    const [code] = await once(socket, 'close')
+    t.equal(code, 1000, 'the end of the log closes it')
+    const [first, ...rest] = messages
+    t.equal(first?.data.length, 0, 'an empty message comes first')
+    const binary = new Set(rest.map(({ isBinary }) => isBinary))
+    return { protocol: socket.protocol, text: rest.map(({ data }) => data.toString()).join(''), binary: [...binary] }
+  }
+  t.same(await read(['binary.k8s.io']), { protocol: 'binary.k8s.io', text: 'tick\ntick\n', binary: [true] })
+  const text = Buffer.from('tick\ntick\n').toString('base64')
+  t.same(await read(['base64.binary.k8s.io']), { protocol: 'base64.binary.k8s.io', text, binary: [false] })
+  t.same(await read([]), { protocol: '', text: 'tick\ntick\n', binary: [true] })
+
+  const following = open('follow=true', ['chat', 'binary.k8s.io'])
+  await until(() => Buffer.concat(following.messages.map(({ data }) => data)).includes('tick'), { what: 'its lines' })
+  following.socket.close()
+  await once(following.socket, 'close')
+
+  for (const [query, protocols, status] of [
+    ['', ['chat'], 403],
+    ['container=none', ['binary.k8s.io'], 400],
+    ['tailLines=-1', ['binary.k8s.io'], 422],
+  ] as const) {
+    const { socket } = open(query, [...protocols])
+    const [, answer] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage]
+    t.equal(answer.statusCode, status)
+    answer.resume()
+  }
 })
 
 /** Where kubectl listens for the pod `echo`. */

@@ -1,11 +1,13 @@
 import type { Pod } from '../../../shared/api/types.ts'
 import { invalid, invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
+import { asksForWebSocket } from '../accept-websocket.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import { integer } from '../list-options.ts'
 import { booleanParameter, type Query } from '../request-info.ts'
 import { baseHeaders } from '../respond.ts'
+import { streamOverWebSocket, streamProtocol } from '../websocket-stream.ts'
 import { chooseContainer, nodeOf } from './pod-target.ts'
 
 const booleans = ['follow', 'previous', 'timestamps']
@@ -23,12 +25,15 @@ export async function podLog(api: ApiContext, { exchange, definition, target }: 
     response.writeHead(204, baseHeaders()).end()
     return
   }
-  await api.kubelet.pass(nodeOf(api, pod), {
-    path: `/containerLogs/${namespace}/${name}/${container}?${options}`,
-    request,
-    response,
-    onClose: (callback) => exchange.onClose(callback),
-  })
+  const node = nodeOf(api, pod)
+  const path = `/containerLogs/${namespace}/${name}/${container}?${options}`
+  const { upgrade } = exchange
+  if (!upgrade || !asksForWebSocket(exchange)) {
+    return api.kubelet.pass(node, { path, request, response, onClose: (callback) => exchange.onClose(callback) })
+  }
+  const protocol = streamProtocol(exchange)
+  const source = await api.kubelet.read(node, { path, onClose: (callback) => upgrade.socket.once('close', callback) })
+  await streamOverWebSocket(exchange, upgrade, { source, protocol })
 }
 
 function readOptions(query: Query, name: string): URLSearchParams {

@@ -5,6 +5,7 @@ import { keyPrefix } from '../../registry/keys.ts'
 import type { ResourceDefinition } from '../../registry/resource-definition.ts'
 import { Watch } from '../../watchcache/watch.ts'
 import type { WatchEncoder } from '../../watchcache/watch-sink.ts'
+import { acceptWebSocket, asksForWebSocket } from '../accept-websocket.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { Exchange, ResourceExchange } from '../exchange.ts'
 import { HttpWatchSink } from '../http-watch-sink.ts'
@@ -14,7 +15,7 @@ import { parseRevision } from '../resource-version.ts'
 import { baseHeaders, contentTypes } from '../respond.ts'
 import { includeObject } from '../table.ts'
 import { inProtobuf, objectEncoder, partialObjectEncoder, protobufEvent, tableEncoder } from '../watch-encoder.ts'
-import { acceptWebSocket, type WebSocketWatchSink } from '../websocket-watch-sink.ts'
+import { WebSocketWatchSink } from '../websocket-watch-sink.ts'
 
 /** A watch without an end of its own gets one between half an hour and an hour, so that clients spread out. */
 const minTimeoutSeconds = 1800
@@ -53,7 +54,9 @@ async function openSink(
   encoding: Negotiated['encoding'],
 ): Promise<HttpWatchSink | WebSocketWatchSink> {
   const { request, response, upgrade } = exchange
-  if (upgrade && /^websocket$/i.test(request.headers.upgrade ?? '')) return acceptWebSocket(exchange, upgrade)
+  if (upgrade && asksForWebSocket(exchange)) {
+    return new WebSocketWatchSink(await acceptWebSocket(exchange, upgrade), upgrade.socket)
+  }
   const contentType = encoding === 'protobuf' ? `${contentTypes.protobuf};stream=watch` : contentTypes.json
   response.writeHead(200, { ...baseHeaders(request), 'content-type': contentType })
   response.flushHeaders()
