@@ -9,6 +9,7 @@ import type { ClusterPki } from '../shared/pki/cluster-pki.ts'
 import type { User } from './auth/types.ts'
 import type { Instruments } from './http/api-context.ts'
 import { kubeletCredentials } from './http/kubelet-proxy.ts'
+import { defaultLimits, type Limits } from './http/limits/limits.ts'
 import { startApiServer } from './server.ts'
 import { openStorage, type StorageChoice } from './storage/open-storage.ts'
 
@@ -20,6 +21,9 @@ export interface ControlPlaneOptions {
   featureGates: Record<string, boolean>
   corsAllowedOrigins?: readonly string[]
   maxRequestsInFlight?: number
+  maxConnections?: number
+  maxAnonymousConnections?: number
+  maxRequestsPerConnection?: number
   /** Milliseconds that the records of terminations are kept; less than 0: the engine of the storage decides. */
   terminationTtl?: number
   /** Milliseconds that a node may be silent. */
@@ -72,6 +76,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     featureGates: options.featureGates,
     corsAllowedOrigins: options.corsAllowedOrigins,
     maxRequestsInFlight: options.maxRequestsInFlight,
+    limits: givenLimits(options),
     ...keptTerminations(options),
     disabledAdmissionPlugins: options.controllers === false ? ['ServiceAccount'] : [],
     kubernetesVersion: options.kubernetesVersion,
@@ -151,3 +156,9 @@ function urlHost(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
   return host.includes(':') ? `[${host}]` : host
 }
+
+const givenLimits = (options: ControlPlaneOptions): Partial<Limits> => ({
+  connections: options.maxConnections ?? defaultLimits.connections,
+  anonymousConnections: options.maxAnonymousConnections ?? defaultLimits.anonymousConnections,
+  requestsPerConnection: options.maxRequestsPerConnection ?? defaultLimits.requestsPerConnection,
+})
