@@ -91,7 +91,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     const { controllers: chosen } = options
     const start = chosen === false ? startNone : (await import('../controllers/index.ts')).startControllers
     const controllers = await start({
-      client: server.client(controllerManager),
+      client: server.client(controllerManager, { exact: true }),
       clock,
       log,
       resources: server.resources,

@@ -1,4 +1,5 @@
 import { apiVersionOf } from '../shared/api/api-version.ts'
+import { mayHoldLarge, parseStored, toJson } from '../shared/api/exact-json.ts'
 import { badRequest, methodNotSupported, resourceNotFound } from '../shared/api/status-errors.ts'
 import type { KubeList, KubeObject, WatchEvent } from '../shared/api/types.ts'
 import type { Client, ListQuery, ObjectRef, PatchType, Resource, WatchQuery } from '../shared/client/client.ts'
@@ -29,8 +30,16 @@ const mediaTypes: Record<Exclude<PatchType, 'apply'>, Exclude<PatchMediaType, 'a
   strategic: 'application/strategic-merge-patch+json',
 }
 
+export interface LocalClientOptions {
+  /**
+   * An integer beyond 2⁵³ − 1 is read as a BigInt, for what copies it into other objects.
+   * Otherwise it is rounded, for what computes with it. Both are written as they are. Default: rounded.
+   */
+  exact?: boolean
+}
+
 /** A {@link Client} without a network: the same rules, the same answers, no bytes. */
-export function createLocalClient(api: ApiContext, user: User): Client {
+export function createLocalClient(api: ApiContext, user: User, { exact = false }: LocalClientOptions = {}): Client {
   const { registry } = api
   const fieldManager = user.name.replace(/^system:/, '') // as its program would be called
   const writeOptions: ParsedWriteOptions = {
@@ -61,7 +70,7 @@ export function createLocalClient(api: ApiContext, user: User): Client {
     async get<T extends object>(resource: Resource, ref: ObjectRef) {
       const scope = scopeOf(resource, ref)
       await registry.cacheOf(scope.definition).readable()
-      return shown<T>(scope.definition, registry.get(scope))
+      return shown<T>(scope.definition, registry.get(scope), exact)
     },
 
     async list<T extends object>(resource: Resource, options: ListQuery = {}) {
@@ -72,7 +81,7 @@ export function createLocalClient(api: ApiContext, user: User): Client {
       return {
         ...typeOf(definition, 'List'),
         metadata,
-        items: items.map((item) => shown<T>(definition, item)),
+        items: items.map((item) => shown<T>(definition, item, exact)),
       } as KubeList<T>
     },
 
@@ -94,7 +103,7 @@ export function createLocalClient(api: ApiContext, user: User): Client {
       }
       const scope = { definition: find(api, resource), namespace, user }
       const stored = await registry.create(scope, decoded(scope, object), writeOptions)
-      return options.unread ? object : shown<T>(scope.definition, stored)
+      return options.unread ? object : shown<T>(scope.definition, stored, exact)
     },
 
     async update<T extends object>(resource: Resource, object: T, options: { subresource?: string } = {}) {
@@ -109,7 +118,7 @@ export function createLocalClient(api: ApiContext, user: User): Client {
         },
         writeOptions,
       )
-      return shown<T>(scope.definition, stored)
+      return shown<T>(scope.definition, stored, exact)
     },
 
     async patch<T extends object>(
@@ -122,7 +131,7 @@ export function createLocalClient(api: ApiContext, user: User): Client {
       const scope = scopeOf(resource, ref, subresource)
       const { definition } = scope
       const { strategy } = definition
-      const text = JSON.stringify(body)
+      const text = toJson(body)
       let written: KubeObject | undefined
       const { stored } = await registry.update(
         scope,
@@ -141,8 +150,9 @@ export function createLocalClient(api: ApiContext, user: User): Client {
         writeOptions,
       )
       const isNew = !(stored instanceof CachedObject) && !conversionOf(definition)
+      const asIs = isNew && (exact || !mayHoldLarge(stored.value))
       return (
-        readOnly && written && isNew ? asWritten(definition, written, stored.revision) : shown(definition, stored)
+        readOnly && written && asIs ? asWritten(definition, written, stored.revision) : shown(definition, stored, exact)
       ) as T
     },
 
@@ -163,6 +173,7 @@ export function createLocalClient(api: ApiContext, user: User): Client {
         after: startOf(options, registry.cacheOf(definition).revision()),
         timeoutSeconds: options.timeoutSeconds,
         signal: query.signal,
+        exact,
       })
     },
 
@@ -176,8 +187,9 @@ function find({ catalog }: ApiContext, { group, version, plural }: Resource): Re
   return definition
 }
 
-function shown<T extends object>(definition: ResourceDefinition, stored: StoredObject): T {
-  return JSON.parse(spliceHead(headOf(definition), stored)) as T
+function shown<T extends object>(definition: ResourceDefinition, stored: StoredObject, exact: boolean): T {
+  const text = spliceHead(headOf(definition), stored)
+  return (exact ? parseStored(text) : JSON.parse(text)) as T
 }
 
 const typeOf = (definition: ResourceDefinition, suffix: string) => ({

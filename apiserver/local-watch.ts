@@ -1,4 +1,5 @@
 import { apiVersionOf } from '../shared/api/api-version.ts'
+import { mayHoldLarge, parseStored } from '../shared/api/exact-json.ts'
 import type { StatusError } from '../shared/api/status-error.ts'
 import type { KubeObject, WatchEvent } from '../shared/api/types.ts'
 import type { ApiContext } from './http/api-context.ts'
@@ -14,6 +15,8 @@ export interface LocalWatchOptions {
   after: number | 'now'
   timeoutSeconds?: number
   signal?: AbortSignal
+  /** As of LocalClientOptions. */
+  exact?: boolean
 }
 
 type Events = readonly WatchEvent[]
@@ -32,10 +35,10 @@ export class LocalWatch<T extends object> implements AsyncIterable<WatchEvent<T>
 
   async *[Symbol.asyncIterator](): AsyncGenerator<WatchEvent<T>> {
     const { registry, clock } = this.#api
-    const { signal, timeoutSeconds, ...start } = this.#options
+    const { signal, timeoutSeconds, exact = false, ...start } = this.#options
     if (signal?.aborted) return
     const sink = new QueueSink()
-    const encoder = eventEncoder(this.#definition)
+    const encoder = eventEncoder(this.#definition, exact)
     const watch = new Watch(registry.cacheOf(this.#definition), sink, { ...start, encoder })
     const end = (): void => sink.end()
     const timer = timeoutSeconds ? clock.machine.setTimer(timeoutSeconds * 1000, end, { background: true }) : undefined
@@ -59,18 +62,18 @@ export class LocalWatch<T extends object> implements AsyncIterable<WatchEvent<T>
 }
 
 /** What goes over the wire, as objects: the writer's own where it is known, parsed once for all local watchers of a group where not. */
-function eventEncoder(definition: ResourceDefinition): WatchEncoder<Events> {
+function eventEncoder(definition: ResourceDefinition, exact: boolean): WatchEncoder<Events> {
   const lines = objectEncoder(definition)
   const { version } = definition
   return {
-    id: `local ${version}`,
+    id: `local ${exact ? 'exact ' : ''}${version}`,
     encode: (records) =>
       records.flatMap((record) => {
-        if (record.type !== 'BOOKMARK' && record.decoded) {
+        if (record.type !== 'BOOKMARK' && record.decoded && (exact || !mayHoldLarge(record.object.value))) {
           return { type: record.type, object: asWritten(definition, record.decoded, record.revision) }
         }
         const line = lines.encode([record]).toString('utf8')
-        return line === '' ? [] : (JSON.parse(line) as WatchEvent)
+        return line === '' ? [] : ((exact ? parseStored(line) : JSON.parse(line)) as WatchEvent)
       }),
   }
 }

@@ -38,7 +38,7 @@ import { wellKnownPaths } from './http/well-known-paths.ts'
 import { Faults } from './instruments/faults.ts'
 import { Journal } from './instruments/journal.ts'
 import { Snapshots } from './instruments/snapshot.ts'
-import { createLocalClient } from './local-client.ts'
+import { createLocalClient, type LocalClientOptions } from './local-client.ts'
 import { Catalog } from './registry/catalog.ts'
 import { startEndpointRemovals } from './registry/endpoint-removals.ts'
 import { startExpiry } from './registry/expiry.ts'
@@ -56,7 +56,7 @@ export interface ApiServer {
   readonly host: string
   readonly port: number
   /** Straight onto the registry, acting as `user`, whom nobody authorizes. */
-  client(user: User): Client
+  client(user: User, options?: LocalClientOptions): Client
   /** What is served, custom resources included. */
   readonly resources: ServedResources
   readonly instruments: Instruments
@@ -115,7 +115,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   const instruments = { journal: new Journal(clock), faults: new Faults(), snapshots: new Snapshots(storage), time }
   instruments.journal.keep(config.journal ?? 0)
   const api: ApiContext = { catalog, registry, clock, log, kubelet, access, tokens, instruments }
-  const client = (user: User): Client => createLocalClient(api, user)
+  const client = (user: User, options?: LocalClientOptions): Client => createLocalClient(api, user, options)
   const relations = nodeRelations({
     lookup: registry.lookup,
     podsOf: (nodeName, namespace) => registry.lookupBy(pods, namespace, { field: 'spec.nodeName', value: nodeName }),

@@ -94,7 +94,10 @@ export function startTaintEviction(context: ControllerContext): Controller {
 function secondsAllowed(taints: readonly Taint[], tolerations: readonly Toleration[]): number {
   if (untolerated(taints, tolerations, ['NoExecute']).length > 0) return 0
   const used = tolerations.filter((toleration) => taints.some((taint) => tolerates(toleration, taint)))
-  return Math.max(0, Math.min(...used.map(({ tolerationSeconds = Number.POSITIVE_INFINITY }) => tolerationSeconds)))
+  return Math.max(
+    0,
+    Math.min(...used.map(({ tolerationSeconds = Number.POSITIVE_INFINITY }) => Number(tolerationSeconds))),
+  )
 }
 
 const nameOf = ({ metadata }: Pod): string => `${metadata.namespace}/${metadata.name}`

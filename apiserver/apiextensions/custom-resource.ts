@@ -1,3 +1,4 @@
+import { parseStored } from '../../shared/api/exact-json.ts'
 import { forbidden } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { replaceContent } from '../registry/replace-content.ts'
@@ -85,7 +86,7 @@ export function customResource(
         const isOwn = storedIn === version.name
         if (isOwn && isStorage && entry.revision > writtenUnderSchemaSince) return undefined
         if (webhook && !isOwn) return webhook.form(entry.value, version.name)
-        const object = JSON.parse(entry.value) as KubeObject
+        const object = parseStored(entry.value) as KubeObject
         normalise(object, schemaOf(crd.spec.versions?.find(({ name }) => name === storedIn)))
         if (!isOwn) prune(object, schema, { root: true })
         return encodeObject(object)

@@ -1,3 +1,4 @@
+import { toJson } from '../../shared/api/exact-json.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import type { Logger } from '../../shared/log/log.ts'
@@ -156,7 +157,7 @@ export class CustomResources {
   /** Makes the catalog say what the definition says. */
   async #serve(crd: CustomResourceDefinition): Promise<void> {
     const name = crd.metadata.name ?? ''
-    const fingerprint = JSON.stringify([crd.spec, crd.status?.acceptedNames])
+    const fingerprint = toJson([crd.spec, crd.status?.acceptedNames])
     const before = this.#served.get(name)
     if (before?.fingerprint === fingerprint) return
     const options = {

@@ -1,3 +1,4 @@
+import { asUntyped } from '../../shared/api/exact-json.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { Decoded } from '../validation/decoder.ts'
 import { decodeEmbedded, decodeMetadata } from './object-meta.ts'
@@ -7,7 +8,7 @@ import { prune } from './schema/pruning.ts'
 
 /** A parsed body as an object of the version: pruned, defaulted, metadata typed. May change the body. Throws DecodeError. */
 export function decodeCustomResource(body: JsonObject, schema: JSONSchemaProps, nulls?: ForbiddenNulls): Decoded {
-  const { kind: _kind, apiVersion: _apiVersion, metadata: source, ...fields } = body
+  const { kind: _kind, apiVersion: _apiVersion, metadata: source, ...fields } = asUntyped(body)
   const { metadata, strictErrors } = decodeMetadata(source, 'metadata')
   const unknown = prune(fields, schema, { root: true }).map((path) => `unknown field ${JSON.stringify(path)}`)
   const embedded = decodeEmbedded(fields, schema)

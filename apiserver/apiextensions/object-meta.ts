@@ -1,3 +1,4 @@
+import { parseExact, toJson } from '../../shared/api/exact-json.ts'
 import type { ObjectMeta } from '../../shared/api/types.ts'
 import { DecodeError, decodeStruct } from '../validation/decoder.ts'
 import { invalid, required } from '../validation/field-error.ts'
@@ -60,11 +61,11 @@ export function decodeEmbedded(object: JsonObject, schema: JSONSchemaProps): str
     const at = `${path}.metadata`
     try {
       const { metadata, strictErrors } = decodeMetadata(structuredClone(embedded.metadata), at)
-      embedded.metadata = JSON.parse(JSON.stringify(metadata)) as ObjectMeta
+      embedded.metadata = parseExact(toJson(metadata)) as ObjectMeta
       return strictErrors
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
-      throw new DecodeError(`${at}: Invalid value: ${JSON.stringify(embedded.metadata)}: ${error.message}`)
+      throw new DecodeError(`${at}: Invalid value: ${toJson(embedded.metadata)}: ${error.message}`)
     }
   })
 }

@@ -49,9 +49,9 @@ function cellOf(definition: CustomResourceColumnDefinition, value: unknown, nowM
     case 'string':
       return typeof value === 'object' ? sortedJson(value) : String(value)
     case 'integer':
-      return typeof value === 'number' ? Math.trunc(value) : null
+      return typeof value === 'bigint' ? value : typeof value === 'number' ? Math.trunc(value) : null
     case 'number':
-      return typeof value === 'number' ? value : null
+      return typeof value === 'number' || typeof value === 'bigint' ? value : null
     case 'boolean':
       return typeof value === 'boolean' ? value : null
     case 'date':

@@ -38,7 +38,7 @@ export const valueAt = (object: unknown, path: readonly string[]): unknown =>
   )
 const numberAt = (object: unknown, path: readonly string[]): number | undefined => {
   const value = valueAt(object, path)
-  return typeof value === 'number' ? value : undefined
+  return typeof value === 'bigint' ? Number(value) : typeof value === 'number' ? value : undefined
 }
 
 function setAt(object: KubeObject, path: readonly string[], value: unknown): void {

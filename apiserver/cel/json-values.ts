@@ -47,7 +47,11 @@ const text = (type: CelType, convert: (value: string) => unknown): SchemaType =>
 })
 const SCALARS: Record<string, SchemaType> = {
   integer: { type: INT, convert: convertDyn },
-  number: { type: DOUBLE, convert: (value) => (typeof value === 'number' ? value : convertDyn(value)) },
+  number: {
+    type: DOUBLE,
+    convert: (value) =>
+      typeof value === 'number' ? value : typeof value === 'bigint' ? Number(value) : convertDyn(value),
+  },
   boolean: { type: BOOL, convert: convertDyn },
   string: { type: STRING, convert: convertDyn },
 }

@@ -1,3 +1,4 @@
+import { parseExact } from '../../shared/api/exact-json.ts'
 import { badRequest } from '../../shared/api/status-errors.ts'
 import type { DeleteOptions } from '../../shared/api/types.ts'
 import { gatedReason, type ReasonContext, validateReason } from '../registry/termination-reason.ts'
@@ -5,6 +6,7 @@ import { DecodeError, decodeStruct } from '../validation/decoder.ts'
 import { invalid, invalidObject, notSupported } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { scanJson } from '../validation/json-scanner.ts'
+import { jsonWord } from '../validation/json-word.ts'
 import { integer } from './list-options.ts'
 import { booleanParameter, type Query } from './request-info.ts'
 import { mediaType, unknownMediaType } from './request-object.ts'
@@ -52,7 +54,7 @@ function fromQuery(query: Query): DeleteOptions {
 function fromBody(body: unknown): DeleteOptions {
   if (body === null) return {}
   if (typeof body !== 'object' || Array.isArray(body)) {
-    const word = Array.isArray(body) ? 'array' : typeof body === 'boolean' ? 'bool' : typeof body
+    const word = jsonWord(body)
     throw badRequest(
       `couldn't get version/kind; json parse error: json: cannot unmarshal ${word} into Go value of type ${typeMeta}`,
     )
@@ -107,7 +109,7 @@ async function parseProtobufOptions(bytes: Buffer): Promise<unknown> {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseExact(text)
   } catch {
     const why = scanJson(text).error ?? 'unexpected end of JSON input'
     throw badRequest(`couldn't get version/kind; json parse error: ${why}`)

@@ -1,3 +1,4 @@
+import { toJson } from '../../shared/api/exact-json.ts'
 import { notAcceptable } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
@@ -16,7 +17,7 @@ export function encodeForClient(
   if (!transform) return shownParts(headOf(definition), stored)
   switch (transform.kind) {
     case 'Table':
-      return JSON.stringify(
+      return toJson(
         tableOf(definition, [decodeStored(stored)], {
           version: transform.version,
           include: includeObject(query),
@@ -25,7 +26,7 @@ export function encodeForClient(
         }),
       )
     case 'PartialObjectMetadata':
-      return JSON.stringify(partialObjectMetadata(decodeStored(stored), transform.version))
+      return toJson(partialObjectMetadata(decodeStored(stored), transform.version))
     case 'PartialObjectMetadataList':
       throw notAList(definition)
   }

@@ -1,6 +1,8 @@
 /** OpenAPI documents of the catalog: enough for kubectl to validate, plan patches and explain. */
+
 import { createHash } from 'node:crypto'
 import { type DocumentedSchema, documentedSchemas } from '../../openapi/documented-schemas.ts'
+import { toJson } from '../../shared/api/exact-json.ts'
 import { kubernetesVersion } from '../../shared/config/kubernetes-version.ts'
 import { publishedSchema } from '../apiextensions/published-schema.ts'
 import type { ResourceDefinition, Verb } from '../registry/resource-definition.ts'
@@ -225,7 +227,7 @@ export function documentHash(definitions: Definitions): string {
     subresourcesOf(definition),
     definition.custom?.schema,
   ])
-  return createHash('sha512').update(JSON.stringify(facts)).digest('hex').toUpperCase()
+  return createHash('sha512').update(toJson(facts)).digest('hex').toUpperCase()
 }
 
 /** `GET /openapi/v3`: where the documents are. */

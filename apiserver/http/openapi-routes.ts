@@ -1,5 +1,6 @@
 /** `/openapi/v2` and `/openapi/v3`. A document is made when it is asked for, and kept until the catalog changes. */
 
+import { toJson } from '../../shared/api/exact-json.ts'
 import type { Catalog } from '../registry/catalog.ts'
 import type { Exchange } from './exchange.ts'
 import {
@@ -28,7 +29,7 @@ export function openapiRoute(catalog: Catalog): PathRoute {
     }
     let json = documents.get(name)
     if (json === undefined) {
-      json = Buffer.from(JSON.stringify(make()))
+      json = Buffer.from(toJson(make()))
       documents.set(name, json)
     }
     return json

@@ -1,3 +1,4 @@
+import { parseExact, toJson } from '../../shared/api/exact-json.ts'
 import { StatusError } from '../../shared/api/status-error.ts'
 import {
   badRequest,
@@ -13,6 +14,7 @@ import { printValue } from '../patch/structured-merge/go-print.ts'
 import { isMap, type JsonMap, own, put } from '../patch/structured-merge/values.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { scanJson } from '../validation/json-scanner.ts'
+import { jsonWord } from '../validation/json-word.ts'
 import { duplicateFields, type FieldValidation } from '../validation/request-body.ts'
 import { mediaType } from './request-object.ts'
 
@@ -50,7 +52,7 @@ export function readPatch(
 ): Patch {
   let patch: unknown
   try {
-    patch = JSON.parse(text)
+    patch = parseExact(text)
   } catch {
     throw badRequest(`error decoding patch: ${scanJson(text).error ?? 'unexpected end of JSON input'}`)
   }
@@ -74,7 +76,7 @@ const readers = {
 function readOperation(operation: unknown): JsonPatchOperation {
   if (operation === null) return {}
   const refuse = (value: unknown, where: string): never => {
-    throw badRequest(`error decoding patch: json: cannot unmarshal ${word(value)} into Go ${where}`)
+    throw badRequest(`error decoding patch: json: cannot unmarshal ${jsonWord(value)} into Go ${where}`)
   }
   if (!isMap(operation)) return refuse(operation, 'value of type handlers.jsonPatchOp')
   for (const name of ['op', 'path', 'from']) {
@@ -91,7 +93,7 @@ const members = new Set(['op', 'path', 'from', 'value'])
 function readJsonPatch(patch: unknown): Patch {
   if (patch !== null && !Array.isArray(patch)) {
     throw badRequest(
-      `error decoding patch: json: cannot unmarshal ${word(patch)} into Go value of type []handlers.jsonPatchOp`,
+      `error decoding patch: json: cannot unmarshal ${jsonWord(patch)} into Go value of type []handlers.jsonPatchOp`,
     )
   }
   const operations = (patch ?? []).map(readOperation)
@@ -107,7 +109,7 @@ function readJsonPatch(patch: unknown): Patch {
   )
   return {
     strictErrors: unknown,
-    show: (document) => JSON.stringify(sortTouched(document, touchedBy(operations))),
+    show: (document) => toJson(sortTouched(document, touchedBy(operations))),
     apply(document) {
       try {
         return applyJsonPatch(ofOwnFields(document, operations), operations)
@@ -140,7 +142,7 @@ function readMergePatch(patch: unknown): Patch {
   return {
     strictErrors: [],
     apply: (document) => applyMergePatch(document, patch),
-    show: (document) => JSON.stringify(sortTouched(document, patch)),
+    show: (document) => toJson(sortTouched(document, patch)),
   }
 }
 
@@ -164,7 +166,7 @@ function readStrategicMergePatch(patch: unknown, schema: string): Patch {
 function assertObject(patch: unknown): void {
   if (typeof patch === 'object' && !Array.isArray(patch)) return
   throw badRequest(
-    `error decoding patch: json: cannot unmarshal ${word(patch)} into Go value of type map[string]interface {}`,
+    `error decoding patch: json: cannot unmarshal ${jsonWord(patch)} into Go value of type map[string]interface {}`,
   )
 }
 
@@ -202,6 +204,3 @@ export function invalidPatch(value: string, why: string): StatusError {
     details: { causes: [{ reason: 'FieldValueInvalid', message, field: 'patch' }] },
   })
 }
-
-const word = (value: unknown): string =>
-  Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value

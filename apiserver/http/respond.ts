@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Gzip } from 'node:zlib'
+import { parseStored, toJson } from '../../shared/api/exact-json.ts'
 import type { StatusError } from '../../shared/api/status-error.ts'
+import { dumpOptions } from '../../shared/api/yaml-schema.ts'
+import type { JsonMap } from '../patch/structured-merge/values.ts'
 import { encodeProtobuf } from '../protobuf/encode.ts'
 import { type Negotiated, notInProtobuf } from './negotiation.ts'
 import type { Warnings } from './warnings.ts'
@@ -111,12 +114,12 @@ function sendCompressed(response: ServerResponse, { status, parts, headers }: Bo
 
 /** The parser is loaded by the few who want YAML. */
 async function toYaml(json: string): Promise<string> {
-  const { dump } = await import('js-yaml')
-  return dump(JSON.parse(json), { lineWidth: -1, sortKeys: true })
+  const yaml = await import('js-yaml')
+  return yaml.dump(parseStored(json), dumpOptions(yaml))
 }
 
 function toProtobuf(json: string): Buffer {
-  const object = JSON.parse(json)
+  const object = parseStored(json) as JsonMap
   const encoded = encodeProtobuf(object)
   if (encoded) return encoded
   if (object.kind === 'Table') throw notInProtobuf('*v1.Table')
@@ -134,7 +137,7 @@ export function wantsPretty({ url = '', headers }: IncomingMessage): boolean {
 }
 
 /** For people. */
-const indented = (json: string): string => JSON.stringify(JSON.parse(json), null, 2)
+const indented = (json: string): string => toJson(parseStored(json), { indent: 2 })
 
 export function sendText(
   { request, response }: { request: IncomingMessage; response: ServerResponse },

@@ -1,3 +1,4 @@
+import { parseStored, toJson } from '../../shared/api/exact-json.ts'
 import type { JsonMap } from '../patch/structured-merge/values.ts'
 import { encodeWatchEvent } from '../protobuf/encode.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
@@ -54,7 +55,7 @@ export const inProtobuf = ({ id, encode }: WatchEncoder<Buffer>): WatchEncoder<B
       String(encode(records))
         .split('\n')
         .filter((line) => line !== '')
-        .map((line) => protobufEvent(JSON.parse(line))),
+        .map((line) => protobufEvent(parseStored(line) as Parameters<typeof protobufEvent>[0])),
     ),
 })
 
@@ -64,7 +65,7 @@ export const protobufEvent = ({ type, object }: { type: string; object: JsonMap 
 
 export function partialObjectEncoder({ version }: Transform): WatchEncoder<Buffer> {
   const encode = (object: Parameters<typeof partialObjectMetadata>[0]): string =>
-    JSON.stringify(partialObjectMetadata(object, version))
+    toJson(partialObjectMetadata(object, version))
   return linesOf(
     {
       change: (record) => encode(decodeStored(stored(record))),
@@ -91,7 +92,7 @@ export function tableEncoder(
     })
     withoutColumns = true
     if (isBookmark) for (const row of table.rows) row.cells = row.cells.map((cell) => cell ?? '')
-    return JSON.stringify(table)
+    return toJson(table)
   }
   return linesOf({
     change: (record) => encode(decodeStored(stored(record))),

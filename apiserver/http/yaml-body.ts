@@ -1,4 +1,5 @@
 import type { Schema } from 'js-yaml'
+import { parseExact } from '../../shared/api/exact-json.ts'
 import { kubernetesSchema } from '../../shared/api/yaml-schema.ts'
 import { duplicateFields } from '../validation/request-body.ts'
 import { aliasProblem } from './yaml-aliases.ts'
@@ -20,7 +21,7 @@ export async function parseYaml(text: string): Promise<ParsedYaml> {
   const json = asJson(text)
   if (json) return { value: json, duplicates: [] }
   const yaml = await import('js-yaml')
-  schema ??= kubernetesSchema(yaml)
+  schema ??= kubernetesSchema(yaml, { exact: true })
   const read = (json: boolean): unknown => {
     const value = yaml.loadAll(text, { schema, json })[0] ?? null
     const problem = mayHaveAliases(text) ? aliasProblem(value, text) : undefined
@@ -47,7 +48,7 @@ function asJson(text: string): object | undefined {
   if (!text.startsWith('{') || /\t|"<<"/.test(text)) return undefined
   let value: object
   try {
-    value = JSON.parse(text)
+    value = parseExact(text) as object
   } catch {
     return undefined
   }

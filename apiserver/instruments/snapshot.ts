@@ -1,3 +1,4 @@
+import { noteStored } from '../../shared/api/exact-json.ts'
 import { badRequest } from '../../shared/api/status-errors.ts'
 import type { Storage } from '../storage/storage.ts'
 
@@ -73,6 +74,7 @@ function checkSnapshot(value: unknown): Snapshot {
 /** Until nobody else is quicker. Undefined when it says that already. */
 async function write(storage: Storage, key: string, value: string): Promise<'created' | 'changed' | undefined> {
   for (;;) {
+    noteStored(value)
     const current = await storage.get(key)
     if (current?.value === value) return undefined
     const { ok } = await storage.put({ key, value, expect: current?.revision ?? 'absent' })

@@ -1,3 +1,4 @@
+import { parseExact } from '../../shared/api/exact-json.ts'
 import type { ManagedKind } from './managed-kind.ts'
 import { ownableType } from './managed-kind.ts'
 import { compare } from './structured-merge/compare.ts'
@@ -29,7 +30,7 @@ export function lastAppliedFields(kind: ManagedKind, live: WithMeta): FieldsV1 |
 
 function parse(text: string): JsonMap | undefined {
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = parseExact(text)
     return isMap(value) ? value : undefined
   } catch {
     return undefined // not what kubectl wrote: nothing to take over

@@ -1,3 +1,4 @@
+import { toJson } from '../../shared/api/exact-json.ts'
 import { type FieldsV1, sorted } from './structured-merge/fields.ts'
 
 /** A set of fields with its JSON, made once for all objects of a shape. */
@@ -13,7 +14,7 @@ const maxRecent = 16
 export function encodedFields(root: FieldsV1): EncodedFields {
   for (const entry of recent) if (entry.root === root) return entry.encoded
   const fields = sorted(root)
-  const encoded = { fields, text: JSON.stringify(fields) }
+  const encoded = { fields, text: toJson(fields) }
   if (recent.length === maxRecent) recent.pop()
   recent.unshift({ root, encoded })
   return encoded

@@ -44,10 +44,11 @@ function inValue(type: ValueType, value: unknown): string | undefined {
 function inScalar(type: ValueType, value: unknown): string | undefined {
   const expected = scalarOf[type.kind]
   if (!expected) return undefined // read by a decoder of its own
-  const whole = type.kind === 'double' || typeof value !== 'number' || Number.isInteger(value)
-  if (typeof value === expected && whole) return undefined
+  const isNumber = typeof value === 'number' || typeof value === 'bigint'
+  const whole = type.kind === 'double' || !isNumber || printType(value) === 'int64'
+  if ((isNumber ? 'number' : typeof value) === expected && whole) return undefined
   // Go could turn a number into another, or a whole one into text, and is told not to; of others it has never heard.
-  const isRelated = typeof value === 'number' && (expected === 'number' || (expected === 'string' && whole))
+  const isRelated = isNumber && (expected === 'number' || (expected === 'string' && whole))
   return isRelated
     ? `cannot convert ${printType(value)} to ${type.goType}`
     : `unrecognized type: ${goKinds[type.kind] ?? type.kind}`

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { parseExact, toJson } from '../../shared/api/exact-json.ts'
 
 /** RFC 6902 as the library of a real server reads it, which forgives more than the RFC. */
 export interface JsonPatchOperation {
@@ -30,13 +31,13 @@ class Copies {
 
   of(value: unknown): unknown {
     if (value === undefined) return undefined
-    const text = JSON.stringify(value)
+    const text = toJson(value)
     this.#bytes += Buffer.byteLength(text)
     if (this.#bytes > maxCopiedBytes) {
       const why = `the accumulated size increase of copy is ${this.#bytes}, exceeding the limit ${maxCopiedBytes}`
       throw new JsonPatchError(`Unable to complete the copy, ${why}`)
     }
-    return JSON.parse(text)
+    return parseExact(text)
   }
 }
 

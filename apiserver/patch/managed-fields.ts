@@ -1,3 +1,4 @@
+import { toJson } from '../../shared/api/exact-json.ts'
 import { knownJson } from '../registry/recurring.ts'
 import type { EncodedFields } from './encoded-fields.ts'
 import { type FieldsV1, isEmpty, isFields, noFields, sorted, union } from './structured-merge/fields.ts'
@@ -102,7 +103,7 @@ export const stringifyEntries = (entries: ManagedFieldsEntry[]): string => `[${e
 
 function stringifyEntry(entry: ManagedFieldsEntry): string {
   const text = entry[fieldsText] ?? knownJson(entry.fieldsV1)
-  if (text === undefined) return JSON.stringify(entry)
+  if (text === undefined) return toJson(entry)
   const { fieldsV1: _, subresource, ...rest } = entry
   const end = subresource ? `,"subresource":${JSON.stringify(subresource)}}` : '}'
   return `${JSON.stringify(rest).slice(0, -1)},"fieldsV1":${text}${end}`

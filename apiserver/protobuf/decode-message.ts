@@ -1,3 +1,4 @@
+import { exactInteger } from '../../shared/api/exact-json.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { type JsonMap, put } from '../patch/structured-merge/values.ts'
 import { type FieldType, type MessageField, message } from './messages.ts'
@@ -75,9 +76,9 @@ class MessageDecoder {
       case 'int32':
         return Number(BigInt.asIntN(32, reader.varint()))
       case 'int64':
-        return Number(BigInt.asIntN(64, reader.varint()))
+        return exactInteger(BigInt.asIntN(64, reader.varint()))
       case 'uint':
-        return Number(reader.varint())
+        return exactInteger(reader.varint())
       case 'double':
         return reader.double()
       case 'string':

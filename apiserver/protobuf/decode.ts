@@ -3,6 +3,7 @@
  * client would have sent. What Go writes on the wire though it is empty is there too; the decoder of JSON bodies takes
  * it out again.
  */
+import { parseExact } from '../../shared/api/exact-json.ts'
 import { type JsonMap, put } from '../patch/structured-merge/values.ts'
 import { decodeMessage } from './decode-message.ts'
 import { messageOfKind } from './messages.ts'
@@ -79,7 +80,7 @@ function decodeRaw(bytes: Buffer): unknown {
   if (bytes.length === 0) return null
   if (bytes.subarray(0, prefix.length).equals(prefix)) return decodeProtobuf(bytes)
   try {
-    return JSON.parse(bytes.toString()) as unknown
+    return parseExact(bytes.toString())
   } catch (error) {
     throw new ProtobufError((error as Error).message)
   }

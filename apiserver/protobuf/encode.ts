@@ -1,4 +1,5 @@
 /** Objects as Go clients read them that take no JSON: the table of messages, the other way round. */
+import { toJson } from '../../shared/api/exact-json.ts'
 import { isMap, type JsonMap } from '../patch/structured-merge/values.ts'
 import { type FieldType, type Message, message, messageOfKind } from './messages.ts'
 import { WireWriter } from './wire-writer.ts'
@@ -70,10 +71,10 @@ function writeField(writer: WireWriter, number: number, type: FieldType, value: 
     case 'int32':
     case 'int64':
     case 'uint':
-      writer.varint(number, BigInt(Math.trunc(value as number)))
+      writer.varint(number, typeof value === 'bigint' ? value : BigInt(Math.trunc(value as number)))
       return
     case 'double':
-      writer.double(number, value as number)
+      writer.double(number, Number(value))
       return
     case 'string':
       writer.part(number, value as string)
@@ -109,7 +110,7 @@ function structured(type: FieldType, value: unknown): Buffer {
       writer.part(3, typeof value === 'string' ? value : '')
       break
     case 'raw':
-      writer.part(1, JSON.stringify(value))
+      writer.part(1, toJson(value))
       break
     default:
       writeSchemaOr(writer, type.form, value)

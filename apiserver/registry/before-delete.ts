@@ -1,3 +1,4 @@
+import { nextInt64 } from '../../shared/api/exact-json.ts'
 import { goDurationMs } from '../../shared/api/go-duration-ms.ts'
 import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
@@ -73,7 +74,7 @@ function shorten(object: KubeObject, options: DeleteOptions, nowMs: number, curr
 function mark({ metadata }: KubeObject, deadlineMs: number, gracePeriodSeconds: number): void {
   metadata.deletionTimestamp = toTime(deadlineMs)
   metadata.deletionGracePeriodSeconds = gracePeriodSeconds
-  if (metadata.generation) metadata.generation += 1
+  if (metadata.generation) metadata.generation = nextInt64(metadata.generation)
 }
 
 const clampGrace = (seconds: number | undefined): number | undefined =>

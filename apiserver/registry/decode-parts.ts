@@ -1,3 +1,4 @@
+import { parseStored } from '../../shared/api/exact-json.ts'
 import type { FieldsV1 } from '../patch/structured-merge/fields.ts'
 import { isShared, joined } from '../storage/packed-text.ts'
 import { frozenOf } from './recurring.ts'
@@ -11,6 +12,8 @@ interface ManagedSet {
   /** What follows it in its part. */
   rest: string
 }
+
+type StoredForm = Record<string, unknown> & { metadata: { managedFields?: { fieldsV1?: unknown }[] } }
 
 const known = new Map<string, ManagedSet>()
 const maxKnown = 512
@@ -26,8 +29,10 @@ export function decodeParts(parts: readonly string[]): Record<string, unknown> {
     const set = part.startsWith(beginning) && isShared(part) ? setOf(part) : undefined
     text += set ? `${beginning}${sets.push(set) - 1}${set.rest}` : part
   }
-  const object = JSON.parse(text)
-  return sets.length === 0 || putBack(object.metadata.managedFields, sets) ? object : JSON.parse(joined(parts))
+  const object = parseStored(text) as StoredForm
+  return sets.length === 0 || putBack(object.metadata.managedFields, sets)
+    ? object
+    : (parseStored(joined(parts)) as StoredForm)
 }
 
 /** Undefined for what only looks like one. */

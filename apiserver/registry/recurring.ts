@@ -1,10 +1,11 @@
+import { parseStored, toJson } from '../../shared/api/exact-json.ts'
 import { deepEqual } from '../resources/deep-equal.ts'
 
 const texts = new WeakMap<object, string>()
 
 /** The JSON of a value, undefined for undefined; at hand for what a {@link Recurring} or {@link frozenOf} has given out. */
 export function jsonOf(value: unknown): string | undefined {
-  return knownJson(value) ?? JSON.stringify(value)
+  return knownJson(value) ?? toJson(value)
 }
 
 /** The same, if it is at hand. */
@@ -33,7 +34,7 @@ export class Recurring<Value extends object> {
       this.#seen = [value, ...this.#seen.slice(0, maxKnown - 1)]
       return value
     }
-    const recurring = frozenOf<Value>(JSON.stringify(value))
+    const recurring = frozenOf<Value>(toJson(value))
     this.#known = [recurring, ...this.#known.slice(0, maxKnown - 1)]
     return recurring
   }
@@ -72,7 +73,7 @@ function firstDifference(a: unknown, b: unknown): Path {
 
 /** What a JSON text says, never to be changed. */
 export function frozenOf<Value extends object>(text: string): Value {
-  const value = freeze(JSON.parse(text) as Value)
+  const value = freeze(parseStored(text) as Value)
   texts.set(value, text)
   return value
 }

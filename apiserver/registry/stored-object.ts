@@ -1,3 +1,4 @@
+import { parseStored, toJson } from '../../shared/api/exact-json.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { type ManagedFieldsEntry, stringifyEntries } from '../patch/managed-fields.ts'
 import { copy } from '../patch/structured-merge/values.ts'
@@ -25,7 +26,7 @@ export function encodeObject(object: KubeObject): string {
   const { metadata } = object
   const { name, generateName, namespace, uid, managedFields, ...others } = metadata
   others.resourceVersion = undefined
-  const head = JSON.stringify({ name, generateName, namespace, uid, ...others })
+  const head = toJson({ name, generateName, namespace, uid, ...others })
   const fields = managedFields?.length
     ? `,"managedFields":${stringifyEntries(managedFields as ManagedFieldsEntry[])}`
     : ''
@@ -83,7 +84,7 @@ export function asShown(definition: ResourceDefinition, stored: StoredObject): S
 
 /** The object of a stored value, with its resourceVersion, ready to be changed. */
 export function decodeStored({ value, parts, revision }: StoredObject): KubeObject {
-  const object = (parts ? decodeParts(parts) : JSON.parse(value)) as KubeObject
+  const object = (parts ? decodeParts(parts) : parseStored(value)) as KubeObject
   if (revision !== undefined) object.metadata.resourceVersion = String(revision)
   return object
 }

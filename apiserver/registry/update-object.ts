@@ -1,3 +1,4 @@
+import { nextInt64 } from '../../shared/api/exact-json.ts'
 import { modified, notFound } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
@@ -156,7 +157,7 @@ async function replace(
   strategy.prepareForUpdate?.(object, old, context)
   // What happens to an object is no new intention, even where its annotations are a part of that.
   const isIntended = scope.subresource !== 'status' && strategy.generation?.changed(object, old)
-  if (isIntended) object.metadata.generation = (old.metadata.generation ?? 0) + 1
+  if (isIntended) object.metadata.generation = nextInt64(old.metadata.generation ?? 0)
 
   // Upstream checks the metadata twice, for all objects and for the kind, and tells of each mistake twice.
   for (let pass = 0; pass < 2; pass++) validateObjectMetaUpdate(object.metadata, old.metadata, errors)

@@ -1,4 +1,5 @@
 /** Between core Events, which are stored, and those of events.k8s.io, which have other names for the same. */
+import { parseStored } from '../../shared/api/exact-json.ts'
 import type { Event, KubeObject, ObjectMeta } from '../../shared/api/types.ts'
 import { encodeObject } from '../registry/stored-object.ts'
 
@@ -44,7 +45,7 @@ const toNew = (event: Event): NewEvent => renamed(event, toNewNames, newFilled) 
 export const newEventConversion = {
   storageGroup: '',
   present: ({ value }: { value: string }): string =>
-    encodeObject(toNew(JSON.parse(value) as Event) as unknown as KubeObject),
+    encodeObject(toNew(parseStored(value) as Event) as unknown as KubeObject),
   toStorage(object: KubeObject): void {
     const core = toCore(object as unknown as NewEvent) as unknown as KubeObject
     for (const name of Object.keys(object)) if (!(name in core)) delete object[name]

@@ -4,11 +4,14 @@
  * quantities, times and base64 come out canonical, what Go would not write (empty and omitempty) is left out
  * and what it always writes (`resources: {}`) is put in. Nested values are changed in place.
  */
+
 import { type Field, type StructType, structType, type ValueType, zeroObject, zeroValue } from '../../openapi/types.ts'
+import { isInt64 } from '../../shared/api/exact-json.ts'
 import { canonicalQuantity } from '../../shared/api/quantity.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { canonicalBase64 } from './base64.ts'
 import { canonicalMicroTime, canonicalTime } from './go-time.ts'
+import { jsonWord } from './json-word.ts'
 
 /** The body is not of the type; the message is Go's, without a prefix that names the request. */
 export class DecodeError extends Error {}
@@ -34,7 +37,7 @@ export function decodeObject(definition: Decodable, body: unknown): Decoded {
   if (definition.custom && isRecord(body)) return definition.custom.decode(body)
   const struct = structType(definition.schema)
   if (body === null || typeof body !== 'object' || Array.isArray(body)) {
-    throw new DecodeError(`json: cannot unmarshal ${wordFor(body)} into Go value of type ${goValue(struct)}`)
+    throw new DecodeError(`json: cannot unmarshal ${jsonWord(body)} into Go value of type ${goValue(struct)}`)
   }
   const run = new Decoding()
   const object = run.root(body as Record<string, unknown>, struct)
@@ -45,7 +48,7 @@ export function decodeObject(definition: Decodable, body: unknown): Decoded {
 export function decodeStruct<T>(schema: string, body: unknown): { value: T; strictErrors: string[] } {
   const struct = structType(schema)
   if (body === null || typeof body !== 'object' || Array.isArray(body)) {
-    throw new DecodeError(`json: cannot unmarshal ${wordFor(body)} into Go value of type ${goValue(struct)}`)
+    throw new DecodeError(`json: cannot unmarshal ${jsonWord(body)} into Go value of type ${goValue(struct)}`)
   }
   const run = new Decoding()
   run.struct(body as Record<string, unknown>, struct)
@@ -63,9 +66,6 @@ const define = (target: Record<string, unknown>, name: string, value: unknown) =
     Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true })
   else target[name] = value
 }
-
-const wordFor = (value: unknown): string =>
-  Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value === 'boolean' ? 'bool' : typeof value
 
 const jsonSchema = 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps'
 const INT32_MAX = 2_147_483_647
@@ -98,7 +98,7 @@ class Decoding {
   #metadata(root: StructType, value: unknown): Record<string, unknown> | undefined {
     const field = root.byName.get(metadataField)!
     if (value === undefined || value === null) return undefined
-    if (typeof value !== 'object' || Array.isArray(value)) this.#fail(wordFor(value), field, root, field.type)
+    if (typeof value !== 'object' || Array.isArray(value)) this.#fail(jsonWord(value), field, root, field.type)
     const source = value as Record<string, unknown>
     const result: Record<string, unknown> = { name: source.name === null ? undefined : source.name }
     for (const name of Object.keys(source)) if (name !== 'name') define(result, name, source[name])
@@ -145,19 +145,20 @@ class Decoding {
   #value(value: unknown, type: ValueType, field: Field, struct: StructType): unknown {
     switch (type.kind) {
       case 'string':
-        if (typeof value !== 'string') this.#fail(wordFor(value), field, struct, type)
+        if (typeof value !== 'string') this.#fail(jsonWord(value), field, struct, type)
         return value
       case 'bool':
-        if (typeof value !== 'boolean') this.#fail(wordFor(value), field, struct, type)
+        if (typeof value !== 'boolean') this.#fail(jsonWord(value), field, struct, type)
         return value
       case 'int32':
       case 'int64':
         return this.#integer(value, type, field, struct)
       case 'double':
-        if (typeof value !== 'number') this.#fail(wordFor(value), field, struct, type)
+        if (typeof value === 'bigint') return Number(value)
+        if (typeof value !== 'number') this.#fail(jsonWord(value), field, struct, type)
         return value
       case 'object':
-        if (typeof value !== 'object' || Array.isArray(value)) this.#fail(wordFor(value), field, struct, type)
+        if (typeof value !== 'object' || Array.isArray(value)) this.#fail(jsonWord(value), field, struct, type)
         this.#path.push(field)
         this.struct(value as Record<string, unknown>, structType(type.ref!))
         this.#path.pop()
@@ -170,16 +171,16 @@ class Decoding {
         if (typeof value === 'string') return value
         return this.#integer(value, { ...type, kind: 'int32', goType: 'int32' }, field, struct)
       case 'Quantity':
-        if (typeof value !== 'string' && typeof value !== 'number') {
+        if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'bigint') {
           throw new DecodeError(quantityFormat)
         }
         return this.#own(() => canonicalQuantity(String(value).trim()))
       case 'Time':
       case 'MicroTime':
-        if (typeof value !== 'string') this.#fail(wordFor(value), field, struct, { ...type, goType: 'string' })
+        if (typeof value !== 'string') this.#fail(jsonWord(value), field, struct, { ...type, goType: 'string' })
         return this.#own(() => (type.kind === 'Time' ? canonicalTime : canonicalMicroTime)(value as string))
       case 'bytes':
-        if (typeof value !== 'string') this.#fail(wordFor(value), field, struct, type)
+        if (typeof value !== 'string') this.#fail(jsonWord(value), field, struct, type)
         return this.#own(() => canonicalBase64(value as string))
       case 'raw':
         return value
@@ -193,7 +194,11 @@ class Decoding {
   }
 
   #integer(value: unknown, type: ValueType, field: Field, struct: StructType): unknown {
-    if (typeof value !== 'number') this.#fail(wordFor(value), field, struct, type)
+    if (typeof value === 'bigint') {
+      if (type.kind !== 'int64' || !isInt64(value)) this.#fail(`number ${value}`, field, struct, type)
+      return value
+    }
+    if (typeof value !== 'number') this.#fail(jsonWord(value), field, struct, type)
     const number = value as number
     const fits = type.kind === 'int64' ? Math.abs(number) < 2 ** 63 : number <= INT32_MAX && number >= -INT32_MAX - 1
     if (!Number.isInteger(number) || !fits) this.#fail(`number ${number}`, field, struct, type)
@@ -201,7 +206,7 @@ class Decoding {
   }
 
   #list(value: unknown, type: ValueType, field: Field, struct: StructType): unknown {
-    if (!Array.isArray(value)) this.#fail(wordFor(value), field, struct, type)
+    if (!Array.isArray(value)) this.#fail(jsonWord(value), field, struct, type)
     const items = value as unknown[]
     const item = type.item!
     const nested = item.kind === 'object' ? structType(item.ref!) : undefined
@@ -227,7 +232,7 @@ class Decoding {
   }
 
   #map(value: unknown, type: ValueType, field: Field, struct: StructType): unknown {
-    if (typeof value !== 'object' || Array.isArray(value)) this.#fail(wordFor(value), field, struct, type)
+    if (typeof value !== 'object' || Array.isArray(value)) this.#fail(jsonWord(value), field, struct, type)
     const entries = value as Record<string, unknown>
     const item = type.item!
     for (const key of Object.keys(entries)) {
@@ -286,7 +291,7 @@ class Decoding {
   /** As {@link Decoding.#fail}, where the field is on the path already. */
   #failItem(value: unknown, field: Field, struct: StructType, item: ValueType): never {
     if (this.#path.at(-1) === field) this.#path.pop()
-    return this.#fail(wordFor(value), field, struct, item)
+    return this.#fail(jsonWord(value), field, struct, item)
   }
 
   #strictPath(name: string): string {

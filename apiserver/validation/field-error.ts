@@ -1,4 +1,5 @@
 /** Upstream's constructors of field errors, and how a list of them becomes a 422. */
+import { toJson } from '../../shared/api/exact-json.ts'
 import type { StatusError } from '../../shared/api/status-error.ts'
 import { type GroupKind, invalid as invalidStatus } from '../../shared/api/status-errors.ts'
 import type { FieldError, FieldErrors, FieldErrorType } from './field-errors.ts'
@@ -84,7 +85,7 @@ const printValue = (value: unknown): string => {
 }
 /** JSON as Go's encoder writes it: angle brackets and ampersands escaped in structures, plain in strings of their own. */
 const goJson = (value: unknown): string => {
-  const json = JSON.stringify(value)
+  const json = toJson(value)
   return typeof value === 'string' ? json : json.replace(/[<>&]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`)
 }
 

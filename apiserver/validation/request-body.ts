@@ -2,11 +2,13 @@
 
 import { hasStructType } from '../../openapi/types.ts'
 import { apiVersionOf } from '../../shared/api/api-version.ts'
+import { parseExact, toJson } from '../../shared/api/exact-json.ts'
 import type { StatusError } from '../../shared/api/status-error.ts'
 import { badRequest } from '../../shared/api/status-errors.ts'
 import { type Decodable, type Decoded, DecodeError, decodeObject } from './decoder.ts'
 import { invalid, invalidObject } from './field-error.ts'
 import { scanJson } from './json-scanner.ts'
+import { jsonWord } from './json-word.ts'
 
 /** The resource that the endpoint takes. */
 export interface Expected extends Decodable {
@@ -25,7 +27,7 @@ const TYPE_META =
 export function parseJsonBody(text: string, kind: string): unknown {
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseExact(text)
   } catch {
     throw unrecognized(text, kind, scanJson(text).error ?? 'unexpected end of JSON input')
   }
@@ -35,7 +37,7 @@ export function parseJsonBody(text: string, kind: string): unknown {
 /** As {@link parseJsonBody}, for what was parsed elsewhere (YAML): a body that is no object is refused in the same words. */
 export function assertObjectBody(value: unknown, text: string, kind: string): Record<string, unknown> {
   if (value === null) return {}
-  const word = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value
+  const word = jsonWord(value)
   if (word !== 'object') {
     throw unrecognized(text, kind, `json: cannot unmarshal ${word} into Go value of type ${TYPE_META}`)
   }
@@ -43,7 +45,7 @@ export function assertObjectBody(value: unknown, text: string, kind: string): Re
   for (const field of ['apiVersion', 'kind'] as const) {
     const found = body[field]
     if (found === undefined || found === null || typeof found === 'string') continue
-    const type = Array.isArray(found) ? 'array' : typeof found === 'boolean' ? 'bool' : typeof found
+    const type = jsonWord(found)
     throw unrecognized(text, kind, `json: cannot unmarshal ${type} into Go struct field .${field} of type string`)
   }
   if (text.length > 2 * MAX_DEPTH && isDeeper(body, MAX_DEPTH)) throw unrecognized(text, kind, 'exceeded max depth')
@@ -124,7 +126,7 @@ const packageOf = (group: string) => (group === '' ? 'core' : group.split('.')[0
 
 /** A custom resource's body must say itself what it is, and exactly. */
 function checkCustomType(expected: Expected, body: Record<string, unknown>, source: string | undefined): void {
-  const text = source ?? JSON.stringify(body)
+  const text = source ?? toJson(body)
   if (!body.kind) {
     throw badRequest(
       `the object provided is unrecognized (must be of type ${expected.kind}): Object 'Kind' is missing in '${text}' (${summary(text)})`,

@@ -1,3 +1,5 @@
+import { toJson } from '../../shared/api/exact-json.ts'
+
 /**
  * Unified diffs as Go's difflib makes them (Ratcliff and Obershelp's matching, with its heuristics for popular lines),
  * since a refused pod update quotes one.
@@ -126,4 +128,4 @@ export function unifiedDiff(a: string[], b: string[], context = 3): string {
 
 /** Upstream's diff of two values: of their JSON, indented by one blank. */
 export const diffValues = (a: unknown, b: unknown): string =>
-  unifiedDiff(JSON.stringify(a, null, 1).split('\n'), JSON.stringify(b, null, 1).split('\n'))
+  unifiedDiff(toJson(a, { indent: 1 }).split('\n'), toJson(b, { indent: 1 }).split('\n'))

@@ -1,3 +1,4 @@
+import { parseStored } from '../../shared/api/exact-json.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { storageVersionIn, VersionedEntry } from '../registry/storage-version.ts'
@@ -79,7 +80,7 @@ export class CachedObject {
   }
 
   #known(): Attributes {
-    this.#attributes ??= attributesOf(this.#definition, JSON.parse(this.value) as KubeObject)
+    this.#attributes ??= attributesOf(this.#definition, parseStored(this.value) as KubeObject)
     return this.#attributes
   }
 }

@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https'
+import { parseExact } from '../../shared/api/exact-json.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { scanJson } from '../validation/json-scanner.ts'
+import { jsonWord } from '../validation/json-word.ts'
 import { CallError, checkServerIdentity, codeError, transportError } from './call-errors.ts'
 import { type ClientConfig, pemOf, type ResolveService, shownUrl, urlOf } from './client-config.ts'
 
@@ -131,12 +133,12 @@ function objectOf({ code, body }: Answer): Record<string, unknown> {
   const unreadable = (why: string) => new CallError(`couldn't get version/kind; json parse error: ${why}`)
   let value: unknown
   try {
-    value = JSON.parse(body)
+    value = parseExact(body)
   } catch {
     throw unreadable(scanJson(body).error ?? 'unexpected end of JSON input')
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    const word = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value
+    const word = jsonWord(value)
     throw unreadable(
       `json: cannot unmarshal ${word} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
     )

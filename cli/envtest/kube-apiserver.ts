@@ -47,7 +47,7 @@ export async function runKubeApiserver(args: readonly string[]): Promise<void> {
     clock: realClock,
     log,
   }).catch(explainListening({ host, port, flags: { host: '--bind-address', port: '--secure-port' } }))
-  const client = server.client(controllerManager)
+  const client = server.client(controllerManager, { exact: true })
   const stopRest = settings.controllers
     ? await (await import('./rest.ts')).startRest({
         settings,

@@ -61,7 +61,7 @@ export function planCronJob({ cronJob, jobs, nowMs }: CronJobInput): CronJobPlan
   if (dueMs === undefined) return plan
   const { startingDeadlineSeconds, concurrencyPolicy } = spec
   const { active = [], lastScheduleTime } = plan.status
-  if (startingDeadlineSeconds !== undefined && dueMs + startingDeadlineSeconds * 1000 < nowMs) {
+  if (startingDeadlineSeconds !== undefined && dueMs + Number(startingDeadlineSeconds) * 1000 < nowMs) {
     tell('Warning', 'MissSchedule', `Missed scheduled time to start a job: ${toMailTime(dueMs)}`)
     return plan
   }
@@ -140,7 +140,7 @@ function mostRecent(
   const sinceMs = parseTime(status?.lastScheduleTime ?? metadata.creationTimestamp ?? '')
   const { startingDeadlineSeconds } = spec
   const earliestMs =
-    startingDeadlineSeconds === undefined ? sinceMs : Math.max(sinceMs, nowMs - startingDeadlineSeconds * 1000)
+    startingDeadlineSeconds === undefined ? sinceMs : Math.max(sinceMs, nowMs - Number(startingDeadlineSeconds) * 1000)
   const first = next(earliestMs)
   const second = first === undefined ? undefined : next(first)
   if (first === undefined || first > nowMs) return { isMany: false }

@@ -117,6 +117,6 @@ export function endedAtMs(pod: Pod): number {
   const ends = (status?.containerStatuses ?? []).flatMap(({ state }) => state?.terminated?.finishedAt ?? [])
   if (ends.length > 0 && hasEnded(pod)) return Math.max(...ends.map(parseTime))
   if (metadata.deletionTimestamp)
-    return parseTime(metadata.deletionTimestamp) - (metadata.deletionGracePeriodSeconds ?? 0) * 1000
+    return parseTime(metadata.deletionTimestamp) - Number(metadata.deletionGracePeriodSeconds ?? 0) * 1000
   return parseTime(metadata.creationTimestamp ?? '')
 }

@@ -52,7 +52,7 @@ export function completion({ job: { spec }, succeeded }: JobView, active: number
 export function deadlineInMs({ job, nowMs }: Pick<JobView, 'job' | 'nowMs'>): number | undefined {
   const { activeDeadlineSeconds } = job.spec
   if (activeDeadlineSeconds === undefined || isSuspended(job) || !job.status?.startTime) return undefined
-  return Math.max(0, parseTime(job.status.startTime) + activeDeadlineSeconds * 1000 - nowMs)
+  return Math.max(0, parseTime(job.status.startTime) + Number(activeDeadlineSeconds) * 1000 - nowMs)
 }
 
 /** Containers that are restarted in their pods count as well. Upstream: pastBackoffLimitOnFailure. */

@@ -1,3 +1,4 @@
+import { nextInt64 } from '../../shared/api/exact-json.ts'
 import { isStatus } from '../../shared/api/status-error.ts'
 import type { ObjectMeta, PodTemplateSpec } from '../../shared/api/types.ts'
 import type { ControllerRevision } from '../../shared/api/workloads.ts'
@@ -29,10 +30,10 @@ export async function currentRevision(
   revisions: readonly ControllerRevision[],
   { client, kind, hashLabel = REVISION_HASH_LABEL }: { client: Client; kind: OwnerKind; hashLabel?: string },
 ): Promise<ControllerRevision> {
-  const newest = Math.max(0, ...revisions.map(({ revision }) => revision))
+  const newest = revisions.reduce((most, { revision }) => (revision > most ? revision : most), 0)
   const found = revisions.find((revision) => isSameTemplate(templateOf(revision), owner.spec.template))
   if (found?.revision === newest) return found
-  if (found) return client.update<ControllerRevision>(controllerRevisions, { ...found, revision: newest + 1 })
+  if (found) return client.update<ControllerRevision>(controllerRevisions, { ...found, revision: nextInt64(newest) })
   const hash = templateHash(owner.spec.template)
   const { namespace } = owner.metadata
   const name = `${owner.metadata.name}-${hash}`
@@ -46,7 +47,7 @@ export async function currentRevision(
     },
     // kubectl compares its bytes with what it makes of the present template.
     data: canonical({ spec: { template: { ...owner.spec.template, $patch: 'replace' } } }),
-    revision: newest + 1,
+    revision: nextInt64(newest),
   }
   try {
     return await client.create<ControllerRevision>(controllerRevisions, made)
@@ -67,6 +68,8 @@ export function beyondLimit(
     nameOf = hashOf,
   }: { limit?: number; inUse: ReadonlySet<string>; nameOf?(revision: ControllerRevision): string },
 ): ControllerRevision[] {
-  const idle = revisions.filter((revision) => !inUse.has(nameOf(revision))).sort((a, b) => a.revision - b.revision)
+  const idle = revisions
+    .filter((revision) => !inUse.has(nameOf(revision)))
+    .sort((a, b) => (a.revision < b.revision ? -1 : 1))
   return idle.slice(0, Math.max(0, idle.length - limit))
 }

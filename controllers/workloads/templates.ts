@@ -1,3 +1,4 @@
+import { toJson } from '../../shared/api/exact-json.ts'
 import type { PodTemplateSpec } from '../../shared/api/types.ts'
 
 export const HASH_LABEL = 'pod-template-hash'
@@ -8,7 +9,7 @@ const known = new WeakMap<PodTemplateSpec, string>()
 
 /** One text for all ways to write the same template, its hash label left out. */
 function textOf(template: PodTemplateSpec): string {
-  const text = known.get(template) ?? JSON.stringify(canonical({ ...template, metadata: metadataOf(template) }))
+  const text = known.get(template) ?? toJson(canonical({ ...template, metadata: metadataOf(template) }))
   known.set(template, text)
   return text
 }

@@ -1,3 +1,4 @@
+import { parseExact, toJson } from '../../../shared/api/exact-json.ts'
 import { convertDyn } from '../../cel/json-values.ts'
 import type { ResourceDefinition } from '../../registry/resource-definition.ts'
 import type { AdmissionAttributes } from '../admission-plugin.ts'
@@ -19,7 +20,7 @@ export async function requestVariables(
 }
 
 /** A copy as JSON has it: what is undefined is not there. */
-export const plainValue = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+export const plainValue = (value: unknown): unknown => parseExact(toJson(value))
 
 /** Whether all hold. One that does not is enough, whatever the others say; else one that fails throws an Error. */
 export function allHold(

@@ -1,5 +1,7 @@
 /** AdmissionReview of admission.k8s.io/v1 and v1beta1. Upstream: webhook/request/admissionreview.go. */
+
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
+import { toJson } from '../../../shared/api/exact-json.ts'
 import type { ResourceDefinition } from '../../registry/resource-definition.ts'
 import type { AdmissionAttributes, OperationOptions } from '../admission-plugin.ts'
 import { seenObjects } from './seen-object.ts'
@@ -49,7 +51,7 @@ export async function reviewRequest(
 ): Promise<string> {
   const { object, oldObject } = await seenObjects(attributes, matched)
   const { dryRun, options, ...request } = requestOf(attributes, matched, uid)
-  return JSON.stringify({
+  return toJson({
     kind: 'AdmissionReview',
     apiVersion: `${reviewGroup}/${version}`,
     request: { ...request, object, oldObject, dryRun, options },

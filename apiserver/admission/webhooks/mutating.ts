@@ -1,3 +1,4 @@
+import { toJson } from '../../../shared/api/exact-json.ts'
 import { internalError } from '../../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ResourceDefinition } from '../../registry/resource-definition.ts'
@@ -41,7 +42,7 @@ async function askAll(
     wanted: new Set(),
   }
   const { reinvocation } = attributes
-  if (reinvocation.isSecondRound && reinvocation.lastOutput !== JSON.stringify(attributes.object)) want(reinvocation)
+  if (reinvocation.isSecondRound && reinvocation.lastOutput !== toJson(attributes.object)) want(reinvocation)
   for (const candidate of candidates) {
     const { id, reinvocationPolicy } = candidate.hook
     if (reinvocation.isSecondRound && !reinvocation.wanted.has(id)) continue
@@ -53,7 +54,7 @@ async function askAll(
     }
     if (reinvocationPolicy === 'IfNeeded') reinvocation.willing.add(id)
   }
-  reinvocation.lastOutput = JSON.stringify(attributes.object)
+  reinvocation.lastOutput = toJson(attributes.object)
 }
 
 /** Whoever was asked before what changed now is asked again, once. */

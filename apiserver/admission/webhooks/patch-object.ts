@@ -1,3 +1,4 @@
+import { parseExact, toJson } from '../../../shared/api/exact-json.ts'
 import { internalError } from '../../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import { applyJsonPatch, JsonPatchError, type JsonPatchOperation } from '../../patch/json-patch.ts'
@@ -12,7 +13,7 @@ import { convertObject, seenObjects } from './seen-object.ts'
 export function readPatch(patch: string): JsonPatchOperation[] {
   let operations: unknown
   try {
-    operations = JSON.parse(patch)
+    operations = parseExact(patch)
   } catch {
     throw internalError(scanJson(patch).error ?? 'unexpected end of JSON input')
   }
@@ -31,9 +32,9 @@ export async function patchObject(
   applyDefaults: (definition: ResourceDefinition, object: KubeObject) => void,
 ): Promise<boolean> {
   const { definition, view, object } = attributes
-  const before = JSON.stringify((await seenObjects(attributes, matched)).object)
-  const patched = patchedDocument(JSON.parse(before), operations)
-  if (JSON.stringify(patched) === before) return false
+  const before = toJson((await seenObjects(attributes, matched)).object)
+  const patched = patchedDocument(parseExact(before), operations)
+  if (toJson(patched) === before) return false
   if (view) {
     view.change(object!, patched as KubeObject)
     return true

@@ -1,4 +1,5 @@
 /** ConversionReview of apiextensions.k8s.io/v1 and v1beta1. Upstream: apiserver/conversion/webhook_converter.go. */
+import { toJson } from '../../../shared/api/exact-json.ts'
 import { plainError } from '../../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 
@@ -14,7 +15,7 @@ export interface ConversionRequest {
 }
 
 export const reviewOf = ({ uid, version, desiredAPIVersion, objects }: ConversionRequest): string =>
-  JSON.stringify({
+  toJson({
     kind: 'ConversionReview',
     apiVersion: `${reviewGroup}/${version}`,
     request: { uid, desiredAPIVersion, objects },

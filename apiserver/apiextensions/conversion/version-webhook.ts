@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { parseStored } from '../../../shared/api/exact-json.ts'
 import { StatusError } from '../../../shared/api/status-error.ts'
 import { plainError } from '../../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
@@ -68,7 +69,7 @@ export class VersionWebhook {
     const shown = new Map<string, string>()
     const versions = Map.groupBy(values, (value) => storageVersionIn({ value }) ?? this.#options.storage)
     for (const [from, stored] of versions) {
-      const objects = stored.map((value) => JSON.parse(value) as KubeObject)
+      const objects = stored.map((value) => parseStored(value) as KubeObject)
       const converted = await this.convert(objects, from, to)
       for (const [index, object] of converted.entries()) shown.set(stored[index]!, encode(object))
     }

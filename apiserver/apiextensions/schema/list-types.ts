@@ -1,3 +1,4 @@
+import { parseExact, toJson } from '../../../shared/api/exact-json.ts'
 import { duplicate } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
 import { additionalOf, isObject, itemsOf, type JSONSchemaProps, ownProperty } from './json-schema.ts'
@@ -25,7 +26,7 @@ function validateList(items: unknown[], schema: JSONSchemaProps, path: string): 
       const id = identity(item)
       if (id === undefined) return
       const text = sortedJson(id)
-      if (seen.has(text)) errors.push(duplicate(`${path}[${index}]`, JSON.parse(text)))
+      if (seen.has(text)) errors.push(duplicate(`${path}[${index}]`, parseExact(text)))
       seen.add(text)
     })
   }
@@ -52,9 +53,10 @@ function identityOf(schema: JSONSchemaProps): ((item: unknown) => unknown) | und
 
 /** JSON with sorted keys: equal values give equal texts. */
 export function sortedJson(value: unknown): string {
-  return JSON.stringify(value, (_, field) =>
-    isObject(field)
-      ? Object.fromEntries(Object.entries(field).sort(([left], [right]) => (left < right ? -1 : 1)))
-      : field,
-  )
+  return toJson(value, {
+    replacer: (_, field) =>
+      isObject(field)
+        ? Object.fromEntries(Object.entries(field).sort(([left], [right]) => (left < right ? -1 : 1)))
+        : field,
+  })
 }

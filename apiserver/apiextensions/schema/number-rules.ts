@@ -10,7 +10,7 @@ const MAX_INT64 = 2 ** 63
 const MAX_FLOAT32 = 3.4028234663852886e38
 
 /** Range of the type, multipleOf, maximum, minimum: in this order, in upstream's words. */
-export function checkNumber(value: number, schema: JSONSchemaProps, name: string): NumberProblem[] {
+export function checkNumber(value: number | bigint, schema: JSONSchemaProps, name: string): NumberProblem[] {
   const problems: NumberProblem[] = []
   const type = schema['x-kubernetes-int-or-string'] === true ? '' : (schema.type ?? '')
   const range = outOfRange(value, type, schema.format, 'Checked', name)
@@ -21,11 +21,11 @@ export function checkNumber(value: number, schema: JSONSchemaProps, name: string
     const boundRange = outOfRange(bound, type, schema.format, rule.label, name)
     if (boundRange !== undefined) problems.push({ text: boundRange, plain: true })
     // An integer is compared with the bound cut to an integer, unless the bound cannot be one.
-    const effective = boundRange === undefined && Number.isInteger(value) ? Math.trunc(bound) : bound
+    const effective = boundRange === undefined && isInteger(value) ? Math.trunc(bound) : bound
     const exclusive = rule.exclusive(schema)
     if (rule.violated(value, effective, exclusive))
       problems.push({
-        text: `${name} in body should be ${rule.text(exclusive)} ${printNumber(effective, Number.isInteger(value))}`,
+        text: `${name} in body should be ${rule.text(exclusive)} ${printNumber(effective, isInteger(value))}`,
       })
   }
   return problems
@@ -35,7 +35,7 @@ interface Rule {
   label: string
   bound(schema: JSONSchemaProps): number | undefined
   exclusive(schema: JSONSchemaProps): boolean
-  violated(value: number, bound: number, exclusive: boolean): boolean
+  violated(value: number | bigint, bound: number, exclusive: boolean): boolean
   text(exclusive: boolean): string
 }
 const RULES: Rule[] = [
@@ -62,14 +62,16 @@ const RULES: Rule[] = [
   },
 ]
 
-function isMultiple(value: number, factor: number): boolean {
-  if (Number.isInteger(value) && Number.isInteger(factor)) return value % factor === 0
-  const quotient = factor < 1 ? (1 / factor) * value : value / factor
+const isInteger = (value: number | bigint): boolean => typeof value === 'bigint' || Number.isInteger(value)
+
+function isMultiple(value: number | bigint, factor: number): boolean {
+  if (isInteger(value) && isInteger(factor)) return BigInt(value) % BigInt(factor) === 0n
+  const quotient = factor < 1 ? (1 / factor) * Number(value) : Number(value) / factor
   return Number.isInteger(quotient)
 }
 
 function outOfRange(
-  value: number,
+  value: number | bigint,
   type: string,
   format: string | undefined,
   label: string,
@@ -78,15 +80,15 @@ function outOfRange(
   if (fitsType(value, type, format)) return undefined
   return `${label} value must be of type ${type} ${format ? `with format ${format}` : '(default format)'} in ${name}`
 }
-function fitsType(value: number, type: string, format: string | undefined): boolean {
+function fitsType(value: number | bigint, type: string, format: string | undefined): boolean {
   if (type === 'integer') {
-    if (!Number.isInteger(value)) return false
+    if (!isInteger(value)) return false
     if (format === 'int32') return value >= -(2 ** 31) && value < 2 ** 31
     if (format === 'uint32') return value >= 0 && value < 2 ** 32
     if (format === 'uint64') return value >= 0 && value <= 2 ** 64
-    return Math.abs(value) <= MAX_INT64
+    return value >= -MAX_INT64 && value <= MAX_INT64
   }
-  return (format !== 'float' && format !== 'float32') || Math.abs(value) <= MAX_FLOAT32
+  return (format !== 'float' && format !== 'float32') || Math.abs(Number(value)) <= MAX_FLOAT32
 }
 
 /** As Go prints it: integers plainly, a bound that is a float in scientific notation from 1e+06 on. */

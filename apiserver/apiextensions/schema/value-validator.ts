@@ -1,3 +1,4 @@
+import { toJson } from '../../../shared/api/exact-json.ts'
 import { deepEqual } from '../../resources/deep-equal.ts'
 import { invalid, notSupported, required, tooLong, tooMany } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
@@ -56,7 +57,7 @@ class ValueCheck {
     this.#type(value, schema, name, outcome)
     this.#combinations(value, schema, name, old, outcome)
     if (typeof value === 'string') this.#string(value, schema, name, outcome)
-    if (typeof value === 'number') {
+    if (typeof value === 'number' || typeof value === 'bigint') {
       for (const problem of checkNumber(value, schema, name))
         addError(
           outcome,
@@ -182,7 +183,7 @@ class ValueCheck {
       notSupported(
         this.#field(name),
         value,
-        schema.enum.map((allowed) => (typeof allowed === 'string' ? allowed : JSON.stringify(allowed))),
+        schema.enum.map((allowed) => (typeof allowed === 'string' ? allowed : toJson(allowed))),
       ),
     )
   }
@@ -237,7 +238,8 @@ function wrongType(
   const fits = types.includes(found) || (found === 'integer' && types.includes('number'))
   const textual = typeof value === 'string' || Array.isArray(value)
   if (schema.format) {
-    const format = typeof value === 'number' ? (found === 'integer' ? 'int64' : 'double') : ''
+    const format =
+      typeof value === 'number' || typeof value === 'bigint' ? (found === 'integer' ? 'int64' : 'double') : ''
     if (!textual && !fits && format !== schema.format) return { wanted: schema.format, found: format }
     if (textual && !types.includes('number') && !types.includes('integer')) return undefined
   }
@@ -246,6 +248,7 @@ function wrongType(
 
 const MAX_INT64 = 2 ** 63
 function jsonType(value: unknown): string {
+  if (typeof value === 'bigint') return 'integer'
   if (typeof value === 'number') return Number.isInteger(value) && Math.abs(value) <= MAX_INT64 ? 'integer' : 'number'
   return Array.isArray(value) ? 'array' : typeof value
 }

@@ -1,3 +1,4 @@
+import { toJson } from '../../../shared/api/exact-json.ts'
 import { formatSelectorObject } from '../../../shared/api/label-selector.ts'
 import type { StatusError } from '../../../shared/api/status-error.ts'
 import { internalError, notFound, plainError, resourceNotFound } from '../../../shared/api/status-errors.ts'
@@ -180,7 +181,7 @@ function send(
   negotiated: ReturnType<typeof negotiate>,
 ): void {
   const { resourceVersion, ...metadata } = scale.metadata
-  const value = JSON.stringify({ metadata, spec: scale.spec, status: scale.status })
+  const value = toJson({ metadata, spec: scale.spec, status: scale.status })
   const stored = { value, revision: resourceVersion === undefined ? undefined : Number(resourceVersion) }
   const json = encodeForClient(definition, stored, { negotiated, query: exchange.info.query, nowMs: api.clock.now() })
   sendJson(exchange, { status: 200, json }, negotiated)

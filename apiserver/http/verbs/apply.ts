@@ -8,6 +8,7 @@ import { conversionError } from '../../patch/from-unstructured.ts'
 import { objectKey } from '../../registry/keys.ts'
 import type { ResourceDefinition } from '../../registry/resource-definition.ts'
 import { DecodeError, decodeObject } from '../../validation/decoder.ts'
+import { jsonWord } from '../../validation/json-word.ts'
 import type { ApiContext } from '../api-context.ts'
 import { readBody } from '../body.ts'
 import type { ResourceExchange } from '../exchange.ts'
@@ -68,7 +69,7 @@ export async function readConfig(text: string, { fieldValidation, warn }: Parsed
   }
   if (value === null) return {}
   if (typeof value === 'object' && !Array.isArray(value)) return value as Config
-  const found = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value
+  const found = jsonWord(value)
   throw badRequest(
     `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${found} into Go value of type map[string]interface {}`,
   )

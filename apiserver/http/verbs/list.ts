@@ -1,3 +1,4 @@
+import { toJson } from '../../../shared/api/exact-json.ts'
 import { badRequest, expired, notAcceptable } from '../../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import { keyPrefix } from '../../registry/keys.ts'
@@ -45,7 +46,7 @@ export async function list(api: ApiContext, { exchange, definition, target }: Re
     include: includeObject(info.query),
     nowMs: api.clock.now(),
   })
-  sendJson(exchange, { status: 200, json: JSON.stringify(body) }, negotiated)
+  sendJson(exchange, { status: 200, json: toJson(body) }, negotiated)
 }
 
 /** A list as a Table, or with the metadata alone. */

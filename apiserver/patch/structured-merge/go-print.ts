@@ -1,3 +1,4 @@
+import { isInt64 } from '../../../shared/api/exact-json.ts'
 /** JSON values as Go's fmt prints them, for messages that quote what a client sent. */
 export function printValue(value: unknown): string {
   if (value === null || value === undefined) return '<nil>'
@@ -24,6 +25,7 @@ export function printSyntax(value: unknown): string {
 export function printType(value: unknown): string {
   if (value === null || value === undefined) return '<nil>'
   if (Array.isArray(value)) return '[]interface {}'
+  if (typeof value === 'bigint') return isInt64(value) ? 'int64' : 'float64'
   if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64'
   return (
     { string: 'string', boolean: 'bool', object: 'map[string]interface {}' }[typeof value as string] ?? typeof value

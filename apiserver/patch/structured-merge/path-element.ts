@@ -1,3 +1,4 @@
+import { parseExact, toJson } from '../../../shared/api/exact-json.ts'
 import type { ListType, MapType } from './schema.ts'
 
 /** One step of a field path, as `fieldsV1` writes it: `f:name`, `k:{"name":"a"}`, `v:"x"`. */
@@ -75,7 +76,7 @@ const unsafe = /[<>&\u2028\u2029]/
 const unsafeAll = /[<>&\u2028\u2029]/g
 /** JSON as Go's encoder writes it, which keeps text safe inside HTML. */
 export function goJson(value: unknown): string {
-  const text = JSON.stringify(value)
+  const text = toJson(value)
   return unsafe.test(text)
     ? text.replace(unsafeAll, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
     : text
@@ -87,10 +88,10 @@ export function printElement(element: PathElement): string {
   if (element.startsWith('f:')) return `.${text}`
   if (element.startsWith('v:')) return `[=${text}]`
   if (element.startsWith('i:')) return `[${text}]`
-  const keys = JSON.parse(text) as Record<string, unknown>
+  const keys = parseExact(text) as Record<string, unknown>
   return `[${Object.keys(keys)
     .sort()
-    .map((key) => `${key}=${JSON.stringify(keys[key])}`)
+    .map((key) => `${key}=${toJson(keys[key])}`)
     .join(',')}]`
 }
 export const printPath = (path: PathElement[]): string => path.map(printElement).join('')

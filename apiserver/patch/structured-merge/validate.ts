@@ -33,7 +33,7 @@ function check(type: Type, value: unknown, path: string, errors: string[]): void
 function checkScalar(scalar: Scalar, value: unknown, path: string, errors: string[]): void {
   if (scalar === 'string' && typeof value !== 'string') {
     fail(errors, path, `expected string, got &value.valueUnstructured{Value:${printSyntax(value)}}`)
-  } else if (scalar === 'numeric' && typeof value !== 'number') {
+  } else if (scalar === 'numeric' && typeof value !== 'number' && typeof value !== 'bigint') {
     fail(errors, path, `expected numeric (int or float), got ${printType(value)}`)
   } else if (scalar === 'boolean' && typeof value !== 'boolean') {
     fail(errors, path, `expected boolean, got &{${printValue(value)}}`)

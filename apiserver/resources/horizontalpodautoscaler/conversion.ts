@@ -1,4 +1,5 @@
 /** Between the version that is stored, v2, and v1, which keeps in annotations what it has no fields for. */
+import { parseExact, parseStored, toJson } from '../../../shared/api/exact-json.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import { encodeObject } from '../../registry/stored-object.ts'
 import { defaultAutoscaler } from './defaults.ts'
@@ -27,7 +28,7 @@ function toV1({ metadata, spec, status }: Autoscaler): AutoscalerV1 {
     [CONDITIONS, conditions.length > 0 ? conditions : undefined],
     [CURRENT_METRICS, currentOthers.length > 0 ? currentOthers : undefined],
   ]
-  const texts = kept.filter(([, value]) => value !== undefined).map(([key, value]) => [key, JSON.stringify(value)])
+  const texts = kept.filter(([, value]) => value !== undefined).map(([key, value]) => [key, toJson(value)])
   const all = { ...metadata.annotations, ...Object.fromEntries(texts) }
   const averageUtilization = cpu?.resource?.target.averageUtilization
   return {
@@ -92,7 +93,7 @@ export function toV2({ metadata, spec, status }: AutoscalerV1): Autoscaler {
 function parsed(text: string | undefined): unknown {
   if (text === undefined) return undefined
   try {
-    return JSON.parse(text)
+    return parseExact(text)
   } catch {
     return undefined
   }
@@ -107,7 +108,7 @@ export const asV2 = (object: KubeObject): KubeObject =>
 
 export const v1Conversion = {
   present: ({ value }: { value: string }): string =>
-    encodeObject(toV1(JSON.parse(value) as Autoscaler) as unknown as KubeObject),
+    encodeObject(toV1(parseStored(value) as Autoscaler) as unknown as KubeObject),
   toStorage(object: KubeObject): void {
     Object.assign(object, toV2(object as unknown as AutoscalerV1))
   },

@@ -1,5 +1,6 @@
 import { extname, join, resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { noteStored } from '../../../shared/api/exact-json.ts'
 import { ConfigError } from '../../../shared/config/option.ts'
 import type { EventLogLimits } from '../event-log.ts'
 import type { Entry, Storage, WriteResult } from '../storage.ts'
@@ -42,9 +43,15 @@ async function readState(worker: Worker, file: string, history: EventLogLimits):
   const receive = (report: Report): void => {
     if (report.type === 'entries') {
       state ??= new StoreState(history, report.oldest)
-      for (const entry of report.entries) state.restore(entry)
-    } else if (report.type === 'history') state?.apply(report.changes)
-    else if (report.type === 'opened' && state) opened.resolve(state)
+      for (const entry of report.entries) {
+        noteStored(entry.value)
+        state.restore(entry)
+      }
+    } else if (report.type === 'history') {
+      for (const { value = '', lastValue = '' } of report.changes) noteStored(value || lastValue)
+      state?.apply(report.changes)
+    }
+    if (report.type === 'opened' && state) opened.resolve(state)
     else if (report.type === 'refused') opened.reject(new ConfigError(`storage file ${file} ${report.reason}`))
   }
   worker.on('message', receive).once('error', opened.reject)

@@ -1,0 +1,99 @@
+/**
+ * JSON whose integers are exact: one that no JavaScript number holds (beyond 2⁵³ − 1) is a BigInt. All others are numbers.
+ * Objects of the API server hold such BigInts; what computes with them takes `Number(value)` first.
+ */
+
+/** What may begin an integer beyond 2⁵³ − 1, which has at least 16 digits. Text inside strings only costs a second look. */
+const mayBeLarge = /(?:^|[[:,\s])-?\d{16}/
+/** More digits than any unsigned integer of 64 bits has are left to the number's own rounding. */
+const maxDigits = 40
+
+/** Whether this process has met such an integer: before, no stored text needs a look. */
+let met = false
+
+interface Source {
+  source: string
+}
+type Reviver = (key: string, value: unknown, context: Source) => unknown
+const parseWith = JSON.parse as (text: string, reviver: Reviver) => unknown
+
+const int64Max = 2n ** 63n - 1n
+const int64Min = -(2n ** 63n)
+/** Whether Go's int64 holds it. */
+export const isInt64 = (value: bigint): boolean => value >= int64Min && value <= int64Max
+
+/** A number where that is exact, else the BigInt itself. */
+export function exactInteger(value: bigint): number | bigint {
+  const number = Number(value)
+  if (Number.isSafeInteger(number)) return number
+  met = true
+  return value
+}
+
+/** One more, as Go's int64 counts: an object's generation, a revision. */
+export const nextInt64 = (value: number): number =>
+  value >= 0 && value < Number.MAX_SAFE_INTEGER
+    ? value + 1
+    : (exactInteger(BigInt.asIntN(64, BigInt(value) + 1n)) as number)
+
+/** The exact value of an integer's digits, of which `number` is what JavaScript makes; `number` for all other numbers. */
+function exactOf(number: number, digits: string): number | bigint {
+  if (Number.isSafeInteger(number) || digits.length > maxDigits || !/^-?\d+$/.test(digits)) return number
+  return exactInteger(BigInt(digits))
+}
+
+const exactly: Reviver = (_key, value, { source }) => (typeof value === 'number' ? exactOf(value, source) : value)
+
+/** As JSON.parse, but exact. For text from outside. */
+export function parseExact(text: string): unknown {
+  if (!mayBeLarge.test(text)) return JSON.parse(text)
+  try {
+    return parseWith(text, exactly)
+  } catch (error) {
+    // A reviver recurses; text that is nested so deeply is refused for that.
+    if (error instanceof RangeError) return JSON.parse(text)
+    throw error
+  }
+}
+
+/** The same for text of the API server's own: objects that it stores. */
+export const parseStored = (text: string): unknown => (met ? parseExact(text) : JSON.parse(text))
+
+/** For text that is stored without having been parsed: from a file, or a snapshot. */
+export function noteStored(text: string): void {
+  met ||= mayBeLarge.test(text)
+}
+
+/** Whether a stored text may hold such an integer. */
+export const mayHoldLarge = (text: string): boolean => met && mayBeLarge.test(text)
+
+/** A parsed value as Go reads JSON of no type: what is no int64 is a float64. Changed in place. */
+export function asUntyped<T>(value: T): T {
+  if (met) round(value)
+  return value
+}
+
+function round(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, member] of Object.entries(value)) {
+    if (typeof member === 'object') round(member)
+    else if (typeof member === 'bigint' && !isInt64(member)) (value as Record<string, unknown>)[key] = Number(member)
+  }
+}
+
+const raw: (text: string) => unknown = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON
+
+type Replacer = (key: string, value: unknown) => unknown
+
+/** As JSON.stringify, with every digit of a BigInt. A value that has none costs what it costs there. */
+export function toJson(value: unknown, { indent, replacer }: { indent?: number; replacer?: Replacer } = {}): string {
+  try {
+    return JSON.stringify(value, replacer, indent)
+  } catch {
+    const exactly: Replacer = (key, found) => {
+      const member = replacer ? replacer(key, found) : found
+      return typeof member === 'bigint' ? raw(String(member)) : member
+    }
+    return JSON.stringify(value, exactly, indent)
+  }
+}
