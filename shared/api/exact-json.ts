@@ -18,7 +18,7 @@ type Reviver = (key: string, value: unknown, context: Source) => unknown
 const parseWith = JSON.parse as (text: string, reviver: Reviver) => unknown
 
 const int64Max = 2n ** 63n - 1n
-const int64Min = -(2n ** 63n)
+export const int64Min = -(2n ** 63n)
 /** Whether Go's int64 holds it. */
 export const isInt64 = (value: bigint): boolean => value >= int64Min && value <= int64Max
 

@@ -1,5 +1,5 @@
 import type { DumpOptions, ScalarTagDefinition, Schema } from 'js-yaml'
-import { exactInteger } from './exact-json.ts'
+import { exactInteger, int64Min } from './exact-json.ts'
 
 /**
  * YAML 1.1 as Kubernetes reads it: `yes` is true, `0644` is octal, and times stay text, `12:30` too.
@@ -20,15 +20,16 @@ export function kubernetesSchema(yaml: typeof import('js-yaml'), { exact = false
   ])
 }
 
-const maxDigits = 40
+const uint64Max = 2n ** 64n - 1n
 
-/** Integers to their last digit. */
+/** Integers to their last digit, as far as Go reads them as integers. */
 const exactTag = (tag: ScalarTagDefinition<number>): ScalarTagDefinition<number | bigint> => ({
   ...tag,
   resolve(source, ...context) {
     const value = tag.resolve(source, ...context)
-    const isExact = typeof value !== 'number' || Number.isSafeInteger(value) || source.length > maxDigits
-    return isExact ? value : exactInteger(integerOf(source))
+    if (typeof value !== 'number' || Number.isSafeInteger(value) || Math.abs(value) > 2 ** 64) return value
+    const integer = integerOf(source)
+    return integer > uint64Max || integer < int64Min ? value : exactInteger(integer)
   },
 })
 

@@ -259,7 +259,9 @@ t.test('no kind rounds a 64-bit field, or fails by it', { timeout: 240_000 }, as
     if (verbs && !verbs.includes('create')) continue
     const base = `${group ? `/apis/${group}` : '/api'}/${version}${namespaced ? '/namespaces/default' : ''}/${plural}`
     const broken: string[] = []
-    for (const path of pathsOf(schema)) {
+    // A field of one struct at one of its places: a pod has ten probes.
+    const places = new Map(pathsOf(schema).map((path) => [path.slice(-2).join('.'), path]))
+    for (const path of places.values()) {
       const body = textOf(withAt(example, path, '@@'), odd)
       const { status, text } = await ask(server, `${base}?dryRun=All`, { method: 'POST', body })
       if (status >= 500 || rounded.test(text)) broken.push(`${path.join('.')}: ${status} ${text}`)
