@@ -39,7 +39,7 @@ export function encodeUnstored(
   { transform }: Negotiated,
 ): string {
   if (transform?.kind === 'PartialObjectMetadataList') throw notAList(definition)
-  return JSON.stringify(transform ? partialObjectMetadata(object, transform.version) : object)
+  return toJson(transform ? partialObjectMetadata(object, transform.version) : object)
 }
 
 const notAList = (definition: Pick<ResourceDefinition, 'group' | 'kind'>) =>
