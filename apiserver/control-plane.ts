@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bootstrap } from '../controllers/bootstrap.ts'
 import type { startControllers } from '../controllers/index.ts'
 import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
+import { ConfigError } from '../shared/config/option.ts'
 import type { Logger } from '../shared/log/log.ts'
 import type { ClusterPki } from '../shared/pki/cluster-pki.ts'
 import type { User } from './auth/types.ts'
@@ -24,6 +26,8 @@ export interface ControlPlaneOptions {
   maxConnections?: number
   maxAnonymousConnections?: number
   maxRequestsPerConnection?: number
+  /** A PEM file. Absent or empty: certificates of kubelets are not verified. */
+  kubeletCertificateAuthority?: string
   /** Milliseconds that the records of terminations are kept; less than 0: the engine of the storage decides. */
   terminationTtl?: number
   /** Milliseconds that a node may be silent. */
@@ -70,7 +74,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     host,
     port: options.port,
     tls: { cert: pki.apiServer.cert, key: pki.apiServer.key, clientCa: pki.ca.cert },
-    kubeletClient: kubeletCredentials(pki),
+    kubeletClient: kubeletCredentials(pki, authorityIn(options.kubeletCertificateAuthority)),
     serviceAccountKey: pki.serviceAccountKey,
     serviceCidr: options.serviceCidr,
     featureGates: options.featureGates,
@@ -120,6 +124,15 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   } catch (error) {
     await server.close()
     throw error
+  }
+}
+
+function authorityIn(file = ''): string | undefined {
+  if (!file) return undefined
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new ConfigError(`--kubelet-certificate-authority: ${(error as Error).message}`)
   }
 }
 

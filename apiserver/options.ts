@@ -8,6 +8,7 @@ import {
   mustBe,
   names,
   oneOf,
+  path,
   patterns,
   port,
   text,
@@ -52,6 +53,10 @@ export const apiServerOptions = {
   corsAllowedOrigins: option(patterns, {
     default: [],
     help: 'Origins of web pages that may use the API, as regular expressions; repeatable',
+  }),
+  kubeletCertificateAuthority: option(path, {
+    default: '',
+    help: "PEM file of the CA that kubelets' serving certificates must come from; without it they are not verified",
   }),
   maxRequestsInFlight: option(wholeNumber({ min: 1, max: 100_000, placeholder: 'NUMBER' }), {
     default: 600,

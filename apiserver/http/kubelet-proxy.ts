@@ -11,18 +11,22 @@ import { baseHeaders } from './respond.ts'
 export interface KubeletCredentials {
   cert: string
   key: string
-  ca: string
+  /** In PEM: whose certificates kubelets must show. Absent: any will do, as with a real server. */
+  ca?: string
 }
 
 /** What a cluster's own certificates make of it; the pair is made with the first connection. */
-export const kubeletCredentials = (pki: Pick<ClusterPki, 'apiServerKubeletClient' | 'ca'>): KubeletCredentials => ({
+export const kubeletCredentials = (
+  pki: Pick<ClusterPki, 'apiServerKubeletClient'>,
+  ca: string | undefined,
+): KubeletCredentials => ({
   get cert() {
     return pki.apiServerKubeletClient.cert
   },
   get key() {
     return pki.apiServerKubeletClient.key
   },
-  ca: pki.ca.cert,
+  ca,
 })
 
 export interface Passed {
@@ -58,7 +62,8 @@ export function createKubeletProxy(credentials: KubeletCredentials): KubeletProx
   let kept: Agent | undefined
   const agent = (): Agent => {
     const { cert, key, ca } = credentials
-    kept ??= new Agent({ keepAlive: true, timeout: idleMs, cert, key, ca, checkServerIdentity: () => undefined })
+    const checks = { ca, rejectUnauthorized: ca !== undefined, checkServerIdentity: () => undefined }
+    kept ??= new Agent({ keepAlive: true, timeout: idleMs, cert, key, ...checks })
     return kept
   }
   return {

@@ -38,7 +38,7 @@ export async function runKubeApiserver(args: readonly string[]): Promise<void> {
     host,
     port,
     tls: { ...tls, clientCa: `${pki.ca.cert}\n${clientCertificates(settings)}` },
-    kubeletClient: kubeletCredentials(pki),
+    kubeletClient: kubeletCredentials(pki, undefined),
     serviceAccountKey: signingKey(settings) ?? pki.serviceAccountKey,
     serviceCidr,
     alwaysAllow: settings.alwaysAllow,

@@ -42,6 +42,7 @@ export async function startTestApiServer(
   gates: Record<string, boolean> = {},
   log: Logger = pino({ level: 'silent' }),
   limits: Partial<Limits> = {},
+  { kubeletCertificateAuthority = false }: { kubeletCertificateAuthority?: boolean } = {},
 ): Promise<TestApiServer> {
   const directory = mkdtempSync(join(tmpdir(), 'kubestage-api-'))
   const pki = ensureClusterPki({
@@ -55,7 +56,7 @@ export async function startTestApiServer(
     host: '127.0.0.1',
     port: 0,
     tls: { cert: pki.apiServer.cert, key: pki.apiServer.key, clientCa: pki.ca.cert },
-    kubeletClient: { ...pki.apiServerKubeletClient, ca: pki.ca.cert },
+    kubeletClient: { ...pki.apiServerKubeletClient, ...(kubeletCertificateAuthority && { ca: pki.ca.cert }) },
     serviceAccountKey: pki.serviceAccountKey,
     serviceCidr: '10.96.0.0/16',
     featureGates: { PodTerminationReason: true, ProbeTerminationGracePeriod: true, ...gates },
