@@ -4,6 +4,7 @@ import { toTime } from '../clock/timestamp.ts'
 import { type CertificateRequest, issueCertificate, type KeyPair } from './certificate.ts'
 import { readIfExists, writePrivately } from './files.ts'
 import { isAddress } from './ip-bytes.ts'
+import { asEcKeyText } from './private-key.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
@@ -20,13 +21,20 @@ export interface Identity extends Omit<CertificateRequest, 'notBefore' | 'notAft
 export function ensureCertificate(directory: string, identity: Identity, nowMs: number, issuer?: KeyPair): KeyPair {
   const files = { cert: join(directory, `${identity.name}.crt`), key: join(directory, `${identity.name}.key`) }
   const kept = { cert: readIfExists(files.cert), key: readIfExists(files.key) }
-  if (isUsable(kept, identity, nowMs, issuer)) return kept
+  if (isUsable(kept, identity, nowMs, issuer)) return inToday(kept, files.key)
   const notBefore = toTime(nowMs - clockSkewMs)
   const notAfter = toTime(nowMs + validityMs)
   const issued = issueCertificate({ ...identity, notBefore, notAfter }, issuer)
   writePrivately(files.key, issued.key)
   writePrivately(files.cert, issued.cert)
   return issued
+}
+
+/** A key that was written as PKCS #8, by an earlier version, is rewritten: not every client of a kubeconfig reads that. */
+function inToday(kept: KeyPair, file: string): KeyPair {
+  const key = asEcKeyText(kept.key)
+  if (key !== kept.key) writePrivately(file, key)
+  return { ...kept, key }
 }
 
 function isUsable(

@@ -21,6 +21,7 @@ import {
 import { type ExtendedUsage, type KeyUsage, keyUsageBits, oids } from './identifiers.ts'
 import { distinguishedName, generalNames } from './names.ts'
 import { pem } from './pem.ts'
+import { ecKeyText } from './private-key.ts'
 
 /** Both in PEM. */
 export interface KeyPair {
@@ -64,7 +65,7 @@ const signatureAlgorithm = sequence(objectIdentifier(oids.ecdsaWithSha256))
 /** A new P-256 key and its certificate, signed by `issuer`, or by itself. */
 export function issueCertificate(request: CertificateRequest, issuer?: KeyPair): KeyPair {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const key = ecKeyText(privateKey)
   const { commonName, organizations, altNames, usage, notBefore, notAfter } = request
   const content: CertificateContent = {
     ...ours[usage],

@@ -4,6 +4,7 @@ import { dotted, type Element, element, elements } from './der-reader.ts'
 import { digests, oids } from './identifiers.ts'
 import { distinguishedName, generalNames } from './names.ts'
 import { fromPem, pem } from './pem.ts'
+import { ecKeyText } from './private-key.ts'
 import { readSubject, type Subject } from './subject.ts'
 
 export interface SigningRequestOptions {
@@ -41,7 +42,7 @@ export function createSigningRequest(options: SigningRequestOptions): { request:
   const signature = sign('sha256', body, privateKey)
   return {
     request: pem(LABEL, sequence(body, signatureAlgorithm, bitString(signature))),
-    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    key: ecKeyText(privateKey),
   }
 }
 

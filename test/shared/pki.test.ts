@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { load } from 'js-yaml'
@@ -49,6 +49,33 @@ t.test('a second start finds the same certificates; files are private', async (t
   t.same({ ...again, serviceAccountKey: again.serviceAccountKey.kept() }, { ...first, serviceAccountKey })
   for (const file of ['ca.key', 'apiserver.key', 'admin.crt', 'sa.key'])
     t.equal(statSync(join(directory, file)).mode & 0o777, 0o600, file)
+})
+
+t.test('keys are written as every client reads them; those of older folders become so', async (t) => {
+  const directory = t.testdir()
+  const older = ensureClusterPki(options(directory))
+  for (const name of ['admin', 'ca']) {
+    const file = join(directory, `${name}.key`)
+    const pkcs8 = createPrivateKey(readFileSync(file, 'utf8')).export({ type: 'pkcs8', format: 'pem' }).toString()
+    writeFileSync(file, pkcs8)
+  }
+  const pki = ensureClusterPki(options(directory))
+  t.equal(pki.admin.cert, older.admin.cert, 'the certificate stays')
+  await writeKubeconfig(join(directory, 'kubeconfig'), {
+    name: 'k',
+    server: 'https://x',
+    ca: pki.ca.cert,
+    user: pki.admin,
+  })
+  const { users } = load(readFileSync(join(directory, 'kubeconfig'), 'utf8')) as {
+    users: { user: Record<string, string> }[]
+  }
+  const inFile = (name: string) => readFileSync(join(directory, `${name}.key`), 'utf8')
+  const inKubeconfig = Buffer.from(users[0]?.user['client-key-data'] ?? '', 'base64').toString()
+  for (const key of [inKubeconfig, ...['admin', 'ca', 'apiserver'].map(inFile)]) {
+    t.match(key, /^-----BEGIN EC PRIVATE KEY-----\n/)
+  }
+  t.ok(new X509Certificate(pki.admin.cert).checkPrivateKey(createPrivateKey(inKubeconfig)))
 })
 
 t.test('a folder that is removed while a key is made does not come back', async (t) => {

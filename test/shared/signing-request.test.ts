@@ -39,7 +39,7 @@ t.test('a request says what it was made for, and becomes a certificate that says
   t.equal(certificate.subject, 'O=system:nodes\nO=others\nCN=system:node:ümläut')
   t.same(certificate.keyUsage, ['1.3.6.1.5.5.7.3.1'])
   for (const address of ['10.0.0.7', '2001:db8::1']) t.ok(certificate.checkIP(address))
-  t.ok(key.startsWith('-----BEGIN PRIVATE KEY-----'))
+  t.ok(key.startsWith('-----BEGIN EC PRIVATE KEY-----'))
 })
 
 t.test('requests that OpenSSL makes, with every kind of key', async (t) => {
