@@ -2,15 +2,17 @@
  * Makes `data/` from `input/` and our additions:
  *   types.json         what the decoder needs of each type: fields in Go's order, shapes, omitempty
  *   schemas.json       component schemas with patch and list markers, for the OpenAPI documents
- *   descriptions.json  per type and field, from the client library's models
+ *   descriptions.json  per type and field
  *   protobuf.json      field numbers and JSON forms of messages
+ *   options.json       query parameters by options type, e.g. ListOptions, with what we add to DeleteOptions
+ *   group-versions.json  the group versions that a real server knows, served or not
  *   discovery.json     short names, categories, verbs and subresources of every built-in resource
  * `node openapi/generate.ts` writes; `openapi/check.ts` compares.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import type { Addition } from './addition.ts'
 import { additions, replacements } from './additions.ts'
 import { type ProtobufFacts, protobufTable } from './protobuf-table.ts'
-import { readDescriptions } from './read-descriptions.ts'
 
 /** [JSON name or '' when embedded, Go name, shape, Go type, omit] */
 type GoField = [json: string, go: string, shape: string, type: string, omit: string]
@@ -68,13 +70,15 @@ export interface Generated {
   'descriptions.json': string
   'protobuf.json': string
   'discovery.json': string
+  'options.json': string
+  'group-versions.json': string
 }
 
 export function generate(): Generated {
   const schemas = read<Record<string, Schema>>('schemas.json')
   const goTypes = read<Record<string, GoField[]>>('go-types.json')
   const extensions = read<Record<string, Record<string, Record<string, unknown>>>>('extensions.json')
-  const descriptions = readDescriptions(Object.keys(schemas))
+  const descriptions = read<Record<string, Record<string, string>>>('descriptions.json')
 
   for (const [type, fields] of Object.entries(extensions)) {
     for (const [field, markers] of Object.entries(fields))
@@ -120,7 +124,23 @@ export function generate(): Generated {
     'descriptions.json': perLine(descriptions),
     'protobuf.json': protobufText(),
     'discovery.json': perLine(read('discovery.json')),
+    'options.json': perLine(optionsOf(additions)),
+    'group-versions.json': `${JSON.stringify(read('group-versions.json'))}\n`,
   }
+}
+
+/** Fields that an addition gives to an options type are query parameters too. */
+function optionsOf(
+  added: readonly Addition[],
+): Record<string, Record<string, { type?: string; description?: string }>> {
+  const options = read<ReturnType<typeof optionsOf>>('options.json')
+  for (const { type, fields } of added) {
+    const known = options[type.split('.').at(-1) ?? '']
+    for (const [name, { shape, description }] of Object.entries(known ? fields : {})) {
+      Object.assign(known!, { [name]: { type: schemaOf(shape).type, description } })
+    }
+  }
+  return options
 }
 
 function protobufText(): string {

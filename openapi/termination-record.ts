@@ -82,6 +82,22 @@ export const terminationRecord: Addition[] = [
     },
   },
   {
+    type: `${own}.TerminationList`,
+    description: 'TerminationList is a list of Termination.',
+    kind: { group: 'kubestage.dev', version: 'v1', kind: 'TerminationList' },
+    fields: {
+      kind: text('Kind', 'Kind is a string value representing the REST resource this object represents.'),
+      apiVersion: text('APIVersion', 'APIVersion defines the versioned schema of this representation of an object.'),
+      metadata: {
+        go: 'ListMeta',
+        shape: `@${meta}.ListMeta`,
+        goType: 'v1.ListMeta',
+        description: 'Standard list metadata.',
+      },
+      items: list('Items', 'Termination', 'The records.'),
+    },
+  },
+  {
     type: `${own}.TerminationRequest`,
     description: 'TerminationRequest is a request that began the deletion of a pod, or changed it.',
     fields: {

@@ -32,6 +32,24 @@ export function publishedSchema(schema: JSONSchemaProps): OpenApiSchema {
   return withProperties(publish(schema, []), OF_OBJECT)
 }
 
+/** The type of a custom resource's lists. `item` is the name of the schema of one. */
+export function publishedList(names: { kind: string; listKind: string; plural: string; item: string }): OpenApiSchema {
+  const { kind, listKind, plural, item } = names
+  const list = { description: `${listKind} is a list of ${kind}`, type: 'object', required: ['items'] }
+  return withProperties(list, {
+    ...OF_OBJECT,
+    items: {
+      description: `List of ${plural}. More info: ${conventions}`,
+      type: 'array',
+      items: { $ref: `#/components/schemas/${item}` },
+    } as OpenApiSchema,
+    metadata: {
+      description: `Standard list metadata. More info: ${conventions}#types-kinds`,
+      allOf: [{ $ref: '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta' }],
+    } as OpenApiSchema,
+  })
+}
+
 /** The same without what only limits values: what merging must know. */
 export function shapeOf(schema: JSONSchemaProps): OpenApiSchema {
   const limits = ['allOf', 'anyOf', 'oneOf', 'not', 'x-kubernetes-validations'] as const

@@ -3,15 +3,9 @@
 import { toJson } from '../../shared/api/exact-json.ts'
 import type { Catalog } from '../registry/catalog.ts'
 import type { Exchange } from './exchange.ts'
-import {
-  documentHash,
-  documentPath,
-  openapiV2,
-  openapiV3,
-  openapiV3Index,
-  versionDocument,
-} from './openapi-documents.ts'
+import { documentHash, type OpenApiPart, openapiParts, openapiV3, openapiV3Index } from './openapi-documents.ts'
 import { requestedDocument } from './openapi-requested.ts'
+import { openapiV2 } from './openapi-v2.ts'
 import { openapiV2Protobuf, openapiV2ProtobufType, takesOnlyProtobuf } from './openapi-v2-protobuf.ts'
 import type { PathRoute } from './path-routes.ts'
 import { baseHeaders, sendJson, sendNothing } from './respond.ts'
@@ -21,12 +15,15 @@ export function openapiRoute(catalog: Catalog): PathRoute {
   /** As bytes: clients that read slowly share them. */
   let documents = new Map<string, Buffer>()
   let v2Protobuf: Buffer | undefined
+  let parts: OpenApiPart[] = []
+  const present = (): void => {
+    if (generation === catalog.generation) return
+    documents = new Map()
+    v2Protobuf = undefined
+    parts = openapiParts(catalog.definitions())
+    generation = catalog.generation
+  }
   const bytesOf = (name: string, make: () => object): Buffer => {
-    if (generation !== catalog.generation) {
-      documents = new Map()
-      v2Protobuf = undefined
-      generation = catalog.generation
-    }
     let json = documents.get(name)
     if (json === undefined) {
       json = Buffer.from(toJson(make()))
@@ -42,14 +39,13 @@ export function openapiRoute(catalog: Catalog): PathRoute {
   }
 
   const document = (exchange: Exchange, path: string): boolean => {
-    const members = catalog.definitions().filter((definition) => documentPath(definition) === path)
-    const isVersion = path === 'version'
-    if (members.length === 0 && !isVersion) {
+    const part = parts.find((one) => one.path === path)
+    if (!part) {
       sendNothing(exchange, 404)
       return true
     }
     if (!requestedDocument(exchange)) return true
-    const hash = documentHash(members)
+    const hash = documentHash(part.members)
     const asked = exchange.info.query.get('hash')
     if (asked !== null && asked !== hash) {
       exchange.response
@@ -66,7 +62,7 @@ export function openapiRoute(catalog: Catalog): PathRoute {
       exchange.response.writeHead(304, headers).end()
       return true
     }
-    const json = bytesOf(path, () => (isVersion ? versionDocument() : openapiV3(members)))
+    const json = bytesOf(path, () => openapiV3(part))
     sendJson(exchange, { status: 200, json, headers })
     return true
   }
@@ -75,6 +71,7 @@ export function openapiRoute(catalog: Catalog): PathRoute {
     first: 'openapi',
     methods: ['GET', 'HEAD'],
     handle(exchange, [, format, ...rest]) {
+      present()
       if (format === 'v2' && rest.length === 0) {
         if (takesOnlyProtobuf(exchange.request.headers.accept)) {
           const body = v2InBytes()
@@ -91,7 +88,7 @@ export function openapiRoute(catalog: Catalog): PathRoute {
       }
       if (format !== 'v3') return false
       if (rest.length > 0) return document(exchange, rest.join('/'))
-      const json = bytesOf('v3', () => openapiV3Index(catalog.definitions()))
+      const json = bytesOf('v3', () => openapiV3Index(parts))
       sendJson(exchange, { status: 200, json, headers: { 'content-type': 'text/plain; charset=utf-8' } })
       return true
     },

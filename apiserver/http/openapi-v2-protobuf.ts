@@ -112,36 +112,50 @@ const place: Record<string, { branch: number; fields: Fields }> = {
       description: text(3),
       name: text(4),
       type: text(5),
-      uniqueItems: flag(15),
+      uniqueItems: flag(19),
     },
   },
 }
-/** ParametersItem{Parameter{NonBodyParameter{…}}} */
+const body = (): Fields => ({ name: text(2), in: text(3), required: flag(4), schema: message(5, schema) })
+/** Parameter{BodyParameter{…}} or Parameter{NonBodyParameter{…}} */
 function parameter(value: { in: string }): Buffer {
+  if (value.in === 'body') return bytes(1, encode(body(), value))
   const { branch, fields } = place[value.in]!
-  return bytes(8, bytes(1, bytes(2, bytes(branch, encode(fields, value)))))
+  return bytes(2, bytes(branch, encode(fields, value)))
 }
+/** ParametersItem{Parameter} or ParametersItem{JsonReference} */
+const parameterItem = (number: number) => (value: { in: string } | { $ref: string }) =>
+  bytes(number, '$ref' in value ? bytes(2, text(1)(value.$ref)) : bytes(1, parameter(value)))
 
 const response = (): Fields => ({ description: text(1), schema: within(2, message(1, schema)) })
 const operation = (): Fields => ({
+  tags: each(text(1)),
   description: text(3),
   operationId: text(5),
   produces: each(text(6)),
   consumes: each(text(7)),
-  parameters: each(parameter),
+  parameters: each(parameterItem(8)),
   responses: within(9, entries(1, within(2, message(1, response)))),
   schemes: each(text(10)),
   'x-': extension(13),
 })
-const methods = { get: 2, put: 3, post: 4, delete: 5, patch: 8 }
-const pathItem = (): Fields =>
-  Object.fromEntries(Object.entries(methods).map(([method, number]) => [method, message(number, operation)]))
+const methods = { get: 2, put: 3, post: 4, delete: 5, options: 6, head: 7, patch: 8 }
+const pathItem = (): Fields => ({
+  ...Object.fromEntries(Object.entries(methods).map(([method, number]) => [method, message(number, operation)])),
+  parameters: each(parameterItem(9)),
+})
+const apiKey = (): Fields => ({ type: text(1), name: text(2), in: text(3), description: text(4) })
+/** SecurityRequirement: a map of lists of strings. */
+const requirement = entries(1, (scopes: readonly never[]) => bytes(2, each(text(1) as Field)(scopes)))
 
 const document: Fields = {
   swagger: text(1),
   info: message(2, () => ({ title: text(1), version: text(2) })),
   paths: within(8, entries(2, message(2, pathItem))),
   definitions: within(9, entries(1, message(2, schema))),
+  parameters: within(10, entries(1, within(2, parameter))),
+  security: each((schemes: object) => bytes(12, requirement(schemes))),
+  securityDefinitions: within(13, entries(1, within(2, message(2, apiKey)))),
 }
 
 /** What `GET /openapi/v2` says as JSON, for those who take nothing but bytes. */

@@ -12,10 +12,11 @@ export const swaggerSchemas = (schemas: Record<string, OpenApiSchema>): Record<s
   mapValues(schemas, (schema) => (isOpen(schema) ? openObject(schema) : swaggerSchema(schema)))
 
 /** Not even what every object has: kubectl would refuse all other fields as unknown. */
-const openObject = ({ 'x-kubernetes-group-version-kind': kind }: OpenApiSchema): object => ({
-  type: 'object',
-  'x-kubernetes-group-version-kind': kind,
-})
+function openObject(schema: OpenApiSchema): object {
+  const kept = Object.entries(schema).filter(([key]) => OF_KIND.includes(key))
+  return { type: 'object', ...Object.fromEntries(kept) }
+}
+const OF_KIND = ['x-kubernetes-group-version-kind', 'x-kubernetes-selectable-fields']
 
 function swaggerSchema(schema: Published): object {
   const { $ref, allOf, oneOf, nullable } = schema

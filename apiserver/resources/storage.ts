@@ -107,7 +107,6 @@ const csistoragecapacity = plain<WithMeta<V1CSIStorageCapacity>>({
   plural: 'csistoragecapacities',
   namespaced: true,
   strategy: {
-    returnsDeletedObject: true,
     validate({ storageClassName }, errors) {
       reject(errors, 'storageClassName', storageClassName, dns1123Subdomain(storageClassName))
     },
