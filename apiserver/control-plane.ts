@@ -106,6 +106,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       ca: pki.ca,
       securePort: server.port,
       kubernetesServiceIP: firstAddress(options.serviceCidr),
+      host,
       volumeFolders: options.volumesDir === undefined ? undefined : foldersIn(options.volumesDir),
     })
     await server.instruments.snapshots.markStart()
@@ -153,8 +154,8 @@ const foldersIn = (directory: string) => ({
 })
 
 /** The first objects of a cluster, and nobody who looks after them. */
-const startNone: typeof startControllers = async ({ client, securePort, kubernetesServiceIP }) => {
-  await bootstrap(client, { securePort, clusterIP: kubernetesServiceIP })
+const startNone: typeof startControllers = async ({ client, securePort, kubernetesServiceIP, host }) => {
+  await bootstrap(client, { securePort, clusterIP: kubernetesServiceIP, host })
   return { close: async () => {} }
 }
 

@@ -12,6 +12,7 @@ import { startDaemonSetController } from './daemon-set/daemon-set-controller.ts'
 import { startDeploymentController } from './deployment/deployment-controller.ts'
 import { startDisruptionController } from './disruption/disruption-controller.ts'
 import { startEndpointSliceController } from './endpoints/endpoint-slice-controller.ts'
+import { startEndpointSliceMirroring } from './endpoints/endpoint-slice-mirroring-controller.ts'
 import { startEndpointsController } from './endpoints/endpoints-controller.ts'
 import { startFlowSchemaController } from './flow-schemas.ts'
 import { startGarbageCollector } from './garbage-collector/garbage-collector.ts'
@@ -56,6 +57,8 @@ export interface ControllersOptions {
   /** Of the `kubernetes` Service. */
   securePort: number
   kubernetesServiceIP: string
+  /** Where the server listens: the address in the Service's Endpoints. */
+  host: string
   /** The feature gate EndpointSliceTerminatingCondition; on by default. */
   terminatingEndpoints?: boolean
   /** For claims that nobody has made a volume for. Absent: they wait. */
@@ -65,7 +68,11 @@ export interface ControllersOptions {
 /** Starts all control loops; resolves when the system namespaces exist and every loop has seen what there is. */
 export async function startControllers(options: ControllersOptions): Promise<Controller> {
   const { client, clock, log, resources, rootCa = options.ca.cert } = options
-  await bootstrap(client, { securePort: options.securePort, clusterIP: options.kubernetesServiceIP })
+  await bootstrap(client, {
+    securePort: options.securePort,
+    clusterIP: options.kubernetesServiceIP,
+    host: options.host,
+  })
   if (options.volumeFolders) await ensure(client, storageClasses, standardClass)
   const informers = createInformers({ client, clock, log })
   resources.follow({ onAdd: () => undefined, onRemove: (resource) => informers.drop(resource) })
@@ -93,6 +100,7 @@ export async function startControllers(options: ControllersOptions): Promise<Con
     'ephemeral-volume-controller': () => startEphemeralVolumes(context),
     'deployment-controller': () => startDeploymentController(context),
     'endpointslice-controller': () => startEndpointSliceController(context, options.terminatingEndpoints),
+    'endpointslice-mirroring-controller': () => startEndpointSliceMirroring(context),
     'endpoints-controller': () => startEndpointsController(context),
     'disruption-controller': () => startDisruptionController(context, resources),
     'taint-eviction-controller': () => startTaintEviction(context),

@@ -7,7 +7,7 @@ import { dns1123Label, dns1123Subdomain, portNumber } from '../validation/names.
 import { age, ageColumn, column, nameColumn } from './cells.ts'
 import { plain } from './plain.ts'
 import { reject } from './pod/messages.ts'
-import { validateSpecialAddress } from './special-addresses.ts'
+import { isApiServer, validateSpecialAddress } from './special-addresses.ts'
 
 type Subset = Wire<V1EndpointSubset>
 interface Endpoints {
@@ -59,7 +59,7 @@ function listText(subsets: Subset[]): string {
 }
 
 const protocols = ['SCTP', 'TCP', 'UDP']
-function validate({ subsets = [] }: Endpoints, errors: FieldErrors): void {
+function validate({ metadata, subsets = [] }: Endpoints, errors: FieldErrors): void {
   for (const [index, { addresses = [], notReadyAddresses = [], ports = [] }] of subsets.entries()) {
     const at = `subsets[${index}]`
     if (addresses.length === 0 && notReadyAddresses.length === 0)
@@ -73,7 +73,7 @@ function validate({ subsets = [] }: Endpoints, errors: FieldErrors): void {
         if (!isAddress(ip)) errors.push(invalid(`${field}.ip`, ip, BAD_IP))
         if (hostname) reject(errors, `${field}.hostname`, hostname, dns1123Label(hostname))
         if (nodeName !== undefined) reject(errors, `${field}.nodeName`, nodeName, dns1123Subdomain(nodeName))
-        validateSpecialAddress(ip, `${field}.ip`, errors)
+        if (!isApiServer(metadata)) validateSpecialAddress(ip, `${field}.ip`, errors)
       }
     }
     for (const [place, { name, port, protocol }] of ports.entries()) {

@@ -8,7 +8,7 @@ import { age, ageColumn, column, nameColumn } from './cells.ts'
 import { deepEqual } from './deep-equal.ts'
 import { contentChanged, plain } from './plain.ts'
 import { reject } from './pod/messages.ts'
-import { validateSpecialAddress } from './special-addresses.ts'
+import { isApiServer, validateSpecialAddress } from './special-addresses.ts'
 import { validateImmutable } from './workload.ts'
 
 type EndpointSlice = WithMeta<V1EndpointSlice>
@@ -70,19 +70,25 @@ const MAX_PORTS = 20_000
 const families = ['FQDN', 'IPv4', 'IPv6']
 const protocols = ['SCTP', 'TCP', 'UDP']
 
-function validate({ addressType, endpoints, ports }: EndpointSlice, errors: FieldErrors): void {
+function validate({ metadata, addressType, endpoints, ports }: EndpointSlice, errors: FieldErrors): void {
   if (!addressType) errors.push(required('addressType'))
   else if (!families.includes(addressType)) errors.push(notSupported('addressType', addressType, families))
   const list = endpoints ?? []
+  const own = isApiServer(metadata)
   if (list.length > MAX_ENDPOINTS) errors.push(tooMany('endpoints', list.length, MAX_ENDPOINTS))
   else
     for (const [index, endpoint] of list.entries())
-      validateEndpoint(endpoint, addressType, `endpoints[${index}]`, errors)
+      validateEndpoint(endpoint, { family: addressType, own }, `endpoints[${index}]`, errors)
   validatePorts(ports ?? [], errors)
 }
 
 type Endpoint = NonNullable<EndpointSlice['endpoints']>[number]
-function validateEndpoint(endpoint: Endpoint, family: string, at: string, errors: FieldErrors): void {
+function validateEndpoint(
+  endpoint: Endpoint,
+  { family, own }: { family: string; own: boolean },
+  at: string,
+  errors: FieldErrors,
+): void {
   const { addresses, nodeName, hostname } = endpoint
   const list = addresses ?? []
   if (list.length === 0) errors.push(required(`${at}.addresses`, 'must contain at least 1 address'))
@@ -93,7 +99,7 @@ function validateEndpoint(endpoint: Endpoint, family: string, at: string, errors
     else if (family === 'IPv4' || family === 'IPv6') {
       const version = family === 'IPv4' ? 4 : 6
       if (isIP(address) !== version) errors.push(invalid(`${at}.addresses`, address, `must be an ${family} address`))
-      validateSpecialAddress(address, field, errors)
+      if (!own) validateSpecialAddress(address, field, errors)
     }
   }
   if (nodeName !== undefined) reject(errors, `${at}.nodeName`, nodeName, dns1123Subdomain(nodeName))

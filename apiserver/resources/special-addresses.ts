@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import type { ObjectMeta } from '../../shared/api/types.ts'
 import { invalid } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 
@@ -9,6 +10,10 @@ const ranges: [RegExp, string][] = [
   [/^(169\.254\.|fe[89ab][0-9a-f]:)/i, 'may not be in the link-local range (169.254.0.0/16, fe80::/10)'],
   [/^(224\.0\.0\.|ff02:)/i, 'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)'],
 ]
+
+/** Endpoints of this API server, which may listen on a loopback address only. */
+export const isApiServer = ({ namespace, name }: ObjectMeta): boolean =>
+  namespace === 'default' && name === 'kubernetes'
 
 /** Addresses that mean something else on each machine cannot be endpoints. */
 export function validateSpecialAddress(address: string, field: string, errors: FieldErrors): void {

@@ -58,7 +58,7 @@ export async function runKubeApiserver(args: readonly string[]): Promise<void> {
         servingCert: tls.cert,
         nodeName,
       })
-    : await bootstrap(client, { securePort: server.port, clusterIP: firstAddress(serviceCidr) }).then(
+    : await bootstrap(client, { securePort: server.port, clusterIP: firstAddress(serviceCidr), host }).then(
         () => async () => {},
       )
   settle(realClock)

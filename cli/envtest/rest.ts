@@ -45,6 +45,7 @@ export async function startRest({
     rootCa,
     securePort: server.port,
     kubernetesServiceIP: firstAddress(settings.serviceCidr),
+    host: settings.host,
   })
   if (!settings.node) return () => controllers.close()
   const { values } = await resolveOptions(clusterOptions, { args: [], env: {} })

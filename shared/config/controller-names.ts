@@ -11,6 +11,7 @@ export const controllerNames = [
   'disruption-controller',
   'endpoints-controller',
   'endpointslice-controller',
+  'endpointslice-mirroring-controller',
   'ephemeral-volume-controller',
   'garbage-collector-controller',
   'job-controller',

@@ -1,4 +1,6 @@
 import t from 'tap'
+import { bootstrap } from '../../controllers/bootstrap.ts'
+import { isMirrored, planMirror } from '../../controllers/endpoints/mirrored-slices.ts'
 import { portsOn } from '../../controllers/endpoints/service-pods.ts'
 import { endpointOf, planSlices } from '../../controllers/endpoints/slices.ts'
 import { endpointsLabels, subsetsOf } from '../../controllers/endpoints/subsets.ts'
@@ -147,6 +149,143 @@ t.test('the older form', async (t) => {
   )
   t.same(ips({ publishNotReadyAddresses: true })[0], [['1', '2', '3', '4'], [], [8080]])
   t.match(endpointsLabels(serviceOf({ clusterIP: 'None' })), { 'service.kubernetes.io/headless': '', team: 'a' })
+})
+
+const endpointsOf = (subsets: Endpoints['subsets'], metadata: object = {}): Endpoints => ({
+  metadata: { name: 'db', namespace: 'ns', uid: 'e1', labels: { team: 'a' }, ...metadata },
+  subsets,
+})
+
+t.test('mirrored slices: one for each family and set of ports', async (t) => {
+  const source = endpointsOf(
+    [
+      {
+        addresses: [{ ip: '192.0.2.2', hostname: 'b' }, { ip: '2001:db8::1' }],
+        ports: [{ port: 80, protocol: 'TCP' }],
+      },
+      { notReadyAddresses: [{ ip: '192.0.2.1', nodeName: 'n1' }], ports: [{ port: 80, protocol: 'TCP' }] },
+    ],
+    { annotations: { note: 'x', 'endpoints.kubernetes.io/last-change-trigger-time': 'y' } },
+  )
+  const { create, ...others } = planMirror(source, [])
+  t.same(others, { update: [], remove: [], skipped: 0 })
+  t.match(create[0], {
+    metadata: {
+      generateName: 'db-',
+      namespace: 'ns',
+      labels: {
+        team: 'a',
+        'kubernetes.io/service-name': 'db',
+        'endpointslice.kubernetes.io/managed-by': 'endpointslicemirroring-controller.k8s.io',
+      },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Endpoints', name: 'db', uid: 'e1', controller: true }],
+    },
+    ports: [{ name: '', port: 80, protocol: 'TCP' }],
+  })
+  t.same(create[0]?.metadata.annotations, { note: 'x' })
+  t.same(
+    create.map(({ addressType, endpoints }) => [addressType, endpoints]),
+    [
+      [
+        'IPv4',
+        [
+          { addresses: ['192.0.2.2'], conditions: { ready: true }, hostname: 'b' },
+          { addresses: ['192.0.2.1'], conditions: { ready: false }, nodeName: 'n1' },
+        ],
+      ],
+      ['IPv6', [{ addresses: ['2001:db8::1'], conditions: { ready: true } }]],
+    ],
+  )
+  t.same(planMirror(source, stored(create)), { create: [], update: [], remove: [], skipped: 0 }, 'nothing new')
+  t.match(planMirror(endpointsOf([]), stored(create)), { create: [], update: [], remove: create.map(() => ({})) })
+
+  const moved = endpointsOf([{ addresses: [{ ip: '192.0.2.2' }], ports: [{ port: 81 }] }], { uid: 'e2' })
+  const change = planMirror(moved, stored(create))
+  t.match(change.update, [{ metadata: { name: 'web-0', ownerReferences: [{ uid: 'e2' }] }, ports: [{ port: 81 }] }])
+  t.match([change.create, change.remove], [[], [{ addressType: 'IPv6' }]], 'a slice is used again')
+})
+
+t.test(
+  'mirrored slices: ports of one address are one slice; not ready trumps ready; a thousand addresses',
+  async (t) => {
+    const [address] = [{ ip: '192.0.2.1' }]
+    const ports = planMirror(
+      endpointsOf([
+        { addresses: [address], ports: [{ name: 'a', port: 1 }] },
+        { addresses: [address], ports: [{ name: 'b', port: 2 }] },
+      ]),
+      [],
+    )
+    t.match(ports.create, [{ ports: [{ name: 'a' }, { name: 'b' }], endpoints: [{ addresses: ['192.0.2.1'] }] }])
+    const both = planMirror(
+      endpointsOf([{ addresses: [address], notReadyAddresses: [address], ports: [{ port: 1 }] }]),
+      [],
+    )
+    t.match(both.create, [{ endpoints: [{ conditions: { ready: false } }] }])
+    const all = Array.from({ length: 1005 }, (_, n) => ({ ip: `192.0.${n >> 8}.${n & 255}` }))
+    const large = planMirror(endpointsOf([{ addresses: all, ports: [{ port: 1 }] }]), [])
+    t.same([sizes(large.create), large.skipped], [[1000], 5])
+    t.notOk(isMirrored(endpointsOf([], { labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } })))
+    t.notOk(isMirrored(endpointsOf([], { annotations: { 'control-plane.alpha.kubernetes.io/leader': '{}' } })))
+  },
+)
+
+t.test('mirroring in a cluster: with the service, the Endpoints and their label', async (t) => {
+  const { client } = await startTestControlPlane(t)
+  const namespace = 'default'
+  const ref = { namespace, name: 'db' }
+  const mirrored = async (wanted: string) => {
+    const labelSelector = 'endpointslice.kubernetes.io/managed-by=endpointslicemirroring-controller.k8s.io'
+    const said = async () => {
+      const { items } = await client.list<EndpointSlice>(endpointSlices, { namespace, labelSelector })
+      return items.map(({ endpoints }) => (endpoints ?? []).map(({ addresses }) => addresses[0]).join()).join(' ')
+    }
+    await until(async () => (await said()) === wanted, { what: `mirrored slices: ${wanted || 'none'}` })
+    t.equal(await said(), wanted)
+  }
+  const ports = [{ port: 5432 }]
+  const subsets = [{ addresses: [{ ip: '192.0.2.1' }], ports }]
+  await client.create<Endpoints>(endpoints, { metadata: ref, subsets })
+  await client.create<Service>(services, { metadata: ref, spec: { ports } })
+  await mirrored('192.0.2.1')
+  await client.patch(endpoints, ref, { subsets: [{ addresses: [{ ip: '192.0.2.2' }], ports }] })
+  await mirrored('192.0.2.2')
+  const skip = (value: string | null) =>
+    client.patch(endpoints, ref, { metadata: { labels: { 'endpointslice.kubernetes.io/skip-mirror': value } } })
+  await skip('true')
+  await mirrored('')
+  await skip(null)
+  await mirrored('192.0.2.2')
+  await client.delete(endpoints, ref)
+  await mirrored('')
+  await client.create<Endpoints>(endpoints, { metadata: ref, subsets })
+  await mirrored('192.0.2.1')
+  await client.patch(services, ref, { spec: { selector: { app: 'db' } } })
+  await mirrored('')
+})
+
+t.test('the API server has endpoints, and keeps them when it starts on another port', async (t) => {
+  const { client, port } = await startTestControlPlane(t)
+  const ref = { namespace: 'default', name: 'kubernetes' }
+  const check = async (wanted: { ip: string; port: number; addressType: string }) => {
+    const ports = [{ name: 'https', port: wanted.port, protocol: 'TCP' }]
+    const { metadata, subsets } = await client.get<Endpoints>(endpoints, ref)
+    t.same(metadata.labels, { 'endpointslice.kubernetes.io/skip-mirror': 'true' })
+    t.same(subsets, [{ addresses: [{ ip: wanted.ip }], ports }])
+    const slice = await client.get<EndpointSlice>(endpointSlices, ref)
+    t.same(slice.metadata.labels, { 'kubernetes.io/service-name': 'kubernetes' })
+    t.match(slice, {
+      addressType: wanted.addressType,
+      endpoints: [{ addresses: [wanted.ip], conditions: { ready: true } }],
+      ports,
+    })
+  }
+  await check({ ip: '127.0.0.1', port, addressType: 'IPv4' })
+  const again = (host: string, securePort: number) => bootstrap(client, { host, securePort, clusterIP: '10.96.0.1' })
+  await again('0.0.0.0', 6444)
+  await check({ ip: '127.0.0.1', port: 6444, addressType: 'IPv4' })
+  await again('::1', 6445)
+  await check({ ip: '::1', port: 6445, addressType: 'IPv6' })
 })
 
 t.test('in a cluster', async (t) => {
