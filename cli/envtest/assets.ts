@@ -1,6 +1,8 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { kubernetesVersion } from '../../shared/config/kubernetes-version.ts'
 import { makeFolder } from '../../shared/files/make-folder.ts'
+import { etcdVersion } from './etcd-version.ts'
 import { kubeApiserverFlags } from './kube-apiserver-flags.ts'
 
 export interface AssetOptions {
@@ -23,10 +25,16 @@ const etcdFlags = {
 /** Writes the executables that envtest starts: they look like `etcd`, `kube-apiserver` and `kubectl`. */
 export function writeAssets({ folder, node, program }: AssetOptions): void {
   makeFolder(folder)
-  const launch = (name: string, purpose: string, flags: Record<string, string>): void =>
-    writeExecutable(join(folder, name), launcher({ name, node, program, help: helpOf(name, purpose, flags) }))
-  launch('kube-apiserver', 'The API server of Kubestage, in the clothes of the real one.', kubeApiserverFlags)
-  launch('etcd', 'Says that it is well; the API server of Kubestage needs no etcd.', etcdFlags)
+  const launch = (name: string, version: string, purpose: string, flags: Record<string, string>): void =>
+    writeExecutable(join(folder, name), launcher({ name, version, node, program, help: helpOf(name, purpose, flags) }))
+  const apiVersion = `Kubernetes ${kubernetesVersion.gitVersion}`
+  launch(
+    'kube-apiserver',
+    apiVersion,
+    'The API server of Kubestage, with the flags of the real one.',
+    kubeApiserverFlags,
+  )
+  launch('etcd', `etcd Version: ${etcdVersion}`, 'Answers health checks; Kubestage needs no etcd.', etcdFlags)
   writeExecutable(join(folder, 'kubectl'), kubectlLauncher)
 }
 
@@ -41,14 +49,16 @@ echo 'kubestage: there is no kubectl on PATH; install one, or let the tests do w
 exit 127
 `
 
-/** A shell answers --help at once, for that is asked before each start. */
+/** A shell answers --help at once, for that is asked before each start, and --version. */
 const launcher = ({
   name,
+  version,
   node,
   program,
   help,
 }: {
   name: string
+  version: string
   node: string
   program: string
   help: string
@@ -58,6 +68,9 @@ for word; do
     cat <<'END'
 ${help}
 END
+    exit ;;
+  --version | --version=true)
+    echo '${version}'
     exit ;;
   esac
 done

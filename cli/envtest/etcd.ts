@@ -1,6 +1,10 @@
+import { realClock } from '../../shared/clock/real-clock.ts'
 import { ConfigError } from '../../shared/config/option.ts'
 import { mustBe } from '../../shared/config/option-types.ts'
-import { parseGoFlags } from './go-flags.ts'
+import { endWithParent } from './end-with-parent.ts'
+import { etcdVersion } from './etcd-version.ts'
+import { parseGoFlags, refuseUnknown } from './go-flags.ts'
+import { upstreamEtcdFlags } from './upstream-flags.ts'
 
 /** Not by import: that would load fetch and WebSocket, which takes longer than all the rest. */
 const { createServer } = process.getBuiltinModule('node:http')
@@ -9,7 +13,7 @@ const answers: Record<string, string> = {
   '/health': '{"health":"true","reason":""}',
   '/readyz': 'ok\n',
   '/livez': 'ok\n',
-  '/version': '{"etcdserver":"3.6.5","etcdcluster":"3.6.0","storage":"3.6.0"}',
+  '/version': `{"etcdserver":"${etcdVersion}","etcdcluster":"3.6.0","storage":"3.6.0"}`,
 }
 
 /**
@@ -17,7 +21,9 @@ const answers: Record<string, string> = {
  * Resolves when it listens.
  */
 export async function runEtcd(args: readonly string[]): Promise<void> {
-  const [text = ''] = (parseGoFlags(args).get('listen-client-urls') ?? defaultUrl).split(',')
+  const flags = parseGoFlags(args)
+  refuseUnknown(flags, [upstreamEtcdFlags])
+  const [text = ''] = (flags.get('listen-client-urls') ?? defaultUrl).split(',')
   const url = URL.parse(text)
   if (!url) throw new ConfigError(`--listen-client-urls ${mustBe('a URL', text).message}`)
   const server = createServer((request, response) => {
@@ -25,6 +31,7 @@ export async function runEtcd(args: readonly string[]): Promise<void> {
     response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' }).end(answer)
   })
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(0))
+  endWithParent(realClock, () => process.exit(0))
   const [host, port] = [url.hostname, Number(url.port || 2379)]
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(port, host, resolve)

@@ -1,7 +1,8 @@
 import { knownFeatureGates } from '../../shared/config/feature-gates.ts'
 import { ConfigError } from '../../shared/config/option.ts'
 import { cidr, flag, port } from '../../shared/config/option-types.ts'
-import { parseGoFlags } from './go-flags.ts'
+import { parseGoFlags, refuseUnknown } from './go-flags.ts'
+import { upstreamKubeApiserverFlags } from './upstream-flags.ts'
 
 /** What each flag does here; the names are upstream's but for the last two. */
 export const kubeApiserverFlags = {
@@ -26,12 +27,9 @@ type Flag = keyof typeof kubeApiserverFlags
 const taken = new Set([
   'advertise-address',
   'allow-privileged',
-  'enable-admission-plugins',
   'etcd-prefix',
   'etcd-servers',
-  'insecure-port',
   'logtostderr',
-  'runtime-config',
   'service-account-issuer',
   'service-account-key-file',
   'storage-backend',
@@ -59,9 +57,24 @@ export interface KubeApiserverSettings {
 /** Of `--authorization-mode`; without one that is here, RBAC decides. */
 const authorizers = ['AlwaysAllow', 'Node', 'RBAC']
 
+/** Of `--enable-admission-plugins`: those that are on anyway. The others of upstream are not here. */
+const admissionPlugins = new Set(
+  `CertificateApproval CertificateSigning CertificateSubjectRestriction DefaultIngressClass DefaultStorageClass
+    DefaultTolerationSeconds LimitRanger MutatingAdmissionPolicy MutatingAdmissionWebhook NamespaceLifecycle NodeRestriction
+    PersistentVolumeClaimResize PodSecurity Priority ResourceQuota RuntimeClass ServiceAccount StorageObjectInUseProtection
+    TaintNodesByCondition ValidatingAdmissionPolicy ValidatingAdmissionWebhook`.split(/\s+/),
+)
+const servedAnyway = /^(api\/all|api\/ga|v1|[^/=]+\/v1)(=true|=)?$/
+/** Flags of which some values ask for what is so anyway; the others are named in the log. */
+const readInPart: Record<string, (value: string) => boolean> = {
+  'enable-admission-plugins': (plugin) => admissionPlugins.has(plugin),
+  'runtime-config': (version) => servedAnyway.test(version),
+}
+
 /** Throws a ConfigError that names the flag. */
 export function readKubeApiserverFlags(args: readonly string[]): KubeApiserverSettings {
   const flags = parseGoFlags(args)
+  refuseUnknown(flags, [upstreamKubeApiserverFlags, new Set(Object.keys(kubeApiserverFlags))])
   const get = (name: Flag): string | undefined => flags.get(name) || undefined
   const read = <Value>(name: Flag, parse: (text: string) => Value, text: string): Value => {
     try {
@@ -97,8 +110,13 @@ export function readKubeApiserverFlags(args: readonly string[]): KubeApiserverSe
     node,
     ignored: [
       ...[...flags.keys()]
-        .filter((name) => !(name in kubeApiserverFlags || taken.has(name)))
+        .filter((name) => !(name in kubeApiserverFlags || taken.has(name) || name in readInPart))
         .map((name) => ({ flag: name })),
+      ...Object.entries(readInPart).flatMap(([flag, isSo]) =>
+        list(flags.get(flag))
+          .filter((value) => !isSo(value))
+          .map((value) => ({ flag, value })),
+      ),
       ...modes.filter((mode) => !authorizers.includes(mode)).map((value) => ({ flag: 'authorization-mode', value })),
       ...gates.filter(([gate]) => !(gate in knownFeatureGates)).map(([value]) => ({ flag: 'feature-gates', value })),
     ],

@@ -10,6 +10,7 @@ import { settle } from '../../shared/memory/settle.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 import { explainListening } from '../explain-listening.ts'
 import { clientCertificates, servingPair, signingKey } from './credentials.ts'
+import { endWithParent } from './end-with-parent.ts'
 import { createKlog } from './klog.ts'
 import { readKubeApiserverFlags } from './kube-apiserver-flags.ts'
 
@@ -68,4 +69,5 @@ export async function runKubeApiserver(args: readonly string[]): Promise<void> {
       .then(() => server.close())
       .then(() => process.exit(0))
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop)
+  endWithParent(realClock, stop)
 }

@@ -38,13 +38,35 @@ t.test("flags are read as Go's programs read them", async (t) => {
     ],
   )
   t.throws(() => parseGoFlags(['word']), /unknown argument "word"/)
-  t.match(readKubeApiserverFlags(['--secure-port', '7000', '--feature-gates=A=true,B=false', '--made-up=1', '--v=2']), {
-    host: '127.0.0.1',
-    port: 7000,
-    featureGates: { A: true, B: false },
-    ignored: [{ flag: 'made-up' }, { flag: 'feature-gates', value: 'A' }, { flag: 'feature-gates', value: 'B' }],
-    controllers: false,
-  })
+  t.match(
+    readKubeApiserverFlags(['--secure-port', '7000', '--feature-gates=A=true,B=false', '--token-auth-file=t', '--v=2']),
+    {
+      host: '127.0.0.1',
+      port: 7000,
+      featureGates: { A: true, B: false },
+      ignored: [
+        { flag: 'token-auth-file' },
+        { flag: 'feature-gates', value: 'A' },
+        { flag: 'feature-gates', value: 'B' },
+      ],
+      controllers: false,
+    },
+  )
+  const inPart = [
+    '--runtime-config=api/all=true,batch/v1=false,resource.k8s.io/v1beta2=true',
+    '--enable-admission-plugins=PodSecurity,AlwaysPullImages',
+    '--min-request-timeout=5',
+  ]
+  t.same(
+    readKubeApiserverFlags(inPart).ignored,
+    [
+      { flag: 'min-request-timeout' },
+      { flag: 'enable-admission-plugins', value: 'AlwaysPullImages' },
+      { flag: 'runtime-config', value: 'batch/v1=false' },
+      { flag: 'runtime-config', value: 'resource.k8s.io/v1beta2=true' },
+    ],
+    'what is not so is named',
+  )
   t.match(readKubeApiserverFlags(['--authorization-mode=Node,RBAC,Webhook', '--kubestage-node']), {
     ignored: [{ flag: 'authorization-mode', value: 'Webhook' }],
     alwaysAllow: false,
@@ -55,6 +77,7 @@ t.test("flags are read as Go's programs read them", async (t) => {
 t.test('a mistake is one sentence that names the flag', async (t) => {
   const pem = join(assets, 'etcd')
   for (const [args, sentence] of [
+    [['--nonsense=1'], 'unknown flag: --nonsense'],
     [['--secure-port=https'], '--secure-port must be a whole number from 0 to 65535, not "https"'],
     [['--service-cluster-ip-range=10.0.0.0'], '--service-cluster-ip-range must be a range of IPv4 addresses such as'],
     [['--feature-gates=A=maybe'], '--feature-gates must be true or false, not "maybe"'],
@@ -72,6 +95,40 @@ t.test('a mistake is one sentence that names the flag', async (t) => {
   const etcd = start(t, 'etcd', ['--listen-client-urls=banana'])
   t.equal(await etcd.ended, 1)
   t.match(etcd.errors(), 'etcd: --listen-client-urls must be a URL, not "banana"')
+})
+
+t.test('--version prints and exits; an unknown flag is refused', async (t) => {
+  const version = (name: string): string =>
+    execFileSync(join(assets, name), ['--version'], { encoding: 'utf8', env: {} })
+  t.equal(version('kube-apiserver'), 'Kubernetes v1.36.3\n')
+  t.match(version('etcd'), /^etcd Version: 3\.6\.\d+$/m)
+  const etcd = start(t, 'etcd', ['--nonsense'])
+  t.equal(await etcd.ended, 1)
+  t.match(etcd.errors(), 'etcd: unknown flag: --nonsense')
+})
+
+t.test('both end when the suite that started them is gone', async (t) => {
+  const etcdUrl = `http://127.0.0.1:${await freePort()}`
+  const commands = [
+    `'${join(assets, 'etcd')}' --listen-client-urls=${etcdUrl}`,
+    `'${join(assets, 'kube-apiserver')}' --secure-port=0 --cert-dir='${mkdtempSync(join(folder, 'certs-'))}'`,
+  ]
+  const suite = spawn('sh', ['-c', `${commands.map((command) => `${command} & echo $!`).join('; ')}; wait`], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [pids, log] = ['', '']
+  suite.stdout.setEncoding('utf8').on('data', (chunk: string) => (pids += chunk))
+  suite.stderr.setEncoding('utf8').on('data', (chunk: string) => (log += chunk))
+  t.teardown(() => {
+    for (const pid of pids.split('\n').filter(Boolean)) if (isAlive(Number(pid))) process.kill(Number(pid), 'SIGKILL')
+  })
+  await until(() => getJson(`${etcdUrl}/health`), { what: 'etcd' })
+  await until(() => log.includes('Serving'), { what: 'a server' })
+  suite.kill('SIGKILL')
+  for (const pid of pids.split('\n').filter(Boolean)) {
+    await until(() => !isAlive(Number(pid)), { what: `process ${pid} to end` })
+  }
+  t.equal(pids.split('\n').filter(Boolean).length, 2)
 })
 
 t.test('log lines are shaped as klog shapes them', async (t) => {
@@ -114,7 +171,7 @@ t.test(
     })
     const clientCa = join(certDir, 'ca.crt')
     const args = [`--cert-dir=${certDir}`, `--client-ca-file=${clientCa}`, '--disable-admission-plugins=ServiceAccount']
-    const server = start(t, 'kube-apiserver', [`--secure-port=${port}`, ...args, '--nonsense=1'])
+    const server = start(t, 'kube-apiserver', [`--secure-port=${port}`, ...args, '--profiling=false'])
     const client = clientFor(t, { server: `https://127.0.0.1:${port}`, ca: pki.ca.cert, ...pki.admin })
     await until(() => client.get<Namespace>(namespaces, { name: 'default' }).catch(() => undefined), {
       what: 'a server',
@@ -127,7 +184,7 @@ t.test(
     await client.delete(namespaces, { name: 'doomed' })
     t.match(await client.get(namespaces, { name: 'doomed' }), { status: { phase: 'Terminating' } })
     const lines = [
-      /^W.* "Flag has no effect here" flag="nonsense"$/m,
+      /^W.* "Flag has no effect here" flag="profiling"$/m,
       new RegExp(`^I.* "Serving securely on 127.0.0.1:${port}"$`, 'm'),
     ]
     await until(() => lines.every((line) => line.test(server.errors())), { what: `${lines} in its log` })
@@ -214,6 +271,14 @@ function clientFor(t: Test, access: ClusterAccess) {
   const client = createRestClient({ ...access, clock: realClock })
   t.teardown(() => client.close())
   return client
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
 }
 
 async function freePort(): Promise<number> {
