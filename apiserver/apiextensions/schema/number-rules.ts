@@ -86,7 +86,7 @@ function fitsType(value: number | bigint, type: string, format: string | undefin
     if (format === 'int32') return value >= -(2 ** 31) && value < 2 ** 31
     if (format === 'uint32') return value >= 0 && value < 2 ** 32
     if (format === 'uint64') return value >= 0 && value <= 2 ** 64
-    return value >= -MAX_INT64 && value <= MAX_INT64
+    return value >= -MAX_INT64 && value < MAX_INT64
   }
   return (format !== 'float' && format !== 'float32') || Math.abs(Number(value)) <= MAX_FLOAT32
 }

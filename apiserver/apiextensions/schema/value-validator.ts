@@ -246,10 +246,10 @@ function wrongType(
   return fits || types.length === 0 ? undefined : { wanted, found }
 }
 
-const MAX_INT64 = 2 ** 63
+/** A float of that size counts as no integer; an integer of that size is a BigInt. */
 function jsonType(value: unknown): string {
   if (typeof value === 'bigint') return 'integer'
-  if (typeof value === 'number') return Number.isInteger(value) && Math.abs(value) <= MAX_INT64 ? 'integer' : 'number'
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'number'
   return Array.isArray(value) ? 'array' : typeof value
 }
 

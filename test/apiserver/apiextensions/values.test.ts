@@ -9,6 +9,7 @@ import { customresourcedefinition } from '../../../apiserver/resources/customres
 import { DecodeError } from '../../../apiserver/validation/decoder.ts'
 import { errorBody } from '../../../apiserver/validation/field-error.ts'
 import type { FieldError } from '../../../apiserver/validation/field-errors.ts'
+import { parseExact, toJson } from '../../../shared/api/exact-json.ts'
 
 interface Answer {
   status: number
@@ -28,7 +29,7 @@ interface Step {
   type?: string
   answer?: Answer
 }
-const scenarios = JSON.parse(
+const scenarios = parseExact(
   readFileSync(new URL('../../golden/api/crd.json', import.meta.url), 'utf8').replaceAll('{{ns}}', 'ns'),
 ) as { name: string; steps: Step[] }[]
 
@@ -55,7 +56,7 @@ for (const { name, steps } of scenarios) {
         isTerminating: () => false,
         rulesOf,
       })
-      const body = (step.body ?? JSON.parse(step.raw ?? '')) as Record<string, unknown>
+      const body = (step.body ?? parseExact(step.raw ?? '')) as Record<string, unknown>
       checkAnswer(t, definition, structuredClone(body), answer)
     }
   })
@@ -67,7 +68,7 @@ function checkAnswer(
   body: Record<string, unknown>,
   answer: Answer,
 ): void {
-  const text = JSON.stringify(body.spec)
+  const text = toJson(body.spec)
   let decoded: ReturnType<NonNullable<typeof definition.custom>['decode']> | undefined
   try {
     decoded = definition.custom?.decode(body)
