@@ -66,7 +66,8 @@ export async function runNode({
       ? clusterTime
       : undefined
   const pods = () => [...(kubelets?.current.pods() ?? [])]
-  const tls = await ownTls({ config, client, clock })
+  const onError = (error: unknown) => log.warn({ err: error }, 'no certificate for the API of the kubelet yet')
+  const tls = await ownTls({ config, client, clock, onError })
   let kubelets: RebootableKubelet | undefined
   const node = () => kubelets && { ...kubelets.current, reboot: kubelets.reboot }
   const metrics = new KubeletMetrics()
@@ -115,10 +116,13 @@ export async function runNode({
   })
   kubelets = running
   const { ready } = running.current
+  const stopping = new AbortController()
+  if (server && tls.keep) void ready.then(() => tls.keep?.(server.useCertificate, stopping.signal)).catch(onError)
   const healthz = config.healthzPort ? ready.then(() => startHealthz(config.healthzPort, clock)) : undefined
   return {
     ready: Promise.all([ready, healthz]).then(() => {}),
     async stop() {
+      stopping.abort()
       await running.stop()
       await Promise.all([server?.close(), healthz?.then(({ close }) => close()), runtime.close(), client.close()])
     },

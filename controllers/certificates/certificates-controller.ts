@@ -1,20 +1,22 @@
 import type { V1CertificateSigningRequest } from '@kubernetes/client-node'
-import { ignoring } from '../../shared/api/status-error.ts'
-import type { WithMeta } from '../../shared/api/types.ts'
-import { certificateSigningRequests } from '../../shared/client/resources.ts'
+import { ignoreNotFound, ignoring } from '../../shared/api/status-error.ts'
+import type { Node, WithMeta } from '../../shared/api/types.ts'
+import { certificateSigningRequests, nodes } from '../../shared/client/resources.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import { type KeyPair, signCertificate } from '../../shared/pki/certificate.ts'
 import { isExtendedUsage, isKeyUsage } from '../../shared/pki/identifiers.ts'
 import { readSigningRequest, type SigningRequest } from '../../shared/pki/signing-request.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
-import { approvalMessage } from './approval.ts'
+import { approvalMessage, type RegisteredNode, type Requestor } from './approval.ts'
 import { isOver } from './cleaning.ts'
 import { signers } from './signers.ts'
 
 type Request = WithMeta<V1CertificateSigningRequest>
 type Condition = NonNullable<NonNullable<Request['status']>['conditions']>[number]
 
+const NODE_PREFIX = 'system:node:'
+const NODE_RETRY_MS = 1_000
 const SWEEP_MS = 3_600_000
 const BACKDATE_MS = 300_000
 const LONGEST_SECONDS = 365 * 86_400
@@ -41,7 +43,10 @@ export function startCertificatesController(context: ControllerContext, ca: KeyP
     const wanted = parsed(request)
     if (!has(request, 'Approved')) {
       const { signerName, usages = [] } = request.spec
-      const message = wanted instanceof Error ? undefined : approvalMessage(signerName, wanted, usages, request.spec)
+      if (wanted instanceof Error) return
+      const node = await registeredNode(request.spec)
+      if (!node && signerName === 'kubernetes.io/kubelet-serving') queue.addAfter(name, NODE_RETRY_MS)
+      const message = approvalMessage(signerName, wanted, usages, request.spec, node)
       if (message) await condition(request, { type: 'Approved', reason: 'AutoApproved', message }, 'approval')
       return
     }
@@ -49,6 +54,14 @@ export function startCertificatesController(context: ControllerContext, ca: KeyP
     if (refusal || wanted instanceof Error)
       await condition(request, { type: 'Failed', reason: 'SignerValidationFailure', message: refusal ?? '' }, 'status')
     else await issue(request, wanted)
+  }
+
+  /** The node that asks for itself; a kubelet may ask before it has registered its node. */
+  async function registeredNode({ username = '' }: Requestor): Promise<RegisteredNode | undefined> {
+    if (!username.startsWith(NODE_PREFIX)) return undefined
+    const name = username.slice(NODE_PREFIX.length)
+    const node = await client.get<Node>(nodes, { name }).catch(ignoreNotFound)
+    return node && { name, addresses: (node.status?.addresses ?? []).map(({ address }) => address) }
   }
 
   async function condition(

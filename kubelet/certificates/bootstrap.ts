@@ -1,6 +1,4 @@
 import { X509Certificate } from 'node:crypto'
-import { join } from 'node:path'
-import type { Client } from '../../shared/client/client.ts'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
 import { type ClusterAccess, createRestClient } from '../../shared/client/rest-client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
@@ -62,43 +60,12 @@ async function newCredentials({
   }
 }
 
-export interface ServingOptions {
-  client: Client
-  /** Folder in which the pair is kept. */
-  directory: string
-  nodeName: string
-  nodeIP: string
-  nowMs: number
-}
-
-/** The certificate of the kubelet's own API for this name and address: the one kept, or a new one asked for. */
-export async function servingCertificate({
-  client,
-  directory,
-  nodeName,
-  nodeIP,
-  nowMs,
-}: ServingOptions): Promise<KeyPair> {
-  const files = { cert: join(directory, 'kubelet-serving.crt'), key: join(directory, 'kubelet-serving.key') }
-  const kept = { cert: readIfExists(files.cert), key: readIfExists(files.key) }
-  if (kept.cert && kept.key && isUsable(kept, nodeName, nowMs) && new X509Certificate(kept.cert).checkIP(nodeIP))
-    return { cert: kept.cert, key: kept.key }
-  const issued = await requestCertificate(client, {
-    signerName: 'kubernetes.io/kubelet-serving',
-    commonName: `system:node:${nodeName}`,
-    organizations: [NODES],
-    altNames: [nodeName, nodeIP],
-  })
-  writePrivately(files.key, issued.key)
-  writePrivately(files.cert, issued.cert)
-  return issued
-}
-
 async function known(file: string): Promise<Partial<KeyPair>> {
   return readIfExists(file) === undefined ? {} : await loadKubeconfig(file)
 }
 
-function isUsable({ cert }: Partial<KeyPair>, nodeName: string, nowMs: number): boolean {
+/** For this node, and for a day at least. */
+export function isUsable({ cert }: Partial<KeyPair>, nodeName: string, nowMs: number): boolean {
   if (!cert) return false
   const { subject, validToDate } = new X509Certificate(cert)
   return subject.split('\n').includes(`CN=system:node:${nodeName}`) && validToDate.getTime() > nowMs + DAY_MS

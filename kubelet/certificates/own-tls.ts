@@ -6,16 +6,22 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import type { KeyPair } from '../../shared/pki/certificate.ts'
 import type { KubeletConfig } from '../config.ts'
 
-/** In PEM; only who shows a certificate of `clientCa` may ask. */
-export type ServerTls = KeyPair & { clientCa: string }
+/** In PEM; only clients with a certificate of `clientCa`, or a token, may ask. */
+export type ServerTls = KeyPair & {
+  clientCa: string
+  /** Asks for a certificate when the node is registered, and for the next before it ends; `use` gets each. */
+  keep?(use: (pair: KeyPair) => void, signal: AbortSignal): Promise<void>
+}
 
-/** Of the kubelet's own API: what it is given as files; after a bootstrap, what it asks for; else it has no API. */
-export async function ownTls(options: {
+export interface OwnTlsOptions {
   config: KubeletConfig
   client: Client
   clock: Clock
-}): Promise<ServerTls | undefined> {
-  const { config, client, clock } = options
+  onError(error: unknown): void
+}
+
+/** Of the kubelet's own API: what it is given as files; after a bootstrap, what it asks for; else it has no API. */
+export async function ownTls({ config, client, clock, onError }: OwnTlsOptions): Promise<ServerTls | undefined> {
   if (config.tlsCertFile)
     return {
       cert: readFileSync(config.tlsCertFile, 'utf8'),
@@ -23,10 +29,9 @@ export async function ownTls(options: {
       clientCa: readFileSync(config.clientCaFile, 'utf8'),
     }
   if (!config.bootstrapKubeconfig) return undefined
-  const { servingCertificate } = await import('./bootstrap.ts')
+  const { ServingCertificate } = await import('./serving-certificate.ts')
   const { nodeName, nodeIp: nodeIP, rootDir } = config
-  const directory = join(rootDir, 'pki')
-  const pair = await servingCertificate({ client, directory, nodeName, nodeIP, nowMs: clock.machine.now() })
+  const serving = new ServingCertificate({ client, directory: join(rootDir, 'pki'), nodeName, nodeIP, clock, onError })
   const { ca = '' } = await loadKubeconfig(config.kubeconfig)
-  return { ...pair, clientCa: ca }
+  return { ...serving.first(), clientCa: ca, keep: (use, signal) => serving.keep(use, signal) }
 }

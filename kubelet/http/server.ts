@@ -48,6 +48,8 @@ export interface KubeletServerOptions {
 }
 export interface KubeletServer {
   port: number
+  /** Connections from now on get this certificate. */
+  useCertificate(pair: { cert: string; key: string }): void
   close(): Promise<void>
 }
 
@@ -79,6 +81,7 @@ export async function startKubeletServer(options: KubeletServerOptions): Promise
   })
   return {
     port: (server.address() as AddressInfo).port,
+    useCertificate: (pair) => server.setSecureContext({ ...pair, ca: clientCa }),
     async close() {
       server.closeAllConnections()
       for (const socket of taken) socket.destroy()

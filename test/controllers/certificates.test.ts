@@ -51,7 +51,22 @@ t.test('only kubelets are approved without a person', async (t) => {
   const serving = parsed({ ...node, altNames: ['n'] })
   t.match(approvalMessage(clientSigner, parsed(node), clientUsages, newcomer), 'Auto approving kubelet client')
   t.match(approvalMessage(clientSigner, parsed(node), clientUsages, itself), 'Auto approving self kubelet')
-  t.match(approvalMessage(servingSigner, serving, servingUsages, itself), 'serving')
+  const own = { name: 'n', addresses: ['10.0.0.1'] }
+  const approves = (altNames: string[], known: typeof own | null = own, name = 'n') =>
+    approvalMessage(
+      servingSigner,
+      parsed({ commonName: `system:node:${name}`, organizations: ['system:nodes'], altNames }),
+      servingUsages,
+      { username: `system:node:${name}`, groups: ['system:nodes'] },
+      known ?? undefined,
+    ) !== undefined
+  t.ok(approves(['n']))
+  t.ok(approves(['n', '10.0.0.1']))
+  t.notOk(approves(['n'], null), 'the node is not registered yet')
+  for (const foreign of ['kubernetes.default.svc', 'victim.example.com', 'other', '10.0.0.2', '10.96.0.1'])
+    t.notOk(approves(['n', foreign]), foreign)
+  for (const name of ['kubernetes', 'kubernetes.default.svc', 'web.shop.svc.cluster.local', 'localhost'])
+    t.notOk(approves([name], { ...own, name }, name), `a node named ${name}`)
   for (const who of [other, { username: 'jane', groups: [] }])
     t.equal(approvalMessage(clientSigner, parsed(node), clientUsages, who), undefined, who.username)
   t.equal(approvalMessage(servingSigner, serving, servingUsages, newcomer), undefined)
