@@ -213,7 +213,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       clock,
       events,
       statuses,
-      handlers: [eviction.admit, forbiddenSysctl, controls.admit],
+      handlers: [eviction.admit, forbiddenSysctl({ shared: options.podFiles ?? true }), controls.admit],
       node: () => nodeSource.get({ name: nodeName }) ?? nodeObject({ ...facts(), nowMs: clock.now() }),
       kill: workers.kill,
       metrics,

@@ -10,6 +10,7 @@ import {
   type Sandbox,
   StartError,
 } from '../runtime/container-runtime.ts'
+import { ImageVolumeError } from '../volumes/volume-payload.ts'
 import { containerConfig } from './container-config.ts'
 import { fullName } from './container-kinds.ts'
 import { goDuration } from './go-duration.ts'
@@ -94,7 +95,8 @@ export function createStartContainer(options: StartContainerOptions): StartConta
     try {
       mounts = options.mounts(pod, container, { env, podIP: sandbox.ip })
     } catch (error) {
-      fail((error as Error).message, 'CreateContainerConfigError')
+      const isImage = error instanceof ImageVolumeError
+      fail((error as Error).message, isImage ? 'CreateContainerError' : 'CreateContainerConfigError')
     }
     const messageFile = options.messageFile(pod, name)
     const config = containerConfig({

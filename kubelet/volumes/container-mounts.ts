@@ -3,7 +3,7 @@ import path from 'node:path'
 import type { Container, Pod } from '../../shared/api/types.ts'
 import { expand } from '../pods/expansion.ts'
 import type { Mount } from '../runtime/container-runtime.ts'
-import { type Volume, VolumeError } from './volume-payload.ts'
+import { ImageVolumeError, type Volume, VolumeError } from './volume-payload.ts'
 
 export interface ContainerMountsOptions {
   /** The container's, for `subPathExpr`. */
@@ -18,6 +18,7 @@ export function containerMounts(pod: Pod, container: Container, options: Contain
   return (container.volumeMounts ?? []).map((mount) => {
     const volume = pod.spec.volumes?.find(({ name }) => name === mount.name)
     if (!volume) throw new VolumeError(`cannot find volume "${mount.name}" to mount into container "${container.name}"`)
+    if (volume.image) throw new ImageVolumeError(volume)
     const root = options.volumePath(pod, volume)
     const subPath = subPathOf(mount, options.env)
     return {

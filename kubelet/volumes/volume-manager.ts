@@ -9,7 +9,7 @@ import { VOLUMES } from '../pods/container-config.ts'
 import { allContainers } from '../pods/container-kinds.ts'
 import { writeAtomically } from './atomic-writer.ts'
 import { checkHostPath } from './host-path.ts'
-import { type Volume, type VolumeSources, volumePayload } from './volume-payload.ts'
+import { type Volume, VolumeError, type VolumeSources, volumePayload } from './volume-payload.ts'
 
 /** The directories behind a pod's volumes. */
 export interface VolumeManager {
@@ -55,6 +55,7 @@ export function createVolumeManager(options: VolumeManagerOptions): VolumeManage
     }
     const claim = claimNameOf(pod, volume)
     if (claim !== undefined) return setUpClaim(pod, volume, claim)
+    if (podFiles && !KINDS.some((kind) => volume[kind] !== undefined)) throw new VolumeError('no volume plugin matched')
     const dir = volumePath(pod, volume)
     const payload = await volumePayload(pod, volume, sources)
     if (!podFiles) return
@@ -122,6 +123,9 @@ export function createVolumeManager(options: VolumeManagerOptions): VolumeManage
     },
   }
 }
+
+/** Beside hostPath and claims. Containers that mount an image wait on their own. */
+const KINDS = ['emptyDir', 'configMap', 'secret', 'projected', 'downwardAPI', 'image'] as const
 
 const PLUGINS = [
   { field: 'configMap', dir: 'configmap' },

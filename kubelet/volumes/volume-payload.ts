@@ -34,6 +34,13 @@ export type ConfigData = Map<string, Buffer>
 /** A volume that cannot be set up now; the message is told by an event. */
 export class VolumeError extends Error {}
 
+/** The node cannot mount images. A container that mounts one waits, as with a container runtime without this feature. */
+export class ImageVolumeError extends VolumeError {
+  constructor({ name, image }: Volume) {
+    super(`ImageVolumeMountFailed: volume "${name}": image "${image?.reference ?? ''}": this node cannot mount images`)
+  }
+}
+
 const DEFAULT_MODE = 0o644
 
 /** The files of a configMap, secret, downwardAPI or projected volume; undefined for other kinds. */

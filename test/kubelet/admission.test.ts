@@ -7,6 +7,7 @@ import { forbiddenSysctl } from '../../kubelet/admission/sysctls.ts'
 import type { KillOptions } from '../../kubelet/pods/pod-state-machine.ts'
 import type { Node, Pod, PodSpec, PodStatus } from '../../shared/api/types.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
+import { machine } from './machine.ts'
 
 const node: Node = {
   metadata: { name: 'n1', labels: { 'kubernetes.io/os': 'linux', zone: 'a' } },
@@ -34,6 +35,27 @@ const loadOf = (...pods: Pod[]): NodeLoad => {
 }
 const verdict = (wanted: Pod, load = loadOf(), on = node) =>
   failedPredicate({ wanted: podLoad(wanted), node: on, load })
+
+t.test(
+  'where pods share network and IPC with the machine, a safe sysctl is refused as in a pod that asks for that',
+  async (t) => {
+    const { start, create, clock, pod: podNamed, container } = machine(t)
+    const kubelet = await start()
+    const containers = [{ name: 'c', image: 'x' }]
+    for (const [name, sysctl, shared] of [
+      ['net', 'net.ipv4.ip_local_port_range', 'net'],
+      ['ipc', 'kernel.shm_rmid_forced', 'ipc'],
+    ] as const) {
+      await create(name, { containers, securityContext: { sysctls: [{ name: sysctl, value: '1' }] } })
+      await clock.advance(2_000)
+      const { phase, reason, message } = podNamed(name)?.status ?? {}
+      const why = `Pod was rejected: forbidden sysctl: "${sysctl}" not allowed with host ${shared} enabled`
+      t.same({ phase, reason, message }, { phase: 'Failed', reason: 'SysctlForbidden', message: why })
+      t.notOk(container(name), 'nothing was started')
+    }
+    await kubelet.close()
+  },
+)
 
 t.test('what a node has no place for', async (t) => {
   const half = loadOf(pod('a', { requests: { cpu: '1500m', memory: '512Mi' }, hostPort: 8080 }))
@@ -76,7 +98,7 @@ t.test('which node a pod wanted', async (t) => {
 
 t.test('kernel parameters', async (t) => {
   const withSysctl = (name: string, spec: Partial<PodSpec> = {}) =>
-    forbiddenSysctl(pod('p', { securityContext: { sysctls: [{ name, value: '1' }] }, ...spec }))
+    forbiddenSysctl({ shared: false })(pod('p', { securityContext: { sysctls: [{ name, value: '1' }] }, ...spec }))
   t.equal(withSysctl('net.ipv4.tcp_syncookies'), undefined)
   t.match(withSysctl('kernel.msgmax'), {
     reason: 'SysctlForbidden',
@@ -126,7 +148,7 @@ t.test('the node takes pods, refuses them, and makes room', async (t) => {
         flush: async () => {},
       },
       statuses: { set: ({ metadata }, status) => void written.set(metadata.name ?? '', status), forget() {} },
-      handlers: [forbiddenSysctl],
+      handlers: [forbiddenSysctl({ shared: false })],
       node: () => node,
       kill: (victim, options) => new Promise((gone) => kills.push({ pod: victim, options, gone })),
     },

@@ -346,6 +346,33 @@ t.test('a subPathExpr that leads out of its volume: the container waits until th
   await kubelet.close()
 })
 
+t.test('a volume that the node cannot mount is not mounted empty', async (t) => {
+  const { clock, api, start, create, pod, container } = machine(t)
+  const messages = new Set<string>()
+  api.onWrite(({ plural, object }) => {
+    const { reason, message } = (object ?? {}) as Event
+    if (plural === 'events' && reason?.startsWith('Failed')) messages.add(`${reason}: ${message}`)
+  })
+  const kubelet = await start()
+  const withVolume = (name: string, source: object) =>
+    create(name, {
+      volumes: [{ name: 'v', ...source }],
+      containers: [{ name: 'c', image: 'x', volumeMounts: [{ name: 'v', mountPath: '/v' }] }],
+    })
+  await withVolume('image', { image: { reference: 'busybox:1.37' } })
+  await withVolume('nfs', { nfs: { server: 'nfs.example.com', path: '/' } })
+  await clock.advance(20_000)
+  const message = 'ImageVolumeMountFailed: volume "v": image "busybox:1.37": this node cannot mount images'
+  t.same(container('image')?.state, { waiting: { reason: 'CreateContainerError', message } })
+  t.same(container('nfs')?.state, { waiting: { reason: 'ContainerCreating' } })
+  t.equal(pod('nfs')?.status?.phase, 'Pending')
+  t.same([...messages].sort(), [
+    `Failed: Error: ${message}`,
+    'FailedMount: MountVolume.SetUp failed for volume "v" : no volume plugin matched',
+  ])
+  await kubelet.close()
+})
+
 t.test('hostPath types', async (t) => {
   const dir = folder(t)
   t.throws(() => checkHostPath('/etc/passwd', 'Directory'), {
