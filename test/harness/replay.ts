@@ -10,28 +10,41 @@ export interface Replay {
   differences: Map<string, string[]>
 }
 
-/** Sends the recorded requests of one file of test/golden/api and holds the answers against a real server's. */
-export async function replayApi(
-  { kubeconfigJson }: Pick<TestCluster, 'kubeconfigJson'>,
-  file: string,
-): Promise<Replay> {
+/**
+ * Sends the recorded requests of one file of test/golden/api and holds the answers against a real server's.
+ * Managed fields are ordered by whole seconds: where only they differ, a second may have passed between two writes, and the scenario is
+ * played once more.
+ */
+export async function replayApi(target: Target, file: string): Promise<Replay> {
   const recording = join(goldenFolder, 'api', file)
-  const output = await run([
-    join(goldenFolder, 'golden.mjs'),
-    'replay',
-    '--json',
-    '--kubeconfig',
-    kubeconfigJson,
-    recording,
-  ])
   const scenarios = JSON.parse(readFileSync(recording, 'utf8')) as { name: string }[]
+  const failures = await play(target, recording)
+  const doubtful = failures.filter(({ differences }) =>
+    differences.every(({ found }) => found.every(isOfManagedFields)),
+  )
+  const names = doubtful.map(({ scenario }) => scenario.replace(/[^\w ]/g, '\\$&'))
+  const again = names.length > 0 ? await play(target, recording, '--only', `^(${names.join('|')})$`) : []
   const failed = new Map(
-    output
-      .filter((line) => line.startsWith('{'))
-      .map((line) => JSON.parse(line) as { scenario: string; differences: { step: string; found: string[] }[] })
-      .map(({ scenario, differences }) => [scenario, differences.flatMap(({ step, found }) => [step, ...found])]),
+    [...failures.filter((failure) => !doubtful.includes(failure)), ...again].map(({ scenario, differences }) => [
+      scenario,
+      differences.flatMap(({ step, found }) => [step, ...found]),
+    ]),
   )
   return { differences: new Map(scenarios.map(({ name }) => [name, failed.get(name) ?? []])) }
+}
+
+const isOfManagedFields = (difference: string): boolean => /^[^:]*\.managedFields\.\d/.test(difference)
+
+type Target = Pick<TestCluster, 'kubeconfigJson'>
+interface Failure {
+  scenario: string
+  differences: { step: string; found: string[] }[]
+}
+
+async function play({ kubeconfigJson }: Target, recording: string, ...options: string[]): Promise<Failure[]> {
+  const tool = join(goldenFolder, 'golden.mjs')
+  const output = await run([tool, 'replay', '--json', ...options, '--kubeconfig', kubeconfigJson, recording])
+  return output.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Failure)
 }
 
 /** The tools exit with 1 when something differs: their output says what, so only the output counts. */
