@@ -6,7 +6,7 @@ import type { DeleteOptions, Pod, PreStopHandler, WatchEvent } from '../../share
 import { pods } from '../../shared/client/resources.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { startTestCluster } from '../harness/cluster.ts'
-import { findKubectls, kubectl } from '../harness/kubectl.ts'
+import { findKubectls, kubectl, startKubectl } from '../harness/kubectl.ts'
 import { deafScript, followPod, isReady, type PodOptions, podOf, politeScript, untilHandled } from '../harness/pods.ts'
 import { processesWith } from '../harness/processes.ts'
 import { skipOrFail } from '../harness/skip.ts'
@@ -53,12 +53,16 @@ t.test('kubectl: the five-minute tour', async (t) => {
         t.match(description, line, 'kubectl describe')
 
       const pod = await followPod(client, { namespace: space, name: 'web' })
-      const following = run('logs', '-f', 'web', '--all-containers')
+      const args = ['-n', space, 'logs', '-f', 'web', '--all-containers']
+      const following = startKubectl(t, version, kubeconfig, args)
+      await until(() => /^working$/m.test(following.printed()) && /^listening /m.test(following.printed()), {
+        what: 'both logs to be followed',
+      })
       t.match(
         await run('delete', '--raw', `/api/v1/namespaces/${space}/pods/web?reason=Update&gracePeriodSeconds=20`),
         { code: 0 },
       )
-      const { stdout: printed } = await following
+      const { stdout: printed } = await following.ended
       t.match(printed, /^KUBE_POD_TERM_REASON=Update$/m, 'the exec hook is told')
       t.match(printed, /^preStop: KUBE-POD-TERM-REASON: Update$/m, 'the HTTP hook is told')
       assertGone(t, await pod.untilDeleted())

@@ -53,27 +53,34 @@ function versionOf(file: string): string | undefined {
 }
 
 /** Runs a kubectl; its cache of discovery is the test's own. */
-export function kubectl(
+export const kubectl = (...of: Parameters<typeof startKubectl>): Promise<Answer> => startKubectl(...of).ended
+
+/** Starts a kubectl that goes on, as `logs -f` does. */
+export function startKubectl(
   t: Test,
   { file }: Kubectl,
   kubeconfig: string,
   args: string[],
   input?: string,
-): Promise<Answer> {
-  return new Promise((resolve) => {
-    const env = {
-      ...process.env,
-      KUBECONFIG: kubeconfig,
-      HOME: dirname(kubeconfig),
-      KUBECACHEDIR: join(dirname(kubeconfig), 'cache'),
-    }
-    const child = execFile(file, args, { env, timeout: 120_000, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
-      const code = error ? Number((error as { code?: number | string }).code ?? 1) : 0
-      if (code) t.comment(`kubectl ${args.join(' ')}: ${code}\n${stderr}`)
-      resolve({ code, stdout, stderr })
-    })
-    child.stdin?.end(input)
+): { ended: Promise<Answer>; printed(): string } {
+  const env = {
+    ...process.env,
+    KUBECONFIG: kubeconfig,
+    HOME: dirname(kubeconfig),
+    KUBECACHEDIR: join(dirname(kubeconfig), 'cache'),
+  }
+  const { promise: ended, resolve } = Promise.withResolvers<Answer>()
+  const child = execFile(file, args, { env, timeout: 120_000, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
+    const code = error ? Number((error as { code?: number | string }).code ?? 1) : 0
+    if (code) t.comment(`kubectl ${args.join(' ')}: ${code}\n${stderr}`)
+    resolve({ code, stdout, stderr })
   })
+  let printed = ''
+  child.stdout?.on('data', (text: string) => {
+    printed += text
+  })
+  child.stdin?.end(input)
+  return { ended, printed: () => printed }
 }
 
 /** Runs a kubectl that has to succeed; resolves to what it prints. */
