@@ -26,8 +26,8 @@ t.setTimeout(600_000)
 const newest = findKubectls().at(-1)
 if (!newest) skipOrFail(t, 'no kubectl on this machine')
 else {
-  // No kubelet reports on the node that is created here: it must not be lost before the last step.
-  const flags = ['--kubelet=false', '--scheduler=false', '--node-monitor-grace-period=1h']
+  // No kubelet reports on the node that is created here: it must not get taints for that.
+  const flags = ['--kubelet=false', '--scheduler=false', '--controllers=*', '--controllers=-node-lifecycle-controller']
   const { kubeconfig, stateDir } = await startTestCluster(t, ...flags)
   const run = (t: Test, ...args: string[]) => kubectl(t, newest, kubeconfig, args)
 
