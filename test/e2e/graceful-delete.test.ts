@@ -45,12 +45,13 @@ t.test('kubectl: the five-minute tour', async (t) => {
         /^Name: +web$/m,
         /^Node: +node-1\/127\.0\.0\.1$/m,
         /^Status: +Running$/m,
-        /^ +State: +Running\n +Started: +\S+/m,
         /^ +Ready +True *$/m,
         /Normal +Scheduled +\S+ +default-scheduler +Successfully assigned \S+\/web to node-1/,
         /Normal +Started +\S+( \(.*\))? +kubelet +(Started container worker|Container started)/,
       ])
         t.match(description, line, 'kubectl describe')
+      const since = /^ +State: +Running\n +Started: +\S+/m
+      t.match(description, since, 'kubectl describe says since when a container runs')
 
       const pod = await followPod(client, { namespace: space, name: 'web' })
       const args = ['-n', space, 'logs', '-f', 'web', '--all-containers']
