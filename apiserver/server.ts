@@ -11,6 +11,7 @@ import { CustomResources } from './apiextensions/custom-resources.ts'
 import { createAccess } from './auth/access.ts'
 import { anonymous } from './auth/anonymous.ts'
 import { bearerToken } from './auth/bearer-token.ts'
+import { withBootstrapTokens } from './auth/bootstrap-tokens.ts'
 import { clientCertificate } from './auth/client-certificate.ts'
 import { createNodeAuthorizer } from './auth/node-authorizer.ts'
 import { nodeRelations } from './auth/node-relations.ts'
@@ -101,12 +102,14 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
 
   let port = config.port
   const kubelet = createKubeletProxy(config.kubeletClient)
-  const tokens = createServiceAccountTokens({
+  const { lookup } = registry
+  const accountTokens = createServiceAccountTokens({
     issuer: () => `https://${config.host}:${port}`,
     keyPair: config.serviceAccountKey,
-    lookup: registry.lookup,
+    lookup,
     clock,
   })
+  const tokens = withBootstrapTokens(accountTokens, { lookup, clock })
   const rules = createRuleResolver(registry.lookup, registry.lookupAll)
   const authorizers: Authorizer[] = [superuser]
   const access = createAccess(authorizers, rules)
