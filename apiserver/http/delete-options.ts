@@ -1,4 +1,4 @@
-import { parseExact } from '../../shared/api/exact-json.ts'
+import { parseExact, toJson } from '../../shared/api/exact-json.ts'
 import { badRequest } from '../../shared/api/status-errors.ts'
 import type { DeleteOptions } from '../../shared/api/types.ts'
 import { gatedReason, type ReasonContext, validateReason } from '../registry/termination-reason.ts'
@@ -62,7 +62,7 @@ function fromBody(body: unknown): DeleteOptions {
   const { kind = 'DeleteOptions', apiVersion = 'v1' } = body as DeleteOptions
   if (kind !== 'DeleteOptions' && kind !== '') {
     throw badRequest(
-      `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`,
+      `no kind ${toJson(kind)} is registered for version ${toJson(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`,
     )
   }
   try {

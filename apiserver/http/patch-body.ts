@@ -196,7 +196,7 @@ function sortTouched(value: unknown, touched: unknown): unknown {
 
 /** What a patch makes of an object is no such object. */
 export function invalidPatch(value: string, why: string): StatusError {
-  const message = `Invalid value: ${JSON.stringify(value)}: ${why}`
+  const message = `Invalid value: ${toJson(value)}: ${why}`
   return new StatusError({
     code: 422,
     reason: 'Invalid',

@@ -95,7 +95,7 @@ export function decodeBody(
     typeof body.apiVersion === 'string' && body.apiVersion !== '' ? body.apiVersion : apiVersionOf(expected)
   const [version = '', group = ''] = apiVersion.split('/').reverse()
   const refuse = (why: string) =>
-    badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${expected.kind}: ${why}`)
+    badRequest(`${kind} in version ${toJson(version)} cannot be handled as a ${expected.kind}: ${why}`)
   if (expected.custom) checkCustomType(expected, body, options.text)
   else if (kind !== expected.kind || group !== expected.group)
     throw refuse(otherKind({ group, version, kind }, expected, body))

@@ -104,7 +104,7 @@ function verifyV1(
   { uid: answered = '', patch, patchType }: RawResponse,
   { uid, mutating }: { uid: string; mutating: boolean },
 ): void {
-  if (answered !== uid) throw new Error(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(answered)}`)
+  if (answered !== uid) throw new Error(`expected response.uid=${JSON.stringify(uid)}, got ${toJson(answered)}`)
   const expected = apiVersionOf({ group: reviewGroup, version: 'v1' })
   if (apiVersion !== expected || kind !== 'AdmissionReview')
     throw new Error(`expected webhook response of ${expected}, Kind=AdmissionReview, got ${apiVersion}, Kind=${kind}`)

@@ -79,7 +79,7 @@ async function ask(
         `admission webhook ${JSON.stringify(name)} attempted to modify the object, which is not supported for this operation`,
       )
     }
-    if (patchType !== 'JSONPatch') throw new FailedCall(name, `unsupported patch type ${JSON.stringify(patchType)}`)
+    if (patchType !== 'JSONPatch') throw new FailedCall(name, `unsupported patch type ${toJson(patchType)}`)
     return await patchObject(attributes, candidate.definition, operations, context.applyDefaults)
   } catch (error) {
     if (!(error instanceof FailedCall)) throw error

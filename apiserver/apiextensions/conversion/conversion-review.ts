@@ -40,7 +40,7 @@ export function convertedObjects(answer: Record<string, unknown>, request: Conve
   if (!response) throw fail(' failed: no response provided')
   const { uid = '', result, convertedObjects } = response
   if (version === 'v1' && uid !== request.uid)
-    throw fail(` failed: expected response.uid=${JSON.stringify(request.uid)}, got ${JSON.stringify(uid)}`)
+    throw fail(` failed: expected response.uid=${JSON.stringify(request.uid)}, got ${toJson(uid)}`)
   if (result?.status !== 'Success')
     throw fail(` failed: ${result?.message || `response.result.status was '${result?.status ?? ''}', not 'Success'`}`)
   const converted = convertedObjects ?? []

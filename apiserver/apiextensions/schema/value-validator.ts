@@ -103,11 +103,7 @@ class ValueCheck {
     if (!matchesFormat(schema.format, value))
       addError(
         outcome,
-        typeInvalid(
-          this.#field(name),
-          value,
-          `${name} in body must be of type ${schema.format}: ${JSON.stringify(value)}`,
-        ),
+        typeInvalid(this.#field(name), value, `${name} in body must be of type ${schema.format}: ${toJson(value)}`),
       )
   }
   #stringError(value: string, schema: JSONSchemaProps, name: string): FieldError | undefined {
