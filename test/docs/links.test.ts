@@ -95,12 +95,13 @@ function codeOf({ file, prose, blocks }: Page): { at: string; text: string }[] {
   return [...inline, ...commands.map(({ at, text }) => ({ at, text: text.replace(/ +#.*$/gm, '') }))]
 }
 
-/** Of other programs: kubectl's, the benchmark's, Node's, and of the kube-apiserver that envtest starts. */
+/** Of other programs: kubectl's, the benchmark's, Node's, and of the programs that envtest starts. */
 const flagsOfOthers = [
   ...['--field-selector', '--force', '--grace-period', '--raw', '--reason', '--server-side'],
   '--profile',
   '--no-parallel-scavenge',
   '--kubestage-controllers',
+  ...['--version', '--enable-admission-plugins', '--runtime-config'],
 ]
 
 t.test('flags that stand alone', async (t) => {
