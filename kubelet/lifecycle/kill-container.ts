@@ -112,11 +112,11 @@ export function createKillContainer(options: KillContainerOptions): KillContaine
     try {
       if (container.lifecycle?.preStop && grace.left > 0) {
         stop.hookBegins()
-        if (!(await grace.charge(preStop(request, stop, graceSeconds)))) stop.hookOverruns()
+        if (!(await grace.charge(() => preStop(request, stop, graceSeconds)))) stop.hookOverruns()
       }
       if (order && grace.left > 0) {
         stop.waitBegins()
-        await grace.charge(order.turn(name, grace.left * 1000))
+        await grace.charge(() => order.turn(name, grace.left * 1000))
         stop.waitEnds()
       }
       const youngMs = options.handlersMs - (clock.now() - record.startedAtMs) / clock.scale

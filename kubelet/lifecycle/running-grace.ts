@@ -4,8 +4,11 @@ import type { Clock, Timer } from '../../shared/clock/clock.ts'
 export interface RunningGrace {
   /** Seconds that are left; 0 or less: none. */
   readonly left: number
-  /** Waits for `work`, but no longer than what is left, which is not nothing. False: it was not done in time. It goes on then. */
-  charge(work: Promise<unknown>): Promise<boolean>
+  /**
+   * Begins `work` and waits for it, but no longer than what is left, which is not nothing. False: it was not done in time; it
+   * goes on then. The grace counts from before the work, so that work which takes all of it is late.
+   */
+  charge(work: () => Promise<unknown>): Promise<boolean>
   /** From now on `listener` is told what is left when that is suddenly less. */
   onShortened(listener: (left: number) => void): void
   end(): void
@@ -55,7 +58,7 @@ class Grace implements RunningGrace {
     this.#told = told
   }
 
-  async charge(work: Promise<unknown>): Promise<boolean> {
+  async charge(work: () => Promise<unknown>): Promise<boolean> {
     const startedMs = this.#clock.monotonic()
     const limit = Promise.withResolvers<false>()
     let timer: Timer | undefined
@@ -66,7 +69,7 @@ class Grace implements RunningGrace {
     }
     this.#rearm()
     try {
-      return await Promise.race([work.then(() => true as const), limit.promise])
+      return await Promise.race([work().then(() => true as const), limit.promise])
     } finally {
       timer?.cancel()
       this.#rearm = undefined
