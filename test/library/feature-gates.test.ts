@@ -45,7 +45,8 @@ for (const changed of [false, true]) {
     const told = pod.status?.containerStatuses?.[0] as { stopSignal?: string } | undefined
     t.equal(told?.stopSignal, changed ? 'SIGUSR1' : undefined)
 
-    const endpoints = async () => (await client.list<EndpointSlice>(endpointSlices, { namespace })).items[0]?.endpoints
+    const ofService = { namespace, labelSelector: 'kubernetes.io/service-name=web' }
+    const endpoints = async () => (await client.list<EndpointSlice>(endpointSlices, ofService)).items[0]?.endpoints
     const [endpoint] = await until(async () => ((await endpoints())?.length ? endpoints() : undefined), {
       what: 'an endpoint',
     }).then((found) => found ?? [])
