@@ -1,3 +1,4 @@
+import { quantityValue } from '../../../shared/api/quantity.ts'
 import type { Node, Pod } from '../../../shared/api/types.ts'
 import { namespaces, nodes, pods } from '../../../shared/client/resources.ts'
 import type { Acts, Stage } from './stage.ts'
@@ -96,7 +97,9 @@ export const ofScheduler: Acts<'scheduler'> = {
   async preemption(stage) {
     const node = await stage.node()
     const { status } = await stage.client.get<Node>(nodes, { name: node.name })
-    const resources = { requests: { 'ephemeral-storage': status?.allocatable?.['ephemeral-storage'] ?? '' } }
+    // The node has room for one such pod, and not for two, whatever little others still take.
+    const all = quantityValue(status?.allocatable?.['ephemeral-storage'] ?? '0')
+    const resources = { requests: { 'ephemeral-storage': String(Math.floor(all * 0.6)) } }
     await stage.pod(name, { nodeSelector: node.selector }, { resources })
     const important = { nodeSelector: node.selector, priorityClassName: 'system-cluster-critical' }
     const template = stage.template('important', 1, important, { resources })
