@@ -1,3 +1,4 @@
+import { own } from '../../shared/api/own.ts'
 import type { PathRoute } from './path-routes.ts'
 import { sendText } from './respond.ts'
 
@@ -13,7 +14,7 @@ export function healthRoute(name: 'healthz' | 'livez' | 'readyz', checks: Health
     handle(exchange, parts) {
       const check = parts.slice(1).join('/')
       if (check !== '') {
-        const single = Object.hasOwn(checks, check) ? checks[check] : undefined
+        const single = own(checks, check)
         if (!single) return false
         const failed = single() !== undefined
         sendText(exchange, failed ? 500 : 200, failed ? `internal server error: ${single()}\n` : 'ok')

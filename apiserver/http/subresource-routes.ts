@@ -1,3 +1,4 @@
+import { own } from '../../shared/api/own.ts'
 import { methodNotAllowed, notFound, resourceNotFound } from '../../shared/api/status-errors.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import type { Handler } from './handler.ts'
@@ -49,7 +50,7 @@ export function findSubresource(
 ): Handler {
   const methods = methodsOf(definition, subresource)
   if (!methods) throw definition.custom ? notFound(definition, name) : resourceNotFound()
-  const handler = Object.hasOwn(methods, method) ? methods[method] : undefined
+  const handler = own(methods, method)
   if (!handler) throw methodNotAllowed()
   return handler
 }

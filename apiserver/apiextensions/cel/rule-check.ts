@@ -1,3 +1,4 @@
+import { own } from '../../../shared/api/own.ts'
 import { deepEqual } from '../../resources/deep-equal.ts'
 import { OMITTED } from '../../validation/field-error.ts'
 import type { FieldError, FieldErrorType } from '../../validation/field-errors.ts'
@@ -77,7 +78,7 @@ function checkFields(at: Position, value: Record<string, unknown>, schema: JSONS
     const child = property ?? additional
     if (child === undefined) return []
     const path = property === undefined ? `${at.path}[${key}]` : at.path === '' ? key : `${at.path}.${key}`
-    return check(below(at, field, Object.hasOwn(before, key) ? before[key] : undefined, path), child)
+    return check(below(at, field, own(before, key), path), child)
   })
 }
 

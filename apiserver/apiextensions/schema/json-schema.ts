@@ -1,3 +1,4 @@
+import { own } from '../../../shared/api/own.ts'
 /** apiextensions.k8s.io/v1 JSONSchemaProps: the OpenAPI v3 schema of a custom resource, as its author wrote it. */
 export interface JSONSchemaProps {
   id?: string
@@ -71,8 +72,7 @@ export const additionalOf = (schema: JSONSchemaProps): JSONSchemaProps | undefin
 export const ownProperty = (
   properties: Record<string, JSONSchemaProps> | undefined,
   key: string,
-): JSONSchemaProps | undefined =>
-  properties !== undefined && Object.hasOwn(properties, key) ? properties[key] : undefined
+): JSONSchemaProps | undefined => own(properties, key)
 
 /** What every object of the API has; no schema can take it away. */
 export const META_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'])
