@@ -154,6 +154,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       statics.over(podUid)
     },
     latest: (pod) => (isStatic(pod) && !statics.isCurrent(pod) ? undefined : objectOf(pod)),
+    info: (fields, message) => log.info(fields, message),
     warn,
     malformed: (what, pod) => log.error({ pod: nameOf(pod) }, what),
   })

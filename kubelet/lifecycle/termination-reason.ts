@@ -1,7 +1,7 @@
 import { deliveryHeaderProblem } from '../../shared/api/delivery-header.ts'
 import type { Pod, PreStopHandler } from '../../shared/api/types.ts'
 import { annotatedReason } from '../../shared/reasons/annotated-reason.ts'
-import { reasonFor, type Situation } from '../../shared/reasons/reason-table.ts'
+import { type Reason, reasonFor, type Situation } from '../../shared/reasons/reason-table.ts'
 import type { NodeCause } from '../pods/grace-period.ts'
 
 /** Pod Termination Reason: how a preStop hook learns why its container must stop. */
@@ -20,12 +20,27 @@ const situations: Record<NodeCause, Situation<'kubelet'>> = {
   Preempted: 'preempted by a critical pod',
 }
 
+/** Reasons of the condition `DisruptionTarget`: the traces that a deletion leaves on an API server without `metadata.reason`. */
+const disruptions: Record<string, Reason | undefined> = {
+  EvictionByEvictionAPI: reasonFor('Pod', 'evicted'),
+  PreemptionByScheduler: reasonFor('kubelet', 'preempted by a critical pod'),
+  DeletionByTaintManager: reasonFor('Node', 'NoExecute taint not tolerated'),
+}
+
 /**
- * The reason written on the object. Where there is none and the kubelet ends the pod for its node's sake: as the API server does for an
- * eviction, the pod's annotation, and then the table's reason.
+ * The reason written on the object. Where there is none, as on every API server that is not Kubestage's: the annotation of a pod that is
+ * deleted or that the kubelet ends, then the kubelet's own cause or what the pod's conditions say, by the table.
  */
-export const terminationReason = (pod: Pod, cause?: NodeCause): string | undefined =>
-  pod.metadata.reason ?? (cause && (annotatedReason(pod) ?? reasonFor('kubelet', situations[cause])))
+export function terminationReason(pod: Pod, cause?: NodeCause): string | undefined {
+  const { reason, deletionTimestamp } = pod.metadata
+  if (reason !== undefined || !(cause || deletionTimestamp)) return reason
+  return annotatedReason(pod) ?? (cause ? reasonFor('kubelet', situations[cause]) : disruptionReason(pod))
+}
+
+function disruptionReason({ status }: Pod): Reason | undefined {
+  const disruption = status?.conditions?.find(({ type, status }) => type === 'DisruptionTarget' && status === 'True')
+  return disruptions[disruption?.reason ?? '']
+}
 
 /** Without a reason nothing is delivered: the variable and the header are absent then, not empty. */
 export function deliverReason(handler: PreStopHandler, reason: string | undefined): ReasonDelivery {

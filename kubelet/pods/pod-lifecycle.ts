@@ -23,6 +23,7 @@ import { createVolumeSources } from '../volumes/volume-sources.ts'
 import { newMessageFile, podDir } from './container-config.ts'
 import { containerEnvironment } from './environment.ts'
 import { createEnvironmentSources } from './environment-sources.ts'
+import { goDuration } from './go-duration.ts'
 import { hostsMount } from './hosts-file.ts'
 import { createImagePuller } from './image-puller.ts'
 import { createPodCleanup } from './pod-cleanup.ts'
@@ -76,6 +77,7 @@ export interface PodLifecycleOptions {
   crashLoopBackOff?: RestartBackoffOptions
   /** Nothing of the pod is left on the node. */
   onOver(podUid: string): void
+  info(fields: object, message: string): void
   warn(error: unknown, what: string, pod?: Pod): void
   /** A pod that validation should have refused. */
   malformed(what: string, pod: Pod): void
@@ -191,6 +193,11 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
         onRecord: (facts) => metrics.terminated(facts),
         containers: async (uid) => (await cache.pod(uid)).containers,
         onError: (error, pod) => warn(error, 'the record of a termination was lost', pod),
+        onMissing: ({ message }, againInMs) =>
+          options.info(
+            { answer: message, retryAfter: goDuration(againInMs) },
+            'the API server does not take terminations.kubestage.dev: how pods end is not recorded',
+          ),
       })
   const graces = createRunningGraces(clock)
   const killContainer = createKillContainer({

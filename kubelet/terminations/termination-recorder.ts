@@ -40,6 +40,8 @@ export interface TerminationRecorderOptions {
   /** The newest records of the pod's containers. */
   containers(podUid: string): Promise<ContainerRecord[]>
   onError(error: unknown, pod: Pod): void
+  /** The API server has no terminations, which is Kubestage's own API: records are dropped until it is asked again. */
+  onMissing(error: StatusError, againInMs: number): void
   /** Each termination, also one whose record is lost. */
   onRecord?(facts: TerminationFacts): void
 }
@@ -58,11 +60,13 @@ interface Stopping {
 const MAX_QUEUE = 1_000
 const TRIES = 5
 const RETRY_MS = 2_000
+const ASK_AGAIN_MS = 600_000
 
 export function createTerminationRecorder(options: TerminationRecorderOptions): TerminationRecorder {
   const { client, clock } = options
   const stoppings = new Map<string, Stopping>()
   let waiting = 0
+  let missingUntilMs = 0
   let tail: Promise<void> = Promise.resolve()
 
   function stopping(request: StopRequest): ContainerStop {
@@ -111,6 +115,7 @@ export function createTerminationRecorder(options: TerminationRecorderOptions): 
   }
 
   async function write({ request: { pod } }: Stopping, body: Termination): Promise<void> {
+    if (clock.monotonic() < missingUntilMs) return
     for (let tries = 1; ; tries++) {
       try {
         await client.create(terminations, body, { namespace: pod.metadata.namespace, unread: true })
@@ -118,6 +123,10 @@ export function createTerminationRecorder(options: TerminationRecorderOptions): 
       } catch (error) {
         // Written by an earlier try.
         if (isStatus(error, 'AlreadyExists')) return
+        if (isMissing(error)) {
+          missingUntilMs = clock.monotonic() + ASK_AGAIN_MS
+          return options.onMissing(error, ASK_AGAIN_MS)
+        }
         if (error instanceof StatusError || tries === TRIES) return options.onError(error, pod)
         await clock.machine.sleep(RETRY_MS)
       }
@@ -125,6 +134,13 @@ export function createTerminationRecorder(options: TerminationRecorderOptions): 
   }
 
   return { stopping, podEnded: finish, flush: () => tail }
+}
+
+/** Where RBAC asks first, an API that does not exist is a forbidden one. A namespace that is missing has a name. */
+function isMissing(error: unknown): error is StatusError {
+  if (!(error instanceof StatusError)) return false
+  if (error.code === 404) return !error.status.details?.name
+  return error.code === 403 && error.message.includes('cannot create resource "terminations"')
 }
 
 const factsOf = ({ reason = '', cause = '', verdictType = '' }: Termination, journals: StopJournal[]) => ({

@@ -214,6 +214,22 @@ t.test('termination reason', async (t) => {
   t.equal(terminationReason(pod({}, { annotations }), 'Evicted'), 'the rack moves')
   t.equal(terminationReason(pod({}, { annotations, reason: 'Update' }), 'Evicted'), 'Update')
   t.equal(terminationReason(pod({}, { annotations })), undefined, 'neither deleted nor evicted')
+  const deletionTimestamp = 'x'
+  t.equal(
+    terminationReason(pod({}, { annotations, deletionTimestamp })),
+    'the rack moves',
+    'the API server has no reasons',
+  )
+  const disrupted = (reason: string, status = 'True') => ({
+    ...pod({}, { deletionTimestamp }),
+    status: { phase: 'Running', conditions: [{ type: 'DisruptionTarget', status, reason }] },
+  })
+  t.equal(terminationReason(disrupted('EvictionByEvictionAPI')), 'Eviction')
+  t.equal(terminationReason(disrupted('PreemptionByScheduler')), 'Eviction')
+  t.equal(terminationReason(disrupted('DeletionByTaintManager')), 'IntolerableTaint')
+  t.equal(terminationReason(disrupted('DeletionByPodGC')), undefined)
+  t.equal(terminationReason(disrupted('EvictionByEvictionAPI', 'False')), undefined)
+  t.equal(terminationReason({ ...disrupted('EvictionByEvictionAPI'), metadata: { name: 'p' } }), undefined, 'lives on')
   const exec = { exec: { command: ['x'] } }
   const get = { httpGet: { port: 80 } }
   t.same(deliverReason(exec, undefined), { handler: exec, env: {}, headers: {} }, 'absent, not empty')

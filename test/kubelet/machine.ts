@@ -76,5 +76,20 @@ export function machine(
   const container = (name = 'p') => pod(name)?.status?.containerStatuses?.[0]
   const nodeCondition = (type: string) =>
     api.object<Node>('nodes', 'n1')?.status?.conditions?.find((condition) => condition.type === type)
-  return { clock, api, runtime, signals, events, hooks, begin, start, create, pod, container, nodeCondition }
+  return {
+    clock,
+    api,
+    client: api.client,
+    delete: api.deletePod,
+    runtime,
+    signals,
+    events,
+    hooks,
+    begin,
+    start,
+    create,
+    pod,
+    container,
+    nodeCondition,
+  }
 }
