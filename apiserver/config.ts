@@ -11,6 +11,8 @@ export interface ApiServerConfig {
   /** 0 takes a free one. */
   port: number
   tls: TlsConfig
+  /** Whether Secrets that are bootstrap tokens authenticate. Default: true. */
+  bootstrapTokens?: boolean
   /** What the server shows to kubelets, and whom it believes to be one; read when it first needs one. */
   kubeletClient: KubeletCredentials
   /** Signs the tokens of service accounts. */

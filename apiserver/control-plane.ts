@@ -39,6 +39,8 @@ export interface ControlPlaneOptions {
   volumesDir?: string
   /** Default: in memory. */
   storage?: StorageChoice
+  /** URL of the API server for machines that join the cluster, in cluster-info. Default: the one it listens on. */
+  joinUrl?: string
   /** What /version announces. Default: v1.36.3. */
   kubernetesVersion?: string
   /** How many requests the journal keeps. Default: none. */
@@ -91,6 +93,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     await storage.close()
     throw error
   })
+  const url = `https://${urlHost(host)}:${server.port}`
   try {
     const { controllers: chosen } = options
     const start = chosen === false ? startNone : (await import('../controllers/index.ts')).startControllers
@@ -104,6 +107,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       terminatingEndpoints: options.featureGates.EndpointSliceTerminatingCondition,
       nodeMonitorGraceMs: options.nodeMonitorGracePeriod,
       ca: pki.ca,
+      serverUrl: options.joinUrl || url,
       securePort: server.port,
       kubernetesServiceIP: firstAddress(options.serviceCidr),
       host,
@@ -111,7 +115,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     })
     await server.instruments.snapshots.markStart()
     return {
-      url: `https://${urlHost(host)}:${server.port}`,
+      url,
       port: server.port,
       client: server.client(admin),
       nodeClient: (name) =>
@@ -154,8 +158,9 @@ const foldersIn = (directory: string) => ({
 })
 
 /** The first objects of a cluster, and nobody who looks after them. */
-const startNone: typeof startControllers = async ({ client, securePort, kubernetesServiceIP, host }) => {
-  await bootstrap(client, { securePort, clusterIP: kubernetesServiceIP, host })
+const startNone: typeof startControllers = async ({ client, clock, securePort, kubernetesServiceIP, host, ca }) => {
+  const nowMs = clock.now()
+  await bootstrap(client, { securePort, clusterIP: kubernetesServiceIP, host, clientCa: ca.cert, nowMs })
   return { close: async () => {} }
 }
 

@@ -14,13 +14,14 @@ import { makeToken, type TokenRequest } from './http/subresources/token.ts'
 import { readPage } from './http/verbs/list.ts'
 import { patched } from './http/verbs/patch.ts'
 import { startOf } from './http/verbs/watch.ts'
+import { type AccessReview, reviewSubject } from './http/virtual/access-reviews.ts'
 import type { ParsedWriteOptions } from './http/write-options.ts'
 import { asWritten, LocalWatch } from './local-watch.ts'
 import { copy } from './patch/structured-merge/values.ts'
 import { keyPrefix } from './registry/keys.ts'
 import type { ResourceDefinition } from './registry/resource-definition.ts'
 import { conversionOf, type StoredObject, spliceHead } from './registry/stored-object.ts'
-import type { ObjectScope } from './registry/write-context.ts'
+import type { ObjectScope, RequestScope } from './registry/write-context.ts'
 import { decodeObject } from './validation/decoder.ts'
 import { CachedObject } from './watchcache/cached-object.ts'
 
@@ -102,6 +103,7 @@ export function createLocalClient(api: ApiContext, user: User, { exact = false }
         return object
       }
       const scope = { definition: find(api, resource), namespace, user }
+      if (scope.definition.virtual) return (await reviewed(api, scope, decoded(scope, object))) as unknown as T
       const stored = await registry.create(scope, decoded(scope, object), writeOptions)
       return options.unread ? object : shown<T>(scope.definition, stored, exact)
     },
@@ -179,6 +181,13 @@ export function createLocalClient(api: ApiContext, user: User, { exact = false }
 
     async close() {},
   }
+}
+
+/** Of what is not stored, loops ask what a user may do. */
+async function reviewed(api: ApiContext, scope: RequestScope, object: KubeObject): Promise<KubeObject> {
+  if (scope.definition.kind !== 'SubjectAccessReview') throw methodNotSupported(scope.definition, 'create')
+  await reviewSubject(api, scope, object as AccessReview)
+  return object
 }
 
 function find({ catalog }: ApiContext, { group, version, plural }: Resource): ResourceDefinition {

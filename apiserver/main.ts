@@ -13,7 +13,6 @@ import { settle } from '../shared/memory/settle.ts'
 import { ensureBootstrapper, ensureClusterPki } from '../shared/pki/cluster-pki.ts'
 import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
 import { firstAddress, startControlPlane } from './control-plane.ts'
-import { letKubeletsJoin } from './let-kubelets-join.ts'
 import { apiServerOptions } from './options.ts'
 
 const program = {
@@ -60,6 +59,7 @@ async function main(): Promise<void> {
   const controlPlane = await startControlPlane({
     ...values,
     volumesDir,
+    joinUrl: values.bootstrapServer || values.kubeconfigServer,
     pki,
     clock: createMovableClock(clusterClock(realClock, values)),
     log,
@@ -67,7 +67,6 @@ async function main(): Promise<void> {
   const access = { name: 'kubestage', server: controlPlane.url, ca: pki.ca.cert }
   await writeKubeconfig(kubeconfig, { ...access, server: values.kubeconfigServer || access.server, user: pki.admin })
   if (values.bootstrapKubeconfig) {
-    await letKubeletsJoin(controlPlane.client)
     const user = ensureBootstrapper({ directory: certDir, nowMs }, pki.ca)
     await writeKubeconfig(values.bootstrapKubeconfig, {
       ...access,

@@ -109,7 +109,8 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     lookup,
     clock,
   })
-  const tokens = withBootstrapTokens(accountTokens, { lookup, clock })
+  const tokens =
+    config.bootstrapTokens === false ? accountTokens : withBootstrapTokens(accountTokens, { lookup, clock })
   const rules = createRuleResolver(registry.lookup, registry.lookupAll)
   const authorizers: Authorizer[] = [superuser]
   const access = createAccess(authorizers, rules)

@@ -5,6 +5,7 @@ import type { Namespace, ObjectMeta, Service } from '../shared/api/types.ts'
 import type { EndpointSlice, Endpoints } from '../shared/api/workloads.ts'
 import type { Client, Resource } from '../shared/client/client.ts'
 import { endpointSlices, endpoints, namespaces, services } from '../shared/client/resources.ts'
+import { ensureServerConfigMaps } from './server-config-maps.ts'
 
 const SYSTEM_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease']
 
@@ -14,9 +15,12 @@ export interface KubernetesServiceOptions {
   clusterIP: string
   /** Where the server listens: an address, or a name of this machine. */
   host: string
+  /** PEM; whose client certificates the server accepts. */
+  clientCa: string
+  nowMs: number
 }
 
-/** Makes sure of what every cluster has from its first moment: the system namespaces and the `kubernetes` Service, which leads to our port. */
+/** Makes sure of what every cluster has from its first moment: the system namespaces the `kubernetes` Service, which leads to our port, and what the server says of itself. */
 export async function bootstrap(client: Client, options: KubernetesServiceOptions): Promise<void> {
   for (const name of SYSTEM_NAMESPACES) await ensure<Namespace>(client, namespaces, { metadata: { name } })
   const desired = kubernetesService(options)
@@ -28,6 +32,7 @@ export async function bootstrap(client: Client, options: KubernetesServiceOption
   await Promise.all([
     ensureSame(client, endpoints, kubernetesEndpoints(options)),
     ensureSame(client, endpointSlices, kubernetesSlice(options)),
+    ensureServerConfigMaps(client, options),
   ])
 }
 

@@ -4,6 +4,10 @@ import type { Clock } from '../shared/clock/clock.ts'
 import { type ControllerName, controllerNames, isEnabled } from '../shared/config/controller-names.ts'
 import type { KeyPair } from '../shared/pki/certificate.ts'
 import { bootstrap, ensure } from './bootstrap.ts'
+import { startBootstrapSigner } from './bootstrap-tokens/bootstrap-signer.ts'
+import { ensureClusterInfo } from './bootstrap-tokens/cluster-info.ts'
+import { ensureJoinPolicy } from './bootstrap-tokens/join-policy.ts'
+import { startTokenCleaner } from './bootstrap-tokens/token-cleaner.ts'
 import { startCertificatesController } from './certificates/certificates-controller.ts'
 import { startClusterRoleAggregation } from './clusterrole-aggregation.ts'
 import type { ApiResources, Controller, ControllerContext, Log } from './controller.ts'
@@ -26,6 +30,7 @@ import { startReplicaSetController } from './replica-set/replica-set-controller.
 import { startResourceQuotaController } from './resource-quota.ts'
 import { startRootCaCertPublisher } from './root-ca-cert-publisher.ts'
 import { startScheduler } from './scheduler/scheduler.ts'
+import { startServerConfigMaps } from './server-config-maps.ts'
 import { startServiceAccountController } from './service-account.ts'
 import { startServiceAccountTokenController } from './service-account-tokens.ts'
 import { startServiceIPAddresses } from './service-ip-addresses.ts'
@@ -54,6 +59,10 @@ export interface ControllersOptions {
   ca: KeyPair
   /** What is published to every namespace as kube-root-ca.crt, and is in tokens' Secrets; by default the certificate of `ca`. */
   rootCa?: string
+  /** Whose client certificates the server accepts, in PEM; by default the certificate of `ca`. */
+  clientCa?: string
+  /** URL of the API server for machines that join the cluster. */
+  serverUrl: string
   /** Of the `kubernetes` Service. */
   securePort: number
   kubernetesServiceIP: string
@@ -67,12 +76,15 @@ export interface ControllersOptions {
 
 /** Starts all control loops; resolves when the system namespaces exist and every loop has seen what there is. */
 export async function startControllers(options: ControllersOptions): Promise<Controller> {
-  const { client, clock, log, resources, rootCa = options.ca.cert } = options
+  const { client, clock, log, resources, rootCa = options.ca.cert, clientCa = options.ca.cert } = options
   await bootstrap(client, {
     securePort: options.securePort,
     clusterIP: options.kubernetesServiceIP,
     host: options.host,
+    clientCa,
+    nowMs: clock.now(),
   })
+  await Promise.all([ensureClusterInfo(client, { url: options.serverUrl, ca: rootCa }), ensureJoinPolicy(client)])
   if (options.volumeFolders) await ensure(client, storageClasses, standardClass)
   const informers = createInformers({ client, clock, log })
   resources.follow({ onAdd: () => undefined, onRemove: (resource) => informers.drop(resource) })
@@ -96,6 +108,8 @@ export async function startControllers(options: ControllersOptions): Promise<Con
     'statefulset-controller': () => startStatefulSetController(context),
     'job-controller': () => startJobController(context),
     'ttl-after-finished-controller': () => startTtlAfterFinished(context),
+    'bootstrap-signer-controller': () => startBootstrapSigner(context),
+    'token-cleaner-controller': () => startTokenCleaner(context),
     'cronjob-controller': () => startCronJobController(context),
     'ephemeral-volume-controller': () => startEphemeralVolumes(context),
     'deployment-controller': () => startDeploymentController(context),
@@ -109,6 +123,7 @@ export async function startControllers(options: ControllersOptions): Promise<Con
   const controllers = [
     startFlowSchemaController(context),
     startServiceIPAddresses(context),
+    startServerConfigMaps(context, clientCa),
     ...controllerNames.filter((name) => isEnabled(name, chosen)).map((name) => loops[name]()),
     ...(options.scheduler ? [startScheduler(context)] : []),
   ]

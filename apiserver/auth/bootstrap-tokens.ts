@@ -1,19 +1,19 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { KubeObject } from '../../shared/api/types.ts'
+import {
+  type BootstrapTokenSecret,
+  bootstrappersGroup,
+  bootstrapTokenNamespace,
+  bootstrapTokenType,
+  secretNameOf,
+  tokenTimeLeftMs,
+  tokenValue,
+} from '../../shared/api/bootstrap-token.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import { parseTime } from '../../shared/clock/timestamp.ts'
 import type { Lookup } from '../admission/admission-plugin.ts'
 import type { ServiceAccountTokens } from './service-account/service-account-tokens.ts'
 import type { User } from './types.ts'
 
-interface BootstrapSecret extends KubeObject {
-  type?: string
-  /** Values in base64. */
-  data?: Record<string, string>
-}
-
 const form = /^([a-z0-9]{6})\.([a-z0-9]{16})$/
-const secretType = 'bootstrap.kubernetes.io/token'
 const extraGroup = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/
 
 /**
@@ -22,27 +22,20 @@ const extraGroup = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/
  */
 function bootstrapperOf(token: string, lookup: Lookup, nowMs: number): User | undefined {
   const [, id = '', secret = ''] = form.exec(token) ?? []
-  const name = `bootstrap-token-${id}`
-  const found = lookup({ group: '', plural: 'secrets' }, 'kube-system', name) as BootstrapSecret | undefined
-  if (!found || found.type !== secretType || found.metadata.deletionTimestamp) return undefined
-  const value = (key: string): string => Buffer.from(found.data?.[key] ?? '', 'base64').toString()
-  const expiration = value('expiration')
-  // A time that cannot be read counts as past.
-  if (expiration && !(readTime(expiration) > nowMs)) return undefined
+  const found: BootstrapTokenSecret | undefined = lookup(
+    { group: '', plural: 'secrets' },
+    bootstrapTokenNamespace,
+    secretNameOf(id),
+  )
+  if (!found || found.type !== bootstrapTokenType || found.metadata.deletionTimestamp) return undefined
+  const value = (key: string): string => tokenValue(found, key)
   if (!isSame(value('token-secret'), secret) || value('token-id') !== id) return undefined
-  if (value('usage-bootstrap-authentication') !== 'true') return undefined
-  const extra = value('auth-extra-groups').split(',').filter(Boolean)
+  if (tokenTimeLeftMs(found, nowMs) <= 0 || value('usage-bootstrap-authentication') !== 'true') return undefined
+  const given = value('auth-extra-groups')
+  const extra = given === '' ? [] : given.split(',')
   if (!extra.every((group) => extraGroup.test(group))) return undefined
-  const groups = [...new Set(['system:bootstrappers', ...extra])].sort()
+  const groups = [...new Set([bootstrappersGroup, ...extra])].sort()
   return { name: `system:bootstrap:${id}`, groups: [...groups, 'system:authenticated'] }
-}
-
-function readTime(text: string): number {
-  try {
-    return parseTime(text)
-  } catch {
-    return Number.NaN
-  }
 }
 
 function isSame(one: string, other: string): boolean {

@@ -9,8 +9,8 @@ import { type Field, type StructType, structType, type ValueType, zeroObject, ze
 import { isInt64 } from '../../shared/api/exact-json.ts'
 import { canonicalQuantity } from '../../shared/api/quantity.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
+import { canonicalMicroTime, canonicalTime } from '../../shared/clock/go-time.ts'
 import { canonicalBase64 } from './base64.ts'
-import { canonicalMicroTime, canonicalTime } from './go-time.ts'
 import { jsonWord } from './json-word.ts'
 
 /** The body is not of the type; the message is Go's, without a prefix that names the request. */

@@ -13,6 +13,7 @@ export const kubeApiserverFlags = {
   'tls-private-key-file': 'its key',
   'client-ca-file': 'whose client certificates are believed',
   'service-cluster-ip-range': 'range of cluster IPs (default 10.0.0.0/24)',
+  'enable-bootstrap-token-auth': 'accept bootstrap tokens (default false)',
   'authorization-mode': 'AlwaysAllow: whoever is known may do everything (default RBAC)',
   'disable-admission-plugins': 'admission plugins to leave out',
   'feature-gates': 'features on or off, those that Kubestage knows',
@@ -46,6 +47,7 @@ export interface KubeApiserverSettings {
   signingKeyFile?: string
   serviceCidr: string
   alwaysAllow: boolean
+  bootstrapTokens: boolean
   disabledAdmissionPlugins: string[]
   featureGates: Record<string, boolean>
   controllers: boolean
@@ -104,6 +106,7 @@ export function readKubeApiserverFlags(args: readonly string[]): KubeApiserverSe
       list(get('service-cluster-ip-range'))[0] ?? '10.0.0.0/24',
     ),
     alwaysAllow: modes.includes('AlwaysAllow'),
+    bootstrapTokens: isOn('enable-bootstrap-token-auth'),
     disabledAdmissionPlugins: list(get('disable-admission-plugins')),
     featureGates: Object.fromEntries(gates),
     controllers: node || isOn('kubestage-controllers'),

@@ -35,14 +35,16 @@ export async function runKubeApiserver(args: readonly string[]): Promise<void> {
     nodeName,
   })
   const tls = servingPair(settings, pki)
+  const clientCa = `${pki.ca.cert}\n${clientCertificates(settings)}`
   const server = await startApiServer({
     host,
     port,
-    tls: { ...tls, clientCa: `${pki.ca.cert}\n${clientCertificates(settings)}` },
+    tls: { ...tls, clientCa },
     kubeletClient: kubeletCredentials(pki, undefined),
     serviceAccountKey: signingKey(settings) ?? pki.serviceAccountKey,
     serviceCidr,
     alwaysAllow: settings.alwaysAllow,
+    bootstrapTokens: settings.bootstrapTokens,
     disabledAdmissionPlugins: settings.disabledAdmissionPlugins,
     featureGates: { ...knownFeatureGates, ...settings.featureGates },
     clock: realClock,
@@ -57,11 +59,16 @@ export async function runKubeApiserver(args: readonly string[]): Promise<void> {
         pki,
         log,
         servingCert: tls.cert,
+        clientCa,
         nodeName,
       })
-    : await bootstrap(client, { securePort: server.port, clusterIP: firstAddress(serviceCidr), host }).then(
-        () => async () => {},
-      )
+    : await bootstrap(client, {
+        securePort: server.port,
+        clusterIP: firstAddress(serviceCidr),
+        host,
+        clientCa,
+        nowMs: realClock.now(),
+      }).then(() => async () => {})
   settle(realClock)
   log.info(`Serving securely on ${host}:${server.port}`)
   const stop = (): void =>

@@ -20,6 +20,7 @@ export interface RestOptions {
   pki: ClusterPki
   log: Logger
   servingCert: string
+  clientCa: string
   nodeName: string
 }
 
@@ -31,10 +32,12 @@ export async function startRest({
   pki,
   log,
   servingCert,
+  clientCa,
   nodeName,
 }: RestOptions): Promise<() => Promise<void>> {
   // Whoever issued it, kubelet and pods believe the very certificate that we serve with.
   const rootCa = servingCert.includes(pki.ca.cert) ? servingCert : `${servingCert.trimEnd()}\n${pki.ca.cert}`
+  const url = `https://${settings.host}:${server.port}`
   const controllers = await startControllers({
     client,
     clock: realClock,
@@ -43,6 +46,8 @@ export async function startRest({
     scheduler: true,
     ca: pki.ca,
     rootCa,
+    clientCa,
+    serverUrl: url,
     securePort: server.port,
     kubernetesServiceIP: firstAddress(settings.serviceCidr),
     host: settings.host,
@@ -56,7 +61,7 @@ export async function startRest({
       settings: { ...values, nodeName },
       state,
       pki: { ...pki, ca: { ...pki.ca, cert: servingCert } },
-      url: `https://${settings.host}:${server.port}`,
+      url,
       clock: realClock,
       timeOriginMs: Math.floor(realClock.now() / 1000) * 1000,
       onTrouble: (line) => log.warn(line),

@@ -6,7 +6,9 @@ import { nodeClientRefusal, nodeServingRefusal } from './signers.ts'
 /** Who asks, as the API server wrote it into the request. */
 export interface Requestor {
   username?: string
+  uid?: string
   groups?: readonly string[]
+  extra?: Record<string, string[]>
 }
 
 /** The node that a certificate to serve with is for, as it is registered. */
@@ -16,35 +18,44 @@ export interface RegisteredNode {
   addresses: readonly string[]
 }
 
-const BOOTSTRAPPERS = 'system:bootstrappers'
+/** A ground on which a request is approved without a person. */
+export interface Approval {
+  /** The subresource of certificatesigningrequests that the requestor must be allowed to create. Absent: nothing is asked. */
+  permission?: 'selfnodeclient' | 'nodeclient'
+  /** Of the condition. */
+  message: string
+}
+
 const NODES = 'system:nodes'
 
 /**
- * The message with which a request is approved by itself; undefined leaves it to a person.
+ * On which grounds a request may be approved; none leaves it to a person.
  * A joining kubelet gets its first certificate, a node a new one for itself; beyond upstream, a node also one to serve with, for its own name and addresses.
  * Upstream: pkg/controller/certificates/approver/sarapprove.go.
  */
-export function approvalMessage(
+export function approvals(
   signerName: string,
   request: SigningRequest,
   usages: readonly string[],
   { username, groups = [] }: Requestor,
   node?: RegisteredNode,
-): string | undefined {
-  const isItself = groups.includes(NODES) && username === request.commonName
-  if (signerName === 'kubernetes.io/kube-apiserver-client-kubelet' && !nodeClientRefusal(request, usages)) {
-    if (isItself) return 'Auto approving self kubelet client certificate after SubjectAccessReview.'
-    if (groups.includes(BOOTSTRAPPERS)) return 'Auto approving kubelet client certificate after SubjectAccessReview.'
-  }
-  if (
-    signerName === 'kubernetes.io/kubelet-serving' &&
-    !nodeServingRefusal(request, usages) &&
-    isItself &&
-    isFor(node, request)
-  )
-    return 'Auto approving kubelet serving certificate of the node that asks.'
-  return undefined
+): Approval[] {
+  const isItself = username === request.commonName
+  if (signerName === 'kubernetes.io/kube-apiserver-client-kubelet' && !nodeClientRefusal(request, usages))
+    return [...(isItself ? [renewal] : []), firstCertificate]
+  if (signerName !== 'kubernetes.io/kubelet-serving' || nodeServingRefusal(request, usages)) return []
+  return isItself && groups.includes(NODES) && isFor(node, request) ? [serving] : []
 }
+
+const renewal: Approval = {
+  permission: 'selfnodeclient',
+  message: 'Auto approving self kubelet client certificate after SubjectAccessReview.',
+}
+const firstCertificate: Approval = {
+  permission: 'nodeclient',
+  message: 'Auto approving kubelet client certificate after SubjectAccessReview.',
+}
+const serving: Approval = { message: 'Auto approving kubelet serving certificate of the node that asks.' }
 
 /** Names that clients of the API server or of Services trust: also a node that bears one gets no certificate for it. */
 const reserved = /^localhost$|^kubernetes(\.default)?$|\.svc$|\.cluster\.local$/

@@ -1,22 +1,29 @@
 import type { V1CertificateSigningRequest } from '@kubernetes/client-node'
 import { ignoreNotFound, ignoring } from '../../shared/api/status-error.ts'
-import type { Node, WithMeta } from '../../shared/api/types.ts'
-import { certificateSigningRequests, nodes } from '../../shared/client/resources.ts'
+import type { Node, ObjectMeta, WithMeta } from '../../shared/api/types.ts'
+import { certificateSigningRequests, nodes, subjectAccessReviews } from '../../shared/client/resources.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import { type KeyPair, signCertificate } from '../../shared/pki/certificate.ts'
 import { isExtendedUsage, isKeyUsage } from '../../shared/pki/identifiers.ts'
 import { readSigningRequest, type SigningRequest } from '../../shared/pki/signing-request.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
-import { approvalMessage, type RegisteredNode, type Requestor } from './approval.ts'
+import { type Approval, approvals, type RegisteredNode, type Requestor } from './approval.ts'
 import { isOver } from './cleaning.ts'
 import { signers } from './signers.ts'
 
 type Request = WithMeta<V1CertificateSigningRequest>
+interface AccessReview {
+  metadata: ObjectMeta
+  spec: object
+  status?: { allowed: boolean }
+}
 type Condition = NonNullable<NonNullable<Request['status']>['conditions']>[number]
 
 const NODE_PREFIX = 'system:node:'
 const NODE_RETRY_MS = 1_000
+/** A role may be bound later. */
+const PERMISSION_RETRY_MS = 10_000
 const SWEEP_MS = 3_600_000
 const BACKDATE_MS = 300_000
 const LONGEST_SECONDS = 365 * 86_400
@@ -46,8 +53,10 @@ export function startCertificatesController(context: ControllerContext, ca: KeyP
       if (wanted instanceof Error) return
       const node = await registeredNode(request.spec)
       if (!node && signerName === 'kubernetes.io/kubelet-serving') queue.addAfter(name, NODE_RETRY_MS)
-      const message = approvalMessage(signerName, wanted, usages, request.spec, node)
+      const grounds = approvals(signerName, wanted, usages, request.spec, node)
+      const { message } = (await firstAllowed(grounds, request.spec)) ?? {}
       if (message) await condition(request, { type: 'Approved', reason: 'AutoApproved', message }, 'approval')
+      else if (grounds.length > 0) queue.addAfter(name, PERMISSION_RETRY_MS)
       return
     }
     const refusal = wanted instanceof Error ? wanted.message : signer.refusal(wanted, request.spec.usages ?? [])
@@ -62,6 +71,21 @@ export function startCertificatesController(context: ControllerContext, ca: KeyP
     const name = username.slice(NODE_PREFIX.length)
     const node = await client.get<Node>(nodes, { name }).catch(ignoreNotFound)
     return node && { name, addresses: (node.status?.addresses ?? []).map(({ address }) => address) }
+  }
+
+  async function firstAllowed(grounds: readonly Approval[], requestor: Requestor): Promise<Approval | undefined> {
+    for (const ground of grounds) {
+      if (ground.permission === undefined || (await mayCreate(ground.permission, requestor))) return ground
+    }
+    return undefined
+  }
+
+  async function mayCreate(subresource: string, { username, uid, groups, extra }: Requestor): Promise<boolean> {
+    const { group, plural } = certificateSigningRequests
+    const resourceAttributes = { group, version: '*', resource: plural, subresource, verb: 'create' }
+    const spec = { user: username, uid, groups, extra, resourceAttributes }
+    const { status } = await client.create<AccessReview>(subjectAccessReviews, { metadata: {}, spec })
+    return status?.allowed ?? false
   }
 
   async function condition(

@@ -34,6 +34,11 @@ export const certificateSigningRequests: Resource = {
   version: 'v1',
   plural: 'certificatesigningrequests',
 }
+export const subjectAccessReviews: Resource = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  plural: 'subjectaccessreviews',
+}
 const apps = (plural: string): Resource => ({ group: 'apps', version: 'v1', plural })
 export const controllerRevisions = apps('controllerrevisions')
 export const daemonSets = apps('daemonsets')

@@ -3,6 +3,7 @@ import { EntryError, mustBe, names, suggestion } from './option-types.ts'
 
 /** The loops that may be left out, by upstream's names. Those that belong to an API server itself always run. */
 export const controllerNames = [
+  'bootstrap-signer-controller',
   'certificatesigningrequest-controller',
   'clusterrole-aggregation-controller',
   'cronjob-controller',
@@ -28,6 +29,7 @@ export const controllerNames = [
   'serviceaccount-token-controller',
   'statefulset-controller',
   'taint-eviction-controller',
+  'token-cleaner-controller',
   'ttl-after-finished-controller',
 ] as const
 export type ControllerName = (typeof controllerNames)[number]

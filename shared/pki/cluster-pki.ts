@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { bootstrappersGroup, nodeTokenGroup } from '../api/bootstrap-token.ts'
 import type { KeyPair } from './certificate.ts'
 import { ensureCertificate, type Identity } from './certificate-store.ts'
 import { type SigningKeySource, signingKeyIn } from './signing-key.ts'
@@ -94,7 +95,7 @@ export function ensureBootstrapper(
   const identity = {
     name: 'bootstrap',
     commonName: 'system:bootstrap:kubelet',
-    organizations: ['system:bootstrappers'],
+    organizations: [bootstrappersGroup, nodeTokenGroup],
     usage: 'client',
   } as const
   return ensureCertificate(directory, identity, nowMs, ca)

@@ -45,6 +45,14 @@ t.test('a bootstrap token is authenticated by its Secret', async (t) => {
     'an end that is no time': [{ ...valid, expiration: 'tomorrow' }],
     'for signing alone': [{ ...valid, 'usage-bootstrap-authentication': 'false' }],
     'an id that is not the Secret’s': [{ ...valid, 'token-id': 'fedcba' }],
+    'an end without a time of day': [{ ...valid, expiration: '2999-01-01' }],
+    'an end without a zone': [{ ...valid, expiration: '2999-01-01T00:00:00' }],
+    'groups with an empty one': [{ ...valid, 'auth-extra-groups': 'system:bootstrappers:a,' }],
+    'groups with a space': [{ ...valid, 'auth-extra-groups': 'system:bootstrappers:a, system:bootstrappers:b' }],
+    'a use that is not exactly true': [{ ...valid, 'usage-bootstrap-authentication': 'True' }],
+    'an empty secret': [{ ...valid, 'token-secret': '' }],
+    'a token with capitals': [valid, { bearer: 'ABCDEF.0123456789abcdef' }],
+    'a token that goes on': [valid, { bearer: 'abcdef.0123456789abcdef0' }],
     'groups beyond bootstrappers': [{ ...valid, 'auth-extra-groups': 'system:masters' }],
   }
   for (const [title, args] of Object.entries(refused)) t.match(await ask(...args), { status: 401 }, title)

@@ -281,7 +281,8 @@ t.test('the API server has endpoints, and keeps them when it starts on another p
     })
   }
   await check({ ip: '127.0.0.1', port, addressType: 'IPv4' })
-  const again = (host: string, securePort: number) => bootstrap(client, { host, securePort, clusterIP: '10.96.0.1' })
+  const again = (host: string, securePort: number) =>
+    bootstrap(client, { host, securePort, clusterIP: '10.96.0.1', clientCa: '', nowMs: Date.now() })
   await again('0.0.0.0', 6444)
   await check({ ip: '127.0.0.1', port: 6444, addressType: 'IPv4' })
   await again('::1', 6445)

@@ -20,7 +20,7 @@ interface ResourceAttributes {
   fieldSelector?: SelectorAttributes
   labelSelector?: SelectorAttributes
 }
-interface AccessReview extends KubeObject {
+export interface AccessReview extends KubeObject {
   spec: {
     resourceAttributes?: ResourceAttributes
     nonResourceAttributes?: { path?: string; verb?: string }
@@ -42,11 +42,16 @@ export const selfSubjectAccessReview = review<AccessReview>(async (object, { api
 
 /** May they? */
 export const subjectAccessReview = review<AccessReview>(async (object, { api, scope }) => {
+  await reviewSubject(api, scope, object)
+})
+
+/** Fills in the status of a SubjectAccessReview. */
+export async function reviewSubject(api: ApiContext, scope: RequestScope, object: AccessReview): Promise<void> {
   const errors = subjectErrors(object)
   validateMetadata(object.metadata, 'must be empty', errors)
   refuseReview(scope, errors)
   object.status = await answer(api, object, subjectOf(object))
-})
+}
 
 /** May they, in this namespace? */
 export const localSubjectAccessReview = review<AccessReview>(async (object, { api, scope }) => {

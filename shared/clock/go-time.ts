@@ -1,5 +1,5 @@
 /** Times as Go reads them: RFC 3339, for MicroTime with six digits; written back in UTC. */
-import { toMicroTime, toTime } from '../../shared/clock/timestamp.ts'
+import { toMicroTime, toTime } from './timestamp.ts'
 
 const whole = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/
 const micro = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z$/

@@ -1,0 +1,35 @@
+import type { ConfigMap } from '../../shared/api/types.ts'
+import type { Client } from '../../shared/client/client.ts'
+import { configMaps } from '../../shared/client/resources.ts'
+import { ensure } from '../bootstrap.ts'
+
+export const clusterInfoRef = { namespace: 'kube-public', name: 'cluster-info' }
+
+/** Where a machine that joins finds the API server, and the certificate that it must have. */
+export interface ServerAddress {
+  url: string
+  /** PEM. */
+  ca: string
+}
+
+/** As kubeadm writes it: a kubeconfig without users. A machine that joins reads it as an anonymous user and checks its signature by its token. */
+const kubeconfigOf = ({ url, ca }: ServerAddress): string =>
+  `apiVersion: v1
+clusters:
+- cluster:
+    certificate-authority-data: ${Buffer.from(ca).toString('base64')}
+    server: ${url}
+  name: ""
+contexts: null
+current-context: ""
+kind: Config
+preferences: {}
+users: null
+`
+
+/** Makes the ConfigMap, or writes where the server is now. Upstream: cmd/kubeadm/app/phases/bootstraptoken/clusterinfo. */
+export async function ensureClusterInfo(client: Client, server: ServerAddress): Promise<void> {
+  const kubeconfig = kubeconfigOf(server)
+  const known = await ensure<ConfigMap>(client, configMaps, { metadata: clusterInfoRef, data: { kubeconfig } })
+  if (known.data?.kubeconfig !== kubeconfig) await client.patch(configMaps, clusterInfoRef, { data: { kubeconfig } })
+}
