@@ -49,7 +49,7 @@ t.test('a restored cluster is what it was, and watchers see just what changes', 
   )
 
   await cluster.reset()
-  t.same((await client.list<ConfigMap>(configMaps)).items, [])
+  t.same((await client.list<ConfigMap>(configMaps, { namespace })).items, [])
   t.same((await client.list(namespaces)).items.length, 4)
 })
 
