@@ -5,6 +5,7 @@ import type { Container, Pod } from '../../shared/api/types.ts'
 import type { ContainerConfig, ContainerRecord, Mount, ResolvedImage } from '../runtime/container-runtime.ts'
 import { wordsToRun } from '../runtime/images/entrypoint.ts'
 import { expand } from './expansion.ts'
+import { processRights } from './process-rights.ts'
 
 /** What a container's record carries, so that a kubelet that lost the pod can still end it properly. */
 export const ANNOTATIONS = {
@@ -53,6 +54,7 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
     stdinOnce: container.stdinOnce ?? false,
     tty: container.tty ?? false,
     ...(container.securityContext?.readOnlyRootFilesystem && { readonlyRoot: true }),
+    rights: processRights(container),
     ...(targetOf(pod, container) && { target: targetOf(pod, container) }),
     mounts: [
       ...input.mounts,

@@ -171,8 +171,19 @@ export interface ContainerConfig {
   mounts?: Mount[]
   /** It can write to its mounts only; where its files are its own. */
   readonlyRoot?: boolean
+  /** Default: those of the kubelet. */
+  rights?: ProcessRights
   /** Opaque to the runtime; given back by `list`. */
   annotations: Record<string, string>
+}
+/** What its processes may ask of the kernel; where the kubelet is root. */
+export interface ProcessRights {
+  /** Linux's names without `CAP_`. */
+  capabilities: string[]
+  /** A program that belongs to root does not make its caller root. */
+  noNewPrivileges: boolean
+  /** It can change the machine's settings under `/proc/sys` and `/sys`. */
+  privileged: boolean
 }
 export interface Mount {
   containerPath: string

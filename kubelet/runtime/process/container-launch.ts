@@ -44,6 +44,7 @@ export const containerLaunch = (stored: StoredContainer, options: LaunchOptions)
   command: stored.command,
   env: options.env,
   workingDir: options.workingDir,
+  rights: stored.rights,
   namespaces: namespacesOf(stored, options),
 })
 
@@ -64,6 +65,7 @@ function namespacesOf(
     identity: ordinaryIdentity(),
     workingDir,
     readonlyRoot: stored.readonlyRoot,
+    machineSettings: stored.rights?.privileged ?? true,
   }
   return { kind: 'new', flags: viewFlags(view), besidePid, steps: viewSteps(view) }
 }

@@ -25,6 +25,8 @@ export interface ContainerView {
   workingDir: string
   /** Nothing is written but to volumes, where all files are its own. */
   readonlyRoot?: boolean
+  /** It may change `/proc/sys`, `/sys` and what else is the machine's. */
+  machineSettings: boolean
 }
 export interface ViewMount extends Mount {
   isDirectory: boolean
@@ -93,6 +95,7 @@ function ownFiles(view: ContainerView): Step[] {
         : // Its place is there, below. A file system of somebody's own may not let even root in: then it is not seen.
           [ifPossible(mount(path, `root${path}`, '', bind | recursive))],
     ),
+    ...(view.machineSettings ? [] : machineIsReadOnly),
     ...volumes(view, 'root'),
     ['directory', `root${realPlace(workingDir)}`],
     ...(view.readonlyRoot ? sealed(view) : []),
@@ -166,7 +169,21 @@ const volumes = ({ mounts }: ContainerView, root: string): Step[] =>
     ]
   })
 
-const ifPossible = ([, ...words]: Step): Step => ['mountIfPossible', ...words]
+function ifPossible([, ...words]: Step): Step {
+  return ['mountIfPossible', ...words]
+}
+
+/** As container runtimes show them to a container that is not privileged: settings can be read, memory and keys are not there. */
+const machineIsReadOnly: Step[] = [
+  ['readonly', 'root/sys'],
+  ...['bus', 'fs', 'irq', 'sys', 'sysrq-trigger'].flatMap((name): Step[] => [
+    ifPossible(mount(`root/proc/${name}`, `root/proc/${name}`, '', bind | recursive)),
+    ['readonlyIfPossible', `root/proc/${name}`],
+  ]),
+  ...['kcore', 'keys', 'latency_stats', 'sched_debug', 'timer_list'].map((name) =>
+    ifPossible(mount('root/dev/null', `root/proc/${name}`, '', bind)),
+  ),
+]
 
 /** Made anew in every container. */
 const made = ['/proc', '/sys', '/dev']

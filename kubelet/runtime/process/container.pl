@@ -41,6 +41,12 @@ sub write_file {
 
 sub mount { my ($source, $target, $type, $flags, $data) = @_; ask('mount', $source, $target, $type, $flags + 0, $data) }
 
+# What is mounted there, with all that is mounted below: AT_RECURSIVE and MOUNT_ATTR_RDONLY; before Linux 5.12 itself alone.
+sub read_only {
+  my ($target) = @_;
+  return ask('mount_setattr', -100, $target, 0x8000, pack('Q4', 1, 0, 0, 0), 32) || ask('mount', 'none', $target, '', 0x1021, '');
+}
+
 %step = (
   calls => sub { %number = @_; 1 },
   namespaces => sub { ask('unshare', $_[0] + 0) },
@@ -69,6 +75,8 @@ sub mount { my ($source, $target, $type, $flags, $data) = @_; ask('mount', $sour
       && write_file('/proc/self/gid_map', "$group $group 1");
   },
   mount => \&mount,
+  readonly => \&read_only,
+  readonlyIfPossible => sub { read_only(@_); 1 },
   mountIfPossible => sub { mount(@_); 1 },
   directory => sub { directory($_[0]) },
   file => sub { $_[0] =~ m{^(.+)/} and directory($1) or return 0; -e $_[0] or open(my $file, '>>', $_[0]) },
@@ -76,10 +84,18 @@ sub mount { my ($source, $target, $type, $flags, $data) = @_; ask('mount', $sour
   link => sub { symlink($_[0], $_[1]) },
   mode => sub { chmod($_[0] + 0, $_[1]) },
   hostname => sub { ask('sethostname', $_[0], length $_[0]) },
-  root => sub { chroot($_[0]) },
+  # Where the machine's own root cannot be put away (an initial RAM disk), only another root in front of it can be had.
+  root => sub {
+    chdir($_[0]) or return 0;
+    return ask('umount2', '.', 2) && chdir('/') if ask('pivot_root', '.', '.');
+    return chroot('.');
+  },
   within => sub { chdir($_[0]) },
   # A session of its own, with the terminal at hand.
   session => sub { syscall($number{setsid}); ioctl(STDIN, 0x540e, 1); 1 },
+  # All capabilities but these are lost with the next program: 24 is PR_CAPBSET_DROP.
+  capabilities => sub { my %kept = map { $_ => 1 } @_; $kept{$_} || syscall($number{prctl}, 24, $_, 0, 0, 0) for 0 .. 63; 1 },
+  noNewPrivileges => sub { ask('prctl', 38, 1, 0, 0, 0) },
   environment => sub { %ENV = map { split(/=/, $_, 2) } @_; 1 },
   # Process 1 of a pod: does nothing but bury what others leave.
   pause => sub { $0 = '/pause'; $SIG{CHLD} = 'IGNORE'; sleep while 1 },

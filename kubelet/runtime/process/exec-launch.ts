@@ -34,5 +34,5 @@ export function execLaunch(
     processes || stored.ownFiles
       ? { kind: 'enter', pid, processes, hostname: !sandbox.hostNetwork, files: stored.ownFiles }
       : { kind: 'none' }
-  return { launch: { command, env, workingDir, namespaces } }
+  return { launch: { command, env, workingDir, rights: stored.rights, namespaces } }
 }

@@ -36,6 +36,7 @@ async function isPossible(rootDir: string, files: ContainerView['files']): Promi
     hostname: 'trial',
     identity: ordinaryIdentity(),
     workingDir: '/',
+    machineSettings: false,
   }
   const { file, args } = aloneLaunch([
     ['namespaces', String(viewFlags(view))],

@@ -1,4 +1,6 @@
 import path from 'node:path'
+import { capabilityNames } from '../capability-names.ts'
+import type { ProcessRights } from '../container-runtime.ts'
 import type { Step } from './container-view.ts'
 import { ordinaryIdentity } from './identity.ts'
 import { systemCalls } from './system-calls.ts'
@@ -9,6 +11,8 @@ export interface Launch {
   /** All of it: nothing of ours is added. */
   env: Record<string, string>
   workingDir: string
+  /** Default: ours. */
+  rights?: ProcessRights
   namespaces: Namespaces
 }
 
@@ -60,11 +64,19 @@ const enter = ({ pid, processes, hostname, files }: Omit<Namespaces & { kind: 'e
   ...(files ? ['root'] : []),
 ]
 
-const program = ({ command, env, workingDir }: Launch): Step[] => [
+const program = ({ command, env, workingDir, rights }: Launch): Step[] => [
   ['within', workingDir],
+  ...(rights ? rightsSteps(rights) : []),
   ['environment', ...variables(env)],
   ['run', ...command],
 ]
+
+/** One who is not root has no capabilities to lose, and a system without these calls has none at all. */
+function rightsSteps({ capabilities, noNewPrivileges }: ProcessRights): Step[] {
+  if (ordinaryIdentity() || systemCalls().length === 0) return []
+  const numbers = capabilities.map((name) => String(capabilityNames.indexOf(name)))
+  return [['capabilities', ...numbers], ...(noNewPrivileges ? [['noNewPrivileges'] satisfies Step] : [])]
+}
 
 const words = (steps: Step[]): string[] => steps.flatMap(([name, ...words]) => [name, String(words.length), ...words])
 
