@@ -104,6 +104,7 @@ const trimmed: Record<string, { transform?(object: Metadata): Metadata; indexes?
   'batch/cronjobs': whole,
   'batch/jobs': whole,
   'discovery.k8s.io/endpointslices': whole,
+  'policy/poddisruptionbudgets': whole,
   'storage.k8s.io/storageclasses': whole,
 }
 
@@ -129,6 +130,8 @@ function trimPod({ metadata, spec, status }: Pod): Pod {
       reason: status?.reason,
       conditions: status?.conditions,
       podIP: status?.podIP,
+      startTime: status?.startTime,
+      nominatedNodeName: status?.nominatedNodeName,
       // Of most pods none: those that never ended.
       containerStatuses: status?.containerStatuses?.filter(hasEndedOnce),
       initContainerStatuses: status?.initContainerStatuses?.filter(

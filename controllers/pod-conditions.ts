@@ -7,13 +7,19 @@ import { toTime } from '../shared/clock/timestamp.ts'
 export interface PodStatusChange {
   condition?: Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>
   phase?: string
+  /** The empty name takes a nomination back. */
+  nominatedNodeName?: string
 }
 
-/** Sets one condition of a pod, or its phase, whatever others write of it meanwhile; a pod that is gone is no failure. */
+/** Sets one condition of a pod, its phase or its nomination, whatever others write of it meanwhile; a pod that is gone is no failure. */
 export async function setPodStatus(client: Client, pod: Pod, change: PodStatusChange, nowMs: number): Promise<void> {
   const { namespace, name = '', uid } = pod.metadata
-  const { phase, condition } = change
-  const status = { ...(condition && conditionPatch(pod, condition, nowMs)), ...(phase && { phase }) }
+  const { phase, condition, nominatedNodeName } = change
+  const status = {
+    ...(condition && conditionPatch(pod, condition, nowMs)),
+    ...(phase && { phase }),
+    ...(nominatedNodeName !== undefined && { nominatedNodeName: nominatedNodeName || null }),
+  }
   const options = { type: 'strategic', subresource: 'status' } as const
   await client.patch(pods, { namespace, name }, { metadata: { uid }, status }, options).catch(ignoreNotFound)
 }

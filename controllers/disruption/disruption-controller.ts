@@ -20,7 +20,7 @@ export function startDisruptionController(context: ControllerContext, resources:
   const { client, informers, clock, log } = context
   const recorder = createEventRecorder({ client, clock, log, component: COMPONENT })
   const pods = informers.pods()
-  const budgets = informers.selected<PodDisruptionBudget>(podDisruptionBudgets, {})
+  const budgets = informers.whole<PodDisruptionBudget>(podDisruptionBudgets)
   const stale = startStaleDisruptions(context)
 
   async function sync(key: string): Promise<void> {

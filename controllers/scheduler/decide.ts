@@ -1,66 +1,103 @@
-import type { Node, Pod } from '../../shared/api/types.ts'
-import { filters, type Rejection } from './filters.ts'
-import type { NodeInfo, PodInfo } from './node-info.ts'
+import type { Pod } from '../../shared/api/types.ts'
+import { type Rejection, rejectionOf } from './filters.ts'
+import type { NodeInfo, PodInfo, PresentNode } from './node-info.ts'
+import { priorityOf } from './node-info.ts'
+import { type Candidate, cheapest, findCandidates, type PreemptionContext } from './preemption.ts'
 import { pickBest } from './scores.ts'
 
-/** Where a pod shall run, or in upstream's words why nowhere. */
-export type Decision = { nodeName: string } | { message: string }
+/** Where a pod shall run; or why nowhere for now, and what would make room. */
+export type Decision = { nodeName: string } | Refusal
 
-/** `problem`: what keeps the pod from every node alike. */
-export function decide(
-  pod: PodInfo,
-  nodes: Iterable<NodeInfo>,
-  { random, problem }: { random: () => number; problem?: string },
-): Decision {
-  if (problem !== undefined) return { message: refuse(pod.pod, problem, [...nodes].filter(isPresent).length) }
-  const candidates: (NodeInfo & { node: Node })[] = []
-  const rejections: Rejection[] = []
-  for (const info of nodes) {
-    if (!isPresent(info)) continue
-    const rejection = firstRejection(pod, info)
-    if (rejection) rejections.push(rejection)
-    else candidates.push(info)
-  }
-  const best = pickBest(pod, candidates, random)
-  if (best) return { nodeName: best.node.metadata.name ?? '' }
-  return { message: rejections.length === 0 ? 'no nodes available to schedule pods' : explain(pod.pod, rejections) }
+export interface Refusal {
+  /** In upstream's words. */
+  message: string
+  /** The node that the pod waits for: the empty name when there is none, undefined when that stays as it is. */
+  nominated?: string
+  /** What is to be done for that node. */
+  preemption?: Candidate
 }
 
-const isPresent = (info: NodeInfo): info is NodeInfo & { node: Node } => info.node !== undefined
+export interface DecisionContext extends PreemptionContext {
+  /** What keeps the pod from every node alike. */
+  problem?: string
+  /** Whether the pod is about to end because the scheduler deleted it. */
+  isPreempted(pod: Pod): boolean
+}
 
-function firstRejection(pod: PodInfo, info: NodeInfo & { node: Node }): Rejection | undefined {
-  for (const { check } of filters) {
-    const rejection = check(pod, info)
-    if (rejection) return rejection
+/** Upstream: pkg/scheduler/schedule_one.go. */
+export function decide(pod: PodInfo, nodes: Iterable<NodeInfo>, context: DecisionContext): Decision {
+  const { problem, nominations, random } = context
+  const present = [...nodes].filter(isPresent)
+  if (present.length === 0) return { message: 'no nodes available to schedule pods', nominated: '' }
+  if (problem !== undefined) return refuse(pod, hopeless(present), { problem, context })
+  const check = (info: PresentNode): Rejection | undefined => {
+    const before = nominations.before(pod.pod, info.node.metadata.name)
+    return rejectionOf(pod, before.length > 0 ? (info.with(before) as PresentNode) : info)
+  }
+  const nominated = nominations.nodeOf(pod.pod)
+  const awaited = nominated && present.find(({ node }) => node.metadata.name === nominated)
+  if (awaited && !check(awaited)) return { nodeName: nominated }
+  const rejected = new Map<PresentNode, Rejection>()
+  const fitting: PresentNode[] = []
+  for (const info of present) {
+    const rejection = check(info)
+    if (rejection) rejected.set(info, rejection)
+    else fitting.push(info)
+  }
+  const best = pickBest(pod, fitting, random)
+  return best ? { nodeName: best.node.metadata.name ?? '' } : refuse(pod, rejected, { context })
+}
+
+const isPresent = (info: NodeInfo): info is PresentNode => info.node !== undefined
+
+/** Upstream: what a PreFilter plugin says; no node is asked, and none would do. */
+const hopeless = (nodes: readonly PresentNode[]): Map<PresentNode, Rejection> =>
+  new Map(nodes.map((node) => [node, { reasons: [], resolvable: false }]))
+
+function refuse(
+  pod: PodInfo,
+  rejected: Map<PresentNode, Rejection>,
+  { problem, context }: { problem?: string; context: DecisionContext },
+): Refusal {
+  const total = rejected.size
+  const reasons = [...rejected.values()].flatMap(({ reasons }) => reasons)
+  const why = problem === undefined ? tally(total, reasons) : `0/${total} nodes are available: ${problem}.`
+  const { words, ...verdict } = preempt(pod, rejected, context)
+  return { message: words === undefined ? why : `${why} no new claims to deallocate, preemption: ${words}`, ...verdict }
+}
+
+/** `words`: why nothing is preempted. */
+function preempt(
+  pod: PodInfo,
+  rejected: Map<PresentNode, Rejection>,
+  context: DecisionContext,
+): Omit<Refusal, 'message'> & { words?: string } {
+  const obstacle = ineligible(pod.pod, rejected, context)
+  if (obstacle) return { words: obstacle }
+  const resolvable = [...rejected].filter(([, { resolvable }]) => resolvable).map(([info]) => info)
+  const { candidates, reasons } = findCandidates(pod, resolvable, context)
+  const preemption = cheapest(candidates, context.nowMs)
+  if (preemption) return { nominated: preemption.nodeName, preemption }
+  const others = Array<string>(rejected.size - resolvable.length).fill('Preemption is not helpful for scheduling')
+  return { words: tally(rejected.size, [...reasons, ...others]), nominated: '' }
+}
+
+/** Upstream: PodEligibleToPreemptOthers in plugins/defaultpreemption. */
+function ineligible(
+  pod: Pod,
+  rejected: Map<PresentNode, Rejection>,
+  { nominations, isPreempted }: DecisionContext,
+): string | undefined {
+  if (pod.spec.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.'
+  const nominated = nominations.nodeOf(pod)
+  for (const [{ node, pods }, { resolvable }] of rejected) {
+    if (node.metadata.name !== nominated || !resolvable) continue
+    const isAwaited = [...pods.values()].some(
+      (other) => priorityOf(other.pod) < priorityOf(pod) && isPreempted(other.pod),
+    )
+    if (isAwaited) return 'not eligible due to a terminating pod on the nominated node.'
   }
   return undefined
-}
-
-function explain(pod: Pod, rejections: readonly Rejection[]): string {
-  const total = rejections.length
-  const why = tally(
-    total,
-    rejections.flatMap(({ reasons }) => reasons),
-  )
-  return `${why} ${preemptionWords(pod, rejections)}`
-}
-
-/** No node was asked. Upstream: what a PreFilter plugin says. */
-const refuse = (pod: Pod, problem: string, total: number): string => {
-  const nobody: Rejection[] = Array.from({ length: total }, () => ({ reasons: [], resolvable: false }))
-  return total === 0
-    ? 'no nodes available to schedule pods'
-    : `0/${total} nodes are available: ${problem}. ${preemptionWords(pod, nobody)}`
-}
-
-const preemptionWords = (pod: Pod, rejections: readonly Rejection[]): string =>
-  `no new claims to deallocate, preemption: ${preemption(pod, rejections)}`
-
-function preemption({ spec }: Pod, rejections: readonly Rejection[]): string {
-  if (spec.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.'
-  const words = ({ resolvable }: Rejection): string =>
-    resolvable ? 'No preemption victims found for incoming pod' : 'Preemption is not helpful for scheduling'
-  return tally(rejections.length, rejections.map(words))
 }
 
 /** `0/3 nodes are available: 1 Too many pods, 2 node(s) were unschedulable.` */

@@ -1,9 +1,9 @@
 import { matchesNodeSelection } from '../../shared/api/node-affinity.ts'
 import { type Taint, untolerated } from '../../shared/api/taints.ts'
 import type { Node } from '../../shared/api/types.ts'
-import type { NodeInfo, PodInfo } from './node-info.ts'
+import type { NodeInfo, PodInfo, PresentNode } from './node-info.ts'
 
-/** Why a node cannot take a pod. `resolvable`: it could if some pods were not on it (what upstream's preemption asks). */
+/** Why a node cannot take a pod. `resolvable`: it could if some pods were not on it, so preemption may help. */
 export interface Rejection {
   reasons: string[]
   resolvable: boolean
@@ -12,7 +12,7 @@ export interface Rejection {
 /** Upstream's filter plugins: names, order, and words of the reasons. The first that objects speaks for the node. */
 export interface Filter {
   name: string
-  check(pod: PodInfo, node: NodeInfo & { node: Node }): Rejection | undefined
+  check(pod: PodInfo, node: PresentNode): Rejection | undefined
 }
 
 const UNSCHEDULABLE: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }
@@ -46,6 +46,15 @@ export const filters: readonly Filter[] = [
   },
   { name: 'NodeResourcesFit', check: checkResources },
 ]
+
+/** Why the node cannot take the pod; undefined when it can. */
+export function rejectionOf(pod: PodInfo, node: PresentNode): Rejection | undefined {
+  for (const { check } of filters) {
+    const rejection = check(pod, node)
+    if (rejection) return rejection
+  }
+  return undefined
+}
 
 function checkResources({ requests }: PodInfo, { allocatable, requested, pods }: NodeInfo): Rejection | undefined {
   const reasons: string[] = []

@@ -27,13 +27,33 @@ export function podInfo(pod: Pod): PodInfo {
   }
 }
 
+export const priorityOf = ({ spec }: Pod): number => spec.priority ?? 0
+
+/** One whose node is known. */
+export type PresentNode = NodeInfo & { node: Node }
+
 /** A node and what is on it. Pods may be known before their node is. */
 export class NodeInfo {
   node: Node | undefined
-  allocatable: Amounts = new Map()
-  readonly requested: Amounts = new Map()
-  readonly weighed: Amounts = new Map()
-  readonly pods = new Map<string, PodInfo>()
+  allocatable: Amounts
+  readonly requested: Amounts
+  readonly weighed: Amounts
+  readonly pods: Map<string, PodInfo>
+
+  constructor(from?: NodeInfo) {
+    this.node = from?.node
+    this.allocatable = from?.allocatable ?? new Map()
+    this.requested = new Map(from?.requested)
+    this.weighed = new Map(from?.weighed)
+    this.pods = new Map(from?.pods)
+  }
+
+  /** The same node, with these pods on it as well. */
+  with(pods: readonly PodInfo[]): NodeInfo {
+    const copy = new NodeInfo(this)
+    for (const info of pods) copy.addPod(info)
+    return copy
+  }
 
   setNode(node: Node | undefined): void {
     this.node = node

@@ -1,84 +1,142 @@
-import { isDeepStrictEqual } from 'node:util'
-import { podRequests } from '../../shared/api/amounts.ts'
 import { hasEnded } from '../../shared/api/pod-phase.ts'
 import { isStatus } from '../../shared/api/status-error.ts'
-import type { Binding, Node, Pod } from '../../shared/api/types.ts'
+import type { Binding, Node, Pod, PodDisruptionBudget } from '../../shared/api/types.ts'
 import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
-import { persistentVolumeClaims, pods as podsResource } from '../../shared/client/resources.ts'
+import type { Informer } from '../../shared/client/informer.ts'
+import { persistentVolumeClaims, podDisruptionBudgets, pods as podsResource } from '../../shared/client/resources.ts'
 import type { Timer } from '../../shared/clock/clock.ts'
-import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
-import { createEventRecorder } from '../event-recorder.ts'
+import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
 import { setPodStatus } from '../pod-conditions.ts'
+import { Budgets } from './budgets.ts'
 import { claimsProblem, isBound } from './claims.ts'
-import { decide } from './decide.ts'
-import { NodeInfo, podInfo } from './node-info.ts'
+import { ClusterView } from './cluster-view.ts'
+import { type Decision, decide, type Refusal } from './decide.ts'
+import { podInfo } from './node-info.ts'
+import { Preemptor } from './preemptor.ts'
 import { SchedulingQueue } from './scheduling-queue.ts'
 
 const NAME = 'default-scheduler'
 /** Upstream looks at pods that fit nowhere again after this, whatever happened or did not. */
 const FLUSH_MS = 5 * 60_000
 const BINDINGS_AT_ONCE = 16
-const REBIND_MS = 1_000
+/** After a write that failed. */
+const RETRY_MS = 1_000
 
-/** Gives each pending pod a node: by the filters, then the scores; and says why when none will do. */
+/**
+ * Gives each pending pod a node: by the filters, then the scores; and says why when none will do.
+ * Less important pods make room for a pod that fits nowhere else.
+ */
 export function startScheduler(
   context: ControllerContext,
   { random = Math.random }: { random?: () => number } = {},
 ): Controller {
-  const { client, informers, clock, log } = context
-  const recorder = createEventRecorder({ client, clock, log, component: NAME })
-  const nodes = new Map<string, NodeInfo>()
-  /** Where a pod is, or is about to be: UID → node name. */
-  const placed = new Map<string, string>()
-  const pending = new SchedulingQueue()
-  const claims = informers.whole<PersistentVolumeClaim>(persistentVolumeClaims)
+  return new Scheduler(context, random)
+}
 
+class Scheduler implements Controller {
+  readonly #context: ControllerContext
+  readonly #random: () => number
+  readonly #recorder: EventRecorder
+  readonly #preemptor: Preemptor
+  readonly #cluster = new ClusterView()
+  readonly #pending = new SchedulingQueue()
+  readonly #claims: Informer<PersistentVolumeClaim>
+  readonly #budgets: Informer<PodDisruptionBudget>
   /** Each entry is one attempt; with which pod, the queue decides when its turn comes. */
-  const attempts = createWorkQueue<number>({
-    clock,
-    concurrency: BINDINGS_AT_ONCE,
-    work: attempt,
-    onError: (error) => log.warn({ err: error }, 'scheduling will be tried again'),
-  })
-  let attemptNumber = 0
-  const tryOne = (): void => attempts.add(++attemptNumber)
+  readonly #attempts: WorkQueue<number>
+  readonly #stopping = new AbortController()
+  #attemptNumber = 0
+  #retrying: Timer | undefined
 
-  async function attempt(): Promise<void> {
-    const taken = pending.take()
+  constructor(context: ControllerContext, random: () => number) {
+    const { client, informers, clock, log } = context
+    this.#context = context
+    this.#random = random
+    this.#recorder = createEventRecorder({ client, clock, log, component: NAME })
+    this.#preemptor = new Preemptor(context, this.#recorder)
+    this.#claims = informers.whole(persistentVolumeClaims)
+    this.#budgets = informers.whole(podDisruptionBudgets)
+    this.#attempts = createWorkQueue<number>({
+      clock,
+      concurrency: BINDINGS_AT_ONCE,
+      work: () => this.#attempt(),
+      onError: (error) => log.warn({ err: error }, 'scheduling will be tried again'),
+    })
+    this.#follow()
+    void this.#flush()
+  }
+
+  #follow(): void {
+    const { informers } = this.#context
+    const claimSeen = (claim: PersistentVolumeClaim, old?: PersistentVolumeClaim): void => {
+      if (isBound(claim) && !(old && isBound(old))) this.#retryAll()
+    }
+    const nodeSeen = (node: Node, old?: Node): void => this.#observeNode(node, old)
+    const podSeen = (pod: Pod, old?: Pod): void => this.#observePod(pod, old)
+    this.#claims.addHandler({ onAdd: (claim) => claimSeen(claim), onUpdate: claimSeen })
+    informers.nodes().addHandler({
+      onAdd: (node) => nodeSeen(node),
+      onUpdate: nodeSeen,
+      onDelete: ({ metadata: { name = '' } }) => this.#forgetNode(name),
+    })
+    // Pods before the nodes are known would be told that there is none.
+    void Promise.all([informers.nodes().synced(), this.#budgets.synced()]).then(
+      () =>
+        informers.pods().addHandler({
+          onAdd: (pod) => podSeen(pod),
+          onUpdate: podSeen,
+          onDelete: (pod) => this.#forgetPod(pod),
+        }),
+      () => {},
+    )
+  }
+
+  async #attempt(): Promise<void> {
+    const taken = this.#pending.take()
     if (!taken) return
     const { pod, lastVerdict, park } = taken
-    const decision = decide(podInfo(pod), nodes.values(), { random, problem: claimsProblem(pod, claims) })
+    const decision = this.#decide(pod)
     if ('nodeName' in decision) {
-      if ((await bind(pod, decision.nodeName)) || !park('the binding failed')) return
+      if ((await this.#bind(pod, decision.nodeName)) || !park('the binding failed')) return
     } else {
-      // Said once, though the pod as we know it may not show it yet.
-      if (decision.message !== lastVerdict) await reject(pod, decision.message)
+      await this.#refuse(pod, decision, lastVerdict)
       if (!park(decision.message)) return
     }
-    tryOne()
+    this.#tryOne()
+  }
+
+  #decide(pod: Pod): Decision {
+    return decide(podInfo(pod), this.#cluster.nodes(), {
+      random: this.#random,
+      nowMs: this.#context.clock.now(),
+      problem: claimsProblem(pod, this.#claims),
+      nominations: this.#cluster.nominations,
+      budgets: () => new Budgets(this.#budgets.list()),
+      isPreempted: (other) => this.#preemptor.isVictim(other),
+    })
   }
 
   /** True when the pod is where it should be, or is no longer ours to place. */
-  async function bind(pod: Pod, nodeName: string): Promise<boolean> {
-    const uid = pod.metadata.uid ?? ''
-    place(pod, nodeName)
+  async #bind(pod: Pod, nodeName: string): Promise<boolean> {
+    this.#cluster.place(pod, nodeName)
     try {
-      await postBinding(pod, nodeName)
+      await this.#postBinding(pod, nodeName)
       return true
     } catch (error) {
-      unplace(uid)
-      // Deleted or bound by someone else meanwhile: the watch will say, or has said.
+      this.#cluster.unplace(pod.metadata.uid ?? '')
+      // Deleted or bound by another client meanwhile: the watch will say, or has said.
       if (isStatus(error, 'NotFound') || isStatus(error, 'Conflict')) return true
-      log.warn({ err: error, pod: pod.metadata.name, node: nodeName }, 'binding failed')
-      retryLater()
+      this.#context.log.warn({ err: error, pod: pod.metadata.name, node: nodeName }, 'binding failed')
+      this.#retryLater()
       return false
     }
   }
 
-  async function postBinding(pod: Pod, nodeName: string): Promise<void> {
+  async #postBinding(pod: Pod, nodeName: string): Promise<void> {
     const { namespace, name = '', uid } = pod.metadata
-    await client.create<Binding>(
+    await this.#context.client.create<Binding>(
       podsResource,
       {
         apiVersion: 'v1',
@@ -88,7 +146,7 @@ export function startScheduler(
       },
       { namespace, name, subresource: 'binding' },
     )
-    recorder.record({
+    this.#recorder.record({
       kind: 'Pod',
       regarding: pod,
       type: 'Normal',
@@ -98,10 +156,32 @@ export function startScheduler(
     })
   }
 
-  async function reject(pod: Pod, message: string): Promise<void> {
+  /** Says why the pod has no node, and makes room for it where that was decided. */
+  async #refuse(pod: Pod, refusal: Refusal, lastVerdict: string | undefined): Promise<void> {
+    const { message, nominated, preemption } = refusal
+    const { nominations } = this.#cluster
+    const yielding = preemption ? nominations.below(pod, preemption.nodeName) : []
+    for (const { pod } of yielding) nominations.remove(pod.metadata.uid ?? '')
+    // At once: other pods are decided on before the API has it.
+    const earlier = [nominations.nodeOf(pod) ?? '', pod.status?.nominatedNodeName ?? '']
+    if (nominated !== undefined) nominations.set(pod, nominated)
+    const isNew = nominated !== undefined && earlier.some((name) => name !== nominated)
+    try {
+      await Promise.all([
+        // Said once, though the pod as it is known here may not show it yet.
+        (message !== lastVerdict || isNew) && this.#reject(pod, message, isNew ? nominated : undefined),
+        preemption && this.#preemptor.preempt(pod, preemption, yielding),
+      ])
+    } catch (error) {
+      this.#context.log.warn({ err: error, pod: pod.metadata.name }, 'the pod will be tried again')
+      this.#retryLater()
+    }
+  }
+
+  async #reject(pod: Pod, message: string, nominatedNodeName: string | undefined): Promise<void> {
     const old = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled')
-    if (old?.status === 'False' && old.message === message) return
-    recorder.record({
+    if (old?.status === 'False' && old.message === message && nominatedNodeName === undefined) return
+    this.#recorder.record({
       kind: 'Pod',
       regarding: pod,
       type: 'Warning',
@@ -110,118 +190,88 @@ export function startScheduler(
       message,
     })
     const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }
-    await setPodStatus(client, pod, { condition }, clock.now())
+    await setPodStatus(this.#context.client, pod, { condition, nominatedNodeName }, this.#context.clock.now())
   }
 
-  function place(pod: Pod, nodeName: string): void {
-    const uid = pod.metadata.uid ?? ''
-    if (placed.get(uid) !== nodeName) unplace(uid)
-    placed.set(uid, nodeName)
-    nodeInfo(nodeName).addPod(podInfo(pod))
-  }
-
-  /** Where a pod is, it may ask for more or less than before. */
-  function resize(pod: Pod, nodeName: string): void {
-    const known = nodeInfo(nodeName).pods.get(pod.metadata.uid ?? '')
-    if (known?.pod.metadata.generation === pod.metadata.generation) return
-    place(pod, nodeName)
-    if (!isDeepStrictEqual(known?.requests, podRequests(pod))) retryAll()
-  }
-
-  function unplace(uid: string): boolean {
-    const nodeName = placed.get(uid)
-    if (nodeName === undefined) return false
-    placed.delete(uid)
-    const info = nodes.get(nodeName)
-    info?.removePod(uid)
-    if (info && !info.node && info.pods.size === 0) nodes.delete(nodeName)
-    return true
-  }
-
-  function nodeInfo(name: string): NodeInfo {
-    const info = nodes.get(name) ?? new NodeInfo()
-    nodes.set(name, info)
-    return info
-  }
-
-  function observePod(pod: Pod): void {
-    const uid = pod.metadata.uid ?? ''
+  #observePod(pod: Pod, old?: Pod): void {
+    const { uid = '' } = pod.metadata
     if (hasEnded(pod)) {
-      pending.remove(uid)
-      if (unplace(uid)) retryAll()
+      this.#leaveQueue(uid)
+      this.#freed(uid)
     } else if (pod.spec.nodeName) {
-      pending.remove(uid)
-      if (placed.get(uid) !== pod.spec.nodeName) place(pod, pod.spec.nodeName)
-      else resize(pod, pod.spec.nodeName)
-    } else if (isOurs(pod) && !placed.has(uid)) {
-      if (pending.put(pod)) tryOne()
-    } else if (!placed.has(uid)) {
-      pending.remove(uid)
+      this.#leaveQueue(uid)
+      if (this.#cluster.update(pod, pod.spec.nodeName)) this.#retryAll()
+    } else if (this.#cluster.isPlaced(uid)) {
+      // The binding is under way, or was seen later than this version.
+    } else if (isOurs(pod)) {
+      this.#cluster.nominations.observe(pod, old)
+      const isWithdrawn = old?.status?.nominatedNodeName && !pod.status?.nominatedNodeName
+      const isActive = this.#pending.put(pod) || (isWithdrawn && this.#pending.activate(uid))
+      if (isActive) this.#tryOne()
+    } else {
+      this.#leaveQueue(uid)
     }
   }
 
-  function forgetPod({ metadata: { uid = '' } }: Pod): void {
-    pending.remove(uid)
-    if (unplace(uid)) retryAll()
+  #forgetPod({ metadata: { uid = '' } }: Pod): void {
+    this.#leaveQueue(uid)
+    this.#freed(uid)
   }
 
-  function observeNode(node: Node, old?: Node): void {
-    nodeInfo(node.metadata.name ?? '').setNode(node)
-    if (!old || schedulingView(node) !== schedulingView(old)) retryAll()
+  /** Room that was kept for the pod is there for others. */
+  #leaveQueue(uid: string): void {
+    this.#pending.remove(uid)
+    if (this.#cluster.nominations.remove(uid)) this.#retryAll()
   }
 
-  function forgetNode({ metadata: { name = '' } }: Node): void {
-    const info = nodes.get(name)
-    info?.setNode(undefined)
-    if (info?.pods.size === 0) nodes.delete(name)
-    retryAll()
+  #freed(uid: string): void {
+    this.#preemptor.forget(uid)
+    if (this.#cluster.unplace(uid)) this.#retryAll()
   }
 
-  function retryAll(): void {
-    for (let woken = pending.wake(); woken > 0; woken--) tryOne()
+  #observeNode(node: Node, old?: Node): void {
+    this.#cluster.setNode(node)
+    if (!old || schedulingView(node) !== schedulingView(old)) this.#retryAll()
   }
 
-  let retrying: Timer | undefined
-  function retryLater(): void {
-    retrying ??= clock.setTimer(
-      REBIND_MS,
+  #forgetNode(name: string): void {
+    this.#cluster.forgetNode(name)
+    this.#retryAll()
+  }
+
+  #tryOne(): void {
+    this.#attemptNumber += 1
+    this.#attempts.add(this.#attemptNumber)
+  }
+
+  #retryAll(): void {
+    for (let woken = this.#pending.wake(); woken > 0; woken--) this.#tryOne()
+  }
+
+  #retryLater(): void {
+    this.#retrying ??= this.#context.clock.setTimer(
+      RETRY_MS,
       () => {
-        retrying = undefined
-        retryAll()
+        this.#retrying = undefined
+        this.#retryAll()
       },
       { background: true },
     )
   }
 
-  const stopping = new AbortController()
-  async function flush(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      await clock.sleep(FLUSH_MS, { signal: stopping.signal }).catch(() => {})
-      retryAll()
+  async #flush(): Promise<void> {
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
+      await this.#context.clock.sleep(FLUSH_MS, { signal }).catch(() => {})
+      this.#retryAll()
     }
   }
 
-  const claimSeen = (claim: PersistentVolumeClaim, old?: PersistentVolumeClaim): void => {
-    if (isBound(claim) && !(old && isBound(old))) retryAll()
-  }
-  claims.addHandler({ onAdd: (claim) => claimSeen(claim), onUpdate: claimSeen })
-  informers.nodes().addHandler({ onAdd: (node) => observeNode(node), onUpdate: observeNode, onDelete: forgetNode })
-  // Pods before the nodes are known would be told that there is none.
-  void informers
-    .nodes()
-    .synced()
-    .then(
-      () => informers.pods().addHandler({ onAdd: observePod, onUpdate: observePod, onDelete: forgetPod }),
-      () => {},
-    )
-  void flush()
-  return {
-    async close() {
-      stopping.abort()
-      retrying?.cancel()
-      await attempts.close()
-      await recorder.close()
-    },
+  async close(): Promise<void> {
+    this.#stopping.abort()
+    this.#retrying?.cancel()
+    await this.#attempts.close()
+    await this.#recorder.close()
   }
 }
 

@@ -64,6 +64,11 @@ export class SchedulingQueue {
     return { pod, lastVerdict, park }
   }
 
+  /** A pod that is parked may be tried again. True when it was. */
+  activate(uid: string): boolean {
+    return this.#waiting.get(uid)?.state === 'parked' && this.#activate(uid)
+  }
+
   /** The cluster has changed: all that are parked may be tried again. Oldest first; returns how many. */
   wake(): number {
     this.#changes += 1

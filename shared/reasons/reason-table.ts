@@ -124,7 +124,7 @@ export const reasonTable = {
     'preempted by a critical pod': ['Eviction'],
   },
   scheduler: {
-    preemption: [nothing, 'this scheduler does not preempt'],
+    preemption: ['Eviction', 'for a pod of a higher priority'],
   },
 } as const satisfies Record<string, Record<string, Cell>>
 

@@ -6,6 +6,7 @@ import { podRequests } from '../../shared/api/amounts.ts'
 import type { Container, Node, Pod, PodSpec } from '../../shared/api/types.ts'
 import { nodes, pods } from '../../shared/client/resources.ts'
 import { startTestControlPlane } from '../harness/control-plane.ts'
+import { decisionContext } from '../harness/scheduling.ts'
 import { until } from '../harness/until.ts'
 
 type Changes = {
@@ -39,9 +40,10 @@ const container = (requests: Record<string, string>, more: Partial<Container> = 
   resources: { requests },
   ...more,
 })
-const choose = (p: Pod, ...nodes: NodeInfo[]) => decide(podInfo(p), nodes, { random: () => 0 })
+const choose = (p: Pod, ...nodes: NodeInfo[]) => decide(podInfo(p), nodes, decisionContext())
 const because = (reasons: string, preemption: string, total = 1) => ({
   message: `0/${total} nodes are available: ${reasons}. no new claims to deallocate, preemption: 0/${total} nodes are available: ${preemption}.`,
+  nominated: '',
 })
 const HOPELESS = '1 Preemption is not helpful for scheduling'
 const NO_VICTIMS = '1 No preemption victims found for incoming pod'
@@ -180,7 +182,7 @@ t.test('several nodes: reasons are counted, the emptier one is taken, preference
       3,
     ),
   )
-  t.same(choose(pod()), { message: 'no nodes available to schedule pods' })
+  t.same(choose(pod()), { message: 'no nodes available to schedule pods', nominated: '' })
   const [a, b] = [node({ name: 'a' }), node({ name: 'b', labels: { zone: 'z' } })]
   a.addPod(podInfo(pod()))
   t.same(choose(pod(), a, b), { nodeName: 'b' })

@@ -10,6 +10,7 @@ import type { Event, Pod } from '../../shared/api/types.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import { events, persistentVolumeClaims, persistentVolumes, pods } from '../../shared/client/resources.ts'
 import { startTestControlPlane } from '../harness/control-plane.ts'
+import { decisionContext } from '../harness/scheduling.ts'
 import { until } from '../harness/until.ts'
 
 const claimOf = (name: string, spec: Partial<PersistentVolumeClaim['spec']> = {}): PersistentVolumeClaim => ({
@@ -57,7 +58,7 @@ t.test('a pod waits for its claims', async (t) => {
   t.equal(problem(going), 'persistentvolumeclaim "data" is being deleted')
   const node = new NodeInfo()
   node.setNode({ metadata: { name: 'n' } })
-  t.match(decide(podInfo(pod), [node], { random: () => 0, problem: unbound }), {
+  t.match(decide(podInfo(pod), [node], decisionContext({ problem: unbound })), {
     message: `0/1 nodes are available: ${unbound}. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.`,
   })
 })

@@ -71,6 +71,8 @@ export async function bind(
         pod.spec.nodeName = target.name
         if (metadata.annotations) pod.metadata.annotations = { ...pod.metadata.annotations, ...metadata.annotations }
         if (metadata.labels) pod.metadata.labels = { ...pod.metadata.labels, ...metadata.labels }
+        // Upstream: ClearingNominatedNodeNameAfterBinding, on by default.
+        delete pod.status?.nominatedNodeName
         setScheduled(pod, toTime(registry.clock.now()))
         return object
       },

@@ -104,10 +104,8 @@ export const ofScheduler: Acts<'scheduler'> = {
     const important = { nodeSelector: node.selector, priorityClassName: 'system-cluster-critical' }
     const template = stage.template('important', 1, important, { resources })
     await stage.create<Pod>(pods, 'important', { spec: template.spec! })
-    await stage.until(async () => {
-      const { status } = await stage.get<Pod>(pods, 'important')
-      return status?.conditions?.some(({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable')
-    }, 'the important pod to fit nowhere')
-    return { pods: 0 }
+    const isGone = async () => (await stage.pods()).every(({ metadata }) => metadata.name !== name)
+    await stage.until(isGone, 'the preempted pod to be gone')
+    return { pods: 1 }
   },
 }

@@ -1,0 +1,65 @@
+import { isDeepStrictEqual } from 'node:util'
+import { podRequests } from '../../shared/api/amounts.ts'
+import type { Node, Pod } from '../../shared/api/types.ts'
+import { NodeInfo, podInfo } from './node-info.ts'
+import { Nominations } from './nominations.ts'
+
+/** The nodes, and which pods are on them, are about to be, or wait for them. */
+export class ClusterView {
+  readonly nominations = new Nominations()
+  readonly #nodes = new Map<string, NodeInfo>()
+  /** Where a pod is, or is about to be: UID → node name. */
+  readonly #placed = new Map<string, string>()
+
+  nodes(): Iterable<NodeInfo> {
+    return this.#nodes.values()
+  }
+
+  isPlaced(uid: string): boolean {
+    return this.#placed.has(uid)
+  }
+
+  place(pod: Pod, nodeName: string): void {
+    const uid = pod.metadata.uid ?? ''
+    if (this.#placed.get(uid) !== nodeName) this.unplace(uid)
+    this.#placed.set(uid, nodeName)
+    this.nominations.remove(uid)
+    this.#node(nodeName).addPod(podInfo(pod))
+  }
+
+  /** Takes in a pod on its node, or its new version there. True when it now asks for more or less than before. */
+  update(pod: Pod, nodeName: string): boolean {
+    const uid = pod.metadata.uid ?? ''
+    const known = this.#placed.get(uid) === nodeName ? this.#nodes.get(nodeName)?.pods.get(uid) : undefined
+    const isSame = known?.pod.metadata.generation === pod.metadata.generation
+    if (known && isSame) known.pod = pod
+    else this.place(pod, nodeName)
+    return known !== undefined && !isSame && !isDeepStrictEqual(known.requests, podRequests(pod))
+  }
+
+  unplace(uid: string): boolean {
+    const nodeName = this.#placed.get(uid)
+    if (nodeName === undefined) return false
+    this.#placed.delete(uid)
+    const info = this.#nodes.get(nodeName)
+    info?.removePod(uid)
+    if (info && !info.node && info.pods.size === 0) this.#nodes.delete(nodeName)
+    return true
+  }
+
+  setNode(node: Node): void {
+    this.#node(node.metadata.name ?? '').setNode(node)
+  }
+
+  forgetNode(name: string): void {
+    const info = this.#nodes.get(name)
+    info?.setNode(undefined)
+    if (info?.pods.size === 0) this.#nodes.delete(name)
+  }
+
+  #node(name: string): NodeInfo {
+    const info = this.#nodes.get(name) ?? new NodeInfo()
+    this.#nodes.set(name, info)
+    return info
+  }
+}
