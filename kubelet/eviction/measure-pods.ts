@@ -1,6 +1,7 @@
 import type { Pod } from '../../shared/api/types.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import { diskUsage } from '../volumes/disk-usage.ts'
+import { isInMemory } from '../volumes/memory-volume.ts'
 import type { VolumeManager } from '../volumes/volume-manager.ts'
 import type { DiskUsage, PodUsage } from './pod-usage.ts'
 
@@ -17,7 +18,9 @@ export function createPodMeter({
   async function volumesOf(pod: Pod): Promise<Map<string, DiskUsage>> {
     const sizes = new Map<string, DiskUsage>()
     for (const volume of pod.spec.volumes ?? []) {
-      if (volume.emptyDir) sizes.set(volume.name, await diskUsage(volumePath(pod, volume)))
+      if (!volume.emptyDir) continue
+      const inMemory = isInMemory(volume) && runtime.memoryFolders !== undefined
+      sizes.set(volume.name, { ...(await diskUsage(volumePath(pod, volume))), inMemory })
     }
     return sizes
   }

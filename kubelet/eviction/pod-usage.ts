@@ -12,16 +12,23 @@ export interface PodUsage {
 export interface DiskUsage {
   bytes: number
   inodes: number
+  /** It takes memory instead. */
+  inMemory?: boolean
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
 
-export const memoryOf = ({ containers }: PodUsage): number => sum(containers.map(({ memoryBytes }) => memoryBytes))
+export const memoryOf = ({ containers, volumes }: PodUsage): number =>
+  sum(containers.map(({ memoryBytes }) => memoryBytes)) +
+  sum([...volumes.values()].filter(({ inMemory }) => inMemory).map(({ bytes }) => bytes))
 export const processesOf = ({ containers }: PodUsage): number => sum(containers.map(({ processes }) => processes))
-export const diskOf = ({ containers, volumes }: PodUsage): DiskUsage => ({
-  bytes: sum([...containers.map(({ diskBytes }) => diskBytes), ...[...volumes.values()].map(({ bytes }) => bytes)]),
-  inodes: sum([...containers.map(({ inodes }) => inodes), ...[...volumes.values()].map(({ inodes }) => inodes)]),
-})
+export function diskOf({ containers, volumes }: PodUsage): DiskUsage {
+  const onDisk = [...volumes.values()].filter(({ inMemory }) => !inMemory)
+  return {
+    bytes: sum([...containers.map(({ diskBytes }) => diskBytes), ...onDisk.map(({ bytes }) => bytes)]),
+    inodes: sum([...containers, ...onDisk].map(({ inodes }) => inodes)),
+  }
+}
 
 /** What the pod asked for: its containers and sidecars together, or the greediest of its initialization. */
 export function podRequest({ spec }: Pod, resource: 'memory' | 'ephemeral-storage'): number {

@@ -31,8 +31,10 @@ export function createPodCleanup(options: PodCleanupOptions): PodCleanup {
   const removeTree = async (dir: string): Promise<void> => {
     if (!options.podFiles || !existsSync(dir)) return
     // A few files are removed at once; of what volumes hold nobody knows how much it is.
-    if (existsSync(path.join(dir, VOLUMES))) await rm(dir, { recursive: true, force: true })
-    else rmSync(dir, { recursive: true, force: true })
+    if (existsSync(path.join(dir, VOLUMES))) {
+      await runtime.memoryFolders?.unmountBelow(dir)
+      await rm(dir, { recursive: true, force: true })
+    } else rmSync(dir, { recursive: true, force: true })
   }
   return {
     async remove(pod) {

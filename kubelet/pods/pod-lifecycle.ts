@@ -181,6 +181,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     }),
     podDir: (podUid) => podDir(rootDir, podUid),
     podFiles,
+    memoryFolders: runtime.memoryFolders,
   })
   const canMount = runtime.capabilities().files !== 'host'
   const hooks = createHookRunner(runtime, actions)

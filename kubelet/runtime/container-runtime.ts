@@ -50,6 +50,8 @@ export interface ContainerRuntime {
   bootId(): string | undefined
   /** A power loss, and the machine is up again: all processes are killed without SIGTERM, all sandboxes are lost, and `bootId` is another. */
   reboot(): Promise<void>
+  /** Absent where nothing can be mounted. */
+  readonly memoryFolders?: MemoryFolders
   /** Programs outside the pod that listen on these TCP ports of the machine that it shares. Absent where there are none. */
   portHolders?(podUid: string, ports: ReadonlySet<number>): Promise<PortHolder[]>
   /** Calls back for every start and exit, at once. Returns a function that ends it. */
@@ -59,6 +61,14 @@ export interface ContainerRuntime {
   /** The cluster's time has been moved by so much in all, which containers can see; `isLast`: enough for now, so they are told. */
   timeMoved(movedMs: number, options: { isLast: boolean }): void
   close(): Promise<void>
+}
+
+/** Folders in memory, for volumes. They outlive the kubelet; a reboot takes them. */
+export interface MemoryFolders {
+  /** Idempotent: a folder that is mounted keeps its files and its size. Anyone may write there. */
+  mount(folder: string, bytes: number): Promise<void>
+  /** All that lie below. Idempotent. */
+  unmountBelow(folder: string): Promise<void>
 }
 
 /** Who listens on a port of the machine. */

@@ -7,8 +7,10 @@ import { toTime } from '../../shared/clock/timestamp.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import { VOLUMES } from '../pods/container-config.ts'
 import { allContainers } from '../pods/container-kinds.ts'
+import type { MemoryFolders } from '../runtime/container-runtime.ts'
 import { writeAtomically } from './atomic-writer.ts'
 import { checkHostPath } from './host-path.ts'
+import { isInMemory, memoryVolumeBytes } from './memory-volume.ts'
 import { type Volume, VolumeError, type VolumeSources, volumePayload } from './volume-payload.ts'
 
 /** The directories behind a pod's volumes. */
@@ -26,6 +28,8 @@ export interface VolumeManagerOptions {
   podDir(podUid: string): string
   /** Else nothing is written, nor looked for on this machine: only what volumes are made of. */
   podFiles: boolean
+  /** Absent where volumes in memory cannot be had: then they are folders, and an event says so. */
+  memoryFolders?: MemoryFolders
 }
 
 const FIRST_RETRY_MS = 500
@@ -35,7 +39,7 @@ const GIVE_UP_MS = 123_000
 const REFRESH_MS = 60_000
 
 export function createVolumeManager(options: VolumeManagerOptions): VolumeManager {
-  const { clock, events, sources, podFiles } = options
+  const { clock, events, sources, podFiles, memoryFolders } = options
   const standing = new Map<string, number>()
   /** Of volumes that are claims, where they are. */
   const claimedPaths = new Map<string, string>()
@@ -60,10 +64,19 @@ export function createVolumeManager(options: VolumeManagerOptions): VolumeManage
     const payload = await volumePayload(pod, volume, sources)
     if (!podFiles) return
     if (payload) writeAtomically(dir, payload, toTime(clock.now()).slice(0, -1).replace(/\D/g, '_'))
-    else {
+    else if (isInMemory(volume) && memoryFolders) {
+      await memoryFolders.mount(dir, memoryVolumeBytes(pod, volume, sources.allocatable().memory ?? '0'))
+    } else {
       mkdirSync(dir, { recursive: true })
       if (volume.emptyDir) chmodSync(dir, 0o777)
     }
+  }
+
+  /** Once for each volume. */
+  function sayIfNotInMemory(pod: Pod, volume: Volume): void {
+    if (!podFiles || memoryFolders || !isInMemory(volume)) return
+    const message = `Volume "${volume.name}" of medium Memory is a folder on disk, without a size: this node can mount nothing`
+    events.podEvent(pod, undefined, 'Warning', 'NotInMemory', message)
   }
 
   async function setUpClaim(pod: Pod, volume: Volume, claim: string): Promise<void> {
@@ -78,11 +91,14 @@ export function createVolumeManager(options: VolumeManagerOptions): VolumeManage
   async function untilSetUp(pod: Pod, volume: Volume, signal: AbortSignal): Promise<void> {
     const key = `${pod.metadata.uid}/${volume.name}`
     const stoodAtMs = standing.get(key)
-    if (stoodAtMs !== undefined && clock.monotonic() - stoodAtMs < REFRESH_MS) return
+    // One in memory is gone when the machine below has rebooted.
+    const mayBeGone = isInMemory(volume) && memoryFolders !== undefined
+    if (stoodAtMs !== undefined && !mayBeGone && clock.monotonic() - stoodAtMs < REFRESH_MS) return
     const startedMs = clock.monotonic()
     for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(MAX_RETRY_MS, waitMs * 2)) {
       try {
         await setUp(pod, volume)
+        if (stoodAtMs === undefined) sayIfNotInMemory(pod, volume)
         standing.set(key, clock.monotonic())
         return
       } catch (error) {

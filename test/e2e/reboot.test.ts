@@ -9,7 +9,7 @@ import { createRestClient } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { startCommand } from '../harness/cluster.ts'
 import { isReady, podOf, politeScript } from '../harness/pods.ts'
-import { processesWith } from '../harness/processes.ts'
+import { killIfThere, processesWith } from '../harness/processes.ts'
 import { scratchFolder } from '../harness/scratch.ts'
 import { until } from '../harness/until.ts'
 
@@ -196,12 +196,3 @@ t.test('kubestage node reboot', async (t) => {
   }
   await until(again, { what: 'its pod to be ready after the second reboot' })
 })
-
-/** Of processes that are killed together, some end by the end of another. */
-function killIfThere(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-  }
-}

@@ -15,3 +15,12 @@ function read(pid: number, file: string): string {
     return '' // gone, or not ours to read
   }
 }
+
+/** Of processes that are killed together, some end by the end of another. */
+export function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}

@@ -1,4 +1,5 @@
 import os from 'node:os'
+import path from 'node:path'
 import type { ContainerConfig, RuntimeCapabilities, Sandbox } from '../container-runtime.ts'
 import { clockFileVariable, ownClockFile } from './clock-file.ts'
 import { type ContainerView, viewFlags, viewSteps } from './container-view.ts'
@@ -58,7 +59,7 @@ function namespacesOf(
   const view: ContainerView = {
     files: files === 'own' ? 'own' : 'mounts',
     scratch: scratchDir(runtimeRoot),
-    hostMounts: files === 'own' ? currentHostMounts() : [],
+    hostMounts: files === 'own' ? currentHostMounts(path.dirname(runtimeRoot)) : [],
     mounts: files === 'host' ? [] : viewMounts([...(files === 'own' ? [clock] : []), ...(stored.mounts ?? [])], files),
     processes: stored.processes,
     ...(!sandbox.hostNetwork && { hostname: sandbox.hostname }),

@@ -1,5 +1,6 @@
 import type { Mount } from '../container-runtime.ts'
 import type { Identity } from './identity.ts'
+import { mountPoints } from './mount-points.ts'
 import { realPlace } from './real-place.ts'
 import type { Processes } from './record-store.ts'
 
@@ -59,6 +60,9 @@ const mount = (source: string, target: string, type: string, flags: number, data
   data,
 ]
 
+export const tmpfs = (target: string, options: string, flags = 0): Step =>
+  mount('kubestage', target, 'tmpfs', flags, options)
+
 /** The flags of the namespaces that it needs. */
 export const viewFlags = ({ processes, hostname, identity }: ContainerView): number =>
   (identity ? newUsers : 0) |
@@ -83,7 +87,7 @@ export function viewSteps(view: ContainerView): Step[] {
 function ownFiles(view: ContainerView): Step[] {
   const { scratch, hostMounts, workingDir } = view
   return [
-    mount('kubestage', scratch, 'tmpfs', 0, 'mode=0755'),
+    tmpfs(scratch, 'mode=0755'),
     ['within', scratch],
     ...layer('upper', '/', 'root'),
     ...devices,
@@ -136,7 +140,7 @@ const deviceNumbers = {
 const deviceLinks = { fd: '', stdin: '/0', stdout: '/1', stderr: '/2' }
 
 const devices: Step[] = [
-  mount('kubestage', 'root/dev', 'tmpfs', noSuid, 'mode=0755'),
+  tmpfs('root/dev', 'mode=0755', noSuid),
   ...Object.entries(deviceNumbers).map(
     ([name, [major = 0, minor = 0]]): Step => [
       'device',
@@ -192,11 +196,7 @@ const shortLived = ['/tmp', '/run', '/var/tmp']
 
 /** The host's file systems beside its root, from the kernel's list (`/proc/self/mountinfo`); what is mounted below another comes with it. */
 export function hostMounts(mountinfo: string): HostMount[] {
-  const paths = mountinfo
-    .split('\n')
-    .map((line) => line.split(' ')[4] ?? '')
-    .map((path) => path.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))))
-    .filter((path) => path.startsWith('/') && path !== '/')
+  const paths = mountPoints(mountinfo).filter((path) => path !== '/')
   const isBelow = (path: string, others: string[]) =>
     others.some((other) => path === other || path.startsWith(`${other}/`))
   const distinct = [...new Set(paths)].sort()

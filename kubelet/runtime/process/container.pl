@@ -40,6 +40,7 @@ sub write_file {
 }
 
 sub mount { my ($source, $target, $type, $flags, $data) = @_; ask('mount', $source, $target, $type, $flags + 0, $data) }
+sub unmount { ask('umount2', $_[0], 2) }
 
 # What is mounted there, with all that is mounted below: AT_RECURSIVE and MOUNT_ATTR_RDONLY; before Linux 5.12 itself alone.
 sub read_only {
@@ -78,6 +79,8 @@ sub read_only {
   readonly => \&read_only,
   readonlyIfPossible => sub { read_only(@_); 1 },
   mountIfPossible => sub { mount(@_); 1 },
+  # At once; what still uses it keeps it.
+  unmount => sub { unmount($_[0]) },
   directory => sub { directory($_[0]) },
   file => sub { $_[0] =~ m{^(.+)/} and directory($1) or return 0; -e $_[0] or open(my $file, '>>', $_[0]) },
   device => sub { my ($path, $mode, $device) = @_; ask('mknodat', -100, $path, $mode + 0, $device + 0) and chmod($mode & 0777, $path) },

@@ -2,7 +2,14 @@ import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { Mount, RuntimeCapabilities } from '../container-runtime.ts'
-import { type ContainerView, hostMounts, type ViewMount, viewFlags, viewSteps } from './container-view.ts'
+import {
+  type ContainerView,
+  type HostMount,
+  hostMounts,
+  type ViewMount,
+  viewFlags,
+  viewSteps,
+} from './container-view.ts'
 import { ordinaryIdentity } from './identity.ts'
 import { aloneLaunch } from './launch.ts'
 import { realPlace } from './real-place.ts'
@@ -30,7 +37,7 @@ async function isPossible(rootDir: string, files: ContainerView['files']): Promi
   const view: ContainerView = {
     files,
     scratch,
-    hostMounts: currentHostMounts(),
+    hostMounts: currentHostMounts(rootDir),
     mounts: [],
     processes: 'own',
     hostname: 'trial',
@@ -59,7 +66,9 @@ function isReadable(file: string): boolean {
   }
 }
 
-export const currentHostMounts = () => hostMounts(readFileSync('/proc/self/mountinfo', 'utf8'))
+/** Without volumes of pods, which are mounted below `hidden`. */
+export const currentHostMounts = (hidden: string): HostMount[] =>
+  hostMounts(readFileSync('/proc/self/mountinfo', 'utf8')).filter(({ path }) => !path.startsWith(`${hidden}/`))
 
 /** A host path that is missing becomes a folder, as with container runtimes. Without an own view, only what has its place can be mounted. */
 export function viewMounts(mounts: Mount[], files: ContainerView['files']): ViewMount[] {

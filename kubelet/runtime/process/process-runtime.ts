@@ -35,6 +35,7 @@ import { KeptShim } from './kept-shim.ts'
 import { shimLaunch, terminalLaunch } from './launch.ts'
 import { Leftovers } from './leftovers.ts'
 import { marker, markerOf } from './marker.ts'
+import { MountedMemory } from './memory-folders.ts'
 import { newId } from './new-id.ts'
 import { connectToPod } from './port-forward.ts'
 import { type Processes, RecordStore } from './record-store.ts'
@@ -68,6 +69,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
 
 class ProcessRuntime implements ContainerRuntime {
   readonly version = 'kubestage://0.1.0'
+  readonly memoryFolders?: MountedMemory
   readonly #options: ProcessRuntimeOptions
   readonly #store: RecordStore
   readonly #shim: KeptShim
@@ -99,6 +101,8 @@ class ProcessRuntime implements ContainerRuntime {
     this.#shim = new KeptShim({ rootDir, clock, supervised, listener, warn: (message) => warn(message, {}) })
     this.#leftovers = new Leftovers({ runtimeRoot: store.root, clock })
     this.#boot = new Boot(store.root)
+    const mounts = capabilities.files !== 'host' && !ordinaryIdentity()
+    if (mounts) this.memoryFolders = new MountedMemory({ shimIsReady: () => this.#shim.ready() })
   }
 
   /** Finds what an earlier kubelet left. */
@@ -120,6 +124,7 @@ class ProcessRuntime implements ContainerRuntime {
     this.#loseAll()
     this.#boot.begin()
     await this.#leftovers.kill(containers)
+    await this.memoryFolders?.unmountBelow(this.#options.rootDir)
   }
 
   capabilities(): RuntimeCapabilities {

@@ -45,6 +45,20 @@ sub kill_marked {
   }
 }
 
+# Volumes in memory, which kubelets mounted below the folder that holds ours.
+sub unmount_volumes {
+  my $place = readlink('/proc/self/cwd') // return;
+  $place =~ s{[^/]*$}{pods/};
+  open(my $mounts, '<', '/proc/self/mountinfo') or return;
+  for (<$mounts>) {
+    my $target = (split ' ')[4];
+    $target =~ s/\\(\d{3})/chr oct $1/ge;
+    unmount($target) if index($target, $place) == 0 && / - tmpfs kubestage /;
+  }
+}
+
+sub leave_nothing { kill_marked(); unmount_volumes() }
+
 sub wait_for {
   my ($seconds, @handles) = @_;
   my $bits = '';
@@ -62,13 +76,13 @@ if (!$guard) {
   close $alive;
   wait_for(undef, $living, $mode eq 'alone' ? () : (\*STDIN));
   wait_for(8, $living) or kill 'KILL', $main;
-  kill_marked();
+  leave_nothing();
   exit;
 }
 close $living;
 
 # What an earlier one left that was killed together with its guard.
-kill_marked();
+leave_nothing();
 
 unlink 'requests', 'events', 'shim.pid', 'lost', 'boot', glob 'pipes/*';
 my $has_proc = %number && -d '/proc/self/fd';
@@ -251,6 +265,7 @@ sub finish {
     last unless %job_of_pid;
     select(undef, undef, undef, 0.02);
   }
+  unmount_volumes();
   unlink 'shim.pid';
   exit;
 }
