@@ -2,7 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, fchmodSync, openSync } from 'node:fs'
 import path from 'node:path'
 import type { Container, Pod } from '../../shared/api/types.ts'
-import type { ContainerConfig, ContainerRecord, Mount, ResolvedImage } from '../runtime/container-runtime.ts'
+import type {
+  ContainerConfig,
+  ContainerRecord,
+  Mount,
+  ResolvedImage,
+  WantedUser,
+} from '../runtime/container-runtime.ts'
 import { wordsToRun } from '../runtime/images/entrypoint.ts'
 import { expand } from './expansion.ts'
 import { processRights } from './process-rights.ts'
@@ -27,6 +33,7 @@ export interface ContainerConfigInput {
   env: Record<string, string>
   rootDir: string
   mounts: Mount[]
+  user?: WantedUser
   /** Where its last words are to be found, see {@link newMessageFile}. */
   messageFile: string
   /** The feature gate ContainerStopSignals. */
@@ -55,6 +62,7 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
     tty: container.tty ?? false,
     ...(container.securityContext?.readOnlyRootFilesystem && { readonlyRoot: true }),
     rights: processRights(container),
+    ...(input.user && { user: input.user }),
     ...(targetOf(pod, container) && { target: targetOf(pod, container) }),
     mounts: [
       ...input.mounts,

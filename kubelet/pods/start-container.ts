@@ -9,10 +9,12 @@ import {
   type Mount,
   type Sandbox,
   StartError,
+  type WantedUser,
 } from '../runtime/container-runtime.ts'
 import { ImageVolumeError } from '../volumes/volume-payload.ts'
 import { containerConfig } from './container-config.ts'
 import { fullName } from './container-kinds.ts'
+import { userOf } from './container-user.ts'
 import { goDuration } from './go-duration.ts'
 import type { EnsureImage } from './image-puller.ts'
 import type { RestartBackoff } from './restart-backoff.ts'
@@ -92,8 +94,10 @@ export function createStartContainer(options: StartContainerOptions): StartConta
     const attempt = newest ? newest.attempt + 1 : options.nextAttempt(pod, name)
     const { rootDir, stopSignals } = options
     let mounts: Mount[] = []
+    let user: WantedUser | undefined
     try {
       mounts = options.mounts(pod, container, { env, podIP: sandbox.ip })
+      user = userOf(pod, container)
     } catch (error) {
       const isImage = error instanceof ImageVolumeError
       fail((error as Error).message, isImage ? 'CreateContainerError' : 'CreateContainerConfigError')
@@ -108,6 +112,7 @@ export function createStartContainer(options: StartContainerOptions): StartConta
       env,
       rootDir,
       mounts,
+      user,
       messageFile,
       stopSignals,
     })

@@ -183,6 +183,8 @@ export interface ContainerConfig {
   readonlyRoot?: boolean
   /** Default: those of the kubelet. */
   rights?: ProcessRights
+  /** Whom its processes run as; where its files are its own. */
+  user?: WantedUser
   /** Opaque to the runtime; given back by `list`. */
   annotations: Record<string, string>
 }
@@ -194,6 +196,13 @@ export interface ProcessRights {
   noNewPrivileges: boolean
   /** It can change the machine's settings under `/proc/sys` and `/sys`. */
   privileged: boolean
+}
+/** Numbers. Without `uid` root, without `gid` the user's group. */
+export interface WantedUser {
+  uid?: number
+  gid?: number
+  /** Further ones. */
+  groups: number[]
 }
 export interface Mount {
   containerPath: string

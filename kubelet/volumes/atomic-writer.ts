@@ -11,10 +11,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
+import { type GroupOwner, giveToGroup, giveToUser, mayChangeOwners } from './give-to-group.ts'
 
 export interface VolumeFile {
   data: Buffer
   mode: number
+  /** The user whose it is; else the kubelet's. */
+  owner?: number
 }
 /** By path inside the volume; no `..`, nothing absolute. */
 export type Payload = Map<string, VolumeFile>
@@ -26,23 +29,25 @@ const NEW_DATA = '..data_tmp'
  * Replaces a volume's files all at once, as pods know it: the visible names are links into `..data`, itself a link
  * to a directory of this version; one rename switches them. Nothing is touched when nothing has changed.
  */
-export function writeAtomically(dir: string, payload: Payload, timestamp: string): void {
+export function writeAtomically(dir: string, payload: Payload, timestamp: string, group?: GroupOwner): void {
   mkdirSync(dir, { recursive: true, mode: 0o755 })
   const current = linkTarget(path.join(dir, DATA))
   if (current !== undefined && sameContent(path.join(dir, current), payload)) return
   const version = mkdtempSync(path.join(dir, `..${timestamp}.`))
   chmodSync(version, 0o755)
-  for (const [name, { data, mode }] of payload) {
+  for (const [name, { data, mode, owner }] of payload) {
     const file = path.join(version, name)
     mkdirSync(path.dirname(file), { recursive: true, mode: 0o755 })
     writeFileSync(file, data)
     chmodSync(file, mode)
+    if (owner !== undefined && mayChangeOwners()) giveToUser(file, owner)
   }
   const visible = new Set([...payload.keys()].map((name) => name.split('/')[0] ?? ''))
   const before = new Set(readdirSync(dir).filter((name) => !name.startsWith('..')))
   for (const name of visible) if (!before.has(name)) symlinkSync(path.join(DATA, name), path.join(dir, name))
   rmSync(path.join(dir, NEW_DATA), { force: true })
   symlinkSync(path.basename(version), path.join(dir, NEW_DATA))
+  if (group && mayChangeOwners()) giveToGroup(dir, group)
   renameSync(path.join(dir, NEW_DATA), path.join(dir, DATA))
   for (const name of before) if (!visible.has(name)) rmSync(path.join(dir, name), { force: true })
   if (current !== undefined) rmSync(path.join(dir, current), { recursive: true, force: true })

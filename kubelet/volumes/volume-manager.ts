@@ -9,6 +9,7 @@ import { VOLUMES } from '../pods/container-config.ts'
 import { allContainers } from '../pods/container-kinds.ts'
 import type { MemoryFolders } from '../runtime/container-runtime.ts'
 import { writeAtomically } from './atomic-writer.ts'
+import { type GroupOwner, giveToGroup, mayChangeOwners } from './give-to-group.ts'
 import { checkHostPath } from './host-path.ts'
 import { isInMemory, memoryVolumeBytes } from './memory-volume.ts'
 import { type Volume, VolumeError, type VolumeSources, volumePayload } from './volume-payload.ts'
@@ -30,6 +31,17 @@ export interface VolumeManagerOptions {
   podFiles: boolean
   /** Absent where volumes in memory cannot be had: then they are folders, and an event says so. */
   memoryFolders?: MemoryFolders
+}
+
+const groupOf = ({ spec }: Pod, readonly: boolean): GroupOwner | undefined => {
+  const group = spec.securityContext?.fsGroup
+  return group === undefined ? undefined : { group, readonly }
+}
+
+/** For volumes that containers write to. */
+function giveToGroupOf(pod: Pod, dir: string): void {
+  const owner = groupOf(pod, false)
+  if (owner && mayChangeOwners()) giveToGroup(dir, owner)
 }
 
 const FIRST_RETRY_MS = 500
@@ -63,13 +75,17 @@ export function createVolumeManager(options: VolumeManagerOptions): VolumeManage
     const dir = volumePath(pod, volume)
     const payload = await volumePayload(pod, volume, sources)
     if (!podFiles) return
-    if (payload) writeAtomically(dir, payload, toTime(clock.now()).slice(0, -1).replace(/\D/g, '_'))
-    else if (isInMemory(volume) && memoryFolders) {
+    if (payload) {
+      writeAtomically(dir, payload, toTime(clock.now()).slice(0, -1).replace(/\D/g, '_'), groupOf(pod, true))
+      return
+    }
+    if (isInMemory(volume) && memoryFolders) {
       await memoryFolders.mount(dir, memoryVolumeBytes(pod, volume, sources.allocatable().memory ?? '0'))
     } else {
       mkdirSync(dir, { recursive: true })
       if (volume.emptyDir) chmodSync(dir, 0o777)
     }
+    giveToGroupOf(pod, dir)
   }
 
   /** Once for each volume. */
@@ -85,6 +101,7 @@ export function createVolumeManager(options: VolumeManagerOptions): VolumeManage
     const isNew = provisioned && !existsSync(folder)
     checkHostPath(folder, type)
     if (isNew) chmodSync(folder, 0o777)
+    if (provisioned) giveToGroupOf(pod, folder)
     claimedPaths.set(`${pod.metadata.uid}/${volume.name}`, folder)
   }
 

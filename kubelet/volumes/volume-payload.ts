@@ -1,4 +1,5 @@
 import type { Container, Pod, PodSpec } from '../../shared/api/types.ts'
+import { onlyUserOf } from '../pods/container-user.ts'
 import { fieldValue, type NodeAllocatable, type ResourceFieldRef, resourceFieldValue } from '../pods/field-values.ts'
 import type { Payload } from './atomic-writer.ts'
 
@@ -73,8 +74,15 @@ async function addProjection(pod: Pod, source: Projection, target: Target): Prom
   if (source.serviceAccountToken) {
     const { path, ...request } = source.serviceAccountToken
     const token = await target.sources.token(pod, request)
-    if (token !== undefined) target.payload.set(path, { data: Buffer.from(token), mode: target.mode })
+    if (token !== undefined) target.payload.set(path, { data: Buffer.from(token), ...readersOf(pod, target.mode) })
   }
+}
+
+/** A token is its user's alone, where the pod says whom it runs as; a group may read it by `fsGroup`. Upstream: pkg/volume/projected collectData. */
+function readersOf(pod: Pod, mode: number): { mode: number; owner?: number } {
+  const owner = onlyUserOf(pod)
+  const isSaid = owner !== undefined || pod.spec.securityContext?.fsGroup !== undefined
+  return { mode: isSaid ? 0o600 : mode, ...(owner !== undefined && { owner }) }
 }
 
 async function addConfig(

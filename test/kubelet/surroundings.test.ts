@@ -1,6 +1,7 @@
 /** What a container finds around it: variables, volumes; and what is told of it: events. */
 import {
   existsSync,
+  lstatSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -8,6 +9,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -15,10 +17,12 @@ import t, { type Test } from 'tap'
 import { createEventRecorder } from '../../kubelet/events/event-recorder.ts'
 import { timeVariables } from '../../kubelet/lifecycle/time-variables.ts'
 import { containerConfig } from '../../kubelet/pods/container-config.ts'
+import { userOf } from '../../kubelet/pods/container-user.ts'
 import { containerEnvironment, EnvironmentError, type EnvironmentSources } from '../../kubelet/pods/environment.ts'
 import { hostsFile, hostsMount } from '../../kubelet/pods/hosts-file.ts'
-import { writeAtomically } from '../../kubelet/volumes/atomic-writer.ts'
+import { type VolumeFile, writeAtomically } from '../../kubelet/volumes/atomic-writer.ts'
 import { containerMounts } from '../../kubelet/volumes/container-mounts.ts'
+import { giveToGroup } from '../../kubelet/volumes/give-to-group.ts'
 import { checkHostPath } from '../../kubelet/volumes/host-path.ts'
 import { type VolumeSources, volumePayload } from '../../kubelet/volumes/volume-payload.ts'
 import { notFound } from '../../shared/api/status-errors.ts'
@@ -27,6 +31,7 @@ import type { Client } from '../../shared/client/client.ts'
 import { createScaledClock } from '../../shared/clock/scaled-clock.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 import { createEventFilter } from '../../shared/events/event-filter.ts'
+import { skipOrFail } from '../harness/skip.ts'
 import { machine } from './machine.ts'
 
 const pod: Pod = {
@@ -214,6 +219,26 @@ t.test('command and arguments', async (t) => {
   t.ok(commandOf({ securityContext: { readOnlyRootFilesystem: true } }).readonlyRoot)
 })
 
+t.test('a container’s user: its own before its pod’s, and the pod’s groups', (t) => {
+  const of = (ofPod: object | undefined, ofContainer?: object) =>
+    userOf({ ...pod, spec: { ...pod.spec, securityContext: ofPod } }, { name: 'c', securityContext: ofContainer })
+  t.equal(of(undefined), undefined)
+  t.equal(of({ runAsNonRoot: true }, { privileged: false }), undefined)
+  t.same(of({ runAsUser: 1, runAsGroup: 2 }), { uid: 1, gid: 2, groups: [] })
+  t.same(of({ runAsUser: 1, runAsGroup: 2 }, { runAsUser: 0 }), { uid: 0, gid: 2, groups: [] })
+  t.same(of({ fsGroup: 5, supplementalGroups: [6, 7] }, { runAsUser: 3 }), {
+    uid: 3,
+    gid: undefined,
+    groups: [5, 6, 7],
+  })
+  t.throws(() => of({ runAsNonRoot: true, runAsUser: 0 }), {
+    message: `container's runAsUser breaks non-root policy (pod: "p_ns(u)", container: c)`,
+  })
+  t.doesNotThrow(() => of({ runAsNonRoot: true, runAsUser: 0 }, { runAsUser: 9 }))
+  t.doesNotThrow(() => of({ runAsNonRoot: true, runAsUser: 0 }, { runAsNonRoot: false }))
+  t.end()
+})
+
 function folder(t: Test): string {
   const dir = mkdtempSync(path.join(tmpdir(), 'kubestage-volume-'))
   t.teardown(() => rmSync(dir, { recursive: true, force: true }))
@@ -250,6 +275,31 @@ t.test('contents of a volume change all at once', async (t) => {
   t.equal(readdirSync(dir).filter((name) => name.startsWith('..t')).length, 1, 'old versions are gone')
 })
 
+t.test('a volume of an fsGroup: its files are the group’s, before they can be seen', async (t) => {
+  if (process.getuid?.() !== 0) return skipOrFail(t, 'files are given to groups by root only')
+  const dir = folder(t)
+  const seen = (name: string) => {
+    const { gid, mode } = lstatSync(path.join(dir, name))
+    return `${gid} ${(mode & 0o7777).toString(8)}`
+  }
+  const own = { group: 62_000, readonly: true }
+  writeAtomically(dir, new Map([['sub/a', file('1', 0o400)]]), 't1', own)
+  t.same(['.', '..data/', '..data/sub', 'sub/a'].map(seen), ['62000 2750', '62000 2755', '62000 2755', '62000 440'])
+  t.equal(lstatSync(path.join(dir, 'sub')).gid, 62_000, 'links, too')
+  writeAtomically(dir, new Map([['sub/a', { ...file('2', 0o600), owner: 61_000 }]]), 't2', own)
+  t.same(
+    [lstatSync(path.join(dir, 'sub/a')).uid, seen('sub/a')],
+    [61_000, '62000 640'],
+    'and its user’s, where it has one',
+  )
+
+  const written = folder(t)
+  writeFileSync(path.join(written, 'f'), '', { mode: 0o600 })
+  giveToGroup(written, { group: 62_000, readonly: false })
+  const { gid, mode } = statSync(path.join(written, 'f'))
+  t.same([gid, mode & 0o7777, statSync(written).mode & 0o7777], [62_000, 0o660, 0o2770])
+})
+
 t.test('where contents come from', async (t) => {
   const from: VolumeSources = {
     configMap: async (_, name) => (name === 'cm' ? new Map([['k', Buffer.from('v')]]) : undefined),
@@ -259,11 +309,12 @@ t.test('where contents come from', async (t) => {
     allocatable: () => ({}),
     addresses: () => ({ podIP: '127.64.0.5', hostIP: '127.0.0.1' }),
   }
-  const contents = async (volume: object) => {
-    const payload = await volumePayload(pod, { name: 'v', ...volume }, from)
-    return (
-      payload && Object.fromEntries([...payload].map(([name, { data, mode }]) => [name, `${data} ${mode.toString(8)}`]))
-    )
+  const contents = async (volume: object, securityContext?: object) => {
+    const subject = { ...pod, spec: { ...pod.spec, securityContext, containers: [{ name: 'c' }] } }
+    const payload = await volumePayload(subject, { name: 'v', ...volume }, from)
+    const shown = ({ data, mode, owner }: VolumeFile) =>
+      `${data} ${mode.toString(8)}${owner === undefined ? '' : ` of ${owner}`}`
+    return payload && Object.fromEntries([...payload].map(([name, file]) => [name, shown(file)]))
   }
   t.same(await contents({ configMap: { name: 'cm', defaultMode: 0o600 } }), { k: 'v 600' })
   t.same(await contents({ secret: { secretName: 's', items: [{ key: 'pw', path: 'd/p', mode: 0o400 }] } }), {
@@ -281,6 +332,9 @@ t.test('where contents come from', async (t) => {
     }),
     { token: 'token 644', labels: 'app="web"\ntier="x" 644' },
   )
+  const token = { projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } }
+  t.same(await contents(token, { fsGroup: 5 }), { token: 'token 600' })
+  t.same(await contents(token, { runAsUser: 6 }), { token: 'token 600 of 6' }, 'nobody else reads it')
   await t.rejects(contents({ configMap: { name: 'none' } }), { message: 'configmap "none" not found' })
   t.same(await contents({ configMap: { name: 'none', optional: true } }), {})
 })

@@ -7,6 +7,7 @@ import { ordinaryIdentity } from './identity.ts'
 import { currentHostMounts, scratchDir, viewMounts } from './isolation.ts'
 import type { Launch, Namespaces } from './launch.ts'
 import { marker, markerVariable } from './marker.ts'
+import type { ProgramUser } from './program-user.ts'
 import type { StoredContainer } from './record-store.ts'
 import { defaultPath } from './shim.ts'
 
@@ -18,11 +19,12 @@ export function containerEnvironment(
     runtimeRoot,
     containerId,
     seesClockAt,
-  }: { hostname: string; runtimeRoot: string; containerId: string; seesClockAt: string },
+    user,
+  }: { hostname: string; runtimeRoot: string; containerId: string; seesClockAt: string; user?: ProgramUser },
 ): Record<string, string> {
   return {
     HOSTNAME: hostname,
-    HOME: os.homedir(),
+    HOME: user?.home ?? os.homedir(),
     ...config.env,
     PATH: [...config.path, config.env.PATH || defaultPath].join(':'),
     [clockFileVariable]: seesClockAt,
@@ -39,6 +41,7 @@ export interface LaunchOptions {
   workingDir: string
   runtimeRoot: string
   clockFile: string
+  user?: ProgramUser
 }
 
 export const containerLaunch = (stored: StoredContainer, options: LaunchOptions): Launch => ({
@@ -46,6 +49,7 @@ export const containerLaunch = (stored: StoredContainer, options: LaunchOptions)
   env: options.env,
   workingDir: options.workingDir,
   rights: stored.rights,
+  user: options.user,
   namespaces: namespacesOf(stored, options),
 })
 

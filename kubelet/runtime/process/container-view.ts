@@ -95,7 +95,7 @@ function ownFiles(view: ContainerView): Step[] {
     mount('/sys', 'root/sys', '', bind | recursive),
     ...hostMounts.flatMap(({ path, own }, index) =>
       own
-        ? layer(`upper${index}`, path, `root${path}`)
+        ? layer(`upper${index}`, path, `root${path}`, shortLived[path])
         : // Its place is there, below. A file system of somebody's own may not let even root in: then it is not seen.
           [ifPossible(mount(path, `root${path}`, '', bind | recursive))],
     ),
@@ -116,10 +116,11 @@ const sealed = ({ hostMounts, mounts }: ContainerView): Step[] => [
 ]
 
 /** Relative paths throughout: a comma in the scratch folder's name would end an option. */
-function layer(upper: string, lower: string, target: string): Step[] {
+function layer(upper: string, lower: string, target: string, mode = 0o755): Step[] {
   const work = `${upper}.work`
   return [
     ['directory', upper],
+    ['mode', String(mode), upper],
     ['directory', work],
     ['directory', target],
     mount('overlay', target, 'overlay', 0, `lowerdir=${escaped(lower)},upperdir=${upper},workdir=${work}`),
@@ -191,8 +192,8 @@ const machineIsReadOnly: Step[] = [
 
 /** Made anew in every container. */
 const made = ['/proc', '/sys', '/dev']
-/** Where programs leave what should not outlive them. */
-const shortLived = ['/tmp', '/run', '/var/tmp']
+/** Where programs leave what should not outlive them, and who may: on file systems of their own these have to be told. */
+const shortLived: Record<string, number> = { '/tmp': 0o1777, '/run': 0o755, '/var/tmp': 0o1777 }
 
 /** The host's file systems beside its root, from the kernel's list (`/proc/self/mountinfo`); what is mounted below another comes with it. */
 export function hostMounts(mountinfo: string): HostMount[] {
@@ -206,8 +207,8 @@ export function hostMounts(mountinfo: string): HostMount[] {
         !isBelow(path, made) &&
         !isBelow(
           path,
-          distinct.slice(0, index).filter((other) => !shortLived.includes(other)),
+          distinct.slice(0, index).filter((other) => !(other in shortLived)),
         ),
     )
-    .map((path) => ({ path, own: shortLived.includes(path) }))
+    .map((path) => ({ path, own: path in shortLived }))
 }

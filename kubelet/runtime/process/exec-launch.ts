@@ -5,6 +5,7 @@ import { containerEnvironment } from './container-launch.ts'
 import { whyNotExecutable } from './executable.ts'
 import type { Launch } from './launch.ts'
 import { newId } from './new-id.ts'
+import { programUser } from './program-user.ts'
 import { execFailure, noTask } from './runtime-errors.ts'
 
 /** What a command beside a container's process is started with, or, in containerd's words, why it cannot be. */
@@ -24,7 +25,8 @@ export function execLaunch(
   // It has ended, and nobody has told us yet.
   if (stored.ownFiles && !existsSync(`/proc/${pid}/root`)) return gone
   const workingDir = stored.workingDir || '/'
-  const names = { hostname: sandbox.hostname, containerId: id, ...places }
+  const user = stored.ownFiles ? programUser(stored.user) : undefined
+  const names = { hostname: sandbox.hostname, containerId: id, user, ...places }
   const env = { ...containerEnvironment(stored, names), ...added }
   const hostPath = stored.ownFiles ? (file: string) => `/proc/${pid}/root${file}` : undefined
   const problem = whyNotExecutable(command, { searchPath: env.PATH ?? '', workingDir, hostPath })
@@ -34,5 +36,5 @@ export function execLaunch(
     processes || stored.ownFiles
       ? { kind: 'enter', pid, processes, hostname: !sandbox.hostNetwork, files: stored.ownFiles }
       : { kind: 'none' }
-  return { launch: { command, env, workingDir, rights: stored.rights, namespaces } }
+  return { launch: { command, env, workingDir, rights: stored.rights, user, namespaces } }
 }

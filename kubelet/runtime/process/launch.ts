@@ -3,6 +3,7 @@ import { capabilityNames } from '../capability-names.ts'
 import type { ProcessRights } from '../container-runtime.ts'
 import type { Step } from './container-view.ts'
 import { ordinaryIdentity } from './identity.ts'
+import { type ProgramUser, userSteps } from './program-user.ts'
 import { systemCalls } from './system-calls.ts'
 
 /** A process to be started. */
@@ -13,6 +14,8 @@ export interface Launch {
   workingDir: string
   /** Default: ours. */
   rights?: ProcessRights
+  /** Another one than we are. */
+  user?: ProgramUser
   namespaces: Namespaces
 }
 
@@ -64,17 +67,23 @@ const enter = ({ pid, processes, hostname, files }: Omit<Namespaces & { kind: 'e
   ...(files ? ['root'] : []),
 ]
 
-const program = ({ command, env, workingDir, rights }: Launch): Step[] => [
+const program = ({ command, env, workingDir, rights, user }: Launch): Step[] => [
   ['within', workingDir],
   ...(rights ? rightsSteps(rights) : []),
+  ...(user ? userSteps(user) : []),
   ['environment', ...variables(env)],
   ['run', ...command],
 ]
 
-/** One who is not root has no capabilities to lose, and a system without these calls has none at all. */
+/**
+ * A container runtime opens ports below 1024 to all processes of a pod's own network; on the machine's they need a capability.
+ * One who is not root has no capabilities to lose, and a system without these calls has none at all.
+ */
 function rightsSteps({ capabilities, noNewPrivileges }: ProcessRights): Step[] {
   if (ordinaryIdentity() || systemCalls().length === 0) return []
-  const numbers = capabilities.map((name) => String(capabilityNames.indexOf(name)))
+  const numbers = [...new Set([...capabilities, 'NET_BIND_SERVICE'])].map((name) =>
+    String(capabilityNames.indexOf(name)),
+  )
   return [['capabilities', ...numbers], ...(noNewPrivileges ? [['noNewPrivileges'] satisfies Step] : [])]
 }
 

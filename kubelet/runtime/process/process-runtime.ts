@@ -38,6 +38,7 @@ import { marker, markerOf } from './marker.ts'
 import { MountedMemory } from './memory-folders.ts'
 import { newId } from './new-id.ts'
 import { connectToPod } from './port-forward.ts'
+import { programUser } from './program-user.ts'
 import { type Processes, RecordStore } from './record-store.ts'
 import { noTask, startFailure } from './runtime-errors.ts'
 import { Sandboxes } from './sandboxes.ts'
@@ -169,7 +170,8 @@ class ProcessRuntime implements ContainerRuntime {
     if (sandbox?.state !== 'ready') throw new StartError(`sandbox "${config.sandboxId}" not found`)
     await this.#shim.ready()
     const id = newId()
-    const env = this.#environment(config, sandbox, id)
+    const user = capabilities.files === 'own' ? programUser(config.user) : undefined
+    const env = containerEnvironment(config, { hostname: sandbox.hostname, containerId: id, user, ...this.#places() })
     const workingDir = config.workingDir || '/'
     const hostPath = capabilities.files === 'own' ? throughMounts(config.mounts ?? []) : undefined
     const problem =
@@ -188,7 +190,7 @@ class ProcessRuntime implements ContainerRuntime {
     if (problem) throw new StartError(startFailure(problem))
     const besidePid = target?.record.pid ?? (await this.#sandboxes.pausePid(sandbox))
     const places = { runtimeRoot: this.#store.root, clockFile: clockFile(this.#options.rootDir) }
-    const options = { sandbox, capabilities, besidePid, env, workingDir, ...places }
+    const options = { sandbox, capabilities, besidePid, env, workingDir, user, ...places }
     const launch = shimLaunch(containerLaunch(container.stored, options))
     this.#shim.connection.run({ kind: 'container', id, hasInput: config.stdin, separateErrors: false, ...launch })
     if (!(await withinLimit(container.started.promise, startTimeoutMs, clock.machine)))
@@ -323,10 +325,6 @@ class ProcessRuntime implements ContainerRuntime {
   #processesOf({ shareProcessNamespace, hostPID }: Sandbox): Processes {
     if (this.#options.capabilities.isolation === 'none' || hostPID) return 'host'
     return !shareProcessNamespace ? 'own' : ordinaryIdentity() ? 'host' : 'pod'
-  }
-
-  #environment(config: ContainerConfig, { hostname }: Sandbox, containerId: string): Record<string, string> {
-    return containerEnvironment(config, { hostname, containerId, ...this.#places() })
   }
 
   #places(): { runtimeRoot: string; seesClockAt: string } {

@@ -1,6 +1,7 @@
 /** Numbers of the system calls that Perl has no name for, by processor. */
 const calls: Partial<Record<NodeJS.Architecture, Record<string, number>>> = {
   x64: {
+    capset: 126,
     clock_gettime: 228,
     clone: 56,
     close_range: 436,
@@ -11,13 +12,17 @@ const calls: Partial<Record<NodeJS.Architecture, Record<string, number>>> = {
     prctl: 157,
     rt_sigprocmask: 14,
     sethostname: 170,
+    setgroups: 116,
     setns: 308,
+    setresgid: 119,
+    setresuid: 117,
     setsid: 112,
     signalfd4: 289,
     umount2: 166,
     unshare: 272,
   },
   arm64: {
+    capset: 91,
     clock_gettime: 113,
     clone: 220,
     close_range: 436,
@@ -28,7 +33,10 @@ const calls: Partial<Record<NodeJS.Architecture, Record<string, number>>> = {
     prctl: 167,
     rt_sigprocmask: 135,
     sethostname: 161,
+    setgroups: 159,
     setns: 268,
+    setresgid: 149,
+    setresuid: 147,
     setsid: 157,
     signalfd4: 74,
     umount2: 39,

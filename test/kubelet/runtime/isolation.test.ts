@@ -3,7 +3,8 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t, { type Test } from 'tap'
-import type { RuntimeCapabilities } from '../../../kubelet/runtime/container-runtime.ts'
+import type { RuntimeCapabilities, WantedUser } from '../../../kubelet/runtime/container-runtime.ts'
+import { type ContainerView, hostMounts, viewSteps } from '../../../kubelet/runtime/process/container-view.ts'
 import { possibleIsolation } from '../../../kubelet/runtime/process/index.ts'
 import { markedProcesses, marker } from '../../../kubelet/runtime/process/marker.ts'
 import { skipOrFail } from '../../harness/skip.ts'
@@ -174,6 +175,71 @@ t.test(
     t.match(failed, { state: 'exited', exitCode: 128, reason: 'StartError' })
   },
 )
+
+t.test('a container runs as its user and groups: its files, its commands, its home, its ports', async (t) => {
+  if ((await possibleIsolation({ rootDir: t.testdir() })).files !== 'own')
+    return skipOrFail(t, 'this machine lets us mount nothing')
+  const node = await startNode(t, { isolation: 'pod', files: 'own' })
+  const { runtime } = node
+  const sandbox = await sandboxOf(runtime, 'users')
+  const listen = `perl -MIO::Socket -e 'IO::Socket::INET->new(LocalAddr => "${sandbox.ip}:81", Listen => 1) or die $!'`
+  const whoAmI = 'echo $(id -u) $(id -g) $(id -G)'
+  const script = `${whoAmI}; echo $HOME; echo said >/dev/stdout; echo mine >/tmp/kubestage-user; stat -c %u /tmp/kubestage-user
+    echo x 2>&1 >/etc/kubestage-user; ${listen} && echo port 81; exec sleep 1000`
+  const start = (name: string, user: Partial<WantedUser>, command = sh(script), attempt = 0) =>
+    runtime.startContainer(
+      configOf(node, sandbox, command, {
+        user: { groups: [], ...user },
+        name,
+        attempt,
+        logPath: path.join(node.rootDir, `${name}.log`),
+      }),
+    )
+  const ordinary = await start('ordinary', { uid: 61_000, groups: [62_000, 63_000] })
+  await until(() => texts(ordinary.logPath).includes('port 81'), {
+    what: 'its lines',
+  })
+  t.match(texts(ordinary.logPath), ['61000 0 0 62000 63000', '/', 'said', '61000', /Permission denied/, 'port 81'])
+  t.match(await runtime.execSync(ordinary.id, { command: sh(whoAmI) }), { output: '61000 0 0 62000 63000\n' })
+  await runtime.stopContainer(ordinary.id, { signal: 'KILL', gracePeriodMs: 0 })
+
+  const known = await start('known', { uid: 65_534 }, sh(`${whoAmI}; echo $HOME`))
+  await exited(runtime, known.id)
+  const [, , , gid, , home] = /^nobody:.*$/m.exec(readFileSync('/etc/passwd', 'utf8'))?.[0].split(':') ?? []
+  t.same(texts(known.logPath), [`65534 ${gid} ${gid}`, home], 'group and home of /etc/passwd')
+  const grouped = await start('grouped', { uid: 65_534, gid: 64_000 }, sh(whoAmI))
+  await exited(runtime, grouped.id)
+  t.same(texts(grouped.logPath), ['65534 64000 64000'])
+  const inGroup = await start('in-group', { groups: [62_000] }, sh(whoAmI))
+  await exited(runtime, inGroup.id)
+  t.same(texts(inGroup.logPath), ['0 0 0 62000'], 'a group alone: root, in that group')
+
+  const locked = path.join(node.rootDir, 'locked')
+  mkdirSync(locked, { mode: 0o700 })
+  writeFileSync(path.join(locked, 'program'), '#!/bin/sh\n', { mode: 0o755 })
+  await t.rejects(start('locked', { uid: 61_000 }, [path.join(locked, 'program')]), {
+    message: /exec: ".*program": permission denied/,
+  })
+})
+
+t.test('a folder of short-lived files is open to all users, also where it is a file system of its own', (t) => {
+  const mountinfo = '24 1 0:21 / /tmp rw - tmpfs tmpfs rw\n25 1 0:22 / /run rw - tmpfs tmpfs rw\n'
+  const view: Omit<ContainerView, 'files' | 'hostMounts'> = {
+    scratch: '/s',
+    mounts: [],
+    processes: 'own',
+    machineSettings: false,
+    workingDir: '/',
+  }
+  const steps = viewSteps({ ...view, files: 'own', hostMounts: hostMounts(mountinfo) })
+  const modeOf = (folder: string) => {
+    const upper = steps.find(([name, , target]) => name === 'mount' && target === `root${folder}`)?.at(-1)
+    const [, name] = /upperdir=([^,]+)/.exec(upper ?? '') ?? []
+    return Number(steps.find(([step, , file]) => step === 'mode' && file === name)?.[1]).toString(8)
+  }
+  t.same([modeOf('/tmp'), modeOf('/run'), modeOf('/')], ['1777', '755', 'NaN'])
+  t.end()
+})
 
 t.test('a shared process namespace: one view of the processes, with a process 1 that is nobody’s', async (t) => {
   const capabilities = await possibleIsolation({ rootDir: t.testdir() })

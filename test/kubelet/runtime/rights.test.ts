@@ -65,7 +65,7 @@ t.test('is what its program and every command beside it have', async (t) => {
   ]
   for (const [attempt, context] of contexts.entries()) {
     const rights = rightsOf(context)
-    const bits = bitsOf(rights.capabilities)
+    const bits = bitsOf([...new Set([...rights.capabilities, 'NET_BIND_SERVICE'])])
     const wanted = [`CapEff: ${bits}`, `CapBnd: ${bits}`, `NoNewPrivs: ${rights.noNewPrivileges ? 1 : 0}`]
     const config = configOf(node, sandbox, sh(`${ask}; sleep 1000`), { rights, attempt, name: `c${attempt}` })
     const { id, logPath } = await runtime.startContainer(config)

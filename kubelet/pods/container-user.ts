@@ -1,0 +1,29 @@
+import type { Container, Pod } from '../../shared/api/types.ts'
+import type { WantedUser } from '../runtime/container-runtime.ts'
+import { allContainers, fullName } from './container-kinds.ts'
+
+/**
+ * Whom a container runs as; undefined where neither it nor its pod says so. Its own fields count before its pod's.
+ * Throws where `runAsNonRoot` forbids it. Upstream: pkg/kubelet/kuberuntime security_context.go, verifyRunAsNonRoot.
+ */
+export function userOf(pod: Pod, container: Container): WantedUser | undefined {
+  const ofPod = pod.spec.securityContext ?? {}
+  const { runAsUser: uid, runAsGroup: gid, runAsNonRoot } = { ...ofPod, ...container.securityContext }
+  if (runAsNonRoot && uid === 0) {
+    const where = `pod: "${fullName(pod)}", container: ${container.name}`
+    throw new Error(`container's runAsUser breaks non-root policy (${where})`)
+  }
+  const { fsGroup, supplementalGroups = [] } = ofPod
+  const groups = [...(fsGroup === undefined ? [] : [fsGroup]), ...supplementalGroups]
+  return uid === undefined && gid === undefined && groups.length === 0 ? undefined : { uid, gid, groups }
+}
+
+/** The one user of all the pod's containers, if there is one: its tokens are that user's. Upstream: pkg/volume/util FsUserFrom. */
+export function onlyUserOf(pod: Pod): number | undefined {
+  const users = new Set(
+    allContainers(pod.spec).map(
+      ({ securityContext }) => securityContext?.runAsUser ?? pod.spec.securityContext?.runAsUser,
+    ),
+  )
+  return users.size === 1 ? [...users][0] : undefined
+}

@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs'
+import os from 'node:os'
+import type { WantedUser } from '../container-runtime.ts'
+import type { Step } from './container-view.ts'
+
+/** What a container's processes run as, and where they are at home. */
+export interface ProgramUser {
+  uid: number
+  gid: number
+  /** Its own is the first. */
+  groups: number[]
+  home: string
+}
+
+/** The wanted user with its group and its home from /etc/passwd, else group 0 and `/`, as container runtimes do. Undefined: as we run ourselves. */
+export function programUser(
+  wanted: WantedUser | undefined,
+  passwd = readOrNothing('/etc/passwd'),
+): ProgramUser | undefined {
+  if (!wanted || !hasUsers()) return undefined
+  const uid = wanted.uid ?? 0
+  const [, , , group, , home] =
+    passwd
+      .split('\n')
+      .map((line) => line.split(':'))
+      .find((fields) => fields[2] === String(uid)) ?? []
+  const gid = wanted.gid ?? Number(group ?? 0)
+  return { uid, gid, groups: [...new Set([gid, ...wanted.groups])], home: home ?? (uid === 0 ? os.homedir() : '/') }
+}
+
+/** What `container.pl` does, last of all but for the program. */
+export const userSteps = ({ uid, groups }: ProgramUser): Step[] => [['user', String(uid), ...groups.map(String)]]
+
+/** In a namespace of users there may be none but us. */
+let usersKnown: boolean | undefined
+function hasUsers(): boolean {
+  usersKnown ??= readOrNothing('/proc/self/uid_map')
+    .split('\n')
+    .some((line) => Number(line.trim().split(/\s+/)[2] ?? 0) >= 65_536)
+  return usersKnown
+}
+
+function readOrNothing(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
