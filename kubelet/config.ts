@@ -1,8 +1,9 @@
 import os from 'node:os'
 import { join } from 'node:path'
 import { knownFeatureGates } from '../shared/config/feature-gates.ts'
-import { type Options, option, type Values } from '../shared/config/option.ts'
+import { type Options, type OptionType, option, type Values } from '../shared/config/option.ts'
 import {
+  cidr,
   commandMap,
   featureGates,
   flag,
@@ -19,8 +20,18 @@ import { timeOriginOption, timeScaleOption } from '../shared/config/time-options
 import { levels } from '../shared/log/levels.ts'
 import { checkOptions } from './check-options.ts'
 import { evictionOptions } from './eviction/options.ts'
+import type { PodCidr } from './node/pod-network.ts'
 import { shutdownOptions } from './node/shutdown-options.ts'
 import { backoffOptions } from './pods/backoff-options.ts'
+
+const addressings = ['auto', 'node', 'loopback', 'host']
+
+const podCidr: OptionType<PodCidr> = {
+  ...cidr,
+  placeholder: `CIDR|${addressings.join('|')}`,
+  fromText: (words) => (addressings.includes(words) ? words : cidr.fromText(words)),
+  fromFile: (value) => (addressings.includes(value as string) ? (value as string) : cidr.fromFile(value)),
+}
 
 /** What the kubelet can be told, by flag, variable or config file. */
 export const kubeletOptions = {
@@ -32,8 +43,12 @@ export const kubeletOptions = {
   }),
   nodeName: option(subdomain, { default: os.hostname().toLowerCase(), help: 'Name of the node' }),
   nodeIp: option(text, {
-    default: '127.0.0.1',
-    help: "Address of the node, and of pods with hostNetwork; auto: this machine's first that is not loopback",
+    default: '',
+    help: "Address of the node, and of pods with hostNetwork; auto: this machine's first that is not loopback (default: 127.0.0.1 if that is where the API server listens, else auto)",
+  }),
+  podCidr: option(podCidr, {
+    default: 'auto',
+    help: "Addresses of pods: a range, node (the node's spec.podCIDR), loopback (out of 127.64.0.0/10) or host (all have the node's); auto: loopback, or node if the API server is not Kubestage's",
   }),
   nodeLabels: option(textMap, { default: {}, help: 'Labels to register the node with' }),
   maxPods: option(podCount, { default: 110, help: 'How many pods the node takes' }),
@@ -96,15 +111,20 @@ export async function readKubeletConfig(args: readonly string[]): Promise<Resolv
 }
 
 function completed(values: KubeletConfig): KubeletConfig {
-  const { bootstrapKubeconfig, kubeconfig, nodeIp, rootDir } = values
+  const { bootstrapKubeconfig, kubeconfig, rootDir } = values
   return {
     ...values,
     kubeconfig: bootstrapKubeconfig && !kubeconfig ? join(rootDir, 'kubeconfig') : kubeconfig,
-    nodeIp: nodeIp === 'auto' ? firstAddress() : nodeIp,
   }
 }
 
-function firstAddress(): string {
+/** What the node's address is, given that of the API server. A kubelet with a supervisor shares its machine. */
+export function nodeAddress({ nodeIp, supervised }: KubeletConfig, { hostname }: URL): string {
+  if (nodeIp && nodeIp !== 'auto') return nodeIp
+  if (!nodeIp && (supervised || isLoopback(hostname))) return LOOPBACK
   const all = Object.values(os.networkInterfaces()).flatMap((addresses) => addresses ?? [])
-  return all.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? '127.0.0.1'
+  return all.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? LOOPBACK
 }
+
+const LOOPBACK = '127.0.0.1'
+const isLoopback = (host: string): boolean => host === 'localhost' || host === '[::1]' || host.startsWith('127.')

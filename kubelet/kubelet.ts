@@ -22,6 +22,7 @@ import { machineSignals } from './node/machine-signals.ts'
 import { createNodeControls, type NodeControls } from './node/node-controls.ts'
 import { nodeReference, startNodeRegistration } from './node/node-registration.ts'
 import { nodeObject } from './node/node-status.ts'
+import { type PodCidr, PodNetwork } from './node/pod-network.ts'
 import { type ShutdownGroup, twoGroups } from './node/shutdown.ts'
 import { createUplink } from './node/uplink.ts'
 import { createKillPodNow } from './pods/kill-pod-now.ts'
@@ -79,6 +80,10 @@ export interface KubeletOptions {
   shutdownGroups?: readonly ShutdownGroup[]
   /** Whether a node is lost is known to its next kubelet; by default it is not. */
   lossMark?: LossMark
+  /** Default: `auto`. */
+  podCidr?: PodCidr
+  /** Asks the API server; absent where it is known to be Kubestage's. */
+  isKubestage?(): Promise<boolean>
   /** Where it counts what it does; by default nobody reads it. */
   metrics?: KubeletMetrics
 }
@@ -112,6 +117,8 @@ const neverEvict: EvictionConfig = {
 
 /** For the last statuses, when the kubelet stops. */
 const FLUSH_MS = 2_000
+/** How long the node's first status waits for the API server's version. */
+const NETWORK_MS = 2_000
 
 /** Puts the parts together: the API's pods in, processes and statuses out. */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
@@ -136,6 +143,18 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     onError: (error) => warn(error, 'an event was lost'),
   })
   const events = options.brief ? troubleOnly(recorder) : recorder
+  const network = new PodNetwork({
+    podCidr: options.podCidr ?? 'auto',
+    isKubestage: options.isKubestage,
+    runtime,
+    clock,
+    onShared(cidr, why) {
+      const message = `Pods share the node's address, not one of ${cidr}: ${why}. Run "ip route add local ${cidr} dev lo" as root, and restart the kubelet`
+      log.warn({}, message)
+      events.event(nodeReference(nodeName), 'Warning', 'PodAddressesShared', message)
+    },
+    onError: (error) => warn(error, 'the version of the API server is not known yet'),
+  })
   const { workers, statuses, ...lifecycle } = await createPodLifecycle({
     ...options,
     client,
@@ -148,6 +167,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     readyToStartConditions: options.readyToStartConditions ?? true,
     stopSignals: options.stopSignals ?? false,
     shortenRunningKills: options.shortenRunningKills ?? false,
+    networkProblem: () => network.problem,
     makeRoom: (pod) => admission.resize(pod),
     onOver(podUid) {
       admission.released(podUid)
@@ -190,9 +210,10 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     maxPods: options.maxPods ?? 110,
     runtimeVersion: runtime.version,
     pressure: eviction.pressure(),
-    problems: controls.problems(),
+    problems: [...(network.problem ? [network.problem] : []), ...controls.problems()],
     labels: options.nodeLabels,
   })
+  await withinLimit(network.begin(), NETWORK_MS, clock.machine)
   const node = startNodeRegistration({
     client,
     clock,
@@ -200,6 +221,11 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     facts,
     onError: (error) => warn(error, 'the node could not be registered or updated'),
   })
+  const networkIsReady = (): void => {
+    workers.syncAll()
+    void node.update()
+  }
+  if (network.problem) void network.ready.then(networkIsReady)
   events.event(nodeReference(nodeName), 'Normal', 'Starting', 'Starting kubelet.')
   const nodeSource = startInformer<Node>({
     client,
@@ -207,7 +233,15 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     resource: nodes,
     selection: { fieldSelector: `metadata.name=${nodeName}` },
     onError: (error) => warn(error, 'the node could not be watched'),
-    handlers: [{ onAdd: () => statics.showAll() }],
+    handlers: [
+      {
+        onAdd(node) {
+          statics.showAll()
+          void network.update(node)
+        },
+        onUpdate: (node) => void network.update(node),
+      },
+    ],
   })
   const admission = admitPods(
     {
@@ -293,6 +327,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     shutdown: controls.endPods,
     async close() {
       uplink.close()
+      network.close()
       eviction.close()
       stopLease()
       manifests?.close()

@@ -1,16 +1,17 @@
 import { once } from 'node:events'
 import { loadKubeconfig } from '../shared/client/kubeconfig.ts'
-import { type ClusterAccess, createRestClient } from '../shared/client/rest-client.ts'
+import { type ClusterAccess, createRestClient, type VersionInfo } from '../shared/client/rest-client.ts'
 import { trackedClient } from '../shared/client/tracked-client.ts'
 import { createMovableClock } from '../shared/clock/movable-clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { Activity } from '../shared/concurrency/activity.ts'
 import { helpText } from '../shared/config/help.ts'
+import { kubernetesVersion } from '../shared/config/kubernetes-version.ts'
 import { ConfigError, UsageError } from '../shared/config/option.ts'
 import { clusterClock } from '../shared/config/time-options.ts'
 import { createLog, type Logger } from '../shared/log/log.ts'
 import { settle } from '../shared/memory/settle.ts'
-import { type KubeletConfig, kubeletOptions, readKubeletConfig } from './config.ts'
+import { type KubeletConfig, kubeletOptions, nodeAddress, readKubeletConfig } from './config.ts'
 import { giveBackMemory } from './give-back-memory.ts'
 import { loadRuntime, type RunningNode, runNode } from './run-node.ts'
 import { readMovedClock } from './runtime/process/clock-file.ts'
@@ -51,11 +52,17 @@ async function run(config: KubeletConfig): Promise<void> {
   const clock = createMovableClock(clusterClock(realClock, config), readMovedClock(config.rootDir))
   const access = await credentials(config, log)
   const activity = new Activity()
-  const client = trackedClient(
-    createRestClient({ ...access, clock, userAgent: 'kubelet/v1.36.3', http2: true }),
-    activity,
-  )
-  node = await runNode({ config, client, apiServer: new URL(access.server), clock, log, moving: { clock, activity } })
+  const direct = createRestClient({ ...access, clock, userAgent: 'kubelet/v1.36.3', http2: true })
+  const apiServer = new URL(access.server)
+  node = await runNode({
+    config: { ...config, nodeIp: nodeAddress(config, apiServer) },
+    client: trackedClient(direct, activity),
+    apiServer,
+    ...(!config.supervised && { isKubestage: () => direct.version().then(isKubestage) }),
+    clock,
+    log,
+    moving: { clock, activity },
+  })
   await node.ready
   giveBackMemory(realClock)
   log.info({ node: config.nodeName }, 'ready')
@@ -72,6 +79,9 @@ async function credentials(config: KubeletConfig, log: Logger): Promise<ClusterA
   if (!kubeconfig) throw new UsageError('--kubeconfig is missing: it says where the API server is')
   return loadKubeconfig(kubeconfig)
 }
+
+/** No other build has such a commit. */
+const isKubestage = ({ gitCommit }: VersionInfo): boolean => gitCommit === kubernetesVersion.gitCommit
 
 /** The supervisor starts us ahead, beside the server: only now there is a configuration. */
 async function toldToBegin(): Promise<void> {

@@ -31,6 +31,8 @@ export interface RunNodeOptions {
   apiServer?: URL
   clock: Clock
   log: Logger
+  /** Asks the API server; absent where it is known to be Kubestage's. */
+  isKubestage?(): Promise<boolean>
   /** Of a node that has its time for itself: how its API moves it. */
   moving?: { clock: MovableClock; activity: Activity }
   /** Tell how pods are, not each step of how they came there. */
@@ -47,6 +49,7 @@ export async function runNode({
   config,
   client,
   apiServer,
+  isKubestage,
   clock,
   log,
   moving,
@@ -95,6 +98,8 @@ export async function runNode({
     actions,
     nodeName: config.nodeName,
     nodeIP: config.nodeIp,
+    podCidr: config.podCidr,
+    isKubestage,
     ...(apiServer && { apiServer }),
     nodeLabels: { ...capabilityLabels(runtime.capabilities()), ...config.nodeLabels },
     ...(config.staticPodPath && { staticPodPath: path.resolve(config.staticPodPath) }),
@@ -199,7 +204,7 @@ export async function loadRuntime(): Promise<void> {
 async function createRuntime({ config, clock, log, images }: RuntimeOptions): Promise<ContainerRuntime> {
   if (!images) {
     const { createSimulatedRuntime } = await import('./runtime/simulated.ts')
-    return createSimulatedRuntime({ clock })
+    return createSimulatedRuntime({ clock, nodeIP: config.nodeIp })
   }
   const { createProcessRuntime, possibleIsolation } = await import('./runtime/process/index.ts')
   return createProcessRuntime({

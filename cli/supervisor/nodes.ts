@@ -147,6 +147,7 @@ async function startSimulated(name: string, options: NodesOptions): Promise<Star
     ...(simulatedApi && tls),
     featureGates: settings.featureGates,
     nodeName: name,
+    nodeIp: '127.0.0.1',
     rootDir,
     runtime: 'simulated' as const,
     shutdownGracePeriod: 0,

@@ -23,7 +23,7 @@ const situations: Record<NodeCause, Situation<'kubelet'>> = {
 /** Reasons of the condition `DisruptionTarget`: the traces that a deletion leaves on an API server without `metadata.reason`. */
 const disruptions: Record<string, Reason | undefined> = {
   EvictionByEvictionAPI: reasonFor('Pod', 'evicted'),
-  PreemptionByScheduler: reasonFor('kubelet', 'preempted by a critical pod'),
+  PreemptionByScheduler: reasonFor('scheduler', 'preemption'),
   DeletionByTaintManager: reasonFor('Node', 'NoExecute taint not tolerated'),
 }
 

@@ -69,6 +69,8 @@ export interface PodLifecycleOptions {
   /** A DELETE that leaves less time also shortens a kill that has begun. */
   shortenRunningKills: boolean
   random?(): number
+  /** Why no pod can start that needs an address of its own. */
+  networkProblem(): string | undefined
   /** The newest object known of a pod. */
   latest(pod: Pod): Pod | undefined
   /** Keeps what a running pod asks for now, if the node has it. */
@@ -261,6 +263,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
       startContainer,
       resizes,
       portConflicts,
+      networkProblem: options.networkProblem,
       restartAll: createRestartAll({ runtime, killContainer }),
       mountVolumes(pod, signal) {
         const uid = pod.metadata.uid ?? ''

@@ -34,6 +34,8 @@ export interface SyncPodOptions {
   resizes: PodResizes
   /** Absent where no program listens. */
   portConflicts?: PortConflicts
+  /** Why no pod can start that needs an address of its own. */
+  networkProblem(): string | undefined
   /** Resolves when the pod's volumes stand; rejects when the signal aborts. */
   mountVolumes(pod: Pod, signal: AbortSignal): Promise<void>
   addProbes(pod: Pod): void
@@ -108,6 +110,11 @@ export function createSyncPod(options: SyncPodOptions) {
     const status = statuses.write(pod, before)
     await options.portConflicts?.look(pod, before)
     if (isTerminalPhase(status.phase)) return { ended: true }
+    const networkProblem = pod.spec.hostNetwork || readySandbox(before) ? undefined : options.networkProblem()
+    if (networkProblem) {
+      events.podEvent(pod, undefined, 'Warning', 'NetworkNotReady', `network is not ready: ${networkProblem}`)
+      return { ended: false, againAtMs: clock.now() + RETRY_MS }
+    }
     try {
       await options.mountVolumes(pod, signal)
     } catch (error) {

@@ -42,6 +42,8 @@ export interface ContainerRuntime {
   attach(containerId: string): Promise<ProcessStreams>
   /** A connection to a port of the pod. Rejects when nobody listens there. */
   portForward(sandboxId: string, port: number): Promise<Duplex>
+  /** Which addresses new sandboxes get. Resolves to the reason why that is not possible on this machine; then nothing changes. */
+  usePodAddresses(addressing: PodAddressing): Promise<string | undefined>
   /** All sandboxes and containers, running and exited, oldest first: the truth after a restart. */
   list(podUid?: string): Promise<{ sandboxes: Sandbox[]; containers: ContainerRecord[] }>
   /** What the running containers use of the machine; of all pods or of one. */
@@ -70,6 +72,12 @@ export interface MemoryFolders {
   /** All that lie below. Idempotent. */
   unmountBelow(folder: string): Promise<void>
 }
+
+/**
+ * `loopback`: out of 127.64.0.0/10, which every Linux answers on without being asked, so that two pods may listen on one port if each
+ * binds its own address; `host`: all pods have the node's; otherwise an IPv4 range such as `10.244.1.0/24`.
+ */
+export type PodAddressing = 'loopback' | 'host' | (string & {})
 
 /** Who listens on a port of the machine. */
 export interface PortHolder {
@@ -152,7 +160,7 @@ export interface SandboxConfig {
 }
 export interface Sandbox extends SandboxConfig {
   id: string
-  /** The pod's address: its own in 127/8, or the node's for hostNetwork. */
+  /** The pod's address: its own, or the node's for hostNetwork. */
   ip: string
   state: 'ready' | 'notReady'
   createdAtMs: number

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type Duplex, Readable, Writable } from 'node:stream'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
+import { AddressRange } from './address-range.ts'
 import type {
   ContainerConfig,
   ContainerRecord,
@@ -8,12 +9,14 @@ import type {
   ContainerUsage,
   ExecOptions,
   ExecResult,
+  PodAddressing,
   ProcessStreams,
   RuntimeEvent,
   Sandbox,
   StreamedExecOptions,
 } from './container-runtime.ts'
 import { ImageError, StartError } from './container-runtime.ts'
+import { PodAddresses } from './pod-addresses.ts'
 
 /** What a simulated program does. By default it runs until TERM, and then ends at once with 143. */
 export interface Behaviour {
@@ -31,6 +34,8 @@ export interface SimulatedExec {
 }
 export interface SimulatedRuntimeOptions {
   clock: Clock
+  /** Of pods with hostNetwork. */
+  nodeIP?: string
   behaviour?(container: ContainerConfig): Behaviour
   /** Why an image cannot be had. */
   image?(image: string): ImageError['reason'] | undefined
@@ -75,7 +80,7 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
   /** The same by pod. */
   readonly #pods = new Map<string, PodParts>()
   readonly #listeners = new Set<(event: RuntimeEvent) => void>()
-  #addresses = 0
+  #addresses: PodAddresses | undefined = counted('127.64.0.0/16')
   #bootId: string | undefined
   /** Of those that were asked to end, and have not yet. */
   readonly #kills = new Set<Timer>()
@@ -95,12 +100,17 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
     return { id: `simulated:${image}`, entrypoint: [], cmd: [], env: {}, path: [], present: true }
   }
 
+  async usePodAddresses(addressing: PodAddressing): Promise<undefined> {
+    this.#addresses =
+      addressing === 'host' ? undefined : counted(addressing === 'loopback' ? '127.64.0.0/16' : addressing)
+    for (const { ip, state } of this.#sandboxes.values()) if (state === 'ready') this.#addresses?.keep(ip)
+  }
+
   async startSandbox(config: Parameters<ContainerRuntime['startSandbox']>[0]): Promise<Sandbox> {
-    const n = ++this.#addresses
     const sandbox: Sandbox = {
       ...config,
       id: newId(),
-      ip: config.hostNetwork ? '127.0.0.1' : `127.64.${n >> 8}.${n & 255}`,
+      ip: (config.hostNetwork ? undefined : this.#addresses?.take()) ?? this.#options.nodeIP ?? '127.0.0.1',
       state: 'ready',
       createdAtMs: this.#options.clock.now(),
     }
@@ -113,7 +123,7 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
     const sandbox = this.#sandboxes.get(sandboxId)
     if (!sandbox) return
     for (const process of this.#of(sandbox)) this.#end(process, EXIT_KILL)
-    sandbox.state = 'notReady'
+    this.#lose(sandbox)
   }
 
   async removeSandbox(sandboxId: string): Promise<void> {
@@ -273,7 +283,7 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
 
   async reboot(): Promise<void> {
     this.#bootId = randomUUID()
-    for (const sandbox of this.#sandboxes.values()) sandbox.state = 'notReady'
+    for (const sandbox of this.#sandboxes.values()) this.#lose(sandbox)
     for (const process of this.#processes.values()) this.#end(process, EXIT_LOST, { reason: 'Unknown' })
   }
 
@@ -287,6 +297,11 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
 
   async close(): Promise<void> {
     this.#listeners.clear()
+  }
+
+  #lose(sandbox: Sandbox): void {
+    if (sandbox.state === 'ready' && !sandbox.hostNetwork) this.#addresses?.give(sandbox.ip)
+    sandbox.state = 'notReady'
   }
 
   #partsOf(podUid: string): PodParts {
@@ -329,5 +344,8 @@ const streams = (output: string, stdin: boolean): Pick<ProcessStreams, 'stdin' |
   stdout: Readable.from(output === '' ? [] : [Buffer.from(output)], { objectMode: false }),
   ...(stdin && { stdin: new Writable({ write: (_chunk, _encoding, done) => done() }) }),
 })
+
+/** From the first address on. */
+const counted = (cidr: string): PodAddresses => new PodAddresses(new AddressRange(cidr), -1)
 
 const newId = (): string => randomBytes(32).toString('hex')

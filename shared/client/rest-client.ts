@@ -28,6 +28,17 @@ export interface ClusterAccess {
   insecureSkipTlsVerify?: boolean
 }
 
+/** What `/version` says. */
+export interface VersionInfo {
+  gitVersion: string
+  gitCommit: string
+}
+
+/** A client over the network. */
+export interface ServerClient extends Client {
+  version(): Promise<VersionInfo>
+}
+
 export interface RestClientOptions extends ClusterAccess {
   clock: Clock
   userAgent?: string
@@ -45,7 +56,7 @@ export interface RestClientOptions extends ClusterAccess {
  *
  * A failure that the server put into words is a {@link StatusError}; everything else (refused, reset, timed out) is the plain Error of the network.
  */
-export function createRestClient(options: RestClientOptions): Client {
+export function createRestClient(options: RestClientOptions): ServerClient {
   return new RestClient(options)
 }
 
@@ -66,7 +77,7 @@ const DEFAULT_REQUEST_TIMEOUT_MS = 30_000
 const DEFAULT_MAX_REQUESTS = 16
 const TCP_KEEP_ALIVE_MS = 30_000
 
-class RestClient implements Client {
+class RestClient implements ServerClient {
   readonly #clock: Clock
   readonly #target: { hostname: string; port: string; prefix: string; servername?: string }
   readonly #headers: Record<string, string>
@@ -175,6 +186,10 @@ class RestClient implements Client {
     } catch (error) {
       if (!signal.aborted) throw error
     }
+  }
+
+  version(): Promise<VersionInfo> {
+    return this.#json('GET', '/version')
   }
 
   async close(): Promise<void> {

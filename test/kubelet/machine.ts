@@ -29,6 +29,7 @@ export function machine(
   })
   const runtime = createSimulatedRuntime({
     clock,
+    nodeIP: options.nodeIP,
     behaviour: typeof behaviour === 'function' ? behaviour : () => behaviour,
     onSignal: (_, signal) => signals.push(signal),
   })

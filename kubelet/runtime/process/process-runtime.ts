@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import { withinLimit } from '../../../shared/clock/within-limit.ts'
+import { AddressRange } from '../address-range.ts'
 import {
   type ContainerConfig,
   type ContainerRecord,
@@ -9,6 +10,7 @@ import {
   type ExecOptions,
   type ExecResult,
   ImageError,
+  type PodAddressing,
   type PortHolder,
   type ProcessStreams,
   type ResolvedImage,
@@ -34,6 +36,7 @@ import { ordinaryIdentity } from './identity.ts'
 import { KeptShim } from './kept-shim.ts'
 import { shimLaunch, terminalLaunch } from './launch.ts'
 import { Leftovers } from './leftovers.ts'
+import { LocalRoute } from './local-route.ts'
 import { marker, markerOf } from './marker.ts'
 import { MountedMemory } from './memory-folders.ts'
 import { newId } from './new-id.ts'
@@ -79,6 +82,7 @@ class ProcessRuntime implements ContainerRuntime {
   readonly #execs: Execs
   readonly #leftovers: Leftovers
   readonly #boot: Boot
+  readonly #route: LocalRoute
   /** The shim has ended, and none has been used since. */
   #isOff = false
   #isClosed = false
@@ -104,6 +108,7 @@ class ProcessRuntime implements ContainerRuntime {
     this.#boot = new Boot(store.root)
     const mounts = capabilities.files !== 'host' && !ordinaryIdentity()
     if (mounts) this.memoryFolders = new MountedMemory({ shimIsReady: () => this.#shim.ready() })
+    this.#route = new LocalRoute(store.root)
   }
 
   /** Finds what an earlier kubelet left. */
@@ -139,6 +144,15 @@ class ProcessRuntime implements ContainerRuntime {
       if (!(error instanceof ImageError) || error.reason !== 'ErrImagePull' || options.policy !== 'Never') throw error
       throw new ImageError('ErrImageNeverPull', `Container image "${image}" is not present with pull policy of Never`)
     }
+  }
+
+  async usePodAddresses(addressing: PodAddressing): Promise<string | undefined> {
+    if (addressing !== 'loopback' && addressing !== 'host') {
+      const problem = await this.#route.ensure(new AddressRange(addressing))
+      if (problem) return problem
+    }
+    this.#sandboxes.use(addressing)
+    return undefined
   }
 
   async startSandbox(config: SandboxConfig): Promise<Sandbox> {
@@ -289,6 +303,7 @@ class ProcessRuntime implements ContainerRuntime {
       container.started.reject(new StartError('the kubelet ends'))
       closeOutput(container)
     }
+    if (containers.length === 0) await this.#route.remove()
     if (!this.#options.supervised && containers.length === 0) this.#shim.connection.end()
     this.#shim.close()
     this.#store.close()

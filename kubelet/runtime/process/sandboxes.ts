@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Clock } from '../../../shared/clock/clock.ts'
-import { type Sandbox, type SandboxConfig, StartError } from '../container-runtime.ts'
-import { PodAddresses } from './addresses.ts'
+import { AddressRange } from '../address-range.ts'
+import { type PodAddressing, type Sandbox, type SandboxConfig, StartError } from '../container-runtime.ts'
+import { PodAddresses } from '../pod-addresses.ts'
 import { shimLaunch } from './launch.ts'
 import { newId } from './new-id.ts'
 import { pause } from './pause.ts'
@@ -17,7 +19,8 @@ export class Sandboxes {
   readonly #nodeIP: string
   readonly #shares: boolean
   readonly #shim: () => ShimConnection
-  readonly #addresses: PodAddresses
+  /** Undefined: pods have the node's. */
+  #addresses: PodAddresses | undefined
   readonly #sandboxes = new Map<string, Sandbox>()
   readonly #byPod = new Map<string, Set<string>>()
   readonly #pauses = new Map<string, PromiseWithResolvers<number>>()
@@ -35,11 +38,19 @@ export class Sandboxes {
     this.#nodeIP = options.nodeIP
     this.#shares = options.shares
     this.#shim = options.shim
-    this.#addresses = new PodAddresses(`${hostname()}${this.#store.root}`)
-    for (const sandbox of this.#store.sandboxes()) {
-      this.#index(sandbox)
-      if (!sandbox.hostNetwork && sandbox.state === 'ready') this.#addresses.keep(sandbox.ip)
-    }
+    for (const sandbox of this.#store.sandboxes()) this.#index(sandbox)
+    this.use('loopback')
+  }
+
+  /** From now on: sandboxes that are there keep their addresses. */
+  use(addressing: PodAddressing): void {
+    const digest = createHash('sha256').update(`${hostname()}${this.#store.root}`).digest()
+    // The second number differs from node to node (64 … 127), so that nodes of one machine do not meet.
+    const cidr = addressing === 'loopback' ? `127.${64 + (digest.readUInt8(0) % 64)}.0.0/16` : addressing
+    const shared = addressing === 'host' || (addressing === 'loopback' && process.platform !== 'linux')
+    this.#addresses = shared ? undefined : new PodAddresses(new AddressRange(cidr), digest.readUInt16BE(1))
+    for (const { hostNetwork, state, ip } of this.#sandboxes.values())
+      if (!hostNetwork && state === 'ready') this.#addresses?.keep(ip)
   }
 
   get(id: string): Sandbox | undefined {
@@ -54,11 +65,10 @@ export class Sandboxes {
   }
 
   start(config: SandboxConfig): Sandbox {
-    const ownAddress = !config.hostNetwork && process.platform === 'linux'
     const sandbox: Sandbox = {
       ...config,
       id: newId(),
-      ip: ownAddress ? this.#addresses.take() : this.#nodeIP,
+      ip: (config.hostNetwork ? undefined : this.#addresses?.take()) ?? this.#nodeIP,
       state: 'ready',
       createdAtMs: this.#clock.now(),
     }
@@ -108,7 +118,7 @@ export class Sandboxes {
       (pid) => sendSignal(pid, 'SIGKILL'),
       () => {},
     )
-    if (!sandbox.hostNetwork) this.#addresses.give(sandbox.ip)
+    if (!sandbox.hostNetwork) this.#addresses?.give(sandbox.ip)
   }
 
   forget(id: string): void {

@@ -1,0 +1,100 @@
+import { isIPv4 } from 'node:net'
+import { StatusError } from '../../shared/api/status-error.ts'
+import type { Node } from '../../shared/api/types.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { createBackoff } from '../../shared/concurrency/backoff.ts'
+import type { ContainerRuntime, PodAddressing } from '../runtime/container-runtime.ts'
+
+/**
+ * `auto`: `node` on an API server that is not Kubestage's, since that refuses endpoints with loopback addresses; else `loopback`.
+ * `node`: the node's `spec.podCIDR`. The others as in {@link PodAddressing}.
+ */
+export type PodCidr = 'auto' | 'node' | PodAddressing
+
+export interface PodNetworkOptions {
+  podCidr: PodCidr
+  runtime: Pick<ContainerRuntime, 'usePodAddresses'>
+  clock: Clock
+  /** Asks the API server; absent where that is known. */
+  isKubestage?(): Promise<boolean>
+  /** Pods have to share the node's address, for this reason. */
+  onShared(cidr: string, why: string): void
+  onError(error: unknown): void
+}
+
+const RETRY = { initialMs: 100, maxMs: 7_000 }
+
+/** Which addresses pods get, and whether that is known yet. Upstream: the network plugin, which reads `spec.podCIDR`. */
+export class PodNetwork {
+  readonly #options: PodNetworkOptions
+  readonly #ready = Promise.withResolvers<void>()
+  readonly #closed = new AbortController()
+  #cidr: string | undefined
+  #waitsForNode = false
+  #problem: string | undefined = 'the API server has not been reached yet'
+
+  constructor(options: PodNetworkOptions) {
+    this.#options = options
+  }
+
+  /** Resolves when pods can start. */
+  get ready(): Promise<void> {
+    return this.#ready.promise
+  }
+
+  /** Why no pod can start that needs an address of its own, as a kubelet reports it; undefined: they can. */
+  get problem(): string | undefined {
+    return (
+      this.#problem &&
+      `container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: ${this.#problem}`
+    )
+  }
+
+  /** Resolves when all is decided that does not need the node. */
+  async begin(): Promise<void> {
+    const { podCidr } = this.#options
+    const wanted = podCidr === 'auto' ? ((await this.#isKubestage()) ? 'loopback' : 'node') : podCidr
+    if (wanted !== 'node') return this.#use(wanted)
+    this.#waitsForNode = true
+    this.#problem = 'the node has no spec.podCIDR; pass --pod-cidr to the kubelet where nothing sets it'
+    if (this.#cidr) await this.#use(this.#cidr)
+  }
+
+  /** The node as the API has it. */
+  async update({ spec }: Node): Promise<void> {
+    const cidr = [...(spec?.podCIDRs ?? []), spec?.podCIDR ?? ''].find((range) => isIPv4(range.split('/')[0] ?? ''))
+    if (!cidr || cidr === this.#cidr) return
+    this.#cidr = cidr
+    if (this.#waitsForNode) await this.#use(cidr)
+  }
+
+  close(): void {
+    this.#closed.abort()
+  }
+
+  async #use(addressing: PodAddressing): Promise<void> {
+    const { runtime, onShared } = this.#options
+    const why = await runtime.usePodAddresses(addressing)
+    if (why !== undefined) {
+      onShared(addressing, why)
+      await runtime.usePodAddresses('host')
+    }
+    this.#problem = undefined
+    this.#ready.resolve()
+  }
+
+  async #isKubestage(): Promise<boolean> {
+    const { isKubestage, clock, onError } = this.#options
+    const { signal } = this.#closed
+    const backoff = createBackoff(RETRY)
+    for (;;) {
+      try {
+        return isKubestage === undefined || (await isKubestage())
+      } catch (error) {
+        if (error instanceof StatusError || signal.aborted) return false
+        onError(error)
+        await clock.machine.sleep(backoff.next(), { signal }).catch(() => {})
+      }
+    }
+  }
+}
