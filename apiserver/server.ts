@@ -49,6 +49,7 @@ import { ServedResources } from './registry/served-resources.ts'
 import { admissionregistration } from './resources/admissionregistration.ts'
 import { resources } from './resources/index.ts'
 import { createServiceAddresses } from './resources/service/addresses.ts'
+import { Compaction } from './storage/compaction.ts'
 import { createMemoryStorage } from './storage/memory.ts'
 import { serviceResolver } from './webhook-client/service-resolver.ts'
 import { createWebhookClient } from './webhook-client/webhook-client.ts'
@@ -118,7 +119,8 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   const time = movableClock && timeOfCluster({ registry, kubelet, clock: movableClock, log })
   const instruments = { journal: new Journal(clock), faults: new Faults(), snapshots: new Snapshots(storage), time }
   instruments.journal.keep(config.journal ?? 0)
-  const api: ApiContext = { catalog, registry, clock, log, kubelet, access, tokens, instruments }
+  const compaction = new Compaction(storage, clock)
+  const api: ApiContext = { catalog, registry, compaction, clock, log, kubelet, access, tokens, instruments }
   const client = (user: User, options?: LocalClientOptions): Client => createLocalClient(api, user, options)
   const relations = nodeRelations({
     lookup: registry.lookup,
@@ -213,6 +215,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     instruments,
     async close() {
       bookmarks.cancel()
+      compaction.close()
       signingKey.cancel()
       events.close()
       terminations.close()

@@ -8,6 +8,7 @@ import type { Journal } from '../instruments/journal.ts'
 import type { Snapshots } from '../instruments/snapshot.ts'
 import type { Catalog } from '../registry/catalog.ts'
 import type { Registry } from '../registry/registry.ts'
+import type { Compaction } from '../storage/compaction.ts'
 import type { KubeletProxy } from './kubelet-proxy.ts'
 
 /** What watches requests, or gets in their way, on purpose. */
@@ -23,6 +24,8 @@ export interface Instruments {
 export interface ApiContext {
   catalog: Catalog
   registry: Registry
+  /** How far lists may look back. */
+  compaction: Compaction
   clock: Clock
   log: Logger
   kubelet: KubeletProxy

@@ -7,6 +7,8 @@ import { type Logger, pino } from 'pino'
 import type { Test } from 'tap'
 import type { Limits } from '../../apiserver/http/limits/limits.ts'
 import { type ApiServer, startApiServer } from '../../apiserver/server.ts'
+import type { Storage } from '../../apiserver/storage/storage.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 
@@ -37,12 +39,19 @@ export interface Received {
   body: unknown
 }
 
+interface TestApiServerOptions {
+  kubeletCertificateAuthority?: boolean
+  clock?: Clock
+  /** Default: in memory. */
+  storage?: Storage
+}
+
 export async function startTestApiServer(
   t: Test,
   gates: Record<string, boolean> = {},
   log: Logger = pino({ level: 'silent' }),
   limits: Partial<Limits> = {},
-  { kubeletCertificateAuthority = false }: { kubeletCertificateAuthority?: boolean } = {},
+  { kubeletCertificateAuthority = false, clock = realClock, storage }: TestApiServerOptions = {},
 ): Promise<TestApiServer> {
   const directory = mkdtempSync(join(tmpdir(), 'kubestage-api-'))
   const pki = ensureClusterPki({
@@ -60,7 +69,8 @@ export async function startTestApiServer(
     serviceAccountKey: pki.serviceAccountKey,
     serviceCidr: '10.96.0.0/16',
     featureGates: { PodTerminationReason: true, ProbeTerminationGracePeriod: true, ...gates },
-    clock: realClock,
+    clock,
+    storage,
     log,
     limits,
   })

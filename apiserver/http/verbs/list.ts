@@ -76,7 +76,7 @@ export async function readPage(
   cache: WatchCache,
   { options, selection, asOf }: { options: ListOptions; selection: Selection; asOf?: number },
 ): Promise<Page> {
-  if (options.continue !== '') return continued(cache, options, selection)
+  if (options.continue !== '') return continued(api, cache, { options, selection })
   const { resourceVersion, resourceVersionMatch, limit } = options
   if (asOf !== undefined) return pageOf(cache.list(selection, { revision: asOf, limit }), selection)
   if (resourceVersion === '') return pageOf(cache.list(selection, { limit }), selection)
@@ -87,6 +87,7 @@ export async function readPage(
   const exact = resourceVersionMatch === 'Exact' || (resourceVersionMatch === '' && limit > 0)
   if (!exact) return pageOf(cache.list(selection, { limit }), selection)
   try {
+    api.compaction.check(asked)
     return pageOf(cache.list(selection, { revision: asked, limit }), selection)
   } catch (error) {
     if (error instanceof CompactedError) throw expired('The resourceVersion for the provided list is too old.')
@@ -94,7 +95,12 @@ export async function readPage(
   }
 }
 
-function continued(cache: WatchCache, { limit, ...options }: ListOptions, selection: Selection): Page {
+function continued(
+  { compaction }: ApiContext,
+  cache: WatchCache,
+  { options, selection }: { options: ListOptions; selection: Selection },
+): Page {
+  const { limit } = options
   if (options.resourceVersion !== '' && options.resourceVersion !== '0') {
     throw badRequest('specifying resource version is not allowed when using continue')
   }
@@ -102,6 +108,7 @@ function continued(cache: WatchCache, { limit, ...options }: ListOptions, select
   const startAfter = selection.prefix + (start.endsWith('\0') ? start.slice(0, -1) : start)
   const at = revision === -1 ? {} : { revision }
   try {
+    if (revision !== -1) compaction.check(revision)
     return pageOf(cache.list(selection, { startAfter, limit, ...at }), selection)
   } catch (error) {
     if (!(error instanceof CompactedError)) throw error
