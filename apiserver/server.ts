@@ -1,6 +1,6 @@
 import type { Service } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
-import { pods } from '../shared/client/resources.ts'
+import { pods, secrets } from '../shared/client/resources.ts'
 import { movable } from '../shared/clock/movable-clock.ts'
 import { toTime } from '../shared/clock/timestamp.ts'
 import { chargeQuotaIn } from './admission/charge-quota.ts'
@@ -109,6 +109,10 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     keyPair: config.serviceAccountKey,
     lookup,
     clock,
+    label: ({ namespace, name = '', uid }, labels) =>
+      void client(self)
+        .patch(secrets, { namespace, name }, { metadata: { uid, labels } })
+        .catch((error: unknown) => log.debug({ err: error, namespace, name }, 'cannot label a Secret')),
   })
   const tokens =
     config.bootstrapTokens === false ? accountTokens : withBootstrapTokens(accountTokens, { lookup, clock })

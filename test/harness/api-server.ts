@@ -11,6 +11,7 @@ import type { Storage } from '../../apiserver/storage/storage.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
+import type { SigningKeySource } from '../../shared/pki/signing-key.ts'
 
 /** An API server within the test's own process: no controllers, no kubelet. */
 export interface TestApiServer extends ApiServer {
@@ -20,6 +21,8 @@ export interface TestApiServer extends ApiServer {
   kept(path: string, agent: Agent): Promise<Received>
   /** What an administrator's connection is made with. */
   tls: { ca: string; cert: string; key: string }
+  /** Signs the tokens of service accounts; made when the first is issued. */
+  serviceAccountKey: SigningKeySource
   /** A connection over HTTP/2 as an administrator. */
   session(): ClientHttp2Session
 }
@@ -92,6 +95,7 @@ export async function startTestApiServer(
     ...server,
     close,
     tls: { ...pki.admin, ca: pki.ca.cert },
+    serviceAccountKey: pki.serviceAccountKey,
     session() {
       const session = connect(`https://127.0.0.1:${server.port}`, { ca: pki.ca.cert, ...pki.admin })
       session.on('error', () => {})

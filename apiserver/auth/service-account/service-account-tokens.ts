@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import type { ObjectMeta } from '../../../shared/api/types.ts'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import type { Lookup } from '../../admission/admission-plugin.ts'
 import type { User } from '../types.ts'
 import { bearerOf, type Claims, type Reference } from './claims.ts'
 import { isSignedBy, readClaims, signToken } from './json-web-token.ts'
+import { lastUsedLabel, legacyBearer, legacyIssuer } from './legacy-token.ts'
 import { type KeyPairSource, readSigningKey, type SigningKey } from './signing-key.ts'
 
 /** For whom a token may be that is good for the API, besides the issuer. */
@@ -15,6 +17,11 @@ export interface TokenSubject {
   pod?: Reference
   secret?: Reference
   node?: Reference
+}
+
+export interface Authenticated {
+  user: User
+  audiences: string[]
 }
 
 /** Makes the tokens of service accounts, and knows their bearers. */
@@ -33,7 +40,7 @@ export interface ServiceAccountTokens {
    * The bearer, and those of `audiences` (default: the API's) that the token is for; undefined for text that is not ours.
    * Throws an Error that says why a token of ours is good no longer.
    */
-  authenticate(token: string, audiences?: readonly string[]): { user: User; audiences: string[] } | undefined
+  authenticate(token: string, audiences?: readonly string[]): Authenticated | undefined
 }
 
 export interface TokenOptions {
@@ -50,8 +57,10 @@ export function createServiceAccountTokens(options: {
   keyPair: KeyPairSource
   lookup: Lookup
   clock: Clock
+  /** Writes the date on which a token that is kept in a Secret was last used; at most once a day for each. */
+  label(secret: ObjectMeta, labels: Record<string, string>): void
 }): ServiceAccountTokens {
-  const { issuer, keyPair, lookup, clock } = options
+  const { issuer, keyPair, lookup, clock, label } = options
   const apiAudiences = (): string[] => [issuer(), ...knownAudiences]
   const verified = new Map<string, Claims>()
   const kept = keyPair.kept()
@@ -70,10 +79,18 @@ export function createServiceAccountTokens(options: {
     const known = verified.get(token)
     if (known) return known
     const claims = readClaims(token) as unknown as Claims | undefined
-    if (claims?.iss !== issuer() || !loaded || !isSignedBy(loaded, token)) return undefined
+    if (claims?.iss !== issuer() && claims?.iss !== legacyIssuer) return undefined
+    if (!loaded || !isSignedBy(loaded, token)) return undefined
     if (verified.size >= maxVerified) verified.clear()
     verified.set(token, claims)
     return claims
+  }
+
+  function legacy(token: string, claims: Claims, audiences: readonly string[]): Authenticated {
+    const { user, secret } = legacyBearer(token, { ...claims }, lookup)
+    const labels = lastUsedLabel(secret, clock.now())
+    if (labels) label(secret.metadata, labels)
+    return { user, audiences: [...audiences] }
   }
 
   return {
@@ -107,11 +124,14 @@ export function createServiceAccountTokens(options: {
     authenticate(token, audiences = apiAudiences()) {
       const claims = claimsOf(token)
       if (!claims) return undefined
-      const meant = audiences.filter((audience) => claims.aud.includes(audience))
+      const isLegacy = claims.iss === legacyIssuer
+      const aud = isLegacy ? apiAudiences() : claims.aud
+      const meant = audiences.filter((audience) => aud.includes(audience))
       if (meant.length === 0) {
         const shown = (list: readonly string[]) => `[${list.map((audience) => JSON.stringify(audience)).join(' ')}]`
-        throw new Error(`token audiences ${shown(claims.aud)} is invalid for the target audiences ${shown(audiences)}`)
+        throw new Error(`token audiences ${shown(aud)} is invalid for the target audiences ${shown(audiences)}`)
       }
+      if (isLegacy) return legacy(token, claims, meant)
       return { user: bearerOf(claims, lookup, clock.now()), audiences: meant }
     },
   }
