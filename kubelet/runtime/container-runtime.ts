@@ -67,8 +67,8 @@ export interface ContainerRuntime {
 
 /** Folders in memory, for volumes. They outlive the kubelet; a reboot takes them. */
 export interface MemoryFolders {
-  /** Idempotent: a folder that is mounted keeps its files and its size. Anyone may write there. */
-  mount(folder: string, bytes: number): Promise<void>
+  /** Idempotent: a folder that is mounted keeps its files and its size; otherwise anyone may write there, and the answer is true. */
+  mount(folder: string, bytes: number): Promise<boolean>
   /** All that lie below. Idempotent. */
   unmountBelow(folder: string): Promise<void>
 }

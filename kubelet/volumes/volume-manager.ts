@@ -38,7 +38,7 @@ const groupOf = ({ spec }: Pod, readonly: boolean): GroupOwner | undefined => {
   return group === undefined ? undefined : { group, readonly }
 }
 
-/** For volumes that containers write to. */
+/** For volumes that containers write to: once, as what containers do to modes afterwards is theirs. */
 function giveToGroupOf(pod: Pod, dir: string): void {
   const owner = groupOf(pod, false)
   if (owner && mayChangeOwners()) giveToGroup(dir, owner)
@@ -80,12 +80,12 @@ export function createVolumeManager(options: VolumeManagerOptions): VolumeManage
       return
     }
     if (isInMemory(volume) && memoryFolders) {
-      await memoryFolders.mount(dir, memoryVolumeBytes(pod, volume, sources.allocatable().memory ?? '0'))
-    } else {
-      mkdirSync(dir, { recursive: true })
+      const isNew = await memoryFolders.mount(dir, memoryVolumeBytes(pod, volume, sources.allocatable().memory ?? '0'))
+      if (isNew) giveToGroupOf(pod, dir)
+    } else if (mkdirSync(dir, { recursive: true }) !== undefined) {
       if (volume.emptyDir) chmodSync(dir, 0o777)
+      giveToGroupOf(pod, dir)
     }
-    giveToGroupOf(pod, dir)
   }
 
   /** Once for each volume. */
@@ -101,8 +101,9 @@ export function createVolumeManager(options: VolumeManagerOptions): VolumeManage
     const isNew = provisioned && !existsSync(folder)
     checkHostPath(folder, type)
     if (isNew) chmodSync(folder, 0o777)
-    if (provisioned) giveToGroupOf(pod, folder)
-    claimedPaths.set(`${pod.metadata.uid}/${volume.name}`, folder)
+    const key = `${pod.metadata.uid}/${volume.name}`
+    if (provisioned && !claimedPaths.has(key)) giveToGroupOf(pod, folder)
+    claimedPaths.set(key, folder)
   }
 
   async function untilSetUp(pod: Pod, volume: Volume, signal: AbortSignal): Promise<void> {

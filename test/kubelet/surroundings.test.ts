@@ -1,5 +1,6 @@
 /** What a container finds around it: variables, volumes; and what is told of it: events. */
 import {
+  chmodSync,
   existsSync,
   lstatSync,
   mkdtempSync,
@@ -14,7 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t, { type Test } from 'tap'
-import { createEventRecorder } from '../../kubelet/events/event-recorder.ts'
+import { createEventRecorder, type EventRecorder } from '../../kubelet/events/event-recorder.ts'
 import { timeVariables } from '../../kubelet/lifecycle/time-variables.ts'
 import { containerConfig } from '../../kubelet/pods/container-config.ts'
 import { userOf } from '../../kubelet/pods/container-user.ts'
@@ -24,6 +25,7 @@ import { type VolumeFile, writeAtomically } from '../../kubelet/volumes/atomic-w
 import { containerMounts } from '../../kubelet/volumes/container-mounts.ts'
 import { giveToGroup } from '../../kubelet/volumes/give-to-group.ts'
 import { checkHostPath } from '../../kubelet/volumes/host-path.ts'
+import { createVolumeManager } from '../../kubelet/volumes/volume-manager.ts'
 import { type VolumeSources, volumePayload } from '../../kubelet/volumes/volume-payload.ts'
 import { notFound } from '../../shared/api/status-errors.ts'
 import type { Container, Event, Pod, Service } from '../../shared/api/types.ts'
@@ -298,6 +300,31 @@ t.test('a volume of an fsGroup: its files are the group’s, before they can be 
   giveToGroup(written, { group: 62_000, readonly: false })
   const { gid, mode } = statSync(path.join(written, 'f'))
   t.same([gid, mode & 0o7777, statSync(written).mode & 0o7777], [62_000, 0o660, 0o2770])
+})
+
+t.test('what a program does to the modes of its emptyDir stays', async (t) => {
+  const clock = createVirtualClock()
+  const events = { podEvent() {} } as unknown as EventRecorder
+  const options = { clock, events, sources: {} as VolumeSources, podFiles: true }
+  const root = t.testdir()
+  const securityContext = process.getuid?.() === 0 ? { fsGroup: 62_000 } : {}
+  const volumeMounts = [{ name: 'v', mountPath: '/v' }]
+  const containers = [{ name: 'c', volumeMounts }]
+  const own: Pod = { ...pod, spec: { securityContext, containers, volumes: [{ name: 'v', emptyDir: {} }] } }
+  const manager = createVolumeManager({ ...options, podDir: () => root })
+  const { signal } = new AbortController()
+  await manager.mount(own, signal)
+  const dir = manager.path(own, { name: 'v', emptyDir: {} })
+  const first = statSync(dir)
+  if (securityContext.fsGroup) t.same([first.gid, first.mode & 0o7777], [62_000, 0o2777])
+  chmodSync(dir, 0o700)
+  writeFileSync(path.join(dir, 'key'), '', { mode: 0o600 })
+  const modes = () => [dir, path.join(dir, 'key')].map((name) => statSync(name).mode & 0o777)
+  await clock.advance(120_000)
+  await manager.mount(own, signal)
+  t.same(modes(), [0o700, 0o600], 'a minute later')
+  await createVolumeManager({ ...options, podDir: () => root }).mount(own, signal)
+  t.same(modes(), [0o700, 0o600], 'and for the next kubelet')
 })
 
 t.test('where contents come from', async (t) => {

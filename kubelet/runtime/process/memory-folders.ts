@@ -18,11 +18,13 @@ export class MountedMemory implements MemoryFolders {
     this.#shimIsReady = shimIsReady
   }
 
-  async mount(folder: string, bytes: number): Promise<void> {
+  async mount(folder: string, bytes: number): Promise<boolean> {
     await this.#shimIsReady()
     mkdirSync(folder, { recursive: true })
     const place = realpathSync(folder)
-    if (!mounted().includes(place)) await take([tmpfs(place, `mode=0777,size=${bytes}`)])
+    if (mounted().includes(place)) return false
+    await take([tmpfs(place, `mode=0777,size=${bytes}`)])
+    return true
   }
 
   /** Emptied first: a container that was started meanwhile has a copy of the mount, which keeps its memory. */
