@@ -245,25 +245,57 @@ t.test('owners and dependents: background, foreground, orphan, and why', async (
   for (const ref of [background, orphan, { namespace, name: 'late' }]) await release(ref)
 })
 
-t.test('a circle of owners that block each other goes in the foreground', async (t) => {
+/** Secrets of which each is owned by the one before, and blocks it. */
+async function circleOf(size: number, { namespace, name }: ObjectRef): Promise<ObjectRef[]> {
+  const members = Array.from({ length: size }, (_, index) => ({ namespace, name: `${name}-${index}` }))
+  const uids: string[] = []
+  for (const metadata of members) uids.push((await client.create<Secret>(secrets, { metadata })).metadata.uid ?? '')
+  for (const [index, member] of members.entries()) {
+    const owner = (index + size - 1) % size
+    const reference = { apiVersion: 'v1', kind: 'Secret', name: members[owner]!.name, uid: uids[owner] }
+    const ownerReferences = [{ ...reference, blockOwnerDeletion: true }]
+    await client.patch(secrets, member, { metadata: { ownerReferences } })
+  }
+  return members
+}
+const deleteAtOnce = (members: readonly ObjectRef[]): Promise<unknown> =>
+  Promise.all(members.map((member) => client.delete(secrets, member, { propagationPolicy: 'Foreground' })))
+
+t.test('a circle of owners that block each other goes in the foreground, from whichever members on', async (t) => {
   const namespace = await newNamespace()
-  for (const [name, size] of [
-    ['pair', 2],
-    ['three', 3],
-    ['five', 5],
+  for (const [size, chosen] of [
+    [2, [0]],
+    [3, [0]],
+    [3, [0, 1]],
+    [3, [0, 2]],
+    [5, [0]],
+    [5, [0, 2]],
+    [5, [0, 1, 3]],
+    [5, [1, 2, 3, 4]],
   ] as const) {
-    const members = Array.from({ length: size }, (_, index) => ({ namespace, name: `${name}-${index}` }))
-    const uids: string[] = []
-    for (const metadata of members) uids.push((await client.create<Secret>(secrets, { metadata })).metadata.uid ?? '')
-    for (const [index, member] of members.entries()) {
-      const owner = (index + size - 1) % size
-      const reference = { apiVersion: 'v1', kind: 'Secret', name: members[owner]!.name, uid: uids[owner] }
-      const ownerReferences = [{ ...reference, blockOwnerDeletion: true }]
-      await client.patch(secrets, member, { metadata: { ownerReferences } })
-    }
-    await client.delete(secrets, members[0]!, { propagationPolicy: 'Foreground' })
+    const name = `circle-of-${size}-from-${chosen.join('-')}`
+    const members = await circleOf(size, { namespace, name })
+    await deleteAtOnce(chosen.map((index) => members[index]!))
     for (const member of members) t.equal(await disappears(secrets, member), undefined, member.name)
   }
+})
+
+t.test('a circle whose members are all deleted at once waits until one lets go, as on a real server', async (t) => {
+  const namespace = await newNamespace()
+  const members = await circleOf(3, { namespace, name: 'whole' })
+  await deleteAtOnce(members)
+  const other = await circleOf(3, { namespace, name: 'other' })
+  await deleteAtOnce(other.slice(0, 1))
+  for (const member of other) await disappears(secrets, member)
+  for (const member of members) {
+    const { metadata } = await client.get<Secret>(secrets, member)
+    t.same(metadata.finalizers, ['foregroundDeletion'], `${member.name} waits`)
+  }
+  const { metadata } = await client.get<Secret>(secrets, members[0]!)
+  const [reference] = metadata.ownerReferences ?? []
+  const ownerReferences = [{ ...reference, blockOwnerDeletion: false }]
+  await client.patch(secrets, members[0]!, { metadata: { ownerReferences } })
+  for (const member of members) t.equal(await disappears(secrets, member), undefined, member.name)
 })
 
 t.test('an owner goes when what blocked it lets go', async (t) => {
