@@ -23,8 +23,9 @@ const isAtLeast = (wanted) => {
   )
   return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)
 }
-if (isAtLeast(isSource ? `${preferred}` : oldest)) await runHere()
-else runUnder(await otherNode())
+if (!isAtLeast(isSource ? `${preferred}` : oldest)) runUnder(await otherNode())
+else if (process.argv[2] === 'up') await runGuarded()
+else await runHere()
 
 async function runHere() {
   useCompileCache(root)
@@ -32,15 +33,37 @@ async function runHere() {
   await main()
 }
 
+/** Becomes the guardian of a server, where one is wanted. A pipe of a launcher would be closed by that: then this process stays. */
+async function runGuarded() {
+  const { guarded, wantsGuardian } = await import('./guarded.mjs')
+  const self = [process.execPath, ...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)]
+  const guardian = wantsGuardian(process.argv.slice(2), process.env) ? guarded(root, self) : undefined
+  if (!guardian) return await runHere()
+  if (process.env.KUBESTAGE_LAUNCHER_FD !== undefined || !process.execve) return launch(guardian)
+  process.removeAllListeners('warning') // that execve is experimental
+  process.execve(guardian[0], ['perl', ...guardian.slice(1)], process.env)
+}
+
+async function runUnder(node) {
+  const { guarded, wantsGuardian } = await import('./guarded.mjs')
+  const self = [node, memory, fileURLToPath(import.meta.url), ...process.argv.slice(2)]
+  launch((wantsGuardian(process.argv.slice(2), process.env) && guarded(root, self)) || self)
+}
+
 /** Each ends with the other, even by SIGKILL: the child sees the end of the pipe, this process sees the child's exit. */
-function runUnder(node) {
-  const child = spawn(node, [memory, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+async function launch([command, ...args]) {
+  const child = spawn(command, args, {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
     env: { ...process.env, KUBESTAGE_LAUNCHER_FD: '3' },
   })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
-  child.on('error', (error) => fail(`cannot run ${node}: ${error.message}`))
+  child.on('error', (error) => fail(`cannot run ${command}: ${error.message}`))
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
+  const fd = process.env.KUBESTAGE_LAUNCHER_FD
+  if (fd === undefined) return
+  const { Socket } = await import('node:net')
+  const end = () => child.kill('SIGKILL')
+  new Socket({ fd: Number(fd), readable: true, writable: false }).on('close', end).on('error', end).resume().unref()
 }
 
 async function otherNode() {

@@ -11,9 +11,11 @@ import { ensureClusterPki } from '../shared/pki/cluster-pki.ts'
 import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
 import type { ClusterSettings } from './cluster-options.ts'
 import { explainListening } from './explain-listening.ts'
+import type { Guardian } from './guardian.ts'
 import { type NodeNames, nodeNames } from './node-names.ts'
 import { openStateDirectory, type StateDirectory, writingState } from './state-directory.ts'
 import type { Nodes } from './supervisor/nodes.ts'
+import type { PodsFate } from './supervisor/pods-fate.ts'
 
 export interface Cluster {
   url: string
@@ -39,6 +41,8 @@ export interface ClusterOptions {
   clock: Clock
   /** One line about something that should not have happened, and what is done about it. */
   onTrouble(line: string): void
+  /** Of a server that is started again when it ends; without it the pods end when the server does, in order. */
+  guardian?: Guardian
 }
 
 /** Everything that `kubestage up` runs; resolves when the nodes are ready. Rejects with nothing left running. */
@@ -46,7 +50,7 @@ export function startCluster(options: ClusterOptions): Promise<Cluster> {
   return writingState(options.settings.stateDir, () => start(options))
 }
 
-async function start({ settings, clock, onTrouble }: ClusterOptions): Promise<Cluster> {
+async function start({ settings, clock, onTrouble, guardian }: ClusterOptions): Promise<Cluster> {
   await using starting = new Undo()
   const names = nodeNames(settings)
   const state = openStateDirectory(settings.stateDir)
@@ -61,9 +65,11 @@ async function start({ settings, clock, onTrouble }: ClusterOptions): Promise<Cl
     altNames: settings.tlsSan,
   })
   // Beside the server, for which their programs need as long.
-  const nodes = await nodesOf(state, names)
+  const nodes = await nodesOf(state, names, { settings, guardian })
   if (nodes) starting.defer(() => nodes.kill())
   const log = createLog({ file: join(state.logs, 'apiserver.log'), level: settings.logLevel, component: 'apiserver' })
+  if (guardian && guardian.restarts > 0)
+    log.warn({ ending: guardian.ending, restarts: guardian.restarts }, 'the API server before this one ended by itself')
   const timeOriginMs = Math.floor(clock.now() / 1000) * 1000
   const clusterClock = createMovableClock(scaledClock(clock, { scale: settings.timeScale, originMs: timeOriginMs }))
   const controlPlane = await startControlPlane({
@@ -111,8 +117,20 @@ async function start({ settings, clock, onTrouble }: ClusterOptions): Promise<Cl
 }
 
 /** The first has the folders of the cluster itself; the program of a cluster without nodes is not loaded. */
-async function nodesOf(state: StateDirectory, { real, simulated }: NodeNames): Promise<Nodes | undefined> {
+async function nodesOf(
+  state: StateDirectory,
+  { real, simulated }: NodeNames,
+  { settings, guardian }: Pick<ClusterOptions, 'settings' | 'guardian'>,
+): Promise<Nodes | undefined> {
   if (real.length + simulated.length === 0) return undefined
-  const { Nodes, nodeDirectory } = await import('./supervisor/nodes.ts')
-  return new Nodes(real.map((name, index) => ({ name, place: index === 0 ? state : nodeDirectory(state, name) })))
+  const [{ Nodes, nodeDirectory }, { stopMs }] = await Promise.all([
+    import('./supervisor/nodes.ts'),
+    import('./supervisor/node.ts'),
+  ])
+  const isKept = guardian !== undefined && settings.storage.engine !== 'memory'
+  const fate: PodsFate = isKept
+    ? { pods: 'kept', lifeLine: guardian.lifeLine, restarts: guardian.restarts }
+    : { pods: 'stopped', graceMs: stopMs(settings) }
+  const places = real.map((name, index) => ({ name, place: index === 0 ? state : nodeDirectory(state, name) }))
+  return new Nodes(places, fate)
 }

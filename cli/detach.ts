@@ -1,5 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { Clock } from '../shared/clock/clock.ts'
 import { ConfigError } from '../shared/config/option.ts'
 import { makeFolder } from '../shared/files/make-folder.ts'
@@ -13,6 +14,8 @@ export interface DetachOptions {
   stateDir: string
   /** Flags of `kubestage up`. */
   args: readonly string[]
+  /** Its objects are in a file: a guardian starts it again when it ends by itself. */
+  isDurable: boolean
   /** The machine's. */
   clock: Clock
   /** Ends the waiting, and what was started. */
@@ -25,14 +28,21 @@ export interface DetachedCluster {
 }
 
 /** Starts `kubestage up` in a session of its own; resolves when it is ready, and throws in its own words when it ends before. */
-export async function startDetached({ stateDir, args, clock, signal }: DetachOptions): Promise<DetachedCluster> {
+export async function startDetached({
+  stateDir,
+  args,
+  isDurable,
+  clock,
+  signal,
+}: DetachOptions): Promise<DetachedCluster> {
   const { logs } = stateDirectory(stateDir)
   const logFile = join(logs, 'up.log')
   const log = await writingState(stateDir, () => {
     makeFolder(logs)
     return openSync(logFile, 'w', 0o600)
   })
-  const child = spawnDetached([join(packageRoot, 'bin', 'kubestage.mjs'), 'up', ...args], log)
+  const self = [process.execPath, ...process.execArgv, join(packageRoot, 'bin', 'kubestage.mjs'), 'up', ...args]
+  const child = spawnDetached((isDurable && (await guarded(self))) || self, log)
   closeSync(log)
   const late = Promise.withResolvers<never>()
   const timer = clock.setTimer(patienceMs, () =>
@@ -49,4 +59,10 @@ export async function startDetached({ stateDir, args, clock, signal }: DetachOpt
   } finally {
     timer.cancel()
   }
+}
+
+/** The guardian's command line, as bin/guarded.mjs has it for a cluster in the foreground. */
+async function guarded(command: readonly string[]): Promise<string[] | undefined> {
+  const { guarded } = await import(pathToFileURL(join(packageRoot, 'bin', 'guarded.mjs')).href)
+  return guarded(packageRoot, command)
 }

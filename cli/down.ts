@@ -19,7 +19,7 @@ export default command({
     timeout: option(duration, { default: 60_000, help: 'After this it is killed, and all its processes with it' }),
   },
   async run({ values: { stateDir, timeout } }) {
-    const { holder } = findRunning(stateDir)
+    const { root: holder } = findRunning(stateDir)
     if (holder === undefined && elsewhere({ stateDir, kubeconfig: '' }))
       throw notOurs(stateDir, 'stop it where it was started, as with docker-compose stop')
     if (holder === undefined) {

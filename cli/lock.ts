@@ -1,7 +1,7 @@
 import { linkSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 
-/** Who holds the lock: the start time tells a process from a later one with the same number. */
-interface Holder {
+/** A process: the start time tells it from a later one with the same number. */
+export interface Holder {
   pid: number
   startTime?: string
 }
@@ -31,8 +31,12 @@ export interface LockHolder {
 /** Who holds the lock now; undefined when nobody does who is alive. Throws EACCES for another user's lock. */
 export function lockHolder(file: string): LockHolder | undefined {
   const holder = readHolder(file)
-  return holder && isAlive(holder) ? { pid: holder.pid, isAlive: () => isAlive(holder) } : undefined
+  return holder && living(holder)
 }
+
+/** Undefined when it has ended. */
+export const living = (holder: Holder): LockHolder | undefined =>
+  isAlive(holder) ? { pid: holder.pid, isAlive: () => isAlive(holder) } : undefined
 
 /** Linking, unlike writing, never shows half a file to another process. */
 function linked(draft: string, file: string): boolean {
@@ -63,7 +67,7 @@ function isAlive(holder: Holder): boolean {
   return holderFor(holder.pid).startTime === holder.startTime
 }
 
-function holderFor(pid: number): Holder {
+export function holderFor(pid: number): Holder {
   return { pid, startTime: startTimeOf(pid) }
 }
 

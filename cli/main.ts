@@ -1,16 +1,18 @@
-import { Socket } from 'node:net'
 import { helpText } from '../shared/config/help.ts'
 import { nearest } from '../shared/config/nearest.ts'
 import { ConfigError, type Options, UsageError, variableOf, variablePrefix } from '../shared/config/option.ts'
 import { resolveOptions } from '../shared/config/resolve.ts'
 import { inOneSentence } from '../shared/config/system-errors.ts'
 import { builtIn, commands } from './commands.ts'
+import { endWith } from './end-with.ts'
+import { meetGuardian } from './guardian.ts'
 import { version } from './package.ts'
 import { tellStarter } from './starter.ts'
 
 /** The `kubestage` command. Ends the process. */
 export async function main(): Promise<void> {
   endWithLauncher()
+  meetGuardian(process.env)
   // Whoever read our output (`| head`) may leave before us; a cluster does not end for that.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   try {
@@ -97,9 +99,5 @@ function endWithLauncher(): void {
   const { KUBESTAGE_LAUNCHER_FD: fd } = process.env
   if (fd === undefined) return
   delete process.env.KUBESTAGE_LAUNCHER_FD
-  new Socket({ fd: Number(fd), readable: true, writable: false })
-    .on('close', () => process.exit(137))
-    .on('error', () => process.exit(137))
-    .resume()
-    .unref()
+  endWith(Number(fd))
 }

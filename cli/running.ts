@@ -4,14 +4,20 @@ import { toTime } from '../shared/clock/timestamp.ts'
 import { writePrivately } from '../shared/pki/files.ts'
 import type { Cluster } from './cluster.ts'
 import type { ClusterSettings } from './cluster-options.ts'
+import { guardian } from './guardian.ts'
 import type { ImageOrigins } from './image/source.ts'
-import { type LockHolder, lockHolder } from './lock.ts'
+import { type Holder, holderFor, type LockHolder, living, lockHolder } from './lock.ts'
 import { version } from './package.ts'
 import { type StateDirectory, stateDirectory } from './state-directory.ts'
 
 /** What a cluster says of itself to other commands, from the moment when it is ready until it stops. */
 export interface RunningCluster {
   pid: number
+  /** Starts the server again when it ends by itself. */
+  guardian?: Holder
+  /** How often it has, and how the last of these servers ended. */
+  restarts?: number
+  lastEnding?: string
   /** The first node's; those of all nodes are `kubeletPids`. */
   kubeletPid?: number
   kubeletPids: number[]
@@ -35,8 +41,11 @@ export function announce(
 ): () => void {
   const { storage } = settings
   const { real, simulated } = cluster.nodeNames
+  const { pid: guardianPid, restarts, ending } = guardian() ?? {}
   const running: RunningCluster = {
     pid: process.pid,
+    ...(guardianPid && storage.engine !== 'memory' && { guardian: holderFor(guardianPid) }),
+    ...(restarts && { restarts, lastEnding: ending }),
     kubeletPid: cluster.kubeletPid(),
     kubeletPids: cluster.kubeletPids(),
     version,
@@ -56,6 +65,8 @@ export interface Found {
   state: StateDirectory
   /** The process that holds the folder; absent when none does. */
   holder?: LockHolder
+  /** The one that ends the cluster when it ends; the holder's parent, or the holder itself. Absent when none runs. */
+  root?: LockHolder
   /** Absent while it is not ready yet, or no longer. */
   running?: RunningCluster
 }
@@ -64,9 +75,13 @@ export interface Found {
 export function findRunning(stateDir: string): Found {
   const state = stateDirectory(stateDir)
   const holder = lockHolder(state.lock)
-  const running = holder && readRunning(state.running)
-  return { state, holder, running: running?.pid === holder?.pid ? running : undefined }
+  const last = readRunning(state.running)
+  const root = (last?.guardian && living(last.guardian)) ?? holder
+  return { state, holder, root, running: holder && last?.pid === holder.pid ? last : undefined }
 }
+
+/** What a cluster has left here that its own process did not end; undefined where the last one stopped in order. */
+export const lastRun = (stateDir: string): RunningCluster | undefined => readRunning(stateDirectory(stateDir).running)
 
 function readRunning(file: string): RunningCluster | undefined {
   try {

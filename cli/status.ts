@@ -29,10 +29,10 @@ type Status = Record<string, string | number | undefined> & {
 }
 
 function statusHere(stateDir: string): Status {
-  const { state, holder, running } = findRunning(stateDir)
-  const { imageOrigins: _, kubeletPids = [], ...told } = running ?? {}
+  const { state, holder, root, running } = findRunning(stateDir)
+  const { imageOrigins: _, guardian: __, kubeletPids = [], ...told } = running ?? {}
   return {
-    state: running ? 'running' : holder === undefined ? 'stopped' : 'starting or stopping',
+    state: running ? 'running' : root === undefined ? 'stopped' : 'starting or stopping',
     stateDir: state.root,
     ...(holder && { pid: holder.pid, memoryBytes: memoryOf(holder.pid) }),
     ...(kubeletPids.length > 0 && { kubeletMemoryBytes: sumOf(kubeletPids.map(memoryOf)) }),

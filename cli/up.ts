@@ -14,12 +14,13 @@ import { startDetached } from './detach.ts'
 import { exportsFor } from './exports.ts'
 import { untilGone } from './folder-gone.ts'
 import { portOrFreeOne } from './free-port.ts'
+import { guardian } from './guardian.ts'
 import { imageOrigins } from './image/source.ts'
 import { nodeNames, rangeOf } from './node-names.ts'
 import { type Output, outputOption, printData } from './output.ts'
 import { packageRoot, version } from './package.ts'
 import { withProgress } from './progress.ts'
-import { announce } from './running.ts'
+import { announce, findRunning, lastRun } from './running.ts'
 import { shellWord } from './shell-word.ts'
 import { untilStopped } from './signals.ts'
 import { tellStarter } from './starter.ts'
@@ -44,26 +45,36 @@ export default command({
     const values = { ...given, nodes: nodeCount(given, origins.nodes !== 'default') }
     checkOptions(values)
     nodeNames(values)
+    checkNotRestarting(values.stateDir)
     await writingState(values.stateDir, () => checkNobodyElse(values.stateDir))
     const isOwnPort = origins.port !== 'default'
     const isOwnStorage = origins.storage !== 'default'
     if (detach) return await startInBackground(values, { isOwnPort, isOwnStorage, output })
     const say = (text: string): void => void (output === 'text' && process.stdout.write(text))
     collectAlone()
-    const settings = { ...values, port: isOwnPort ? values.port : await portOrFreeOne(values.host, values.port) }
-    const cluster = await withProgress('Starting', startCluster({ settings, clock: realClock, onTrouble }))
+    const isKept = values.storage.engine !== 'memory' && guardian()
+    const settings = { ...values, port: await portFor(values, { isOwnPort }) }
+    reportLastEnd(values.stateDir)
+    const starting = startCluster({ settings, clock: realClock, onTrouble, guardian: guardian() })
+    const cluster = await withProgress('Starting', starting)
     const takeBack = await writingState(values.stateDir, () =>
       announce(cluster, values, { clock: realClock, imageOrigins: imageOrigins(origins) }),
     )
+    if (isKept) isKept.tell('keep')
     // Who hears that it is ready may stop it at once.
     const stopping = untilStopped()
     await tellStarter({ state: 'ready', url: cluster.url })
     const isElsewhere = settings.port !== values.port
     say(greeting(cluster, values, { isElsewhere, elapsedMs: realClock.monotonic() }))
     if (output !== 'text')
-      await printData(output, { url: cluster.url, pid: process.pid, kubeconfig: cluster.state.kubeconfig })
+      await printData(output, {
+        url: cluster.url,
+        pid: guardian()?.pid ?? process.pid,
+        kubeconfig: cluster.state.kubeconfig,
+      })
     settle(realClock)
     const { again } = await Promise.race([stopping, withoutFolder(cluster, stopping)])
+    if (isKept) isKept.tell('end')
     takeBack()
     say('\nStopping: pods end first. Ctrl-C again stops at once.\n')
     const stopped = withProgress('Stopping', cluster.stop()).then(() => {
@@ -82,6 +93,15 @@ function nodeCount({ kubelet, nodes, simulatedNodes }: ClusterSettings, isGiven:
   return nodes
 }
 
+/** Throws where a cluster has no API server now, but will have one again in a moment. */
+function checkNotRestarting(stateDir: string): void {
+  const { root, holder } = findRunning(stateDir)
+  if (!root || holder || root.pid === guardian()?.pid) return
+  throw new ConfigError(
+    `already running with state folder ${stateDir} (process ${root.pid}), whose API server is about to start again; stop it with kubestage down, or choose another folder with --state-dir`,
+  )
+}
+
 /** Throws where the folder's kubeconfig is that of a cluster which others started, and which answers: ours would take its place. */
 async function checkNobodyElse(stateDir: string): Promise<void> {
   const kubeconfig = elsewhere({ stateDir, kubeconfig: '' })
@@ -92,9 +112,27 @@ async function checkNobodyElse(stateDir: string): Promise<void> {
   if (answers) throw new ConfigError(`${kubeconfig} is that of another cluster, which answers: ${remedy}`)
 }
 
+/** A server that is started again has the port of the one before, which clients know. */
+async function portFor(
+  { stateDir, host, port }: ClusterSettings,
+  { isOwnPort }: { isOwnPort: boolean },
+): Promise<number> {
+  const before = guardian()?.restarts ? lastRun(stateDir) : undefined
+  if (before) return Number(new URL(before.url).port)
+  return isOwnPort ? port : await portOrFreeOne(host, port)
+}
+
+/** A run that its own process did not end has left its description behind. */
+function reportLastEnd(stateDir: string): void {
+  const last = lastRun(stateDir)
+  if (!last || guardian()?.restarts) return
+  const kept = last.storage === 'memory' ? '; its objects were in memory and are gone' : ''
+  onTrouble(`the last cluster here (process ${last.pid}, since ${last.startedAt}) was killed or crashed${kept}`)
+}
+
 /** The same command again, in a session of its own. */
 async function startInBackground(
-  { stateDir, port: usualPort }: ClusterSettings,
+  { stateDir, port: usualPort, storage }: ClusterSettings,
   { isOwnPort, isOwnStorage, output }: { isOwnPort: boolean; isOwnStorage: boolean; output: Output },
 ): Promise<number> {
   const { root, kubeconfig } = stateDirectory(stateDir)
@@ -102,7 +140,8 @@ async function startInBackground(
   const given = process.argv.slice(3).filter((arg) => arg !== '-d')
   const args = [...given, ...stays, '--detach=false', '--output=text']
   const giveUp = new AbortController()
-  const starting = startDetached({ stateDir, args, clock: realClock, signal: giveUp.signal })
+  const isDurable = !isOwnStorage || storage.engine !== 'memory'
+  const starting = startDetached({ stateDir, args, isDurable, clock: realClock, signal: giveUp.signal })
   const started = await Promise.race([withProgress('Starting', starting), untilStopped()])
   if ('again' in started) {
     giveUp.abort()

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { writeSync } from 'node:fs'
 import { loadKubeconfig } from '../shared/client/kubeconfig.ts'
 import { type ClusterAccess, createRestClient, type VersionInfo } from '../shared/client/rest-client.ts'
 import { trackedClient } from '../shared/client/tracked-client.ts'
@@ -13,14 +14,20 @@ import { createLog, type Logger } from '../shared/log/log.ts'
 import { settle } from '../shared/memory/settle.ts'
 import { type KubeletConfig, kubeletOptions, nodeAddress, readKubeletConfig } from './config.ts'
 import { giveBackMemory } from './give-back-memory.ts'
+import { shutdownMs } from './node/shutdown-options.ts'
 import { loadRuntime, type RunningNode, runNode } from './run-node.ts'
 import { readMovedClock } from './runtime/process/clock-file.ts'
 
 const EXIT_SIGNALLED = 130
+/** Descriptor that a supervisor passes on. */
+const stderrOfCluster = 3
+/** For the last statuses and the processes' ends, beyond the pods' own time. */
+const stopMarginMs = 2_500
 
 async function main(): Promise<void> {
   const args = process.argv.slice(2)
-  if (args.includes('--supervised')) await Promise.all([toldToBegin(), loadRuntime()])
+  const supervisor = args.includes('--supervised') ? new Supervisor() : undefined
+  await Promise.all([supervisor?.saysBegin(), supervisor && loadRuntime()])
   const { values, help } = await readKubeletConfig(args)
   if (help) {
     process.stdout.write(
@@ -28,10 +35,10 @@ async function main(): Promise<void> {
     )
     return
   }
-  await run(values)
+  await run(values, supervisor)
 }
 
-async function run(config: KubeletConfig): Promise<void> {
+async function run(config: KubeletConfig, supervisor: Supervisor | undefined): Promise<void> {
   const log = createLog({ level: config.logLevel, component: 'kubelet' })
   let node: RunningNode | undefined
   let stopping = false
@@ -49,6 +56,10 @@ async function run(config: KubeletConfig): Promise<void> {
     )
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
+  supervisor?.onGone(() => {
+    realClock.setTimer(shutdownMs(config) + stopMarginMs, () => process.exit(1))
+    stop('the API server ended')
+  })
   const clock = createMovableClock(clusterClock(realClock, config), readMovedClock(config.rootDir))
   const access = await credentials(config, log)
   const activity = new Activity()
@@ -83,16 +94,40 @@ async function credentials(config: KubeletConfig, log: Logger): Promise<ClusterA
 /** No other build has such a commit. */
 const isKubestage = ({ gitCommit }: VersionInfo): boolean => gitCommit === kubernetesVersion.gitCommit
 
-/** The supervisor starts us ahead, beside the server: only now there is a configuration. */
-async function toldToBegin(): Promise<void> {
-  endWithStandardInput()
-  await once(process.stdin, 'data')
+/** The process that holds the other end of our standard input. When that closes, it is gone, and our containers end. */
+class Supervisor {
+  #end = (): void => process.exit(1)
+  #endsPods = false
+
+  constructor() {
+    const gone = (): void => this.#end()
+    process.stdin.on('end', gone).on('error', gone)
+    process.stdin.resume()
+  }
+
+  /** It starts us ahead, beside the server: only now there is a configuration. */
+  async saysBegin(): Promise<void> {
+    const [words] = (await once(process.stdin, 'data')) as [Buffer]
+    this.#endsPods = words.includes('end the pods')
+  }
+
+  /** Where it wants the pods to end in order. Otherwise we end at once, and the shim ends them or keeps them for the next kubelet. */
+  onGone(endPods: () => void): void {
+    if (!this.#endsPods) return
+    this.#end = () => {
+      report('the API server ended, and its objects were in memory: pods end in order now')
+      endPods()
+    }
+  }
 }
 
-/** Our supervisor holds the other end: when that closes, it is gone, and our containers end by the shim. */
-function endWithStandardInput(): void {
-  process.stdin.on('end', () => process.exit(1)).on('error', () => process.exit(1))
-  process.stdin.resume()
+/** To the terminal of the cluster, when it has let us have it. */
+function report(line: string): void {
+  try {
+    writeSync(stderrOfCluster, `kubestage: ${line}\n`)
+  } catch {
+    // It is gone: the log has the same.
+  }
 }
 
 main().catch((error: unknown) => {

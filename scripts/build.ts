@@ -8,7 +8,7 @@ import { writeLicences } from './build/licences.ts'
 import { writeTypes } from './build/types.ts'
 
 const [folder = 'dist'] = process.argv.slice(2)
-const data = ['openapi/data/**/*.json', 'kubelet/runtime/process/*.pl']
+const data = ['openapi/data/**/*.json', 'kubelet/runtime/process/*.pl', 'cli/supervisor/*.pl']
 const { dependencies, optionalDependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
 
 rmSync(folder, { recursive: true, force: true })

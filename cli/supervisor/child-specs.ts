@@ -4,6 +4,7 @@ import { startShim } from '../../kubelet/runtime/process/shim.ts'
 import { packageRoot } from '../package.ts'
 import type { StateDirectory } from '../state-directory.ts'
 import type { ChildSpec } from './child.ts'
+import { killed, type PodsFate } from './pods-fate.ts'
 
 /** `.ts` in a checkout, `.js` where it was built. */
 const extension = extname(import.meta.filename)
@@ -24,13 +25,15 @@ const compileCache = (): string[] =>
   getCompileCacheDir() === undefined ? ['--import', join(packageRoot, 'bin', 'keep-compiled.mjs')] : []
 
 /** Loads its program and then waits for `Child.begin`: the server can start meanwhile. */
-export const kubeletSpec = (place: Place): ChildSpec => ({
+export const kubeletSpec = (place: Place, fate: PodsFate = killed): ChildSpec => ({
   command: process.execPath,
   args: [...nursery, ...compileCache(), kubeletMain, '--config', kubeletConfigFile(place), '--supervised'],
   logFile: kubeletLog(place),
+  sharesStderr: fate.pods === 'stopped',
 })
 
-export const shimSpec = (place: Place): ChildSpec => ({
-  ...startShim({ rootDir: place.kubelet }),
+export const shimSpec = (place: Place, fate: PodsFate = killed): ChildSpec => ({
+  ...startShim({ rootDir: place.kubelet, ...(fate.pods === 'stopped' && { graceMs: fate.graceMs }) }),
   logFile: kubeletLog(place),
+  ...(fate.pods === 'kept' && { stdin: fate.lifeLine }),
 })

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import type { Clock } from '../../shared/clock/clock.ts'
 
@@ -7,23 +7,37 @@ export interface ChildSpec {
   args: readonly string[]
   /** Its stdout and stderr are appended here. */
   logFile: string
+  /** Open descriptor of a pipe that another process holds. Default: a pipe that this one holds. */
+  stdin?: number | 'pipe'
+  /** It has our stderr as descriptor 3. */
+  sharesStderr?: boolean
 }
 
 /** How a process ended, in words: `exit code 1`, `SIGKILL`, `cannot be started: …`. */
 export type Ending = string
 
+/** A process that is started again when it ends. */
+export interface Supervised {
+  readonly pid: number | undefined
+  readonly ended: Promise<Ending>
+  signal(signal: NodeJS.Signals): void
+  release(): void
+  endWithin(clock: Clock, timeoutMs: number): Promise<void>
+}
+
 /**
  * A process of ours. Its stdin is a pipe that nobody else holds: when we end by any means it sees the end of it, and ends too.
  * It has its own session, so that a terminal's Ctrl-C reaches us alone and the order of ending is ours.
  */
-export class Child {
+export class Child implements Supervised {
   readonly ended: Promise<Ending>
   readonly #process: ChildProcess
   #isEnded = false
 
-  constructor({ command, args, logFile }: ChildSpec) {
+  constructor({ command, args, logFile, stdin = 'pipe', sharesStderr = false }: ChildSpec) {
     const log = openSync(logFile, 'a', 0o600)
-    this.#process = spawn(command, args, { stdio: ['pipe', log, log], detached: true })
+    const stdio: StdioOptions = [stdin, log, log, ...(sharesStderr ? [2] : [])]
+    this.#process = spawn(command, args, { stdio, detached: true })
     closeSync(log)
     this.#process.stdin?.on('error', () => {}) // it has ended; `ended` tells
     this.ended = new Promise<Ending>((resolve) => {
@@ -38,18 +52,19 @@ export class Child {
     return this.#process.pid
   }
 
-  /** Tells a kubelet that its configuration is there. */
-  begin(): void {
-    this.#process.stdin?.write('begin\n')
+  /** Tells a kubelet that its configuration is there, and whether it ends its pods in order when we end by ourselves. */
+  begin(endsPods = false): void {
+    this.#process.stdin?.write(endsPods ? 'begin, and end the pods\n' : 'begin\n')
   }
 
   signal(signal: NodeJS.Signals): void {
     if (!this.#isEnded) this.#process.kill(signal)
   }
 
-  /** Closes its stdin: all the shim needs to clean up and go. */
+  /** All that the shim needs to clean up and go: closes its stdin, or asks by SIGTERM where another process holds that. */
   release(): void {
-    this.#process.stdin?.destroy()
+    if (this.#process.stdin) this.#process.stdin.destroy()
+    else this.signal('SIGTERM')
   }
 
   /** At once; resolves when it has ended. */

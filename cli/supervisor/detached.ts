@@ -10,10 +10,10 @@ export interface Detached {
   end(): Promise<void>
 }
 
-/** Runs this Node with these arguments in a session of its own, which outlives us and the terminal; its output goes to the open file. */
-export function spawnDetached(args: readonly string[], log: number): Detached {
+/** Runs a program in a session of its own, which outlives us and the terminal; its output goes to the open file. */
+export function spawnDetached([command = '', ...args]: readonly string[], log: number): Detached {
   const stdio = ['ignore', log, log, 'ipc'] as const
-  const child = spawn(process.execPath, [...process.execArgv, ...args], { detached: true, stdio: [...stdio] })
+  const child = spawn(command, args, { detached: true, stdio: [...stdio] })
   const first = Promise.withResolvers<FirstWords | undefined>()
   child.once('message', (words) => first.resolve(words as FirstWords))
   const ended = Promise.withResolvers<void>()

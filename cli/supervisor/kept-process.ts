@@ -1,13 +1,13 @@
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
-import { Child, type ChildSpec, type Ending } from './child.ts'
+import { Child, type ChildSpec, type Ending, type Supervised } from './child.ts'
 
 export interface KeptProcessOptions {
   spec: ChildSpec
   clock: Clock
-  /** One that was started ahead. */
-  first?: Child
+  /** One that was started ahead, or by the server before. */
+  first?: Supervised
   /** Told of each, also of the first. */
-  onStart?(child: Child): void
+  onStart?(child: Supervised): void
   /** Told when it ended although nobody asked it to, before it is started again. */
   onCrash(ending: Ending, restartInMs: number): void
 }
@@ -22,7 +22,7 @@ export class KeptProcess {
   /** Resolves when it ended by itself for the first time. */
   readonly firstCrash: Promise<Ending>
   readonly #options: KeptProcessOptions
-  #child: Child
+  #child: Supervised
   #delayMs = firstDelayMs
   #restart: Timer | undefined
   #isStopping = false
@@ -55,7 +55,7 @@ export class KeptProcess {
     this.#child.signal('SIGKILL')
   }
 
-  #keep(child: Child): Child {
+  #keep(child: Supervised): Supervised {
     const { clock, onStart } = this.#options
     const startedMs = clock.monotonic()
     onStart?.(child)

@@ -3,16 +3,20 @@ import type { Client } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { ConfigError } from '../../shared/config/option.ts'
 import { checkKubeletPort } from '../explain-listening.ts'
-import type { Child } from './child.ts'
+import { AdoptedShim } from './adopted.ts'
+import { Child } from './child.ts'
 import { kubeletLog, kubeletSpec, shimSpec } from './child-specs.ts'
 import { KeptProcess } from './kept-process.ts'
 import { type KubeletSettings, writeKubeletFiles } from './kubelet-files.ts'
 import { lastWords } from './last-words.ts'
 import { nodeIsReady } from './node-ready.ts'
+import { killed, type PodsFate } from './pods-fate.ts'
 
 export const readyTimeoutMs = 30_000
 /** What the kubelet may need beyond the pods' own time. */
 const stopMarginMs = 3_000
+/** How long a kubelet and its shim may take to end the pods in order. */
+export const stopMs = (settings: Parameters<typeof shutdownMs>[0]): number => shutdownMs(settings) + stopMarginMs
 const shimTimeoutMs = 3_000
 
 export interface NodeOptions extends KubeletSettings {
@@ -22,6 +26,8 @@ export interface NodeOptions extends KubeletSettings {
   onTrouble(line: string): void
   /** A kubelet that was started ahead (`kubeletSpec`), and waits to begin. Default: it is started now. */
   kubelet?: Child
+  /** Default: they are killed. */
+  fate?: PodsFate
 }
 
 export interface RunningNode {
@@ -35,14 +41,15 @@ export interface RunningNode {
  * Resolves when the API says that the node is ready; rejects with neither left running.
  */
 export async function startNode(options: NodeOptions, client: Client): Promise<RunningNode> {
-  const { settings, state, clock, onTrouble } = options
+  const { settings, state, clock, onTrouble, fate = killed } = options
   await checkKubeletPort(settings.kubeletPort)
   writeKubeletFiles(options)
   const logFile = kubeletLog(state)
   let isReady = false
   const shim = new KeptProcess({
-    spec: shimSpec(state),
+    spec: shimSpec(state, fate),
     clock,
+    first: fate.pods === 'kept' && fate.restarts > 0 ? AdoptedShim.find(state.kubelet, clock) : undefined,
     onCrash(ending, restartInMs) {
       if (!isReady) return // told as the reason why nothing starts
       const seconds = restartInMs / 1000
@@ -50,10 +57,10 @@ export async function startNode(options: NodeOptions, client: Client): Promise<R
     },
   })
   const kubelet = new KeptProcess({
-    spec: kubeletSpec(state),
+    spec: kubeletSpec(state, fate),
     clock,
     first: options.kubelet,
-    onStart: (child) => child.begin(),
+    onStart: (child) => child instanceof Child && child.begin(fate.pods === 'stopped'),
     onCrash(ending, restartInMs) {
       if (!isReady) return // told as the reason why nothing starts
       onTrouble(`the kubelet ended (${ending}) and starts again in ${restartInMs / 1000} s; its containers run on`)
@@ -92,7 +99,7 @@ export async function startNode(options: NodeOptions, client: Client): Promise<R
   return {
     kubeletPid: () => kubelet.pid,
     async stop() {
-      await kubelet.stop(shutdownMs(settings) + stopMarginMs)
+      await kubelet.stop(stopMs(settings))
       await endShim()
     },
     kill,

@@ -14,6 +14,7 @@ import { Child } from './child.ts'
 import { kubeletSpec } from './child-specs.ts'
 import { readyTimeoutMs, startNode } from './node.ts'
 import { nodeIsReady } from './node-ready.ts'
+import { killed, type PodsFate } from './pods-fate.ts'
 
 /** A node whose kubelet is a process of its own, and where that keeps its files. */
 export interface RealNode {
@@ -62,19 +63,23 @@ export function nodeDirectory(state: StateDirectory, name: string): StateDirecto
 /** All nodes of a cluster. Kubelets load their programs from construction on, beside the server, and wait for `start`. */
 export class Nodes {
   readonly #kubelets: readonly (RealNode & { kubelet: Child })[]
+  readonly #fate: PodsFate
   #started: StartedNode[] = []
 
-  constructor(real: readonly RealNode[]) {
+  constructor(real: readonly RealNode[], fate = killed) {
+    this.#fate = fate
     this.#kubelets = real.map((node) => {
       mkdirSync(node.place.logs, { recursive: true, mode: 0o700 })
-      return { ...node, kubelet: new Child(kubeletSpec(node.place)) }
+      return { ...node, kubelet: new Child(kubeletSpec(node.place, fate)) }
     })
   }
 
   /** Resolves when all nodes are ready. Rejects with what kept one from it, when the others have ended. */
   async start(options: NodesOptions): Promise<void> {
     const outcomes = await Promise.allSettled([
-      ...this.#kubelets.map((kubelet, index) => startReal({ ...kubelet, isFirst: index === 0 }, options)),
+      ...this.#kubelets.map((kubelet, index) =>
+        startReal({ ...kubelet, isFirst: index === 0, fate: this.#fate }, options),
+      ),
       ...options.simulated.map((name) => startSimulated(name, options)),
     ])
     this.#started = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
@@ -108,7 +113,7 @@ export class Nodes {
 
 /** A kubelet in a process of its own; resolves when its node is ready. */
 async function startReal(
-  { name, place, kubelet, isFirst }: RealNode & { kubelet: Child; isFirst: boolean },
+  { name, place, kubelet, isFirst, fate }: RealNode & { kubelet: Child; isFirst: boolean; fate: PodsFate },
   options: NodesOptions,
 ): Promise<StartedNode> {
   const { state, settings, url, clock, timeOriginMs, client, onTrouble } = options
@@ -117,7 +122,7 @@ async function startReal(
   const kubeletPort = isFirst ? settings.kubeletPort : 0
   const own = { ...settings, nodeName: name, kubeletPort }
   const node = await startNode(
-    { settings: own, state: place, pki, url, clock, timeOriginMs, onTrouble, kubelet },
+    { settings: own, state: place, pki, url, clock, timeOriginMs, onTrouble, kubelet, fate },
     client,
   )
   return { name, ...node }

@@ -139,7 +139,7 @@ async function greet(
   }
   // An earlier kubelet may have died in the middle of a line.
   requests.write('\n')
-  send('hello', we)
+  send('hello', we, String(process.pid))
   await ready.promise
   const connection: ShimConnection = {
     run({ kind, id, hasInput, separateErrors, namespaceFlags, besidePid = 0, steps }) {

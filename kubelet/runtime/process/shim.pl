@@ -1,11 +1,12 @@
 # Starts processes for the kubelet, and outlives it: whatever happens to a kubelet, its containers go on, their output is kept as far
 # as a pipe holds it, and their exits are remembered until a kubelet wants to forget them.
-# usage: perl shim.pl ROOT supervised|alone [NAME NUMBER]...
+# usage: perl shim.pl ROOT supervised|alone|SECONDS [NAME NUMBER]...
 #
 # stdin      when supervised, a pipe whose other end only the supervisor holds; when it closes, everything ends here
+# SECONDS    supervised as well: when the pipe closes, the kubelet has so long to end its pods; if it is gone, everything ends at once
 # NAME …     system calls by number; without them no namespaces can be had, and exits are noticed a little later
 # ROOT/requests   lines from the kubelet, words between tabs (%09 a tab, %0A a new line, %25 a percent sign), the last word is a dot:
-#   hello WHO                      a new kubelet: commands of the one before are ended, and all that is known is told again
+#   hello WHO PID                  a new kubelet: commands of the one before are ended, and all that is known is told again
 #   run ID KIND INPUT OUTPUTS FLAGS PID STEP…   KIND container or command; INPUT 1: with a pipe to read; OUTPUTS 1 or 2; FLAGS of new
 #                                  namespaces; PID of a process whose PID namespace is joined, or 0; the steps are container.pl's
 #   input ID                       it gets no more to read
@@ -28,6 +29,7 @@ mkdir $root;
 chdir $root or die "$root: $!\n";
 $ENV{PATH} ||= '/usr/sbin:/usr/bin:/sbin:/bin';
 $SIG{PIPE} = 'IGNORE';
+my $grace = $mode =~ /^\d+$/ ? $mode : 0;
 
 my $NEW_PROCESSES = 0x20000000;
 my $SIGCHLD = 17;
@@ -75,7 +77,7 @@ die "fork: $!\n" unless defined $guard;
 if (!$guard) {
   close $alive;
   wait_for(undef, $living, $mode eq 'alone' ? () : (\*STDIN));
-  wait_for(8, $living) or kill 'KILL', $main;
+  wait_for($grace + 8, $living) or kill 'KILL', $main;
   leave_nothing();
   exit;
 }
@@ -102,6 +104,7 @@ if ($number{signalfd4}) {
 open(my $own_processes, '<', '/proc/self/ns/pid');
 
 my (%job, %job_of_pid, %preparing);
+my $kubelet;
 my $untold = '';
 
 # Milliseconds of a clock that is never set.
@@ -197,7 +200,7 @@ sub become {
   # Should we be killed, it is, too.
   syscall($number{prctl}, 1, 9, 0, 0, 0) if $number{prctl};
   syscall($number{rt_sigprocmask}, 1, $chld, 0, 8) if $signals;
-  $SIG{PIPE} = 'DEFAULT';
+  $SIG{PIPE} = $SIG{TERM} = 'DEFAULT';
   umask 022;
   my $problem =
     ($stdin ? open(STDIN, '<&', $stdin) : open(STDIN, '<', '/dev/null')) && open(STDOUT, '>&', $stdout) && open(STDERR, '>&', $stderr)
@@ -242,6 +245,7 @@ my %request = (
       is_prepared($job);
     }
     $untold = '';
+    $kubelet = $_[1];
     tell_kubelet('greeting', $_[0]);
     for my $job (values %job) {
       if ($job->{kind} eq 'container') { tell_of($job); next }
@@ -274,16 +278,31 @@ open(my $pid_file, '>', 'shim.pid') or die "$root/shim.pid: $!\n";
 print $pid_file "$main\n";
 close $pid_file;
 
+# Whether the pods end by their kubelet, now that the supervisor is gone.
+sub kubelet_lives {
+  return 0 unless $kubelet && kill 0, $kubelet;
+  open(my $file, '<', "/proc/$kubelet/stat") or return 1;
+  return (<$file> // '') !~ /\) Z /;
+}
+
 my $unread = '';
-my $supervisor = \*STDIN;
+my $supervisor = $mode eq 'alone' ? undef : \*STDIN;
+my $until;
+my $asked_to_end;
+$SIG{TERM} = sub { $asked_to_end = 1 };
 while (1) {
+  finish() if $asked_to_end || ($until && (now() >= $until || !kubelet_lives()));
   my ($readable, $writable) = ('', '');
   vec($readable, fileno $_, 1) = 1
-    for $requests, $signals || (), $mode eq 'alone' ? () : $supervisor, map { $_->{told} } values %preparing;
+    for $requests, $signals || (), $supervisor || (), map { $_->{told} } values %preparing;
   vec($writable, fileno $events, 1) = 1 if length $untold;
-  my $ready = select($readable, $writable, undef, $signals || !%job_of_pid ? undef : 0.05);
+  my $ready = select($readable, $writable, undef, !$signals && %job_of_pid ? 0.05 : $until ? 0.1 : undef);
   next if $ready < 0;
-  finish() if $mode ne 'alone' && vec($readable, fileno $supervisor, 1) && !sysread($supervisor, my $nothing, 4096);
+  if ($supervisor && vec($readable, fileno $supervisor, 1) && !sysread($supervisor, my $nothing, 4096)) {
+    $until = now() + 1000 * $grace;
+    undef $supervisor;
+    next;
+  }
   for my $job (values %preparing) { is_prepared($job) if vec($readable, fileno $job->{told}, 1) }
   if ($signals && vec($readable, fileno $signals, 1)) { sysread($signals, my $signal, 128) }
   reap();

@@ -7,10 +7,11 @@ export const runtimeDir = (rootDir: string): string => path.join(rootDir, 'runti
 
 /**
  * How a supervisor starts the shim: with a pipe as stdin whose other end it keeps, and nobody else.
- * When that end closes, also because the supervisor was killed, the shim kills every container and ends.
+ * When that end closes, also because the supervisor was killed, the shim kills every container and ends; with a grace of
+ * `graceMs` for a kubelet that still runs, and is expected to end its pods by itself. SIGTERM ends it at once.
  */
-export const startShim = ({ rootDir }: { rootDir: string }): { command: string; args: string[] } =>
-  shimCommand(rootDir, 'supervised')
+export const startShim = (options: { rootDir: string; graceMs?: number }): { command: string; args: string[] } =>
+  shimCommand(options.rootDir, options.graceMs ? String(Math.ceil(options.graceMs / 1000)) : 'supervised')
 
 /** For a kubelet without a supervisor: a shim that lives until it is told to end. */
 export function startShimAlone({ rootDir }: { rootDir: string }): void {
@@ -20,7 +21,7 @@ export function startShimAlone({ rootDir }: { rootDir: string }): void {
     .unref()
 }
 
-const shimCommand = (rootDir: string, mode: 'supervised' | 'alone') => ({
+const shimCommand = (rootDir: string, mode: string) => ({
   command: 'perl',
   args: [path.join(import.meta.dirname, 'shim.pl'), runtimeDir(rootDir), mode, ...systemCalls()],
 })

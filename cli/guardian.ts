@@ -1,0 +1,34 @@
+import { writeSync } from 'node:fs'
+import { endWith } from './end-with.ts'
+
+/** The process that started this server and starts it again (cli/supervisor/guardian.pl). */
+export interface Guardian {
+  pid: number
+  /** Standard input for shims: a pipe that closes when the guardian ends. */
+  lifeLine: number
+  /** How many servers there were before this one, and how the last of them ended: `SIGABRT`, `exit-code-1`. */
+  restarts: number
+  ending: string
+  /** Whether it starts the server again. Until it is told anything, it does not for the first server, and does for later ones. */
+  tell(word: 'keep' | 'end'): void
+}
+
+let ours: Guardian | undefined
+
+/** Undefined for a server without one: then its pods end with it. */
+export const guardian = (): Guardian | undefined => ours
+
+/** Takes what the guardian says to us out of the environment, so that children do not get it. */
+export function meetGuardian(env: NodeJS.ProcessEnv): void {
+  const [life, words, restarts, ending = '-', pid] = env.KUBESTAGE_GUARDIAN?.split(' ') ?? []
+  delete env.KUBESTAGE_GUARDIAN
+  if (life === undefined) return
+  ours = {
+    pid: Number(pid),
+    lifeLine: Number(life),
+    restarts: Number(restarts),
+    ending,
+    tell: (word) => void writeSync(Number(words), `${word}\n`),
+  }
+  endWith(ours.lifeLine)
+}

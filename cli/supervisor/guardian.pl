@@ -1,0 +1,106 @@
+# Holds the life line of a cluster's pods, and starts its API server again when that ends by itself. It answers no requests.
+# usage: perl guardian.pl PRCTL COMMAND ARGUMENT...
+#
+# PRCTL      number of the system call prctl, or 0: with it the server dies with this process even when it is stopped
+# COMMAND    the server; its variable KUBESTAGE_GUARDIAN is "LIFE WORDS RESTARTS ENDING PID":
+#   LIFE     descriptor of a pipe whose other end only this process holds: shims have it as stdin, and end when it closes
+#   WORDS    descriptor of a pipe to this process; the last line counts: "keep" (start me again if I end) or "end" (do not)
+#   RESTARTS how many servers there were before, ENDING how the last of them ended (a dash: none), PID of this process
+#
+# This process ends when the server ends in order, ends again and again, or when SIGINT, SIGTERM or SIGHUP arrives between two servers.
+# Then, or when it is killed, the life line closes: the shims end every pod.
+use strict;
+my ($prctl, @command) = @ARGV;
+my $close_on_exec = 1;
+my $most_in_a_row = 5;
+my $steady = 60;  # seconds; a server that lived so long begins to count anew
+my $first_delay = 0.25;
+my %name = (1 => 'SIGHUP', 2 => 'SIGINT', 3 => 'SIGQUIT', 4 => 'SIGILL', 5 => 'SIGTRAP', 6 => 'SIGABRT', 9 => 'SIGKILL', 11 => 'SIGSEGV', 15 => 'SIGTERM');
+
+my ($server, $asked);
+$SIG{$_} = sub { $asked = shift; kill $asked, $server if $server } for qw(INT TERM HUP);
+$SIG{PIPE} = 'IGNORE';
+
+# Passed on to the server, or kept from it.
+sub inherited { fcntl($_[0], 2, 0) }
+sub own { fcntl($_[0], 2, $close_on_exec) }
+
+pipe(my $life, my $holding) or die "pipe: $!\n";
+inherited($life);
+own($holding);
+
+# The pipe of the program that started us, where there is one: when it closes, everything ends.
+my $starter;
+if (defined $ENV{KUBESTAGE_LAUNCHER_FD}) { open($starter, '<&=', $ENV{KUBESTAGE_LAUNCHER_FD}) or undef $starter; inherited($starter) if $starter }
+
+sub report { syswrite(STDERR, "kubestage: $_[0]\n") }
+
+# Waits for some seconds (undef: without end), the server's last word or the starter's end; true when there is something to read.
+sub wait_for {
+  my ($seconds, $words) = @_;
+  my $bits = '';
+  vec($bits, fileno $_, 1) = 1 for grep { $_ } $words, $starter;
+  my $found = select($bits, undef, undef, $seconds);
+  return 0 unless $found > 0;
+  if ($starter && vec($bits, fileno $starter, 1) && !sysread($starter, my $nothing, 4096)) {
+    kill 'KILL', $server if $server;
+    exit 137;
+  }
+  return $words && vec($bits, fileno $words, 1);
+}
+
+sub start_server {
+  my ($restarts, $ending) = @_;
+  pipe(my $words, my $speaking) or die "pipe: $!\n";
+  own($words);
+  my $parent = $$;
+  my $pid = fork;
+  die "fork: $!\n" unless defined $pid;
+  if (!$pid) {
+    inherited($speaking);
+    syscall($prctl, 1, 9, 0, 0, 0) if $prctl;
+    exit 137 if getppid() != $parent;
+    $SIG{$_} = 'DEFAULT' for qw(INT TERM HUP PIPE);
+    $ENV{KUBESTAGE_GUARDIAN} = join ' ', fileno $life, fileno $speaking, $restarts, $ending, $parent;
+    exec { $command[0] } @command or die "kubestage: cannot run $command[0]: $!\n";
+  }
+  return ($pid, $words);
+}
+
+# Resolves to the server's last word and how it ended.
+sub follow {
+  my ($words) = @_;
+  my $last = '';
+  while (1) {
+    next unless wait_for(undef, $words);
+    my $got = sysread($words, my $text, 4096);
+    last if defined $got && !$got;
+    $last = $1 if ($text // '') =~ /(\w+)\n\z/;
+  }
+  1 until waitpid($server, 0) == $server;
+  my $status = $?;
+  undef $server;
+  return ($last, $status);
+}
+
+my ($restarts, $in_a_row, $ending) = (0, 0, '-');
+while (1) {
+  my $started = time;
+  ($server, my $words) = start_server($restarts, $ending);
+  my ($word, $status) = follow($words);
+  my $signal = $status & 127;
+  my $code = $signal ? 128 + $signal : $status >> 8;
+  my $is_kept = $word eq 'keep' || ($word eq '' && $restarts);
+  exit $code if $asked || !$is_kept;
+  $in_a_row = 0 if time - $started > $steady;
+  wait_for(0);
+  $ending = $signal ? $name{$signal} // "signal $signal" : "exit-code-$code";
+  if (++$in_a_row >= $most_in_a_row) {
+    report("the API server ended $in_a_row times in a row (at last: $ending), so the cluster ends: pods are killed; start it again with kubestage up");
+    exit $code || 1;
+  }
+  report("the API server ended ($ending) and starts again; the pods run on");
+  wait_for($first_delay * 2**($in_a_row - 1));
+  exit 128 + 15 if $asked;
+  $restarts++;
+}

@@ -1,0 +1,10 @@
+/** What becomes of the pods when the process of the API server ends without having been asked to. */
+export type PodsFate =
+  /** They end with it, at once. */
+  | { pods: 'killed' }
+  /** Their kubelets, which live on for it, end them in order. `graceMs`: then they are killed. */
+  | { pods: 'stopped'; graceMs: number }
+  /** They run on: the guardian holds their life line. `restarts`: how many servers there were before this one. */
+  | { pods: 'kept'; lifeLine: number; restarts: number }
+
+export const killed: PodsFate = { pods: 'killed' }

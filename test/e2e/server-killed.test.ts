@@ -1,0 +1,155 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { ConfigMap, Pod } from '../../shared/api/types.ts'
+import { pods } from '../../shared/client/resources.ts'
+import { startCommand, startTestCluster, type TestCluster } from '../harness/cluster.ts'
+import { podOf, politeScript } from '../harness/pods.ts'
+import { processesWith } from '../harness/processes.ts'
+import { scratchFolder } from '../harness/scratch.ts'
+import { until } from '../harness/until.ts'
+
+const configmaps = { group: '', version: 'v1', plural: 'configmaps' }
+const namespace = 'default'
+
+t.test('objects in a file: when the API server ends, it starts again, and pods run on', async (t) => {
+  const cluster = await startTestCluster(t, `--storage=sqlite:${join(scratchFolder(t, 'store'), 'state.db')}`)
+  const { client, stateDir } = cluster
+  const before = await runningPod(cluster, 'lives')
+  await client.create<ConfigMap>(configmaps, { metadata: { name: 'kept' } }, { namespace })
+  const [process1] = processesWith(`lives-${process.pid}`)
+  const url = told(stateDir).url
+
+  // As the heap's overflow ends it, and as another process does.
+  for (const signal of ['SIGABRT', 'SIGKILL'] as const) {
+    const { pid } = told(stateDir)
+    process.kill(pid, signal)
+    await cluster.process.printed(`the API server ended (${signal}) and starts again; the pods run on`)
+    await until(() => told(stateDir).pid !== pid, { what: 'the next API server' })
+    t.equal(told(stateDir).url, url, 'at the same address')
+    const after = await until(() => client.get<Pod>(pods, { namespace, name: 'lives' }).catch(() => undefined), {
+      what: 'an answer',
+    })
+    t.same(after.status?.containerStatuses?.[0], before.status?.containerStatuses?.[0], 'same container')
+    t.ok(processesWith(`lives-${process.pid}`).includes(process1!), 'same process')
+    t.ok(await client.get(configmaps, { namespace, name: 'kept' }), 'what was acknowledged is there')
+    t.match(readFileSync(join(stateDir, 'logs', 'apiserver.log'), 'utf8'), `"ending":"${signal}"`, 'and it is logged')
+  }
+  // The next kubelet has the pod.
+  await client.delete(pods, { namespace, name: 'lives' }, { gracePeriodSeconds: 5 })
+  await until(
+    () =>
+      client.get(pods, { namespace, name: 'lives' }).then(
+        () => false,
+        () => true,
+      ),
+    {
+      what: 'the pod to end',
+    },
+  )
+  t.same(processesWith(`lives-${process.pid}`), [])
+  await runningPod(cluster, 'last')
+  cluster.process.child.kill('SIGINT')
+  t.equal(await cluster.process.ended, 0, 'Ctrl-C ends the cluster in order')
+  t.same(processesWith(stateDir), [], 'nothing is left')
+})
+
+t.test(
+  'when the process that the user started is killed, no pod outlives it, whatever the API server did before',
+  async (t) => {
+    const cluster = await startTestCluster(t, `--storage=sqlite:${join(scratchFolder(t, 'store'), 'state.db')}`)
+    await runningPod(cluster, 'p')
+    const { pid } = told(cluster.stateDir)
+    process.kill(pid, 'SIGKILL')
+    await until(() => told(cluster.stateDir).pid !== pid, { what: 'the next API server' })
+    process.kill(told(cluster.stateDir).pid, 'SIGSTOP')
+    cluster.process.child.kill('SIGKILL')
+    await gone(t, cluster)
+  },
+)
+
+t.test('an API server that ends again and again is given up, and the cluster ends', async (t) => {
+  const cluster = await startTestCluster(t, `--storage=sqlite:${join(scratchFolder(t, 'store'), 'state.db')}`)
+  await runningPod(cluster, 'p')
+  let last = 0
+  const killing = setInterval(() => {
+    const [pid = last] = serversOf(cluster)
+    if (pid !== last) process.kill(pid, 'SIGKILL')
+    last = pid
+  }, 50)
+  t.equal(await cluster.process.ended, 137)
+  clearInterval(killing)
+  t.match(cluster.process.output(), 'the API server ended 5 times in a row (at last: SIGKILL), so the cluster ends')
+  await gone(t, cluster)
+})
+
+t.test(
+  'kubestage down ends a detached cluster whose API server was killed, and one whose API server hangs',
+  async (t) => {
+    for (const trouble of ['SIGKILL', 'SIGSTOP'] as const) {
+      const stateDir = scratchFolder(t, 'test')
+      const up = startCommand(t, ['up', '-d', '--port=0', `--state-dir=${stateDir}`])
+      t.equal(await up.ended, 0, up.output())
+      process.kill(told(stateDir).pid, trouble)
+      const down = startCommand(t, ['down', `--state-dir=${stateDir}`, '--timeout=2s'])
+      t.equal(await down.ended, trouble === 'SIGKILL' ? 0 : 1, down.output())
+      await until(() => processesWith(stateDir).length === 0, { what: `all processes to end after ${trouble}` })
+    }
+  },
+)
+
+t.test('objects in memory: when the API server ends, pods end in order, and the next start tells', async (t) => {
+  const cluster = await startTestCluster(t)
+  const out = join(cluster.stateDir, 'said')
+  const script = `trap 'echo bye > ${out}; exit 0' TERM; while :; do sleep 0.05; done`
+  const pod = podOf({ name: 'p', command: ['sh', '-c', script], hostFolder: cluster.stateDir })
+  await cluster.client.create(pods, pod, { namespace })
+  await until(async () => isRunning(await cluster.client.get<Pod>(pods, { namespace, name: 'p' })), { what: 'the pod' })
+  await until(() => processesWith(`echo bye > ${out}`).length > 0, { what: 'its process' })
+  cluster.process.child.kill('SIGABRT')
+  await cluster.process.printed('the API server ended, and its objects were in memory: pods end in order now')
+  await gone(t, cluster)
+  t.equal(existsSync(out) && readFileSync(out, 'utf8'), 'bye\n')
+  const next = startCommand(t, ['up', '--port=0', '--kubelet=false', `--state-dir=${cluster.stateDir}`])
+  await next.printed('is ready')
+  t.match(
+    next.output(),
+    /the last cluster here \(process \d+, since .*\) was killed or crashed; its objects were in memory/,
+  )
+})
+
+interface Told {
+  pid: number
+  url: string
+}
+
+const told = (stateDir: string): Told => JSON.parse(readFileSync(join(stateDir, 'running.json'), 'utf8'))
+
+async function gone(t: Test, { stateDir }: TestCluster): Promise<void> {
+  await until(() => processesWith(stateDir).length === 0, { what: 'all processes to end' })
+  t.pass('nothing is left')
+}
+
+/** The program, and not its guardian or launcher. */
+const serversOf = ({ stateDir }: TestCluster): number[] =>
+  processesWith(`--state-dir=${stateDir}`).filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/environ`, 'utf8').includes('KUBESTAGE_GUARDIAN=')
+    } catch {
+      return false
+    }
+  })
+
+const isRunning = ({ status }: Pod): boolean => status?.phase === 'Running'
+
+async function runningPod({ client }: TestCluster, name: string): Promise<Pod> {
+  const command = ['sh', '-c', `: ${name}-${process.pid}; ${politeScript}`]
+  await client.create(pods, podOf({ name, command }), { namespace })
+  return await until(
+    async () => {
+      const pod = await client.get<Pod>(pods, { namespace, name })
+      return isRunning(pod) ? pod : undefined
+    },
+    { what: `pod ${name} to run` },
+  )
+}
