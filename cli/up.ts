@@ -124,7 +124,7 @@ async function portFor(
 
 /** A run that its own process did not end has left its description behind. */
 function reportLastEnd(stateDir: string): void {
-  const last = lastRun(stateDir)
+  const last = findRunning(stateDir).holder ? undefined : lastRun(stateDir)
   if (!last || guardian()?.restarts) return
   const kept = last.storage === 'memory' ? '; its objects were in memory and are gone' : ''
   onTrouble(`the last cluster here (process ${last.pid}, since ${last.startedAt}) was killed or crashed${kept}`)
