@@ -91,7 +91,8 @@ t.test(
       const up = startCommand(t, ['up', '-d', '--port=0', `--state-dir=${stateDir}`])
       t.equal(await up.ended, 0, up.output())
       process.kill(told(stateDir).pid, trouble)
-      const down = startCommand(t, ['down', `--state-dir=${stateDir}`, '--timeout=2s'])
+      const timeout = trouble === 'SIGSTOP' ? ['--timeout=2s'] : []
+      const down = startCommand(t, ['down', `--state-dir=${stateDir}`, ...timeout])
       t.equal(await down.ended, trouble === 'SIGKILL' ? 0 : 1, down.output())
       await until(() => processesWith(stateDir).length === 0, { what: `all processes to end after ${trouble}` })
     }
