@@ -1,8 +1,6 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { Mount } from '../runtime/container-runtime.ts'
-import { podDir } from './container-config.ts'
+import { contents, mountsItself, podFileMount } from './pod-file.ts'
 
 const HOSTS = '/etc/hosts'
 /** Of what upstream's `--cluster-domain` is by default. */
@@ -19,15 +17,9 @@ export const hostnameOf = ({ metadata, spec }: Pod): string =>
 export function hostsMount(pod: Pod, container: Container, podIP: string, rootDir: string): Mount | undefined {
   const { hostNetwork, hostAliases = [] } = pod.spec
   if (hostNetwork && hostAliases.length === 0) return undefined
-  if (container.volumeMounts?.some(({ mountPath }) => path.resolve('/', mountPath) === HOSTS)) return undefined
-  const directory = podDir(rootDir, pod.metadata.uid ?? '')
-  const hostPath = path.join(directory, 'etc-hosts')
+  if (mountsItself(container, HOSTS)) return undefined
   const text = hostsFile(pod, podIP, contents(HOSTS))
-  if (contents(hostPath) !== text) {
-    mkdirSync(directory, { recursive: true })
-    writeFileSync(hostPath, text)
-  }
-  return { containerPath: HOSTS, hostPath, readonly: false }
+  return podFileMount(pod, { containerPath: HOSTS, name: 'etc-hosts', text, rootDir })
 }
 
 /** The pod's own names come first, then the machine's: its network is the pod's, too. */
@@ -48,12 +40,4 @@ function ownNames(pod: Pod): string[] {
   const { subdomain } = pod.spec
   const hostname = hostnameOf(pod)
   return subdomain ? [`${hostname}.${subdomain}.${pod.metadata.namespace}.svc.${CLUSTER_DOMAIN}`, hostname] : [hostname]
-}
-
-function contents(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return ''
-  }
 }

@@ -32,6 +32,7 @@ import { createPodResizes, type Shortage } from './pod-resizes.ts'
 import { createPodWorkers, type PodWorkers } from './pod-workers.ts'
 import { PortConflicts } from './port-conflicts.ts'
 import { createReasonCache } from './reason-cache.ts'
+import { resolverMount } from './resolver-file.ts'
 import { createRestartAll } from './restart-all.ts'
 import { createRestartBackoff, type RestartBackoffOptions } from './restart-backoff.ts'
 import { createRuntimeCache } from './runtime-cache.ts'
@@ -233,8 +234,9 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     mounts(pod, container, { env, podIP }) {
       if (!podFiles) return []
       const volumeMounts = containerMounts(pod, container, { env, volumePath: volumes.path })
-      const hosts = canMount ? hostsMount(pod, container, podIP, rootDir) : undefined
-      return hosts ? [hosts, ...volumeMounts] : volumeMounts
+      if (!canMount) return volumeMounts
+      const written = [hostsMount(pod, container, podIP, rootDir), resolverMount(pod, container, rootDir)]
+      return [...written.filter((mount) => mount !== undefined), ...volumeMounts]
     },
     onStarted: (type) => metrics.containerStarted(type),
     messageFile: (pod, name) => (podFiles ? newMessageFile(rootDir, pod, name) : ''),

@@ -21,6 +21,7 @@ import { containerConfig } from '../../kubelet/pods/container-config.ts'
 import { userOf } from '../../kubelet/pods/container-user.ts'
 import { containerEnvironment, EnvironmentError, type EnvironmentSources } from '../../kubelet/pods/environment.ts'
 import { hostsFile, hostsMount } from '../../kubelet/pods/hosts-file.ts'
+import { resolverFile, resolverMount } from '../../kubelet/pods/resolver-file.ts'
 import { type VolumeFile, writeAtomically } from '../../kubelet/volumes/atomic-writer.ts'
 import { containerMounts } from '../../kubelet/volumes/container-mounts.ts'
 import { giveToGroup } from '../../kubelet/volumes/give-to-group.ts'
@@ -152,6 +153,35 @@ ${machine}`,
   const aliased = hostsFile({ ...onHost, spec: { ...onHost.spec, hostAliases: aliases } }, '127.0.0.1', machine)
   t.match(aliased, /\(host network\)/)
   t.notMatch(aliased, /\tp$/m)
+  t.end()
+})
+
+t.test('the name servers that a pod asks', (t) => {
+  const rootDir = t.testdir()
+  const machine = '# comment\nnameserver 192.0.2.53\nsearch lab.example\noptions ndots:1 rotate\n'
+  const dnsConfig = {
+    nameservers: ['198.51.100.1', '192.0.2.53'],
+    searches: ['my.dns.example'],
+    options: [{ name: 'ndots', value: '2' }, { name: 'edns0' }],
+  }
+  const of = (spec: Partial<Pod['spec']>): Pod => ({ ...pod, spec: { ...pod.spec, ...spec } })
+  t.equal(
+    resolverFile(of({ dnsPolicy: 'None', dnsConfig }), machine),
+    'search my.dns.example\nnameserver 198.51.100.1\nnameserver 192.0.2.53\noptions ndots:2 edns0\n',
+  )
+  t.equal(
+    resolverFile(of({ dnsPolicy: 'ClusterFirst', dnsConfig }), machine),
+    'search lab.example my.dns.example\nnameserver 192.0.2.53\nnameserver 198.51.100.1\noptions ndots:2 rotate edns0\n',
+  )
+  const many = { nameservers: ['198.51.100.1', '198.51.100.2', '198.51.100.3'] }
+  t.equal(resolverFile(of({ dnsConfig: many }), 'nameserver 192.0.2.53').match(/nameserver/g)?.length, 3)
+  const container = { name: 'c' }
+  t.equal(resolverMount(of({ dnsPolicy: 'Default' }), container, rootDir), undefined, 'the machine’s file')
+  const mount = resolverMount(of({ dnsPolicy: 'None', dnsConfig }), container, rootDir)
+  t.equal(mount?.containerPath, '/etc/resolv.conf')
+  t.match(readFileSync(mount?.hostPath ?? '', 'utf8'), /^search my/)
+  const own = { name: 'c', volumeMounts: [{ name: 'v', mountPath: '/etc/resolv.conf' }] }
+  t.equal(resolverMount(of({ dnsPolicy: 'None', dnsConfig }), own, rootDir), undefined, 'a file of its own')
   t.end()
 })
 

@@ -1,0 +1,32 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Container, Pod } from '../../shared/api/types.ts'
+import type { Mount } from '../runtime/container-runtime.ts'
+import { podDir } from './container-config.ts'
+
+/** Whether a container has a volume in the place of a file that the kubelet would write. */
+export const mountsItself = ({ volumeMounts = [] }: Container, file: string): boolean =>
+  volumeMounts.some(({ mountPath }) => path.resolve('/', mountPath) === file)
+
+/** A file that the kubelet writes for a pod, as a mount at its place; `name` is its name in the pod's folder. */
+export function podFileMount(
+  pod: Pod,
+  { containerPath, name, text, rootDir }: { containerPath: string; name: string; text: string; rootDir: string },
+): Mount {
+  const directory = podDir(rootDir, pod.metadata.uid ?? '')
+  const hostPath = path.join(directory, name)
+  if (contents(hostPath) !== text) {
+    mkdirSync(directory, { recursive: true })
+    writeFileSync(hostPath, text)
+  }
+  return { containerPath, hostPath, readonly: false }
+}
+
+/** Empty where there is no such file. */
+export function contents(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
