@@ -67,6 +67,7 @@ function eventEncoder(definition: ResourceDefinition, exact: boolean): WatchEnco
   const { version } = definition
   return {
     id: `local ${exact ? 'exact ' : ''}${version}`,
+    isLocal: true,
     encode: (records) =>
       records.flatMap((record) => {
         if (record.type !== 'BOOKMARK' && record.decoded && (exact || !mayHoldLarge(record.object.value))) {

@@ -6,6 +6,7 @@ import type { StatusError } from '../../shared/api/status-error.ts'
 import { dumpOptions } from '../../shared/api/yaml-schema.ts'
 import type { JsonMap } from '../patch/structured-merge/values.ts'
 import { encodeProtobuf } from '../protobuf/encode.ts'
+import { eventRounds } from '../watchcache/event-rounds.ts'
 import { type Negotiated, notInProtobuf } from './negotiation.ts'
 import type { Warnings } from './warnings.ts'
 
@@ -30,11 +31,26 @@ export const contentTypes = {
   protobuf: 'application/vnd.kubernetes.protobuf',
 }
 
-/** Sends JSON, or what the client wants instead of it. */
-export function sendJson(
-  { request, response, warnings }: { request: IncomingMessage; response: ServerResponse; warnings?: Warnings },
+interface Asked {
+  request: IncomingMessage
+  response: ServerResponse
+  warnings?: Warnings
+}
+
+const jsonOnly: Negotiated = { encoding: 'json' }
+
+/** Sends JSON, or what the client wants instead of it. What a write answers leaves after the events of the write: then it is a promise. */
+export function sendJson(asked: Asked, answer: Answer, negotiated: Negotiated = jsonOnly): void | Promise<void> {
+  const isWrite = answer.status < 400 && asked.request.method !== 'GET'
+  const sent = isWrite ? eventRounds.sent() : undefined
+  if (sent) return sent.then(() => sendNow(asked, answer, negotiated))
+  sendNow(asked, answer, negotiated)
+}
+
+function sendNow(
+  { request, response, warnings }: Asked,
   { status, json, headers }: Answer,
-  { encoding }: Negotiated = { encoding: 'json' },
+  { encoding }: Negotiated,
 ): void {
   const all = baseHeaders(request)
   all['content-type'] = contentTypes[encoding]
@@ -161,9 +177,9 @@ export function sendNothing({ response }: { response: ServerResponse }, status: 
 }
 
 export function sendStatusError(
-  exchange: { request: IncomingMessage; response: ServerResponse; warnings?: Warnings },
+  exchange: Asked,
   { status, headers, code }: StatusError,
   negotiated?: Negotiated,
 ): void {
-  sendJson(exchange, { status: code, json: JSON.stringify(status), headers }, negotiated)
+  sendNow(exchange, { status: code, json: JSON.stringify(status), headers }, negotiated ?? jsonOnly)
 }

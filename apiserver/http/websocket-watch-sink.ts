@@ -16,14 +16,16 @@ export class WebSocketWatchSink implements WatchSink<Buffer> {
     this.#connection = connection
   }
 
-  /** A chunk is whole lines. */
+  /** A chunk is whole lines, which leave together. */
   write(chunk: Buffer): void {
+    this.#connection.cork()
     for (let start = 0; start < chunk.length; ) {
       const end = chunk.indexOf(newline, start)
       const line = chunk.subarray(start, end === -1 ? chunk.length : end + 1)
       this.#socket.send(line, { binary: false })
       start += line.length
     }
+    this.#connection.uncork()
   }
 
   buffered(): number {

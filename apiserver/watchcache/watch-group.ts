@@ -1,12 +1,11 @@
 import type { KubeObject } from '../../shared/api/types.ts'
+import { type EventSource, eventRounds } from './event-rounds.ts'
 import type { Selection } from './selection.ts'
 import { type CacheEvent, recordOf, type WatchRecord } from './watch-record.ts'
 import type { WatchEncoder, WatchSink } from './watch-sink.ts'
 
 /** Bytes a watcher may leave unread before it is cut off. Chunks are shared, so what waits is held once for all of them. */
 export const maxBufferedBytes = 8 * 1024 * 1024
-/** Watchers written to before the event loop gets its turn. */
-const sliceSize = 500
 
 interface Delivery<Chunk> {
   readonly chunk: Chunk
@@ -14,18 +13,14 @@ interface Delivery<Chunk> {
   next: number
 }
 
-/**
- * Watchers that see the same: what happens in one turn of the event loop is encoded once, and the same chunk goes to all of them,
- * in slices so that thousands of watchers do not stall everybody else.
- */
-export class WatchGroup<Chunk> {
+/** Watchers that see the same: what happens in one turn of the event loop is encoded once, and the same chunk goes to all of them. */
+export class WatchGroup<Chunk> implements EventSource {
   readonly selection: Selection
   readonly bookmarks: boolean
   readonly #encoder: WatchEncoder<Chunk>
   #sinks: readonly WatchSink<Chunk>[] = []
   #pending: WatchRecord[] = []
   #deliveries: Delivery<Chunk>[] = []
-  #scheduled = false
 
   constructor(selection: Selection, bookmarks: boolean, encoder: WatchEncoder<Chunk>) {
     this.selection = selection
@@ -39,7 +34,7 @@ export class WatchGroup<Chunk> {
 
   /** Sees what is pushed from now on. */
   add(sink: WatchSink<Chunk>): void {
-    this.#seal()
+    this.seal()
     this.#sinks = [...this.#sinks, sink]
   }
 
@@ -60,19 +55,13 @@ export class WatchGroup<Chunk> {
 
   /** Ends all watches, each after what is pending. */
   end(): void {
-    this.#deliver(Number.POSITIVE_INFINITY)
+    this.#deliverAll()
     for (const sink of this.#sinks) sink.end()
     this.#sinks = []
   }
 
-  #schedule(): void {
-    if (this.#scheduled) return
-    this.#scheduled = true
-    setImmediate(() => this.#deliver(sliceSize))
-  }
-
   /** What is pending belongs to those who are here now. */
-  #seal(): void {
+  seal(): void {
     if (this.#pending.length === 0) return
     if (this.#sinks.length > 0) {
       this.#deliveries.push({ chunk: this.#encoder.encode(this.#pending), sinks: this.#sinks, next: 0 })
@@ -80,19 +69,26 @@ export class WatchGroup<Chunk> {
     this.#pending = []
   }
 
-  #deliver(atMost: number): void {
-    this.#scheduled = false
-    this.#seal()
-    let budget = atMost
+  deliver(atMost: number): number {
+    let left = atMost
     for (let delivery = this.#deliveries[0]; delivery; delivery = this.#deliveries[0]) {
       const { chunk, sinks } = delivery
-      for (; delivery.next < sinks.length && budget > 0; budget--) this.#write(sinks[delivery.next++]!, chunk)
-      if (delivery.next < sinks.length) {
-        this.#schedule()
-        return
-      }
+      for (; delivery.next < sinks.length && left > 0; left--) this.#write(sinks[delivery.next++]!, chunk)
+      if (delivery.next < sinks.length) return 0
       this.#deliveries.shift()
     }
+    return left
+  }
+
+  /** Local watchers work when they see an event. No answer waits for that. */
+  #schedule(): void {
+    if (!this.#encoder.isLocal) eventRounds.add(this)
+    else if (this.#pending.length === 1) setImmediate(() => this.#deliverAll())
+  }
+
+  #deliverAll(): void {
+    this.seal()
+    this.deliver(Number.POSITIVE_INFINITY)
   }
 
   #write(sink: WatchSink<Chunk>, chunk: Chunk): void {

@@ -44,7 +44,7 @@ async function createBinding(
   const scope = { definition, namespace, name: name ?? object.metadata.name ?? '', user }
   await bind(api.registry, scope, object as unknown as Binding, options)
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
-  sendJson(exchange, { status: 201, json: JSON.stringify(status) }, { encoding })
+  return sendJson(exchange, { status: 201, json: JSON.stringify(status) }, { encoding })
 }
 
 /** Assigns a pod to a node: nodeName and the PodScheduled condition in one write. */

@@ -61,7 +61,7 @@ export async function evictPod(api: ApiContext, { exchange, definition, target }
   }
   await api.registry.delete(scope, deleteOptions, { ...options, dryRun })
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
-  sendJson(exchange, { status: 201, json: JSON.stringify(status) }, { encoding })
+  return sendJson(exchange, { status: 201, json: JSON.stringify(status) }, { encoding })
 }
 
 async function readEviction(

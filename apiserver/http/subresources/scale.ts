@@ -52,7 +52,7 @@ export const getScale: Handler = (api, { exchange, definition: resource, target 
   const negotiated = negotiate(exchange.request.headers.accept, false)
   const access = accessOf(resource)
   const stored = api.registry.get({ ...target, definition: resource, name: target.name ?? '', user: exchange.user })
-  send({ api, exchange }, scaleOf(decodeStored(stored), access), negotiated)
+  return send({ api, exchange }, scaleOf(decodeStored(stored), access), negotiated)
 }
 
 export const updateScale: Handler = async (api, context) => {
@@ -152,7 +152,7 @@ async function write(
     },
     options,
   )
-  send({ api, exchange }, scaleOf(decodeStored(stored), access), negotiated)
+  return send({ api, exchange }, scaleOf(decodeStored(stored), access), negotiated)
 }
 
 function setReplicas(
@@ -179,12 +179,12 @@ function send(
   { api, exchange }: { api: ApiContext; exchange: ResourceExchange['exchange'] },
   scale: Scale,
   negotiated: ReturnType<typeof negotiate>,
-): void {
+): void | Promise<void> {
   const { resourceVersion, ...metadata } = scale.metadata
   const value = toJson({ metadata, spec: scale.spec, status: scale.status })
   const stored = { value, revision: resourceVersion === undefined ? undefined : Number(resourceVersion) }
   const json = encodeForClient(definition, stored, { negotiated, query: exchange.info.query, nowMs: api.clock.now() })
-  sendJson(exchange, { status: 200, json }, negotiated)
+  return sendJson(exchange, { status: 200, json }, negotiated)
 }
 
 function scaleOf(object: KubeObject, access: ScaleAccess): Scale {

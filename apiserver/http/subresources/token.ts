@@ -63,7 +63,7 @@ export const requestToken: Handler = async (api, { exchange, definition: account
   const time = toTime(api.clock.now())
   trackFields(definition, undefined, object, { manager: options.fieldManager, subresource: 'token', time })
   const answer = await makeToken(api, object, { definition: accounts, namespace, name, user }, options)
-  sendJson(exchange, { status: 201, json: encodeUnstored(definition, answer, negotiated) }, negotiated)
+  return sendJson(exchange, { status: 201, json: encodeUnstored(definition, answer, negotiated) }, negotiated)
 }
 
 /** Makes a token of a service account. Upstream: pkg/registry/core/serviceaccount/storage/token.go. */

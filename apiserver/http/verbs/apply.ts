@@ -56,7 +56,7 @@ export async function apply(api: ApiContext, { exchange, definition, target }: R
     { ...options, managedFieldsAreSet: true },
   )
   const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
-  sendJson(exchange, { status: created ? 201 : 200, json }, negotiated)
+  return sendJson(exchange, { status: created ? 201 : 200, json }, negotiated)
 }
 
 /** What is applied, as plain data; JSON is YAML too. */

@@ -18,5 +18,5 @@ export async function create(api: ApiContext, { exchange, definition, target }: 
   definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
   const stored = await api.registry.create(scope, object, options)
   const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
-  sendJson(exchange, { status: 201, json }, negotiated)
+  return sendJson(exchange, { status: 201, json }, negotiated)
 }

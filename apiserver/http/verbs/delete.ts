@@ -22,7 +22,7 @@ export async function deleteVerb(api: ApiContext, { exchange, definition, target
   }
   const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
   const accepted = !removed && deleteOptions.orphanDependents === false
-  sendJson(exchange, { status: accepted ? 202 : 200, json }, negotiated)
+  return sendJson(exchange, { status: accepted ? 202 : 200, json }, negotiated)
 }
 
 export async function readDeleteOptions(

@@ -1,5 +1,6 @@
 import { ignoreNotFound } from '../../../shared/api/status-error.ts'
 import { keyPrefix } from '../../registry/keys.ts'
+import { eventRounds } from '../../watchcache/event-rounds.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import { parseListOptions } from '../list-options.ts'
@@ -27,5 +28,6 @@ export async function deletecollection(
       .delete({ definition, namespace: namespace || undefined, name, user }, deleteOptions, options)
       .catch(ignoreNotFound)
   }
+  await eventRounds.sent()
   return sendList(exchange, { definition, ...page, negotiated: { encoding: negotiated.encoding } })
 }

@@ -40,7 +40,7 @@ export async function patch(api: ApiContext, { exchange, definition, target }: R
     options,
   )
   const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
-  sendJson(exchange, { status: 200, json }, negotiated)
+  return sendJson(exchange, { status: 200, json }, negotiated)
 }
 
 /** The patch is applied to what a client would see, and the result is read like a body. */

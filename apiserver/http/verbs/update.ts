@@ -30,7 +30,7 @@ export async function update(api: ApiContext, { exchange, definition, target }: 
     options,
   )
   const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
-  sendJson(exchange, { status: created ? 201 : 200, json }, negotiated)
+  return sendJson(exchange, { status: created ? 201 : 200, json }, negotiated)
 }
 
 export function checkName(inBody: string | undefined, inUrl: string): void {

@@ -40,7 +40,7 @@ export const review =
     await answer(object as T, { api, scope })
     const { group, version, kind } = definition
     const json = encodeUnstored(definition, { kind, apiVersion: `${group}/${version}`, ...object }, negotiated)
-    sendJson(exchange, { status: 201, json, headers: undefined }, negotiated)
+    return sendJson(exchange, { status: 201, json, headers: undefined }, negotiated)
   }
 
 /** Refuses a review that is not as it should be: oddly, by the group alone. */
