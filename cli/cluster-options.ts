@@ -1,4 +1,5 @@
 import { apiServerOptions } from '../apiserver/options.ts'
+import { containerOptions } from '../kubelet/container-options.ts'
 import { evictionOptions } from '../kubelet/eviction/options.ts'
 import { shutdownOptions } from '../kubelet/node/shutdown-options.ts'
 import { backoffOptions } from '../kubelet/pods/backoff-options.ts'
@@ -70,6 +71,7 @@ export const clusterOptions = {
   ...shutdownOptions,
   ...backoffOptions,
   ...evictionOptions,
+  ...containerOptions,
 }
 
 /** Their values, as the parts of a cluster are started with. */

@@ -19,6 +19,7 @@ import { configOption, type Resolved, resolveOptions } from '../shared/config/re
 import { timeOriginOption, timeScaleOption } from '../shared/config/time-options.ts'
 import { levels } from '../shared/log/levels.ts'
 import { checkOptions } from './check-options.ts'
+import { containerOptions } from './container-options.ts'
 import { evictionOptions } from './eviction/options.ts'
 import type { PodCidr } from './node/pod-network.ts'
 import { shutdownOptions } from './node/shutdown-options.ts'
@@ -93,6 +94,7 @@ export const kubeletOptions = {
   ...shutdownOptions,
   ...backoffOptions,
   ...evictionOptions,
+  ...containerOptions,
   supervised: option(flag, {
     default: false,
     help: 'Begin with the first line on standard input, and end when that ends, as a supervisor wants it',

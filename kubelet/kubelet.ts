@@ -68,6 +68,8 @@ export interface KubeletOptions {
   stopSignals?: boolean
   /** How long containers that end again and again wait: 10 s, doubled to 300 s, unless said otherwise. */
   crashLoopBackOff?: RestartBackoffOptions
+  /** Kernel parameters that pods may set beside the safe ones; see {@link SysctlPolicy}. */
+  allowedUnsafeSysctls?: readonly string[]
   /** A second DELETE that leaves less time shortens a kill that has begun; off by default, as upstream. */
   shortenRunningKills?: boolean
   /** From 0 to 1: spreads what would otherwise happen everywhere at once. */
@@ -243,12 +245,17 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       },
     ],
   })
+  const sysctls = {
+    sharesNetwork: options.podFiles ?? true,
+    sharesIpc: !runtime.ownIpc,
+    allowed: options.allowedUnsafeSysctls,
+  }
   const admission = admitPods(
     {
       clock,
       events,
       statuses,
-      handlers: [eviction.admit, forbiddenSysctl({ shared: options.podFiles ?? true }), controls.admit],
+      handlers: [eviction.admit, forbiddenSysctl(sysctls), controls.admit],
       node: () => nodeSource.get({ name: nodeName }) ?? nodeObject({ ...facts(), nowMs: clock.now() }),
       kill: workers.kill,
       metrics,

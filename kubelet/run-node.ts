@@ -116,6 +116,7 @@ export async function runNode({
     readyToStartConditions: config.featureGates.PodReadyToStartContainersCondition,
     stopSignals: config.featureGates.ContainerStopSignals,
     shortenRunningKills: config.shortenRunningKills,
+    allowedUnsafeSysctls: config.allowedUnsafeSysctls,
     lossMark,
     metrics,
   })

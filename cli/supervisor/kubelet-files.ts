@@ -41,6 +41,7 @@ export function writeKubeletFiles({ settings, state, pki, url, timeOriginMs }: K
     maxPods: settings.maxPods,
     isolation: settings.isolation,
     hostFiles: settings.hostFiles,
+    allowedUnsafeSysctls: settings.allowedUnsafeSysctls,
     featureGates: settings.featureGates,
     shortenRunningKills: settings.shortenRunningKills,
     shutdownGracePeriod: `${settings.shutdownGracePeriod}ms`,

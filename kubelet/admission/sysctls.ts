@@ -1,23 +1,46 @@
-import { safeSysctls } from '../../shared/api/safe-sysctls.ts'
+import { safeSysctls, sysctlName } from '../../shared/api/safe-sysctls.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Rejection } from '../pods/admission.ts'
 
+export interface SysctlPolicy {
+  /** Pods share the machine's network: none of its parameters can be set. */
+  sharesNetwork: boolean
+  /** They cannot have an IPC namespace. */
+  sharesIpc: boolean
+  /** Of parameters that are not safe: names, or beginnings of names and `*`. */
+  allowed?: readonly string[]
+}
+
+const ipcSysctls = /^(kernel\.(sem|shm(all|max|mni|_rmid_forced)?|msg(max|mnb|mni)?)$|fs\.mqueue\.)/
+
+/** Whose parameter it is; undefined for one of the whole machine. Upstream: k8s.io/component-helpers/node/util/sysctl. */
+export function sysctlNamespace(pattern: string): 'net' | 'ipc' | undefined {
+  const name = sysctlName(pattern).replace(/\*.*/, '')
+  return name.startsWith('net.') ? 'net' : ipcSysctls.test(name) ? 'ipc' : undefined
+}
+
 /**
- * Refuses a kernel parameter that a pod may not set. Where pods share the machine's network and IPC (`shared`), none can be set:
- * upstream refuses them in a pod that asks for that.
+ * Refuses a kernel parameter that a pod may not set, or that cannot be set: upstream refuses those of the network and of IPC
+ * in a pod that shares them with the machine. Upstream: pkg/kubelet/sysctl/allowlist.go.
  */
-export const forbiddenSysctl =
-  ({ shared }: { shared: boolean }) =>
-  ({ spec }: Pod): Rejection | undefined => {
-    const reason = 'SysctlForbidden'
-    for (const { name } of spec.securityContext?.sysctls ?? []) {
-      const quoted = JSON.stringify(name)
-      const sharesNetwork = (shared || spec.hostNetwork) && name.startsWith('net.')
-      if (!safeSysctls.has(name)) return { reason, message: `forbidden sysctl: ${quoted} not allowlisted` }
-      if (sharesNetwork) return { reason, message: `forbidden sysctl: ${quoted} not allowed with host net enabled` }
-      if ((shared || spec.hostIPC) && name.startsWith('kernel.')) {
-        return { reason, message: `forbidden sysctl: ${quoted} not allowed with host ipc enabled` }
-      }
+export function forbiddenSysctl({ sharesNetwork, sharesIpc, allowed = [] }: SysctlPolicy) {
+  const isAllowed = (name: string): boolean =>
+    safeSysctls.has(name) || allowed.map(sysctlName).some((pattern) => matches(name, pattern))
+  return ({ spec }: Pod): Rejection | undefined => {
+    const shared = { net: sharesNetwork || spec.hostNetwork, ipc: sharesIpc || spec.hostIPC }
+    for (const name of (spec.securityContext?.sysctls ?? []).map(({ name }) => sysctlName(name))) {
+      const namespace = sysctlNamespace(name)
+      const why =
+        !isAllowed(name) || !namespace
+          ? 'allowlisted'
+          : shared[namespace]
+            ? `allowed with host ${namespace} enabled`
+            : undefined
+      if (why) return { reason: 'SysctlForbidden', message: `forbidden sysctl: ${JSON.stringify(name)} not ${why}` }
     }
     return undefined
   }
+}
+
+const matches = (name: string, pattern: string): boolean =>
+  pattern.includes('*') ? name.startsWith(pattern.replace(/\*.*/, '')) : name === pattern

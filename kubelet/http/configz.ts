@@ -27,6 +27,7 @@ export function configz(config: KubeletConfig, port: number): object {
       evictionMinimumReclaim: config.evictionMinimumReclaim,
       evictionPressureTransitionPeriod: goDuration(config.evictionPressureTransitionPeriod),
       crashLoopBackOff: { maxContainerRestartPeriod: goDuration(config.crashLoopBackOffMax) },
+      allowedUnsafeSysctls: config.allowedUnsafeSysctls,
       featureGates: config.featureGates,
       shutdownGracePeriod: goDuration(config.shutdownGracePeriod),
       shutdownGracePeriodCriticalPods: goDuration(config.shutdownGracePeriodCriticalPods),

@@ -1,9 +1,10 @@
 import { isTerminalPhase } from '../../shared/api/pod-phase.ts'
+import { sysctlName } from '../../shared/api/safe-sysctls.ts'
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import type { KillContainer } from '../lifecycle/kill-container.ts'
-import type { ContainerRecord, ContainerRuntime, Sandbox } from '../runtime/container-runtime.ts'
+import type { ContainerRecord, ContainerRuntime, Sandbox, Sysctl } from '../runtime/container-runtime.ts'
 import type { PodStatuses } from '../status/pod-statuses.ts'
 import { isSidecar } from './container-kinds.ts'
 import { hostnameOf } from './hosts-file.ts'
@@ -93,6 +94,7 @@ export function createSyncPod(options: SyncPodOptions) {
         hostname: hostnameOf(pod),
         shareProcessNamespace: pod.spec.shareProcessNamespace ?? false,
         hostPID: pod.spec.hostPID ?? false,
+        ...sysctlsOf(pod),
         annotations: {},
       })
       statuses.sandboxReady(pod)
@@ -181,5 +183,10 @@ function exitedInitContainers(pod: Pod, { containers }: RuntimePod): string[] {
 /** Sandboxes that were lost, and of which no container is kept. */
 const emptySandboxes = ({ sandboxes, containers }: RuntimePod): string[] =>
   sandboxes.filter(({ id }) => !containers.some(({ sandboxId }) => sandboxId === id)).map(({ id }) => id)
+
+function sysctlsOf({ spec }: Pod): { sysctls?: Sysctl[] } {
+  const { sysctls = [] } = spec.securityContext ?? {}
+  return sysctls.length > 0 ? { sysctls: sysctls.map(({ name, value }) => ({ name: sysctlName(name), value })) } : {}
+}
 
 const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ''

@@ -8,6 +8,8 @@ export interface ContainerRuntime {
   /** Name and version, shown in the node's status (`containerRuntimeVersion`). */
   readonly version: string
   capabilities(): RuntimeCapabilities
+  /** A pod that sets kernel parameters has an IPC namespace for itself; otherwise none may be asked for. */
+  readonly ownIpc: boolean
   /** What an image is on this machine; with a command of its own (`hasCommand`) a container may do without one. Throws {@link ImageError} when it cannot be had. `onPulling` is called if there is something to wait for. */
   resolveImage(
     image: string,
@@ -155,8 +157,15 @@ export interface SandboxConfig {
   shareProcessNamespace: boolean
   /** Its containers see the machine's processes. */
   hostPID?: boolean
+  /** Of its IPC namespace; see {@link ContainerRuntime.ownIpc}. */
+  sysctls?: Sysctl[]
   /** Opaque to the runtime; given back by `list`. */
   annotations: Record<string, string>
+}
+/** `name` with dots. */
+export interface Sysctl {
+  name: string
+  value: string
 }
 export interface Sandbox extends SandboxConfig {
   id: string

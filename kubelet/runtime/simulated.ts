@@ -94,6 +94,8 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
     return { isolation: 'pod' as const, files: 'own' as const }
   }
 
+  readonly ownIpc = true
+
   async resolveImage(image: string) {
     const reason = this.#options.image?.(image)
     if (reason) throw new ImageError(reason, `no image ${image}`)

@@ -1,12 +1,11 @@
 /** `emptyDir` with `medium: Memory`: a tmpfs of its size, shared by the pod's containers, lost with the machine's power, never left behind. */
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
 import { possibleIsolation } from '../../kubelet/runtime/process/index.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { pods } from '../../shared/client/resources.ts'
-import { startCommand, startTestCluster, type TestCluster } from '../harness/cluster.ts'
+import { kubeletPid, startCommand, startTestCluster, type TestCluster } from '../harness/cluster.ts'
 import { getText, isReady, podOf, politeScript } from '../harness/pods.ts'
 import { killIfThere, processesWith } from '../harness/processes.ts'
 import { skipOrFail } from '../harness/skip.ts'
@@ -89,7 +88,7 @@ t.test('volumes in memory', async (t) => {
   })
 
   t.test('it outlives its containers and its kubelet, and is lost when the machine reboots', async (t) => {
-    process.kill(JSON.parse(readFileSync(join(stateDir, 'running.json'), 'utf8')).kubeletPid, 'SIGKILL')
+    process.kill(kubeletPid(cluster), 'SIGKILL')
     await cluster.process.printed('the kubelet ended (SIGKILL) and starts again')
     const pod = await client.get<Pod>(pods, { namespace, name: 'small' })
     const id = pod.status?.containerStatuses?.find(({ name }) => name === 'main')?.containerID?.split('//')[1] ?? ''

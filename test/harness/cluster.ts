@@ -43,6 +43,10 @@ export async function startTestCluster(t: Test, ...flags: string[]): Promise<Tes
   return { stateDir, kubeconfig, kubeconfigJson, access, client, process: command }
 }
 
+/** Of its first node, as `running.json` says. */
+export const kubeletPid = ({ stateDir }: Pick<TestCluster, 'stateDir'>): number =>
+  JSON.parse(readFileSync(join(stateDir, 'running.json'), 'utf8')).kubeletPid
+
 export interface CommandRun {
   child: ChildProcess
   output(): string

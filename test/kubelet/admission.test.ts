@@ -39,7 +39,8 @@ const verdict = (wanted: Pod, load = loadOf(), on = node) =>
 t.test(
   'where pods share network and IPC with the machine, a safe sysctl is refused as in a pod that asks for that',
   async (t) => {
-    const { start, create, clock, pod: podNamed, container } = machine(t)
+    const { start, create, clock, pod: podNamed, container, runtime } = machine(t)
+    Object.assign(runtime, { ownIpc: false })
     const kubelet = await start()
     const containers = [{ name: 'c', image: 'x' }]
     for (const [name, sysctl, shared] of [
@@ -98,11 +99,19 @@ t.test('which node a pod wanted', async (t) => {
 
 t.test('kernel parameters', async (t) => {
   const withSysctl = (name: string, spec: Partial<PodSpec> = {}) =>
-    forbiddenSysctl({ shared: false })(pod('p', { securityContext: { sysctls: [{ name, value: '1' }] }, ...spec }))
+    forbiddenSysctl({ sharesNetwork: false, sharesIpc: false, allowed: ['kernel/msg*', 'kernel.shmmax'] })(
+      pod('p', { securityContext: { sysctls: [{ name, value: '1' }] }, ...spec }),
+    )
   t.equal(withSysctl('net.ipv4.tcp_syncookies'), undefined)
-  t.match(withSysctl('kernel.msgmax'), {
+  t.match(withSysctl('kernel.sem'), {
     reason: 'SysctlForbidden',
-    message: 'forbidden sysctl: "kernel.msgmax" not allowlisted',
+    message: 'forbidden sysctl: "kernel.sem" not allowlisted',
+  })
+  t.equal(withSysctl('kernel/shm_rmid_forced'), undefined, 'slashes are dots')
+  for (const name of ['kernel.msgmax', 'kernel/msgmni', 'kernel.shmmax']) t.equal(withSysctl(name), undefined, name)
+  for (const name of ['kernel.shmmaxx', 'kernel.msgs', 'vm.swappiness']) t.ok(withSysctl(name), name)
+  t.match(withSysctl('kernel/msgmax', { hostIPC: true }), {
+    message: 'forbidden sysctl: "kernel.msgmax" not allowed with host ipc enabled',
   })
   t.match(withSysctl('net.ipv4.tcp_syncookies', { hostNetwork: true }), { reason: 'SysctlForbidden' })
   t.match(withSysctl('kernel.shm_rmid_forced', { hostIPC: true }), { reason: 'SysctlForbidden' })
@@ -148,7 +157,7 @@ t.test('the node takes pods, refuses them, and makes room', async (t) => {
         flush: async () => {},
       },
       statuses: { set: ({ metadata }, status) => void written.set(metadata.name ?? '', status), forget() {} },
-      handlers: [forbiddenSysctl({ shared: false })],
+      handlers: [forbiddenSysctl({ sharesNetwork: false, sharesIpc: false })],
       node: () => node,
       kill: (victim, options) => new Promise((gone) => kills.push({ pod: victim, options, gone })),
     },

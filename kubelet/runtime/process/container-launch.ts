@@ -2,7 +2,7 @@ import os from 'node:os'
 import path from 'node:path'
 import type { ContainerConfig, RuntimeCapabilities, Sandbox } from '../container-runtime.ts'
 import { clockFileVariable, ownClockFile } from './clock-file.ts'
-import { type ContainerView, viewFlags, viewSteps } from './container-view.ts'
+import { type ContainerView, type Step, viewFlags, viewSteps } from './container-view.ts'
 import { ordinaryIdentity } from './identity.ts'
 import { currentHostMounts, scratchDir, viewMounts } from './isolation.ts'
 import type { Launch, Namespaces } from './launch.ts'
@@ -37,6 +37,8 @@ export interface LaunchOptions {
   capabilities: RuntimeCapabilities
   /** Of the PID namespace that it joins, if any. */
   besidePid?: number
+  /** Of the IPC namespace that it joins. */
+  ipcPid?: number
   env: Record<string, string>
   workingDir: string
   runtimeRoot: string
@@ -55,7 +57,7 @@ export const containerLaunch = (stored: StoredContainer, options: LaunchOptions)
 
 function namespacesOf(
   stored: StoredContainer,
-  { sandbox, capabilities, besidePid, workingDir, runtimeRoot, clockFile }: LaunchOptions,
+  { sandbox, capabilities, besidePid, ipcPid, workingDir, runtimeRoot, clockFile }: LaunchOptions,
 ): Namespaces {
   const { isolation, files } = capabilities
   if (isolation === 'none') return { kind: 'none' }
@@ -72,5 +74,6 @@ function namespacesOf(
     readonlyRoot: stored.readonlyRoot,
     machineSettings: stored.rights?.privileged ?? true,
   }
-  return { kind: 'new', flags: viewFlags(view), besidePid, steps: viewSteps(view) }
+  const joined: Step[] = ipcPid ? [['enter', String(ipcPid), 'ipc']] : []
+  return { kind: 'new', flags: viewFlags(view), besidePid, steps: [...joined, ...viewSteps(view)] }
 }

@@ -42,6 +42,7 @@ const newMountNamespace = 0x00020000
 const newHostname = 0x04000000
 const newUsers = 0x10000000
 export const newProcesses = 0x20000000
+export const newIpc = 0x08000000
 const readOnly = 0x1
 const noSuid = 0x2
 const noDevices = 0x4

@@ -21,7 +21,7 @@ sub directory {
 }
 
 # Namespaces of a process, by their names under /proc/PID/ns. All are opened before any is entered: in another there is another /proc.
-my %flag = (user => 0x10000000, pid => 0x20000000, uts => 0x04000000, mnt => 0x00020000);
+my %flag = (user => 0x10000000, ipc => 0x08000000, pid => 0x20000000, uts => 0x04000000, mnt => 0x00020000);
 sub join_namespaces {
   my ($pid, @names) = @_;
   my @entrances;
@@ -88,6 +88,7 @@ sub read_only {
   mode => sub { chmod($_[0] + 0, $_[1]) },
   hostname => sub { ask('sethostname', $_[0], length $_[0]) },
   # Where the machine's own root cannot be put away (an initial RAM disk), only another root in front of it can be had.
+  sysctl => sub { my ($name, $value) = @_; write_file('/proc/sys/' . $name =~ tr{.}{/}r, $value) },
   root => sub {
     chdir($_[0]) or return 0;
     return ask('umount2', '.', 2) && chdir('/') if ask('pivot_root', '.', '.');

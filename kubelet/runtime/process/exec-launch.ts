@@ -34,7 +34,14 @@ export function execLaunch(
   const processes = stored.processes !== 'host'
   const namespaces: Launch['namespaces'] =
     processes || stored.ownFiles
-      ? { kind: 'enter', pid, processes, hostname: !sandbox.hostNetwork, files: stored.ownFiles }
+      ? {
+          kind: 'enter',
+          pid,
+          processes,
+          hostname: !sandbox.hostNetwork,
+          ipc: sandbox.sysctls !== undefined,
+          files: stored.ownFiles,
+        }
       : { kind: 'none' }
   return { launch: { command, env, workingDir, rights: stored.rights, user, namespaces } }
 }

@@ -25,7 +25,7 @@ export type Namespaces =
   /** In new ones, by their flags, with these steps to set them up; and beside a process, in its PID namespace. */
   | { kind: 'new'; flags: number; besidePid?: number; steps: Step[] }
   /** Those of a running process: its mounts, and what else it has for itself. */
-  | { kind: 'enter'; pid: number; processes: boolean; hostname: boolean; files: boolean }
+  | { kind: 'enter'; pid: number; processes: boolean; hostname: boolean; ipc: boolean; files: boolean }
 
 /** What the shim needs of it. */
 export function shimLaunch(launch: Launch): { namespaceFlags: number; besidePid?: number; steps: string[] } {
@@ -57,12 +57,13 @@ export const aloneLaunch = (steps: Step[]): { file: string; args: string[] } => 
 export const perl = 'perl'
 export const containerScript = path.join(import.meta.dirname, 'container.pl')
 
-const enter = ({ pid, processes, hostname, files }: Omit<Namespaces & { kind: 'enter' }, 'kind'>): Step => [
+const enter = ({ pid, processes, hostname, ipc, files }: Omit<Namespaces & { kind: 'enter' }, 'kind'>): Step => [
   'enter',
   String(pid),
   ...(ordinaryIdentity() ? ['user'] : []),
   ...(processes ? ['pid'] : []),
   ...(hostname ? ['uts'] : []),
+  ...(ipc ? ['ipc'] : []),
   'mnt',
   ...(files ? ['root'] : []),
 ]

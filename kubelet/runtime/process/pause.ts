@@ -1,12 +1,20 @@
-import { newProcesses } from './container-view.ts'
+import type { Sysctl } from '../container-runtime.ts'
+import { newIpc, newProcesses, type Step } from './container-view.ts'
 import { containerScript, type Launch, perl } from './launch.ts'
 import { marker, markerVariable } from './marker.ts'
 import { defaultPath } from './shim.ts'
 
-/** Process 1 of a pod whose containers share their processes. */
-export const pause = (runtimeRoot: string, sandboxId: string): Launch => ({
+/** Holds the namespaces that a pod's containers share: of processes, in which it is process 1, and of IPC with its parameters. */
+export const pause = (
+  runtimeRoot: string,
+  { id, sharesProcesses, sysctls }: { id: string; sharesProcesses: boolean; sysctls: Sysctl[] },
+): Launch => ({
   command: [perl, containerScript, 'pause', '0'],
-  env: { PATH: defaultPath, [markerVariable]: marker(runtimeRoot, sandboxId) },
+  env: { PATH: defaultPath, [markerVariable]: marker(runtimeRoot, id) },
   workingDir: '/',
-  namespaces: { kind: 'new', flags: newProcesses, steps: [] },
+  namespaces: {
+    kind: 'new',
+    flags: (sharesProcesses ? newProcesses : 0) | (sysctls.length > 0 ? newIpc : 0),
+    steps: sysctls.map(({ name, value }): Step => ['sysctl', name, value]),
+  },
 })

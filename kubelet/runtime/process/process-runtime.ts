@@ -74,6 +74,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
 class ProcessRuntime implements ContainerRuntime {
   readonly version = 'kubestage://0.1.0'
   readonly memoryFolders?: MountedMemory
+  readonly ownIpc: boolean
   readonly #options: ProcessRuntimeOptions
   readonly #store: RecordStore
   readonly #shim: KeptShim
@@ -95,6 +96,7 @@ class ProcessRuntime implements ContainerRuntime {
     const shim = () => this.#shim.connection
     // One who is not root cannot enter a PID namespace with a process that is to be signalled.
     const shares = capabilities.isolation === 'pod' && !ordinaryIdentity()
+    this.ownIpc = shares
     this.#sandboxes = new Sandboxes({ store, clock, nodeIP, shares, shim })
     this.#containers = new Containers({ store, clock })
     this.#execs = new Execs({ shim, clock })
@@ -159,7 +161,9 @@ class ProcessRuntime implements ContainerRuntime {
     await this.#shim.ready()
     if (this.#isOff) this.#boot.begin()
     this.#isOff = false
-    return this.#sandboxes.start(config)
+    const sandbox = this.#sandboxes.start(config)
+    if (config.sysctls) await this.#sysctlsAreSet(sandbox)
+    return sandbox
   }
 
   async stopSandbox(sandboxId: string): Promise<void> {
@@ -202,9 +206,11 @@ class ProcessRuntime implements ContainerRuntime {
       ...(problem && { startError: startFailure(problem) }),
     })
     if (problem) throw new StartError(startFailure(problem))
-    const besidePid = target?.record.pid ?? (await this.#sandboxes.pausePid(sandbox))
+    const pausePid = await this.#sandboxes.pausePid(sandbox)
+    const besidePid = target?.record.pid ?? (this.#processesOf(sandbox) === 'pod' ? pausePid : undefined)
+    const ipcPid = sandbox.sysctls && pausePid
     const places = { runtimeRoot: this.#store.root, clockFile: clockFile(this.#options.rootDir) }
-    const options = { sandbox, capabilities, besidePid, env, workingDir, user, ...places }
+    const options = { sandbox, capabilities, besidePid, ipcPid, env, workingDir, user, ...places }
     const launch = shimLaunch(containerLaunch(container.stored, options))
     this.#shim.connection.run({ kind: 'container', id, hasInput: config.stdin, separateErrors: false, ...launch })
     if (!(await withinLimit(container.started.promise, startTimeoutMs, clock.machine)))
@@ -307,6 +313,16 @@ class ProcessRuntime implements ContainerRuntime {
     if (!this.#options.supervised && containers.length === 0) this.#shim.connection.end()
     this.#shim.close()
     this.#store.close()
+  }
+
+  async #sysctlsAreSet(sandbox: Sandbox): Promise<void> {
+    try {
+      const isSet = await withinLimit(this.#sandboxes.pausePid(sandbox), startTimeoutMs, this.#options.clock.machine)
+      if (!isSet) throw new StartError('the shim did not start the process within 10 s')
+    } catch (error) {
+      await this.removeSandbox(sandbox.id)
+      throw error
+    }
   }
 
   /** As a power loss leaves it. Sandboxes first: a pod whose container has ended is looked at in the next moment. */

@@ -74,13 +74,16 @@ export class Sandboxes {
     }
     this.#keep(sandbox)
     if (this.#hasPause(sandbox)) {
-      const launch = shimLaunch(pause(this.#store.root, sandbox.id))
+      const { id, sysctls = [] } = sandbox
+      const launch = shimLaunch(
+        pause(this.#store.root, { id, sysctls, sharesProcesses: this.#sharesProcesses(sandbox) }),
+      )
       this.#shim().run({ kind: 'container', id: sandbox.id, hasInput: false, separateErrors: false, ...launch })
     }
     return sandbox
   }
 
-  /** The process whose PID namespace the pod's containers share; undefined when they do not. Rejects when it could not be started. */
+  /** The process that holds the namespaces that the pod's containers share; undefined when they share none. Rejects when it could not be started. */
   async pausePid(sandbox: Sandbox): Promise<number | undefined> {
     return this.#hasPause(sandbox) ? this.#pause(sandbox.id).promise : undefined
   }
@@ -131,7 +134,11 @@ export class Sandboxes {
     this.#store.remove(id)
   }
 
-  #hasPause({ shareProcessNamespace, hostPID }: Sandbox): boolean {
+  #hasPause(sandbox: Sandbox): boolean {
+    return this.#sharesProcesses(sandbox) || sandbox.sysctls !== undefined
+  }
+
+  #sharesProcesses({ shareProcessNamespace, hostPID }: Sandbox): boolean {
     return this.#shares && shareProcessNamespace && !hostPID
   }
 

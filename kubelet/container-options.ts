@@ -1,0 +1,26 @@
+import { option } from '../shared/config/option.ts'
+import { EntryError, names } from '../shared/config/option-types.ts'
+import { sysctlNamespace } from './admission/sysctls.ts'
+
+const sysctlPattern = /^(?:[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?[./])*(?:[a-z0-9][-_a-z0-9]*)?[a-z0-9*]$/
+
+/** What containers of a node may do and take. Names are those of upstream's KubeletConfiguration where it has them. */
+export const containerOptions = {
+  allowedUnsafeSysctls: option(
+    {
+      ...names,
+      placeholder: 'PATTERN,…',
+      fromText: (value: string, soFar?: string[]) => checkSysctls(names.fromText(value, soFar)),
+      fromFile: (value: unknown) => checkSysctls(names.fromFile(value)),
+    },
+    { default: [], help: "Kernel parameters beside the safe ones that a pod may set: 'kernel.msg*', 'kernel.shmmax'" },
+  ),
+}
+
+function checkSysctls(patterns: string[]): string[] {
+  for (const pattern of patterns) {
+    const isNamespaced = sysctlPattern.test(pattern) && sysctlNamespace(pattern) !== undefined
+    if (!isNamespaced) throw new EntryError(pattern, `has ${pattern}, which names no sysctls of a namespace`)
+  }
+  return patterns
+}
