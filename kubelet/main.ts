@@ -12,6 +12,7 @@ import { ConfigError, UsageError } from '../shared/config/option.ts'
 import { clusterClock } from '../shared/config/time-options.ts'
 import { createLog, type Logger } from '../shared/log/log.ts'
 import { settle } from '../shared/memory/settle.ts'
+import type { ClientCertificate } from './certificates/client-certificate.ts'
 import { type KubeletConfig, kubeletOptions, nodeAddress, readKubeletConfig } from './config.ts'
 import { giveBackMemory } from './give-back-memory.ts'
 import { shutdownMs } from './node/shutdown-options.ts'
@@ -42,10 +43,12 @@ async function run(config: KubeletConfig, supervisor: Supervisor | undefined): P
   const log = createLog({ level: config.logLevel, component: 'kubelet' })
   let node: RunningNode | undefined
   let stopping = false
+  const ending = new AbortController()
   const stop = (signal: string): void => {
     if (stopping) process.exit(EXIT_SIGNALLED)
     if (!node) process.exit(0)
     stopping = true
+    ending.abort()
     log.info({ signal }, 'ending the pods')
     node.stop().then(
       () => process.exit(0),
@@ -61,7 +64,7 @@ async function run(config: KubeletConfig, supervisor: Supervisor | undefined): P
     stop('the API server ended')
   })
   const clock = createMovableClock(clusterClock(realClock, config), readMovedClock(config.rootDir))
-  const access = await credentials(config, log)
+  const { access, certificate } = await credentials(config, log)
   const activity = new Activity()
   const direct = createRestClient({ ...access, clock, userAgent: 'kubelet/v1.36.3', http2: true })
   const apiServer = new URL(access.server)
@@ -74,21 +77,29 @@ async function run(config: KubeletConfig, supervisor: Supervisor | undefined): P
     log,
     moving: { clock, activity },
   })
+  void certificate?.keep(direct, ending.signal)
   await node.ready
   giveBackMemory(realClock)
   log.info({ node: config.nodeName }, 'ready')
   settle(realClock)
 }
 
-async function credentials(config: KubeletConfig, log: Logger): Promise<ClusterAccess> {
+interface Credentials {
+  access: ClusterAccess
+  /** Where the kubelet asked for them itself. */
+  certificate?: ClientCertificate
+}
+
+async function credentials(config: KubeletConfig, log: Logger): Promise<Credentials> {
   const { kubeconfig, bootstrapKubeconfig, nodeName } = config
   if (bootstrapKubeconfig) {
-    const { bootstrapCredentials } = await import('./certificates/bootstrap.ts')
-    const onError = (error: unknown): void => log.warn({ err: error }, 'no credentials yet')
-    return bootstrapCredentials({ kubeconfig, bootstrapKubeconfig, nodeName, clock: realClock, onError })
+    const { ClientCertificate } = await import('./certificates/client-certificate.ts')
+    const onError = (error: unknown): void => log.warn({ err: error }, 'no certificate for the API server yet')
+    const certificate = new ClientCertificate({ kubeconfig, bootstrapKubeconfig, nodeName, clock: realClock, onError })
+    return { access: await certificate.first(), certificate }
   }
   if (!kubeconfig) throw new UsageError('--kubeconfig is missing: it says where the API server is')
-  return loadKubeconfig(kubeconfig)
+  return { access: await loadKubeconfig(kubeconfig) }
 }
 
 /** No other build has such a commit. */

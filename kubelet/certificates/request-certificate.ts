@@ -21,7 +21,7 @@ const usage = {
  * Rejects when it is denied or fails, or when `signal` aborts. Upstream: client-go/util/certificate/csr.
  */
 export async function requestCertificate(
-  client: Client,
+  client: Pick<Client, 'create' | 'watch'>,
   { signerName, ...wanted }: WantedCertificate,
   signal?: AbortSignal,
 ): Promise<KeyPair> {

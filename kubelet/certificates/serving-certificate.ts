@@ -3,10 +3,9 @@ import { join } from 'node:path'
 import type { Client } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
-import { createBackoff } from '../../shared/concurrency/backoff.ts'
 import { issueCertificate, type KeyPair } from '../../shared/pki/certificate.ts'
 import { readIfExists, writePrivately } from '../../shared/pki/files.ts'
-import { isUsable } from './bootstrap.ts'
+import { isValidFor, keepRenewed } from './renewal.ts'
 import { requestCertificate } from './request-certificate.ts'
 
 export interface ServingCertificateOptions {
@@ -20,11 +19,6 @@ export interface ServingCertificateOptions {
 }
 
 const DAY_MS = 86_400_000
-/** Of its lifetime, when the next certificate is asked for. Upstream: between 70 and 90 %. */
-const RENEW_AT = 0.8
-const RETRY = { initialMs: 1_000, maxMs: 60_000 }
-/** A timer holds no more. */
-const LONGEST_SLEEP_MS = 2 ** 31 - 1
 
 /** The certificate of the kubelet's own API: a kubelet serves, and registers its node, before one is approved. Upstream: pkg/kubelet/certificate/kubelet.go. */
 export class ServingCertificate {
@@ -43,29 +37,15 @@ export class ServingCertificate {
   }
 
   /** Resolves when `signal` aborts. */
-  async keep(use: (pair: KeyPair) => void, signal: AbortSignal): Promise<void> {
-    const { machine } = this.#options.clock
-    const backoff = createBackoff(RETRY)
-    let pair = this.#kept()
-    while (!signal.aborted) {
-      try {
-        pair ??= await this.#request(signal)
-        use(pair)
-        backoff.reset()
-        await machine.sleep(Math.min(renewIn(pair, machine.now()), LONGEST_SLEEP_MS), { signal })
-        if (renewIn(pair, machine.now()) === 0) pair = undefined
-      } catch (error) {
-        if (signal.aborted) return
-        this.#options.onError(error)
-        await machine.sleep(backoff.next(), { signal }).catch(() => {})
-      }
-    }
+  keep(use: (pair: KeyPair) => void, signal: AbortSignal): Promise<void> {
+    const { clock, onError } = this.#options
+    return keepRenewed(this.#kept(), { clock, onError, use, signal, request: (signal) => this.#request(signal) })
   }
 
   #kept(): KeyPair | undefined {
     const { nodeName, nodeIP, clock } = this.#options
     const [cert, key] = [readIfExists(this.#files.cert), readIfExists(this.#files.key)]
-    if (!cert || !key || !isUsable({ cert }, nodeName, clock.machine.now())) return undefined
+    if (!cert || !key || !isValidFor(nodeName, { cert }, clock.machine.now())) return undefined
     return new X509Certificate(cert).checkIP(nodeIP) ? { cert, key } : undefined
   }
 
@@ -92,10 +72,4 @@ export class ServingCertificate {
       notAfter,
     })
   }
-}
-
-function renewIn({ cert }: KeyPair, nowMs: number): number {
-  const { validFromDate, validToDate } = new X509Certificate(cert)
-  const [from, to] = [validFromDate.getTime(), validToDate.getTime()]
-  return Math.max(0, from + (to - from) * RENEW_AT - nowMs)
 }

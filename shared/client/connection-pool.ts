@@ -19,6 +19,7 @@ export class ConnectionPool {
   readonly #free: Connection[] = []
   readonly #waiting: Waiting[] = []
   readonly #head: string
+  #isRetired = false
   #isClosed = false
 
   constructor(options: TransportOptions) {
@@ -43,6 +44,11 @@ export class ConnectionPool {
     })
   }
 
+  retire(): void {
+    this.#isRetired = true
+    this.#settle()
+  }
+
   close(): void {
     this.#isClosed = true
     for (const connection of this.#all) connection.destroy(new Error('the client is closed'))
@@ -59,6 +65,11 @@ export class ConnectionPool {
     }
   }
 
+  /** What is free now will not be asked any more. */
+  #settle(): void {
+    if (this.#isRetired) for (const connection of this.#free) connection.destroy(new Error('the pool is retired'))
+  }
+
   #textOf({ method, path, contentType, body }: PlainRequest): string {
     const start = `${method} ${path} HTTP/1.1\r\n${this.#head}`
     if (body === undefined) return `${start}\r\n`
@@ -71,6 +82,7 @@ export class ConnectionPool {
       onFree: () => {
         this.#free.push(connection)
         this.#next()
+        this.#settle()
       },
       onEnd: () => {
         this.#all.delete(connection)

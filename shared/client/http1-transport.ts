@@ -36,6 +36,10 @@ export class Http1Transport implements Transport {
     return { status: response.statusCode ?? 500, statusText: response.statusMessage ?? '', body: response }
   }
 
+  retire(): void {
+    this.#pool.retire()
+  }
+
   close(): void {
     this.#pool.close()
     this.#agent.destroy()

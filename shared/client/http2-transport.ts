@@ -35,6 +35,11 @@ export class Http2Transport implements Transport {
     )
   }
 
+  retire(): void {
+    for (const connection of this.#open) connection.retire()
+    this.#http1?.retire()
+  }
+
   close(): void {
     for (const connection of this.#open) connection.destroy(new Error('the client is closed'))
     this.#http1?.close()

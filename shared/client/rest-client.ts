@@ -2,6 +2,7 @@ import { createSecureContext } from 'node:tls'
 import { StatusError } from '../api/status-error.ts'
 import type { DeleteOptions, KubeList, KubeObject, Status, WatchEvent } from '../api/types.ts'
 import type { Clock, Timer } from '../clock/clock.ts'
+import type { KeyPair } from '../pki/certificate.ts'
 import type { Client, ListQuery, ObjectRef, PatchType, Resource, WatchQuery } from './client.ts'
 import { Http1Transport } from './http1-transport.ts'
 import { Http2Transport } from './http2-transport.ts'
@@ -37,6 +38,8 @@ export interface VersionInfo {
 /** A client over the network. */
 export interface ServerClient extends Client {
   version(): Promise<VersionInfo>
+  /** Who we are from now on. Requests that are under way are answered, watches end, and what comes next goes by a new connection. */
+  useCertificate(pair: KeyPair): void
 }
 
 export interface RestClientOptions extends ClusterAccess {
@@ -82,12 +85,16 @@ class RestClient implements ServerClient {
   readonly #target: { hostname: string; port: string; prefix: string; servername?: string }
   readonly #headers: Record<string, string>
   readonly #requestTimeoutMs: number
-  readonly #requests: Transport
-  readonly #closed = new AbortController()
+  readonly #options: RestClientOptions
+  #requests: Transport
+  /** Of the credentials that are used now. */
+  #watches = new AbortController()
+  #isClosed = false
 
   constructor(options: RestClientOptions) {
     const { hostname, port, pathname } = new URL(options.server)
     this.#clock = options.clock
+    this.#options = options
     this.#target = {
       hostname: hostname.replace(/^\[(.*)\]$/, '$1'),
       port: port || '443',
@@ -100,33 +107,7 @@ class RestClient implements ServerClient {
       'user-agent': options.userAgent ?? 'kubestage',
       ...(options.token && { authorization: `Bearer ${options.token}` }),
     }
-    const tls = {
-      secureContext: createSecureContext({
-        ca: options.ca,
-        cert: options.cert,
-        key: options.key,
-        // As Go's clients do: the certificate that a server shows may itself be what is trusted.
-        allowPartialTrustChain: true,
-      }),
-      rejectUnauthorized: !options.insecureSkipTlsVerify,
-      keepAlive: true,
-      keepAliveMsecs: TCP_KEEP_ALIVE_MS,
-      // A resumed session may reach the server without the client's certificate.
-      maxCachedSessions: 0,
-    }
-    const { servername } = this.#target
-    const Carrier = options.http2 ? Http2Transport : Http1Transport
-    this.#requests = new Carrier({
-      tls: {
-        ...tls,
-        host: this.#target.hostname,
-        port: Number(this.#target.port),
-        servername,
-      },
-      authority: `${hostname}:${this.#target.port}`,
-      headers: this.#headers,
-      maxRequests: options.maxRequests ?? DEFAULT_MAX_REQUESTS,
-    })
+    this.#requests = this.#transport(options)
   }
 
   get<T extends object = KubeObject>(resource: Resource, ref: ObjectRef): Promise<T> {
@@ -172,7 +153,8 @@ class RestClient implements ServerClient {
   }
 
   async *watch<T extends object = KubeObject>(resource: Resource, query: WatchQuery): AsyncGenerator<WatchEvent<T>> {
-    const signal = query.signal ? AbortSignal.any([query.signal, this.#closed.signal]) : this.#closed.signal
+    const { signal: current } = this.#watches
+    const signal = query.signal ? AbortSignal.any([query.signal, current]) : current
     if (signal.aborted) return
     const path = watchPath(resource, query)
     try {
@@ -192,9 +174,43 @@ class RestClient implements ServerClient {
     return this.#json('GET', '/version')
   }
 
+  useCertificate(pair: KeyPair): void {
+    if (this.#isClosed) return
+    const [watches, requests] = [this.#watches, this.#requests]
+    this.#watches = new AbortController()
+    this.#requests = this.#transport(pair)
+    watches.abort()
+    requests.retire()
+  }
+
   async close(): Promise<void> {
-    this.#closed.abort()
+    this.#isClosed = true
+    this.#watches.abort()
     this.#requests.close()
+  }
+
+  #transport({ cert, key }: Partial<KeyPair>): Transport {
+    const { ca, insecureSkipTlsVerify, http2, maxRequests } = this.#options
+    const { hostname, port, servername } = this.#target
+    const tls = {
+      // As Go's clients do: the certificate that a server shows may itself be what is trusted.
+      secureContext: createSecureContext({ ca, cert, key, allowPartialTrustChain: true }),
+      rejectUnauthorized: !insecureSkipTlsVerify,
+      keepAlive: true,
+      keepAliveMsecs: TCP_KEEP_ALIVE_MS,
+      // A resumed session may reach the server without the client's certificate.
+      maxCachedSessions: 0,
+      host: hostname,
+      port: Number(port),
+      servername,
+    }
+    const Carrier = http2 ? Http2Transport : Http1Transport
+    return new Carrier({
+      tls,
+      authority: `${new URL(this.#options.server).hostname}:${port}`,
+      headers: this.#headers,
+      maxRequests: maxRequests ?? DEFAULT_MAX_REQUESTS,
+    })
   }
 
   async #json<T>(method: string, path: string, body?: unknown, contentType?: string): Promise<T> {
@@ -206,7 +222,7 @@ class RestClient implements ServerClient {
     path: string,
     { body, contentType = 'application/json', unread }: RequestBody,
   ): Promise<string> {
-    if (this.#closed.signal.aborted) throw new Error('the client is closed')
+    if (this.#isClosed) throw new Error('the client is closed')
     const request: PlainRequest = {
       method,
       path: this.#target.prefix + path,

@@ -40,6 +40,8 @@ export interface Transport {
   request(request: PlainRequest, cancellation: Cancellation): Promise<PlainAnswer>
   /** A GET whose answer goes on; resolves with its head. Rejects when the connection fails, or when the signal aborts, as does the body. */
   stream(path: string, signal: AbortSignal): Promise<StreamedAnswer>
+  /** Closes its connections when what was asked by them is answered. */
+  retire(): void
   close(): void
 }
 

@@ -6,11 +6,14 @@ import type { Test } from 'tap'
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from '../../apiserver/control-plane.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { knownFeatureGates } from '../../shared/config/feature-gates.ts'
+import type { KeyPair } from '../../shared/pki/certificate.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 
 export interface TestControlPlane extends ControlPlane {
   /** What an administrator's connection is made with. */
   tls: { ca: string; cert: string; key: string }
+  /** Signs certificates of the cluster. */
+  ca: KeyPair
 }
 
 /** An API server with its loops in the test's own process: no node, and no scheduler unless it is asked for. */
@@ -42,5 +45,5 @@ export async function startTestControlPlane(
     await plane.close()
     rmSync(directory, { recursive: true })
   })
-  return { ...plane, tls: { ...pki.admin, ca: pki.ca.cert } }
+  return { ...plane, tls: { ...pki.admin, ca: pki.ca.cert }, ca: pki.ca }
 }
