@@ -309,7 +309,7 @@ class ProcessRuntime implements ContainerRuntime {
       container.started.reject(new StartError('the kubelet ends'))
       closeOutput(container)
     }
-    if (containers.length === 0) await this.#route.remove()
+    if (!containers.some(({ record }) => record.state === 'running')) await this.#route.remove()
     if (!this.#options.supervised && containers.length === 0) this.#shim.connection.end()
     this.#shim.close()
     this.#store.close()

@@ -6,7 +6,8 @@ import t from 'tap'
 import { AddressRange } from '../../../kubelet/runtime/address-range.ts'
 import { PodAddresses } from '../../../kubelet/runtime/pod-addresses.ts'
 import { run } from '../../harness/run.ts'
-import { sandboxOf, startNode } from './runtime-node.ts'
+import { until } from '../../harness/until.ts'
+import { configOf, sandboxOf, sh, startNode } from './runtime-node.ts'
 
 t.test('the addresses of a range', async (t) => {
   const range = new AddressRange('10.244.1.130/25')
@@ -55,6 +56,8 @@ t.test(
     const again = await node.again()
     t.equal(await again.usePodAddresses(cidr), undefined, 'the next kubelet finds the route')
     t.not((await sandboxOf(again, 'b')).ip, sandbox.ip, 'and which addresses are in use')
+    const ended = await again.startContainer(configOf(node, await sandboxOf(again, 'c'), sh('exit 0')))
+    await until(async () => (await again.list('c')).containers[0]?.state === 'exited', { what: `${ended.id} to end` })
     await again.close()
     t.notMatch(await routes(), cidr, 'removed')
   },
