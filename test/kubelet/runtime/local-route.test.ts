@@ -48,7 +48,7 @@ t.test(
     t.match(await routes(), `local ${cidr} dev lo`)
     const sandbox = await sandboxOf(node.runtime, 'a')
     t.ok(new AddressRange(cidr).indexOf(sandbox.ip) !== undefined, sandbox.ip)
-    const server = createServer((socket) => socket.end('hello')).listen(0, sandbox.ip)
+    const server = createServer((socket) => socket.resume().end('hello')).listen(0, sandbox.ip)
     await once(server, 'listening')
     t.equal(await text(connect((server.address() as { port: number }).port, sandbox.ip)), 'hello')
     await new Promise((resolve) => server.close(resolve))
