@@ -20,7 +20,7 @@ export async function setPodStatus(client: Client, pod: Pod, change: PodStatusCh
     ...(phase && { phase }),
     ...(nominatedNodeName !== undefined && { nominatedNodeName: nominatedNodeName || null }),
   }
-  const options = { type: 'strategic', subresource: 'status' } as const
+  const options = { type: 'strategic', subresource: 'status', readOnly: true } as const
   await client.patch(pods, { namespace, name }, { metadata: { uid }, status }, options).catch(ignoreNotFound)
 }
 

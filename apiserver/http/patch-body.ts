@@ -156,7 +156,7 @@ function readStrategicMergePatch(patch: unknown, schema: string): Patch {
     apply(document) {
       const { kind, apiVersion } = document
       const merged = { ...strategicMerge(document, changes, schema), kind, apiVersion } // what it is no patch changes
-      const wrong = conversionError(schema, merged)
+      const wrong = conversionError(schema, merged, document)
       if (wrong) throw invalidPatch(printValue(patch), wrong)
       return merged
     },

@@ -4,11 +4,14 @@
  */
 import { type FieldKind, type StructType, structType, type ValueType } from '../../openapi/types.ts'
 import { printType } from './structured-merge/go-print.ts'
-import { isMap } from './structured-merge/values.ts'
+import { isMap, own } from './structured-merge/values.ts'
 
-/** The first mistake, undefined when there is none that this converter would find. */
-export const conversionError = (schema: string, object: Record<string, unknown>): string | undefined =>
-  inStruct(structType(schema), object)
+/** The first mistake, undefined when there is none that this converter would find. What `object` shares with `before`, which has none, is not looked at. */
+export const conversionError = (
+  schema: string,
+  object: Record<string, unknown>,
+  before?: Record<string, unknown>,
+): string | undefined => inStruct(structType(schema), object, before)
 
 const scalarOf: Partial<Record<FieldKind, string>> = {
   string: 'string',
@@ -20,16 +23,19 @@ const scalarOf: Partial<Record<FieldKind, string>> = {
 
 const goKinds: Partial<Record<FieldKind, string>> = { double: 'float64' }
 
-function inStruct(struct: StructType, value: unknown): string | undefined {
+function inStruct(struct: StructType, value: unknown, before?: unknown): string | undefined {
   if (!isMap(value)) return `cannot restore struct from: ${kindOf(value)}`
-  return first(struct.fields, ({ name, type }) => (Object.hasOwn(value, name) ? inValue(type, value[name]) : undefined))
+  const known = isMap(before) ? before : {}
+  return first(struct.fields, ({ name, type }) =>
+    Object.hasOwn(value, name) ? inValue(type, value[name], own(known, name)) : undefined,
+  )
 }
 
-function inValue(type: ValueType, value: unknown): string | undefined {
-  if (value === null || value === undefined) return undefined
+function inValue(type: ValueType, value: unknown, before?: unknown): string | undefined {
+  if (value === null || value === undefined || value === before) return undefined
   switch (type.kind) {
     case 'object':
-      return inStruct(structType(type.ref ?? ''), value)
+      return inStruct(structType(type.ref ?? ''), value, before)
     case 'map':
       if (!isMap(value)) return `cannot restore map from ${kindOf(value)}`
       return first(Object.values(value), (item) => inValue(type.item!, item))

@@ -59,7 +59,7 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
   /** Answered when asked, by handlers of its own, and never stored. */
   virtual?: boolean
   /** Set for a version whose objects are stored in the form of another. */
-  conversion?: VersionConversion
+  conversion?: BuiltInConversion
   /** Other versions of the same resource, by apiVersion. */
   siblings?: Readonly<Record<string, SiblingVersion>>
   /** Set for custom resources, whose type is a schema that came at run time. */
@@ -77,6 +77,12 @@ export interface VersionConversion {
   /** Brings an object of this version, in place, into the form in which it is stored. */
   toStorage(object: KubeObject): void
 }
+
+/** One that never fails: most objects are never read in this version, and those are not converted. */
+export interface BuiltInConversion extends VersionConversion {
+  present(stored: { value: string }): string
+}
+
 /** Another version of a resource, as field management needs it: its type, and what an object of this one is in it. */
 export interface SiblingVersion {
   schema: string

@@ -22,19 +22,19 @@ export class CachedObject {
   readonly name: string
   readonly revision: number
   readonly #entry: Entry
-  readonly #shown: string | undefined
+  #shown: string | (() => string) | undefined
   readonly #definition: ResourceDefinition
   /** Its version is not known yet: what it shows is what is stored. */
   readonly isUnconverted: boolean
   #attributes: Attributes | undefined
 
   /**
-   * `shown`: the value in the definition's version, where that is not what is stored.
+   * `shown`: the value in the definition's version, where that is not what is stored; a function makes it when it is first read.
    * `object`: what the value says, when somebody has it at hand; it is read here and not kept.
    */
   constructor(
     definition: ResourceDefinition,
-    { entry, shown, object }: { entry: Entry; shown?: string | Unconverted; object?: KubeObject },
+    { entry, shown, object }: { entry: Entry; shown?: string | Unconverted | (() => string); object?: KubeObject },
   ) {
     const { key, revision } = entry
     this.key = key
@@ -52,6 +52,7 @@ export class CachedObject {
 
   /** The JSON, in the form that is stored. */
   get value(): string {
+    if (typeof this.#shown === 'function') this.#shown = this.#shown()
     return this.#shown ?? this.#entry.value
   }
 

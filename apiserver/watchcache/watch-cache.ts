@@ -176,7 +176,8 @@ export class WatchCache {
   }
 
   #cached(entry: Entry, object?: KubeObject): CachedObject {
-    const shown = (this.definition.custom ?? this.definition.conversion)?.present(entry)
+    const { custom, conversion } = this.definition
+    const shown = custom ? custom.present(entry) : conversion && (() => conversion.present(entry))
     return new CachedObject(this.definition, { entry, shown, object: shown === undefined ? object : undefined })
   }
 

@@ -113,6 +113,25 @@ t.test('lists: in key order, by namespace and selectors, in pages, as they were'
   t.same(names(select(), { revision: 3 }), ['a/y', 'b/x'])
 })
 
+t.test('an object is converted when it is read in that version, and once', async (t) => {
+  const storage = createMemoryStorage()
+  let conversions = 0
+  const present = ({ value }: { value: string }): string => {
+    conversions++
+    return value.replace('"x"', '"converted"')
+  }
+  const cache = new WatchCache({ ...definition, conversion: { present, toStorage: () => {} } }, prefix, storage)
+  const key = `${prefix}a/x`
+  await storage.put({ key, value: '{"metadata":{"name":"x"}}', expect: 'absent' })
+  t.equal(cache.size, 1)
+  t.equal(conversions, 0, 'stored, and never read')
+  const object = cache.get(key)
+  t.equal(object?.value, '{"metadata":{"name":"converted"}}')
+  t.equal(object?.value, '{"metadata":{"name":"converted"}}')
+  t.equal(object?.parts, undefined, 'the parts are those of another version')
+  t.equal(conversions, 1)
+})
+
 t.test('a watch: the state first, then what happens', async (t) => {
   const { put, remove, watch } = setUp()
   await put('a/y')

@@ -70,6 +70,7 @@ function check(
   try {
     const after = strategicMerge(before, patch, schema)
     const wrong = conversionError(schema, after)
+    t.equal(conversionError(schema, after, before), wrong, `${name}: what the patch left alone changes no verdict`)
     if (wrong) {
       t.ok(answer?.message === undefined || answer.message.endsWith(wrong), `${name}: ${wrong}`)
       return undefined
