@@ -52,12 +52,14 @@ t.test(
     await once(server, 'listening')
     t.equal(await text(connect((server.address() as { port: number }).port, sandbox.ip)), 'hello')
     await new Promise((resolve) => server.close(resolve))
+    const ended = await node.runtime.startContainer(configOf(node, sandbox, sh('exit 0')))
+    await until(async () => (await node.runtime.list('a')).containers[0]?.state === 'exited', {
+      what: `${ended.id} to end`,
+    })
 
     const again = await node.again()
     t.equal(await again.usePodAddresses(cidr), undefined, 'the next kubelet finds the route')
     t.not((await sandboxOf(again, 'b')).ip, sandbox.ip, 'and which addresses are in use')
-    const ended = await again.startContainer(configOf(node, await sandboxOf(again, 'c'), sh('exit 0')))
-    await until(async () => (await again.list('c')).containers[0]?.state === 'exited', { what: `${ended.id} to end` })
     await again.close()
     t.notMatch(await routes(), cidr, 'removed')
   },
