@@ -47,7 +47,7 @@ export const apiServerOptions = {
   storage: storageOption,
   controllers: option(controllers, {
     default: ['*'],
-    help: "Control loops to run: '*' for all, 'NAME', '-NAME' to leave one out; repeatable",
+    help: "Control loops to run: '*' for all, '-*' for none, 'NAME', '-NAME' to leave one out; repeatable",
   }),
   featureGates: option(featureGates(knownFeatureGates), { default: knownFeatureGates, help: 'Features on or off' }),
   corsAllowedOrigins: option(patterns, {

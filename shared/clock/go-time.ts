@@ -27,14 +27,15 @@ const pieces: Piece[] = [
   [/^-/, '-'],
   [/^\d\d/, '02'],
   [/^T/, 'T'],
-  [/^\d\d/, '15'],
+  // One digit will do for the hour, and a comma for the point before the fraction: Go is so lenient.
+  [/^\d\d?/, '15'],
   [/^:/, ':'],
   [/^\d\d/, '04'],
   [/^:/, ':'],
   [/^\d\d/, '05'],
 ]
-const fraction: Piece = [/^\.\d{6}/, '.000000']
-const freeFraction: Piece = [/^(?:\.\d+)?/, '']
+const fraction: Piece = [/^[.,]\d{6}/, '.000000']
+const freeFraction: Piece = [/^(?:[.,]\d+)?/, '']
 const zone: Piece = [/^(?:Z|[+-]\d\d:\d\d)/, 'Z07:00']
 
 function parse(text: string, layout: string, micros: boolean): { ms: number; micros: string } {
@@ -52,7 +53,7 @@ function parse(text: string, layout: string, micros: boolean): { ms: number; mic
   const range = outOfRange([Number(year), Number(month), Number(day), Number(hour), Number(minute), Number(second)])
   if (range) throw new Error(`parsing time ${quote(text)}: ${range} out of range`)
   const digits = (found.at(-2) ?? '').slice(1)
-  const withoutFraction = `${year}-${month}-${day}T${hour}:${minute}:${second}${found.at(-1)}`
+  const withoutFraction = `${year}-${month}-${day}T${hour?.padStart(2, '0')}:${minute}:${second}${found.at(-1)}`
   return { ms: Date.parse(withoutFraction), micros: digits }
 }
 

@@ -37,9 +37,9 @@ export type ControllerName = (typeof controllerNames)[number]
 const SUFFIX = '-controller'
 const fullName = (name: string): string => (name.endsWith(SUFFIX) ? name : name + SUFFIX)
 
-/** kube-controller-manager's `--controllers`: `*` is all, `name` one, `-name` all but this one; `-controller` may be left out of a name. */
+/** kube-controller-manager's `--controllers`: `*` is all, `name` one, `-name` all but this one, and, beyond upstream, `-*` none; `-controller` may be left out of a name. */
 export const controllers: OptionType<string[]> = {
-  placeholder: '*|NAME|-NAME,…',
+  placeholder: '*|-*|NAME|-NAME,…',
   fromText: (value, soFar) => check(names.fromText(value, soFar)),
   fromFile: (value) => check(names.fromFile(value)),
   show: (chosen) => chosen.join(','),
@@ -48,7 +48,7 @@ export const controllers: OptionType<string[]> = {
 function check(chosen: string[]): string[] {
   for (const entry of chosen) {
     const name = fullName(entry.replace(/^-/, ''))
-    if (entry === '*' || (controllerNames as readonly string[]).includes(name)) continue
+    if (entry === '*' || entry === '-*' || (controllerNames as readonly string[]).includes(name)) continue
     if (entry.length < 2) throw mustBe('names of controllers', entry)
     throw new EntryError(entry, `has no controller "${entry.replace(/^-/, '')}"; ${suggestion(name, controllerNames)}`)
   }

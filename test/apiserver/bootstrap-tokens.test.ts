@@ -37,6 +37,8 @@ t.test('a bootstrap token is authenticated by its Secret', async (t) => {
   })
   const { expiration: _, ...withoutEnd } = valid
   t.match(await ask(withoutEnd), { status: 201 }, 'without an end')
+  for (const expiration of ['2999-01-01T00:00:00.5Z', '2999-01-01T00:00:00,5Z', '2999-01-01T0:00:00+01:00'])
+    t.match(await ask({ ...valid, expiration }), { status: 201 }, `as Go reads ${expiration}`)
   const refused: Record<string, Parameters<typeof ask>> = {
     'another secret': [valid, { bearer: 'abcdef.fedcba9876543210' }],
     'another id': [valid, { bearer: 'fedcba.0123456789abcdef' }],

@@ -163,6 +163,8 @@ t.test('which controllers run, as kube-controller-manager would have it', async 
     ['deployment,-deployment', true],
     ['replicaset', false],
     ['-replicaset', false],
+    ['-*', false],
+    ['-*,deployment', true],
   ]
   for (const [text, expected] of rows) {
     t.equal(isEnabled('deployment-controller', controllers.fromText(text)), expected, text)
