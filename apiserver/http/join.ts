@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Duplex, Writable } from 'node:stream'
 import { internalError } from '../../shared/api/status-errors.ts'
+import { requestError } from '../webhook-client/call-errors.ts'
 import { type BackendRequest, requestOf } from './backend.ts'
 import type { Upgrade } from './exchange.ts'
 
@@ -21,7 +22,7 @@ export function joinTo(
     const outgoing = requestOf({ ...backend, method: request.method })
     const abandon = (): void => void outgoing.destroy()
     upgrade.socket.once('close', abandon)
-    outgoing.on('error', (error) => reject(internalError(`error dialing backend: ${error.message}`)))
+    outgoing.on('error', (error) => reject(internalError(`error dialing backend: ${requestError(error, backend.url)}`)))
     outgoing.on('response', (answer) => {
       response.writeHead(answer.statusCode ?? 500, { ...answer.headers, connection: 'close' })
       answer.pipe(response)

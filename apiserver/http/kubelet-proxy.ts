@@ -4,6 +4,7 @@ import { StatusError } from '../../shared/api/status-error.ts'
 import { internalError } from '../../shared/api/status-errors.ts'
 import type { Node, Status } from '../../shared/api/types.ts'
 import type { ClusterPki } from '../../shared/pki/cluster-pki.ts'
+import { requestError } from '../webhook-client/call-errors.ts'
 import type { Backend } from './backend.ts'
 import { type Joining, joinTo } from './join.ts'
 import { baseHeaders } from './respond.ts'
@@ -111,11 +112,15 @@ function read(agent: Agent, node: Node, { path, onClose }: Pick<Passed, 'path' |
       if ((answer.statusCode ?? 500) >= 400) refusalOf(answer).then(reject, reject)
       else resolve(answer)
     })
-    outgoing.on('error', (error) => reject(internalError(`Get ${JSON.stringify(url)}: ${error.message}`)))
+    outgoing.on('error', (error) => reject(unanswered(url, error)))
     onClose(() => outgoing.destroy())
     outgoing.end()
   })
 }
+
+/** As a real server answers: an error without a reason. */
+const unanswered = (url: string, error: Error): StatusError =>
+  new StatusError({ code: 500, message: `Get ${JSON.stringify(url)}: ${requestError(error, url)}` })
 
 const maxErrorBytes = 64 * 1024
 

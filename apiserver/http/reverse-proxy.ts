@@ -1,5 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import { StatusError } from '../../shared/api/status-error.ts'
+import { requestError } from '../webhook-client/call-errors.ts'
 import { type Backend, type BackendRequest, requestOf } from './backend.ts'
 import type { Exchange } from './exchange.ts'
 import { joinTo } from './join.ts'
@@ -49,20 +50,13 @@ function send(exchange: Exchange, asked: Omit<BackendRequest, 'method'>): Promis
   return new Promise((resolve, reject) => {
     const outgoing = requestOf({ ...asked, method: request.method })
     outgoing.on('response', resolve)
-    outgoing.on('error', (error) => reject(unreachable(asked.url, error)))
+    outgoing.on('error', (error) => reject(notReached(requestError(error, asked.url))))
     exchange.onClose(() => outgoing.destroy())
     // A request of HTTP/2 comes in the same clothes, but is no stream.
     request.on('data', (part: Buffer) => outgoing.write(part))
     request.on('end', () => outgoing.end())
     request.on('aborted', () => outgoing.destroy())
   })
-}
-
-function unreachable(url: string, error: Error): StatusError {
-  const { code } = error as NodeJS.ErrnoException
-  return notReached(
-    code === 'ECONNREFUSED' ? `dial tcp ${new URL(url).host}: connect: connection refused` : error.message,
-  )
 }
 
 /** In Go's words: nobody is there. */

@@ -1,4 +1,4 @@
-/** What goes wrong between us and a webhook, in the words of Go's net, crypto/tls and client-go. */
+/** What goes wrong between us and a webhook or a kubelet, in the words of Go's net, crypto/tls and client-go. */
 import { isIP } from 'node:net'
 import { type PeerCertificate, checkServerIdentity as tlsCheckServerIdentity } from 'node:tls'
 import { dialError } from '../../shared/client/network-errors.ts'
@@ -19,6 +19,21 @@ const certificateErrors: Record<string, string> = {
   CERT_NOT_YET_VALID: 'certificate has expired or is not yet valid',
 }
 
+/** What the peer says when it ends a handshake, by the number of its alert. */
+const alerts: Record<string, string> = {
+  40: 'handshake failure',
+  42: 'bad certificate',
+  43: 'unsupported certificate',
+  45: 'expired certificate',
+  46: 'unknown certificate',
+  48: 'unknown certificate authority',
+  49: 'access denied',
+  70: 'protocol version not supported',
+  80: 'internal error',
+  112: 'unrecognized name',
+  116: 'certificate required',
+}
+
 /** How a request did not get its answer. `host` and `port`: what was dialled. */
 export function transportError(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): string {
   const { code = '' } = error
@@ -27,10 +42,19 @@ export function transportError(error: NodeJS.ErrnoException, { host, port }: { h
   if (code === legacyName) return `tls: failed to verify certificate: x509: ${error.message}`
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return `tls: failed to verify certificate: x509: ${nameError(error as NameError)}`
+  const alert = /SSL alert number (\d+)/.exec(error.message)?.[1]
+  if (alert) return `remote error: tls: ${alerts[alert] ?? `alert(${alert})`}`
   if (code === 'EPROTO' || code === 'ERR_SSL_WRONG_VERSION_NUMBER')
     return 'tls: first record does not look like a TLS handshake'
   if (code === 'ECONNRESET' && error.syscall === undefined) return 'EOF'
   return dialError(error, host, port)
+}
+
+/** The same, of a request to a URL. */
+export function requestError(error: Error, url: string): string {
+  const { protocol, hostname, port } = new URL(url)
+  const host = hostname.replace(/^\[|\]$/g, '')
+  return transportError(error, { host, port: Number(port) || (protocol === 'https:' ? 443 : 80) })
 }
 
 /** Go looks at no common name: who has no other is nobody. */

@@ -26,7 +26,7 @@ export async function podLog(api: ApiContext, { exchange, definition, target }: 
     return
   }
   const node = nodeOf(api, pod)
-  const path = `/containerLogs/${namespace}/${name}/${container}?${options}`
+  const path = `/containerLogs/${namespace}/${name}/${container}${options.size > 0 ? `?${options}` : ''}`
   const { upgrade } = exchange
   if (!upgrade || !asksForWebSocket(exchange)) {
     return api.kubelet.pass(node, { path, request, response, onClose: (callback) => exchange.onClose(callback) })
