@@ -41,6 +41,8 @@ export interface ClusterOptions {
   clock: Clock
   /** One line about something that should not have happened, and what is done about it. */
   onTrouble(line: string): void
+  /** `kubeletPids` are others than before. */
+  onKubelet?(): void
   /** Of a server that is started again when it ends; without it the pods end when the server does, in order. */
   guardian?: Guardian
 }
@@ -50,7 +52,7 @@ export function startCluster(options: ClusterOptions): Promise<Cluster> {
   return writingState(options.settings.stateDir, () => start(options))
 }
 
-async function start({ settings, clock, onTrouble, guardian }: ClusterOptions): Promise<Cluster> {
+async function start({ settings, clock, onTrouble, onKubelet, guardian }: ClusterOptions): Promise<Cluster> {
   await using starting = new Undo()
   const names = nodeNames(settings)
   const state = openStateDirectory(settings.stateDir)
@@ -94,6 +96,7 @@ async function start({ settings, clock, onTrouble, guardian }: ClusterOptions): 
     nodeClient: controlPlane.nodeClient,
     log,
     onTrouble,
+    onKubelet,
     simulated: names.simulated,
     simulatedApi: true,
   })

@@ -18,7 +18,7 @@ export interface RunningCluster {
   /** How often it has, and how the last of these servers ended. */
   restarts?: number
   lastEnding?: string
-  /** The first node's; those of all nodes are `kubeletPids`. */
+  /** The first node's, while it runs; those of all nodes are `kubeletPids`. */
   kubeletPid?: number
   kubeletPids: number[]
   version: string
@@ -33,21 +33,58 @@ export interface RunningCluster {
   imageOrigins: ImageOrigins
 }
 
-/** Writes it down; returns how to take it back. */
-export function announce(
+type LastingFacts = Omit<RunningCluster, 'kubeletPid' | 'kubeletPids'>
+
+/** Writes down what runs, and again when other kubelets do. */
+export class Announcement {
+  readonly #cluster: Cluster
+  readonly #lasting: LastingFacts
+  #isOver = false
+
+  /** Throws what the disk refuses. */
+  constructor(
+    cluster: Cluster,
+    settings: ClusterSettings,
+    { clock, imageOrigins }: { clock: Clock; imageOrigins: ImageOrigins },
+  ) {
+    this.#cluster = cluster
+    this.#lasting = lastingFacts(cluster, settings, { clock, imageOrigins })
+    this.#write()
+  }
+
+  update(): void {
+    if (this.#isOver) return
+    try {
+      this.#write()
+    } catch {
+      // A full disk costs these numbers, not the cluster.
+    }
+  }
+
+  takeBack(): void {
+    this.#isOver = true
+    rmSync(this.#cluster.state.running, { force: true })
+  }
+
+  #write(): void {
+    const { state } = this.#cluster
+    const { pid, ...more } = this.#lasting
+    const kubelets = { kubeletPid: this.#cluster.kubeletPid(), kubeletPids: this.#cluster.kubeletPids() }
+    writePrivately(state.running, `${JSON.stringify({ pid, ...kubelets, ...more }, undefined, 2)}\n`)
+  }
+}
+
+function lastingFacts(
   cluster: Cluster,
-  settings: ClusterSettings,
+  { storage }: ClusterSettings,
   { clock, imageOrigins }: { clock: Clock; imageOrigins: ImageOrigins },
-): () => void {
-  const { storage } = settings
+): LastingFacts {
   const { real, simulated } = cluster.nodeNames
   const { pid: guardianPid, restarts, ending } = guardian() ?? {}
-  const running: RunningCluster = {
+  return {
     pid: process.pid,
     ...(guardianPid && storage.engine !== 'memory' && { guardian: holderFor(guardianPid) }),
     ...(restarts && { restarts, lastEnding: ending }),
-    kubeletPid: cluster.kubeletPid(),
-    kubeletPids: cluster.kubeletPids(),
     version,
     url: cluster.url,
     startedAt: toTime(clock.now()),
@@ -57,8 +94,6 @@ export function announce(
     storage: storage.engine === 'memory' ? 'memory' : `sqlite:${storage.file}`,
     imageOrigins,
   }
-  writePrivately(cluster.state.running, `${JSON.stringify(running, undefined, 2)}\n`)
-  return () => rmSync(cluster.state.running, { force: true })
 }
 
 export interface Found {

@@ -20,7 +20,7 @@ import { nodeNames, rangeOf } from './node-names.ts'
 import { type Output, outputOption, printData } from './output.ts'
 import { packageRoot, version } from './package.ts'
 import { withProgress } from './progress.ts'
-import { announce, findRunning, lastRun } from './running.ts'
+import { Announcement, findRunning, lastRun } from './running.ts'
 import { shellWord } from './shell-word.ts'
 import { untilStopped } from './signals.ts'
 import { tellStarter } from './starter.ts'
@@ -55,10 +55,13 @@ export default command({
     const isKept = values.storage.engine !== 'memory' && guardian()
     const settings = { ...values, port: await portFor(values, { isOwnPort }) }
     reportLastEnd(values.stateDir)
-    const starting = startCluster({ settings, clock: realClock, onTrouble, guardian: guardian() })
+    let announcement: Announcement | undefined
+    const onKubelet = (): void => announcement?.update()
+    const starting = startCluster({ settings, clock: realClock, onTrouble, onKubelet, guardian: guardian() })
     const cluster = await withProgress('Starting', starting)
-    const takeBack = await writingState(values.stateDir, () =>
-      announce(cluster, values, { clock: realClock, imageOrigins: imageOrigins(origins) }),
+    announcement = await writingState(
+      values.stateDir,
+      () => new Announcement(cluster, values, { clock: realClock, imageOrigins: imageOrigins(origins) }),
     )
     if (isKept) isKept.tell('keep')
     // Who hears that it is ready may stop it at once.
@@ -75,7 +78,7 @@ export default command({
     settle(realClock)
     const { again } = await Promise.race([stopping, withoutFolder(cluster, stopping)])
     if (isKept) isKept.tell('end')
-    takeBack()
+    announcement.takeBack()
     say('\nStopping: pods end first. Ctrl-C again stops at once.\n')
     const stopped = withProgress('Stopping', cluster.stop()).then(() => {
       say('Stopped.\n')

@@ -48,8 +48,9 @@ export class Child implements Supervised {
     })
   }
 
+  /** While it runs. */
   get pid(): number | undefined {
-    return this.#process.pid
+    return this.#isEnded ? undefined : this.#process.pid
   }
 
   /** Tells a kubelet that its configuration is there, and whether it ends its pods in order when we end by ourselves. */

@@ -33,9 +33,11 @@ export class KeptProcess {
     const { promise, resolve } = Promise.withResolvers<Ending>()
     this.firstCrash = promise
     this.#tellCrash = resolve
-    this.#child = this.#keep(options.first ?? new Child(options.spec))
+    this.#child = options.first ?? new Child(options.spec)
+    this.#watch()
   }
 
+  /** Of the one that runs now. */
   get pid(): number | undefined {
     return this.#child.pid
   }
@@ -55,14 +57,14 @@ export class KeptProcess {
     this.#child.signal('SIGKILL')
   }
 
-  #keep(child: Supervised): Supervised {
+  #watch(): void {
     const { clock, onStart } = this.#options
+    const child = this.#child
     const startedMs = clock.monotonic()
     onStart?.(child)
     child.ended.then((ending) => {
       if (!this.#isStopping) this.#startAgain(ending, clock.monotonic() - startedMs)
     })
-    return child
   }
 
   #startAgain(ending: Ending, livedMs: number): void {
@@ -71,7 +73,8 @@ export class KeptProcess {
     this.#tellCrash(ending)
     onCrash(ending, this.#delayMs)
     this.#restart = clock.setTimer(this.#delayMs, () => {
-      this.#child = this.#keep(new Child(this.#options.spec))
+      this.#child = new Child(this.#options.spec)
+      this.#watch()
     })
     this.#delayMs = Math.min(this.#delayMs * 2, longestDelayMs)
   }

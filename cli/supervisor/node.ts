@@ -24,6 +24,8 @@ export interface NodeOptions extends KubeletSettings {
   clock: Clock
   /** One line about something that should not have happened, and what is done about it. */
   onTrouble(line: string): void
+  /** The kubelet has ended, or another runs. */
+  onKubelet?(): void
   /** A kubelet that was started ahead (`kubeletSpec`), and waits to begin. Default: it is started now. */
   kubelet?: Child
   /** Default: they are killed. */
@@ -60,8 +62,12 @@ export async function startNode(options: NodeOptions, client: Client): Promise<R
     spec: kubeletSpec(state, fate),
     clock,
     first: options.kubelet,
-    onStart: (child) => child instanceof Child && child.begin(fate.pods === 'stopped'),
+    onStart(child) {
+      if (child instanceof Child) child.begin(fate.pods === 'stopped')
+      options.onKubelet?.()
+    },
     onCrash(ending, restartInMs) {
+      options.onKubelet?.()
       if (!isReady) return // told as the reason why nothing starts
       onTrouble(`the kubelet ended (${ending}) and starts again in ${restartInMs / 1000} s; its containers run on`)
     },

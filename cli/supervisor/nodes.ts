@@ -38,6 +38,8 @@ export interface NodesOptions {
   nodeClient(name: string): Client
   log: Logger
   onTrouble(line: string): void
+  /** A kubelet has ended, or another runs. */
+  onKubelet?(): void
   /** Names of nodes within this process, whose containers are timers. */
   simulated: readonly string[]
   /** Their pods tell each step. */
@@ -116,13 +118,13 @@ async function startReal(
   { name, place, kubelet, isFirst, fate }: RealNode & { kubelet: Child; isFirst: boolean; fate: PodsFate },
   options: NodesOptions,
 ): Promise<StartedNode> {
-  const { state, settings, url, clock, timeOriginMs, client, onTrouble } = options
+  const { state, settings, url, clock, timeOriginMs, client, onTrouble, onKubelet } = options
   const pki = place.pki === state.pki ? options.pki : ownPki({ name, place }, options)
   // One port is for one kubelet.
   const kubeletPort = isFirst ? settings.kubeletPort : 0
   const own = { ...settings, nodeName: name, kubeletPort }
   const node = await startNode(
-    { settings: own, state: place, pki, url, clock, timeOriginMs, onTrouble, kubelet, fate },
+    { settings: own, state: place, pki, url, clock, timeOriginMs, onTrouble, onKubelet, kubelet, fate },
     client,
   )
   return { name, ...node }

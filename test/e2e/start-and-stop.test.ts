@@ -139,6 +139,13 @@ t.test('kill -9 leaves no process behind', async (t) => {
   t.pass('nothing is left')
 })
 
+interface RunningFile {
+  kubeletPid?: number
+  kubeletPids: (number | undefined)[]
+}
+const runningFile = ({ stateDir }: { stateDir: string }): RunningFile =>
+  JSON.parse(readFileSync(join(stateDir, 'running.json'), 'utf8'))
+
 t.test('kill -9 of the kubelet: it is started again, and finds its pods', async (t) => {
   const cluster = await startTestCluster(t)
   const { client } = cluster
@@ -160,8 +167,13 @@ t.test('kill -9 of the kubelet: it is started again, and finds its pods', async 
   const [kubelet] = processesWith(join('kubelet', 'main.ts')).filter((candidate) =>
     isChildOf(candidate, cluster.process.child.pid),
   )
+  t.same(runningFile(cluster).kubeletPids, [kubelet])
   process.kill(kubelet!, 'SIGKILL')
   await cluster.process.printed('the kubelet ended (SIGKILL) and starts again')
+  await until(() => !runningFile(cluster).kubeletPids.includes(kubelet), { what: 'running.json to forget the kubelet' })
+  const next = await until(() => runningFile(cluster).kubeletPid, { what: 'running.json to name the next kubelet' })
+  t.ok(isChildOf(next, cluster.process.child.pid), 'which is the one that runs')
+  t.same(runningFile(cluster).kubeletPids, [next])
 
   const events = await ending.untilDeleted()
   const terminated = events.findLast(({ type }) => type === 'MODIFIED')?.object.status?.containerStatuses?.[0]?.state
