@@ -11,6 +11,10 @@ interface Block {
 }
 type Opcode = { tag: 'equal' | 'change'; a1: number; a2: number; b1: number; b2: number }
 
+/** Comparisons of lines for a diff of any size, and for each line more: beyond, what is left counts as changed. */
+const anyway = 1_000_000
+const perLine = 20
+
 /** From this many lines on, lines that make up more than a hundredth do not start a match. */
 const POPULARITY_FROM = 200
 
@@ -28,13 +32,25 @@ function indexLines(b: string[]): Map<string, number[]> {
   return index
 }
 
-function longestMatch(a: string[], b: string[], index: Map<string, number[]>, range: Opcode): Block {
-  const { a1, a2, b1, b2 } = range
+interface Lines {
+  a: string[]
+  b: string[]
+  /** Places of the lines of `b`. */
+  index: Map<string, number[]>
+  /** Comparisons that may still be made. */
+  left: number
+}
+
+function longestMatch(lines: Lines, { a1, a2, b1, b2 }: Opcode): Block {
+  const { a, b, index } = lines
   let best: Block = { a: a1, b: b1, size: 0 }
   let lengths = new Map<number, number>()
   for (let i = a1; i < a2; i++) {
     const next = new Map<number, number>()
-    for (const j of index.get(a[i] ?? '') ?? []) {
+    const places = index.get(a[i] ?? '') ?? []
+    lines.left -= places.length + 1
+    if (lines.left < 0) break
+    for (const j of places) {
       if (j < b1) continue
       if (j >= b2) break
       const size = (lengths.get(j - 1) ?? 0) + 1
@@ -52,10 +68,10 @@ function longestMatch(a: string[], b: string[], index: Map<string, number[]>, ra
 }
 
 function matchingBlocks(a: string[], b: string[]): Block[] {
-  const index = indexLines(b)
+  const lines: Lines = { a, b, index: indexLines(b), left: anyway + perLine * (a.length + b.length) }
   const blocks: Block[] = []
   const visit = (range: Opcode): void => {
-    const match = longestMatch(a, b, index, range)
+    const match = longestMatch(lines, range)
     if (match.size === 0) return
     visit({ ...range, a2: match.a, b2: match.b })
     const last = blocks.at(-1)

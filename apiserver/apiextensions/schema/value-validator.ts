@@ -168,12 +168,7 @@ class ValueCheck {
 
   #enum(value: unknown, schema: JSONSchemaProps, name: string, outcome: Outcome): void {
     outcome.matches++
-    if (
-      schema.enum === undefined ||
-      schema.enum.length === 0 ||
-      schema.enum.some((allowed) => deepEqual(allowed, value))
-    )
-      return
+    if (schema.enum === undefined || schema.enum.length === 0 || isAmong(schema.enum, value)) return
     addError(
       outcome,
       notSupported(
@@ -257,4 +252,17 @@ function correlateItems(schema: JSONSchemaProps, old: unknown): (item: unknown) 
     isObject(item)
       ? old.find((candidate) => isObject(candidate) && keys.every((key) => deepEqual(candidate[key], item[key])))
       : undefined
+}
+
+const sets = new WeakMap<readonly unknown[], Set<unknown>>()
+
+/** A list of many items may be checked against many values: texts and numbers are looked up. */
+function isAmong(allowed: readonly unknown[], value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return allowed.some((other) => deepEqual(other, value))
+  let set = sets.get(allowed)
+  if (!set) {
+    set = new Set(allowed)
+    sets.set(allowed, set)
+  }
+  return set.has(value)
 }
