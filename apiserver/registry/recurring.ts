@@ -14,6 +14,8 @@ export const knownJson = (value: unknown): string | undefined =>
 
 /** What is compared with. More would cost those more who are like none of them. */
 const maxKnown = 4
+/** Objects, lists and plain values in one that is kept: a larger one would stay in memory for nothing. */
+const maxMembers = 5_000
 
 /**
  * Values that come again and again, such as the specs of pods of one template: each is held once and frozen, so that what was
@@ -30,6 +32,7 @@ export class Recurring<Value extends object> {
   of(value: Value): Value {
     for (const known of this.#known) if (this.#isSame(value, known)) return known
     const again = this.#seen.some((seen) => this.#isSame(value, seen))
+    if (memberCount(value, maxMembers) > maxMembers) return value
     if (!again) {
       this.#seen = [value, ...this.#seen.slice(0, maxKnown - 1)]
       return value
@@ -46,6 +49,17 @@ export class Recurring<Value extends object> {
     this.#difference = firstDifference(value, other)
     return false
   }
+}
+
+/** How many values there are in one, itself included; at the most about `enough`. */
+function memberCount(value: unknown, enough: number): number {
+  if (typeof value !== 'object' || value === null) return 1
+  let count = 1
+  for (const key in value) {
+    if (count > enough) break
+    count += memberCount((value as Record<string, unknown>)[key], enough - count)
+  }
+  return count
 }
 
 type Path = readonly (string | number)[]

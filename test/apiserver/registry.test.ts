@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { Catalog } from '../../apiserver/registry/catalog.ts'
+import { Recurring } from '../../apiserver/registry/recurring.ts'
 import { Registry } from '../../apiserver/registry/registry.ts'
 import type { ResourceDefinition } from '../../apiserver/registry/resource-definition.ts'
 import { decodeStored, type StoredObject } from '../../apiserver/registry/stored-object.ts'
@@ -509,4 +510,13 @@ t.test('an object that is kept in parts says the same as its text', async (t: Te
     t.same(decoded, object, object.metadata.name)
     t.equal(JSON.stringify(decoded), value)
   }
+})
+
+t.test('what recurs is held once, unless it is large', async (t) => {
+  const held = new Recurring<{ items: number[] }>()
+  const make = (size: number) => ({ items: Array.from({ length: size }, (_, index) => index) })
+  held.of(make(10))
+  t.equal(held.of(make(10)), held.of(make(10)))
+  held.of(make(10_000))
+  t.not(held.of(make(10_000)), held.of(make(10_000)))
 })
