@@ -26,6 +26,8 @@ export interface ControlPlaneOptions {
   maxConnections?: number
   maxAnonymousConnections?: number
   maxRequestsPerConnection?: number
+  maxHandshakes?: number
+  maxRequestBodyBytes?: number
   /** A PEM file. Absent or empty: certificates of kubelets are not verified. */
   kubeletCertificateAuthority?: string
   /** Milliseconds that the records of terminations are kept; less than 0: the engine of the storage decides. */
@@ -180,4 +182,6 @@ const givenLimits = (options: ControlPlaneOptions): Partial<Limits> => ({
   connections: options.maxConnections ?? defaultLimits.connections,
   anonymousConnections: options.maxAnonymousConnections ?? defaultLimits.anonymousConnections,
   requestsPerConnection: options.maxRequestsPerConnection ?? defaultLimits.requestsPerConnection,
+  handshakes: options.maxHandshakes ?? defaultLimits.handshakes,
+  bodyBytes: options.maxRequestBodyBytes ?? defaultLimits.bodyBytes,
 })

@@ -74,6 +74,14 @@ export const apiServerOptions = {
     default: defaultLimits.requestsPerConnection,
     help: 'Requests of one connection answered at a time, watches and the like left out; a list counts as ten',
   }),
+  maxHandshakes: option(wholeNumber({ min: 10, max: 1_000_000, placeholder: 'NUMBER' }), {
+    default: defaultLimits.handshakes,
+    help: 'TLS handshakes at a time; beyond, the oldest is ended',
+  }),
+  maxRequestBodyBytes: option(wholeNumber({ min: 64 * 1024, max: 64 * 1024 * 1024, placeholder: 'BYTES' }), {
+    default: defaultLimits.bodyBytes,
+    help: 'Bytes of the body of a request; a longer one gets 413',
+  }),
   terminationTtl: option(
     { ...duration, show: (ms) => (ms === byStorage ? undefined : duration.show?.(ms)) },
     {

@@ -31,6 +31,7 @@ import { timeOfCluster } from './http/instruments/time-of-cluster.ts'
 import { createKubeletProxy } from './http/kubelet-proxy.ts'
 import { Answers } from './http/limits/answers.ts'
 import { Connections } from './http/limits/connections.ts'
+import { Handshakes } from './http/limits/handshakes.ts'
 import { defaultLimits } from './http/limits/limits.ts'
 import { listen } from './http/listen.ts'
 import { RequestMetrics } from './http/metrics/request-metrics.ts'
@@ -51,6 +52,7 @@ import { resources } from './resources/index.ts'
 import { createServiceAddresses } from './resources/service/addresses.ts'
 import { Compaction } from './storage/compaction.ts'
 import { createMemoryStorage } from './storage/memory.ts'
+import { WatchBacklog } from './watchcache/watch-backlog.ts'
 import { serviceResolver } from './webhook-client/service-resolver.ts'
 import { createWebhookClient } from './webhook-client/webhook-client.ts'
 
@@ -83,12 +85,15 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   const now = toTime(clock.now())
   await storeBootstrapPolicy(storage, now)
   await storeSystemObjects(storage, catalog, { creationTimestamp: now, serviceCidr: config.serviceCidr })
+  const limits = { ...defaultLimits, ...config.limits }
+  const watchBacklog = new WatchBacklog(limits.unread, log)
   const registry = new Registry({
     catalog,
     storage,
     clock,
     featureGates: { enabled: (name) => config.featureGates[name] ?? false },
     random: Math.random,
+    watchBacklog,
   })
   await registry.load()
   registry.serviceAddresses = createServiceAddresses({
@@ -164,14 +169,14 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     resource ? isServed(catalog, resource, version) : paths.has(path),
   )
   const flowControl = createFlowControl({ lookupAll: registry.lookupAll, clock, seats: config.maxRequestsInFlight })
-  const limits = { ...defaultLimits, ...config.limits }
   const connections = new Connections(limits, { clock: clock.machine, log })
+  const handshakes = new Handshakes(limits.handshakes, log)
   const answers = new Answers(limits, { clock: clock.machine, log })
   const paths = wellKnownPaths({
     api,
     config,
     requests: metrics,
-    sources: [flowControl, connections, answers],
+    sources: [flowControl, handshakes, connections, answers, watchBacklog],
     address: () => `${config.host}:${port}`,
   })
   const dispatch = createDispatch({
@@ -180,6 +185,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     metrics,
     connections,
     answers,
+    maxBodyBytes: limits.bodyBytes,
     cors: createCors(config.corsAllowedOrigins ?? []),
     authenticators: [clientCertificate(), bearerToken(tokens), anonymous],
     authorizers,
@@ -199,7 +205,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     ttlMs: config.terminationTtlMs ?? defaultTerminationTtlMs,
     max: config.maxTerminations ?? defaultMaxTerminations,
   })
-  const listener = await listen(config, dispatch, { limits, tracked: connections })
+  const listener = await listen(config, dispatch, { limits, handshakes, tracked: connections })
   port = listener.port
   const signingKey = machine.setTimer(
     signingKeyDelayMs,

@@ -1,10 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { badRequest, requestEntityTooLarge } from '../../shared/api/status-errors.ts'
 
-export const maxBodyBytes = 3 * 1024 * 1024
-
-/** The whole body. Rejects with a StatusError: 413 for more than `maxBytes` (default: what a real server takes), 400 for one that breaks off. */
-export function readBody(request: IncomingMessage, maxBytes = maxBodyBytes): Promise<Buffer> {
+/** The whole body. Rejects with a StatusError: 413 for more than `maxBytes`, 400 for one that breaks off. */
+export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let bytes = 0

@@ -32,6 +32,8 @@ export interface DispatchOptions {
   metrics: RequestMetrics
   connections: Connections
   answers: Answers
+  /** Of a request. */
+  maxBodyBytes: number
   /** Whether it has answered. */
   cors(request: IncomingMessage, response: ServerResponse): boolean
 }
@@ -40,7 +42,8 @@ export type Dispatch = (request: IncomingMessage, response: ServerResponse, url:
 
 /** From a request to its handler: who asks, may they, what for. Nothing thrown on the way gets past it. */
 export function createDispatch(options: DispatchOptions): Dispatch {
-  const { api, authenticators, authorizers, paths, flowControl, metrics, cors, connections, answers } = options
+  const { api, authenticators, authorizers, paths, flowControl, metrics, cors, connections, answers, maxBodyBytes } =
+    options
   const serve = async (
     request: IncomingMessage,
     response: ServerResponse,
@@ -56,7 +59,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const wanted = wantedUser(request.headers)
     const user = wanted ? await impersonate(authorizers, wanted, attributesOf(info, asker)) : asker
     const attributes = attributesOf(info, user)
-    const exchange = new Exchange({ request, response, upgrade }, info, user)
+    const exchange = new Exchange({ request, response, upgrade }, info, user, maxBodyBytes)
     const { journal, faults } = api.instruments
     if ((journal.isOpen || faults.size > 0) && (await intercept(api, exchange, attributes))) return
     const isLong = isLongRunning(attributes)
@@ -70,7 +73,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       if (refused) await refused
       // Whoever has left meanwhile sends no body, and no more news of having left.
       if (response.destroyed || upgrade?.socket.destroyed) return
-      const room = isLong ? undefined : answers.begin(request.socket, response, weightOf(attributes))
+      const room =
+        isLong && attributes.verb !== 'watch'
+          ? undefined
+          : answers.begin(request.socket, response, weightOf(attributes))
       if (room && !(await room)) return
       const serving = info.target ? serveResource(api, exchange, info.target) : paths.serve(exchange)
       if (serving) await serving
@@ -80,7 +86,9 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         sendStatusError(exchange, error, errorEncoding(request.headers.accept))
       else throw error
     } finally {
-      if (!isLong) answers.end(response, release)
+      // A watch has brought its client up to date: the backlog of the watches counts what follows.
+      if (isLong) answers.leave(response)
+      else answers.end(response, release)
       if (!isLong) {
         metrics.inFlight[kind]--
         const seconds = (api.clock.machine.monotonic() - startMs) / 1000

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { User } from '../auth/types.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import { readBody } from './body.ts'
 import type { RequestInfo, ResourceTarget } from './request-info.ts'
 import { Warnings } from './warnings.ts'
 
@@ -21,6 +22,7 @@ export class Exchange {
   readonly user: User
   readonly upgrade: Upgrade | undefined
   readonly warnings = new Warnings()
+  readonly #maxBodyBytes: number
   /** The revision that a get or a list shows. Default: the present. */
   asOf: number | undefined
   /** What is to be created, whose name is not in the path. */
@@ -30,12 +32,19 @@ export class Exchange {
     { request, response, upgrade }: { request: IncomingMessage; response: ServerResponse; upgrade?: Upgrade },
     info: RequestInfo,
     user: User,
+    maxBodyBytes: number,
   ) {
+    this.#maxBodyBytes = maxBodyBytes
     this.request = request
     this.response = response
     this.info = info
     this.user = user
     this.upgrade = upgrade
+  }
+
+  /** The whole body. Rejects with a StatusError: 413 for more than the server takes, 400 for one that breaks off. */
+  body(): Promise<Buffer> {
+    return readBody(this.request, this.#maxBodyBytes)
   }
 
   /** Runs when the client has gone or the answer is complete. */

@@ -10,10 +10,12 @@ const jsonLine: EncodeEvent = (event) => `${JSON.stringify(event)}\n`
 
 /** A response that goes on as long as the watch does. */
 export class HttpWatchSink implements WatchSink<Buffer> {
+  readonly client: string
   readonly #response: ServerResponse
   readonly #encodeEvent: EncodeEvent
 
-  constructor(response: ServerResponse, encodeEvent: EncodeEvent = jsonLine) {
+  constructor(response: ServerResponse, client: string, encodeEvent: EncodeEvent = jsonLine) {
+    this.client = client
     this.#response = response
     this.#encodeEvent = encodeEvent
   }

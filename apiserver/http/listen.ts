@@ -9,6 +9,7 @@ import { Http2Connection } from './http2/connection.ts'
 import type { Http2Request } from './http2/request.ts'
 import type { Http2Response } from './http2/response.ts'
 import type { Connections } from './limits/connections.ts'
+import type { Handshakes } from './limits/handshakes.ts'
 import type { Limits } from './limits/limits.ts'
 
 export interface Listener {
@@ -33,7 +34,7 @@ const ignore = (): void => {}
 export async function listen(
   config: ApiServerConfig,
   dispatch: Dispatch,
-  { limits, tracked }: { limits: Limits; tracked: Connections },
+  { limits, handshakes, tracked }: { limits: Limits; handshakes: Handshakes; tracked: Connections },
 ): Promise<Listener> {
   const { host, port, tls, requestTimeoutMs: requestTimeout = requestTimeoutMs } = config
   const dispatchHttp1: Dispatch = (request, response, url, upgrade) => {
@@ -69,7 +70,9 @@ export async function listen(
     socket.off('error', end)
     if (!socket.destroyed) ofNode.call(server, socket)
   }
+  server.on('connection', (socket: Socket) => handshakes.begun(socket))
   server.on('secureConnection', (socket) => {
+    handshakes.done(socket)
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     if (socket.alpnProtocol !== 'h2') {

@@ -8,10 +8,12 @@ const newline = 10
 
 /** A WebSocket that gets each event as a message of its own: for browsers, which cannot read a response that goes on. */
 export class WebSocketWatchSink implements WatchSink<Buffer> {
+  readonly client: string
   readonly #socket: WebSocket
   readonly #connection: Duplex
 
-  constructor(socket: WebSocket, connection: Duplex) {
+  constructor(socket: WebSocket, connection: Duplex, client: string) {
+    this.client = client
     this.#socket = socket
     this.#connection = connection
   }

@@ -6,6 +6,7 @@ import { KeyedTurns } from '../../shared/concurrency/keyed-turns.ts'
 import type { AdmissionAttributes, AdmissionPlugin, Lookup, LookupAll } from '../admission/admission-plugin.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { CachedObject } from '../watchcache/cached-object.ts'
+import type { WatchBacklog } from '../watchcache/watch-backlog.ts'
 import { WatchCache } from '../watchcache/watch-cache.ts'
 import type { Catalog } from './catalog.ts'
 import { createObject } from './create-object.ts'
@@ -25,6 +26,8 @@ export interface RegistryOptions {
   featureGates: FeatureGates
   /** From 0 up to 1, for generated names. */
   random: () => number
+  /** Of all watches. Default: of each resource on its own. */
+  watchBacklog?: WatchBacklog
 }
 
 /** The only engine that creates, changes and deletes objects, for every kind alike. */
@@ -43,15 +46,17 @@ export class Registry {
   endpointRemovals?: EndpointRemovals
   /** Of those who were too late once to write what a key holds, so that they are not too late again. */
   readonly turns = new KeyedTurns()
+  readonly #watchBacklog: WatchBacklog | undefined
   readonly #caches = new Map<string, WatchCache>()
   readonly #decoded = new WeakMap<CachedObject, KubeObject>()
 
-  constructor({ catalog, storage, clock, featureGates, random }: RegistryOptions) {
+  constructor({ catalog, storage, clock, featureGates, random, watchBacklog }: RegistryOptions) {
     this.catalog = catalog
     this.storage = storage
     this.clock = clock
     this.featureGates = featureGates
     this.random = random
+    this.#watchBacklog = watchBacklog
     for (const definition of catalog.definitions()) if (!definition.virtual) this.cacheOf(definition)
   }
 
@@ -65,7 +70,7 @@ export class Registry {
     const id = cacheId(definition)
     const known = this.#caches.get(id)
     if (known) return known
-    const cache = new WatchCache(definition, keyPrefix(definition), this.storage)
+    const cache = new WatchCache(definition, keyPrefix(definition), this.storage, this.#watchBacklog)
     this.#caches.set(id, cache)
     return cache
   }
@@ -77,7 +82,7 @@ export class Registry {
 
   /** Serves a resource from now on, instead of what had its group, version and plural before: watches of that end. */
   async install(definition: ResourceDefinition): Promise<void> {
-    const cache = new WatchCache(definition, keyPrefix(definition), this.storage)
+    const cache = new WatchCache(definition, keyPrefix(definition), this.storage, this.#watchBacklog)
     await cache.load()
     const id = cacheId(definition)
     this.#caches.get(id)?.close()

@@ -7,6 +7,7 @@ import { SortedMap } from '../storage/sorted-map.ts'
 import type { Entry, Storage, StorageEvent, StorageWatch } from '../storage/storage.ts'
 import { CachedObject } from './cached-object.ts'
 import { isSelected, type Selection, selectionKey, selectsAll } from './selection.ts'
+import { maxBufferedBytes, WatchBacklog } from './watch-backlog.ts'
 import { WatchGroup } from './watch-group.ts'
 import type { CacheEvent } from './watch-record.ts'
 import type { WatchEncoder, WatchSink } from './watch-sink.ts'
@@ -30,6 +31,7 @@ export class WatchCache {
   /** Rises with each change: what is derived from the objects may be kept until then. */
   changes = 0
   readonly #storage: Storage
+  readonly #backlog: WatchBacklog
   readonly #objects = new SortedMap<CachedObject>()
   readonly #history: EventLog<CacheEvent>
   // Each group's chunk type is its own; the cache only pushes events.
@@ -41,7 +43,13 @@ export class WatchCache {
   #privateGroups = 0
   #written: { value: string; object: KubeObject } | undefined
 
-  constructor(definition: ResourceDefinition, prefix: string, storage: Storage) {
+  constructor(
+    definition: ResourceDefinition,
+    prefix: string,
+    storage: Storage,
+    backlog = new WatchBacklog(maxBufferedBytes),
+  ) {
+    this.#backlog = backlog
     this.definition = definition
     this.prefix = prefix
     this.#storage = storage
@@ -128,7 +136,7 @@ export class WatchCache {
     const key = `${id} ${bookmarks} ${selectionKey(selection)}`
     let group = this.#groups.get(key) as unknown as WatchGroup<Chunk> | undefined
     if (!group) {
-      group = new WatchGroup(selection, bookmarks, encoder)
+      group = new WatchGroup({ selection, bookmarks }, encoder, this.#backlog)
       this.#groups.set(key, group as unknown as WatchGroup<never>)
     }
     const joined = group

@@ -1,31 +1,37 @@
 import type { KubeObject } from '../../shared/api/types.ts'
 import { type EventSource, eventRounds } from './event-rounds.ts'
 import type { Selection } from './selection.ts'
+import type { Behind, WatchBacklog } from './watch-backlog.ts'
 import { type CacheEvent, recordOf, type WatchRecord } from './watch-record.ts'
 import type { WatchEncoder, WatchSink } from './watch-sink.ts'
-
-/** Bytes a watcher may leave unread before it is cut off. Chunks are shared, so what waits is held once for all of them. */
-export const maxBufferedBytes = 8 * 1024 * 1024
 
 interface Delivery<Chunk> {
   readonly chunk: Chunk
   readonly sinks: readonly WatchSink<Chunk>[]
   next: number
+  /** What the slowest of those before `next` has not read. */
+  unread: number
 }
 
 /** Watchers that see the same: what happens in one turn of the event loop is encoded once, and the same chunk goes to all of them. */
-export class WatchGroup<Chunk> implements EventSource {
+export class WatchGroup<Chunk> implements EventSource, Behind {
   readonly selection: Selection
   readonly bookmarks: boolean
   readonly #encoder: WatchEncoder<Chunk>
+  readonly #backlog: WatchBacklog
   #sinks: readonly WatchSink<Chunk>[] = []
   #pending: WatchRecord[] = []
   #deliveries: Delivery<Chunk>[] = []
 
-  constructor(selection: Selection, bookmarks: boolean, encoder: WatchEncoder<Chunk>) {
+  constructor(
+    { selection, bookmarks }: { selection: Selection; bookmarks: boolean },
+    encoder: WatchEncoder<Chunk>,
+    backlog: WatchBacklog,
+  ) {
     this.selection = selection
     this.bookmarks = bookmarks
     this.#encoder = encoder
+    this.#backlog = backlog
   }
 
   get size(): number {
@@ -40,6 +46,11 @@ export class WatchGroup<Chunk> implements EventSource {
 
   delete(sink: WatchSink<Chunk>): void {
     this.#sinks = this.#sinks.filter((other) => other !== sink)
+    if (this.#sinks.length === 0) this.#backlog.note(this, 0)
+  }
+
+  unread(): number {
+    return this.#sinks.reduce((most, sink) => Math.max(most, sink.buffered()), 0)
   }
 
   /** `decoded`: what the event's current object says, when the writer has it at hand. */
@@ -58,13 +69,14 @@ export class WatchGroup<Chunk> implements EventSource {
     this.#deliverAll()
     for (const sink of this.#sinks) sink.end()
     this.#sinks = []
+    this.#backlog.note(this, 0)
   }
 
   /** What is pending belongs to those who are here now. */
   seal(): void {
     if (this.#pending.length === 0) return
     if (this.#sinks.length > 0) {
-      this.#deliveries.push({ chunk: this.#encoder.encode(this.#pending), sinks: this.#sinks, next: 0 })
+      this.#deliveries.push({ chunk: this.#encoder.encode(this.#pending), sinks: this.#sinks, next: 0, unread: 0 })
     }
     this.#pending = []
   }
@@ -72,10 +84,11 @@ export class WatchGroup<Chunk> implements EventSource {
   deliver(atMost: number): number {
     let left = atMost
     for (let delivery = this.#deliveries[0]; delivery; delivery = this.#deliveries[0]) {
-      const { chunk, sinks } = delivery
-      for (; delivery.next < sinks.length && left > 0; left--) this.#write(sinks[delivery.next++]!, chunk)
+      const { sinks } = delivery
+      for (; delivery.next < sinks.length && left > 0; left--) this.#write(sinks[delivery.next++]!, delivery)
       if (delivery.next < sinks.length) return 0
       this.#deliveries.shift()
+      this.#backlog.note(this, this.#sinks.length === 0 ? 0 : delivery.unread)
     }
     return left
   }
@@ -91,12 +104,14 @@ export class WatchGroup<Chunk> implements EventSource {
     this.deliver(Number.POSITIVE_INFINITY)
   }
 
-  #write(sink: WatchSink<Chunk>, chunk: Chunk): void {
-    if (sink.buffered() > maxBufferedBytes) {
+  #write(sink: WatchSink<Chunk>, delivery: Delivery<Chunk>): void {
+    const unread = sink.buffered()
+    if (unread > this.#backlog.allowance) {
       this.delete(sink)
-      sink.abort()
+      this.#backlog.cut(sink, unread)
     } else {
-      sink.write(chunk)
+      sink.write(delivery.chunk)
+      if (unread > delivery.unread) delivery.unread = unread
     }
   }
 }

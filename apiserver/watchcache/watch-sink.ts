@@ -12,6 +12,8 @@ export interface WatchEncoder<Chunk> {
 
 /** Where a watcher's events go. */
 export interface WatchSink<Chunk> {
+  /** Its address; absent for one in this process. */
+  readonly client?: string
   write(chunk: Chunk): void
   /** Bytes written that the other side has not taken yet. */
   buffered(): number

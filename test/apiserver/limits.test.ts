@@ -1,6 +1,7 @@
 /** What a client may hold at the server: connections, streams, and answers that it does not read. */
 import { once } from 'node:events'
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2'
+import { connect as connectTcp } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
@@ -63,6 +64,56 @@ t.test('too many connections: the oldest without credentials goes first, then ne
   const refused = await open(t, server, admin)
   if (!refused.destroyed) await once(refused, 'close')
   t.ok(known.every(({ destroyed }) => !destroyed))
+})
+
+t.test('too many TLS handshakes: the oldest is ended', async (t) => {
+  const lines: { msg: string; client?: string }[] = []
+  const server = await start(t, { handshakes: 2 }, lines)
+  const begin = async () => {
+    const socket = connectTcp(server.port, '127.0.0.1')
+    socket.on('error', () => {}).resume()
+    t.teardown(() => socket.destroy())
+    await once(socket, 'connect')
+    return socket
+  }
+  const first = await begin()
+  const closed = once(first, 'close')
+  const others = [await begin(), await begin()]
+  await closed
+  t.ok(others.every(({ destroyed }) => !destroyed))
+  t.match(lines, [{ msg: 'TLS handshake ended: too many are under way', client: /^127\.0\.0\.1:\d+$/ }])
+  const { ca, ...admin } = server.tls
+  const known = await open(t, server, admin)
+  t.ok((await metric(server, 'kubestage_apiserver_handshakes')) <= 2, 'one that is complete is none of them')
+  t.ok((await metric(server, 'kubestage_apiserver_handshakes_closed_total')) >= 2)
+  t.notOk(known.destroyed)
+})
+
+t.test('the limit of bodies holds for each way to write', async (t) => {
+  const { send } = await start(t, { bodyBytes: 1_000 })
+  const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' }, data: { text: 'x'.repeat(1_000) } }
+  t.equal((await send(configMaps, { method: 'POST', body: { ...body, data: {} } })).status, 201)
+  for (const [method, path, type] of [
+    ['POST', configMaps, 'json'],
+    ['PUT', `${configMaps}/x`, 'json'],
+    ['PATCH', `${configMaps}/x`, 'merge-patch+json'],
+    ['PATCH', `${configMaps}/x?fieldManager=x`, 'apply-patch+yaml'],
+    ['DELETE', `${configMaps}/x`, 'json'],
+    ['DELETE', configMaps, 'json'],
+    ['POST', '/apis/authentication.k8s.io/v1/tokenreviews', 'json'],
+    ['POST', '/api/v1/namespaces/default/serviceaccounts/default/token', 'json'],
+    ['POST', '/api/v1/namespaces/default/pods/x/binding', 'json'],
+    ['POST', '/api/v1/namespaces/default/pods/x/eviction', 'json'],
+    ['PUT', '/apis/apps/v1/namespaces/default/deployments/x/scale', 'json'],
+  ] as const) {
+    const { status, body: answer } = await send(path, {
+      method,
+      body,
+      headers: { 'content-type': `application/${type}` },
+    })
+    t.equal(status, 413, `${method} ${path}`)
+    t.match(answer, { reason: 'RequestEntityTooLarge', message: 'Request entity too large: limit is 1000' })
+  }
 })
 
 t.test('a client may open more streams when it has shown credentials', async (t) => {

@@ -3,8 +3,8 @@ import type { ResourceDefinition } from '../../apiserver/registry/resource-defin
 import { createMemoryStorage } from '../../apiserver/storage/memory.ts'
 import type { Selection } from '../../apiserver/watchcache/selection.ts'
 import { Watch, type WatchStart } from '../../apiserver/watchcache/watch.ts'
+import { maxBufferedBytes, WatchBacklog } from '../../apiserver/watchcache/watch-backlog.ts'
 import { WatchCache } from '../../apiserver/watchcache/watch-cache.ts'
-import { maxBufferedBytes } from '../../apiserver/watchcache/watch-group.ts'
 import type { WatchEncoder, WatchSink } from '../../apiserver/watchcache/watch-sink.ts'
 import { parseFieldSelector } from '../../shared/api/field-selector.ts'
 import { parseLabelSelector } from '../../shared/api/label-selector.ts'
@@ -62,9 +62,9 @@ class TestSink implements WatchSink<string[]> {
   }
 }
 
-function setUp() {
+function setUp(backlog?: WatchBacklog) {
   const storage = createMemoryStorage()
-  const cache = new WatchCache(definition, prefix, storage)
+  const cache = new WatchCache(definition, prefix, storage, backlog)
   const revisions = new Map<string, number>()
   const put = async (path: string, labels: Record<string, string> = {}, nodeName = '') => {
     const key = prefix + path
@@ -227,6 +227,38 @@ t.test('who does not read is cut off, and the others are not', async (t) => {
   t.ok(slow.aborted)
   t.same(slow.seen, [])
   t.same(quick.seen, ['+x@2', '+y@3'])
+})
+
+t.test('watches that leave too much unread together are cut off, each when it has more than its share', async (t) => {
+  const backlog = new WatchBacklog(1_000)
+  const { put, select, watch } = setUp(backlog)
+  const behind = [300, 400, 500]
+  const sinks: TestSink[] = []
+  for (const unread of behind) {
+    const { sink } = await watch({ selection: select({ fields: `metadata.name!=${unread}` }) })
+    sink.unread = unread
+    sinks.push(sink)
+  }
+  const { sink: quick } = await watch()
+  await put('a/x')
+  await turn()
+  t.same(
+    sinks.map(({ aborted }) => aborted),
+    [false, false, false],
+    'what they have left unread is known after an event',
+  )
+  await put('a/y')
+  await turn()
+  t.same(
+    sinks.map(({ aborted }) => aborted),
+    [false, true, false],
+    'the first that has more than a third; then there is room again',
+  )
+  await put('a/z')
+  await turn()
+  t.notOk(sinks[2]?.aborted)
+  t.same(quick.seen, ['+x@2', '+y@3', '+z@4'])
+  t.match(backlog.families(), [{ samples: [{ value: 800 }] }, { samples: [{ value: 1 }] }])
 })
 
 t.test('a long state is sent as quickly as it is read; what happens meanwhile comes after it', async (t) => {

@@ -42,6 +42,9 @@ export interface Http2Options {
 const farewellMs = 1_000
 /** Frames that only make work. */
 const idleFrameLimits = { burst: 10_000, perSecond: 1_000 }
+/** After so much work the other connections get their turn: bytes received, and each request as so many of them. */
+const turnBytes = 256 * 1024
+const requestBytes = 4 * 1024
 /** A SETTINGS frame that changes the window of this many streams costs one more token. */
 const streamsPerToken = 64
 
@@ -63,6 +66,8 @@ export class Http2Connection {
   readonly #maxStreams: Http2Options['maxStreams']
   /** For {@link endIfIdle}: the last stream that it saw, and since when there has been none. */
   #idle: { lastId: number; sinceMs: number }
+  /** Of the present turn, in bytes. */
+  #work = 0
   #settingsSeen = false
   #deadline: Timer | undefined
   #closed = false
@@ -83,7 +88,7 @@ export class Http2Connection {
     const fail = (error: ConnectionError): void => this.#fail(error)
     this.#streams = new Streams(socket, this.#outbox, { clock, onRequest, maxConcurrent: maxStreams.anonymous, fail })
     socket.setNoDelay(true)
-    socket.on('data', (chunk: Buffer) => this.#guard(() => this.#reader.push(chunk)))
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk))
     for (const event of ['end', 'error', 'close']) socket.on(event, () => this.destroy())
     this.#outbox.send(
       controlFrame(FrameType.settings, 0, 0, [
@@ -134,6 +139,16 @@ export class Http2Connection {
 
   #closeWhenDrained(): void {
     if (this.#streams.draining && this.#streams.size === 0) this.destroy()
+  }
+
+  #receive(chunk: Buffer): void {
+    const { lastId } = this.#streams
+    this.#guard(() => this.#reader.push(chunk))
+    this.#work += chunk.length + ((this.#streams.lastId - lastId) / 2) * requestBytes
+    if (this.#work < turnBytes || this.#closed) return
+    this.#work = 0
+    this.#socket.pause()
+    setImmediate(() => this.#socket.resume())
   }
 
   /** What breaks a rule of the connection ends it. */

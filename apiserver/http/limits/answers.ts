@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../../../shared/clock/clock.ts'
 import type { Logger } from '../../../shared/log/log.ts'
 import type { Family } from '../../../shared/metrics/exposition.ts'
+import { clientOf } from './client-of.ts'
 import type { Limits } from './limits.ts'
 
 /** What of a response is looked at: Node's and our own have it. */
@@ -107,6 +108,12 @@ export class Answers {
     })
   }
 
+  /** The handler has returned, and what it has left unread is counted elsewhere. */
+  leave(answer: Answer): void {
+    const entry = this.#underWay.get(answer)
+    if (entry) this.#leave(answer, entry)
+  }
+
   families(): Family[] {
     const gauge = (name: string, help: string, value: number): Family => ({
       name: `kubestage_apiserver_${name}`,
@@ -206,5 +213,3 @@ export class Answers {
     }
   }
 }
-
-const clientOf = ({ remoteAddress, remotePort }: Connection): string => `${remoteAddress}:${remotePort}`

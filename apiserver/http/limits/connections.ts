@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../../../shared/clock/clock.ts'
 import type { Logger } from '../../../shared/log/log.ts'
 import type { Family } from '../../../shared/metrics/exposition.ts'
+import { clientOf } from './client-of.ts'
 import type { Limits } from './limits.ts'
 
 /** What a connection is asked to do; an HTTP/1.1 connection needs none of it, since Node does it. */
@@ -123,5 +124,3 @@ export class Connections {
     )
   }
 }
-
-const clientOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}:${remotePort}`

@@ -16,6 +16,10 @@ export interface Limits {
   /** Bytes of answers that one client, or all clients together, have not read: from here on requests wait. */
   unreadPerConnection: number
   unread: number
+  /** TLS handshakes under way. */
+  handshakes: number
+  /** Of the body of a request, as upstream's MaxRequestBodyBytes. */
+  bodyBytes: number
   /** How long an answer that its client does not read is kept. */
   unreadMs: number
 }
@@ -30,5 +34,7 @@ export const defaultLimits: Limits = {
   requestsPerConnection: 100,
   unreadPerConnection: 16 * 1024 * 1024,
   unread: 256 * 1024 * 1024,
+  handshakes: 1_000,
+  bodyBytes: 3 * 1024 * 1024,
   unreadMs: 60_000,
 }

@@ -7,7 +7,6 @@ import type { ResourceDefinition } from '../../registry/resource-definition.ts'
 import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
 import { decodeBody } from '../../validation/request-body.ts'
 import type { ApiContext } from '../api-context.ts'
-import { readBody } from '../body.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import type { Handler } from '../handler.ts'
 import { negotiateWithoutTable } from '../negotiation.ts'
@@ -37,7 +36,7 @@ async function createBinding(
   const { request, user } = exchange
   const { encoding } = negotiateWithoutTable(request.headers.accept)
   const options = parseWriteOptions(exchange, 'CreateOptions')
-  const raw = { bytes: await readBody(request), contentType: request.headers['content-type'] }
+  const raw = { bytes: await exchange.body(), contentType: request.headers['content-type'] }
   const { body, text, strictErrors } = await readBodyAs(raw, { kind: binding.kind, ...options })
   const { object } = decodeBody(binding, body, { fieldValidation: options.fieldValidation, text, strictErrors })
   const { namespace } = target

@@ -9,7 +9,6 @@ import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
 import { invalid, invalidObject } from '../../validation/field-error.ts'
 import { decodeBody } from '../../validation/request-body.ts'
 import type { ApiContext } from '../api-context.ts'
-import { readBody } from '../body.ts'
 import { parseDeleteOptions } from '../delete-options.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import { negotiateWithoutTable } from '../negotiation.ts'
@@ -65,10 +64,10 @@ export async function evictPod(api: ApiContext, { exchange, definition, target }
 }
 
 async function readEviction(
-  { request }: ResourceExchange['exchange'],
+  exchange: ResourceExchange['exchange'],
   { fieldValidation }: ReturnType<typeof parseWriteOptions>,
 ): Promise<Eviction> {
-  const raw = { bytes: await readBody(request), contentType: request.headers['content-type'] }
+  const raw = { bytes: await exchange.body(), contentType: exchange.request.headers['content-type'] }
   const { body, text, strictErrors } = await readBodyAs(raw, { ...eviction, fieldValidation })
   // The older version is the same object.
   if (body.apiVersion === 'policy/v1beta1') body.apiVersion = 'policy/v1'

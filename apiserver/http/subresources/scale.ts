@@ -15,7 +15,6 @@ import { decodeStored } from '../../registry/stored-object.ts'
 import type { ObjectScope } from '../../registry/write-context.ts'
 import { invalid, invalidObject } from '../../validation/field-error.ts'
 import type { ApiContext } from '../api-context.ts'
-import { readBody } from '../body.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import type { Handler } from '../handler.ts'
 import { negotiate } from '../negotiation.ts'
@@ -58,7 +57,7 @@ export const getScale: Handler = (api, { exchange, definition: resource, target 
 export const updateScale: Handler = async (api, context) => {
   const { exchange } = context
   const options = parseWriteOptions(exchange, 'UpdateOptions')
-  const bytes = await readBody(exchange.request)
+  const bytes = await exchange.body()
   await write(api, context, options, async (_current, scope) => {
     const scale = (await readObject(
       definition,
@@ -75,7 +74,7 @@ export const patchScale: Handler = async (api, context) => {
   const type = patchMediaType(exchange.request.headers['content-type'], resource)
   if (type === 'application/apply-patch+yaml') return applyScale(api, context)
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: false })
-  const text = (await readBody(exchange.request)).toString('utf8')
+  const text = (await exchange.body()).toString('utf8')
   await write(api, context, options, (current) => {
     const read = readPatch(type, text, { schema: definition.schema, fieldValidation: options.fieldValidation })
     return patched(definition, current, read, options) as Scale
@@ -89,7 +88,7 @@ const applyScale: Handler = (api, context) =>
 const applyWorkloadScale: Handler = async (api, context) => {
   const { exchange, definition: resource } = context
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
-  const config = await readConfig((await readBody(exchange.request)).toString('utf8'), options)
+  const config = await readConfig((await exchange.body()).toString('utf8'), options)
   const { fieldManager: manager, force } = options
   await write(api, context, { ...options, managedFieldsAreSet: true }, (current, { name }, object) => {
     checkType(definition, config)
@@ -108,7 +107,7 @@ const applyWorkloadScale: Handler = async (api, context) => {
 /** A real server applies scales of custom resources only so far: it finds conflicts, and then cannot convert what it merged. */
 const applyCustomScale: Handler = async (api, { exchange, definition: resource, target }) => {
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
-  const { value: body } = await parseYaml((await readBody(exchange.request)).toString('utf8'))
+  const { value: body } = await parseYaml((await exchange.body()).toString('utf8'))
   const value = body as Scale | null
   const stored = api.registry.get({ ...target, definition: resource, name: target.name ?? '', user: exchange.user })
   const object = decodeStored(stored)

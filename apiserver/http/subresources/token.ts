@@ -14,7 +14,6 @@ import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
 import { invalid, invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import type { ApiContext } from '../api-context.ts'
-import { readBody } from '../body.ts'
 import type { Handler } from '../handler.ts'
 import { negotiateWithoutTable } from '../negotiation.ts'
 import { encodeUnstored } from '../object-encoder.ts'
@@ -58,7 +57,7 @@ export const requestToken: Handler = async (api, { exchange, definition: account
   const { namespace = '', name = '' } = target
   const negotiated = negotiateWithoutTable(request.headers.accept)
   const options = parseWriteOptions(exchange, 'CreateOptions')
-  const raw = { bytes: await readBody(request), contentType: request.headers['content-type'] }
+  const raw = { bytes: await exchange.body(), contentType: request.headers['content-type'] }
   const object = (await readObject(definition, raw, options)) as TokenRequest
   const time = toTime(api.clock.now())
   trackFields(definition, undefined, object, { manager: options.fieldManager, subresource: 'token', time })

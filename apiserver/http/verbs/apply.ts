@@ -10,7 +10,6 @@ import type { ResourceDefinition } from '../../registry/resource-definition.ts'
 import { DecodeError, decodeObject } from '../../validation/decoder.ts'
 import { jsonWord } from '../../validation/json-word.ts'
 import type { ApiContext } from '../api-context.ts'
-import { readBody } from '../body.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import { negotiate } from '../negotiation.ts'
 import { encodeForClient } from '../object-encoder.ts'
@@ -27,7 +26,7 @@ export async function apply(api: ApiContext, { exchange, definition, target }: R
   const { request, info, user } = exchange
   const negotiated = negotiate(request.headers.accept, false)
   const parsed = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
-  const body = await readBody(request)
+  const body = await exchange.body()
   const unchanged = new UnchangedApply(exchange, body)
   const options = { ...parsed, warn: unchanged.warn }
   const { namespace, name = '', subresource } = target

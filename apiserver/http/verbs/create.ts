@@ -1,5 +1,4 @@
 import type { ApiContext } from '../api-context.ts'
-import { readBody } from '../body.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import { negotiate } from '../negotiation.ts'
 import { encodeForClient } from '../object-encoder.ts'
@@ -11,7 +10,7 @@ export async function create(api: ApiContext, { exchange, definition, target }: 
   const { request, info, user } = exchange
   const negotiated = negotiate(request.headers.accept, false)
   const options = parseWriteOptions(exchange, 'CreateOptions')
-  const bytes = await readBody(request)
+  const bytes = await exchange.body()
   const object = await readObject(definition, { bytes, contentType: request.headers['content-type'] }, options)
   exchange.created = object
   const scope = { definition, namespace: target.namespace, user }

@@ -1,7 +1,6 @@
 import type { DeleteOptions } from '../../../shared/api/types.ts'
 import type { WriteOptions } from '../../registry/write-context.ts'
 import type { ApiContext } from '../api-context.ts'
-import { readBody } from '../body.ts'
 import { parseDeleteBody, parseDeleteOptions } from '../delete-options.ts'
 import type { Exchange, ResourceExchange } from '../exchange.ts'
 import { negotiate } from '../negotiation.ts'
@@ -30,7 +29,7 @@ export async function readDeleteOptions(
   exchange: Exchange,
 ): Promise<{ deleteOptions: DeleteOptions; options: WriteOptions }> {
   const { request, info, warnings } = exchange
-  const bytes = await readBody(request)
+  const bytes = await exchange.body()
   const body = await parseDeleteBody(bytes, request.headers['content-type'])
   const { featureGates } = api.registry
   const deleteOptions = parseDeleteOptions(body, info.query, { featureGates, warn: warnings.add })

@@ -5,7 +5,6 @@ import { resetsManagedFields } from '../../patch/managed-fields.ts'
 import type { ResourceDefinition } from '../../registry/resource-definition.ts'
 import { decodeBody } from '../../validation/request-body.ts'
 import type { ApiContext } from '../api-context.ts'
-import { readBody } from '../body.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import { negotiate } from '../negotiation.ts'
 import { encodeForClient } from '../object-encoder.ts'
@@ -21,7 +20,7 @@ export async function patch(api: ApiContext, { exchange, definition, target }: R
   const type = patchMediaType(request.headers['content-type'], definition)
   if (type === 'application/apply-patch+yaml') return apply(api, { exchange, definition, target })
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: false })
-  const text = (await readBody(request)).toString('utf8')
+  const text = (await exchange.body()).toString('utf8')
   const { namespace, name = '', subresource } = target
   const scope = { definition, namespace, name, subresource, user }
   const { stored } = await api.registry.update(

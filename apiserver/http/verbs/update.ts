@@ -1,6 +1,5 @@
 import { badRequest } from '../../../shared/api/status-errors.ts'
 import type { ApiContext } from '../api-context.ts'
-import { readBody } from '../body.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import { negotiate } from '../negotiation.ts'
 import { encodeForClient } from '../object-encoder.ts'
@@ -12,7 +11,7 @@ export async function update(api: ApiContext, { exchange, definition, target }: 
   const { request, info, user } = exchange
   const negotiated = negotiate(request.headers.accept, false)
   const options = parseWriteOptions(exchange, 'UpdateOptions')
-  const bytes = await readBody(request)
+  const bytes = await exchange.body()
   const { namespace, name = '', subresource } = target
   const scope = { definition, namespace, name, subresource, user }
   const { stored, created } = await api.registry.update(

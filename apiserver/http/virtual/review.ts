@@ -6,7 +6,6 @@ import type { RequestScope } from '../../registry/write-context.ts'
 import { invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import type { ApiContext } from '../api-context.ts'
-import { readBody } from '../body.ts'
 import type { Handler } from '../handler.ts'
 import { negotiateWithoutTable } from '../negotiation.ts'
 import { encodeUnstored } from '../object-encoder.ts'
@@ -27,7 +26,7 @@ export const review =
     const { request, user } = exchange
     const negotiated = negotiateWithoutTable(request.headers.accept)
     const options = parseWriteOptions(exchange, 'CreateOptions')
-    const raw = { bytes: await readBody(request), contentType: request.headers['content-type'] }
+    const raw = { bytes: await exchange.body(), contentType: request.headers['content-type'] }
     const object = await readObject(definition, raw, options)
     const scope: RequestScope = { definition, namespace: target.namespace, user }
     checkNewObject(scope, object)
