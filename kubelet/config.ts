@@ -45,7 +45,7 @@ export const kubeletOptions = {
   nodeName: option(subdomain, { default: os.hostname().toLowerCase(), help: 'Name of the node' }),
   nodeIp: option(text, {
     default: '',
-    help: "Address of the node, and of pods with hostNetwork; auto: this machine's first that is not loopback (default: 127.0.0.1 if that is where the API server listens, else auto)",
+    help: "Address of the node, and of pods with hostNetwork; auto: this machine's first that is not loopback (default: auto, or 127.0.0.1 with Kubestage's API server on this machine)",
   }),
   podCidr: option(podCidr, {
     default: 'auto',
@@ -120,10 +120,17 @@ function completed(values: KubeletConfig): KubeletConfig {
   }
 }
 
-/** What the node's address is, given that of the API server. A kubelet with a supervisor shares its machine. */
-export function nodeAddress({ nodeIp, supervised }: KubeletConfig, { hostname }: URL): string {
+/**
+ * What the node's address is, given that of the API server. A kubelet with a supervisor shares its machine. An API server that is not
+ * Kubestage's refuses endpoints with loopback addresses and connections to nodes there.
+ */
+export async function nodeAddress(
+  { nodeIp, supervised }: Pick<KubeletConfig, 'nodeIp' | 'supervised'>,
+  { hostname }: URL,
+  isKubestage: () => Promise<boolean>,
+): Promise<string> {
   if (nodeIp && nodeIp !== 'auto') return nodeIp
-  if (!nodeIp && (supervised || isLoopback(hostname))) return LOOPBACK
+  if (!nodeIp && (supervised || (isLoopback(hostname) && (await isKubestage())))) return LOOPBACK
   const all = Object.values(os.networkInterfaces()).flatMap((addresses) => addresses ?? [])
   return all.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? LOOPBACK
 }

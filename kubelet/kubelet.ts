@@ -84,7 +84,7 @@ export interface KubeletOptions {
   lossMark?: LossMark
   /** Default: `auto`. */
   podCidr?: PodCidr
-  /** Asks the API server; absent where it is known to be Kubestage's. */
+  /** Resolves when the API server has answered; absent where it is known to be Kubestage's. */
   isKubestage?(): Promise<boolean>
   /** Where it counts what it does; by default nobody reads it. */
   metrics?: KubeletMetrics
@@ -149,13 +149,11 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     podCidr: options.podCidr ?? 'auto',
     isKubestage: options.isKubestage,
     runtime,
-    clock,
     onShared(cidr, why) {
       const message = `Pods share the node's address, not one of ${cidr}: ${why}. Run "ip route add local ${cidr} dev lo" as root, and restart the kubelet`
       log.warn({}, message)
       events.event(nodeReference(nodeName), 'Warning', 'PodAddressesShared', message)
     },
-    onError: (error) => warn(error, 'the version of the API server is not known yet'),
   })
   const { workers, statuses, ...lifecycle } = await createPodLifecycle({
     ...options,
@@ -334,7 +332,6 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     shutdown: controls.endPods,
     async close() {
       uplink.close()
-      network.close()
       eviction.close()
       stopLease()
       manifests?.close()

@@ -1,13 +1,12 @@
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { loadKubeconfig } from '../shared/client/kubeconfig.ts'
-import { type ClusterAccess, createRestClient, type VersionInfo } from '../shared/client/rest-client.ts'
+import { type ClusterAccess, createRestClient } from '../shared/client/rest-client.ts'
 import { trackedClient } from '../shared/client/tracked-client.ts'
 import { createMovableClock } from '../shared/clock/movable-clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { Activity } from '../shared/concurrency/activity.ts'
 import { helpText } from '../shared/config/help.ts'
-import { kubernetesVersion } from '../shared/config/kubernetes-version.ts'
 import { ConfigError, UsageError } from '../shared/config/option.ts'
 import { clusterClock } from '../shared/config/time-options.ts'
 import { createLog, type Logger } from '../shared/log/log.ts'
@@ -15,6 +14,7 @@ import { settle } from '../shared/memory/settle.ts'
 import type { ClientCertificate } from './certificates/client-certificate.ts'
 import { type KubeletConfig, kubeletOptions, nodeAddress, readKubeletConfig } from './config.ts'
 import { giveBackMemory } from './give-back-memory.ts'
+import { serverKind } from './node/server-kind.ts'
 import { shutdownMs } from './node/shutdown-options.ts'
 import { loadRuntime, type RunningNode, runNode } from './run-node.ts'
 import { readMovedClock } from './runtime/process/clock-file.ts'
@@ -68,11 +68,16 @@ async function run(config: KubeletConfig, supervisor: Supervisor | undefined): P
   const activity = new Activity()
   const direct = createRestClient({ ...access, clock, userAgent: 'kubelet/v1.36.3', http2: true })
   const apiServer = new URL(access.server)
+  const isKubestage = serverKind({
+    version: () => direct.version(),
+    clock,
+    onError: (error) => log.warn({ err: error }, 'the API server has not been reached yet'),
+  })
   node = await runNode({
-    config: { ...config, nodeIp: nodeAddress(config, apiServer) },
+    config: { ...config, nodeIp: await nodeAddress(config, apiServer, isKubestage) },
     client: trackedClient(direct, activity),
     apiServer,
-    ...(!config.supervised && { isKubestage: () => direct.version().then(isKubestage) }),
+    ...(!config.supervised && { isKubestage }),
     clock,
     log,
     moving: { clock, activity },
@@ -101,9 +106,6 @@ async function credentials(config: KubeletConfig, log: Logger): Promise<Credenti
   if (!kubeconfig) throw new UsageError('--kubeconfig is missing: it says where the API server is')
   return { access: await loadKubeconfig(kubeconfig) }
 }
-
-/** No other build has such a commit. */
-const isKubestage = ({ gitCommit }: VersionInfo): boolean => gitCommit === kubernetesVersion.gitCommit
 
 /** The process that holds the other end of our standard input. When that closes, it is gone, and our containers end. */
 class Supervisor {

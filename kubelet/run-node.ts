@@ -31,7 +31,7 @@ export interface RunNodeOptions {
   apiServer?: URL
   clock: Clock
   log: Logger
-  /** Asks the API server; absent where it is known to be Kubestage's. */
+  /** Resolves when the API server has answered; absent where it is known to be Kubestage's. */
   isKubestage?(): Promise<boolean>
   /** Of a node that has its time for itself: how its API moves it. */
   moving?: { clock: MovableClock; activity: Activity }

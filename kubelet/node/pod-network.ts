@@ -1,8 +1,5 @@
 import { isIPv4 } from 'node:net'
-import { StatusError } from '../../shared/api/status-error.ts'
 import type { Node } from '../../shared/api/types.ts'
-import type { Clock } from '../../shared/clock/clock.ts'
-import { createBackoff } from '../../shared/concurrency/backoff.ts'
 import type { ContainerRuntime, PodAddressing } from '../runtime/container-runtime.ts'
 
 /**
@@ -14,21 +11,16 @@ export type PodCidr = 'auto' | 'node' | PodAddressing
 export interface PodNetworkOptions {
   podCidr: PodCidr
   runtime: Pick<ContainerRuntime, 'usePodAddresses'>
-  clock: Clock
-  /** Asks the API server; absent where that is known. */
+  /** Resolves when the API server has answered; absent where it is known to be Kubestage's. */
   isKubestage?(): Promise<boolean>
   /** Pods have to share the node's address, for this reason. */
   onShared(cidr: string, why: string): void
-  onError(error: unknown): void
 }
-
-const RETRY = { initialMs: 100, maxMs: 7_000 }
 
 /** Which addresses pods get, and whether that is known yet. Upstream: the network plugin, which reads `spec.podCIDR`. */
 export class PodNetwork {
   readonly #options: PodNetworkOptions
   readonly #ready = Promise.withResolvers<void>()
-  readonly #closed = new AbortController()
   #cidr: string | undefined
   #waitsForNode = false
   #problem: string | undefined = 'the API server has not been reached yet'
@@ -52,8 +44,8 @@ export class PodNetwork {
 
   /** Resolves when all is decided that does not need the node. */
   async begin(): Promise<void> {
-    const { podCidr } = this.#options
-    const wanted = podCidr === 'auto' ? ((await this.#isKubestage()) ? 'loopback' : 'node') : podCidr
+    const { podCidr, isKubestage } = this.#options
+    const wanted = podCidr === 'auto' ? ((await (isKubestage?.() ?? true)) ? 'loopback' : 'node') : podCidr
     if (wanted !== 'node') return this.#use(wanted)
     this.#waitsForNode = true
     this.#problem = 'the node has no spec.podCIDR; pass --pod-cidr to the kubelet where nothing sets it'
@@ -68,10 +60,6 @@ export class PodNetwork {
     if (this.#waitsForNode) await this.#use(cidr)
   }
 
-  close(): void {
-    this.#closed.abort()
-  }
-
   async #use(addressing: PodAddressing): Promise<void> {
     const { runtime, onShared } = this.#options
     const why = await runtime.usePodAddresses(addressing)
@@ -81,20 +69,5 @@ export class PodNetwork {
     }
     this.#problem = undefined
     this.#ready.resolve()
-  }
-
-  async #isKubestage(): Promise<boolean> {
-    const { isKubestage, clock, onError } = this.#options
-    const { signal } = this.#closed
-    const backoff = createBackoff(RETRY)
-    for (;;) {
-      try {
-        return isKubestage === undefined || (await isKubestage())
-      } catch (error) {
-        if (error instanceof StatusError || signal.aborted) return false
-        onError(error)
-        await clock.machine.sleep(backoff.next(), { signal }).catch(() => {})
-      }
-    }
   }
 }

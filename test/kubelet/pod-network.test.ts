@@ -1,8 +1,15 @@
 /** A kubelet on an API server that refuses endpoints with loopback addresses: pods get theirs out of the node's spec.podCIDR. */
+import { networkInterfaces } from 'node:os'
 import t from 'tap'
+import { nodeAddress } from '../../kubelet/config.ts'
 import type { KubeletOptions } from '../../kubelet/kubelet.ts'
+import { serverKind } from '../../kubelet/node/server-kind.ts'
+import { StatusError } from '../../shared/api/status-error.ts'
 import type { Event, Node } from '../../shared/api/types.ts'
 import { nodes } from '../../shared/client/resources.ts'
+import type { VersionInfo } from '../../shared/client/rest-client.ts'
+import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
+import { kubernetesVersion } from '../../shared/config/kubernetes-version.ts'
 import { machine } from './machine.ts'
 
 const foreign: Partial<KubeletOptions> = { isKubestage: async () => false }
@@ -88,19 +95,39 @@ t.test('the flag decides without asking', async (t) => {
   }
 })
 
-t.test('an API server that is away at first is asked again', async (t) => {
-  let asked = 0
-  const isKubestage = async (): Promise<boolean> => {
-    if (++asked < 4) throw new Error('connect ECONNREFUSED')
-    return true
+t.test('an API server that is away at first is asked again; its build tells whose it is', async (t) => {
+  const clock = createVirtualClock()
+  const kindOf = async (...answers: (VersionInfo | Error)[]): Promise<[boolean, errors: number]> => {
+    const errors: unknown[] = []
+    const version = async (): Promise<VersionInfo> => {
+      const answer = answers.shift()
+      if (!answer || answer instanceof Error) throw answer
+      return answer
+    }
+    const kind = serverKind({ version, clock, onError: (error) => errors.push(error) })
+    const asked = [kind(), kind()]
+    await clock.advance(10_000)
+    const [first = false, second] = await Promise.all(asked)
+    t.equal(first, second)
+    return [first, errors.length]
   }
-  const node = machine(t, {}, { isKubestage })
-  const starting = node.begin()
-  await node.clock.advance(5_000)
-  const kubelet = await starting
-  await kubelet.ready
-  await node.create()
-  await node.clock.advance(3_000)
-  t.match(node.pod()?.status, { podIP: '127.64.0.1' }, 'Kubestage takes loopback addresses')
-  await kubelet.close()
+  const away = new Error('connect ECONNREFUSED')
+  t.same(await kindOf(away, away, kubernetesVersion), [true, 2])
+  t.same(await kindOf({ gitVersion: 'v1.36.3', gitCommit: 'e8b4a2f0' }), [false, 0])
+  t.same(await kindOf(new StatusError({ code: 403, message: 'forbidden' })), [false, 0])
+})
+
+t.test("the node's address follows the API server", async (t) => {
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
+  const outside = all.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? '127.0.0.1'
+  const addressOf = (server: string, isOurs: boolean, { nodeIp = '', supervised = false } = {}): Promise<string> =>
+    nodeAddress({ nodeIp, supervised }, new URL(server), async () => isOurs)
+  for (const server of ['https://127.0.0.1:6443', 'https://localhost:6443', 'https://[::1]:6443']) {
+    t.equal(await addressOf(server, true), '127.0.0.1', server)
+    t.equal(await addressOf(server, false), outside, server)
+    t.equal(await addressOf(server, true, { nodeIp: 'auto' }), outside)
+  }
+  t.equal(await addressOf('https://192.0.2.9:6443', true), outside)
+  t.equal(await addressOf('https://192.0.2.9:6443', true, { supervised: true }), '127.0.0.1')
+  t.equal(await addressOf('https://192.0.2.9:6443', false, { nodeIp: '192.0.2.7' }), '192.0.2.7')
 })
