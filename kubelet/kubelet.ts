@@ -117,7 +117,7 @@ const neverEvict: EvictionConfig = {
   pressureTransitionPeriodMs: 0,
 }
 
-/** For the last statuses, when the kubelet stops. */
+/** For the last statuses and records, when the kubelet stops. */
 const FLUSH_MS = 2_000
 /** How long the node's first status waits for the API server's version. */
 const NETWORK_MS = 2_000
@@ -319,8 +319,8 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   function* activePods(): Generator<Pod> {
     for (const pod of pods()) if (!hasEnded(pod)) yield pod
   }
-  async function flush(): Promise<void> {
-    await withinLimit(statuses.flush(), FLUSH_MS, clock.machine)
+  async function flush(limitMs = FLUSH_MS): Promise<void> {
+    await withinLimit(lifecycle.flush(), limitMs, clock.machine)
   }
 
   return {

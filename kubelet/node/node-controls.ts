@@ -26,9 +26,12 @@ export interface NodeControlsOptions {
   kill(pod: Pod, options: KillOptions): Promise<void>
   /** Writes the node's status now. */
   updateNode(): Promise<void>
-  /** Resolves when what was said of the pods is written. */
-  flush(): Promise<void>
+  /** Resolves when what there is to say of the pods is written, or the time for it is over; by default it is short. */
+  flush(limitMs?: number): Promise<void>
 }
+
+/** For the statuses and records of all pods, before the node is cut off. */
+const LAST_WORDS_MS = 10_000
 
 export function createNodeControls(options: NodeControlsOptions) {
   const { clock, events, uplink } = options
@@ -53,7 +56,7 @@ export function createNodeControls(options: NodeControlsOptions) {
       goingDown ??= begin()
       const thisOne = goingDown
       await thisOne
-      await events.flush()
+      await Promise.all([options.flush(LAST_WORDS_MS), events.flush()])
       if (goingDown === thisOne) uplink.cut()
     },
     lose: () => uplink.cut(),

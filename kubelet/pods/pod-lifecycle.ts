@@ -97,6 +97,8 @@ export interface PodLifecycle {
   volumePath: VolumeManager['path']
   /** Whether something of the pod ran when this kubelet began. */
   ranBefore(podUid: string): boolean
+  /** Resolves when all that is to be said of pods so far, their statuses and the records of their ends, is written. */
+  flush(): Promise<void>
   close(): Promise<void>
 }
 
@@ -334,6 +336,11 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     volumePath: volumes.path,
     endOrphans: (known) => cleanup.endOrphans(found, known),
     ranBefore: (podUid) => isUp(found.get(podUid)),
+    async flush() {
+      // The record of a pod follows the cleanup after its containers.
+      await workers.settled()
+      await Promise.all([manager.flush(), terminations.flush()])
+    },
     async close() {
       stopListening()
       prober.close()

@@ -21,6 +21,8 @@ export interface PodWorkers {
   mayHaveRunningContainers(podUid: string): boolean
   isTerminating(podUid: string): boolean
   isFinished(podUid: string): boolean
+  /** Resolves when nothing is left to do for the pods whose containers are gone. */
+  settled(): Promise<void>
   /** Stops looking after pods; what runs goes on, also a kill that has begun. */
   close(): void
 }
@@ -60,6 +62,7 @@ interface Worker {
   cancel: AbortController
   timer?: Timer
   stopped: PromiseWithResolvers<void>
+  finished: PromiseWithResolvers<void>
 }
 
 const RETRY_MS = 10_000
@@ -84,6 +87,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
       busy: false,
       cancel: new AbortController(),
       stopped: Promise.withResolvers(),
+      finished: Promise.withResolvers(),
     }
     workers.set(uid, worker)
     const isShorter = known?.work.phase === 'terminating' && work.graceSeconds < known.work.graceSeconds
@@ -144,6 +148,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
       case 'finished':
         worker.stopped.resolve()
         options.onFinished(worker.pod, worker.removed)
+        worker.finished.resolve()
         if (worker.removed) workers.delete(pod.metadata.uid ?? '')
     }
   }
@@ -195,6 +200,12 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     },
     isTerminating: (podUid) => phaseOf(podUid) === 'terminating',
     isFinished: (podUid) => phaseOf(podUid) === 'finished',
+    async settled() {
+      const ended = [...workers.values()].filter(
+        ({ work: { phase } }) => phase === 'terminated' || phase === 'finished',
+      )
+      await Promise.all(ended.map(({ finished }) => finished.promise))
+    },
     close() {
       closed = true
       for (const worker of workers.values()) worker.timer?.cancel()
