@@ -96,10 +96,17 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     watchBacklog,
   })
   await registry.load()
-  registry.serviceAddresses = createServiceAddresses({
+  const addresses = createServiceAddresses({
     cidr: config.serviceCidr,
     services: () => registry.lookupAll({ group: '', plural: 'services' }) as unknown as Iterable<Service>,
     nowMs: () => clock.now(),
+  })
+  registry.serviceAddresses = addresses
+  const freed = storage.watch({
+    prefix: keyPrefix({ group: '', plural: 'services' }),
+    onEvents(events) {
+      for (const { previous } of events) if (previous) addresses.release(JSON.parse(previous.value) as Service)
+    },
   })
 
   const webhookClient = createWebhookClient({ clock, resolveService: serviceResolver(registry) })
@@ -226,6 +233,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     async close() {
       bookmarks.cancel()
       compaction.close()
+      freed.close()
       signingKey.cancel()
       events.close()
       terminations.close()

@@ -43,6 +43,9 @@ class Pool {
     for (const [other, until] of this.#reserved) if (until < now) this.#reserved.delete(other)
     this.#reserved.set(number, now + RESERVED_MS)
   }
+  release(number: number): void {
+    this.#reserved.delete(number)
+  }
   next(used: ReadonlySet<number>): number {
     for (let tries = this.#last - this.#first; tries >= 0; tries--) {
       const candidate = this.#cursor
@@ -55,7 +58,12 @@ class Pool {
   }
 }
 
-export function createServiceAddresses({ cidr, services, nowMs }: AddressOptions): ServiceAddresses {
+export interface ReleasableAddresses extends ServiceAddresses {
+  /** A stored service is gone, or has become another: what it had is free unless a stored service has it. */
+  release(service: Service): void
+}
+
+export function createServiceAddresses({ cidr, services, nowMs }: AddressOptions): ReleasableAddresses {
   const [base = '', length = '32'] = cidr.split('/')
   const size = 2 ** (32 - Number(length))
   const network = Math.floor(toNumber(base) / size) * size
@@ -104,5 +112,10 @@ export function createServiceAddresses({ cidr, services, nowMs }: AddressOptions
       return undefined
     },
     nextPort: () => ports.next(usedPorts()),
+    release({ spec }) {
+      for (const ip of spec?.clusterIPs ?? []) ips.release(toNumber(ip))
+      for (const { nodePort } of spec?.ports ?? []) if (nodePort) ports.release(nodePort)
+      if (spec?.healthCheckNodePort) ports.release(spec.healthCheckNodePort)
+    },
   }
 }
