@@ -22,6 +22,7 @@ import { startFlowSchemaController } from './flow-schemas.ts'
 import { startGarbageCollector } from './garbage-collector/garbage-collector.ts'
 import { createInformers } from './informers.ts'
 import { startJobController } from './job/job-controller.ts'
+import { startKubernetesService } from './kubernetes-service.ts'
 import { startNamespaceController } from './namespace/namespace-controller.ts'
 import { startNodeLifecycle } from './node-lifecycle/node-lifecycle.ts'
 import { startPodGarbageCollector } from './pod-gc.ts'
@@ -77,13 +78,8 @@ export interface ControllersOptions {
 /** Starts all control loops; resolves when the system namespaces exist and every loop has seen what there is. */
 export async function startControllers(options: ControllersOptions): Promise<Controller> {
   const { client, clock, log, resources, rootCa = options.ca.cert, clientCa = options.ca.cert } = options
-  await bootstrap(client, {
-    securePort: options.securePort,
-    clusterIP: options.kubernetesServiceIP,
-    host: options.host,
-    clientCa,
-    nowMs: clock.now(),
-  })
+  const service = { securePort: options.securePort, clusterIP: options.kubernetesServiceIP, host: options.host }
+  await bootstrap(client, { ...service, clientCa, nowMs: clock.now() })
   await Promise.all([ensureClusterInfo(client, { url: options.serverUrl, ca: rootCa }), ensureJoinPolicy(client)])
   if (options.volumeFolders) await ensure(client, storageClasses, standardClass)
   const informers = createInformers({ client, clock, log })
@@ -124,6 +120,7 @@ export async function startControllers(options: ControllersOptions): Promise<Con
     startFlowSchemaController(context),
     startServiceIPAddresses(context),
     startServerConfigMaps(context, clientCa),
+    startKubernetesService(context, service),
     ...controllerNames.filter((name) => isEnabled(name, chosen)).map((name) => loops[name]()),
     ...(options.scheduler ? [startScheduler(context)] : []),
   ]

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { bootstrap } from '../../controllers/bootstrap.ts'
 import { isMirrored, planMirror } from '../../controllers/endpoints/mirrored-slices.ts'
@@ -6,7 +7,9 @@ import { endpointOf, planSlices } from '../../controllers/endpoints/slices.ts'
 import { endpointsLabels, subsetsOf } from '../../controllers/endpoints/subsets.ts'
 import type { Node, Pod, Service } from '../../shared/api/types.ts'
 import type { EndpointSlice, Endpoints } from '../../shared/api/workloads.ts'
+import type { Resource } from '../../shared/client/client.ts'
 import { endpointSlices, endpoints, pods as podsResource, services } from '../../shared/client/resources.ts'
+import { startTestApiServer } from '../harness/api-server.ts'
 import { startTestControlPlane } from '../harness/control-plane.ts'
 import { until } from '../harness/until.ts'
 
@@ -265,7 +268,8 @@ t.test('mirroring in a cluster: with the service, the Endpoints and their label'
 })
 
 t.test('the API server has endpoints, and keeps them when it starts on another port', async (t) => {
-  const { client, port } = await startTestControlPlane(t)
+  // Without the loop that keeps them.
+  const client = (await startTestApiServer(t)).client({ name: 'admin', groups: ['system:masters'] })
   const ref = { namespace: 'default', name: 'kubernetes' }
   const check = async (wanted: { ip: string; port: number; addressType: string }) => {
     const ports = [{ name: 'https', port: wanted.port, protocol: 'TCP' }]
@@ -280,13 +284,71 @@ t.test('the API server has endpoints, and keeps them when it starts on another p
       ports,
     })
   }
-  await check({ ip: '127.0.0.1', port, addressType: 'IPv4' })
-  const again = (host: string, securePort: number) =>
+  const start = (host: string, securePort: number) =>
     bootstrap(client, { host, securePort, clusterIP: '10.96.0.1', clientCa: '', nowMs: Date.now() })
-  await again('0.0.0.0', 6444)
+  await start('127.0.0.1', 6443)
+  await check({ ip: '127.0.0.1', port: 6443, addressType: 'IPv4' })
+  await start('0.0.0.0', 6444)
   await check({ ip: '127.0.0.1', port: 6444, addressType: 'IPv4' })
-  await again('::1', 6445)
+  await start('::1', 6445)
   await check({ ip: '::1', port: 6445, addressType: 'IPv6' })
+})
+
+t.test("the API server's Service and endpoints come back when they are deleted or changed", async (t) => {
+  const { client, port } = await startTestControlPlane(t)
+  const ref = { namespace: 'default', name: 'kubernetes' }
+  const right = [{ addresses: [{ ip: '127.0.0.1' }], ports: [{ name: 'https', port, protocol: 'TCP' }] }]
+  const state = async () => {
+    const get = <T extends object>(resource: Resource) => client.get<T>(resource, ref).catch(() => undefined)
+    const [service, known, slice] = await Promise.all([
+      get<Service>(services),
+      get<Endpoints>(endpoints),
+      get<EndpointSlice>(endpointSlices),
+    ])
+    return {
+      service: service?.spec?.clusterIP,
+      labels: known?.metadata.labels,
+      subsets: known?.subsets,
+      slice: slice && {
+        labels: slice.metadata.labels,
+        endpoints: slice.endpoints,
+        ports: slice.ports,
+      },
+    }
+  }
+  const atFirst = await state()
+  t.match(atFirst, { service: '10.96.0.1', subsets: right })
+  const patch = (resource: Resource, change: object) => client.patch(resource, ref, change, { type: 'merge' })
+  const labels = (change: Record<string, string | null>) => ({ metadata: { labels: change } })
+  const wrong = [{ ...right[0], addresses: [{ ip: '192.0.2.1' }] }]
+  const deeds: Record<string, () => Promise<unknown>> = {
+    'the Endpoints are deleted': () => client.delete(endpoints, ref),
+    'the slice is deleted': () => client.delete(endpointSlices, ref),
+    'the Service is deleted': () => client.delete(services, ref),
+    'another address': () => patch(endpoints, { subsets: wrong }),
+    'no subset': () => patch(endpoints, { subsets: null }),
+    'one subset too many': () => patch(endpoints, { subsets: [...right, ...wrong] }),
+    'the label is gone': () => patch(endpoints, labels({ 'endpointslice.kubernetes.io/skip-mirror': null })),
+    'the slice has another address': () => patch(endpointSlices, { endpoints: [{ addresses: ['192.0.2.1'] }] }),
+    'the slice has another port': () => patch(endpointSlices, { ports: [{ name: 'https', port: 1, protocol: 'TCP' }] }),
+    'the slice has a label': () => patch(endpointSlices, labels({ a: 'b' })),
+    'the slice lacks a label': () => patch(endpointSlices, labels({ 'kubernetes.io/service-name': null })),
+  }
+  for (const [what, act] of Object.entries(deeds)) {
+    await act()
+    const isRight = async () => isDeepStrictEqual(await state(), atFirst)
+    t.ok(await until(isRight, { what: `all as before, after: ${what}`, timeoutMs: 20_000 }), what)
+  }
+
+  t.comment('as upstream, what else a client writes stays until the server starts again')
+  await patch(endpoints, labels({ team: 'a' }))
+  await patch(services, { spec: { sessionAffinity: 'ClientIP' } })
+  const ports = [{ name: 'https', port: 1234, protocol: 'TCP' }]
+  await patch(endpoints, { subsets: [{ ...right[0], ports }] })
+  const followed = async () => isDeepStrictEqual((await state()).slice?.ports, ports)
+  await until(followed, { what: 'the slice to follow the ports of the Endpoints' })
+  t.match(await state(), { labels: { team: 'a' }, subsets: [{ ports }] })
+  t.match(await client.get<Service>(services, ref), { spec: { sessionAffinity: 'ClientIP' } })
 })
 
 t.test('in a cluster', async (t) => {

@@ -1,0 +1,151 @@
+import { isIP } from 'node:net'
+import { isDeepStrictEqual } from 'node:util'
+import { ignoreNotFound, ignoring } from '../shared/api/status-error.ts'
+import type { Service } from '../shared/api/types.ts'
+import type { EndpointSlice, Endpoints } from '../shared/api/workloads.ts'
+import type { Client, Resource } from '../shared/client/client.ts'
+import { endpointSlices, endpoints, services } from '../shared/client/resources.ts'
+import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
+import type { Controller, ControllerContext } from './controller.ts'
+import type { Metadata } from './informers.ts'
+
+/** The port under which clients outside reach the server, and the first address of the service range. */
+export interface KubernetesServiceOptions {
+  securePort: number
+  clusterIP: string
+  /** Where the server listens: an address, or a name of this machine. */
+  host: string
+}
+
+const namespace = 'default'
+const name = 'kubernetes'
+const SKIP_MIRROR = 'endpointslice.kubernetes.io/skip-mirror'
+
+/** The `kubernetes` Service leads to the server: made, or corrected, when the server starts. */
+export async function ensureKubernetesService(client: Client, options: KubernetesServiceOptions): Promise<void> {
+  const wanted = serviceOf(options)
+  const known = await find<Service>(client, services)
+  if (!known) await client.create<Service>(services, wanted)
+  else if (known.spec?.ports?.[0]?.targetPort !== options.securePort) {
+    await client.patch(services, { namespace, name }, { spec: { ports: wanted.spec?.ports } })
+  }
+  await ensureEndpoints(client, options, { withPorts: true })
+}
+
+/**
+ * Brings the Service, its Endpoints and its EndpointSlice back when they are deleted or changed. As upstream, a change of the
+ * Service stays until the server starts again, and so does one of the Endpoints' ports, which the slice follows.
+ * Upstream, every ten seconds: pkg/controlplane/controller/kubernetesservice, pkg/controlplane/reconcilers.
+ */
+export function startKubernetesService(
+  { client, informers, clock, log }: ControllerContext,
+  options: KubernetesServiceOptions,
+): Controller {
+  const changed = (): void => queue.add(name)
+  for (const resource of [services, endpoints, endpointSlices]) {
+    informers.selected<Metadata>(resource, {
+      selection: { namespace, fieldSelector: `metadata.name=${name}` },
+      handlers: [{ onUpdate: changed, onDelete: changed }],
+    })
+  }
+  const queue = createWorkQueue<string>({
+    clock,
+    async work() {
+      if (!(await find(client, services))) {
+        await client.create<Service>(services, serviceOf(options)).catch(ignoring('AlreadyExists'))
+      }
+      await ensureEndpoints(client, options, { withPorts: false })
+    },
+    onError: (error) => log.warn({ err: error }, 'cannot keep the endpoints of the kubernetes Service'),
+  })
+  return { close: () => queue.close() }
+}
+
+async function ensureEndpoints(
+  client: Client,
+  options: KubernetesServiceOptions,
+  { withPorts }: { withPorts: boolean },
+): Promise<void> {
+  const known = await find<Endpoints>(client, endpoints)
+  const wanted = endpointsOf(known, options, withPorts)
+  if (!known) await client.create<Endpoints>(endpoints, wanted).catch(ignoring('AlreadyExists'))
+  else if (!isDeepStrictEqual(known, wanted)) await client.update<Endpoints>(endpoints, wanted).catch(changedMeanwhile)
+  await ensureSlice(client, sliceOf(wanted))
+}
+
+/** What the Endpoints are to say, given what they say now. They are not mirrored: the server keeps the slice, too. */
+function endpointsOf(
+  known: Endpoints | undefined,
+  { host, securePort }: KubernetesServiceOptions,
+  withPorts: boolean,
+): Endpoints {
+  const ports = [{ name: 'https', port: securePort, protocol: 'TCP' }]
+  const [subset, ...others] = known?.subsets ?? []
+  const address = advertised(host)
+  const isRight = subset?.addresses?.length === 1 && subset.addresses[0]?.ip === address
+  const keptPorts = subset?.ports && others.length === 0 && !withPorts ? subset.ports : ports
+  return {
+    ...known,
+    metadata: {
+      ...(known?.metadata ?? { namespace, name }),
+      labels: { ...known?.metadata.labels, [SKIP_MIRROR]: 'true' },
+    },
+    subsets: [
+      isRight && others.length === 0
+        ? { ...subset, ports: keptPorts }
+        : { addresses: [{ ip: address }], ports: keptPorts },
+    ],
+  }
+}
+
+function sliceOf({ subsets: [subset] = [] }: Endpoints): EndpointSlice {
+  const addresses = (subset?.addresses ?? []).map(({ ip }) => ip)
+  return {
+    metadata: { namespace, name, labels: { 'kubernetes.io/service-name': name } },
+    addressType: addresses.every((address) => isIP(address) === 6) ? 'IPv6' : 'IPv4',
+    endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true } })),
+    ports: subset?.ports ?? [],
+  }
+}
+
+async function ensureSlice(client: Client, wanted: EndpointSlice): Promise<void> {
+  const known = await find<EndpointSlice>(client, endpointSlices)
+  const says = ({ metadata, addressType, endpoints, ports }: EndpointSlice) => [
+    metadata.labels,
+    addressType,
+    endpoints,
+    ports,
+  ]
+  if (known && isDeepStrictEqual(says(known), says(wanted))) return
+  if (known && known.addressType === wanted.addressType) {
+    await client
+      .update<EndpointSlice>(endpointSlices, { ...wanted, metadata: { ...known.metadata, ...wanted.metadata } })
+      .catch(changedMeanwhile)
+    return
+  }
+  // The type of a slice's addresses cannot change.
+  if (known) await client.delete(endpointSlices, { namespace, name }).catch(changedMeanwhile)
+  await client.create<EndpointSlice>(endpointSlices, wanted).catch(ignoring('AlreadyExists'))
+}
+
+/** A change by another client makes an event of its own. */
+const changedMeanwhile = ignoring('Conflict', 'NotFound')
+
+const find = <T extends object>(client: Client, resource: Resource): Promise<T | undefined> =>
+  client.get<T>(resource, { namespace, name }).catch(ignoreNotFound)
+
+/** One address at which this machine's clients reach a server that listens at `host`. */
+const advertised = (host: string): string => (isIP(host) > 0 && !/^[0:.]+$/.test(host) ? host : '127.0.0.1')
+
+function serviceOf({ securePort, clusterIP }: KubernetesServiceOptions): Service {
+  return {
+    metadata: { name, namespace, labels: { component: 'apiserver', provider: 'kubernetes' } },
+    spec: {
+      type: 'ClusterIP',
+      clusterIP,
+      ipFamilyPolicy: 'SingleStack',
+      ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: securePort }],
+      sessionAffinity: 'None',
+    },
+  }
+}
