@@ -19,6 +19,9 @@ const MAX_REASONS = 10_000
 /** Before an owner is let go: kinds are watched apart, and a dependent made just before may be heard of just after. */
 const SETTLE_MS = 20
 
+/** How often an object may be changed by others while it is decided about; beyond, it is looked at later. */
+const MAX_CONFLICTS = 5
+
 /** One object to look at: as a dependent that may have lost its owners, or as an owner that waits for its dependents. */
 type Item = Dependent
 
@@ -49,14 +52,30 @@ export function startGarbageCollector(context: ControllerContext, resources: Api
     try {
       if (isOrphaning(item.metadata)) await orphanDependents(item)
       else if (isDeletingDependents(item.metadata)) await releaseWhenAlone(item)
-      else if (!item.metadata.deletionTimestamp) await collect(item)
+      else await onLatest(item, collectIfAlone)
     } catch (error) {
       if (!isStatus(error, 'NotFound')) throw error
     }
     if (queued.get(uid) === item) queued.delete(uid)
   }
 
-  async function collect({ resource, metadata }: Item): Promise<void> {
+  /**
+   * Kinds are watched apart: what is known of a dependent may be older than the news of its owner. So each write names the
+   * version that it is for, and after a conflict it is decided anew. Upstream: attemptToDeleteItem, deleteObject.
+   */
+  async function onLatest(item: Item, write: (item: Item) => Promise<void>, tries = MAX_CONFLICTS): Promise<void> {
+    const { resource, metadata } = item
+    try {
+      await write(item)
+    } catch (error) {
+      if (!isStatus(error, 'Conflict') || tries === 0) throw error
+      const { metadata: current } = await client.get<Metadata>(resource, refOf(metadata))
+      if (current.uid === metadata.uid) await onLatest({ resource, metadata: current }, write, tries - 1)
+    }
+  }
+
+  async function collectIfAlone({ resource, metadata }: Item): Promise<void> {
+    if (metadata.deletionTimestamp) return
     const { solid, dangling, waiting, unresolvable } = await owners.classify(metadata)
     const gone = [...dangling, ...waiting]
     if (gone.length === 0) return
@@ -64,6 +83,7 @@ export function startGarbageCollector(context: ControllerContext, resources: Api
       await setOwners({ resource, metadata }, [...solid, ...unresolvable])
       return
     }
+    const { uid, resourceVersion } = metadata
     const dependents = graph.dependentsOf(metadata.uid ?? '')
     const policy = waiting.length > 0 && dependents.length > 0 ? 'Foreground' : 'Background'
     if (policy === 'Foreground' && dependents.some((dependent) => isDeletingDependents(dependent.metadata))) {
@@ -72,7 +92,7 @@ export function startGarbageCollector(context: ControllerContext, resources: Api
     const reason =
       gone.map(({ uid }) => reasons.get(uid)).find(Boolean) ?? (await owners.reasonOf(waiting, metadata.namespace))
     await client.delete(resource, refOf(metadata), {
-      preconditions: { uid: metadata.uid },
+      preconditions: { uid, resourceVersion },
       propagationPolicy: policyOf(metadata) ?? policy,
       ...(reason && { reason }),
     })
@@ -96,15 +116,19 @@ export function startGarbageCollector(context: ControllerContext, resources: Api
 
   async function orphanDependents({ resource, metadata }: Item): Promise<void> {
     for (const dependent of graph.dependentsOf(metadata.uid ?? '')) {
-      const others = (dependent.metadata.ownerReferences ?? []).filter(({ uid }) => uid !== metadata.uid)
-      await setOwners(dependent, others)
+      await onLatest(dependent, async (latest) => {
+        const owners = latest.metadata.ownerReferences ?? []
+        const others = owners.filter(({ uid }) => uid !== metadata.uid)
+        if (others.length < owners.length) await setOwners(latest, others)
+      }).catch(ignoreNotFound)
     }
     await removeFinalizer({ resource, metadata }, ORPHAN)
   }
 
   async function setOwners({ resource, metadata }: Dependent, ownerReferences: OwnerReference[]): Promise<void> {
     const references = ownerReferences.length > 0 ? ownerReferences : null
-    const patch = { metadata: { uid: metadata.uid, ownerReferences: references } }
+    const { uid, resourceVersion } = metadata
+    const patch = { metadata: { uid, resourceVersion, ownerReferences: references } }
     await client.patch(resource, refOf(metadata), patch).catch(ignoreNotFound)
   }
 

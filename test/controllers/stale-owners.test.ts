@@ -1,0 +1,118 @@
+/** Kinds are watched apart: the garbage collector may hear late that a dependent has other owners than it knew. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import t from 'tap'
+import { startControlPlane } from '../../apiserver/control-plane.ts'
+import type { ApiResource, ApiResources, ControllerContext } from '../../controllers/controller.ts'
+import { startGarbageCollector } from '../../controllers/garbage-collector/garbage-collector.ts'
+import { ignoreNotFound } from '../../shared/api/status-error.ts'
+import type { ConfigMap, ObjectMeta } from '../../shared/api/types.ts'
+import type { Client } from '../../shared/client/client.ts'
+import { configMaps, secrets } from '../../shared/client/resources.ts'
+import { realClock } from '../../shared/clock/real-clock.ts'
+import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
+import { until } from '../harness/until.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'kubestage-stale-owners-'))
+const addresses = { host: '127.0.0.1', serviceAddress: '10.96.0.1', nodeName: 'n1' }
+const plane = await startControlPlane({
+  host: '127.0.0.1',
+  port: 0,
+  serviceCidr: '10.96.0.0/16',
+  featureGates: { PodTerminationReason: true, ProbeTerminationGracePeriod: true },
+  scheduler: false,
+  controllers: ['-garbage-collector-controller', '*'],
+  pki: ensureClusterPki({ directory, nowMs: Date.now(), ...addresses }),
+  clock: realClock,
+  log: pino({ level: 'silent' }),
+})
+const { client } = plane
+t.teardown(async () => {
+  await plane.close()
+  rmSync(directory, { recursive: true })
+})
+
+type Handler = { onAdd(object: { metadata: ObjectMeta }): void; onDelete(object: { metadata: ObjectMeta }): void }
+
+/** A garbage collector that hears only what the test tells it, and notes what it deletes. */
+function collector() {
+  const handlers = new Map<string, Handler>()
+  const deleted: string[] = []
+  const kinds = [
+    { ...secrets, kind: 'Secret', namespaced: true },
+    { ...configMaps, kind: 'ConfigMap', namespaced: true },
+  ] as ApiResource[]
+  const informers = {
+    metadata: ({ plural }: ApiResource) => ({
+      addHandler: (handler: Handler) => handlers.set(plural, handler),
+      get: () => undefined,
+    }),
+  }
+  const noting: Client = {
+    ...client,
+    get: client.get.bind(client),
+    patch: client.patch.bind(client),
+    async delete(resource, ref, options) {
+      await client.delete(resource, ref, options).finally(() => deleted.push(ref.name))
+    },
+  }
+  const log = pino({ level: 'silent' })
+  const context = { client: noting, informers, clock: realClock, log } as unknown as ControllerContext
+  const resources: ApiResources = {
+    current: () => kinds,
+    follow: ({ onAdd }) => {
+      for (const kind of kinds) onAdd(kind)
+    },
+  }
+  const controller = startGarbageCollector(context, resources)
+  t.teardown(() => controller.close())
+  const told = (plural: string) => handlers.get(plural) as Handler
+  return { told, deleted }
+}
+
+const namespace = 'default'
+const ownerOf = ({ metadata }: { metadata: ObjectMeta }) => [
+  { apiVersion: 'v1', kind: 'Secret', name: metadata.name ?? '', uid: metadata.uid ?? '' },
+]
+const configMap = (name: string, ownerReferences: NonNullable<ObjectMeta['ownerReferences']>) =>
+  client.create<ConfigMap>(configMaps, { metadata: { namespace, name, ownerReferences } })
+const secret = (name: string) => client.create<{ metadata: ObjectMeta }>(secrets, { metadata: { namespace, name } })
+const find = (name: string) => client.get<ConfigMap>(configMaps, { namespace, name }).catch(ignoreNotFound)
+
+t.test('a dependent that was let go, or adopted, is not deleted with the owner that it had', async (t) => {
+  const { told, deleted } = collector()
+  const [gone, living] = [await secret('gone'), await secret('living')]
+  const dependents = await Promise.all(['free', 'adopted', 'left'].map((name) => configMap(name, ownerOf(gone))))
+  for (const dependent of dependents) told('configmaps').onAdd(dependent)
+  await client.patch(configMaps, { namespace, name: 'free' }, { metadata: { ownerReferences: null } })
+  await client.patch(configMaps, { namespace, name: 'adopted' }, { metadata: { ownerReferences: ownerOf(living) } })
+  // What the owners of the third are is as it was, though not its resource version.
+  await client.patch(configMaps, { namespace, name: 'left' }, { data: { key: 'changed' } })
+  await client.delete(secrets, { namespace, name: 'gone' })
+  told('secrets').onDelete(gone)
+  await until(async () => !(await find('left')), { what: 'the dependent of nobody to be deleted' })
+  await until(() => deleted.length >= 3, { what: 'all three to be looked at' })
+  t.match(await find('free'), { metadata: { name: 'free' } })
+  t.match(await find('adopted'), { metadata: { ownerReferences: ownerOf(living) } })
+})
+
+t.test('a reference to an owner that is gone goes alone: owners that came meanwhile stay', async (t) => {
+  const { told } = collector()
+  const [lost, first, second] = [await secret('lost'), await secret('first'), await secret('second')]
+  const shared = await configMap('shared', [...ownerOf(lost), ...ownerOf(first)])
+  told('configmaps').onAdd(shared)
+  const ownerReferences = [...ownerOf(lost), ...ownerOf(first), ...ownerOf(second)]
+  await client.patch(configMaps, { namespace, name: 'shared' }, { metadata: { ownerReferences } })
+  await client.delete(secrets, { namespace, name: 'lost' })
+  told('secrets').onDelete(lost)
+  const metadata = await until(
+    async () => {
+      const now = (await find('shared'))?.metadata
+      return now?.ownerReferences?.some(({ name }) => name === 'lost') ? undefined : now
+    },
+    { what: 'the reference to be removed' },
+  )
+  t.same(metadata.ownerReferences, [...ownerOf(first), ...ownerOf(second)])
+})
