@@ -3,8 +3,28 @@
  * Objects of the API server hold such BigInts; what computes with them takes `Number(value)` first.
  */
 
-/** What may begin an integer beyond 2⁵³ − 1, which has at least 16 digits. Text inside strings only costs a second look. */
-const mayBeLarge = /(?:^|[[:,\s])-?\d{16}/
+/** An integer beyond 2⁵³ − 1 has at least so many digits. */
+const largeDigits = 16
+/** What may begin such an integer. Text inside strings only costs a second look. */
+const largeNumber = /(?:^|[[:,\s])-?\d{16}/
+
+const isDigit = (code: number): boolean => code >= 48 && code <= 57
+
+/** Whether so many digits stand in a row: then one of them is a sixteenth character, and no others need a look. */
+function hasManyDigits(text: string): boolean {
+  for (let at = largeDigits - 1; at < text.length; at += largeDigits) {
+    if (!isDigit(text.charCodeAt(at))) continue
+    let from = at
+    while (isDigit(text.charCodeAt(from - 1))) from--
+    let to = at + 1
+    while (isDigit(text.charCodeAt(to))) to++
+    if (to - from >= largeDigits) return true
+  }
+  return false
+}
+
+/** Whether a text may hold an integer beyond 2⁵³ − 1. Never false for one that does. */
+export const mayBeLarge = (text: string): boolean => hasManyDigits(text) && largeNumber.test(text)
 /** More digits than any unsigned integer of 64 bits has are left to the number's own rounding. */
 const maxDigits = 40
 
@@ -46,7 +66,7 @@ const exactly: Reviver = (_key, value, { source }) => (typeof value === 'number'
 
 /** As JSON.parse, but exact. For text from outside. */
 export function parseExact(text: string): unknown {
-  if (!mayBeLarge.test(text)) return JSON.parse(text)
+  if (!mayBeLarge(text)) return JSON.parse(text)
   try {
     return parseWith(text, exactly)
   } catch (error) {
@@ -61,11 +81,11 @@ export const parseStored = (text: string): unknown => (met ? parseExact(text) : 
 
 /** For text that is stored without having been parsed: from a file, or a snapshot. */
 export function noteStored(text: string): void {
-  met ||= mayBeLarge.test(text)
+  met ||= mayBeLarge(text)
 }
 
 /** Whether a stored text may hold such an integer. */
-export const mayHoldLarge = (text: string): boolean => met && mayBeLarge.test(text)
+export const mayHoldLarge = (text: string): boolean => met && mayBeLarge(text)
 
 /** A parsed value as Go reads JSON of no type: what is no int64 is a float64. Changed in place. */
 export function asUntyped<T>(value: T): T {

@@ -9,7 +9,7 @@ import { encodeObject } from '../../apiserver/registry/stored-object.ts'
 import { resources } from '../../apiserver/resources/index.ts'
 import { decodeObject } from '../../apiserver/validation/decoder.ts'
 import { structType, type ValueType } from '../../openapi/types.ts'
-import { parseExact, toJson } from '../../shared/api/exact-json.ts'
+import { mayBeLarge, parseExact, toJson } from '../../shared/api/exact-json.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { startTestApiServer, type TestApiServer } from '../harness/api-server.ts'
 
@@ -18,6 +18,25 @@ const [odd = '', largest = ''] = beyond
 const tooLarge = '9223372036854775808'
 /** What JavaScript makes of them. */
 const rounded = /9007199254740992|9007199254740994|922337203685477(6000|5808\b(?<!-9223372036854775808))/
+
+t.test('a large integer is found wherever it stands, and digits in strings are not taken for one', (t) => {
+  for (let before = 0; before < 40; before++) {
+    for (let digits = 1; digits < 40; digits++) {
+      const number = '9'.repeat(digits)
+      for (const [open, close] of [
+        [`[${' '.repeat(before)}`, ']'],
+        [`{"${'a'.repeat(before)}":-`, ',"b":1}'],
+      ] as const) {
+        const text = open + number + close
+        if (mayBeLarge(text) !== digits >= 16) t.fail(`${text}: ${mayBeLarge(text)}`)
+      }
+      if (mayBeLarge(`["${'a'.repeat(before + 1)}${number}"]`))
+        t.fail(`${before} letters, ${digits} digits in a string`)
+    }
+  }
+  t.ok(mayBeLarge('9007199254740993'), 'alone')
+  t.end()
+})
 
 const kinds = resources.filter(({ virtual }) => !virtual)
 
