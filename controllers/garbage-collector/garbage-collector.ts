@@ -115,7 +115,7 @@ export function startGarbageCollector(context: ControllerContext, resources: Api
   }
 
   async function orphanDependents({ resource, metadata }: Item): Promise<void> {
-    for (const dependent of graph.dependentsOf(metadata.uid ?? '')) {
+    for (const dependent of await dependentsAtServer(metadata)) {
       await onLatest(dependent, async (latest) => {
         const owners = latest.metadata.ownerReferences ?? []
         const others = owners.filter(({ uid }) => uid !== metadata.uid)
@@ -123,6 +123,18 @@ export function startGarbageCollector(context: ControllerContext, resources: Api
       }).catch(ignoreNotFound)
     }
     await removeFinalizer({ resource, metadata }, ORPHAN)
+  }
+
+  /** Those that were made just before the owner was deleted may not be heard of yet, and would be collected when it is gone. */
+  async function dependentsAtServer({ uid, namespace }: ObjectMeta): Promise<Dependent[]> {
+    const dependents: Dependent[] = []
+    for (const resource of watched) {
+      if (namespace && !resource.namespaced) continue
+      const found = await client.list<Metadata>(resource, { namespace }).catch(ignoreNotFound)
+      for (const { metadata } of found?.items ?? [])
+        if (metadata.ownerReferences?.some((owner) => owner.uid === uid)) dependents.push({ resource, metadata })
+    }
+    return dependents
   }
 
   async function setOwners({ resource, metadata }: Dependent, ownerReferences: OwnerReference[]): Promise<void> {

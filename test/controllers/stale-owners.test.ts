@@ -53,6 +53,7 @@ function collector() {
   const noting: Client = {
     ...client,
     get: client.get.bind(client),
+    list: client.list.bind(client),
     patch: client.patch.bind(client),
     async delete(resource, ref, options) {
       await client.delete(resource, ref, options).finally(() => deleted.push(ref.name))
@@ -115,4 +116,21 @@ t.test('a reference to an owner that is gone goes alone: owners that came meanwh
     { what: 'the reference to be removed' },
   )
   t.same(metadata.ownerReferences, [...ownerOf(first), ...ownerOf(second)])
+})
+
+t.test('an owner that leaves its dependents alone lets go those, too, that are not heard of yet', async (t) => {
+  const { told } = collector()
+  const owner = await secret('leaving')
+  await configMap('unheard', ownerOf(owner))
+  await client.delete(secrets, { namespace, name: 'leaving' }, { propagationPolicy: 'Orphan' })
+  told('secrets').onAdd(await client.get<{ metadata: ObjectMeta }>(secrets, { namespace, name: 'leaving' }))
+  const isGone = () =>
+    client.get(secrets, { namespace, name: 'leaving' }).then(
+      () => false,
+      () => true,
+    )
+  await until(isGone, { what: 'the owner to be gone' })
+  const { metadata } = (await find('unheard')) ?? {}
+  t.equal(metadata?.name, 'unheard')
+  t.equal(metadata?.ownerReferences, undefined, 'so that nothing collects it later')
 })
