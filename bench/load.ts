@@ -7,10 +7,13 @@ export interface Rate {
   p99Ms: number
 }
 
+/** Is called when all connections are open: what they cost is no part of the figure. */
+export type Begin = () => void
+
 /** `connections` workers, each with its own connection and one request at a time, until `count` requests are answered. */
 export async function load(
   target: Target,
-  options: { count: number; connections: number; request(i: number): Request },
+  options: { count: number; connections: number; request(i: number): Request; begin?: Begin },
 ): Promise<Rate> {
   const { count, request } = options
   const connections = await openAll(target, options.connections)
@@ -24,6 +27,7 @@ export async function load(
       latencies.push(realClock.monotonic() - sentMs)
     }
   }
+  options.begin?.()
   const startedMs = realClock.monotonic()
   await Promise.all(connections.map(worker))
   const elapsedMs = realClock.monotonic() - startedMs
@@ -46,9 +50,9 @@ const WATCHERS_PER_CONNECTION = 10
 /** `watchers` open streams; then `count` writes, each of which every one of them must see as a line. */
 export async function fanOut(
   target: Target,
-  options: { watchers: number; count: number; watchPath: string; write(i: number): Request },
+  options: { watchers: number; count: number; watchPath: string; write(i: number): Request; begin?: Begin },
 ): Promise<FanOut> {
-  const { watchers, count, watchPath, write } = options
+  const { watchers, count, watchPath, write, begin } = options
   const connections = await openAll(target, Math.ceil(watchers / WATCHERS_PER_CONNECTION))
   const done = Promise.withResolvers<void>()
   const wanted = watchers * count
@@ -62,7 +66,7 @@ export async function fanOut(
   )
   await Promise.all(opened)
   const startedMs = realClock.monotonic()
-  const writes = await load(target, { count, connections: 32, request: write })
+  const writes = await load(target, { count, connections: 32, request: write, begin })
   const timeout = realClock.setTimer(60_000, () => done.reject(new Error(`${delivered} of ${wanted} deliveries`)))
   await done.promise
   timeout.cancel()
@@ -76,8 +80,9 @@ export interface Transfer {
   megabytes: number
 }
 
-export async function transfer(target: Target, path: string): Promise<Transfer> {
+export async function transfer(target: Target, path: string, begin?: Begin): Promise<Transfer> {
   const connection = await Http2Connection.open(target)
+  begin?.()
   const startedMs = realClock.monotonic()
   const { bytes } = await connection.request({ method: 'GET', path })
   const ms = realClock.monotonic() - startedMs

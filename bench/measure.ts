@@ -15,7 +15,7 @@ export interface Pair {
 
 export const NAMESPACE = 'bench'
 export const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`
-const CONNECTIONS = 32
+export const CONNECTIONS = 32
 export const STORED = 10_000
 
 /** Of a pod of 3 KB. */
@@ -25,16 +25,16 @@ export const create = (name: string): Request => ({
   contentType: 'application/json',
   body: Buffer.from(JSON.stringify(samplePod(name))),
 })
-const get = (i: number): Request => ({ method: 'GET', path: `${PODS}/stored-${i % 1_000}` })
-const patch = (i: number, mark: string): Request => ({
+export const get = (i: number): Request => ({ method: 'GET', path: `${PODS}/stored-${i % 1_000}` })
+export const patch = (i: number, mark: string): Request => ({
   method: 'PATCH',
   path: `${PODS}/stored-${i % 1_000}`,
   contentType: 'application/merge-patch+json',
   body: Buffer.from(JSON.stringify({ metadata: { annotations: { mark: `${mark}-${i}` } } })),
 })
 
-const DEPLOYMENTS = 100
-const apply = (i: number): Request => {
+export const DEPLOYMENTS = 100
+export const apply = (i: number): Request => {
   const name = `applied-${i % DEPLOYMENTS}`
   return {
     method: 'PATCH',
@@ -49,6 +49,16 @@ export async function prepare(target: Target): Promise<void> {
   const connection = await Http2Connection.open(target)
   const body = Buffer.from(JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }))
   await connection.request({ method: 'POST', path: '/api/v1/namespaces', contentType: 'application/json', body })
+  // A bare API server has nothing that makes one.
+  const account = Buffer.from(
+    JSON.stringify({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } }),
+  )
+  const accounts = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts`
+  await connection
+    .request({ method: 'POST', path: accounts, contentType: 'application/json', body: account })
+    .catch((error: Error) => {
+      if (!error.message.includes('AlreadyExists')) throw error
+    })
   for (const deadlineMs = realClock.monotonic() + 5_000; ; await realClock.sleep(5)) {
     try {
       await connection.request({ method: 'GET', path: `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/default` })
@@ -112,10 +122,10 @@ export async function measureRequests(pair: Pair): Promise<Row[]> {
   })
   const creates = await rate(3_000, (i, round) => create(`new-${round}-${i}`))
   return [
-    { what: 'create, 32 connections', unit: '/s', ...creates, goal: 0.5, real: 850 },
-    { what: 'create, 1 connection, p50', unit: 'ms', ...one, goal: 2, smallerIsBetter: true, real: 1.6 },
-    { what: 'get, 32 connections', unit: '/s', ...(await rate(10_000, get)), goal: 0.65, real: 2_650 },
-    { what: 'merge patch, 32 connections', unit: '/s', ...(await rate(3_000, patch)), goal: 0.5, real: 620 },
+    { what: 'create, 32 connections', unit: '/s', ...creates, goal: 0.5 },
+    { what: 'create, 1 connection, p50', unit: 'ms', ...one, goal: 2, smallerIsBetter: true },
+    { what: 'get, 32 connections', unit: '/s', ...(await rate(10_000, get)), goal: 0.65 },
+    { what: 'merge patch, 32 connections', unit: '/s', ...(await rate(3_000, patch)), goal: 0.5 },
   ]
 }
 
@@ -143,20 +153,20 @@ export async function measureList(pair: Pair): Promise<Row[]> {
   })
   return [
     { what: 'list of 10,000', unit: 'ms', ...ms, goal: 2, smallerIsBetter: true },
-    { what: 'the same list', unit: 'MB/s', ...rate, real: 85 },
+    { what: 'the same list', unit: 'MB/s', ...rate },
   ]
 }
 
 /** One watcher sees as much as is written: no goal of its own. */
 const FAN_OUTS = [
   { watchers: 1, count: 2_000 },
-  { watchers: 100, count: 300, goal: 0.75, real: 30_500 },
-  { watchers: 1_000, count: 40, goal: 0.75, real: 52_750 },
+  { watchers: 100, count: 300, goal: 0.75 },
+  { watchers: 1_000, count: 40, goal: 0.75 },
 ]
 
 export async function measureWatches(pair: Pair): Promise<Row[]> {
   const rows: Row[] = []
-  for (const { watchers, count, goal, real } of FAN_OUTS) {
+  for (const { watchers, count, goal } of FAN_OUTS) {
     const deliveries = await inTurns(pair, async ({ target }) => {
       const mark = String(realClock.monotonic())
       const watchPath = `${PODS}?watch=1&resourceVersion=${await currentVersion(target)}`
@@ -168,7 +178,6 @@ export async function measureWatches(pair: Pair): Promise<Row[]> {
       unit: 'deliveries/s',
       ...deliveries,
       goal,
-      real,
     })
   }
   return rows

@@ -15,6 +15,8 @@ export interface Server {
   /** From the start of its process until it answered. */
   readyMs: number
   rssMegabytes(): number
+  /** CPU time that its processes, and those that they have started, have taken so far. */
+  cpuMs(): number
   stop(): Promise<void>
 }
 
@@ -40,7 +42,7 @@ export async function startKubestage(options: {
   const exited = once(child, 'exit').then(() => Promise.reject(new Error(`kubestage did not start:\n${printed}`)))
   exited.catch(() => {})
   const target = await Promise.race([firstAnswer(join(stateDir, 'kubeconfig')), exited])
-  return { target, readyMs: realClock.monotonic() - startedMs, ...handle(child, 'SIGINT') }
+  return { target, readyMs: realClock.monotonic() - startedMs, ...handle([child], 'SIGINT') }
 }
 
 async function firstAnswer(kubeconfig: string): Promise<Target> {
@@ -61,7 +63,7 @@ async function targetOf(kubeconfig: string): Promise<Target> {
   return { host: hostname, port: Number(port), ca, cert, key }
 }
 
-async function ready(target: Target): Promise<Target> {
+export async function ready(target: Target): Promise<Target> {
   const connection = await Http2Connection.open(target)
   const { beginning } = await connection.request({ method: 'GET', path: '/readyz' }).finally(() => connection.close())
   if (beginning !== 'ok') throw new Error(`not ready: ${beginning}`)
@@ -75,7 +77,7 @@ export async function startBareServer(options: { pkiDir: string; sampleFile: str
   const files = ['apiserver.crt', 'apiserver.key', 'ca.crt'].map((file) => join(pkiDir, file))
   const child = fork(join(import.meta.dirname, 'bare-server.ts'), [...files, sampleFile])
   const [{ port }] = (await once(child, 'message')) as [{ port: number }]
-  return { target: { ...like, port }, readyMs: realClock.monotonic() - startedMs, ...handle(child, 'SIGTERM') }
+  return { target: { ...like, port }, readyMs: realClock.monotonic() - startedMs, ...handle([child], 'SIGTERM') }
 }
 
 /** A cluster of the library in a process of its own, with so many nodes that only pretend. */
@@ -85,7 +87,7 @@ export async function startSimulatedCluster(nodes: number): Promise<Server> {
     execArgv: asNpmStart,
   })
   const [target] = (await once(child, 'message')) as [Target]
-  return { target, readyMs: realClock.monotonic() - startedMs, ...handle(child, 'SIGINT') }
+  return { target, readyMs: realClock.monotonic() - startedMs, ...handle([child], 'SIGINT') }
 }
 
 /** Runs one of our programs, which tells one thing. */
@@ -130,16 +132,36 @@ export function kubeletRss(stateDir: string): number {
   return pid === undefined ? Number.NaN : rssMegabytes(Number(pid))
 }
 
-function handle(child: ChildProcess, signal: NodeJS.Signals): Pick<Server, 'rssMegabytes' | 'stop'> {
+/** `children` are one server. */
+export function handle(
+  children: readonly ChildProcess[],
+  signal: NodeJS.Signals,
+): Pick<Server, 'rssMegabytes' | 'cpuMs' | 'stop'> {
+  const sum = (figure: (pid: number) => number): number =>
+    children.reduce((total, { pid = 0 }) => total + figure(pid), 0)
   return {
-    rssMegabytes: () => rssMegabytes(child.pid ?? 0),
+    rssMegabytes: () => sum(rssMegabytes),
+    cpuMs: () => sum(cpuMs),
     async stop() {
-      if (child.exitCode !== null || child.signalCode !== null) return
-      const exited = once(child, 'exit')
-      child.kill(signal)
-      await exited
+      for (const child of children.toReversed()) {
+        if (child.exitCode !== null || child.signalCode !== null) continue
+        const exited = once(child, 'exit')
+        child.kill(signal)
+        await exited
+      }
     },
   }
+}
+
+/** By the scheduler's own count, in nanoseconds; /proc/PID/stat counts in hundredths of a second. */
+function cpuMs(pid: number): number {
+  let nanoseconds = 0
+  for (const task of readdirSync(`/proc/${pid}/task`)) {
+    const [onCpu] = readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')
+    nanoseconds += Number(onCpu)
+  }
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
+  return children.reduce((total, child) => total + cpuMs(Number(child)), nanoseconds / 1e6)
 }
 
 function rssMegabytes(pid: number): number {

@@ -9,38 +9,53 @@ export interface Row {
   /** A limit in the row's own unit, where there is no ceiling. */
   limit?: number
   smallerIsBetter?: boolean
-  /** kube-apiserver 1.36 with etcd on two such cores (pods: KWOK's simulated ones). */
-  real?: number
 }
 
-const headings = [
+/** One line of the table beside a real API server, both taken in turns in one run. */
+export interface Comparison {
+  what: string
+  unit: string
+  smallerIsBetter?: boolean
+  /** The figure may be negative: no multiple of it says anything. */
+  isDifference?: boolean
+  figure: { ours: number; real: number }
+  /** CPU time of the server per request, or delivery, in µs. */
+  cpuMicroseconds?: { ours: number; real: number }
+}
+
+const headings = ['what', 'unit', 'Kubestage', 'ceiling', 'ratio', 'goal', 'reached']
+const real = 'kube-apiserver + etcd'
+const comparisonHeadings = [
   'what',
   'unit',
   'Kubestage',
-  'ceiling',
-  'ratio',
-  'goal',
-  'reached',
-  'kube-apiserver + etcd',
+  real,
   'times that',
+  'CPU µs, Kubestage',
+  `CPU µs, ${real}`,
+  'ratio',
 ]
 
-export function table(rows: readonly Row[]): string {
-  const lines = [headings, headings.map(() => '---'), ...rows.map(cells)]
-  const widths = headings.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
+export const table = (rows: readonly Row[]): string => aligned([headings, ...rows.map(cells)])
+
+export const comparisonTable = (rows: readonly Comparison[]): string =>
+  aligned([comparisonHeadings, ...rows.map(comparisonCells)])
+
+function aligned([head = [], ...rows]: readonly string[][]): string {
+  const lines = [head, head.map(() => '---'), ...rows]
+  const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
   const pad = (text: string, i: number): string => (text === '---' ? '-'.repeat(widths[i]!) : text.padEnd(widths[i]!))
   return lines.map((line) => `| ${line.map(pad).join(' | ')} |`).join('\n')
 }
 
 function cells(row: Row): string[] {
-  const { what, unit, ours, ceiling, goal, limit, smallerIsBetter, real } = row
+  const { what, unit, ours, ceiling, goal, limit, smallerIsBetter } = row
   const ratio = ceiling === undefined ? undefined : ours / ceiling
   const sign = smallerIsBetter ? '≤' : '≥'
   const wanted = goal === undefined ? limit : goal
   const actual = goal === undefined ? ours : ratio
   const reached =
     wanted !== undefined && actual !== undefined && (smallerIsBetter ? actual <= wanted : actual >= wanted)
-  const advantage = real === undefined ? undefined : smallerIsBetter ? real / ours : ours / real
   return [
     what,
     unit,
@@ -49,8 +64,27 @@ function cells(row: Row): string[] {
     ratio === undefined ? '' : ratio.toFixed(2),
     wanted === undefined ? '' : `${sign} ${figure(wanted)}`,
     wanted === undefined ? '' : reached ? 'yes' : 'no',
+  ]
+}
+
+function comparisonCells({
+  what,
+  unit,
+  smallerIsBetter,
+  isDifference,
+  figure: { ours, real },
+  cpuMicroseconds: cpu,
+}: Comparison): string[] {
+  const advantage = smallerIsBetter ? real / ours : ours / real
+  return [
+    what,
+    unit,
+    figure(ours),
     figure(real),
-    advantage === undefined ? '' : `${advantage.toFixed(1)} ×`,
+    isDifference ? '' : `${advantage.toFixed(1)} ×`,
+    figure(cpu?.ours),
+    figure(cpu?.real),
+    cpu ? (cpu.ours / cpu.real).toFixed(2) : '',
   ]
 }
 
