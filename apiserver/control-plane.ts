@@ -50,6 +50,8 @@ export interface ControlPlaneOptions {
   pki: ClusterPki
   clock: Clock
   log: Logger
+  /** One line for the user about something that should not have happened. Default: it is logged only. */
+  onTrouble?(line: string): void
 }
 
 export interface ControlPlane {
@@ -72,7 +74,7 @@ const admin: User = { name: 'kubernetes-admin', groups: ['system:masters', 'syst
 /** An API server with its controllers in one process; the controllers know nothing of it but a client. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { host, pki, clock, log } = options
-  const storage = await openStorage(options.storage ?? { engine: 'memory' })
+  const storage = await openStorage(options.storage ?? { engine: 'memory' }, (isFull) => tellRoom(options, isFull))
   const server = await startApiServer({
     storage,
     host,
@@ -132,6 +134,15 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     await server.close()
     throw error
   }
+}
+
+function tellRoom({ log, onTrouble, storage }: ControlPlaneOptions, isFull: boolean): void {
+  const place = storage?.engine === 'sqlite' ? `storage file ${storage.file}` : 'storage'
+  const line = isFull
+    ? `${place}: the disk is full; reads and deletes go on, other writes are refused until there is room`
+    : `${place}: there is room again; writes go on`
+  log.warn(line)
+  onTrouble?.(line)
 }
 
 function authorityIn(file = ''): string | undefined {

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { firstAddress, startControlPlane } from '../apiserver/control-plane.ts'
+import { makeRoom } from '../apiserver/storage/open-storage.ts'
 import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { createMovableClock } from '../shared/clock/movable-clock.ts'
@@ -55,6 +56,7 @@ export function startCluster(options: ClusterOptions): Promise<Cluster> {
 async function start({ settings, clock, onTrouble, onKubelet, guardian }: ClusterOptions): Promise<Cluster> {
   await using starting = new Undo()
   const names = nodeNames(settings)
+  await makeRoom(settings.storage)
   const state = openStateDirectory(settings.stateDir)
   starting.defer(state.release)
   mkdirSync(state.logs, { recursive: true, mode: 0o700 })
@@ -80,6 +82,7 @@ async function start({ settings, clock, onTrouble, onKubelet, guardian }: Cluste
     pki,
     clock: clusterClock,
     log,
+    onTrouble,
   }).catch(explainListening(settings))
   starting.defer(controlPlane.close)
   const { url, client } = controlPlane

@@ -8,6 +8,7 @@ import { authenticate, authorize } from '../auth/chain.ts'
 import { wantedUser } from '../auth/impersonation.ts'
 import { impersonate } from '../auth/impersonation-modes.ts'
 import type { Attributes, Authenticator, Authorizer, User } from '../auth/types.ts'
+import { StorageFullError } from '../storage/storage.ts'
 import type { ApiContext } from './api-context.ts'
 import { Exchange, type Upgrade } from './exchange.ts'
 import type { FlowControl } from './flow-control/flow-control.ts'
@@ -107,8 +108,7 @@ function fail(
   { api, request, response }: { api: ApiContext; request: IncomingMessage; response: ServerResponse },
   error: unknown,
 ): void {
-  const known =
-    error instanceof StatusError ? error : isTooDeep(error) ? badRequest('json: exceeded max depth') : undefined
+  const known = knownError(error)
   if (!known) api.log.error({ err: error, method: request.method, url: request.url }, 'request failed')
   if (response.headersSent) return void response.destroy()
   try {
@@ -117,6 +117,13 @@ function fail(
     api.log.error({ err: another, method: request.method, url: request.url }, 'no answer could be given')
     response.destroy()
   }
+}
+
+/** What is not a bug of ours; on a full disk each write would be a line of the log. */
+function knownError(error: unknown): StatusError | undefined {
+  if (error instanceof StatusError) return error
+  if (error instanceof StorageFullError) return internalError(error.message)
+  return isTooDeep(error) ? badRequest('json: exceeded max depth') : undefined
 }
 
 /** Every walk over a body is recursive: one that is nested too deeply for any ends here, and is the client's fault. */

@@ -82,7 +82,7 @@ async function apply(
   let revision = current.revision
   if (!removed || decision.written) {
     registry.cacheOf(definition).expect(value, decision.object)
-    const result = await registry.storage.put({ key, value, expect: revision })
+    const result = await registry.storage.put({ key, value, expect: revision, freeing: true })
     if (!result.ok) return undefined
     revision = result.revision
   }

@@ -178,9 +178,12 @@ async function replace(
     return removed.ok ? asShown(definition, { value, revision: current.revision }) : undefined
   }
   registry.cacheOf(definition).expect(value, object)
-  const result = await registry.storage.put({ key, value, expect: current.revision })
+  const result = await registry.storage.put({ key, value, expect: current.revision, freeing: isEnding(object) })
   return result.ok ? asShown(definition, { value, revision: result.revision }) : undefined
 }
+
+/** Finalizers that are done, statuses of what still runs. */
+const isEnding = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined
 
 /** Most writes change what happens to an object: seen here, the rest need not be compared. */
 const saysNew = (old: KubeObject, object: KubeObject): boolean => !deepEqual(old.status, object.status)

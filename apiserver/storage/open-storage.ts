@@ -26,9 +26,16 @@ export function parseStorage(value: unknown): StorageChoice {
   throw new Error(`must be memory or sqlite:PATH, not ${JSON.stringify(value)}`)
 }
 
-/** Rejects with a ConfigError, one sentence, when the file cannot be used. */
-export async function openStorage(choice: StorageChoice): Promise<Storage> {
+/** Rejects with a ConfigError, one sentence, when the file cannot be used. `onRoom`: told when its disk is full, and when there is room again. */
+export async function openStorage(choice: StorageChoice, onRoom?: (isFull: boolean) => void): Promise<Storage> {
   if (choice.engine === 'memory') return createMemoryStorage()
   const { openSqliteStorage } = await import('./sqlite/sqlite.ts')
-  return openSqliteStorage(choice)
+  return openSqliteStorage({ ...choice, onRoom })
+}
+
+/** Before a start: on a full disk, the room that was reserved is for it. */
+export async function makeRoom(choice: StorageChoice): Promise<void> {
+  if (choice.engine === 'memory') return
+  const { releaseWhereFull } = await import('./sqlite/reserve.ts')
+  releaseWhereFull(choice.file)
 }

@@ -50,12 +50,14 @@ export interface ListResult {
   remaining: number
 }
 
-/** Writes reject when the engine cannot make them last (a full disk); nothing was written then, and later ones are tried anew. */
+/** Writes reject when the engine cannot make them last, with {@link StorageFullError} for want of room; nothing was written then, and later ones are tried anew. */
 export interface PutOptions {
   key: string
   value: string
   /** `'absent'`: create only. A number: only if the key is at that revision. Losing is a result, not an exception. */
   expect: 'absent' | number
+  /** It leads to a deletion, and so to room: an engine that is full takes it as it takes deletes. */
+  freeing?: boolean
 }
 export interface DeleteEntryOptions {
   key: string
@@ -88,6 +90,9 @@ export interface StorageEvent {
   /** Of a delete: `lastValue` as it was given. */
   lastValue?: string
 }
+
+/** There is no room for a write; reads and deletes go on. The message says where, and what to do. */
+export class StorageFullError extends Error {}
 
 export class CompactedError extends Error {
   readonly compactedRevision: number

@@ -55,8 +55,9 @@ export class StoreState {
   }
 
   /** Takes in what was there before everything that is known to have happened. */
-  restore(entry: Entry): void {
-    this.#entries.set(entry.key, new PackedEntry(entry.key, entry.value, entry.revision))
+  restore({ key, value, revision }: Change): void {
+    if (value === undefined) this.#entries.delete(key)
+    else this.#entries.set(key, new PackedEntry(key, value, revision))
   }
 
   /** Makes writes true, in the order of their revisions, and tells the watches. */

@@ -2,10 +2,10 @@ import { closeSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { makeFolder } from '../../../shared/files/make-folder.ts'
-import type { Entry } from '../storage.ts'
 import type { Change } from '../store-state.ts'
 import type { Row } from './messages.ts'
-import { UnusableFile } from './reasons.ts'
+import { isFull, UnusableFile } from './reasons.ts'
+import { Reserve } from './reserve.ts'
 
 /** "Kube": how our files are told from other programs'. */
 const applicationId = 0x4b_75_62_65
@@ -27,14 +27,17 @@ const schema = `
 export class Database {
   readonly #db: DatabaseSync
   readonly #insert: StatementSync
+  readonly #reserve: Reserve
 
   /** Makes the file if there is none. Throws what SQLite throws, and {@link UnusableFile}. */
   constructor(file: string) {
     makeFolder(dirname(file))
     closeSync(openSync(file, 'a', 0o600)) // it holds secrets
     this.#db = new DatabaseSync(file)
+    this.#reserve = new Reserve(file)
     try {
-      // One process at a time; its death frees the file.
+      // One process at a time; its death frees the file. Pages of a new file that nothing uses can be given back to the disk.
+      this.#db.exec('PRAGMA auto_vacuum = INCREMENTAL')
       this.#db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
       this.#prepare()
       this.#insert = this.#db.prepare('INSERT INTO changes VALUES (?, ?, ?, ?, ?)')
@@ -49,16 +52,19 @@ export class Database {
     return this.#number('SELECT oldest FROM history')
   }
 
-  /** What was true at the oldest revision. */
-  *entries(): Generator<Entry> {
-    const rows = this.#db.prepare('SELECT key, value, revision FROM changes WHERE revision <= ? ORDER BY revision')
-    for (const row of rows.iterate(this.oldest())) yield row as unknown as Entry
+  /** What led to what was true at the oldest revision: what others replaced may be there as well. */
+  entries(): Generator<Change> {
+    return this.#rows('<=')
   }
 
   /** What has happened since, oldest first. */
-  *changes(): Generator<Change> {
+  changes(): Generator<Change> {
+    return this.#rows('>')
+  }
+
+  *#rows(side: '<=' | '>'): Generator<Change> {
     const rows = this.#db.prepare(
-      'SELECT key, revision, value, last AS lastValue FROM changes WHERE revision > ? ORDER BY revision',
+      `SELECT key, revision, value, last AS lastValue FROM changes WHERE revision ${side} ? ORDER BY revision`,
     )
     for (const { key, revision, value, lastValue } of rows.iterate(this.oldest()) as Iterable<
       Record<string, string | number | null>
@@ -72,8 +78,31 @@ export class Database {
     }
   }
 
-  /** All of them or none; on the disk when it returns. */
+  /** Whether only deletes are written now. */
+  get isFull(): boolean {
+    return !this.#reserve.isHeld
+  }
+
+  /** Looks for room, for the reserve and so for writes; whether there is any. */
+  findRoom(): boolean {
+    return this.#reserve.take()
+  }
+
+  /** All of them or none; on the disk when it returns. On a full disk deletes use the reserve. */
   write(rows: readonly Row[]): void {
+    const isFreeing = rows.every(({ freeing }) => freeing)
+    try {
+      this.#add(rows)
+    } catch (error) {
+      if (!isFull(error)) throw error
+      this.#reserve.release()
+      if (!isFreeing) throw error
+      this.#add(rows)
+    }
+    if (this.isFull) this.#giveBack()
+  }
+
+  #add(rows: readonly Row[]): void {
     this.#transaction(() => {
       for (const { revision, previous, key, value, lastValue } of rows) {
         this.#insert.run(revision, previous ?? null, key, value ?? null, lastValue ?? null)
@@ -92,6 +121,33 @@ export class Database {
       this.#db.prepare('DELETE FROM changes WHERE value IS NULL AND revision > ? AND revision <= ?').run(...range)
       this.#db.prepare('UPDATE history SET oldest = ?').run(revision)
     })
+  }
+
+  /** On a full disk the history is worth less than its room. In steps, each of which needs little room of its own. */
+  #giveBack(): void {
+    try {
+      const from = this.oldest()
+      const to = this.#number('SELECT max(revision) FROM changes')
+      this.#transaction(() => this.#db.prepare('UPDATE history SET oldest = ?').run(to))
+      const replaced = this.#db.prepare(
+        'DELETE FROM changes WHERE revision IN (SELECT c.revision FROM changes n JOIN changes c ON c.revision = n.previous WHERE n.revision > ? LIMIT 200)',
+      )
+      while (Number(replaced.run(from).changes) > 0) this.#checkpoint()
+      const deleted = this.#db.prepare(
+        'DELETE FROM changes WHERE revision IN (SELECT revision FROM changes WHERE value IS NULL AND revision <= ? LIMIT 200)',
+      )
+      while (Number(deleted.run(to).changes) > 0) this.#checkpoint()
+      for (let before = -1; before !== this.#number('PRAGMA freelist_count'); this.#checkpoint()) {
+        before = this.#number('PRAGMA freelist_count')
+        this.#db.prepare('PRAGMA incremental_vacuum(200)').all()
+      }
+    } catch {
+      // What there was no room for is tried again with the next delete.
+    }
+  }
+
+  #checkpoint(): void {
+    this.#db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all()
   }
 
   close(): void {

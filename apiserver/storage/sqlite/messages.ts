@@ -1,9 +1,10 @@
-import type { Entry } from '../storage.ts'
 import type { Change } from '../store-state.ts'
 
 /** A write, and the revision of what it replaces. */
 export interface Row extends Change {
   previous?: number
+  /** A delete, or what leads to one: it may use the room that is reserved for a full disk. */
+  freeing?: boolean
 }
 
 /** To the thread that has the file. */
@@ -11,15 +12,19 @@ export type Order =
   | { type: 'write'; rows: readonly Row[] }
   /** Forget what was replaced or deleted up to `revision`. */
   | { type: 'compact'; revision: number }
+  /** Is there room again on the disk? Answered by `room`. */
+  | { type: 'look' }
   | { type: 'close' }
 
-/** From it. `write` is answered by `written` or `failed`, in order. */
+/** From it; a deleted key has no value. `write` is answered by `written` or `failed`, in order. */
 export type Report =
   /** At the start: what was there at `oldest`, then everything since. */
-  | { type: 'entries'; oldest: number; entries: readonly Entry[] }
+  | { type: 'entries'; oldest: number; entries: readonly Change[] }
   | { type: 'history'; changes: readonly Change[] }
   | { type: 'opened' }
   | { type: 'refused'; reason: string }
   | { type: 'written' }
-  | { type: 'failed'; reason: string }
+  | { type: 'failed'; reason: string; isFull: boolean }
+  /** Whether the disk is full, so that only deletes are written. At the start, and when asked. */
+  | { type: 'room'; isFull: boolean }
   | { type: 'closed' }

@@ -2,13 +2,15 @@ const elsewhere = 'name another with --storage'
 const beginAnew = `move it away to begin with an empty cluster, or ${elsewhere}`
 const full = `the disk is full; make room, or ${elsewhere}`
 
+export const fullReason = `cannot be written: ${full}`
+
 /** SQLite's primary result codes, in words that go after the file's name and end with what to do. */
 const sqliteReasons: Record<number, string> = {
   5: `is in use by another process; stop that one, or ${elsewhere}`,
   8: `cannot be written: it is read-only; ${elsewhere}`,
   10: `cannot be read or written: the disk fails; ${elsewhere}`,
   11: `is damaged; ${beginAnew}`,
-  13: `cannot be written: ${full}`,
+  13: fullReason,
   14: `cannot be opened; ${elsewhere}`,
   26: `is no database, or damaged; ${beginAnew}`,
 }
@@ -17,7 +19,7 @@ const systemReasons: Record<string, string> = {
   EDQUOT: `cannot be written: the disk quota is used up; ${elsewhere}`,
   EISDIR: `is a folder; ${elsewhere}`,
   ENOENT: `cannot be made: no folder can be made there; ${elsewhere}`,
-  ENOSPC: `cannot be written: ${full}`,
+  ENOSPC: fullReason,
   ENOTDIR: `cannot be made: a part of its path is a file; ${elsewhere}`,
   EEXIST: `cannot be made: a part of its path is a file; ${elsewhere}`,
   EROFS: `cannot be made: the file system is read-only; ${elsewhere}`,
@@ -25,6 +27,12 @@ const systemReasons: Record<string, string> = {
 
 /** Thrown by ourselves for a file that is not ours to use; its message follows the file's name. */
 export class UnusableFile extends Error {}
+
+/** Whether there was no room for a write. */
+export function isFull(error: unknown): boolean {
+  const { code = '', errcode = 0 } = error as { code?: string; errcode?: number }
+  return (errcode & 0xff) === 13 || code === 'ENOSPC' || code === 'EDQUOT'
+}
 
 /** What is wrong with the file, and what to do, to follow its name in a sentence. */
 export function reasonOf(error: unknown): string {

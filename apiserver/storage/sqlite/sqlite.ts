@@ -3,14 +3,17 @@ import { Worker } from 'node:worker_threads'
 import { noteStored } from '../../../shared/api/exact-json.ts'
 import { ConfigError } from '../../../shared/config/option.ts'
 import type { EventLogLimits } from '../event-log.ts'
-import type { Entry, Storage, WriteResult } from '../storage.ts'
+import { type Entry, type Storage, StorageFullError, type WriteResult } from '../storage.ts'
 import { defaultHistory, StoreState } from '../store-state.ts'
 import type { Order, Report, Row } from './messages.ts'
+import { fullReason } from './reasons.ts'
 
 export interface SqliteStorageOptions {
   /** Made if there is none. */
   file: string
   history?: EventLogLimits
+  /** Told when the disk is full, and when there is room again. */
+  onRoom?(isFull: boolean): void
 }
 
 /** A write that is on its way to the disk. */
@@ -31,10 +34,11 @@ const workerFile = join(import.meta.dirname, `worker${extname(import.meta.filena
  * group, in another thread; only then the writers, the readers and the watches learn of it.
  * Rejects with one sentence when the file cannot be used.
  */
-export async function openSqliteStorage({ file, history = defaultHistory }: SqliteStorageOptions): Promise<Storage> {
+export async function openSqliteStorage(options: SqliteStorageOptions): Promise<Storage> {
+  const { file, history = defaultHistory, onRoom = () => {} } = options
   const worker = new Worker(workerFile, { workerData: { file: resolve(file) } })
   const state = await readState(worker, file, history)
-  return new SqliteStorage(file, worker, state)
+  return new SqliteStorage({ file, worker, state, onRoom })
 }
 
 async function readState(worker: Worker, file: string, history: EventLogLimits): Promise<StoreState> {
@@ -44,7 +48,7 @@ async function readState(worker: Worker, file: string, history: EventLogLimits):
     if (report.type === 'entries') {
       state ??= new StoreState(history, report.oldest)
       for (const entry of report.entries) {
-        noteStored(entry.value)
+        noteStored(entry.value ?? '')
         state.restore(entry)
       }
     } else if (report.type === 'history') {
@@ -74,8 +78,14 @@ class SqliteStorage implements Storage {
   #compacted: number
   #closed: PromiseWithResolvers<void> | undefined
   #broken: Error | undefined
+  /** Why writes are refused; deletes are not. */
+  #full: StorageFullError | undefined
+  #look: PromiseWithResolvers<void> | undefined
+  readonly #onRoom: (isFull: boolean) => void
 
-  constructor(file: string, worker: Worker, state: StoreState) {
+  constructor(options: { file: string; worker: Worker; state: StoreState; onRoom(isFull: boolean): void }) {
+    const { file, worker, state, onRoom } = options
+    this.#onRoom = onRoom
     this.#file = file
     this.#worker = worker
     this.#state = state
@@ -102,12 +112,15 @@ class SqliteStorage implements Storage {
     return this.#state.list(options)
   }
 
-  put({ key, value, expect }: Parameters<Storage['put']>[0]): Promise<WriteResult> {
-    return this.#write({ key, value }, (revision) => (expect === 'absent' ? undefined : expect) === revision)
+  put({ key, value, expect, freeing }: Parameters<Storage['put']>[0]): Promise<WriteResult> {
+    return this.#write({ key, value, freeing }, (revision) => (expect === 'absent' ? undefined : expect) === revision)
   }
 
   delete({ key, expect, lastValue }: Parameters<Storage['delete']>[0]): Promise<WriteResult> {
-    return this.#write({ key, lastValue }, (revision) => revision !== undefined && (expect ?? revision) === revision)
+    return this.#write(
+      { key, lastValue, freeing: true },
+      (revision) => revision !== undefined && (expect ?? revision) === revision,
+    )
   }
 
   watch(options: Parameters<Storage['watch']>[0]) {
@@ -133,18 +146,31 @@ class SqliteStorage implements Storage {
 
   /** `fits`: whether the write may happen on top of the key's revision (none: it is absent). */
   async #write(
-    change: Pick<Row, 'key' | 'value' | 'lastValue'>,
+    change: Pick<Row, 'key' | 'value' | 'lastValue' | 'freeing'>,
     fits: (revision: number | undefined) => boolean,
   ): Promise<WriteResult> {
+    let refused: unknown
     for (;;) {
       if (this.#closed || this.#broken) throw this.#broken ?? new Error(`storage file ${this.#file} is closed`)
       const ahead = this.#head.get(change.key)
       const current = this.#state.get(change.key)
       const previous = ahead ? (ahead.value === undefined ? undefined : ahead.revision) : current?.revision
       if (fits(previous)) {
+        if (this.#full && !change.freeing) {
+          await this.#lookForRoom()
+          if (this.#full) throw this.#full
+          continue
+        }
         const revision = ++this.#headRevision
-        await this.#enqueue({ ...change, revision, previous })
-        return { ok: true, revision }
+        try {
+          await this.#enqueue({ ...change, revision, previous })
+          return { ok: true, revision }
+        } catch (error) {
+          // A delete was refused together with the write that found the disk full.
+          if (!change.freeing || refused || !(error instanceof StorageFullError)) throw error
+          refused = error
+          continue
+        }
       }
       if (!ahead) return { ok: false, current }
       // Only what is durable decides.
@@ -167,12 +193,13 @@ class SqliteStorage implements Storage {
       this.#writing = this.#queue
       this.#queue = []
       this.#worker.ref()
-      const rows = this.#writing.map(({ revision, previous, key, value, lastValue }) => ({
+      const rows = this.#writing.map(({ revision, previous, key, value, lastValue, freeing }) => ({
         revision,
         previous,
         key,
         value,
         lastValue,
+        freeing,
       }))
       this.#send({ type: 'write', rows })
     } else if (this.#closed) {
@@ -184,8 +211,34 @@ class SqliteStorage implements Storage {
 
   #receive(report: Report): void {
     if (report.type === 'written') this.#publish()
-    else if (report.type === 'failed') this.#giveUp(new ConfigError(`storage file ${this.#file} ${report.reason}`))
+    else if (report.type === 'failed') this.#fail(report)
+    else if (report.type === 'room') this.#setRoom(report.isFull)
     else if (report.type === 'closed') this.#closed?.resolve()
+  }
+
+  #fail({ reason, isFull }: { reason: string; isFull: boolean }): void {
+    const message = `storage file ${this.#file} ${reason}`
+    if (isFull && !this.#full) this.#setRoom(true)
+    this.#giveUp(isFull ? new StorageFullError(message) : new ConfigError(message))
+  }
+
+  /** One look for all that ask meanwhile. */
+  #lookForRoom(): Promise<void> {
+    if (!this.#look) {
+      this.#look = Promise.withResolvers()
+      this.#worker.ref()
+      this.#send({ type: 'look' })
+    }
+    return this.#look.promise
+  }
+
+  #setRoom(isFull: boolean): void {
+    const wasFull = this.#full !== undefined
+    this.#full = isFull ? new StorageFullError(`storage file ${this.#file} ${fullReason}`) : undefined
+    if (isFull !== wasFull) this.#onRoom(isFull)
+    this.#look?.resolve()
+    this.#look = undefined
+    this.#next()
   }
 
   #publish(): void {
@@ -211,6 +264,7 @@ class SqliteStorage implements Storage {
 
   #break(error: Error): void {
     this.#broken = error
+    this.#look?.resolve()
     this.#giveUp(error)
     this.#closed?.resolve()
   }

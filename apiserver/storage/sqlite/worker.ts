@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { Database } from './database.ts'
 import type { Order, Report } from './messages.ts'
-import { reasonOf } from './reasons.ts'
+import { isFull, reasonOf } from './reasons.ts'
 
 /** Rows per message while the file is read. */
 const batchSize = 1000
@@ -12,6 +12,7 @@ const report = (message: Report): void => port.postMessage(message)
 try {
   const database = new Database((workerData as { file: string }).file)
   tell(database)
+  tellRoom(database)
   port.on('message', (order: Order) => carryOut(database, order))
 } catch (error) {
   report({ type: 'refused', reason: reasonOf(error) })
@@ -25,11 +26,20 @@ function tell(database: Database): void {
   report({ type: 'opened' })
 }
 
+/** Whether only deletes are written from now on. */
+function tellRoom(database: Database): void {
+  report({ type: 'room', isFull: !database.findRoom() })
+}
+
 function carryOut(database: Database, order: Order): void {
   if (order.type === 'close') {
     database.close()
     report({ type: 'closed' })
     port.close()
+    return
+  }
+  if (order.type === 'look') {
+    tellRoom(database)
     return
   }
   try {
@@ -38,7 +48,7 @@ function carryOut(database: Database, order: Order): void {
     if (order.type === 'write') report({ type: 'written' })
   } catch (error) {
     // What could not be compacted now is compacted with the next.
-    if (order.type === 'write') report({ type: 'failed', reason: reasonOf(error) })
+    if (order.type === 'write') report({ type: 'failed', reason: reasonOf(error), isFull: isFull(error) })
   }
 }
 
