@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import type { ConfigMap, KubeList } from '../../shared/api/types.ts'
+import type { ConfigMap } from '../../shared/api/types.ts'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
 import { createRestClient } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
@@ -36,7 +36,7 @@ t.test('on a full disk reads and deletes work, also after a kill; with room writ
       { metadata: { name, ...(finalizers && { finalizers }) }, data: { text: 'x'.repeat(20_000) } },
       { namespace },
     )
-  const remove = (name: string) => client.delete<ConfigMap>(configmaps, { namespace, name })
+  const remove = (name: string) => client.delete(configmaps, { namespace, name })
   const refused = (name: string) =>
     create(name).then(
       () => false,
@@ -44,8 +44,8 @@ t.test('on a full disk reads and deletes work, also after a kill; with room writ
     )
   const names = (): Promise<string[]> =>
     client
-      .list<KubeList<ConfigMap>>(configmaps, { namespace })
-      .then(({ items }: { items: ConfigMap[] }) => items.map(({ metadata }) => metadata.name ?? ''))
+      .list<ConfigMap>(configmaps, { namespace })
+      .then(({ items }) => items.map(({ metadata }) => metadata.name ?? ''))
 
   for (let i = 0; i < 30; i++) await create(`old-${i}`)
   await create('held', ['example.com/held'])

@@ -85,7 +85,9 @@ export class Database {
 
   /** Looks for room, for the reserve and so for writes; whether there is any. */
   findRoom(): boolean {
-    return this.#reserve.take()
+    const isThere = this.#reserve.take()
+    if (!isThere) this.#checkpoint()
+    return isThere
   }
 
   /** All of them or none; on the disk when it returns. On a full disk deletes use the reserve. */
@@ -96,6 +98,7 @@ export class Database {
     } catch (error) {
       if (!isFull(error)) throw error
       this.#reserve.release()
+      this.#checkpoint()
       if (!isFreeing) throw error
       this.#add(rows)
     }
@@ -146,8 +149,13 @@ export class Database {
     }
   }
 
+  /** Gives back the room of the log of writes, which may be as large as the reserve, for as much of it as the file grows. */
   #checkpoint(): void {
-    this.#db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all()
+    try {
+      this.#db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all()
+    } catch {
+      // There is not even room for that.
+    }
   }
 
   close(): void {

@@ -2,7 +2,8 @@ import { closeSync, existsSync, openSync, rmSync, statfsSync, writeSync } from '
 import { dirname } from 'node:path'
 import { isFull } from './reasons.ts'
 
-const largest = 4 * 1024 * 1024
+/** Twice what the log of writes grows to: one half is for what it holds, one for what comes. */
+const largest = 8 * 1024 * 1024
 const smallest = 256 * 1024
 /** Of the whole disk: a small one is not filled by it. */
 const share = 1 / 8

@@ -1,0 +1,30 @@
+import t from 'tap'
+import { skipOrFail } from '../harness/skip.ts'
+import { faults } from './faults.ts'
+import { siege } from './siege.ts'
+
+/** Each about a second; `npm run faults` has them all, in random order, for as long as it is told. */
+const sample = [
+  'SIGKILL to the API server',
+  'SIGKILL to the kubelet',
+  'SIGSTOP and SIGCONT to the server',
+  'full disk and SIGKILL to the API server',
+  'a second server on the same file',
+  'SIGKILL to all',
+]
+
+t.test('no fault loses what was acknowledged, or leaves anything behind', async (t) => {
+  t.same(
+    sample.filter((name) => !faults.some((fault) => fault.name === name)),
+    [],
+    'these faults exist',
+  )
+  const said: string[] = []
+  const report = await siege({ seed: 1, until: { faults: sample }, say: (line) => said.push(line) })
+  t.same(report.violations, [], said.join('\n'))
+  const wanted = Object.fromEntries(sample.map((name) => [name, 1]))
+  if (report.faults['full disk and SIGKILL to the API server'] === undefined)
+    return skipOrFail(t, 'this user may not mount: no full disk')
+  t.same(report.faults, wanted)
+  t.ok(report.writes.acknowledged > 20, `${report.writes.acknowledged} writes were acknowledged`)
+})
