@@ -59,3 +59,16 @@ t.test('a bootstrap token is authenticated by its Secret', async (t) => {
   }
   for (const [title, args] of Object.entries(refused)) t.match(await ask(...args), { status: 401 }, title)
 })
+
+t.test('an API server that is told so accepts no bootstrap tokens', async (t) => {
+  const { send } = await startTestApiServer(t, {}, undefined, {}, { bootstrapTokens: false })
+  await send('/api/v1/namespaces', { method: 'POST', body: { metadata: { name: 'kube-system' } } })
+  const secret = {
+    metadata: { name: 'bootstrap-token-abcdef' },
+    type: 'bootstrap.kubernetes.io/token',
+    stringData: valid,
+  }
+  t.match(await send('/api/v1/namespaces/kube-system/secrets', { method: 'POST', body: secret }), { status: 201 })
+  const headers = { authorization: `Bearer ${token}` }
+  t.match(await send(reviews, { method: 'POST', anonymous: true, headers, body: {} }), { status: 401 })
+})

@@ -67,6 +67,8 @@ t.test("flags are read as Go's programs read them", async (t) => {
     ],
     'what is not so is named',
   )
+  t.notOk(readKubeApiserverFlags([]).bootstrapTokens, 'as on a real server, bootstrap tokens are off')
+  t.ok(readKubeApiserverFlags(['--enable-bootstrap-token-auth']).bootstrapTokens)
   t.match(readKubeApiserverFlags(['--authorization-mode=Node,RBAC,Webhook', '--kubestage-node']), {
     ignored: [{ flag: 'authorization-mode', value: 'Webhook' }],
     alwaysAllow: false,

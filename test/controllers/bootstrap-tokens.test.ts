@@ -2,6 +2,8 @@
 import { createHmac } from 'node:crypto'
 import { request } from 'node:https'
 import t from 'tap'
+import { ensureClusterInfo } from '../../controllers/bootstrap-tokens/cluster-info.ts'
+import { ensureJoinPolicy } from '../../controllers/bootstrap-tokens/join-policy.ts'
 import { detachedSignature, signedData } from '../../controllers/bootstrap-tokens/signature.ts'
 import type { BootstrapTokenSecret } from '../../shared/api/bootstrap-token.ts'
 import { isStatus } from '../../shared/api/status-error.ts'
@@ -57,6 +59,7 @@ t.test('a cluster with loops', async (t) => {
   const plane = await startTestControlPlane(t)
   const { client } = plane
   const namespace = 'kube-system'
+  const bindings = { group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'clusterrolebindings' }
   const info = { namespace: 'kube-public', name: 'cluster-info' }
   const dataOf = async () => (await client.get<ConfigMap>(configMaps, info)).data ?? {}
   const ask = (path: string, { token = '', body = '' } = {}): Promise<{ status: number; text: string }> =>
@@ -139,7 +142,6 @@ t.test('a cluster with loops', async (t) => {
   })
 
   await t.test('approval asks for the requestor’s rights, not for its group', async (t) => {
-    const bindings = { group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'clusterrolebindings' }
     await client.delete(bindings, { name: 'kubeadm:node-autoapprove-bootstrap' })
     const body = kubeletRequest('unapproved')
     t.match(await ask(signingRequests, { token: 'joiner.0123456789abcdef', body }), { status: 201 })
@@ -149,6 +151,21 @@ t.test('a cluster with loops', async (t) => {
       (await client.get<SigningRequest>(certificateSigningRequests, { name })).status?.conditions
     await until(() => conditions('approved'), { what: 'an approval of the administrator’s request' })
     t.equal(await conditions('unapproved'), undefined)
+  })
+
+  await t.test('the next start writes where the server is then, and keeps what an administrator changed', async (t) => {
+    await token('mover1', { 'usage-bootstrap-signing': 'true' })
+    const key = 'jws-kubeconfig-mover1'
+    const before = await until(async () => (await dataOf())[key], { what: 'a signature' })
+    const binding = { name: 'kubeadm:kubelet-bootstrap' }
+    await client.patch(bindings, binding, { subjects: [] })
+    await ensureClusterInfo(client, { url: 'https://192.0.2.1:6443', ca: plane.tls.ca })
+    await ensureJoinPolicy(client)
+    t.match((await dataOf()).kubeconfig, 'server: https://192.0.2.1:6443\n')
+    await until(async () => (await dataOf())[key] !== before, { what: 'a signature of the new address' })
+    t.notOk((await client.get<{ metadata: object; subjects?: object[] }>(bindings, binding)).subjects?.length)
+    const other = { name: 'kubeadm:node-autoapprove-bootstrap' }
+    t.match(await client.get(bindings, other), { subjects: [{ kind: 'Group' }] }, 'a deleted one is back')
   })
 
   await t.test('an expired token is deleted, one without an end stays', async (t) => {

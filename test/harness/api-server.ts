@@ -43,6 +43,7 @@ export interface Received {
 }
 
 interface TestApiServerOptions {
+  bootstrapTokens?: boolean
   kubeletCertificateAuthority?: boolean
   clock?: Clock
   /** Default: in memory. */
@@ -54,7 +55,7 @@ export async function startTestApiServer(
   gates: Record<string, boolean> = {},
   log: Logger = pino({ level: 'silent' }),
   limits: Partial<Limits> = {},
-  { kubeletCertificateAuthority = false, clock = realClock, storage }: TestApiServerOptions = {},
+  { kubeletCertificateAuthority = false, bootstrapTokens, clock = realClock, storage }: TestApiServerOptions = {},
 ): Promise<TestApiServer> {
   const directory = mkdtempSync(join(tmpdir(), 'kubestage-api-'))
   const pki = ensureClusterPki({
@@ -70,6 +71,7 @@ export async function startTestApiServer(
     tls: { cert: pki.apiServer.cert, key: pki.apiServer.key, clientCa: pki.ca.cert },
     kubeletClient: { ...pki.apiServerKubeletClient, ...(kubeletCertificateAuthority && { ca: pki.ca.cert }) },
     serviceAccountKey: pki.serviceAccountKey,
+    bootstrapTokens,
     serviceCidr: '10.96.0.0/16',
     featureGates: { PodTerminationReason: true, ProbeTerminationGracePeriod: true, ...gates },
     clock,
