@@ -4,6 +4,7 @@ import { configSchema } from '../shared/config/schema.ts'
 import { clusterOptions } from './cluster-options.ts'
 import { command } from './command.ts'
 import { clusterKeys, fileKeys } from './file-keys.ts'
+import { nodeCount } from './node-names.ts'
 import { outputOption, printData, printTable } from './output.ts'
 import { version } from './package.ts'
 
@@ -15,14 +16,15 @@ export default command({
     schema: option(flag, { default: false, help: 'Print the JSON schema of kubestage.yaml instead' }),
     output: outputOption,
   },
-  async run({ values, origins, file }) {
-    if (values.schema) {
+  async run({ values: given, origins, file }) {
+    if (given.schema) {
       await printData(
         'json',
         configSchema({ id: `urn:kubestage:config:${version}`, title: 'kubestage.yaml' }, fileKeys),
       )
       return 0
     }
+    const values = { ...given, nodes: nodeCount(given, origins.nodes !== 'default') }
     const names = Object.keys(clusterKeys) as (keyof typeof clusterKeys)[]
     if (values.output !== 'text') {
       await printData(

@@ -17,6 +17,17 @@ export interface NodeNames {
 }
 
 /**
+ * How many nodes run pods as processes; the default goes by what else is there, as in the library.
+ * Throws a ConfigError where nodes are asked for and none can be.
+ */
+export function nodeCount({ kubelet, nodes, simulatedNodes }: Omit<NodeCounts, 'nodeName'>, isGiven: boolean): number {
+  if (!isGiven) return simulatedNodes > 0 || !kubelet ? 0 : nodes
+  if (nodes > 0 && !kubelet)
+    throw new ConfigError('kubelet=false means that no pods run as processes: leave out --nodes')
+  return nodes
+}
+
+/**
  * One node has the name that is given; several count up from it: `edge` or `edge-1` is followed by `edge-2`.
  * Throws a ConfigError where a real node has the name of a simulated one.
  */

@@ -16,7 +16,7 @@ import { untilGone } from './folder-gone.ts'
 import { portOrFreeOne } from './free-port.ts'
 import { guardian } from './guardian.ts'
 import { imageOrigins } from './image/source.ts'
-import { nodeNames, rangeOf } from './node-names.ts'
+import { nodeCount, nodeNames, rangeOf } from './node-names.ts'
 import { type Output, outputOption, printData } from './output.ts'
 import { packageRoot, version } from './package.ts'
 import { withProgress } from './progress.ts'
@@ -87,14 +87,6 @@ export default command({
     return await Promise.race([stopped, again.then(() => atOnce(cluster))])
   },
 })
-
-/** The default goes by what else is there, as in the library. */
-function nodeCount({ kubelet, nodes, simulatedNodes }: ClusterSettings, isGiven: boolean): number {
-  if (!isGiven) return simulatedNodes > 0 || !kubelet ? 0 : nodes
-  if (nodes > 0 && !kubelet)
-    throw new ConfigError('kubelet=false means that no pods run as processes: leave out --nodes')
-  return nodes
-}
 
 /** Throws where a cluster has no API server now, but will have one again in a moment. */
 function checkNotRestarting(stateDir: string): void {

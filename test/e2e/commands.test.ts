@@ -213,6 +213,18 @@ t.test('a config file may say what other commands want to know', async (t) => {
   })
 })
 
+t.test('config says how many nodes up would start', async (t) => {
+  const nodes = async (...args: string[]) => {
+    const { code, output } = await run(t, 'config', '-o', 'json', ...args)
+    return code === 0 ? Number(JSON.parse(output).nodes.value) : output.trim()
+  }
+  t.equal(await nodes(), 1)
+  t.equal(await nodes('--simulated-nodes=3'), 0, 'the default goes by the simulated nodes')
+  t.equal(await nodes('--simulated-nodes=3', '--nodes=2'), 2)
+  t.equal(await nodes('--kubelet=false'), 0)
+  t.match(await nodes('--kubelet=false', '--nodes=1'), /kubelet=false means .*leave out --nodes/, 'refused, as by up')
+})
+
 t.test('where each value is from', async (t) => {
   const config = join(folder, 'values.yaml')
   writeFileSync(config, 'port: 7000\nnodeName: mine\nshutdownGracePeriod: 90s\n')
