@@ -169,9 +169,9 @@ function strategyOf(
     validate: (object, errors) => {
       errors.push(...validateCustomResource(object, undefined, rules))
     },
-    validateUpdate: (object, old, errors, { subresource }) => {
+    validateUpdate: (object, old, errors, { subresource, warn }) => {
       const validate = subresource === 'status' ? validateCustomResourceStatus : validateCustomResource
-      errors.push(...validate(object, old, rules))
+      errors.push(...validate(object, old, rules, warn))
     },
     allowUnconditionalUpdate: false,
     generation: { changed: (object, old) => !deepEqual(desired(object, hasStatus), desired(old, hasStatus)) },

@@ -17,14 +17,23 @@ export interface ValidationRules {
   /** The schema's x-kubernetes-validations; absent when it has none. */
   rules?: RuleCheck
 }
+/** What breaks a rule and did not change is no error: `warn` is told. */
+type Warn = (text: string) => void
 /** Holds `value` against the rules in `schema` and below it. */
-export type RuleCheck = (value: unknown, old: unknown, schema: JSONSchemaProps, path: string) => FieldError[]
+export type RuleCheck = (
+  value: unknown,
+  old: unknown,
+  schema: JSONSchemaProps,
+  path: string,
+  warn?: Warn,
+) => FieldError[]
 
 /** All of an object, for create and update; `old` as it was, so that what it got wrong before is let be. */
 export function validateCustomResource(
   object: KubeObject,
   old: KubeObject | undefined,
   version: ValidationRules,
+  warn?: Warn,
 ): FieldError[] {
   const { schema, scale } = version
   const value = whole(object, version)
@@ -35,7 +44,7 @@ export function validateCustomResource(
     ...validateEmbedded(object, schema),
     ...newListErrors(object, old, schema),
   ]
-  return [...errors, ...checkRules(value, before, version, errors)]
+  return [...errors, ...checkRules({ value, old: before, warn }, version, errors)]
 }
 
 /** A write of the status subresource: values are checked in the status alone, rules in the whole object. */
@@ -43,6 +52,7 @@ export function validateCustomResourceStatus(
   object: KubeObject,
   old: KubeObject,
   version: ValidationRules,
+  warn?: Warn,
 ): FieldError[] {
   const { schema, scale } = version
   const statusSchema = ownProperty(schema.properties, 'status')
@@ -53,7 +63,7 @@ export function validateCustomResourceStatus(
     ...(scale === undefined ? [] : validateReplicas(object, statusReplicas(scale))),
     ...newListErrors(object, old, schema),
   ]
-  return [...errors, ...checkRules(whole(object, version), whole(old, version), version, errors)]
+  return [...errors, ...checkRules({ value: whole(object, version), old: whole(old, version), warn }, version, errors)]
 }
 
 /** Lists whose items were not unique before may stay so. */
@@ -99,8 +109,7 @@ const BLOCKING = new Set<string>([
   'FieldValueTypeInvalid',
 ])
 function checkRules(
-  value: KubeObject,
-  old: KubeObject | undefined,
+  { value, old, warn }: { value: KubeObject; old: KubeObject | undefined; warn?: Warn },
   { rules, schema }: ValidationRules,
   errors: FieldError[],
 ): FieldError[] {
@@ -113,5 +122,5 @@ function checkRules(
         'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
       ),
     ]
-  return rules(value, old, schema, '')
+  return rules(value, old, schema, '', warn)
 }

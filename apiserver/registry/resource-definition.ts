@@ -161,6 +161,8 @@ export interface StrategyContext {
   subresource?: string
   /** Who writes. */
   user?: User
+  /** Text of a Warning header of the answer, also of one that refuses the write. */
+  warn?(text: string): void
   /** Cluster IPs and node ports, where the server hands them out. */
   serviceAddresses?: ServiceAddresses
   /** Who asked for the deletion of the object with this UID, in order. */

@@ -127,7 +127,7 @@ async function replace(
 ): Promise<StoredObject | undefined> {
   const { definition, name } = scope
   const { strategy } = definition
-  const context = registry.strategyContext(scope)
+  const context = { ...registry.strategyContext(scope), warn: options.warn }
   keepSystemFields(scope, object, old)
   keepOtherHalf(scope, object, old)
   if (!options.managedFieldsAreSet) {

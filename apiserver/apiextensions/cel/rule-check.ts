@@ -1,6 +1,6 @@
 import { own } from '../../../shared/api/own.ts'
 import { deepEqual } from '../../resources/deep-equal.ts'
-import { OMITTED } from '../../validation/field-error.ts'
+import { errorBody, OMITTED } from '../../validation/field-error.ts'
 import type { FieldError, FieldErrorType } from '../../validation/field-errors.ts'
 import { NO_FIELD } from '../field-error.ts'
 import {
@@ -18,7 +18,8 @@ import { type CompiledRule, compileRules } from './rule-compiler.ts'
 /** Checks a schema's rules; undefined when it has none, so that nothing of CEL is ever loaded. */
 export const rulesOf = (schema: JSONSchemaProps): RuleCheck | undefined =>
   hasRules(schema)
-    ? (value, old, at, path) => check({ value, old, path, before: new Before(value, old) }, at, at === schema)
+    ? (value, old, at, path, warn = () => {}) =>
+        check({ value, old, path, before: new Before(value, old), warn }, at, at === schema)
     : undefined
 
 const hasRules = (schema: JSONSchemaProps): boolean => mentions(schema, 'x-kubernetes-validations')
@@ -45,6 +46,8 @@ interface Position {
   path: string
   /** Of the value, or of the nearest one around it that has an old value. */
   before: Before
+  /** Is told what breaks a rule and did not change. */
+  warn(text: string): void
 }
 
 function check(at: Position, schema: JSONSchemaProps, root = false): FieldError[] {
@@ -60,6 +63,7 @@ const below = (parent: Position, value: unknown, old: unknown, path: string): Po
   old,
   path,
   before: old === undefined ? parent.before : new Before(value, old),
+  warn: parent.warn,
 })
 
 function checkItems(at: Position, items: unknown[], schema: JSONSchemaProps): FieldError[] {
@@ -88,7 +92,7 @@ function oldItem(item: unknown, old: unknown, schema: JSONSchemaProps): unknown 
   return old.find((other) => isObject(other) && keys.every((key) => deepEqual(other[key], item[key])))
 }
 
-function checkHere({ value, old, path, before }: Position, schema: JSONSchemaProps, root: boolean): FieldError[] {
+function checkHere({ value, old, path, before, warn }: Position, schema: JSONSchemaProps, root: boolean): FieldError[] {
   const { convert, rules } = compileRules(schema, root)
   const self = convert(value)
   const oldSelf = old === undefined || old === null ? undefined : convert(old)
@@ -100,8 +104,10 @@ function checkHere({ value, old, path, before }: Position, schema: JSONSchemaPro
     } catch (error) {
       return [evaluationError(error, compiled.rule, path, schema)]
     }
-    if (!compiled.usesOldSelf && before.isSame) return []
-    return [failure(compiled, { path, shown: isSimple(schema) ? value : OMITTED, self, oldSelf })]
+    const error = failure(compiled, { path, shown: isSimple(schema) ? value : OMITTED, self, oldSelf })
+    if (compiled.usesOldSelf || !before.isSame) return [error]
+    warn(`${error.field}: ${errorBody(error)}`)
+    return []
   })
 }
 const isSimple = ({ type }: JSONSchemaProps): boolean => type !== 'object' && type !== 'array'
