@@ -1,6 +1,8 @@
 import { join, relative } from 'node:path'
 import { styleText } from 'node:util'
 import { checkOptions } from '../kubelet/check-options.ts'
+import type { Node } from '../shared/api/types.ts'
+import { nodes } from '../shared/client/resources.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { ConfigError, option } from '../shared/config/option.ts'
 import { flag } from '../shared/config/option-types.ts'
@@ -68,7 +70,8 @@ export default command({
     const stopping = untilStopped()
     await tellStarter({ state: 'ready', url: cluster.url })
     const isElsewhere = settings.port !== values.port
-    say(greeting(cluster, values, { isElsewhere, elapsedMs: realClock.monotonic() }))
+    const seesKeys = await nodesThatSeeKeys(cluster)
+    say(greeting(cluster, values, { isElsewhere, seesKeys, elapsedMs: realClock.monotonic() }))
     if (output !== 'text')
       await printData(output, {
         url: cluster.url,
@@ -174,30 +177,42 @@ function onTrouble(line: string): void {
 interface Circumstances {
   /** Not on the usual port, which somebody else has. */
   isElsewhere: boolean
+  /** The nodes whose containers see all files of the machine. */
+  seesKeys: readonly string[]
   /** Since this process began. */
   elapsedMs: number
+}
+
+async function nodesThatSeeKeys({ client, nodeNames: { real } }: Cluster): Promise<string[]> {
+  if (real.length === 0) return []
+  const { items } = await client.list<Node>(nodes, { labelSelector: 'kubestage.dev/files=host' })
+  return items.map(({ metadata }) => metadata.name ?? '').filter((name) => real.includes(name))
 }
 
 function greeting(
   { url, state, nodeNames: { real, simulated } }: Cluster,
   settings: ClusterSettings,
-  { isElsewhere, elapsedMs }: Circumstances,
+  { isElsewhere, seesKeys, elapsedMs }: Circumstances,
 ): string {
   const strong = (text: string): string => styleText('bold', text)
   const kinds = [
     [real, 'pods run as processes of this machine'],
     [simulated, 'pods are simulated'],
   ] as const
-  const nodes = kinds.flatMap(([names, how]) => (names.length > 0 ? [`${rangeOf(names)}: ${how}`] : []))
+  const described = kinds.flatMap(([names, how]) => (names.length > 0 ? [`${rangeOf(names)}: ${how}`] : []))
   const none = settings.kubelet ? 'none (--nodes=0)' : 'none (--kubelet=false)'
+  const keys =
+    seesKeys.length > 0
+      ? `  files       pods on ${rangeOf(seesKeys)} can read all files of this machine, the cluster's keys among them\n`
+      : ''
   const why = isElsewhere ? ` (port ${settings.port} is in use by another program)` : ''
   const example = shortest(join(packageRoot, 'examples', 'graceful-delete', 'pod.yaml'))
   const time = settings.timeScale === 1 ? '' : `  time        ${settings.timeScale} times as fast as this machine's\n`
   return `${strong(`Kubestage ${version} is ready`)} after ${(elapsedMs / 1000).toFixed(1)} s
 
   API server  ${url}${why}
-  node        ${nodes.join('\n              ') || none}
-${time}  kubeconfig  ${shortest(state.kubeconfig)}
+  node        ${described.join('\n              ') || none}
+${keys}${time}  kubeconfig  ${shortest(state.kubeconfig)}
   logs        ${shortest(state.logs)}/
 
 Try, in another terminal:

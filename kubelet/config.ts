@@ -7,6 +7,7 @@ import {
   commandMap,
   featureGates,
   flag,
+  names,
   oneOf,
   path,
   podCount,
@@ -70,6 +71,10 @@ export const kubeletOptions = {
   isolation: option(oneOf('auto', 'none', 'pod'), {
     default: 'auto',
     help: "Whether a container's processes have their own namespaces; auto: where the machine allows it",
+  }),
+  hiddenPaths: option(names, {
+    default: [],
+    help: 'Files and folders that no container sees, beside --root-dir, --kubeconfig and the key of --tls-private-key-file',
   }),
   hostFiles: option(flag, {
     default: false,

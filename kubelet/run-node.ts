@@ -187,6 +187,10 @@ async function openLossMark(rootDir: string): Promise<LossMark> {
   return createLossMark(path.join(runtimeDir(rootDir), 'lost'))
 }
 
+/** Beside the kubelet's own folder. */
+const secretPlaces = ({ kubeconfig, bootstrapKubeconfig, tlsPrivateKeyFile, hiddenPaths }: KubeletConfig): string[] =>
+  [kubeconfig, bootstrapKubeconfig, tlsPrivateKeyFile, ...hiddenPaths].filter(Boolean).map((file) => path.resolve(file))
+
 interface RuntimeOptions extends Omit<RunNodeOptions, 'client' | 'moving'> {
   /** Absent for a runtime that only pretends. */
   images: Images | undefined
@@ -208,13 +212,18 @@ async function createRuntime({ config, clock, log, images }: RuntimeOptions): Pr
     return createSimulatedRuntime({ clock, nodeIP: config.nodeIp })
   }
   const { createProcessRuntime, possibleIsolation } = await import('./runtime/process/index.ts')
+  const capabilities: RuntimeCapabilities =
+    config.isolation === 'none' ? { isolation: 'none', files: 'host' } : await possibleIsolation(config)
+  if (capabilities.files === 'host')
+    log.warn({ files: 'host' }, 'containers see all files of this machine, keys among them')
   return createProcessRuntime({
     rootDir: config.rootDir,
     clock,
     images,
     nodeIP: config.nodeIp,
     supervised: config.supervised,
-    capabilities: config.isolation === 'none' ? { isolation: 'none', files: 'host' } : await possibleIsolation(config),
+    hidden: secretPlaces(config),
+    capabilities,
     warn: (message, fields) => log.warn(fields, message),
   })
 }

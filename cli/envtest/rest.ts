@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { firstAddress } from '../../apiserver/control-plane.ts'
 import type { ApiServer } from '../../apiserver/server.ts'
 import { startControllers } from '../../controllers/index.ts'
@@ -60,6 +60,7 @@ export async function startRest({
     {
       settings: { ...values, nodeName },
       state,
+      clusterRoot: resolve(settings.certDir),
       pki: { ...pki, ca: { ...pki.ca, cert: servingCert } },
       url,
       clock: realClock,

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { forgetMovedClock } from '../../kubelet/runtime/process/clock-file.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import type { ClusterPki } from '../../shared/pki/cluster-pki.ts'
@@ -13,6 +13,8 @@ import { kubeletConfigFile } from './child-specs.ts'
 export interface KubeletSettings {
   settings: ClusterSettings
   state: StateDirectory
+  /** Of the whole cluster: all that it keeps, which no container sees. */
+  clusterRoot: string
   pki: ClusterPki
   url: string
   /** When the cluster's time began to run at its own pace; whole seconds. */
@@ -20,7 +22,7 @@ export interface KubeletSettings {
 }
 
 /** Writes what the kubelet reads when it begins, and forgets what was told to the one before. As JSON, which needs no YAML parser. */
-export function writeKubeletFiles({ settings, state, pki, url, timeOriginMs }: KubeletSettings): void {
+export function writeKubeletFiles({ settings, state, clusterRoot, pki, url, timeOriginMs }: KubeletSettings): void {
   void pki.kubeletServer // its files are there from now on
   forgetMovedClock(state.kubelet)
   const access = kubeconfig({ name: 'kubestage', server: url, ca: pki.ca.cert, user: pki.kubeletClient })
@@ -41,6 +43,7 @@ export function writeKubeletFiles({ settings, state, pki, url, timeOriginMs }: K
     maxPods: settings.maxPods,
     isolation: settings.isolation,
     hostFiles: settings.hostFiles,
+    hiddenPaths: [clusterRoot, ...databaseFiles(settings)],
     allowedUnsafeSysctls: settings.allowedUnsafeSysctls,
     featureGates: settings.featureGates,
     shortenRunningKills: settings.shortenRunningKills,
@@ -67,3 +70,7 @@ function writeJson(file: string, content: object): string {
   writePrivately(file, `${JSON.stringify(content, undefined, 2)}\n`)
   return file
 }
+
+/** A database has companions beside it. */
+const databaseFiles = ({ storage }: ClusterSettings): string[] =>
+  storage.engine === 'memory' ? [] : ['', '-wal', '-shm'].map((suffix) => `${resolve(storage.file)}${suffix}`)

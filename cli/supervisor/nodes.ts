@@ -124,7 +124,19 @@ async function startReal(
   const kubeletPort = isFirst ? settings.kubeletPort : 0
   const own = { ...settings, nodeName: name, kubeletPort }
   const node = await startNode(
-    { settings: own, state: place, pki, url, clock, timeOriginMs, onTrouble, onKubelet, kubelet, fate },
+    {
+      settings: own,
+      state: place,
+      clusterRoot: state.root,
+      pki,
+      url,
+      clock,
+      timeOriginMs,
+      onTrouble,
+      onKubelet,
+      kubelet,
+      fate,
+    },
     client,
   )
   return { name, ...node }

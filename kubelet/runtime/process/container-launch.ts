@@ -1,10 +1,9 @@
 import os from 'node:os'
-import path from 'node:path'
 import type { ContainerConfig, RuntimeCapabilities, Sandbox } from '../container-runtime.ts'
 import { clockFileVariable, ownClockFile } from './clock-file.ts'
 import { type ContainerView, type Step, viewFlags, viewSteps } from './container-view.ts'
 import { ordinaryIdentity } from './identity.ts'
-import { currentHostMounts, scratchDir, viewMounts } from './isolation.ts'
+import { machineView, scratchDir, viewMounts } from './isolation.ts'
 import type { Launch, Namespaces } from './launch.ts'
 import { marker, markerVariable } from './marker.ts'
 import type { ProgramUser } from './program-user.ts'
@@ -43,6 +42,8 @@ export interface LaunchOptions {
   workingDir: string
   runtimeRoot: string
   clockFile: string
+  /** Files and folders that it does not see. */
+  hidden: readonly string[]
   user?: ProgramUser
 }
 
@@ -57,16 +58,18 @@ export const containerLaunch = (stored: StoredContainer, options: LaunchOptions)
 
 function namespacesOf(
   stored: StoredContainer,
-  { sandbox, capabilities, besidePid, ipcPid, workingDir, runtimeRoot, clockFile }: LaunchOptions,
+  { sandbox, capabilities, besidePid, ipcPid, workingDir, runtimeRoot, clockFile, hidden }: LaunchOptions,
 ): Namespaces {
   const { isolation, files } = capabilities
   if (isolation === 'none') return { kind: 'none' }
-  const clock = { hostPath: clockFile, containerPath: ownClockFile, readonly: true }
+  const clock = { hostPath: clockFile, containerPath: files === 'own' ? ownClockFile : clockFile, readonly: true }
+  const mounts = [clock, ...((files !== 'host' && stored.mounts) || [])]
+  const filesView = files === 'own' ? 'own' : 'mounts'
   const view: ContainerView = {
-    files: files === 'own' ? 'own' : 'mounts',
+    files: filesView,
     scratch: scratchDir(runtimeRoot),
-    hostMounts: files === 'own' ? currentHostMounts(path.dirname(runtimeRoot)) : [],
-    mounts: files === 'host' ? [] : viewMounts([...(files === 'own' ? [clock] : []), ...(stored.mounts ?? [])], files),
+    ...machineView(hidden),
+    mounts: viewMounts(mounts, filesView),
     processes: stored.processes,
     ...(!sandbox.hostNetwork && { hostname: sandbox.hostname }),
     identity: ordinaryIdentity(),

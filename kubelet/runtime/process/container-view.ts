@@ -1,4 +1,5 @@
 import type { Mount } from '../container-runtime.ts'
+import { type Hidden, isBelow } from './hidden.ts'
 import type { Identity } from './identity.ts'
 import { mountPoints } from './mount-points.ts'
 import { realPlace } from './real-place.ts'
@@ -17,6 +18,7 @@ export interface ContainerView {
   /** As the host has them, see {@link hostMounts}. */
   hostMounts: HostMount[]
   mounts: ViewMount[]
+  hidden: Hidden
   /** Of a PID namespace of its own, in which the program is process 1, or of the pod's, which somebody else has made. */
   processes: Processes
   hostname?: string
@@ -81,9 +83,39 @@ export function viewSteps(view: ContainerView): Step[] {
     ...(identity ? [['identity', String(identity.uid), String(identity.gid)] satisfies Step] : []),
     mount('none', '/', '', recursive | isPrivate),
     ...(hostname ? [['hostname', hostname] satisfies Step] : []),
-    ...(files === 'own' ? ownFiles(view) : [...ownProc(view, ''), ...volumes(view, '')]),
+    ...(files === 'own' ? ownFiles(view) : machineFiles(view)),
   ]
 }
+
+/** Volumes whose places are hidden are mounted upon the covers; from the working directory what is covered can still be reached. */
+function machineFiles(view: ContainerView): Step[] {
+  const { hidden, mounts } = view
+  const within = (folder: string) => (mount: ViewMount) => `${mount.containerPath}/`.startsWith(`${folder}/`)
+  const seen = mounts.filter((mount) => !hidden.folders.some((folder) => within(folder)(mount)))
+  return [
+    ...ownProc(view, ''),
+    ...volumes(seen, { root: '', isMade: false }),
+    ...hidden.folders.flatMap((folder): Step[] => {
+      const upon = mounts
+        .filter(within(folder))
+        .map((mount) => ({ ...mount, hostPath: fromWithin(folder, mount.hostPath) }))
+      return [['within', folder], cover(folder), ...volumes(upon, { root: '', isMade: true })]
+    }),
+    ...hidden.files.map(coverFile),
+    ['within', '/'],
+  ]
+}
+
+const fromWithin = (folder: string, path: string): string =>
+  path === folder ? '.' : isBelow(path, folder) ? path.slice(folder.length + 1) : path
+
+const cover = (folder: string): Step => tmpfs(folder, 'mode=0755,size=64k,nr_inodes=1k')
+const coverFile = (file: string): Step => ifPossible(mount('/dev/null', file, '', bind))
+
+const ownCovers = ({ folders, files }: Hidden): Step[] => [
+  ...folders.flatMap((folder): Step[] => [['directory', `root${folder}`], cover(`root${folder}`)]),
+  ...files.map((file) => coverFile(`root${file}`)),
+]
 
 function ownFiles(view: ContainerView): Step[] {
   const { scratch, hostMounts, workingDir } = view
@@ -101,7 +133,8 @@ function ownFiles(view: ContainerView): Step[] {
           [ifPossible(mount(path, `root${path}`, '', bind | recursive))],
     ),
     ...(view.machineSettings ? [] : machineIsReadOnly),
-    ...volumes(view, 'root'),
+    ...ownCovers(view.hidden),
+    ...volumes(view.mounts, { root: 'root', isMade: true }),
     ['directory', `root${realPlace(workingDir)}`],
     ...(view.readonlyRoot ? sealed(view) : []),
     ['root', 'root'],
@@ -165,11 +198,12 @@ const ownProc = ({ processes }: ContainerView, root: string): Step[] =>
       ? [mount('/proc', `${root}/proc`, '', bind | recursive)]
       : []
 
-const volumes = ({ mounts }: ContainerView, root: string): Step[] =>
+/** Where there is a root of the container's own, or a cover, places are made. */
+const volumes = (mounts: ViewMount[], { root, isMade }: { root: string; isMade: boolean }): Step[] =>
   mounts.flatMap(({ hostPath, containerPath, readonly, isDirectory }) => {
     const target = `${root}${containerPath}`
     return [
-      ...(root ? [[isDirectory ? 'directory' : 'file', target] satisfies Step] : []),
+      ...(isMade ? [[isDirectory ? 'directory' : 'file', target] satisfies Step] : []),
       mount(hostPath, target, '', bind | recursive),
       ...(readonly ? [mount('none', target, '', bind | remount | readOnly)] : []),
     ]

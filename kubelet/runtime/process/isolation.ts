@@ -10,6 +10,7 @@ import {
   viewFlags,
   viewSteps,
 } from './container-view.ts'
+import { hiddenPlaces, isBelow } from './hidden.ts'
 import { ordinaryIdentity } from './identity.ts'
 import { aloneLaunch } from './launch.ts'
 import { realPlace } from './real-place.ts'
@@ -37,7 +38,7 @@ async function isPossible(rootDir: string, files: ContainerView['files']): Promi
   const view: ContainerView = {
     files,
     scratch,
-    hostMounts: currentHostMounts(rootDir),
+    ...machineView([rootDir]),
     mounts: [],
     processes: 'own',
     hostname: 'trial',
@@ -66,9 +67,13 @@ function isReadable(file: string): boolean {
   }
 }
 
-/** Without volumes of pods, which are mounted below `hidden`. */
-export const currentHostMounts = (hidden: string): HostMount[] =>
-  hostMounts(readFileSync('/proc/self/mountinfo', 'utf8')).filter(({ path }) => !path.startsWith(`${hidden}/`))
+/** What containers see of the machine as it is now; volumes of pods are mounted in what is hidden. */
+export function machineView(hiddenPaths: readonly string[]): Pick<ContainerView, 'hostMounts' | 'hidden'> {
+  const mountinfo = readFileSync('/proc/self/mountinfo', 'utf8')
+  const hidden = hiddenPlaces(hiddenPaths, mountinfo)
+  const isSeen = ({ path }: HostMount): boolean => !hidden.folders.some((folder) => isBelow(path, folder))
+  return { hidden, hostMounts: hostMounts(mountinfo).filter(isSeen) }
+}
 
 /** A host path that is missing becomes a folder, as with container runtimes. Without an own view, only what has its place can be mounted. */
 export function viewMounts(mounts: Mount[], files: ContainerView['files']): ViewMount[] {

@@ -59,6 +59,8 @@ export interface ProcessRuntimeOptions {
   /** The shim is our supervisor's child; otherwise we start one if none is there. */
   supervised: boolean
   capabilities: RuntimeCapabilities
+  /** Files and folders that no container sees, beside `rootDir`. Absolute. */
+  hidden?: readonly string[]
   warn(message: string, fields: object): void
 }
 
@@ -209,8 +211,9 @@ class ProcessRuntime implements ContainerRuntime {
     const pausePid = await this.#sandboxes.pausePid(sandbox)
     const besidePid = target?.record.pid ?? (this.#processesOf(sandbox) === 'pod' ? pausePid : undefined)
     const ipcPid = sandbox.sysctls && pausePid
+    const hidden = [this.#options.rootDir, ...(this.#options.hidden ?? [])]
     const places = { runtimeRoot: this.#store.root, clockFile: clockFile(this.#options.rootDir) }
-    const options = { sandbox, capabilities, besidePid, ipcPid, env, workingDir, user, ...places }
+    const options = { sandbox, capabilities, besidePid, ipcPid, env, workingDir, user, hidden, ...places }
     const launch = shimLaunch(containerLaunch(container.stored, options))
     this.#shim.connection.run({ kind: 'container', id, hasInput: config.stdin, separateErrors: false, ...launch })
     if (!(await withinLimit(container.started.promise, startTimeoutMs, clock.machine)))

@@ -7,6 +7,7 @@ import type { RuntimeCapabilities, WantedUser } from '../../../kubelet/runtime/c
 import { type ContainerView, hostMounts, viewSteps } from '../../../kubelet/runtime/process/container-view.ts'
 import { possibleIsolation } from '../../../kubelet/runtime/process/index.ts'
 import { markedProcesses, marker } from '../../../kubelet/runtime/process/marker.ts'
+import { scratchFolder } from '../../harness/scratch.ts'
 import { skipOrFail } from '../../harness/skip.ts'
 import { until } from '../../harness/until.ts'
 import { configOf, exited, isAlive, recordOf, sandboxOf, sh, startNode, texts } from './runtime-node.ts'
@@ -214,8 +215,8 @@ t.test('a container runs as its user and groups: its files, its commands, its ho
   await exited(runtime, inGroup.id)
   t.same(texts(inGroup.logPath), ['0 0 0 62000'], 'a group alone: root, in that group')
 
-  const locked = path.join(node.rootDir, 'locked')
-  mkdirSync(locked, { mode: 0o700 })
+  const locked = scratchFolder(t, 'locked')
+  chmodSync(locked, 0o700)
   writeFileSync(path.join(locked, 'program'), '#!/bin/sh\n', { mode: 0o755 })
   await t.rejects(start('locked', { uid: 61_000 }, [path.join(locked, 'program')]), {
     message: /exec: ".*program": permission denied/,
@@ -227,6 +228,7 @@ t.test('a folder of short-lived files is open to all users, also where it is a f
   const view: Omit<ContainerView, 'files' | 'hostMounts'> = {
     scratch: '/s',
     mounts: [],
+    hidden: { folders: [], files: [] },
     processes: 'own',
     machineSettings: false,
     workingDir: '/',

@@ -1,0 +1,34 @@
+import { existsSync, realpathSync, statSync } from 'node:fs'
+import { mounts } from './mount-points.ts'
+
+/** What no container sees of the machine's files: keys, databases, other pods' volumes. Absolute. */
+export interface Hidden {
+  folders: string[]
+  files: string[]
+}
+
+/** Those that are there, at every place where they are. One within another counts once. */
+export function hiddenPlaces(paths: readonly string[], mountinfo: string): Hidden {
+  const real = paths.filter((path) => existsSync(path)).map((path) => realpathSync(path))
+  const all = [...new Set(real.flatMap((path) => placesOf(path, mountinfo)))].sort()
+  const outermost = all.filter((path) => existsSync(path) && !all.some((other) => isBelow(path, other)))
+  const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+  return { folders: outermost.filter(isFolder), files: outermost.filter((path) => !isFolder(path)) }
+}
+
+/** Where the machine has the same file: a file system, or a part of one, may be mounted at several places. */
+export function placesOf(path: string, mountinfo: string): string[] {
+  const all = mounts(mountinfo)
+  const own = all.findLast((mount) => path === mount.place || isBelow(path, mount.place))
+  if (!own) return [path]
+  const within = joined(own.root, path.slice(own.place === '/' ? 0 : own.place.length))
+  const others = all
+    .filter(({ device, root }) => device === own.device && (within === root || isBelow(within, root)))
+    .map(({ place, root }) => joined(place, within.slice(root === '/' ? 0 : root.length)))
+  return [...new Set([path, ...others])]
+}
+
+export const isBelow = (path: string, folder: string): boolean =>
+  path.startsWith(folder === '/' ? '/' : `${folder}/`) && path !== folder
+
+const joined = (folder: string, rest: string): string => (folder === '/' ? rest || '/' : folder + rest)
