@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs'
-import path from 'node:path'
 import type { Clock } from '../../../shared/clock/clock.ts'
-import { runtimeDir, startShimAlone } from './shim.ts'
+import { isShimThere, startShimAlone } from './shim.ts'
 import { connectShim, type ShimConnection, type ShimListener } from './shim-connection.ts'
 
 export interface KeptShimOptions {
@@ -40,7 +38,7 @@ export class KeptShim {
   /** Resolves with the ids of all that it knows. Rejects when none is there in time. */
   async connect(): Promise<Set<string>> {
     const { rootDir, clock, supervised, listener } = this.#options
-    if (!supervised && !existsSync(path.join(runtimeDir(rootDir), 'shim.pid'))) startShimAlone({ rootDir })
+    if (!supervised && !isShimThere({ rootDir })) startShimAlone({ rootDir })
     const { connection, known } = await connectShim({
       rootDir,
       clock,

@@ -313,7 +313,9 @@ class ProcessRuntime implements ContainerRuntime {
       closeOutput(container)
     }
     if (!containers.some(({ record }) => record.state === 'running')) await this.#route.remove()
-    if (!this.#options.supervised && containers.length === 0) this.#shim.connection.end()
+    // Those that have ended are in the journal; those that are being started end with the shim.
+    const isNeeded = containers.some(({ record }) => record.state === 'running' && record.pid !== 0)
+    if (!this.#options.supervised && !isNeeded) this.#shim.connection.end()
     this.#shim.close()
     this.#store.close()
   }

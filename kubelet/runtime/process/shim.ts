@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { closeSync, constants, openSync } from 'node:fs'
 import path from 'node:path'
 import { systemCalls } from './system-calls.ts'
 
@@ -12,6 +13,16 @@ export const runtimeDir = (rootDir: string): string => path.join(rootDir, 'runti
  */
 export const startShim = (options: { rootDir: string; graceMs?: number }): { command: string; args: string[] } =>
   shimCommand(options.rootDir, options.graceMs ? String(Math.ceil(options.graceMs / 1000)) : 'supervised')
+
+/** One that was killed leaves its files: only one that lives reads requests. */
+export function isShimThere({ rootDir }: { rootDir: string }): boolean {
+  try {
+    closeSync(openSync(path.join(runtimeDir(rootDir), 'requests'), constants.O_WRONLY | constants.O_NONBLOCK))
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** For a kubelet without a supervisor: a shim that lives until it is told to end. */
 export function startShimAlone({ rootDir }: { rootDir: string }): void {
