@@ -76,6 +76,16 @@ t.test('a state folder that cannot be written', async (t) => {
     for (const { code, output } of said) t.same({ code, output }, { code: 1, output: `kubestage: ${sentence}\n` })
     t.same(processesWith(stateDir), [], 'nothing half-started stays')
   }
+  const disk = join(folder, 'read-only-later')
+  mountSmallDisk(disk, 'size=1m')
+  writeFileSync(join(disk, 'state.db'), '')
+  execFileSync('mount', ['-o', 'remount,ro', disk])
+  for (const name of ['state.db', 'none.db']) {
+    const at = [`--storage=sqlite:${join(disk, name)}`, `--state-dir=${join(folder, 'fine')}`]
+    const { code, output } = await run(t, 'up', '--port=0', '--kubelet=false', ...at)
+    t.equal(code, 1)
+    t.match(output, `${name} cannot be written: the file system is read-only; name another with --storage`)
+  }
   t.match(await run(t, 'envtest-assets', '--assets-dir=/proc/assets'), {
     code: 1,
     output:

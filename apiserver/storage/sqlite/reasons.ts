@@ -22,7 +22,7 @@ const systemReasons: Record<string, string> = {
   ENOSPC: fullReason,
   ENOTDIR: `cannot be made: a part of its path is a file; ${elsewhere}`,
   EEXIST: `cannot be made: a part of its path is a file; ${elsewhere}`,
-  EROFS: `cannot be made: the file system is read-only; ${elsewhere}`,
+  EROFS: `cannot be written: the file system is read-only; ${elsewhere}`,
 }
 
 /** Thrown by ourselves for a file that is not ours to use; its message follows the file's name. */
