@@ -1,6 +1,7 @@
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import type { ContainerRecord, ContainerRuntime, PortHolder } from '../runtime/container-runtime.ts'
+import { allContainers } from './container-kinds.ts'
 import type { RuntimePod } from './runtime-pod.ts'
 import { logTail } from './termination-message.ts'
 
@@ -25,7 +26,7 @@ export class PortConflicts {
   async look(pod: Pod, { containers, sandboxes }: RuntimePod): Promise<void> {
     const { runtime } = this.#options
     if (!runtime.portHolders) return
-    for (const container of pod.spec.containers) {
+    for (const container of allContainers(pod.spec)) {
       const record = containers.find(({ name }) => name === container.name)
       if (!record || !this.#isNews(record)) continue
       const named = portsIn(logTail(record.logPath))

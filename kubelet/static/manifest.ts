@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Pod } from '../../shared/api/types.ts'
+import type { ObjectMeta, Pod } from '../../shared/api/types.ts'
 import { kubernetesSchema } from '../../shared/api/yaml-schema.ts'
 import { CONFIG } from '../pods/static-pod.ts'
 
@@ -18,7 +18,8 @@ export interface ManifestInput {
  */
 export async function podFromManifest({ text, file, nodeName, seen }: ManifestInput): Promise<Pod> {
   const manifest = (await parse(text)) as Partial<Pod> | null
-  const { metadata, spec } = manifest ?? {}
+  const { spec } = manifest ?? {}
+  const metadata = withoutServerFields(manifest?.metadata)
   if (manifest?.kind !== 'Pod' || !metadata?.name || !spec?.containers?.length) throw new Error(`${file} is no pod`)
   const hash = createHash('md5')
     .update(JSON.stringify([nodeName, file, metadata, spec]))
@@ -37,6 +38,12 @@ export async function podFromManifest({ text, file, nodeName, seen }: ManifestIn
     spec: { restartPolicy: 'Always', terminationGracePeriodSeconds: 30, ...spec, nodeName, tolerations },
     status: { phase: 'Pending' },
   }
+}
+
+/** Only the API server sets these, when a pod is deleted; a client's are ignored, as in a create. */
+function withoutServerFields(metadata: Partial<ObjectMeta> = {}): Partial<ObjectMeta> {
+  const { reason: _, deletionTimestamp: _at, deletionGracePeriodSeconds: _grace, ...own } = metadata
+  return own
 }
 
 async function parse(text: string): Promise<unknown> {

@@ -50,6 +50,22 @@ if (!existsSync('/proc/net/tcp')) {
     t.match((await told('printed')).message, whoHolds)
   })
 
+  t.test('as an init container, and as a sidecar', async (t) => {
+    const ports = [{ containerPort: port }]
+    const main = container(['sh', '-c', 'sleep 1000'])
+    const first = { ...container(listens(POD_IP), { ports }), name: 'first' }
+    await create('init', { initContainers: [first], containers: [main] })
+    const initEvent = await told('init')
+    t.match(initEvent.message, whoHolds)
+    t.equal(initEvent.involvedObject.fieldPath, 'spec.initContainers{first}')
+    await create('sidecar', {
+      terminationGracePeriodSeconds: 1,
+      initContainers: [{ ...first, restartPolicy: 'Always' }],
+      containers: [main],
+    })
+    t.match((await told('sidecar')).message, whoHolds)
+  })
+
   t.test('not where it fails for another reason', async (t) => {
     const free = port === 65535 ? port - 1 : port + 1
     const ports = [{ containerPort: free }]

@@ -23,6 +23,10 @@ t.test('a file that is a pod', async (t) => {
   t.equal((await read(manifest('a'))).metadata.uid, pod.metadata.uid, 'the same file is the same pod')
   t.not((await read(manifest('b'))).metadata.uid, pod.metadata.uid, 'a changed one is another')
   t.match(await read('kind: Pod\nmetadata: {name: z}\nspec: {containers: [{name: c}]}'), { metadata: { name: 'z-n1' } })
+  const deleted = { reason: 'Update', deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 1 }
+  const { metadata, ...rest } = JSON.parse(manifest('a'))
+  const told = await read(JSON.stringify({ metadata: { ...metadata, ...deleted }, ...rest }))
+  t.same(told, pod, 'what only the API server sets, when a pod is deleted, is ignored')
   const octal =
     'kind: Pod\nmetadata: {name: z}\nspec: {containers: [{name: c}], volumes: [{secret: {secretName: s, defaultMode: 0640}}]}'
   t.match(await read(octal), { spec: { volumes: [{ secret: { defaultMode: 0o640 } }] } })
