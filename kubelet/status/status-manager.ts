@@ -218,4 +218,7 @@ const newest = (a: Pod | undefined, b: Pod | undefined): Pod | undefined => {
   if (!a || !b || uidOf(a) !== uidOf(b)) return a
   return BigInt(a.metadata.resourceVersion ?? 0) >= BigInt(b.metadata.resourceVersion ?? 0) ? a : b
 }
-const isGone = (error: unknown): boolean => error instanceof StatusError && error.code === 404
+/** Of a pod that is gone, the node authorizer knows no more that it was this node's. */
+const isGone = (error: unknown): boolean =>
+  error instanceof StatusError &&
+  (error.code === 404 || (error.code === 403 && error.message.includes('no relationship found')))

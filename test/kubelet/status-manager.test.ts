@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createStatusManager } from '../../kubelet/status/status-manager.ts'
+import { StatusError } from '../../shared/api/status-error.ts'
 import { conflict, notFound } from '../../shared/api/status-errors.ts'
 import type { Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Client, ObjectRef, Resource } from '../../shared/client/client.ts'
@@ -16,7 +17,15 @@ const podNamed = (name: string): Pod => ({
 const saying = (message: string): PodStatus => ({ phase: 'Pending', qosClass: 'BestEffort', message, conditions: [] })
 
 /** A manager whose writes wait until they are let through, or refused. */
-function held({ brief = false, isFinished = () => false }: { brief?: boolean; isFinished?(): boolean } = {}) {
+function held({
+  brief = false,
+  isFinished = () => false,
+  get = podNamed,
+}: {
+  brief?: boolean
+  isFinished?(): boolean
+  get?(name: string): Pod
+} = {}) {
   const clock = createVirtualClock()
   const writes: { name: string; message?: string; pass(error?: Error): void }[] = []
   const all: { name: string; message?: string }[] = []
@@ -31,7 +40,7 @@ function held({ brief = false, isFinished = () => false }: { brief?: boolean; is
         all.push({ name, message: status.message })
         writes.push({ name, message: status.message, pass: (error) => (error ? reject(error) : resolve(answer)) })
       }),
-    get: async (_resource: Resource, { name }: ObjectRef) => podNamed(name),
+    get: async (_resource: Resource, { name }: ObjectRef) => get(name),
     delete: async (_resource: Resource, { name }: ObjectRef) => void removed.push(name),
   }
   const manager = createStatusManager({
@@ -128,4 +137,17 @@ t.test('told briefly, a pod that is over is gone without a word, unless somebody
   await clock.advance(0)
   t.same(removed, ['a'])
   t.same(waiting(), ['kept: undefined'])
+})
+
+t.test('a pod that is gone: the node authorizer knows nothing of it any more', async (t) => {
+  const message = `pods "a" is forbidden: User "system:node:n1" cannot get resource "pods" in API group "" in the namespace "default": no relationship found between node 'n1' and this object`
+  const get = (): never => {
+    throw new StatusError({ code: 403, reason: 'Forbidden', message })
+  }
+  const { clock, say, pass, waiting, errors } = held({ get })
+  say('a', '1')
+  await pass(conflict({ group: '', plural: 'pods' }, 'a', 'Precondition failed'))
+  await clock.advance(60_000)
+  t.same(errors, [], 'no trouble')
+  t.same(waiting(), [], 'nothing is written again')
 })

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ const MAX_MS = 5_000
 
 /**
  * Makes this machine answer on a range of addresses, by one route: `ip route add local CIDR dev lo`. That needs root, unless the route is
- * there already. A route of our own is noted in `folder` and removed when nothing uses it.
+ * there already. Routes of our own are noted in `folder` and removed when nothing uses them.
  */
 export class LocalRoute {
   readonly #note: string
@@ -29,14 +29,12 @@ export class LocalRoute {
     if (other) return `${range.cidr} overlaps the network of ${other}`
     const problem = await ip('add', range.cidr)
     if (problem) return problem
-    writeFileSync(this.#note, range.cidr)
+    appendFileSync(this.#note, `${range.cidr}\n`)
     return (await answersOn(range)) ? undefined : `the route to ${range.cidr} has no effect`
   }
 
   async remove(): Promise<void> {
-    const cidr = readIfExists(this.#note)
-    if (cidr === undefined) return
-    await ip('del', cidr)
+    for (const cidr of readIfExists(this.#note)?.split('\n') ?? []) if (cidr) await ip('del', cidr)
     rmSync(this.#note, { force: true })
   }
 }

@@ -36,6 +36,7 @@ t.test('each address is given once, and again when it is free', async (t) => {
 
 /** From 198.18.0.0/15, which is for tests of networks and is nobody's. */
 const { cidr } = new AddressRange(`198.18.${process.pid % 256}.${(process.pid >> 8) & 255}/28`)
+const { cidr: other } = new AddressRange(`198.19.${process.pid % 256}.${(process.pid >> 8) & 255}/28`)
 const routes = async (): Promise<string> => (await run('ip', ['route', 'show', 'table', 'local']))?.output ?? ''
 const why = process.getuid?.() !== 0 ? 'a route needs root' : (await routes()) ? false : 'the program ip is missing'
 
@@ -60,8 +61,9 @@ t.test(
     const again = await node.again()
     t.equal(await again.usePodAddresses(cidr), undefined, 'the next kubelet finds the route')
     t.not((await sandboxOf(again, 'b')).ip, sandbox.ip, 'and which addresses are in use')
+    t.equal(await again.usePodAddresses(other), undefined, 'the node has another range now')
     await again.close()
-    t.notMatch(await routes(), cidr, 'removed')
+    for (const gone of [cidr, other]) t.notMatch(await routes(), gone, 'removed')
   },
 )
 
