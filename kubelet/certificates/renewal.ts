@@ -19,6 +19,7 @@ export interface RenewalOptions {
 const RETRY = { initialMs: 1_000, maxMs: 60_000, jitter: 0.5 }
 /** The machine may have slept, or its time was set. */
 const LOOK_MS = 3_600_000
+const PAUSE_MS = 10_000
 const PATIENCE_MS = 900_000
 
 /**
@@ -35,7 +36,9 @@ export async function keepRenewed(first: KeyPair | undefined, options: RenewalOp
       pair ??= await withPatience(options)
       options.use(pair)
       backoff.reset()
-      const renewAtMs = renewalTime(pair, random())
+      // A signer may date certificates back by most of their life.
+      const earliestMs = pair === first ? 0 : machine.now() + PAUSE_MS
+      const renewAtMs = Math.max(renewalTime(pair, random()), earliestMs)
       while (machine.now() < renewAtMs) await machine.sleep(Math.min(renewAtMs - machine.now(), LOOK_MS), { signal })
       pair = undefined
     } catch (error) {

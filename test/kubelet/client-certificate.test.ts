@@ -5,12 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ClientCertificate } from '../../kubelet/certificates/client-certificate.ts'
+import { keepRenewed } from '../../kubelet/certificates/renewal.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
 import { certificateSigningRequests, services } from '../../shared/client/resources.ts'
 import { createRestClient, type ServerClient } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
+import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 import { issueCertificate } from '../../shared/pki/certificate.ts'
 import { kubeconfig } from '../../shared/pki/kubeconfig-file.ts'
 import { startTestControlPlane } from '../harness/control-plane.ts'
@@ -117,8 +119,6 @@ t.test('expired at run time, while the API server was away: asked for with the b
 })
 
 t.test('it asks after 70 to 90 % of the life', async (t) => {
-  const { keepRenewed } = await import('../../kubelet/certificates/renewal.ts')
-  const { createVirtualClock } = await import('../../shared/clock/virtual-clock.ts')
   for (const [chance, due] of [
     [0, 70],
     [1, 90],
@@ -144,4 +144,28 @@ t.test('it asks after 70 to 90 % of the life', async (t) => {
     await clock.advance(day)
     await kept
   }
+})
+
+t.test('certificates that are old when they are issued are not asked for without a pause', async (t) => {
+  const clock = createVirtualClock()
+  const pairNow = () => {
+    const [notBefore, notAfter] = [-300, 20].map((s) => toTime(clock.now() + s * 1_000)) as [string, string]
+    return issueCertificate({ commonName: 'x', usage: 'client', notBefore, notAfter })
+  }
+  const ending = new AbortController()
+  let asked = 0
+  const kept = keepRenewed(undefined, {
+    clock,
+    async request() {
+      if (++asked > 50) ending.abort()
+      return pairNow()
+    },
+    use: () => {},
+    onError: () => {},
+    signal: ending.signal,
+  })
+  await clock.advance(100_000)
+  t.ok(asked >= 5 && asked <= 11, `${asked} in 100 s`)
+  ending.abort()
+  await kept
 })
