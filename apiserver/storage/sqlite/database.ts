@@ -23,11 +23,23 @@ const schema = `
   PRAGMA user_version = ${formatVersion};
 `
 
+/** Removes what was replaced by changes of these revisions, oldest first: of what is left, the newest is still the last one. */
+const replaced = (limit: '' | 'LIMIT 200'): string => `
+  DELETE FROM changes WHERE revision IN (
+    SELECT c.revision FROM changes n JOIN changes c ON c.revision = n.previous
+    WHERE n.revision > ? AND n.revision <= ? ORDER BY n.revision ${limit})`
+
+/** Removes deletes. Only when all that they and others replaced is gone: else that would be true again. */
+const deleted = (limit: '' | 'LIMIT 200'): string => `
+  DELETE FROM changes WHERE revision IN (SELECT revision FROM changes WHERE value IS NULL AND revision <= ? ${limit})`
+
 /** The file of a durable store. Everything blocks, so it lives in a thread of its own. */
 export class Database {
   readonly #db: DatabaseSync
   readonly #insert: StatementSync
   readonly #reserve: Reserve
+  /** Nothing is left that a change up to this revision replaced. An earlier process may have been interrupted: so the first sweep sees all. */
+  #swept = 0
 
   /** Makes the file if there is none. Throws what SQLite throws, and {@link UnusableFile}. */
   constructor(file: string) {
@@ -114,32 +126,26 @@ export class Database {
   }
 
   compact(revision: number): void {
-    const range = [this.oldest(), revision] as const
     this.#transaction(() => {
-      this.#db
-        .prepare(
-          'DELETE FROM changes WHERE revision IN (SELECT previous FROM changes WHERE revision > ? AND revision <= ?)',
-        )
-        .run(...range)
-      this.#db.prepare('DELETE FROM changes WHERE value IS NULL AND revision > ? AND revision <= ?').run(...range)
-      this.#db.prepare('UPDATE history SET oldest = ?').run(revision)
+      this.#forget(revision)
+      this.#db.prepare(replaced('')).run(this.#swept, revision)
+      this.#db.prepare(deleted('')).run(revision)
     })
+    this.#swept = revision
+  }
+
+  #forget(revision: number): void {
+    this.#db.prepare('UPDATE history SET oldest = ?').run(revision)
   }
 
   /** On a full disk the history is worth less than its room. In steps, each of which needs little room of its own. */
   #giveBack(): void {
     try {
-      const from = this.oldest()
       const to = this.#number('SELECT max(revision) FROM changes')
-      this.#transaction(() => this.#db.prepare('UPDATE history SET oldest = ?').run(to))
-      const replaced = this.#db.prepare(
-        'DELETE FROM changes WHERE revision IN (SELECT c.revision FROM changes n JOIN changes c ON c.revision = n.previous WHERE n.revision > ? LIMIT 200)',
-      )
-      while (Number(replaced.run(from).changes) > 0) this.#checkpoint()
-      const deleted = this.#db.prepare(
-        'DELETE FROM changes WHERE revision IN (SELECT revision FROM changes WHERE value IS NULL AND revision <= ? LIMIT 200)',
-      )
-      while (Number(deleted.run(to).changes) > 0) this.#checkpoint()
+      this.#transaction(() => this.#forget(to))
+      while (Number(this.#db.prepare(replaced('LIMIT 200')).run(this.#swept, to).changes) > 0) this.#checkpoint()
+      this.#swept = to
+      while (Number(this.#db.prepare(deleted('LIMIT 200')).run(to).changes) > 0) this.#checkpoint()
       for (let before = -1; before !== this.#number('PRAGMA freelist_count'); this.#checkpoint()) {
         before = this.#number('PRAGMA freelist_count')
         this.#db.prepare('PRAGMA incremental_vacuum(200)').all()

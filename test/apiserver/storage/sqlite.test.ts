@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
+import { Database } from '../../../apiserver/storage/sqlite/database.ts'
 import { openSqliteStorage } from '../../../apiserver/storage/sqlite/sqlite.ts'
 import type { StorageEvent } from '../../../apiserver/storage/storage.ts'
 import { skipOrFail } from '../../harness/skip.ts'
@@ -137,6 +138,37 @@ t.test('a file that cannot be used is one sentence', async (t) => {
   await t.rejects(opening('/proc/none/x.db'), /no folder can be made there; name another with --storage$/)
   t.ok(statSync(used).mode & 0o600)
   t.equal(statSync(used).mode & 0o077, 0, 'nobody else reads it')
+})
+
+t.test('a sweep of the file that was interrupted brings nothing back', async (t) => {
+  for (const how of ['compaction', 'full disk'] as const) {
+    const file = newFile()
+    const first = new Database(file)
+    first.findRoom()
+    first.write([{ revision: 2, key: '/a', value: 'first' }])
+    first.write([{ revision: 3, previous: 2, key: '/a', value: 'second' }])
+    first.write([{ revision: 4, key: '/b', value: 'kept' }])
+    first.close()
+    // The history is forgotten first, and what others replaced after that.
+    const raw = new DatabaseSync(file)
+    raw.exec('UPDATE history SET oldest = 4')
+    raw.close()
+    // Without its reserve it takes the disk for full.
+    rmSync(`${file}-reserve`)
+    const last = new Database(file)
+    if (how === 'compaction') last.findRoom()
+    last.write([{ revision: 5, previous: 3, key: '/a', freeing: true }])
+    last.compact(5)
+    last.close()
+    const storage = await openSqliteStorage({ file })
+    const { entries } = await storage.list({ prefix: '/' })
+    await storage.close()
+    t.same(
+      entries.map(({ key, value }) => `${key} ${value}`),
+      ['/b kept'],
+      how,
+    )
+  }
 })
 
 t.test('a full disk refuses writes until there is room again', async (t) => {
