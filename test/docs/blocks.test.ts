@@ -68,6 +68,7 @@ const visits: readonly Visit[] = [
       'docs/rehearse.md',
       'docs/test-suites.md',
       'docs/compose.md',
+      'docs/real-components.md',
       'docs/conformance.md',
     ],
     arrival: `
