@@ -10,7 +10,7 @@ import type { Server } from './processes.ts'
 import { startRealServer } from './real-server.ts'
 import type { Comparison } from './report.ts'
 
-const STORED = 2_000
+const STORED = 1_000
 /** What a start took is given back by then. */
 const SETTLED_MS = 1_500
 
@@ -39,7 +39,7 @@ const rate =
 const remove = (name: string): Request => ({ method: 'DELETE', path: `${PODS}/${name}?gracePeriodSeconds=0` })
 
 const createAlone: Figure['round'] = async (target, { mark, begin }) => {
-  const count = 200
+  const count = 100
   const request = (i: number) => create(`alone-${mark}-${i}`)
   return { figure: (await load(target, { count, connections: 1, request, begin })).p50Ms, requests: count }
 }
@@ -60,21 +60,21 @@ function watch(watchers: number, count: number): Figure['round'] {
 
 /** In this order: what is created is deleted. */
 const figures: readonly Figure[] = [
-  { what: 'get', unit: '/s', round: rate(2_000, get) },
-  { what: 'create', unit: '/s', round: rate(600, (i, mark) => create(`new-${mark}-${i}`)) },
-  { what: 'delete', unit: '/s', round: rate(600, (i, mark) => remove(`new-${mark}-${i}`)) },
+  { what: 'get', unit: '/s', round: rate(1_000, get) },
+  { what: 'create', unit: '/s', round: rate(300, (i, mark) => create(`new-${mark}-${i}`)) },
+  { what: 'delete', unit: '/s', round: rate(300, (i, mark) => remove(`new-${mark}-${i}`)) },
   { what: 'create, 1 connection, p50', unit: 'ms', smallerIsBetter: true, round: createAlone },
-  { what: 'merge patch', unit: '/s', round: rate(600, (i, mark) => patch(i, `patch-${mark}`)) },
-  { what: 'server-side apply, nothing new', unit: '/s', round: rate(600, apply) },
+  { what: 'merge patch', unit: '/s', round: rate(300, (i, mark) => patch(i, `patch-${mark}`)) },
+  { what: 'server-side apply, nothing new', unit: '/s', round: rate(300, apply) },
   { what: `list of ${STORED.toLocaleString('en')} pods`, unit: 'MB/s', round: list },
-  { what: 'watch, 1 watcher', unit: 'deliveries/s', round: watch(1, 500) },
-  { what: 'watch, 100 watchers', unit: 'deliveries/s', round: watch(100, 100) },
-  { what: 'watch, 1,000 watchers', unit: 'deliveries/s', round: watch(1_000, 20) },
+  { what: 'watch, 1 watcher', unit: 'deliveries/s', round: watch(1, 200) },
+  { what: 'watch, 100 watchers', unit: 'deliveries/s', round: watch(100, 50) },
+  { what: 'watch, 1,000 watchers', unit: 'deliveries/s', round: watch(1_000, 10) },
 ]
 
 /** How long after the answer to a create its event is seen, under the load of all connections; negative when it is seen before. */
 async function delays(target: Target, mark: string): Promise<number[]> {
-  const count = 600
+  const count = 300
   const seenMs = new Map<string, number>()
   const watcher = await Http2Connection.open(target)
   let rest = ''
@@ -176,8 +176,10 @@ export async function measureVersus({ bin, rounds, startOurs }: VersusOptions): 
     try {
       for (const side of sides) await fillBoth(servers[side].target)
       for (const figure of figures) {
-        rows.push(await measured(servers, rounds, figure))
-        process.stderr.write(`measured: ${figure.what}\n`)
+        // A real server that is short of CPU time closes watches that lag behind.
+        const row = await measured(servers, rounds, figure).catch((error: Error) => error)
+        if (!(row instanceof Error)) rows.push(row)
+        process.stderr.write(row instanceof Error ? `${figure.what}: ${row.message}\n` : `${JSON.stringify(row)}\n`)
       }
       rows.push(...(await measureDelays(servers, rounds)))
       const rss = { ours: servers.ours.rssMegabytes(), real: servers.real.rssMegabytes() }
