@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
+import { badRequest } from '../../shared/api/status-errors.ts'
 import type { Exchange, Upgrade } from './exchange.ts'
 
 export const asksForWebSocket = ({ request }: Exchange): boolean => /^websocket$/i.test(request.headers.upgrade ?? '')
@@ -15,7 +16,7 @@ export async function acceptWebSocket(
   const server = new WebSocketServer({ noServer: true, clientTracking: false, handleProtocols })
   response.detachSocket(upgrade.socket as Socket)
   return new Promise((resolve, reject) => {
-    upgrade.socket.once('close', () => reject(new Error('the client has gone')))
+    upgrade.socket.once('close', () => reject(badRequest('the client has gone')))
     server.handleUpgrade(request, upgrade.socket, upgrade.head, (socket) => {
       socket.on('error', () => socket.terminate())
       resolve(socket)

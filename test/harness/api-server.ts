@@ -51,7 +51,7 @@ interface TestApiServerOptions {
 }
 
 export async function startTestApiServer(
-  t: Test,
+  t: Pick<Test, 'teardown'>,
   gates: Record<string, boolean> = {},
   log: Logger = pino({ level: 'silent' }),
   limits: Partial<Limits> = {},

@@ -115,6 +115,7 @@ async function greet(
     }
     if (state === 'learning') known.add(id)
     const atMs = clock.now() - Number(ago) * clock.scale
+    if (!isReadable(verb, Number(ago), Number(rest[0]))) return
     if (verb === 'started') listener.started(id, startedProcess(rest, atMs))
     else if (verb === 'failed') listener.failed(id, { atMs, why: rest[0] ?? '' })
     else if (verb === 'exited') listener.exited(id, { atMs, code: Number(rest[0]) })
@@ -156,6 +157,10 @@ async function greet(
   }
   return { connection, known }
 }
+
+/** A line that was damaged says nothing: a time or a process that is no number would be kept for good. */
+const isReadable = (verb: string, agoMs: number, number: number): boolean =>
+  Number.isFinite(agoMs) && (verb === 'failed' || (Number.isInteger(number) && (verb !== 'started' || number > 0)))
 
 const startedProcess = ([pid, output = '', errors, input]: string[], atMs: number): StartedProcess => ({
   pid: Number(pid),
