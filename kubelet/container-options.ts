@@ -1,5 +1,5 @@
 import { option } from '../shared/config/option.ts'
-import { EntryError, names } from '../shared/config/option-types.ts'
+import { bytes, EntryError, names, wholeNumber } from '../shared/config/option-types.ts'
 import { sysctlNamespace } from './admission/sysctls.ts'
 
 const sysctlPattern = /^(?:[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?[./])*(?:[a-z0-9][-_a-z0-9]*)?[a-z0-9*]$/
@@ -15,6 +15,18 @@ export const containerOptions = {
     },
     { default: [], help: "Kernel parameters beside the safe ones that a pod may set: 'kernel.msg*', 'kernel.shmmax'" },
   ),
+  containerLayerSize: option(bytes, {
+    default: '1Gi',
+    help: 'How much a container may write beside its volumes, where it has files of its own: they take memory',
+  }),
+  containerLogMaxSize: option(bytes, {
+    default: '10Mi',
+    help: 'How large a log file of a container grows before another begins',
+  }),
+  containerLogMaxFiles: option(wholeNumber({ min: 2, max: 100, placeholder: 'COUNT' }), {
+    default: 5,
+    help: 'How many log files of a container are kept',
+  }),
 }
 
 function checkSysctls(patterns: string[]): string[] {

@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { quantityValue } from '../shared/api/quantity.ts'
 import type { Pod } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
@@ -223,6 +224,8 @@ async function createRuntime({ config, clock, log, images }: RuntimeOptions): Pr
     nodeIP: config.nodeIp,
     supervised: config.supervised,
     hidden: secretPlaces(config),
+    layerBytes: quantityValue(config.containerLayerSize),
+    logs: { fileBytes: quantityValue(config.containerLogMaxSize), files: config.containerLogMaxFiles },
     capabilities,
     warn: (message, fields) => log.warn(fields, message),
   })

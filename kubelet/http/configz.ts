@@ -28,6 +28,8 @@ export function configz(config: KubeletConfig, port: number): object {
       evictionPressureTransitionPeriod: goDuration(config.evictionPressureTransitionPeriod),
       crashLoopBackOff: { maxContainerRestartPeriod: goDuration(config.crashLoopBackOffMax) },
       allowedUnsafeSysctls: config.allowedUnsafeSysctls,
+      containerLogMaxSize: config.containerLogMaxSize,
+      containerLogMaxFiles: config.containerLogMaxFiles,
       featureGates: config.featureGates,
       shutdownGracePeriod: goDuration(config.shutdownGracePeriod),
       shutdownGracePeriodCriticalPods: goDuration(config.shutdownGracePeriodCriticalPods),

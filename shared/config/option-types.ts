@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net'
 import { subdomainMessages } from '../api/label-syntax.ts'
+import { quantityValue } from '../api/quantity.ts'
 import { parseTime } from '../clock/timestamp.ts'
 import { nearest } from './nearest.ts'
 import type { OptionType } from './option.ts'
@@ -112,6 +113,23 @@ function instantMs(value: unknown): number {
   const ms = typeof value === 'string' ? parseTime(value) : Number.NaN
   if (Number.isNaN(ms)) throw mustBe('a time such as 2026-11-21T15:00:00Z', value)
   return ms
+}
+
+/** As Kubernetes writes amounts of bytes: `10Mi`. */
+export const bytes: OptionType<string> = {
+  ...text,
+  placeholder: 'QUANTITY',
+  schema: { type: ['string', 'integer'] },
+  fromText: checkedBytes,
+  fromFile: checkedBytes,
+}
+
+function checkedBytes(value: unknown): string {
+  const given = typeof value === 'number' ? String(value) : value
+  try {
+    if (typeof given === 'string' && quantityValue(given) > 0) return given
+  } catch {}
+  throw mustBe('an amount of bytes such as 10Mi', value)
 }
 
 /** A node's `maxPods`. */

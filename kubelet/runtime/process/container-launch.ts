@@ -44,6 +44,8 @@ export interface LaunchOptions {
   clockFile: string
   /** Files and folders that it does not see. */
   hidden: readonly string[]
+  /** Of its own layer. */
+  layerBytes?: number
   user?: ProgramUser
 }
 
@@ -58,7 +60,7 @@ export const containerLaunch = (stored: StoredContainer, options: LaunchOptions)
 
 function namespacesOf(
   stored: StoredContainer,
-  { sandbox, capabilities, besidePid, ipcPid, workingDir, runtimeRoot, clockFile, hidden }: LaunchOptions,
+  { sandbox, capabilities, besidePid, ipcPid, workingDir, runtimeRoot, clockFile, hidden, layerBytes }: LaunchOptions,
 ): Namespaces {
   const { isolation, files } = capabilities
   if (isolation === 'none') return { kind: 'none' }
@@ -75,6 +77,7 @@ function namespacesOf(
     identity: ordinaryIdentity(),
     workingDir,
     readonlyRoot: stored.readonlyRoot,
+    layerBytes,
     machineSettings: stored.rights?.privileged ?? true,
   }
   const joined: Step[] = ipcPid ? [['enter', String(ipcPid), 'ipc']] : []

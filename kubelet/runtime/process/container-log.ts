@@ -17,9 +17,12 @@ import { toMicroTime } from '../../../shared/clock/timestamp.ts'
 const newline = 0x0a
 /** containerd's: a longer line is written in parts. */
 const longestPart = 16 * 1024
-/** The kubelet's containerLogMaxSize and containerLogMaxFiles. */
-const largestFile = 10 * 1024 * 1024
-const mostFiles = 5
+/** The kubelet's containerLogMaxSize, in bytes, and containerLogMaxFiles. */
+export interface LogLimits {
+  fileBytes: number
+  files: number
+}
+const usualLimits: LogLimits = { fileBytes: 10 * 1024 * 1024, files: 5 }
 
 const nothing = Buffer.alloc(0)
 /** Lines in the making, of all logs: each is done with before another begins. */
@@ -34,12 +37,14 @@ const longestLine = longestPart + 64
 export class ContainerLog {
   readonly #file: string
   readonly #clock: Clock
+  readonly #limits: LogLimits
   #fd: number | undefined
   #size = 0
   #rest: Buffer = nothing
 
-  constructor(file: string, clock: Clock) {
+  constructor(file: string, clock: Clock, limits = usualLimits) {
     this.#file = file
+    this.#limits = limits
     this.#clock = clock
   }
 
@@ -94,7 +99,7 @@ export class ContainerLog {
       return 0 // A full disk costs the lines, not the kubelet.
     }
     this.#size += size
-    if (this.#size <= largestFile) return 0
+    if (this.#size <= this.#limits.fileBytes) return 0
     try {
       this.#rotate()
     } catch {
@@ -114,9 +119,10 @@ export class ContainerLog {
   }
 
   #rotate(): void {
+    const { files } = this.#limits
     const older = (n: number) => `${this.#file}.${n}`
-    rmSync(older(mostFiles - 1), { force: true })
-    for (let n = mostFiles - 2; n > 0; n--) if (existsSync(older(n))) renameSync(older(n), older(n + 1))
+    rmSync(older(files - 1), { force: true })
+    for (let n = files - 2; n > 0; n--) if (existsSync(older(n))) renameSync(older(n), older(n + 1))
     renameSync(this.#file, older(1))
   }
 

@@ -26,6 +26,8 @@ export interface ContainerView {
   identity?: Identity
   /** Made, where all files are its own. */
   workingDir: string
+  /** Most that it may write beside its volumes, where all files are its own. */
+  layerBytes?: number
   /** Nothing is written but to volumes, where all files are its own. */
   readonlyRoot?: boolean
   /** It may change `/proc/sys`, `/sys` and what else is the machine's. */
@@ -118,9 +120,9 @@ const ownCovers = ({ folders, files }: Hidden): Step[] => [
 ]
 
 function ownFiles(view: ContainerView): Step[] {
-  const { scratch, hostMounts, workingDir } = view
+  const { scratch, hostMounts, workingDir, layerBytes } = view
   return [
-    tmpfs(scratch, 'mode=0755'),
+    tmpfs(scratch, layerBytes ? `mode=0755,size=${layerBytes}` : 'mode=0755'),
     ['within', scratch],
     ...layer('upper', '/', 'root'),
     ...devices,

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../shared/clock/clock.ts'
 import { type ContainerRecord, type RuntimeEvent, StartError } from '../container-runtime.ts'
 import { type Container, exitedRecord, failedRecord, lostExit, newContainer, runningRecord } from './container.ts'
-import { ContainerLog } from './container-log.ts'
+import { ContainerLog, type LogLimits } from './container-log.ts'
 import type { OutputStream } from './output-stream.ts'
 import { readPipe } from './pipe-reader.ts'
 import type { ContainerHistory, Exited, RecordStore, StoredContainer } from './record-store.ts'
@@ -12,13 +12,15 @@ import type { StartedProcess } from './shim-connection.ts'
 export class Containers {
   readonly #store: RecordStore
   readonly #clock: Clock
+  readonly #logs: LogLimits | undefined
   readonly #containers = new Map<string, Container>()
   readonly #bySandbox = new Map<string, Set<Container>>()
   readonly #listeners = new Set<(event: RuntimeEvent) => void>()
 
-  constructor({ store, clock }: { store: RecordStore; clock: Clock }) {
+  constructor({ store, clock, logs }: { store: RecordStore; clock: Clock; logs?: LogLimits }) {
     this.#store = store
     this.#clock = clock
+    this.#logs = logs
     for (const history of store.containers()) this.#adopt(history)
   }
 
@@ -108,7 +110,7 @@ export class Containers {
 
   /** Writes what it prints to its log. */
   #follow(container: Container, pipe: string): void {
-    const log = new ContainerLog(container.stored.logPath, this.#clock)
+    const log = new ContainerLog(container.stored.logPath, this.#clock, this.#logs)
     const attached = new Set<OutputStream>()
     const reader = readPipe(pipe, (data) => {
       log.write(data)

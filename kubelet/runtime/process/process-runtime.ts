@@ -27,7 +27,7 @@ import { Boot } from './boot.ts'
 import { clockFile, ownClockFile, readMovedClock, tellOfMovedClock, writeMovedClock } from './clock-file.ts'
 import { type Container, closeOutput, killContainer } from './container.ts'
 import { containerEnvironment, containerLaunch } from './container-launch.ts'
-import { removeLog } from './container-log.ts'
+import { type LogLimits, removeLog } from './container-log.ts'
 import { Containers } from './containers.ts'
 import { execLaunch } from './exec-launch.ts'
 import { Execs } from './execs.ts'
@@ -61,6 +61,9 @@ export interface ProcessRuntimeOptions {
   capabilities: RuntimeCapabilities
   /** Files and folders that no container sees, beside `rootDir`. Absolute. */
   hidden?: readonly string[]
+  /** Most that a container's own layer holds; by default half of the machine's memory. */
+  layerBytes?: number
+  logs?: LogLimits
   warn(message: string, fields: object): void
 }
 
@@ -100,7 +103,7 @@ class ProcessRuntime implements ContainerRuntime {
     const shares = capabilities.isolation === 'pod' && !ordinaryIdentity()
     this.ownIpc = shares
     this.#sandboxes = new Sandboxes({ store, clock, nodeIP, shares, shim })
-    this.#containers = new Containers({ store, clock })
+    this.#containers = new Containers({ store, clock, logs: options.logs })
     this.#execs = new Execs({ shim, clock })
     const parts = { containers: this.#containers, sandboxes: this.#sandboxes, execs: this.#execs }
     const listener = shimNews(parts, () => {
@@ -211,9 +214,10 @@ class ProcessRuntime implements ContainerRuntime {
     const pausePid = await this.#sandboxes.pausePid(sandbox)
     const besidePid = target?.record.pid ?? (this.#processesOf(sandbox) === 'pod' ? pausePid : undefined)
     const ipcPid = sandbox.sysctls && pausePid
+    const { layerBytes } = this.#options
     const hidden = [this.#options.rootDir, ...(this.#options.hidden ?? [])]
     const places = { runtimeRoot: this.#store.root, clockFile: clockFile(this.#options.rootDir) }
-    const options = { sandbox, capabilities, besidePid, ipcPid, env, workingDir, user, hidden, ...places }
+    const options = { sandbox, capabilities, besidePid, ipcPid, env, workingDir, user, hidden, layerBytes, ...places }
     const launch = shimLaunch(containerLaunch(container.stored, options))
     this.#shim.connection.run({ kind: 'container', id, hasInput: config.stdin, separateErrors: false, ...launch })
     if (!(await withinLimit(container.started.promise, startTimeoutMs, clock.machine)))

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { ContainerLog } from '../../../kubelet/runtime/process/container-log.ts'
@@ -27,4 +27,14 @@ t.test('one that somebody has taken away', (t) => {
   log.close()
   t.match(readFileSync(file, 'utf8'), / stdout F last\n$/)
   t.end()
+})
+
+t.test('its size and the number of its files have a bound', async (t) => {
+  const folder = t.testdir()
+  const log = new ContainerLog(join(folder, 'log'), createVirtualClock(), { fileBytes: 100, files: 3 })
+  for (let n = 0; n < 6; n++) log.write(Buffer.from(`${'x'.repeat(100)}\n`))
+  log.write(Buffer.from('the last\n'))
+  log.close()
+  t.same(readdirSync(folder).sort(), ['log', 'log.1', 'log.2'])
+  t.match(readFileSync(join(folder, 'log'), 'utf8'), 'the last')
 })

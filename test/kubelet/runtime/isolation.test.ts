@@ -243,6 +243,22 @@ t.test('a folder of short-lived files is open to all users, also where it is a f
   t.end()
 })
 
+t.test('what a container writes beside its volumes has a bound, all places together, and is counted', async (t) => {
+  const capabilities = await possibleIsolation({ rootDir: t.testdir() })
+  if (capabilities.files !== 'own') return skipOrFail(t, 'this machine lets us mount nothing')
+  const mib = 1024 * 1024
+  const node = await startNode(t, capabilities, { layerBytes: 4 * mib })
+  const sandbox = await sandboxOf(node.runtime, 'layer')
+  const write = (file: string) => `dd if=/dev/zero of=${file} bs=1048576 count=3 2>&1 | grep -o 'No space left.*'`
+  const fill = `${write('/tmp/kubestage-first')}; ${write('/kubestage-second')}; echo full`
+  const { id, logPath } = await node.runtime.startContainer(configOf(node, sandbox, sh(`${fill}; exec sleep 1000`)))
+  await until(() => texts(logPath).includes('full'), { what: 'its layer to be full' })
+  t.same(texts(logPath), ['No space left on device', 'full'])
+  const [usage] = await node.runtime.usage('layer')
+  t.ok(usage && usage.diskBytes >= 4 * mib && usage.diskBytes < 4.1 * mib, `${usage?.diskBytes} bytes are counted`)
+  await node.runtime.stopContainer(id, { signal: 'KILL', gracePeriodMs: 0 })
+})
+
 t.test('a shared process namespace: one view of the processes, with a process 1 that is nobody’s', async (t) => {
   const capabilities = await possibleIsolation({ rootDir: t.testdir() })
   if (capabilities.isolation !== 'pod') return skipOrFail(t, 'this machine gives us no namespaces')

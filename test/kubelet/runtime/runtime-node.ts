@@ -32,6 +32,7 @@ export async function startNode(
     /** On a system of which the shim knows no numbers of system calls. */
     unknownSystem?: boolean
     warn?(message: string): void
+    layerBytes?: number
   } = {},
 ): Promise<Node> {
   // Not t.testdir(): two runs of this file beside each other would take each other's shim away.
@@ -48,6 +49,7 @@ export async function startNode(
       nodeIP: '127.0.0.1',
       supervised: true,
       capabilities,
+      layerBytes: options.layerBytes,
       warn: options.warn ?? (() => {}),
     })
     runtimes.push(runtime)
