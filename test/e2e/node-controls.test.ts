@@ -174,7 +174,8 @@ t.test('lost, and found again', async (t) => {
     what: 'the taint',
   })
   await isTold('kept', 'NodeNotReady: Node is not ready')
-  t.match(await getText(cluster, '/api/v1/namespaces/default/pods/kept/log'), /Internal error occurred/)
+  const { message } = JSON.parse(await getText(cluster, '/api/v1/namespaces/default/pods/kept/log'))
+  t.match(message, /^Get "https:\/\/127\.0\.0\.1:\d+\/containerLogs\/default\/kept\/main": EOF$/)
   await client.delete(pods, { namespace, name: 'orphan' }, { gracePeriodSeconds: 0 })
   await client.delete(pods, { namespace, name: 'deleted' }, { reason: 'the rack is gone' })
   t.equal(told('orphan') + told('deleted'), '', 'nobody there knows')
