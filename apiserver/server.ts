@@ -33,6 +33,7 @@ import { Answers } from './http/limits/answers.ts'
 import { Connections } from './http/limits/connections.ts'
 import { Handshakes } from './http/limits/handshakes.ts'
 import { defaultLimits } from './http/limits/limits.ts'
+import { Watchdog } from './http/limits/watchdog.ts'
 import { listen } from './http/listen.ts'
 import { RequestMetrics } from './http/metrics/request-metrics.ts'
 import { isServed } from './http/resource-routes.ts'
@@ -179,11 +180,13 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   const connections = new Connections(limits, { clock: clock.machine, log })
   const handshakes = new Handshakes(limits.handshakes, log)
   const answers = new Answers(limits, { clock: clock.machine, log })
+  const watchdog = new Watchdog({ clock: clock.machine, log })
   const paths = wellKnownPaths({
     api,
     config,
     requests: metrics,
-    sources: [flowControl, handshakes, connections, answers, watchBacklog],
+    sources: [flowControl, handshakes, connections, answers, watchBacklog, watchdog],
+    watchdog,
     address: () => `${config.host}:${port}`,
   })
   const dispatch = createDispatch({
@@ -193,6 +196,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     connections,
     answers,
     maxBodyBytes: limits.bodyBytes,
+    watchdog,
     cors: createCors(config.corsAllowedOrigins ?? []),
     authenticators: [clientCertificate(), bearerToken(tokens), anonymous],
     authorizers,
@@ -243,6 +247,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
       registry.close()
       await listener.close()
       answers.close()
+      watchdog.close()
       await tokens.settled()
       kubelet.close()
       webhookClient.close()

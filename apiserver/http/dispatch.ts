@@ -15,6 +15,7 @@ import type { FlowControl } from './flow-control/flow-control.ts'
 import { intercept } from './instruments/intercept.ts'
 import type { Answers } from './limits/answers.ts'
 import type { Connections } from './limits/connections.ts'
+import type { Watchdog } from './limits/watchdog.ts'
 import type { RequestMetrics } from './metrics/request-metrics.ts'
 import { errorEncoding } from './negotiation.ts'
 import type { PathRoutes } from './path-routes.ts'
@@ -35,6 +36,7 @@ export interface DispatchOptions {
   answers: Answers
   /** Of a request. */
   maxBodyBytes: number
+  watchdog: Watchdog
   /** Whether it has answered. */
   cors(request: IncomingMessage, response: ServerResponse): boolean
 }
@@ -43,8 +45,8 @@ export type Dispatch = (request: IncomingMessage, response: ServerResponse, url:
 
 /** From a request to its handler: who asks, may they, what for. Nothing thrown on the way gets past it. */
 export function createDispatch(options: DispatchOptions): Dispatch {
-  const { api, authenticators, authorizers, paths, flowControl, metrics, cors, connections, answers, maxBodyBytes } =
-    options
+  const { api, authenticators, authorizers, paths, flowControl, metrics, cors, connections, answers } = options
+  const { maxBodyBytes, watchdog } = options
   const serve = async (
     request: IncomingMessage,
     response: ServerResponse,
@@ -53,6 +55,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   ): Promise<void> => {
     const startMs = api.clock.machine.monotonic()
     const { method = 'GET' } = request
+    watchdog.begins(request)
+    if (hasBody.has(method)) request.once('end', () => watchdog.begins(request))
     const info = parseRequestInfo(method, withReason(method, url))
     const asker = authenticate(authenticators, { headers: request.headers, socket: request.socket })
     if (asker !== anonymousUser) connections.identified(request.socket)
@@ -63,6 +67,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const exchange = new Exchange({ request, response, upgrade }, info, user, maxBodyBytes)
     const { journal, faults } = api.instruments
     if ((journal.isOpen || faults.size > 0) && (await intercept(api, exchange, attributes))) return
+    if (attributes.resource && watchdog.sheds(attributes.verb)) return sendTooManyRequests(exchange)
     const isLong = isLongRunning(attributes)
     const seat = isLong ? undefined : flowControl.admit(attributes)
     const release = seat instanceof Promise ? await seat : seat
@@ -142,6 +147,8 @@ const weightOf = ({ verb }: Attributes): number => (verb === 'list' ? 10 : 1)
 
 const sendTooManyRequests = (exchange: Exchange): void =>
   sendText(exchange, 429, 'Too many requests, please try again later.\n', { 'retry-after': '1' })
+
+const hasBody = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 const verbs = new Map([
   ['POST', 'create'],

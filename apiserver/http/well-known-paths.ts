@@ -5,6 +5,7 @@ import { livezChecks, readyzChecks } from './health-checks.ts'
 import { healthRoute, pathsOf } from './health-routes.ts'
 import { indexRoutes } from './index-route.ts'
 import { instrumentRoutes } from './instruments/routes.ts'
+import type { Watchdog } from './limits/watchdog.ts'
 import { type MetricsSources, metricsRoute } from './metrics/metrics-route.ts'
 import type { RequestMetrics } from './metrics/request-metrics.ts'
 import { openapiRoute } from './openapi-routes.ts'
@@ -44,12 +45,13 @@ export interface PathParts {
   requests: RequestMetrics
   /** Whose metrics are served beside those of requests. */
   sources: MetricsSources['sources']
+  watchdog: Watchdog
   /** Host and port, as clients are to find the server. */
   address(): string
 }
 
 /** All that is served and is no resource. */
-export function wellKnownPaths({ api, config, requests, sources, address }: PathParts): PathRoutes {
+export function wellKnownPaths({ api, config, requests, sources, watchdog, address }: PathParts): PathRoutes {
   const { catalog, registry, clock, tokens } = api
   return createPathRoutes([
     ...indexRoutes(catalog, listed),
@@ -61,7 +63,7 @@ export function wellKnownPaths({ api, config, requests, sources, address }: Path
     metricsRoute({ requests, sources, registry, clock, featureGates: config.featureGates }),
     instrumentRoutes(api),
     healthRoute('healthz', livezChecks),
-    healthRoute('livez', livezChecks),
+    healthRoute('livez', { ...livezChecks, 'event-loop': () => watchdog.problem() }),
     healthRoute('readyz', readyzChecks),
   ])
 }

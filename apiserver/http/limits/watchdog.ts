@@ -1,0 +1,162 @@
+import type { Clock, Timer } from '../../../shared/clock/clock.ts'
+import type { Logger } from '../../../shared/log/log.ts'
+import type { Family } from '../../../shared/metrics/exposition.ts'
+
+/** What is said of a request that did too much at once. */
+export interface Watched {
+  readonly method?: string
+  readonly url?: string
+}
+
+export interface WatchdogOptions {
+  /** The machine's. */
+  clock: Clock
+  log: Logger
+  /** Milliseconds of CPU time that this thread has taken. */
+  cpuMs?(): number
+  /** Used part of the heap, from 0 to 1. */
+  heapUse?(): number
+}
+
+/** From here on it is a hold: nobody else was served meanwhile. */
+const holdMs = 1_000
+const tickMs = 250
+/** After this without a request nothing is looked at. */
+const restMs = 1_000
+/** So long a hold is reported by /livez. */
+const reportedMs = 10_000
+/** Of the heap: it is looked at for each request; lists are refused; everything that may need more of it is. */
+const watchful = 0.6
+const fullForLists = 0.8
+const full = 0.9
+
+interface Hold {
+  heldMs: number
+  atMs: number
+  by: string
+}
+
+/**
+ * Sees when the event loop was held by one request, and when the heap is nearly full. A hold counts by CPU time, so that a busy machine
+ * is not taken for one. The request is the one whose work began last before: its head or the end of its body was read.
+ */
+export class Watchdog {
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #cpuMs: () => number
+  readonly #heapUse: () => number
+  #current: Watched = {}
+  /** Of the last tick; undefined while nothing is asked. */
+  #seen: { ms: number; cpuMs: number } | undefined
+  #begunMs = 0
+  #tick: Timer | undefined
+  #hold: Hold | undefined
+  #holds = 0
+  #heap = 0
+  readonly #shed = new Map<string, number>()
+  #isShedding = false
+
+  constructor({ clock, log, cpuMs = threadCpuMs, heapUse = usedPart }: WatchdogOptions) {
+    this.#clock = clock
+    this.#log = log
+    this.#cpuMs = cpuMs
+    this.#heapUse = heapUse
+  }
+
+  /** Work on a request begins: its head was read, or its body. */
+  begins(request: Watched): void {
+    const ms = this.#clock.monotonic()
+    if (this.#seen) this.#look(ms)
+    else this.#watch(ms)
+    this.#current = request
+    this.#begunMs = ms
+  }
+
+  /** Whether a request with this verb is to come back later, for want of memory. Deletes never are: they make room. */
+  sheds(verb: string): boolean {
+    const isList = verb === 'list'
+    if (isList || this.#heap > watchful) this.#heap = this.#heapUse()
+    const isFull = this.#heap > (isList ? fullForLists : full) && verb !== 'delete' && verb !== 'deletecollection'
+    if (isFull) this.#shed.set(verb, (this.#shed.get(verb) ?? 0) + 1)
+    if (isFull && !this.#isShedding) {
+      this.#isShedding = true
+      const percent = Math.round(this.#heap * 100)
+      this.#log.warn({ percent }, `the heap is ${percent} % full: lists are refused, and then all but deletes`)
+    }
+    return isFull
+  }
+
+  /** Why /livez fails; undefined while all is well. */
+  problem(): string | undefined {
+    const { heldMs, atMs, by } = this.#hold ?? { heldMs: 0, atMs: Number.NEGATIVE_INFINITY, by: '' }
+    const agoMs = this.#clock.monotonic() - atMs
+    if (agoMs > reportedMs) return undefined
+    return `the event loop was held for ${seconds(heldMs)} s by ${by}, ${seconds(agoMs)} s ago`
+  }
+
+  families(): Family[] {
+    return [
+      {
+        name: 'kubestage_event_loop_holds_total',
+        type: 'counter',
+        help: 'Times that one request kept all others waiting for more than a second.',
+        samples: [{ labels: {}, value: this.#holds }],
+      },
+      {
+        name: 'kubestage_requests_shed_total',
+        type: 'counter',
+        help: 'Requests that were told to come back later because the heap was nearly full.',
+        samples: [...this.#shed].map(([verb, value]) => ({ labels: { verb }, value })),
+      },
+    ]
+  }
+
+  close(): void {
+    this.#tick?.cancel()
+  }
+
+  #watch(ms: number): void {
+    this.#seen = { ms, cpuMs: this.#cpuMs() }
+    this.#tick = this.#clock.setTimer(tickMs, () => this.#passes(), { background: true })
+  }
+
+  #passes(): void {
+    const ms = this.#clock.monotonic()
+    this.#look(ms)
+    this.#heap = this.#heapUse()
+    if (this.#heap < fullForLists) this.#isShedding = false
+    if (ms - this.#begunMs > restMs) this.#seen = undefined
+    else this.#watch(ms)
+  }
+
+  /** A tick that is late was kept from coming. */
+  #look(ms: number): void {
+    const { ms: seenMs, cpuMs } = this.#seen!
+    if (ms - seenMs < holdMs) return
+    const nowCpuMs = this.#cpuMs()
+    const heldMs = Math.min(ms - seenMs, nowCpuMs - cpuMs)
+    this.#seen = { ms, cpuMs: nowCpuMs }
+    if (heldMs < holdMs) return
+    const by = `${this.#current.method} ${this.#current.url?.replace(/\?.*/, '')}`
+    this.#holds++
+    this.#hold = { heldMs, atMs: ms, by }
+    this.#log.warn({ heldMs: Math.round(heldMs), request: by }, 'the event loop was held by one request')
+  }
+}
+
+const seconds = (ms: number): string => (ms / 1000).toFixed(1)
+
+function threadCpuMs(): number {
+  // Absent in the oldest Nodes that we work with.
+  const { user, system } = process.threadCpuUsage?.() ?? process.cpuUsage()
+  return (user + system) / 1000
+}
+
+/** Of what old objects may take: the space of young ones, three semi-spaces, is no help against an overflow. */
+function usedPart(): number {
+  const { used_heap_size, heap_size_limit } = process.getBuiltinModule('node:v8').getHeapStatistics()
+  return used_heap_size / (heap_size_limit - 3 * semiSpaceBytes)
+}
+
+const givenSemiSpace = /--max-semi-space-size=(\d+)/.exec(process.execArgv.join(' '))?.[1]
+const semiSpaceBytes = Number(givenSemiSpace ?? 32) * 1024 * 1024
