@@ -70,7 +70,6 @@ const visits: readonly Visit[] = [
       'docs/compose.md',
       'docs/real-components.md',
       'docs/conformance.md',
-      'docs/real-components.md',
     ],
     arrival: `
       pods_run() {
