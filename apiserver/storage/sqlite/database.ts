@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { makeFolder } from '../../../shared/files/make-folder.ts'
 import type { Change } from '../store-state.ts'
 import type { Row } from './messages.ts'
-import { isFull, UnusableFile } from './reasons.ts'
+import { FullDisk, isFull, UnusableFile } from './reasons.ts'
 import { Reserve } from './reserve.ts'
 
 /** "Kube": how our files are told from other programs'. */
@@ -105,6 +105,7 @@ export class Database {
   /** All of them or none; on the disk when it returns. On a full disk deletes use the reserve. */
   write(rows: readonly Row[]): void {
     const isFreeing = rows.every(({ freeing }) => freeing)
+    if (this.isFull && !isFreeing && !this.findRoom()) throw new FullDisk()
     try {
       this.#add(rows)
     } catch (error) {

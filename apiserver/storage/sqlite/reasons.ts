@@ -28,6 +28,11 @@ const systemReasons: Record<string, string> = {
 /** Thrown by ourselves for a file that is not ours to use; its message follows the file's name. */
 export class UnusableFile extends Error {}
 
+/** Thrown by ourselves where the room that is left is for deletes. */
+export class FullDisk extends Error {
+  readonly code = 'ENOSPC'
+}
+
 /** Whether there was no room for a write. */
 export function isFull(error: unknown): boolean {
   const { code = '', errcode = 0 } = error as { code?: string; errcode?: number }

@@ -6,6 +6,7 @@ import { isFull, reasonOf } from './reasons.ts'
 /** Rows per message while the file is read. */
 const batchSize = 1000
 
+let isKnownFull = false
 const port = parentPort as MessagePort
 const report = (message: Report): void => port.postMessage(message)
 
@@ -28,7 +29,8 @@ function tell(database: Database): void {
 
 /** Whether only deletes are written from now on. */
 function tellRoom(database: Database): void {
-  report({ type: 'room', isFull: !database.findRoom() })
+  isKnownFull = !database.findRoom()
+  report({ type: 'room', isFull: isKnownFull })
 }
 
 function carryOut(database: Database, order: Order): void {
@@ -48,8 +50,12 @@ function carryOut(database: Database, order: Order): void {
     if (order.type === 'write') report({ type: 'written' })
   } catch (error) {
     // What could not be compacted now is compacted with the next.
-    if (order.type === 'write') report({ type: 'failed', reason: reasonOf(error), isFull: isFull(error) })
+    if (order.type !== 'write') return
+    isKnownFull = isFull(error)
+    report({ type: 'failed', reason: reasonOf(error), isFull: isKnownFull })
   }
+  // Also a delete may have found the disk full. What is known is not said again: it could be taken for the answer to `look`.
+  if (order.type === 'write' && database.isFull && !isKnownFull) tellRoom(database)
 }
 
 function* batches<Item>(items: Iterable<Item>): Generator<Item[]> {

@@ -8,7 +8,9 @@ import t from 'tap'
 import { Database } from '../../../apiserver/storage/sqlite/database.ts'
 import { openSqliteStorage } from '../../../apiserver/storage/sqlite/sqlite.ts'
 import type { StorageEvent } from '../../../apiserver/storage/storage.ts'
+import { scratchFolder } from '../../harness/scratch.ts'
 import { skipOrFail } from '../../harness/skip.ts'
+import { mountSmallDisk } from '../../harness/small-disk.ts'
 import { storageSuite } from './suite.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'kubestage-sqlite-'))
@@ -169,6 +171,20 @@ t.test('a sweep of the file that was interrupted brings nothing back', async (t)
       how,
     )
   }
+})
+
+t.test('a delete that finds the disk full is written; other writes are refused from then on', async (t) => {
+  const room = join(scratchFolder(t, 'sqlite'), 'room')
+  if (!mountSmallDisk(room, 'size=16m')) return skipOrFail(t, 'this machine lets us mount nothing')
+  const storage = await openSqliteStorage({ file: join(room, 'state.db') })
+  t.teardown(() => storage.close())
+  for (const key of ['/a', '/b']) await storage.put({ key, value: 'x'.repeat(20_000), expect: 'absent' })
+  spawnSync('sh', ['-c', 'cat /dev/zero > "$0"', join(room, 'filler')])
+  t.match(await storage.delete({ key: '/a', lastValue: 'x'.repeat(20_000) }), { ok: true })
+  await t.rejects(storage.put({ key: '/c', value: 'x', expect: 'absent' }), /the disk is full/)
+  t.match(await storage.delete({ key: '/b' }), { ok: true })
+  rmSync(join(room, 'filler'))
+  t.match(await storage.put({ key: '/c', value: 'x', expect: 'absent' }), { ok: true })
 })
 
 t.test('a full disk refuses writes until there is room again', async (t) => {
