@@ -21,12 +21,12 @@ async function withObjects(attacker: Attacker, count: number, attack: () => Prom
   const session = attacker.session('admin')
   const collection = '/api/v1/namespaces/default/configmaps'
   const body = (index: number): string =>
-    JSON.stringify({ metadata: { name: `held-${index}` }, data: { a: 'x'.repeat(100_000) } })
+    JSON.stringify({ metadata: { name: `held-${index}`, labels: { held: 'x' } }, data: { a: 'x'.repeat(100_000) } })
   for (let index = 0; index < count; index++) {
     await attacker.request(session, { method: 'POST', path: collection, body: body(index) })
   }
   await attack()
-  await attacker.request(session, { method: 'DELETE', path: collection })
+  await attacker.request(session, { method: 'DELETE', path: `${collection}?labelSelector=held` })
 }
 
 /** Requests pipelined over connections that are never read from. */
