@@ -128,6 +128,7 @@ const anonymous: Record<string, Attempt> = {
         '/api/v1',
         '/apis',
         '/apis/apps/v1',
+        '/openid/v1/jwks',
         '/',
       ].map((path) => ({ path })),
     )(t, client),
