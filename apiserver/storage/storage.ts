@@ -1,3 +1,5 @@
+import { ConfigError } from '../../shared/config/option.ts'
+
 /**
  * The waist below the API: keys, strings, revisions. etcd's semantics, so that etcd itself can be one of the engines.
  * A value is an object's JSON *without* resourceVersion, which is the revision of the last write of its key.
@@ -92,7 +94,7 @@ export interface StorageEvent {
 }
 
 /** There is no room for a write; reads and deletes go on. The message says where, and what to do. */
-export class StorageFullError extends Error {}
+export class StorageFullError extends ConfigError {}
 
 export class CompactedError extends Error {
   readonly compactedRevision: number

@@ -172,8 +172,14 @@ t.test('a start that is called off', async (t) => {
   // A shim that never gets anywhere, until its supervisor is gone: however late we are, the start is still under way.
   const slow = mkdtempSync(join(folder, 'slow-perl-'))
   const began = join(slow, 'began')
-  writeFileSync(join(slow, 'perl'), `#!/bin/sh\n: > '${began}'\ncat >/dev/null\n`, { mode: 0o755 })
-  const variables = { PATH: `${slow}${delimiter}${process.env.PATH}` }
+  const path = process.env.PATH ?? ''
+  const perl = path
+    .split(delimiter)
+    .map((directory) => join(directory, 'perl'))
+    .find((file) => existsSync(file))
+  const guardian = `case "$*" in *guardian.pl*) exec '${perl}' "$@" ;; esac`
+  writeFileSync(join(slow, 'perl'), `#!/bin/sh\n${guardian}\n: > '${began}'\ncat >/dev/null\n`, { mode: 0o755 })
+  const variables = { PATH: `${slow}${delimiter}${path}` }
   const command = startCommand(t, ['up', '-d', '--port=0', `--state-dir=${stateDir}`], { variables })
   await until(() => existsSync(began), { what: 'the cluster to begin' })
   command.child.kill('SIGINT')
