@@ -63,7 +63,7 @@ export function wellKnownPaths({ api, config, requests, sources, watchdog, addre
     metricsRoute({ requests, sources, registry, clock, featureGates: config.featureGates }),
     instrumentRoutes(api),
     healthRoute('healthz', livezChecks),
-    healthRoute('livez', { ...livezChecks, 'event-loop': () => watchdog.problem() }),
+    healthRoute('livez', livezChecks, { 'event-loop': () => watchdog.problem() }),
     healthRoute('readyz', readyzChecks),
   ])
 }

@@ -97,9 +97,9 @@ export const ofScheduler: Acts<'scheduler'> = {
   async preemption(stage) {
     const node = await stage.node()
     const { status } = await stage.client.get<Node>(nodes, { name: node.name })
-    // The node has room for one such pod, and not for two, whatever little others still take.
-    const all = quantityValue(status?.allocatable?.['ephemeral-storage'] ?? '0')
-    const resources = { requests: { 'ephemeral-storage': String(Math.floor(all * 0.6)) } }
+    // The node has room for one such pod, and not for two. Of processors, since no pod of another situation asks for them.
+    const all = quantityValue(status?.allocatable?.cpu ?? '0')
+    const resources = { requests: { cpu: `${Math.floor(all * 600)}m` } }
     await stage.pod(name, { nodeSelector: node.selector }, { resources })
     const important = { nodeSelector: node.selector, priorityClassName: 'system-cluster-critical' }
     const template = stage.template('important', 1, important, { resources })
