@@ -17,8 +17,11 @@ const checks: Record<string, string[]> = {
   unit: ['npm', 'test', '--', ...unitTests],
 }
 
+/** The unit tests alone print more than Node's default of 1 MiB, beyond which it ends the program. */
+const maxOutputBytes = 256 * 1024 * 1024
+
 const failed = Object.entries(checks).filter(([name, [command = '', ...args]]) => {
-  const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', maxBuffer: maxOutputBytes })
   console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${name}`)
   if (status !== 0) console.log(`${stdout}${stderr}`)
   return status !== 0
