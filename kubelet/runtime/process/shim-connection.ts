@@ -2,6 +2,7 @@ import { closeSync, constants, openSync } from 'node:fs'
 import { Socket } from 'node:net'
 import path from 'node:path'
 import type { Clock } from '../../../shared/clock/clock.ts'
+import { withinLimit } from '../../../shared/clock/within-limit.ts'
 import { newId } from './new-id.ts'
 import { runtimeDir } from './shim.ts'
 import { decodeWords, encodeWords } from './shim-words.ts'
@@ -54,9 +55,13 @@ export interface ShimConnection {
 
 const retryMs = 5
 const attempts = 1_000
+const answerMs = 5_000
 const dash = '-'
 
-/** Waits for the shim that a supervisor starts beside us, at most five seconds. All that it knows has been told then; `known` are their ids. */
+/**
+ * Waits for the shim that a supervisor starts beside us, at most five seconds, and as long for its answer. All that it knows has been told
+ * then; `known` are their ids.
+ */
 export async function connectShim(options: {
   rootDir: string
   clock: Clock
@@ -141,7 +146,12 @@ async function greet(
   // An earlier kubelet may have died in the middle of a line.
   requests.write('\n')
   send('hello', we, String(process.pid))
-  await ready.promise
+  if (!(await withinLimit(ready.promise, answerMs, clock.machine))) {
+    close()
+    throw new Error(
+      'the shim did not answer within 5 s; it answers one kubelet at a time: is another one running in this folder?',
+    )
+  }
   const connection: ShimConnection = {
     run({ kind, id, hasInput, separateErrors, namespaceFlags, besidePid = 0, steps }) {
       const numbers = [hasInput ? 1 : 0, separateErrors ? 2 : 1, namespaceFlags, besidePid].map(String)

@@ -6,8 +6,7 @@ import t from 'tap'
 import { AddressRange } from '../../../kubelet/runtime/address-range.ts'
 import { PodAddresses } from '../../../kubelet/runtime/pod-addresses.ts'
 import { run } from '../../harness/run.ts'
-import { until } from '../../harness/until.ts'
-import { configOf, sandboxOf, sh, startNode } from './runtime-node.ts'
+import { configOf, sandboxOf, startNode } from './runtime-node.ts'
 
 t.test('the addresses of a range', async (t) => {
   const range = new AddressRange('10.244.1.130/25')
@@ -35,8 +34,10 @@ t.test('each address is given once, and again when it is free', async (t) => {
 })
 
 /** From 198.18.0.0/15, which is for tests of networks and is nobody's. */
-const { cidr } = new AddressRange(`198.18.${process.pid % 256}.${(process.pid >> 8) & 255}/28`)
-const { cidr: other } = new AddressRange(`198.19.${process.pid % 256}.${(process.pid >> 8) & 255}/28`)
+const ownRange = (network: string): string =>
+  new AddressRange(`${network}.${(process.pid >> 4) & 255}.${(process.pid & 15) << 4}/28`).cidr
+const cidr = ownRange('198.18')
+const other = ownRange('198.19')
 const routes = async (): Promise<string> => (await run('ip', ['route', 'show', 'table', 'local']))?.output ?? ''
 const why = process.getuid?.() !== 0 ? 'a route needs root' : (await routes()) ? false : 'the program ip is missing'
 
@@ -53,15 +54,15 @@ t.test(
     await once(server, 'listening')
     t.equal(await text(connect((server.address() as { port: number }).port, sandbox.ip)), 'hello')
     await new Promise((resolve) => server.close(resolve))
-    const ended = await node.runtime.startContainer(configOf(node, sandbox, sh('exit 0')))
-    await until(async () => (await node.runtime.list('a')).containers[0]?.state === 'exited', {
-      what: `${ended.id} to end`,
-    })
+    const running = await node.runtime.startContainer(configOf(node, sandbox, ['sleep', '1000']))
 
+    await node.runtime.close()
+    t.match(await routes(), `local ${cidr} dev lo`, 'a pod that runs on keeps its address')
     const again = await node.again()
     t.equal(await again.usePodAddresses(cidr), undefined, 'the next kubelet finds the route')
     t.not((await sandboxOf(again, 'b')).ip, sandbox.ip, 'and which addresses are in use')
     t.equal(await again.usePodAddresses(other), undefined, 'the node has another range now')
+    await again.stopContainer(running.id, { signal: 'KILL', gracePeriodMs: 0 })
     await again.close()
     for (const gone of [cidr, other]) t.notMatch(await routes(), gone, 'removed')
   },

@@ -19,7 +19,7 @@ export interface Node {
   rootDir: string
   shim: ChildProcess
   runtime: ContainerRuntime
-  /** As a kubelet that was killed and started again finds it. */
+  /** As the next kubelet finds it. The one before is closed: the shim answers one at a time. */
   again(): Promise<ContainerRuntime>
 }
 
@@ -61,7 +61,11 @@ export async function startNode(
     await until(() => !isAlive(shim.pid ?? 0), { what: 'the shim to have ended' })
     if (options.rootDir === undefined) rmSync(rootDir, { recursive: true, force: true })
   })
-  return { rootDir, shim, runtime: await open(), again: open }
+  const again = async () => {
+    await Promise.all(runtimes.map((runtime) => runtime.close()))
+    return open()
+  }
+  return { rootDir, shim, runtime: await open(), again }
 }
 
 export const sandboxOf = (runtime: ContainerRuntime, podUid: string, hostNetwork = false): Promise<Sandbox> =>
