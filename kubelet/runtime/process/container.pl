@@ -87,8 +87,8 @@ sub read_only {
   link => sub { symlink($_[0], $_[1]) },
   mode => sub { chmod($_[0] + 0, $_[1]) },
   hostname => sub { ask('sethostname', $_[0], length $_[0]) },
-  # Where the machine's own root cannot be put away (an initial RAM disk), only another root in front of it can be had.
   sysctl => sub { my ($name, $value) = @_; write_file('/proc/sys/' . $name =~ tr{.}{/}r, $value) },
+  # If the machine's own root cannot be unmounted (an initial RAM disk), the new root is placed in front of it.
   root => sub {
     chdir($_[0]) or return 0;
     return ask('umount2', '.', 2) && chdir('/') if ask('pivot_root', '.', '.');
