@@ -8,6 +8,10 @@ use strict;
 our %number;
 my %step;
 
+# NET_BIND_SERVICE, which all processes of containers have: a container runtime opens ports below 1024 to every process of a pod's own
+# network; on the machine's network they need this capability.
+my $ports = 10;
+
 sub ask {
   my ($call, @words) = @_;
   return syscall($number{$call}, @words) == 0;
@@ -98,17 +102,16 @@ sub read_only {
   # A session of its own, with the terminal at hand.
   session => sub { syscall($number{setsid}); ioctl(STDIN, 0x540e, 1); 1 },
   # All capabilities but these are lost with the next program: 24 is PR_CAPBSET_DROP.
-  capabilities => sub { my %kept = map { $_ => 1 } @_; $kept{$_} || syscall($number{prctl}, 24, $_, 0, 0, 0) for 0 .. 63; 1 },
+  capabilities => sub { my %kept = map { $_ => 1 } $ports, @_; $kept{$_} || syscall($number{prctl}, 24, $_, 0, 0, 0) for 0 .. 63; 1 },
   noNewPrivileges => sub { ask('prctl', 38, 1, 0, 0, 0) },
-  # Another user, who may listen on ports below 1024, as container runtimes allow. Its output is its own to open again.
+  # Another user, which keeps one capability. It owns its output, so that it can open it again.
   user => sub {
     my ($user, @groups) = map { $_ + 0 } @_;
     for my $handle (\*STDIN, \*STDOUT, \*STDERR) { chown($user, -1, $handle) if -p $handle || -t $handle }
-    syscall($number{prctl}, 8, 1, 0, 0, 0); # keeps what it may do, of which one thing is left below
+    syscall($number{prctl}, 8, 1, 0, 0, 0); # PR_SET_KEEPCAPS: all capabilities outlive the change of user; one is left below
     ask('setgroups', scalar @groups, pack('L*', @groups)) && ask('setresgid', ($groups[0]) x 3)
       && ask('setresuid', ($user) x 3) or return 0;
     if ($user != 0) {
-      my $ports = 10;
       ask('capset', pack('L2', 0x20080522, 0), pack('L6', (1 << $ports) x 3, 0, 0, 0)) or return 0;
       syscall($number{prctl}, 47, 2, $ports, 0, 0);
     }

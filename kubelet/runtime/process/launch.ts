@@ -76,15 +76,10 @@ const program = ({ command, env, workingDir, rights, user }: Launch): Step[] => 
   ['run', ...command],
 ]
 
-/**
- * A container runtime opens ports below 1024 to all processes of a pod's own network; on the machine's they need a capability.
- * One who is not root has no capabilities to lose, and a system without these calls has none at all.
- */
+/** A kubelet without root has no capabilities to drop, and a system without these calls has none at all. */
 function rightsSteps({ capabilities, noNewPrivileges }: ProcessRights): Step[] {
   if (ordinaryIdentity() || systemCalls().length === 0) return []
-  const numbers = [...new Set([...capabilities, 'NET_BIND_SERVICE'])].map((name) =>
-    String(capabilityNames.indexOf(name)),
-  )
+  const numbers = capabilities.map((name) => String(capabilityNames.indexOf(name)))
   return [['capabilities', ...numbers], ...(noNewPrivileges ? [['noNewPrivileges'] satisfies Step] : [])]
 }
 
