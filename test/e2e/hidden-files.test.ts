@@ -19,14 +19,14 @@ t.test('the places where a machine has a file', async (t) => {
   const mountinfo = [
     '1 0 8:1 / / rw - ext4 /dev/sda rw',
     '2 1 8:2 / /home rw - ext4 /dev/sdb rw',
-    '3 1 8:2 /me/work /srv/with\\040space rw - ext4 /dev/sdb rw',
+    '3 1 8:2 /jane/data /srv/with\\040space rw - ext4 /dev/sdb rw',
     '4 1 8:1 /home /old rw - ext4 /dev/sda rw',
     '5 1 8:3 / /data rw - ext4 /dev/sdc rw',
   ].join('\n')
-  t.same(placesOf('/home/me/work/state', mountinfo), ['/home/me/work/state', '/srv/with space/state'])
-  t.same(placesOf('/home/me', mountinfo), ['/home/me'], 'a part of it is found on its own')
+  t.same(placesOf('/home/jane/data/state', mountinfo), ['/home/jane/data/state', '/srv/with space/state'])
+  t.same(placesOf('/home/jane', mountinfo), ['/home/jane'], 'a part of it is found on its own')
   t.same(placesOf('/etc/x', mountinfo), ['/etc/x'])
-  t.same(placesOf('/srv/with space/state', mountinfo), ['/srv/with space/state', '/home/me/work/state'])
+  t.same(placesOf('/srv/with space/state', mountinfo), ['/srv/with space/state', '/home/jane/data/state'])
   const folder = t.testdir({ state: { pki: {}, key: '' } })
   const paths = [join(folder, 'state', 'pki'), join(folder, 'state'), join(folder, 'none')]
   t.same(hiddenPlaces(paths, mountinfo), { folders: [join(folder, 'state')], files: [] })
