@@ -1,4 +1,4 @@
-import { own as ofClient } from '../../shared/api/own.ts'
+import { own } from '../../shared/api/own.ts'
 import type { PathRoute } from './path-routes.ts'
 import { sendText } from './respond.ts'
 
@@ -8,21 +8,21 @@ export type HealthCheck = () => string | undefined
 export type HealthChecks = Readonly<Record<string, HealthCheck>>
 
 /**
- * /healthz, /livez or /readyz, each check under a path of its own. `own` are checks that a real server does not have: the
- * list shows them when they fail, so that it is a real server's while all is well.
+ * /healthz, /livez or /readyz, each check under a path of its own. A real server does not have the checks of `extra`: the list
+ * shows them only when they fail, so that it equals a real server's while all is well.
  */
 export function healthRoute(
   name: 'healthz' | 'livez' | 'readyz',
   upstream: HealthChecks,
-  own: HealthChecks = {},
+  extra: HealthChecks = {},
 ): PathRoute {
-  const checks = { ...upstream, ...own }
+  const checks = { ...upstream, ...extra }
   return {
     first: name,
     handle(exchange, parts) {
       const check = parts.slice(1).join('/')
       if (check !== '') {
-        const single = ofClient(checks, check)
+        const single = own(checks, check)
         if (!single) return false
         const failed = single() !== undefined
         sendText(exchange, failed ? 500 : 200, failed ? `internal server error: ${single()}\n` : 'ok')
@@ -35,7 +35,7 @@ export function healthRoute(
       for (const [title, run] of Object.entries(checks)) {
         if (excluded.delete(title)) lines.push(`[+]${title} excluded: ok`)
         else if (run() === undefined) {
-          if (!Object.hasOwn(own, title)) lines.push(`[+]${title} ok`)
+          if (!Object.hasOwn(extra, title)) lines.push(`[+]${title} ok`)
         } else {
           failed = true
           lines.push(`[-]${title} failed: reason withheld`)
