@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import {
   chownSync,
   copyFileSync,
@@ -126,7 +126,9 @@ async function startReadOnly({ subject }: Attempt): Promise<void> {
   await subject.killAll()
   await subject.nothingRuns()
   const disk = dirname(subject.stateDir)
-  execFileSync('mount', ['-o', 'remount,ro', disk])
+  // The kernel closes files of a killed process after its end, in its own time.
+  const readOnly = (): boolean => spawnSync('mount', ['-o', 'remount,ro', disk]).status === 0
+  await until(readOnly, { what: 'all files of the disk to be closed' })
   try {
     await refused(subject, /read-only/)
   } finally {
