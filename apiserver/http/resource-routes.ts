@@ -3,7 +3,7 @@ import type { RequestedResource } from '../auth/types.ts'
 import type { ResourceDefinition, Verb } from '../registry/resource-definition.ts'
 import type { ApiContext } from './api-context.ts'
 import type { Exchange } from './exchange.ts'
-import type { Handler } from './handler.ts'
+import { type Handler, writing } from './handler.ts'
 import { booleanParameter, type ResourceTarget } from './request-info.ts'
 import { sendText } from './respond.ts'
 import { findSubresource, hasSubresource } from './subresource-routes.ts'
@@ -18,13 +18,13 @@ import { watch } from './verbs/watch.ts'
 import { findVirtual } from './virtual/virtual-resources.ts'
 
 const handlers: Record<Verb, Handler> = {
-  create,
-  delete: deleteVerb,
+  create: writing(create),
+  delete: writing(deleteVerb),
   deletecollection,
   get,
   list,
-  patch,
-  update,
+  patch: writing(patch),
+  update: writing(update),
   watch,
 }
 

@@ -6,7 +6,6 @@ import type { StatusError } from '../../shared/api/status-error.ts'
 import { dumpOptions } from '../../shared/api/yaml-schema.ts'
 import type { JsonMap } from '../patch/structured-merge/values.ts'
 import { encodeProtobuf } from '../protobuf/encode.ts'
-import { eventRounds } from '../watchcache/event-rounds.ts'
 import { type Negotiated, notInProtobuf } from './negotiation.ts'
 import type { Warnings } from './warnings.ts'
 
@@ -39,18 +38,11 @@ interface Asked {
 
 const jsonOnly: Negotiated = { encoding: 'json' }
 
-/** Sends JSON, or what the client wants instead of it. What a write answers leaves after the events of the write: then it is a promise. */
-export function sendJson(asked: Asked, answer: Answer, negotiated: Negotiated = jsonOnly): void | Promise<void> {
-  const isWrite = answer.status < 400 && asked.request.method !== 'GET'
-  const sent = isWrite ? eventRounds.sent() : undefined
-  if (sent) return sent.then(() => sendNow(asked, answer, negotiated))
-  sendNow(asked, answer, negotiated)
-}
-
-function sendNow(
+/** Sends JSON, or what the client wants instead of it. */
+export function sendJson(
   { request, response, warnings }: Asked,
   { status, json, headers }: Answer,
-  { encoding }: Negotiated,
+  { encoding }: Negotiated = jsonOnly,
 ): void {
   const all = baseHeaders(request)
   all['content-type'] = contentTypes[encoding]
@@ -181,5 +173,5 @@ export function sendStatusError(
   { status, headers, code }: StatusError,
   negotiated?: Negotiated,
 ): void {
-  sendNow(exchange, { status: code, json: JSON.stringify(status), headers }, negotiated ?? jsonOnly)
+  sendJson(exchange, { status: code, json: JSON.stringify(status), headers }, negotiated)
 }

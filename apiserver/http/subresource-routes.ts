@@ -1,7 +1,7 @@
 import { own } from '../../shared/api/own.ts'
 import { methodNotAllowed, notFound, resourceNotFound } from '../../shared/api/status-errors.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
-import type { Handler } from './handler.ts'
+import { type Handler, writing } from './handler.ts'
 import type { ResourceTarget } from './request-info.ts'
 import { bindPod } from './subresources/binding.ts'
 import { attachToPod, execInPod, portForwardToPod } from './subresources/connect.ts'
@@ -18,16 +18,16 @@ import { update } from './verbs/update.ts'
 type Methods = Readonly<Record<string, Handler>>
 
 /** The object itself, through the other door. */
-const sameObject: Methods = { GET: get, PUT: update, PATCH: patch }
+const sameObject: Methods = { GET: get, PUT: writing(update), PATCH: writing(patch) }
 
 const everyMethod = (handler: Handler): Methods =>
   Object.fromEntries(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'].map((method) => [method, handler]))
 
 /** Handlers of their own, by `<group>/<plural>/<subresource>`. */
 const special: Readonly<Record<string, Methods>> = {
-  '/serviceaccounts/token': { POST: requestToken },
-  '/pods/binding': { POST: bindPod },
-  '/pods/eviction': { POST: evictPod },
+  '/serviceaccounts/token': { POST: writing(requestToken) },
+  '/pods/binding': { POST: writing(bindPod) },
+  '/pods/eviction': { POST: writing(evictPod) },
   '/pods/log': { GET: podLog },
   '/pods/exec': { GET: execInPod, POST: execInPod },
   '/pods/attach': { GET: attachToPod, POST: attachToPod },
@@ -38,10 +38,10 @@ const special: Readonly<Record<string, Methods>> = {
   '/pods/ephemeralcontainers': sameObject,
   '/pods/resize': sameObject,
   'certificates.k8s.io/certificatesigningrequests/approval': sameObject,
-  '/namespaces/finalize': { PUT: finalizeNamespace },
+  '/namespaces/finalize': { PUT: writing(finalizeNamespace) },
 }
 
-const scale: Methods = { GET: getScale, PUT: updateScale, PATCH: patchScale }
+const scale: Methods = { GET: getScale, PUT: writing(updateScale), PATCH: writing(patchScale) }
 
 export function findSubresource(
   definition: ResourceDefinition,

@@ -8,21 +8,20 @@ import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
 import { decodeBody } from '../../validation/request-body.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { ResourceExchange } from '../exchange.ts'
-import type { Handler } from '../handler.ts'
+import type { WriteAnswer, WriteHandler } from '../handler.ts'
 import { negotiateWithoutTable } from '../negotiation.ts'
 import { readBodyAs } from '../request-object.ts'
-import { sendJson } from '../respond.ts'
 import { parseWriteOptions } from '../write-options.ts'
 import { admitUnstored } from './admit.ts'
 
 const binding = { group: '', version: 'v1', kind: 'Binding', schema: 'io.k8s.api.core.v1.Binding' }
 
 /** The binding of a pod through its own endpoint, whose name the body has to repeat. */
-export const bindPod: Handler = (api, context) =>
+export const bindPod: WriteHandler = (api, context) =>
   createBinding(api, context, { definition: context.definition, name: context.target.name ?? '' })
 
 /** The same through the collection of bindings: the body says which pod. */
-export const createPodBinding: Handler = (api, context) => {
+export const createPodBinding: WriteHandler = async (api, context) => {
   const definition = api.catalog.find('', 'v1', 'pods')
   if (!definition) throw resourceNotFound()
   return createBinding(api, context, { definition })
@@ -32,7 +31,7 @@ async function createBinding(
   api: ApiContext,
   { exchange, target }: ResourceExchange,
   { definition, name }: { definition: ResourceDefinition; name?: string },
-): Promise<void> {
+): Promise<WriteAnswer> {
   const { request, user } = exchange
   const { encoding } = negotiateWithoutTable(request.headers.accept)
   const options = parseWriteOptions(exchange, 'CreateOptions')
@@ -43,7 +42,7 @@ async function createBinding(
   const scope = { definition, namespace, name: name ?? object.metadata.name ?? '', user }
   await bind(api.registry, scope, object as unknown as Binding, options)
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
-  return sendJson(exchange, { status: 201, json: JSON.stringify(status) }, { encoding })
+  return { status: 201, json: JSON.stringify(status), negotiated: { encoding } }
 }
 
 /** Assigns a pod to a node: nodeName and the PodScheduled condition in one write. */

@@ -11,9 +11,9 @@ import { decodeBody } from '../../validation/request-body.ts'
 import type { ApiContext } from '../api-context.ts'
 import { parseDeleteOptions } from '../delete-options.ts'
 import type { ResourceExchange } from '../exchange.ts'
+import type { WriteAnswer } from '../handler.ts'
 import { negotiateWithoutTable } from '../negotiation.ts'
 import { readBodyAs } from '../request-object.ts'
-import { sendJson } from '../respond.ts'
 import { parseWriteOptions } from '../write-options.ts'
 import { admitUnstored } from './admit.ts'
 import { budgetOf, mayGoUnready, needsNoBudget, spend } from './disruption-budget.ts'
@@ -28,7 +28,10 @@ interface Eviction extends KubeObject {
 }
 
 /** A polite delete: the pod is marked as disrupted first, and told that it is evicted. */
-export async function evictPod(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
+export async function evictPod(
+  api: ApiContext,
+  { exchange, definition, target }: ResourceExchange,
+): Promise<WriteAnswer> {
   const { request, info, user } = exchange
   const { encoding } = negotiateWithoutTable(request.headers.accept)
   const requested = parseWriteOptions(exchange, 'CreateOptions')
@@ -60,7 +63,7 @@ export async function evictPod(api: ApiContext, { exchange, definition, target }
   }
   await api.registry.delete(scope, deleteOptions, { ...options, dryRun })
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
-  return sendJson(exchange, { status: 201, json: JSON.stringify(status) }, { encoding })
+  return { status: 201, json: JSON.stringify(status), negotiated: { encoding } }
 }
 
 async function readEviction(

@@ -16,7 +16,7 @@ import type { ObjectScope } from '../../registry/write-context.ts'
 import { invalid, invalidObject } from '../../validation/field-error.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { ResourceExchange } from '../exchange.ts'
-import type { Handler } from '../handler.ts'
+import type { Handler, WriteAnswer, WriteHandler } from '../handler.ts'
 import { negotiate } from '../negotiation.ts'
 import { encodeForClient } from '../object-encoder.ts'
 import { patchMediaType, readPatch } from '../patch-body.ts'
@@ -51,14 +51,14 @@ export const getScale: Handler = (api, { exchange, definition: resource, target 
   const negotiated = negotiate(exchange.request.headers.accept, false)
   const access = accessOf(resource)
   const stored = api.registry.get({ ...target, definition: resource, name: target.name ?? '', user: exchange.user })
-  return send({ api, exchange }, scaleOf(decodeStored(stored), access), negotiated)
+  sendJson(exchange, answerOf({ api, exchange }, scaleOf(decodeStored(stored), access), negotiated), negotiated)
 }
 
-export const updateScale: Handler = async (api, context) => {
+export const updateScale: WriteHandler = async (api, context) => {
   const { exchange } = context
   const options = parseWriteOptions(exchange, 'UpdateOptions')
   const bytes = await exchange.body()
-  await write(api, context, options, async (_current, scope) => {
+  return write(api, context, options, async (_current, scope) => {
     const scale = (await readObject(
       definition,
       { bytes, contentType: exchange.request.headers['content-type'] },
@@ -69,28 +69,28 @@ export const updateScale: Handler = async (api, context) => {
   })
 }
 
-export const patchScale: Handler = async (api, context) => {
+export const patchScale: WriteHandler = async (api, context) => {
   const { exchange, definition: resource } = context
   const type = patchMediaType(exchange.request.headers['content-type'], resource)
   if (type === 'application/apply-patch+yaml') return applyScale(api, context)
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: false })
   const text = (await exchange.body()).toString('utf8')
-  await write(api, context, options, (current) => {
+  return write(api, context, options, (current) => {
     const read = readPatch(type, text, { schema: definition.schema, fieldValidation: options.fieldValidation })
     return patched(definition, current, read, options) as Scale
   })
 }
 
-const applyScale: Handler = (api, context) =>
+const applyScale: WriteHandler = (api, context) =>
   (context.definition.custom ? applyCustomScale : applyWorkloadScale)(api, context)
 
 /** As any apply, but of the view; who owns what is kept on the object itself. */
-const applyWorkloadScale: Handler = async (api, context) => {
+const applyWorkloadScale: WriteHandler = async (api, context) => {
   const { exchange, definition: resource } = context
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
   const config = await readConfig((await exchange.body()).toString('utf8'), options)
   const { fieldManager: manager, force } = options
-  await write(api, context, { ...options, managedFieldsAreSet: true }, (current, { name }, object) => {
+  return write(api, context, { ...options, managedFieldsAreSet: true }, (current, { name }, object) => {
     checkType(definition, config)
     const live = { ...current, metadata: { ...current.metadata, managedFields: scaleOwners(object) } }
     const time = toTime(api.clock.now())
@@ -105,7 +105,7 @@ const applyWorkloadScale: Handler = async (api, context) => {
 }
 
 /** A real server applies scales of custom resources only so far: it finds conflicts, and then cannot convert what it merged. */
-const applyCustomScale: Handler = async (api, { exchange, definition: resource, target }) => {
+const applyCustomScale: WriteHandler = async (api, { exchange, definition: resource, target }) => {
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
   const { value: body } = await parseYaml((await exchange.body()).toString('utf8'))
   const value = body as Scale | null
@@ -129,7 +129,7 @@ async function write(
   { exchange, definition: resource, target }: ResourceExchange,
   options: ReturnType<typeof parseWriteOptions>,
   change: (current: Scale, scope: ObjectScope, object: KubeObject) => Scale | Promise<Scale>,
-): Promise<void> {
+): Promise<WriteAnswer> {
   const negotiated = negotiate(exchange.request.headers.accept, false)
   const access = accessOf(resource)
   const { namespace, name = '' } = target
@@ -151,7 +151,7 @@ async function write(
     },
     options,
   )
-  return send({ api, exchange }, scaleOf(decodeStored(stored), access), negotiated)
+  return answerOf({ api, exchange }, scaleOf(decodeStored(stored), access), negotiated)
 }
 
 function setReplicas(
@@ -174,16 +174,16 @@ const scaleView = (name: string, access: ScaleAccess): AdmissionView => ({
 const negativeReplicas = (name: string, replicas: number): StatusError =>
   invalidObject(definition, name, [invalid('spec.replicas', replicas, 'must be greater than or equal to 0')])
 
-function send(
+function answerOf(
   { api, exchange }: { api: ApiContext; exchange: ResourceExchange['exchange'] },
   scale: Scale,
   negotiated: ReturnType<typeof negotiate>,
-): void | Promise<void> {
+): WriteAnswer {
   const { resourceVersion, ...metadata } = scale.metadata
   const value = toJson({ metadata, spec: scale.spec, status: scale.status })
   const stored = { value, revision: resourceVersion === undefined ? undefined : Number(resourceVersion) }
   const json = encodeForClient(definition, stored, { negotiated, query: exchange.info.query, nowMs: api.clock.now() })
-  return sendJson(exchange, { status: 200, json }, negotiated)
+  return { status: 200, json, negotiated }
 }
 
 function scaleOf(object: KubeObject, access: ScaleAccess): Scale {

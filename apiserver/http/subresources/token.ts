@@ -14,11 +14,10 @@ import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
 import { invalid, invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import type { ApiContext } from '../api-context.ts'
-import type { Handler } from '../handler.ts'
+import type { WriteHandler } from '../handler.ts'
 import { negotiateWithoutTable } from '../negotiation.ts'
 import { encodeUnstored } from '../object-encoder.ts'
 import { readObject } from '../request-object.ts'
-import { sendJson } from '../respond.ts'
 import { parseWriteOptions } from '../write-options.ts'
 import { admitUnstored } from './admit.ts'
 
@@ -52,7 +51,7 @@ const maxSeconds = 2 ** 32
 const podSeconds = 3607
 const extendedSeconds = 365 * 24 * 3600
 
-export const requestToken: Handler = async (api, { exchange, definition: accounts, target }) => {
+export const requestToken: WriteHandler = async (api, { exchange, definition: accounts, target }) => {
   const { request, user } = exchange
   const { namespace = '', name = '' } = target
   const negotiated = negotiateWithoutTable(request.headers.accept)
@@ -62,7 +61,7 @@ export const requestToken: Handler = async (api, { exchange, definition: account
   const time = toTime(api.clock.now())
   trackFields(definition, undefined, object, { manager: options.fieldManager, subresource: 'token', time })
   const answer = await makeToken(api, object, { definition: accounts, namespace, name, user }, options)
-  return sendJson(exchange, { status: 201, json: encodeUnstored(definition, answer, negotiated) }, negotiated)
+  return { status: 201, json: encodeUnstored(definition, answer, negotiated), negotiated }
 }
 
 /** Makes a token of a service account. Upstream: pkg/registry/core/serviceaccount/storage/token.go. */

@@ -11,9 +11,9 @@ import { DecodeError, decodeObject } from '../../validation/decoder.ts'
 import { jsonWord } from '../../validation/json-word.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { ResourceExchange } from '../exchange.ts'
+import type { WriteAnswer } from '../handler.ts'
 import { negotiate } from '../negotiation.ts'
 import { encodeForClient } from '../object-encoder.ts'
-import { sendJson } from '../respond.ts'
 import { type ParsedWriteOptions, parseWriteOptions } from '../write-options.ts'
 import { parseYaml, YamlError } from '../yaml-body.ts'
 import { UnchangedApply } from './unchanged-apply.ts'
@@ -22,7 +22,7 @@ import { checkName } from './update.ts'
 type Config = Record<string, unknown> & { apiVersion?: string; kind?: string; metadata?: KubeObject['metadata'] }
 
 /** Server-side apply: creates what is not there, and merges into what is. */
-export async function apply(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
+export async function apply(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<WriteAnswer> {
   const { request, info, user } = exchange
   const negotiated = negotiate(request.headers.accept, false)
   const parsed = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
@@ -55,7 +55,7 @@ export async function apply(api: ApiContext, { exchange, definition, target }: R
     { ...options, managedFieldsAreSet: true },
   )
   const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
-  return sendJson(exchange, { status: created ? 201 : 200, json }, negotiated)
+  return { status: created ? 201 : 200, json, negotiated }
 }
 
 /** What is applied, as plain data; JSON is YAML too. */

@@ -1,12 +1,15 @@
 import type { ApiContext } from '../api-context.ts'
 import type { ResourceExchange } from '../exchange.ts'
+import type { WriteAnswer } from '../handler.ts'
 import { negotiate } from '../negotiation.ts'
 import { encodeForClient } from '../object-encoder.ts'
 import { readObject } from '../request-object.ts'
-import { sendJson } from '../respond.ts'
 import { parseWriteOptions } from '../write-options.ts'
 
-export async function create(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
+export async function create(
+  api: ApiContext,
+  { exchange, definition, target }: ResourceExchange,
+): Promise<WriteAnswer> {
   const { request, info, user } = exchange
   const negotiated = negotiate(request.headers.accept, false)
   const options = parseWriteOptions(exchange, 'CreateOptions')
@@ -17,5 +20,5 @@ export async function create(api: ApiContext, { exchange, definition, target }: 
   definition.strategy.applyDefaults?.(object, api.registry.strategyContext(scope))
   const stored = await api.registry.create(scope, object, options)
   const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
-  return sendJson(exchange, { status: 201, json }, negotiated)
+  return { status: 201, json, negotiated }
 }

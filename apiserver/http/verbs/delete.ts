@@ -3,11 +3,14 @@ import type { WriteOptions } from '../../registry/write-context.ts'
 import type { ApiContext } from '../api-context.ts'
 import { parseDeleteBody, parseDeleteOptions } from '../delete-options.ts'
 import type { Exchange, ResourceExchange } from '../exchange.ts'
+import type { WriteAnswer } from '../handler.ts'
 import { negotiate } from '../negotiation.ts'
 import { encodeForClient } from '../object-encoder.ts'
-import { sendJson } from '../respond.ts'
 
-export async function deleteVerb(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
+export async function deleteVerb(
+  api: ApiContext,
+  { exchange, definition, target }: ResourceExchange,
+): Promise<WriteAnswer> {
   const { request, info, user } = exchange
   const negotiated = negotiate(request.headers.accept, false)
   const { deleteOptions, options } = await readDeleteOptions(api, exchange)
@@ -17,11 +20,11 @@ export async function deleteVerb(api: ApiContext, { exchange, definition, target
     const { uid } = (JSON.parse(stored.value) as { metadata: { uid: string } }).metadata
     const details = { name, ...(definition.group && { group: definition.group }), kind: definition.plural, uid }
     const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details }
-    return sendJson(exchange, { status: 200, json: JSON.stringify(status) }, { encoding: negotiated.encoding })
+    return { status: 200, json: JSON.stringify(status), negotiated: { encoding: negotiated.encoding } }
   }
   const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
   const accepted = !removed && deleteOptions.orphanDependents === false
-  return sendJson(exchange, { status: accepted ? 202 : 200, json }, negotiated)
+  return { status: accepted ? 202 : 200, json, negotiated }
 }
 
 export async function readDeleteOptions(

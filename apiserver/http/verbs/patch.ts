@@ -6,15 +6,15 @@ import type { ResourceDefinition } from '../../registry/resource-definition.ts'
 import { decodeBody } from '../../validation/request-body.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { ResourceExchange } from '../exchange.ts'
+import type { WriteAnswer } from '../handler.ts'
 import { negotiate } from '../negotiation.ts'
 import { encodeForClient } from '../object-encoder.ts'
 import { invalidPatch, type Patch, patchMediaType, readPatch } from '../patch-body.ts'
-import { sendJson } from '../respond.ts'
 import { type ParsedWriteOptions, parseWriteOptions } from '../write-options.ts'
 import { apply } from './apply.ts'
 import { checkName } from './update.ts'
 
-export async function patch(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
+export async function patch(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<WriteAnswer> {
   const { request, info, user } = exchange
   const negotiated = negotiate(request.headers.accept, false)
   const type = patchMediaType(request.headers['content-type'], definition)
@@ -39,7 +39,7 @@ export async function patch(api: ApiContext, { exchange, definition, target }: R
     options,
   )
   const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
-  return sendJson(exchange, { status: 200, json }, negotiated)
+  return { status: 200, json, negotiated }
 }
 
 /** The patch is applied to what a client would see, and the result is read like a body. */

@@ -1,13 +1,16 @@
 import { badRequest } from '../../../shared/api/status-errors.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { ResourceExchange } from '../exchange.ts'
+import type { WriteAnswer } from '../handler.ts'
 import { negotiate } from '../negotiation.ts'
 import { encodeForClient } from '../object-encoder.ts'
 import { readObject } from '../request-object.ts'
-import { sendJson } from '../respond.ts'
 import { parseWriteOptions } from '../write-options.ts'
 
-export async function update(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
+export async function update(
+  api: ApiContext,
+  { exchange, definition, target }: ResourceExchange,
+): Promise<WriteAnswer> {
   const { request, info, user } = exchange
   const negotiated = negotiate(request.headers.accept, false)
   const options = parseWriteOptions(exchange, 'UpdateOptions')
@@ -29,7 +32,7 @@ export async function update(api: ApiContext, { exchange, definition, target }: 
     options,
   )
   const json = encodeForClient(definition, stored, { negotiated, query: info.query, nowMs: api.clock.now() })
-  return sendJson(exchange, { status: created ? 201 : 200, json }, negotiated)
+  return { status: created ? 201 : 200, json, negotiated }
 }
 
 export function checkName(inBody: string | undefined, inUrl: string): void {

@@ -6,11 +6,10 @@ import type { RequestScope } from '../../registry/write-context.ts'
 import { invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import type { ApiContext } from '../api-context.ts'
-import type { Handler } from '../handler.ts'
+import type { WriteHandler } from '../handler.ts'
 import { negotiateWithoutTable } from '../negotiation.ts'
 import { encodeUnstored } from '../object-encoder.ts'
 import { readObject } from '../request-object.ts'
-import { sendJson } from '../respond.ts'
 import { parseWriteOptions } from '../write-options.ts'
 
 /** Fills in the status of the review; what else the answer shows of it stays as it came. */
@@ -21,7 +20,7 @@ export type Answer<T extends KubeObject> = (
 
 /** A create that is answered and forgotten. */
 export const review =
-  <T extends KubeObject>(answer: Answer<T>): Handler =>
+  <T extends KubeObject>(answer: Answer<T>): WriteHandler =>
   async (api, { exchange, definition, target }) => {
     const { request, user } = exchange
     const negotiated = negotiateWithoutTable(request.headers.accept)
@@ -39,7 +38,7 @@ export const review =
     await answer(object as T, { api, scope })
     const { group, version, kind } = definition
     const json = encodeUnstored(definition, { kind, apiVersion: `${group}/${version}`, ...object }, negotiated)
-    return sendJson(exchange, { status: 201, json, headers: undefined }, negotiated)
+    return { status: 201, json, negotiated }
   }
 
 /** Refuses a review that is not as it should be: oddly, by the group alone. */

@@ -1,6 +1,6 @@
 import { methodNotAllowed } from '../../../shared/api/status-errors.ts'
 import type { ResourceDefinition, Verb } from '../../registry/resource-definition.ts'
-import type { Handler } from '../handler.ts'
+import { type Handler, writing } from '../handler.ts'
 import { createPodBinding } from '../subresources/binding.ts'
 import { localSubjectAccessReview, selfSubjectAccessReview, subjectAccessReview } from './access-reviews.ts'
 import { getComponentStatus, listComponentStatuses } from './component-statuses.ts'
@@ -10,14 +10,14 @@ import { tokenReview } from './token-review.ts'
 
 /** How resources that are not stored are answered, by `<group>/<plural>`. */
 const handlers: Readonly<Record<string, Partial<Record<Verb, Handler>>>> = {
-  '/bindings': { create: createPodBinding },
+  '/bindings': { create: writing(createPodBinding) },
   '/componentstatuses': { get: getComponentStatus, list: listComponentStatuses },
-  'authentication.k8s.io/selfsubjectreviews': { create: selfSubjectReview },
-  'authentication.k8s.io/tokenreviews': { create: tokenReview },
-  'authorization.k8s.io/localsubjectaccessreviews': { create: localSubjectAccessReview },
-  'authorization.k8s.io/selfsubjectaccessreviews': { create: selfSubjectAccessReview },
-  'authorization.k8s.io/selfsubjectrulesreviews': { create: selfSubjectRulesReview },
-  'authorization.k8s.io/subjectaccessreviews': { create: subjectAccessReview },
+  'authentication.k8s.io/selfsubjectreviews': { create: writing(selfSubjectReview) },
+  'authentication.k8s.io/tokenreviews': { create: writing(tokenReview) },
+  'authorization.k8s.io/localsubjectaccessreviews': { create: writing(localSubjectAccessReview) },
+  'authorization.k8s.io/selfsubjectaccessreviews': { create: writing(selfSubjectAccessReview) },
+  'authorization.k8s.io/selfsubjectrulesreviews': { create: writing(selfSubjectRulesReview) },
+  'authorization.k8s.io/subjectaccessreviews': { create: writing(subjectAccessReview) },
 }
 
 export function findVirtual({ group, plural }: ResourceDefinition, verb: Verb): Handler {
