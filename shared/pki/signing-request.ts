@@ -52,7 +52,19 @@ const extensionRequest = (altNames: readonly string[]): Buffer =>
     set(sequence(sequence(objectIdentifier(oids.subjectAltName), octetString(generalNames(altNames))))),
   )
 
-/** Reads a request in PEM. Throws where it is none, or is not signed with the key it names. */
+/** The request is well-formed, and signed with another key than it names. */
+export class WrongSignature extends Error {
+  readonly keyType: string | undefined
+  constructor(keyType: string | undefined) {
+    super('signature does not fit the key')
+    this.keyType = keyType
+  }
+}
+
+/** The signature cannot be checked here; a real server may know its algorithm. */
+export class UnknownSignature extends Error {}
+
+/** Reads a request in PEM. Throws where it is none, and WrongSignature or UnknownSignature. */
 export function readSigningRequest(text: string): SigningRequest {
   const [body, algorithm, signature] = partsOf(text)
   const [, subject, publicKeyInfo, attributes] = children(body)
@@ -84,9 +96,9 @@ function partsOf(text: string): Element[] {
 function checkSignature(body: Buffer, algorithm: Element | undefined, signature: Element, publicKeyInfo: Buffer): void {
   const name = algorithm ? dotted(algorithm.content) : ''
   const digest = digests[name]
-  if (digest === undefined) throw new Error(`signature algorithm ${name} is not known`)
+  if (digest === undefined) throw new UnknownSignature(`signature algorithm ${name} is not known`)
   const key = createPublicKey({ key: publicKeyInfo, type: 'spki', format: 'der' })
-  if (!verify(digest, body, key, signature.content.subarray(1))) throw new Error('signature does not fit the key')
+  if (!verify(digest, body, key, signature.content.subarray(1))) throw new WrongSignature(key.asymmetricKeyType)
 }
 
 function readAltNames(names: Element | undefined): Pick<SigningRequest, 'dnsNames' | 'ipAddresses' | 'otherNames'> {

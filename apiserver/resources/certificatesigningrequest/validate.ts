@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import type { V1CertificateSigningRequestSpec } from '@kubernetes/client-node'
 import type { Wire } from '../../../shared/api/types.ts'
+import { readSigningRequest, UnknownSignature, WrongSignature } from '../../../shared/pki/signing-request.ts'
 import { duplicate, forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dns1123Subdomain } from '../../validation/names.ts'
@@ -38,10 +39,29 @@ const BLOCK = /-----BEGIN ([^-]+)-----[\s\S]*?-----END \1-----/g
 const blocksOf = (data: string): string[] =>
   [...Buffer.from(data, 'base64').toString('latin1').matchAll(BLOCK)].map(([, type]) => type ?? '')
 
+/** In the words of Go's crypto packages, by the kind of the key. */
+const wrongSignature: Record<string, string> = {
+  ec: 'x509: ECDSA verification failure',
+  rsa: 'crypto/rsa: verification error',
+  ed25519: 'x509: Ed25519 verification failure',
+}
+
+/** Undefined for a request that is signed with its own key. Upstream: validateCSR in pkg/apis/certificates/validation. */
+function problemOf(request: string): string | undefined {
+  if (blocksOf(request)[0] !== 'CERTIFICATE REQUEST') return 'PEM block type must be CERTIFICATE REQUEST'
+  try {
+    readSigningRequest(Buffer.from(request, 'base64').toString('latin1'))
+    return undefined
+  } catch (error) {
+    if (error instanceof UnknownSignature) return undefined
+    if (error instanceof WrongSignature) return wrongSignature[error.keyType ?? ''] ?? error.message
+    return `asn1: structure error: ${(error as Error).message}`
+  }
+}
+
 export function validateRequest(spec: Wire<V1CertificateSigningRequestSpec>, errors: FieldErrors): void {
-  if (!spec.request) errors.push(required('spec.request'))
-  else if (blocksOf(spec.request)[0] !== 'CERTIFICATE REQUEST')
-    errors.push(invalid('spec.request', spec.request, 'PEM block type must be CERTIFICATE REQUEST'))
+  const problem = problemOf(spec.request ?? '')
+  if (problem !== undefined) errors.push(invalid('spec.request', spec.request ?? null, problem))
   if (!spec.usages?.length) errors.push(required('spec.usages'))
   const isRepeated = repetition()
   for (const [index, usage] of (spec.usages ?? []).entries()) {
