@@ -11,6 +11,7 @@ import type { Http2Response } from './http2/response.ts'
 import type { Connections } from './limits/connections.ts'
 import type { Handshakes } from './limits/handshakes.ts'
 import type { Limits } from './limits/limits.ts'
+import { serveUpgrades } from './upgrades.ts'
 
 export interface Listener {
   port: number
@@ -20,8 +21,6 @@ export interface Listener {
 
 const requestTimeoutMs = 60_000
 const keepAliveTimeoutMs = 72_000
-/** Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that nobody here uses. */
-const { ServerResponse: Response } = process.getBuiltinModule('node:http')
 /** What else a client may offer to speak, it is answered in HTTP/1.1. */
 const isUpgrade = ({ headers }: IncomingMessage): boolean => /^(websocket|spdy\/3\.1)$/i.test(headers.upgrade ?? '')
 /** Between the end of the watches and that of the connections. */
@@ -90,16 +89,7 @@ export async function listen(
     socket.on('close', () => connections.delete(connection))
   })
   Object.assign(server, { shouldUpgradeCallback: isUpgrade })
-  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-    const response = new Response(request)
-    response.shouldKeepAlive = false
-    response.assignSocket(socket)
-    response.on('finish', () => socket.end())
-    socket.on('error', () => socket.destroy())
-    // Node does so for all others: a body that does not come any more must not be waited for.
-    socket.on('close', () => request.destroy())
-    dispatchHttp1(request, response, request.url ?? '/', { socket, head })
-  })
+  serveUpgrades(server, dispatchHttp1)
   await once(server.listen({ host, port }), 'listening')
   return {
     port: (server.address() as AddressInfo).port,

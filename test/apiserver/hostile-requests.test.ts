@@ -294,3 +294,35 @@ t.test('a pod of which every port is a mistake is a matter of moments', async (t
   t.equal(status, 201)
   t.match(headers.warning, /duplicate port definition with spec.containers\[0\].ports\[0\]/)
 })
+
+t.test('a request for another protocol waits for the answers before it', async (t) => {
+  const server = await startTestApiServer(t)
+  const get = (path: string, ...more: string[]) => [`GET ${path} HTTP/1.1`, 'Host: x', ...more, '', ''].join('\r\n')
+  const upgrade = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13']
+  const watch = `${core}/configmaps?watch=1`
+  const asWebSocket = get(`${watch}&timeoutSeconds=1`, ...upgrade, `Sec-WebSocket-Key: ${btoa('0123456789abcdef')}`)
+  const rows: Record<string, [before: string[], codes: string[]]> = {
+    'one answer': [['/version'], ['200', '101']],
+    'several answers': [
+      ['/version', '/nothing', '/version'],
+      ['200', '404', '200', '101'],
+    ],
+    'a watch that ends in a second': [[`${watch}&timeoutSeconds=1`], ['200', '101']],
+    'an answer that ends the connection': [['/version', 'close'], ['200']],
+  }
+  for (const [name, [before, codes]] of Object.entries(rows))
+    await t.test(name, async (t) => {
+      const socket = tlsConnect({ ...server.tls, port: server.port, host: '127.0.0.1', ALPNProtocols: ['http/1.1'] })
+      let answers = ''
+      socket.on('data', (data) => (answers += data.toString('latin1')))
+      const seen = () => [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => code)
+      const paths = before.filter((path) => path !== 'close')
+      const last = before.includes('close') ? ['Connection: close'] : []
+      socket.write([...paths.map((path) => get(path, ...last)), asWebSocket].join(''))
+      await until(() => seen().length === codes.length, { what: `${codes}` })
+      if (last.length > 0) await until(() => socket.closed, { what: 'the end of the connection' })
+      t.same(seen(), codes)
+      socket.destroy()
+    })
+  t.equal((await server.send('/version')).status, 200)
+})

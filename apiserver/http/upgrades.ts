@@ -1,0 +1,37 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Dispatch } from './dispatch.ts'
+
+/** Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that nobody here uses. */
+const { ServerResponse: Response } = process.getBuiltinModule('node:http')
+
+/**
+ * Answers requests for another protocol, each in its turn. Node tells of one as soon as it is read, also while the answers to
+ * earlier requests of the connection are still to come: the socket is theirs until then.
+ */
+export function serveUpgrades(server: Pick<Server, 'on'>, dispatch: Dispatch): void {
+  const latest = new WeakMap<Socket, ServerResponse>()
+  server.on(
+    'request',
+    (request: IncomingMessage, response: ServerResponse) => void latest.set(request.socket, response),
+  )
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    socket.on('error', () => socket.destroy())
+    // Node does so for all others: a body that does not come any more must not be waited for.
+    socket.on('close', () => request.destroy())
+    const earlier = latest.get(request.socket)
+    if (!earlier || earlier.closed) serve(dispatch, request, { socket, head })
+    else earlier.once('close', () => socket.writable && serve(dispatch, request, { socket, head }))
+  })
+}
+
+function serve(dispatch: Dispatch, request: IncomingMessage, upgrade: { socket: Socket; head: Buffer }): void {
+  const { socket } = upgrade
+  // An earlier answer has left the time that the next request may take to come.
+  request.socket.setTimeout(0)
+  const response = new Response(request)
+  response.shouldKeepAlive = false
+  response.assignSocket(socket)
+  response.on('finish', () => socket.end())
+  dispatch(request, response, request.url ?? '/', upgrade)
+}
