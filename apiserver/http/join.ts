@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Duplex, Writable } from 'node:stream'
-import { internalError } from '../../shared/api/status-errors.ts'
+import { StatusError } from '../../shared/api/status-error.ts'
 import { requestError } from '../webhook-client/call-errors.ts'
 import { type BackendRequest, requestOf } from './backend.ts'
 import type { Upgrade } from './exchange.ts'
@@ -13,22 +13,25 @@ export interface Joining {
   upgrade: Upgrade
 }
 
-/** Joins the client to a server that agrees to the upgrade; what it says against it is passed on. Rejects with a StatusError (500) when there is none. */
+/** Why a client is not joined: the backend cannot be reached, or answers something else than an upgrade. */
+export type Refusal = { unreachable: string } | { answer: IncomingMessage }
+
+/**
+ * Joins the client to a server that agrees to the upgrade. Otherwise `refuse` answers the client. Default: the answer of the server is
+ * passed on, and without one it rejects with a StatusError (500).
+ */
 export function joinTo(
   backend: Omit<BackendRequest, 'method'>,
   { request, response, upgrade }: Joining,
+  refuse: (refusal: Refusal) => void | Promise<void> = (refusal) => passOn(refusal, response),
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const outgoing = requestOf({ ...backend, method: request.method })
     const abandon = (): void => void outgoing.destroy()
     upgrade.socket.once('close', abandon)
-    outgoing.on('error', (error) => reject(internalError(`error dialing backend: ${requestError(error, backend.url)}`)))
-    outgoing.on('response', (answer) => {
-      response.writeHead(answer.statusCode ?? 500, { ...answer.headers, connection: 'close' })
-      answer.pipe(response)
-      answer.on('error', () => response.destroy())
-      resolve()
-    })
+    const end = async (refusal: Refusal): Promise<void> => refuse(refusal)
+    outgoing.on('error', (error) => end({ unreachable: requestError(error, backend.url) }).then(resolve, reject))
+    outgoing.on('response', (answer) => end({ answer }).then(resolve, reject))
     outgoing.on('upgrade', (answer, joined, head) => {
       upgrade.socket.off('close', abandon)
       response.detachSocket(upgrade.socket as Socket)
@@ -43,6 +46,16 @@ export function joinTo(
     })
     outgoing.end()
   })
+}
+
+/** As a real server answers: an error without a reason. */
+function passOn(refusal: Refusal, response: ServerResponse): void {
+  if ('unreachable' in refusal)
+    throw new StatusError({ code: 500, message: `error dialing backend: ${refusal.unreachable}` })
+  const { answer } = refusal
+  response.writeHead(answer.statusCode ?? 500, { ...answer.headers, connection: 'close' })
+  answer.pipe(response)
+  answer.on('error', () => response.destroy())
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Node, Status } from '../../shared/api/types.ts'
 import type { ClusterPki } from '../../shared/pki/cluster-pki.ts'
 import { requestError } from '../webhook-client/call-errors.ts'
 import type { Backend } from './backend.ts'
-import { type Joining, joinTo } from './join.ts'
+import { type Joining, joinTo, type Refusal } from './join.ts'
 import { baseHeaders } from './respond.ts'
 
 export interface KubeletCredentials {
@@ -53,6 +53,8 @@ export interface KubeletProxy {
 
 export interface Joined extends Joining {
   path: string
+  /** Answers the client when the kubelet, asked at `url`, does not agree to the upgrade. Default: what the kubelet says is passed on. */
+  refuse?(refusal: Refusal, url: string): Promise<void>
 }
 
 const defaultPort = 10250
@@ -84,11 +86,11 @@ function urlOf({ status }: Node, path: string): string {
   return `https://${address.includes(':') ? `[${address}]` : address}:${port}${path}`
 }
 
-const join = (agent: Agent, node: Node, { path, ...joined }: Joined): Promise<void> =>
-  joinTo(
-    { url: urlOf(node, path), agent, servername: node.metadata.name, headers: streamHeaders(joined.request) },
-    joined,
-  )
+function join(agent: Agent, node: Node, { path, refuse, ...joined }: Joined): Promise<void> {
+  const url = urlOf(node, path)
+  const backend = { url, agent, servername: node.metadata.name, headers: streamHeaders(joined.request) }
+  return joinTo(backend, joined, refuse && ((refusal) => refuse(refusal, url)))
+}
 
 /** Those of the upgrade alone: who asks is settled, and compression would only be undone here. */
 function streamHeaders({ headers }: IncomingMessage): OutgoingHttpHeaders {
@@ -124,8 +126,8 @@ const unanswered = (url: string, error: Error): StatusError =>
 
 const maxErrorBytes = 64 * 1024
 
-/** What the kubelet says is wrong, as the server's own answer. */
-async function refusalOf(answer: IncomingMessage): Promise<StatusError> {
+/** The beginning of what the kubelet says is wrong: text, or a Status as an error. */
+export async function errorOf(answer: IncomingMessage): Promise<string | StatusError> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of answer as AsyncIterable<Buffer>) {
@@ -140,6 +142,14 @@ async function refusalOf(answer: IncomingMessage): Promise<StatusError> {
   } catch {
     // Text, then.
   }
+  return text
+}
+
+/** What the kubelet says is wrong, as the server's own answer. */
+async function refusalOf(answer: IncomingMessage): Promise<StatusError> {
+  const text = await errorOf(answer)
+  if (text instanceof StatusError) return text
+  const code = answer.statusCode ?? 500
   const reason = code === 400 ? 'BadRequest' : code === 404 ? 'NotFound' : 'InternalError'
   return new StatusError({
     code,

@@ -57,7 +57,7 @@ t.test('a kubelet that does not answer is named in the words of a real server', 
   const { body } = await server.send(logs)
   t.match(body, { message: `${get}remote error: tls: handshake failure`, code: 500 })
   t.notHas(body, { reason: 'InternalError' }, 'a real server gives no reason')
-  const dialing = 'Internal error occurred: error dialing backend: '
+  const dialing = 'error dialing backend: '
   const execPath = '/api/v1/namespaces/default/pods/p/exec?command=x&stdout=1'
   t.match((await server.send(execPath, exec)).body, { message: `${dialing}remote error: tls: handshake failure` })
   unready.close()

@@ -2,19 +2,23 @@ import { badRequest, forbidden } from '../../../shared/api/status-errors.ts'
 import type { Pod } from '../../../shared/api/types.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { ResourceExchange } from '../exchange.ts'
+import type { Refusal } from '../join.ts'
 import { booleanParameter, type Query } from '../request-info.ts'
 import { admitConnect } from './admit.ts'
 import { chooseContainer, nodeOf } from './pod-target.ts'
+import { isTranslated, refuseTranslated } from './stream-refusal.ts'
 
 /** The kubelet does all that is to be done: the server finds out which one, and ties client and kubelet together. */
 export function execInPod(api: ApiContext, exchange: ResourceExchange): Promise<void> {
   const path = (pod: Pod, query: Query) => `/exec/${pathOf(pod, query)}?${streamQuery(query)}`
-  return connect(api, exchange, { path, options: (query) => ({ kind: 'PodExecOptions', ...execOptions(query) }) })
+  const options = (query: Query) => ({ kind: 'PodExecOptions', ...execOptions(query) })
+  return connect(api, exchange, { path, options, translates: true })
 }
 
 export function attachToPod(api: ApiContext, exchange: ResourceExchange): Promise<void> {
   const path = (pod: Pod, query: Query) => `/attach/${pathOf(pod, query)}?${streamQuery(query)}`
-  return connect(api, exchange, { path, options: (query) => ({ kind: 'PodAttachOptions', ...streams(query) }) })
+  const options = (query: Query) => ({ kind: 'PodAttachOptions', ...streams(query) })
+  return connect(api, exchange, { path, options, translates: true })
 }
 
 export function portForwardToPod(api: ApiContext, exchange: ResourceExchange): Promise<void> {
@@ -31,12 +35,14 @@ interface Connection {
   path(pod: Pod, query: Query): string
   /** As admission is told. */
   options(query: Query): { kind: string }
+  /** Whether a refusal is told within the WebSocket to clients that know how. */
+  translates?: boolean
 }
 
 async function connect(
   api: ApiContext,
   { exchange, definition, target }: ResourceExchange,
-  { path: kubeletPath, options }: Connection,
+  { path: kubeletPath, options, translates = false }: Connection,
 ): Promise<void> {
   const { info, user, request, response, upgrade } = exchange
   const { namespace = '', name = '' } = target
@@ -53,7 +59,12 @@ async function connect(
   if (!pod.spec.nodeName) throw badRequest(`pod ${name} does not have a host assigned`)
   const node = nodeOf(api, pod)
   if (!upgrade) throw badRequest('Upgrade request required')
-  await api.kubelet.join(node, { path, request, response, upgrade })
+  const refuse =
+    translates && isTranslated(exchange)
+      ? (refusal: Refusal, url: string) =>
+          refuseTranslated(exchange, refusal, { upgrade, ...wantedStreams(info.query), url })
+      : undefined
+  await api.kubelet.join(node, { path, request, response, upgrade, refuse })
 }
 
 /** Who runs a command does more than to read: a WebSocket begins with a GET, but needs what a POST does. Upstream: pkg/registry/core/pod/rest/authorize.go. */
@@ -96,5 +107,7 @@ const wantedStreams = (query: Query) => ({
 
 function streamQuery(query: Query): URLSearchParams {
   const wanted = Object.entries(wantedStreams(query)).flatMap(([name, isWanted]) => (isWanted ? [[name, '1']] : []))
-  return new URLSearchParams([...query.getAll('command').map((word) => ['command', word]), ...wanted])
+  const all = new URLSearchParams([...query.getAll('command').map((word) => ['command', word]), ...wanted])
+  all.sort() // as Go encodes them
+  return all
 }

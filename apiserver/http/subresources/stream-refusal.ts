@@ -1,0 +1,46 @@
+import type { StatusError } from '../../../shared/api/status-error.ts'
+import { internalError } from '../../../shared/api/status-errors.ts'
+import { acceptWebSocket, asksForWebSocket } from '../accept-websocket.ts'
+import type { Exchange, Upgrade } from '../exchange.ts'
+import type { Refusal } from '../join.ts'
+import { errorOf } from '../kubelet-proxy.ts'
+
+const protocol = 'v5.channel.k8s.io'
+const channels = { stdout: 1, stderr: 2, error: 3 }
+
+/** kubectl's protocol of exec and attach, of which a real server accepts the WebSocket before it asks the kubelet. */
+export const isTranslated = (exchange: Exchange): boolean =>
+  asksForWebSocket(exchange) && protocolsOf(exchange).includes(protocol)
+
+const protocolsOf = ({ request }: Exchange): string[] =>
+  (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim())
+
+export interface TranslatedStream {
+  upgrade: Upgrade
+  /** Whether the client wants its output, and its errors. */
+  output: boolean
+  error: boolean
+  /** Of the kubelet. */
+  url: string
+}
+
+/** Accepts the WebSocket, and says in its error channel why there is no stream. Upstream: apiserver/pkg/util/proxy/streamtranslator.go. */
+export async function refuseTranslated(
+  exchange: Exchange,
+  refusal: Refusal,
+  { upgrade, output, error, url }: TranslatedStream,
+): Promise<void> {
+  const { kind: _, apiVersion: __, ...status } = (await reasonOf(refusal, url)).status
+  const socket = await acceptWebSocket(exchange, upgrade, protocol)
+  const lowest = output ? channels.stdout : error ? channels.stderr : channels.error
+  socket.send(Buffer.from([lowest]))
+  socket.send(Buffer.concat([Buffer.from([channels.error]), Buffer.from(JSON.stringify(status))]))
+  socket.close(1000)
+}
+
+async function reasonOf(refusal: Refusal, url: string): Promise<StatusError> {
+  if ('unreachable' in refusal)
+    return internalError(`error sending request: Post ${JSON.stringify(url)}: ${refusal.unreachable}`)
+  const said = await errorOf(refusal.answer)
+  return typeof said === 'string' ? internalError(`unable to upgrade connection: ${said}`) : said
+}
