@@ -55,7 +55,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   ): Promise<void> => {
     const startMs = api.clock.machine.monotonic()
     const { method = 'GET' } = request
-    watchdog.begins(request)
+    watchdog.begins(request, startMs)
     if (hasBody.has(method)) request.once('end', () => watchdog.begins(request))
     const info = parseRequestInfo(method, withReason(method, url))
     const asker = authenticate(authenticators, { headers: request.headers, socket: request.socket })

@@ -42,6 +42,7 @@ interface Entry {
   weight: number
   /** Counted in `load.unread`: what was unread when the handler returned. */
   unread: number
+  /** What the last look saw, and since when; before the first, nothing. */
   seenLength: number
   seenMs: number
 }
@@ -149,7 +150,7 @@ export class Answers {
 
   #enter(load: Load, { answer, connection, weight }: Omit<Waiter, 'settle'>): void {
     load.weight += weight
-    this.#underWay.set(answer, { load, connection, weight, unread: 0, seenLength: 0, seenMs: this.#clock.monotonic() })
+    this.#underWay.set(answer, { load, connection, weight, unread: 0, seenLength: 0, seenMs: 0 })
     this.#sweepLater()
   }
 

@@ -63,9 +63,8 @@ export class Watchdog {
     this.#heapUse = heapUse
   }
 
-  /** Work on a request begins: its head was read, or its body. */
-  begins(request: Watched): void {
-    const ms = this.#clock.monotonic()
+  /** Work on a request begins: its head was read, or its body. `ms`: the time, where the caller has just read it. */
+  begins(request: Watched, ms = this.#clock.monotonic()): void {
     if (this.#seen) this.#look(ms)
     else this.#watch(ms)
     this.#current = request
