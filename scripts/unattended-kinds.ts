@@ -18,6 +18,4 @@ export const unattended: Readonly<Record<string, string>> = {
   'admissionregistration.k8s.io/MutatingAdmissionPolicy': stored,
   'admissionregistration.k8s.io/MutatingAdmissionPolicyBinding': stored,
   'apiregistration.k8s.io/APIService': 'other servers are not asked',
-  'flowcontrol.apiserver.k8s.io/FlowSchema': 'requests do not wait for each other by it',
-  'flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration': 'requests do not wait for each other by it',
 }
