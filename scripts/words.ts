@@ -1,0 +1,66 @@
+// Holds the pages against scripts/plain-words.ts: plain words, and sentences that are read once. Prints every finding; exit code 1 if there is one.
+import { globSync, readFileSync } from 'node:fs'
+import { maxWords, plainWords } from './plain-words.ts'
+
+interface Finding {
+  file: string
+  line: number
+  what: string
+}
+
+const pages = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'], {
+  exclude: ['**/node_modules/**', 'THIRD-PARTY-NOTICES.md'],
+}).sort()
+const findings = pages.flatMap(findingsOf)
+for (const { file, line, what } of findings) console.log(`${file}:${line}: ${what}`)
+console.log(`${pages.length} pages, ${findings.length} findings`)
+process.exitCode = findings.length ? 1 : 0
+
+function findingsOf(file: string): Finding[] {
+  return unitsOf(readFileSync(file, 'utf8')).flatMap(({ text, line }) => [
+    ...plainWords.flatMap(({ word, instead }) => {
+      const found = word.exec(text)
+      return found ? [{ file, line, what: `says "${found[0]}"; instead: ${instead}` }] : []
+    }),
+    ...sentencesOf(text).flatMap((sentence) => {
+      const count = sentence.split(/\s+/).filter((word) => /\w/.test(word)).length
+      return count > maxWords ? [{ file, line, what: `a sentence of ${count} words: ${sentence.slice(0, 60)}…` }] : []
+    }),
+  ])
+}
+
+/** What is read as one: a paragraph, an item of a list, a cell of a table. Code and generated tables are left out. */
+function unitsOf(page: string): { text: string; line: number }[] {
+  const units: { text: string; line: number }[] = []
+  let open = false
+  for (const [index, raw] of withoutCode(page).split('\n').entries()) {
+    const text = raw.trim()
+    const line = index + 1
+    if (text.startsWith('|')) {
+      units.push(...text.split('|').map((cell) => ({ text: cell.trim(), line })))
+      open = false
+    } else if (text === '' || /^#/.test(text)) {
+      if (text) units.push({ text, line })
+      open = false
+    } else if (open && !/^([-*]|\d+\.) /.test(text)) units.at(-1)!.text += ` ${text}`
+    else {
+      units.push({ text, line })
+      open = true
+    }
+  }
+  return units
+}
+
+/** Keeps the lines. Code in a sentence is one word. */
+function withoutCode(page: string): string {
+  return page
+    .replace(/<!-- (kinds|results|reasons): made by [\s\S]*?<!-- end of \1 -->|^```[\s\S]*?^```$/gm, (part) =>
+      part.replace(/[^\n]/g, ''),
+    )
+    .replace(/`[^`\n]+`/g, 'code')
+    .replace(/\]\([^)\n]*\)/g, ']')
+}
+
+function sentencesOf(text: string): string[] {
+  return text.split(/(?<=[.!?:;])[)*_"”]*\s+(?=\S)/)
+}
