@@ -62,5 +62,5 @@ function withoutCode(page: string): string {
 }
 
 function sentencesOf(text: string): string[] {
-  return text.split(/(?<=[.!?:;])[)*_"”]*\s+(?=\S)/)
+  return text.split(/(?<=[.!?])[)*_"”]*\s+(?=\S)/)
 }
