@@ -11,7 +11,7 @@ import type { Http2Response } from './http2/response.ts'
 import type { Connections } from './limits/connections.ts'
 import type { Handshakes } from './limits/handshakes.ts'
 import type { Limits } from './limits/limits.ts'
-import { serveUpgrades } from './upgrades.ts'
+import { OrderedResponse, serveUpgrades } from './upgrades.ts'
 
 export interface Listener {
   port: number
@@ -44,6 +44,7 @@ export async function listen(
   const onRequest = (request: Http2Request, response: Http2Response): void =>
     dispatch(request as unknown as IncomingMessage, response as unknown as ServerResponse, request.url)
   const server = createServer({
+    ServerResponse: OrderedResponse,
     ALPNProtocols: ['h2', 'http/1.1'],
     cert: tls.cert,
     key: tls.key,

@@ -5,16 +5,21 @@ import type { Dispatch } from './dispatch.ts'
 /** Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that nobody here uses. */
 const { ServerResponse: Response } = process.getBuiltinModule('node:http')
 
+const latest = new WeakMap<Socket, ServerResponse>()
+
+/** For Node's server, which makes one for each request, also for those that it answers by itself. */
+export class OrderedResponse extends Response<IncomingMessage> {
+  constructor(...args: ConstructorParameters<typeof ServerResponse>) {
+    super(...args)
+    latest.set(args[0].socket, this)
+  }
+}
+
 /**
  * Answers requests for another protocol, each in its turn. Node tells of one as soon as it is read, also while the answers to
- * earlier requests of the connection are still to come: the socket is theirs until then.
+ * earlier requests of the connection are still to come: the socket is theirs until then. The server's answers are {@link OrderedResponse}s.
  */
 export function serveUpgrades(server: Pick<Server, 'on'>, dispatch: Dispatch): void {
-  const latest = new WeakMap<Socket, ServerResponse>()
-  server.on(
-    'request',
-    (request: IncomingMessage, response: ServerResponse) => void latest.set(request.socket, response),
-  )
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on('error', () => socket.destroy())
     // Node does so for all others: a body that does not come any more must not be waited for.

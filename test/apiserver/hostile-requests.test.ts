@@ -309,6 +309,10 @@ t.test('a request for another protocol waits for the answers before it', async (
     ],
     'a watch that ends in a second': [[`${watch}&timeoutSeconds=1`], ['200', '101']],
     'an answer that ends the connection': [['/version', 'close'], ['200']],
+    'an expectation that is not met': [
+      ['/version', 'expect'],
+      ['417', '101'],
+    ],
   }
   for (const [name, [before, codes]] of Object.entries(rows))
     await t.test(name, async (t) => {
@@ -316,11 +320,11 @@ t.test('a request for another protocol waits for the answers before it', async (
       let answers = ''
       socket.on('data', (data) => (answers += data.toString('latin1')))
       const seen = () => [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => code)
-      const paths = before.filter((path) => path !== 'close')
-      const last = before.includes('close') ? ['Connection: close'] : []
+      const paths = before.filter((path) => path.startsWith('/'))
+      const last = before.includes('close') ? ['Connection: close'] : before.includes('expect') ? ['Expect: x'] : []
       socket.write([...paths.map((path) => get(path, ...last)), asWebSocket].join(''))
       await until(() => seen().length === codes.length, { what: `${codes}` })
-      if (last.length > 0) await until(() => socket.closed, { what: 'the end of the connection' })
+      if (before.includes('close')) await until(() => socket.closed, { what: 'the end of the connection' })
       t.same(seen(), codes)
       socket.destroy()
     })
