@@ -1,23 +1,17 @@
 import { X509Certificate } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { V1CertificateSigningRequest } from '@kubernetes/client-node'
-import { pino } from 'pino'
 import t from 'tap'
-import { startControlPlane } from '../../apiserver/control-plane.ts'
 import { approvals } from '../../controllers/certificates/approval.ts'
 import { isOver } from '../../controllers/certificates/cleaning.ts'
 import { signers } from '../../controllers/certificates/signers.ts'
 import type { WithMeta } from '../../shared/api/types.ts'
 import { certificateSigningRequests } from '../../shared/client/resources.ts'
-import { realClock } from '../../shared/clock/real-clock.ts'
-import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 import {
   createSigningRequest,
   readSigningRequest,
   type SigningRequestOptions,
 } from '../../shared/pki/signing-request.ts'
+import { startTestControlPlane } from '../harness/control-plane.ts'
 
 type Request = WithMeta<V1CertificateSigningRequest>
 
@@ -91,29 +85,7 @@ t.test('requests go when they are over', async (t) => {
 })
 
 t.test('approved by a person, signed by the cluster', async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'kubestage-certificates-'))
-  const pki = ensureClusterPki({
-    directory,
-    nowMs: Date.now(),
-    host: '127.0.0.1',
-    serviceAddress: '10.96.0.1',
-    nodeName: 'n',
-  })
-  const plane = await startControlPlane({
-    host: '127.0.0.1',
-    port: 0,
-    serviceCidr: '10.96.0.0/16',
-    featureGates: { PodTerminationReason: true, ProbeTerminationGracePeriod: true },
-    scheduler: false,
-    pki,
-    clock: realClock,
-    log: pino({ level: 'silent' }),
-  })
-  t.teardown(async () => {
-    await plane.close()
-    rmSync(directory, { recursive: true })
-  })
-  const { client } = plane
+  const { client, ca } = await startTestControlPlane(t)
   const ask = (name: string, commonName: string, usages: string[]) =>
     client.create<Request>(certificateSigningRequests, {
       metadata: { name },
@@ -144,7 +116,7 @@ t.test('approved by a person, signed by the cluster', async (t) => {
   await approve(await ask('jane', 'jane', ['client auth']))
   const signed = new X509Certificate(Buffer.from((await settled('jane')).status!.certificate!, 'base64'))
   t.equal(signed.subject, 'CN=jane')
-  t.ok(signed.verify(new X509Certificate(pki.ca.cert).publicKey))
+  t.ok(signed.verify(new X509Certificate(ca.cert).publicKey))
   t.ok(signed.validToDate.getTime() - Date.now() <= 3_600_000)
 
   await approve(await ask('web', 'web', ['server auth']))

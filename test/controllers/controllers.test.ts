@@ -1,9 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { pino } from 'pino'
 import t from 'tap'
-import { startControlPlane } from '../../apiserver/control-plane.ts'
 import { isStatus } from '../../shared/api/status-error.ts'
 import type {
   ConfigMap,
@@ -33,31 +28,10 @@ import {
   volumeAttributesClasses,
 } from '../../shared/client/resources.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
-import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
+import { startTestControlPlane } from '../harness/control-plane.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'kubestage-controllers-'))
-const pki = ensureClusterPki({
-  directory,
-  nowMs: Date.now(),
-  host: '127.0.0.1',
-  serviceAddress: '10.96.0.1',
-  nodeName: 'n1',
-})
-const plane = await startControlPlane({
-  host: '127.0.0.1',
-  port: 0,
-  serviceCidr: '10.96.0.0/16',
-  featureGates: { PodTerminationReason: true, ProbeTerminationGracePeriod: true },
-  scheduler: true,
-  pki,
-  clock: realClock,
-  log: pino({ level: 'silent' }),
-})
+const plane = await startTestControlPlane(t, { scheduler: true })
 const { client } = plane
-t.teardown(async () => {
-  await plane.close()
-  rmSync(directory, { recursive: true })
-})
 
 /** The value that `look` gives once it satisfies `until`. */
 async function eventually<T>(look: () => Promise<T>, until: (value: T) => boolean): Promise<T> {
@@ -133,7 +107,7 @@ t.test('a cluster has its system namespaces, its Service, and in each namespace 
   t.match(service, { spec: { clusterIP: '10.96.0.1', ports: [{ name: 'https', port: 443, targetPort: plane.port }] } })
   const namespace = await newNamespace()
   const rootCa = { namespace, name: 'kube-root-ca.crt' }
-  t.equal((await appears<ConfigMap>(configMaps, rootCa))?.data?.['ca.crt'], pki.ca.cert)
+  t.equal((await appears<ConfigMap>(configMaps, rootCa))?.data?.['ca.crt'], plane.ca.cert)
   const account = { namespace, name: 'default' }
   const before = await client.get<KubeObject>(serviceAccounts, account)
   await client.delete(serviceAccounts, account)
@@ -147,7 +121,7 @@ t.test('a cluster has its system namespaces, its Service, and in each namespace 
     () => client.get<ConfigMap>(configMaps, rootCa),
     ({ data }) => data?.['ca.crt'] !== 'bent',
   )
-  t.same(mended.data, { 'ca.crt': pki.ca.cert })
+  t.same(mended.data, { 'ca.crt': plane.ca.cert })
 })
 
 t.test('a namespace takes its content along, with the reason, and waits for what is held', async (t) => {

@@ -1,10 +1,5 @@
 /** What becomes of pods whose node is lost, tainted or gone; on a clock that is moved by hand. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { pino } from 'pino'
 import t from 'tap'
-import { startControlPlane } from '../../apiserver/control-plane.ts'
 import { zoneEvictions } from '../../controllers/node-lifecycle/zones.ts'
 import { tooManyTerminated } from '../../controllers/pod-gc.ts'
 import { isStatus } from '../../shared/api/status-error.ts'
@@ -12,33 +7,10 @@ import type { Event, Lease, Node, Pod, PodDisruptionBudget } from '../../shared/
 import { events, leases, nodes, podDisruptionBudgets, pods } from '../../shared/client/resources.ts'
 import { toMicroTime, toTime } from '../../shared/clock/timestamp.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
-import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
+import { startTestControlPlane } from '../harness/control-plane.ts'
 
 const clock = createVirtualClock()
-const directory = mkdtempSync(join(tmpdir(), 'kubestage-lost-node-'))
-const plane = await startControlPlane({
-  host: '127.0.0.1',
-  port: 0,
-  serviceCidr: '10.96.0.0/16',
-  featureGates: { PodTerminationReason: true, ProbeTerminationGracePeriod: true },
-  scheduler: false,
-  pki: ensureClusterPki({
-    directory,
-    nowMs: clock.now(),
-    host: '127.0.0.1',
-    serviceAddress: '10.96.0.1',
-    nodeName: 'n',
-  }),
-  clock,
-  log: pino({ level: 'silent' }),
-})
-const { client } = plane
-t.teardown(async () => {
-  const closed = plane.close()
-  await clock.advance(60_000)
-  await closed
-  rmSync(directory, { recursive: true })
-})
+const { client } = await startTestControlPlane(t, { clock })
 
 const namespace = 'default'
 const heartbeatMs = 10_000

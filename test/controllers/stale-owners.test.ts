@@ -1,10 +1,6 @@
 /** Kinds are watched apart: the garbage collector may hear late that a dependent has other owners than it knew. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { pino } from 'pino'
 import t from 'tap'
-import { startControlPlane } from '../../apiserver/control-plane.ts'
 import type { ApiResource, ApiResources, ControllerContext } from '../../controllers/controller.ts'
 import { startGarbageCollector } from '../../controllers/garbage-collector/garbage-collector.ts'
 import { ignoreNotFound } from '../../shared/api/status-error.ts'
@@ -12,27 +8,10 @@ import type { ConfigMap, ObjectMeta } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { configMaps, secrets } from '../../shared/client/resources.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
-import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
+import { startTestControlPlane } from '../harness/control-plane.ts'
 import { until } from '../harness/until.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'kubestage-stale-owners-'))
-const addresses = { host: '127.0.0.1', serviceAddress: '10.96.0.1', nodeName: 'n1' }
-const plane = await startControlPlane({
-  host: '127.0.0.1',
-  port: 0,
-  serviceCidr: '10.96.0.0/16',
-  featureGates: { PodTerminationReason: true, ProbeTerminationGracePeriod: true },
-  scheduler: false,
-  controllers: ['-garbage-collector-controller', '*'],
-  pki: ensureClusterPki({ directory, nowMs: Date.now(), ...addresses }),
-  clock: realClock,
-  log: pino({ level: 'silent' }),
-})
-const { client } = plane
-t.teardown(async () => {
-  await plane.close()
-  rmSync(directory, { recursive: true })
-})
+const { client } = await startTestControlPlane(t, { controllers: ['-garbage-collector-controller', '*'] })
 
 type Handler = { onAdd(object: { metadata: ObjectMeta }): void; onDelete(object: { metadata: ObjectMeta }): void }
 

@@ -5,6 +5,7 @@ import { pino } from 'pino'
 import type { Test } from 'tap'
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from '../../apiserver/control-plane.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
+import type { VirtualClock } from '../../shared/clock/virtual-clock.ts'
 import { knownFeatureGates } from '../../shared/config/feature-gates.ts'
 import type { KeyPair } from '../../shared/pki/certificate.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
@@ -19,13 +20,16 @@ export interface TestControlPlane extends ControlPlane {
 /** An API server with its loops in the test's own process: no node, and no scheduler unless it is asked for. */
 export async function startTestControlPlane(
   t: Test,
-  options: Partial<Pick<ControlPlaneOptions, 'controllers' | 'scheduler' | 'volumesDir'>> = {},
+  {
+    clock,
+    ...options
+  }: Partial<Pick<ControlPlaneOptions, 'controllers' | 'scheduler' | 'volumesDir'>> & { clock?: VirtualClock } = {},
 ): Promise<TestControlPlane> {
   const directory = mkdtempSync(join(tmpdir(), 'kubestage-plane-'))
   const host = '127.0.0.1'
   const pki = ensureClusterPki({
     directory,
-    nowMs: Date.now(),
+    nowMs: clock?.now() ?? Date.now(),
     host,
     serviceAddress: '10.96.0.1',
     nodeName: 'n1',
@@ -38,11 +42,14 @@ export async function startTestControlPlane(
     scheduler: false,
     ...options,
     pki,
-    clock: realClock,
+    clock: clock ?? realClock,
     log: pino({ level: 'silent' }),
   })
   t.teardown(async () => {
-    await plane.close()
+    const closed = plane.close()
+    // What still waits for its time on a virtual clock has to come to its end.
+    await clock?.advance(60_000)
+    await closed
     rmSync(directory, { recursive: true })
   })
   return { ...plane, tls: { ...pki.admin, ca: pki.ca.cert }, ca: pki.ca }
