@@ -215,11 +215,12 @@ function send(
       { agent, hostname, port, method, path: encodeURI(path).replaceAll('%25', '%'), headers },
       (response) => {
         const status = response.statusCode ?? 0
+        // A watch of nothing says nothing after its head.
+        if (status === 200 && /[?&]watch=/.test(path)) outgoing.destroy()
         let text = ''
         const done = (): void => resolve({ status, text })
         response.setEncoding('utf8').on('data', (chunk: string) => {
           text += chunk
-          if (/[?&]watch=/.test(path)) outgoing.destroy()
         })
         response.on('end', done).on('close', done).on('error', done)
       },
