@@ -10,11 +10,12 @@ RUN [ -z "$EXTRA_CA_CERTS" ] || printf '%s\n' "$EXTRA_CA_CERTS" >/opt/extra-ca.c
 ENV NODE_EXTRA_CA_CERTS=/opt/extra-ca.crt
 COPY package.json package-lock.json ./
 COPY bin/node/package.json bin/node/
-RUN npm ci --ignore-scripts
+# Without the Node that a checkout brings along: the image has its own.
+RUN npm ci --ignore-scripts --workspaces=false
 COPY . .
 # What npm would ship, with what it needs beside it, and with what makes a container of it.
-RUN npm pack && tar xzf kubestage-*.tgz && npm prune --ignore-scripts --omit=dev --omit=optional \
-  && rm -f node_modules/kubestage-node && mv node_modules package/ && mkdir package/scripts && mv scripts/docker package/scripts/
+RUN npm pack && tar xzf kubestage-*.tgz && npm prune --ignore-scripts --workspaces=false --omit=dev --omit=optional \
+  && mv node_modules package/ && mkdir package/scripts && mv scripts/docker package/scripts/
 
 FROM ${NODE_IMAGE}
 COPY --from=build /opt/kubestage/package /opt/kubestage

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
 import { realClock } from '../../shared/clock/real-clock.ts'
+import { copyDebian } from './debian-root.ts'
 
 /** A Docker daemon to try the compose file with, and how to ask it. */
 export interface Docker {
@@ -60,22 +61,19 @@ export async function startDocker(t: Test): Promise<Docker | { missing: string }
   }
 }
 
-/** The image that the Dockerfile begins with, made of Debian's packages and the Node that runs us where nobody has it. */
+/** The image that the Dockerfile begins with, made of this machine's Debian packages and the Node that runs the tests where it is missing. */
 export async function ensureNodeImage({ run }: Docker, t: Test, image: string): Promise<void> {
   if (await run('docker', ['image', 'inspect', image]).then(Boolean, () => false)) return
   const root = await mkdtemp(join(tmpdir(), 'kubestage-image-'))
   t.teardown(() => rmSync(root, { recursive: true, force: true }))
-  await run('debootstrap', ['--variant=minbase', '--include=ca-certificates,libatomic1', debianRelease(), root])
+  copyDebian(root, ['ca-certificates', 'libatomic1', 'libstdc++6'])
   const npm = await run('bash', ['-c', 'readlink -f "$(command -v npm)"'])
-  mkdirSync(join(root, 'usr/local/lib/node_modules'), { recursive: true })
+  for (const folder of ['bin', 'lib/node_modules']) mkdirSync(join(root, 'usr/local', folder), { recursive: true })
   await run('cp', [process.execPath, join(root, 'usr/local/bin/node')])
   await run('cp', ['-r', dirname(dirname(npm.trim())), join(root, 'usr/local/lib/node_modules/npm')])
   symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(root, 'usr/local/bin/npm'))
   await run('bash', ['-c', `tar -C "$0" -c . | docker import - "$1"`, root, image])
 }
-
-const debianRelease = (): string =>
-  /^VERSION_CODENAME=(.*)$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'bookworm'
 
 /** Certificates that this machine's administrator trusts beside the usual ones: a build needs them, too. */
 export function localCertificates(): string {
