@@ -69,10 +69,10 @@ export default command({
     // Who hears that it is ready may stop it at once.
     const stopping = untilStopped()
     await tellStarter({ state: 'ready', url: cluster.url })
-    const isElsewhere = settings.port !== values.port
+    const isElsewhere = !isOwnPort && settings.port !== values.port
     const seesKeys = await nodesThatSeeKeys(cluster)
     say(greeting(cluster, values, { isElsewhere, seesKeys, elapsedMs: realClock.monotonic() }))
-    if (output !== 'text')
+    if (output !== 'text' && !guardian()?.restarts)
       await printData(output, {
         url: cluster.url,
         pid: guardian()?.pid ?? process.pid,

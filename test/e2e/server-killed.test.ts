@@ -35,6 +35,9 @@ t.test('objects in a file: when the API server ends, it starts again, and pods r
     t.ok(await client.get(configmaps, { namespace, name: 'kept' }), 'what was acknowledged is there')
     t.match(readFileSync(join(stateDir, 'logs', 'apiserver.log'), 'utf8'), `"ending":"${signal}"`, 'and it is logged')
   }
+  await until(() => greetings(cluster).length > 1, { what: 'a later server to greet' })
+  for (const greeting of greetings(cluster))
+    t.equal(greeting, `API server  ${url}`, 'with its address, and nothing about ports')
   // The next kubelet has the pod.
   await client.delete(pods, { namespace, name: 'lives' }, { gracePeriodSeconds: 5 })
   await until(
@@ -52,6 +55,19 @@ t.test('objects in a file: when the API server ends, it starts again, and pods r
   cluster.process.child.kill('SIGINT')
   t.equal(await cluster.process.ended, 0, 'Ctrl-C ends the cluster in order')
   t.same(processesWith(stateDir), [], 'nothing is left')
+})
+
+t.test('with -o json the cluster is described once, whatever its API server does', async (t) => {
+  const stateDir = scratchFolder(t, 'test')
+  const storage = `--storage=sqlite:${join(scratchFolder(t, 'store'), 'state.db')}`
+  const up = startCommand(t, ['up', '-o=json', '--port=0', '--kubelet=false', storage, `--state-dir=${stateDir}`])
+  await until(() => up.stdout().endsWith('}\n'), { what: 'the description' })
+  const { url } = JSON.parse(up.stdout())
+  const { pid } = told(stateDir)
+  process.kill(pid, 'SIGKILL')
+  await until(() => told(stateDir).pid !== pid, { what: 'the next API server' })
+  await up.stop()
+  t.equal(JSON.parse(up.stdout()).url, url)
 })
 
 t.test(
@@ -130,6 +146,8 @@ async function gone(t: Test, { stateDir }: TestCluster): Promise<void> {
   await until(() => processesWith(stateDir).length === 0, { what: 'all processes to end' })
   t.pass('nothing is left')
 }
+
+const greetings = ({ process }: TestCluster): string[] => process.output().match(/API server {2}.*/g) ?? []
 
 /** The program, and not its guardian or launcher. */
 const serversOf = ({ stateDir }: TestCluster): number[] =>
