@@ -127,10 +127,9 @@ export class Subject {
   pidOf(name: 'server' | 'kubelet' | 'shim'): number | undefined {
     if (name === 'server') return this.#told()?.pid
     const file = name === 'kubelet' ? join('kubelet', 'main.ts') : 'shim.pl'
-    return processesWith(this.stateDir)
-      .filter((pid) => words(pid).includes(file))
-      .sort((a, b) => a - b)
-      .at(0)
+    const found = processesWith(this.stateDir).filter((pid) => words(pid).includes(file))
+    // The shim is its guard's child.
+    return found.sort((a, b) => a - b).at(name === 'shim' ? -1 : 0)
   }
 
   /** Resolves when no process, and no mount but its own disk, is left of it. */

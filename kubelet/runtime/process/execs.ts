@@ -11,6 +11,9 @@ import { execFailure } from './runtime-errors.ts'
 import type { ShimConnection, StartedProcess } from './shim-connection.ts'
 import { sendSignal } from './signals.ts'
 
+/** Of a command in a container. */
+export type CommandLaunch = Launch & { containerId: string }
+
 interface Exec {
   pid: number
   /** To be killed as soon as it is known what to kill. */
@@ -36,7 +39,7 @@ export class Execs {
   }
 
   /** Waits for its end. */
-  async run(launch: Launch, options: ExecOptions): Promise<ExecResult> {
+  async run(launch: CommandLaunch, options: ExecOptions): Promise<ExecResult> {
     options.signal?.throwIfAborted()
     const output = new OutputWindow(options.maxOutputBytes ?? defaultOutputBytes)
     const { id, exec } = this.#start(launch, { hasInput: false, separateErrors: false })
@@ -58,7 +61,7 @@ export class Execs {
     }
   }
 
-  async onPipes(launch: Launch, { stdin }: { stdin: boolean }): Promise<ProcessStreams> {
+  async onPipes(launch: CommandLaunch, { stdin }: { stdin: boolean }): Promise<ProcessStreams> {
     const { id, exec } = this.#start(launch, { hasInput: stdin, separateErrors: true })
     const {
       output,
@@ -118,7 +121,7 @@ export class Execs {
     this.areLost()
   }
 
-  #start(launch: Launch, streams: { hasInput: boolean; separateErrors: boolean }): { id: string; exec: Exec } {
+  #start(launch: CommandLaunch, streams: { hasInput: boolean; separateErrors: boolean }): { id: string; exec: Exec } {
     const id = newId()
     const exec: Exec = {
       pid: 0,
@@ -127,7 +130,7 @@ export class Execs {
       ended: Promise.withResolvers<number | undefined>(),
     }
     this.#execs.set(id, exec)
-    this.#shim().run({ kind: 'command', id, ...streams, ...shimLaunch(launch) })
+    this.#shim().run({ id, containerId: launch.containerId, ...streams, ...shimLaunch(launch) })
     return { id, exec }
   }
 

@@ -219,7 +219,7 @@ class ProcessRuntime implements ContainerRuntime {
     const places = { runtimeRoot: this.#store.root, clockFile: clockFile(this.#options.rootDir) }
     const options = { sandbox, capabilities, besidePid, ipcPid, env, workingDir, user, hidden, layerBytes, ...places }
     const launch = shimLaunch(containerLaunch(container.stored, options))
-    this.#shim.connection.run({ kind: 'container', id, hasInput: config.stdin, separateErrors: false, ...launch })
+    this.#shim.connection.run({ id, containerId: id, hasInput: config.stdin, separateErrors: false, ...launch })
     if (!(await withinLimit(container.started.promise, startTimeoutMs, clock.machine)))
       throw new StartError('the shim did not start the process within 10 s')
     return container.record
@@ -246,14 +246,15 @@ class ProcessRuntime implements ContainerRuntime {
 
   async execSync(containerId: string, options: ExecOptions): Promise<ExecResult> {
     const found = this.#execLaunch(containerId, options)
-    if ('launch' in found) return this.#execs.run(found.launch, options)
+    if ('launch' in found) return this.#execs.run({ ...found.launch, containerId }, options)
     return { outcome: 'failed', output: '', message: `rpc error: code = ${found.code} desc = ${found.problem}` }
   }
 
   async exec(containerId: string, { command, stdin, tty }: StreamedExecOptions): Promise<ProcessStreams> {
     const found = this.#execLaunch(containerId, { command, env: tty ? { TERM: 'xterm' } : {} })
     if ('problem' in found) throw new StartError(found.problem)
-    return tty ? startOnTerminal(terminalLaunch(found.launch)) : this.#execs.onPipes(found.launch, { stdin })
+    if (tty) return startOnTerminal(terminalLaunch(found.launch))
+    return this.#execs.onPipes({ ...found.launch, containerId }, { stdin })
   }
 
   async attach(containerId: string): Promise<ProcessStreams> {

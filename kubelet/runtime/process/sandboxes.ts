@@ -78,7 +78,7 @@ export class Sandboxes {
       const launch = shimLaunch(
         pause(this.#store.root, { id, sysctls, sharesProcesses: this.#sharesProcesses(sandbox) }),
       )
-      this.#shim().run({ kind: 'container', id: sandbox.id, hasInput: false, separateErrors: false, ...launch })
+      this.#shim().run({ id, containerId: id, hasInput: false, separateErrors: false, ...launch })
     }
     return sandbox
   }

@@ -27,9 +27,9 @@ export interface StartedProcess {
 
 /** How the shim is to start a process. */
 export interface ShimRun {
-  /** Commands end with the kubelet that asked for them. */
-  kind: 'container' | 'command'
   id: string
+  /** A container's or a sandbox's own process: its `id`. Others are commands in this container, and end with the kubelet that asked for them. */
+  containerId: string
   /** With a pipe as stdin instead of an empty file. */
   hasInput: boolean
   separateErrors: boolean
@@ -153,9 +153,9 @@ async function greet(
     )
   }
   const connection: ShimConnection = {
-    run({ kind, id, hasInput, separateErrors, namespaceFlags, besidePid = 0, steps }) {
+    run({ id, containerId, hasInput, separateErrors, namespaceFlags, besidePid = 0, steps }) {
       const numbers = [hasInput ? 1 : 0, separateErrors ? 2 : 1, namespaceFlags, besidePid].map(String)
-      send('run', id, kind, ...numbers, ...steps)
+      send('run', id, containerId, ...numbers, ...steps)
     },
     closeInput: (id) => send('input', id),
     forget: (id) => send('forget', id),

@@ -7,8 +7,9 @@
 # NAME …     system calls by number; without them no namespaces can be had, and exits are noticed a little later
 # ROOT/requests   lines from the kubelet, words between tabs (%09 a tab, %0A a new line, %25 a percent sign), the last word is a dot:
 #   hello WHO PID                  a new kubelet: commands of the one before are ended, and all that is known is told again
-#   run ID KIND INPUT OUTPUTS FLAGS PID STEP…   KIND container or command; INPUT 1: with a pipe to read; OUTPUTS 1 or 2; FLAGS of new
-#                                  namespaces; PID of a process whose PID namespace is joined, or 0; the steps are container.pl's
+#   run ID CONTAINER INPUT OUTPUTS FLAGS PID STEP…   CONTAINER: ID itself, or where a command belongs; INPUT 1: with a pipe to read;
+#                                  OUTPUTS 1 or 2; FLAGS of new namespaces; PID of a process whose PID namespace is joined, or 0; the
+#                                  steps are container.pl's
 #   input ID                       it gets no more to read
 #   forget ID                      nothing of it is wanted any more
 #   end                            ends everything
@@ -16,8 +17,12 @@
 #   greeting WHO                   what follows is for the kubelet that said hello
 #   started ID AGO PID OUTPUT ERRORS INPUT   it runs, since so many milliseconds; names of its pipes, to be opened, or a dash
 #   failed ID AGO WHY              it could not be started
-#   exited ID AGO CODE             as a shell counts: 128 and the signal
+#   exited ID AGO CODE             as a shell counts: 128 and the signal; a container's when all that it left is gone as well
 #   known WHO                      all is told
+#
+# Two processes: the guard, which is the one that was started, and the shim, its child. What the shim leaves when it is killed becomes
+# the guard's, which ends it. In the same way each container's process gets what its own processes leave, as process 1 of a PID namespace
+# does; and the shim, when that has ended: docs/decisions/004-processes-that-are-left.md.
 use strict;
 (my $here = $0) =~ s{[^/]*$}{};
 our %number;
@@ -35,15 +40,36 @@ my $NEW_PROCESSES = 0x20000000;
 my $SIGCHLD = 17;
 my $HANG_NOT = 1;
 my $AT_ONCE = 4096; # what a pipe takes whole or not at all
+my $CHILDREN = '/proc/thread-self/children';
 
-# Whatever carries our mark in its environment, wherever it went.
-sub kill_marked {
-  for my $file (glob '/proc/[0-9]*/environ') {
-    open(my $environment, '<', $file) or next;
-    local $/;
-    my $text = <$environment>;
-    next unless defined $text && "\0$text" =~ /\0KUBESTAGE_CONTAINER=\Q$root\E:/;
-    kill 'KILL', $1 if $file =~ m{(\d+)};
+sub text_of {
+  open(my $file, '<', $_[0]) or return '';
+  local $/;
+  return <$file> // '';
+}
+
+# Gives us what descendants leave, if we can tell which children we have: the /proc of another PID namespace has other numbers.
+my $adopts = $number{prctl} && -r $CHILDREN && readlink('/proc/self') == $$;
+sub adopt { syscall($number{prctl}, 36, 1, 0, 0, 0) if $adopts }
+sub children { $adopts ? split(' ', text_of($CHILDREN)) : () }
+
+# The container whose mark a process carries in its environment, wherever it went.
+sub mark_of {
+  my $environment = "\0" . text_of("/proc/$_[0]/environ");
+  my ($id) = $environment =~ /\0KUBESTAGE_CONTAINER=\Q$root\E:([^\0]*)/;
+  return $id;
+}
+
+# Kills our children, and those that become ours by that, until there is none; and all that is marked.
+sub end_all {
+  # Again and again, since what was just being started may have been missed.
+  for (1 .. 250) {
+    kill 'KILL', map { (-$_, $_) } children(), @_;
+    defined mark_of($_) && kill 'KILL', $_ for map { m{(\d+)} } glob '/proc/[0-9]*';
+    my $pid;
+    1 while ($pid = waitpid(-1, $HANG_NOT)) > 0;
+    last if $pid < 0;
+    select(undef, undef, undef, 0.02);
   }
 }
 
@@ -59,7 +85,7 @@ sub unmount_volumes {
   }
 }
 
-sub leave_nothing { kill_marked(); unmount_volumes() }
+sub leave_nothing { end_all(@_); unmount_volumes() }
 
 sub wait_for {
   my ($seconds, @handles) = @_;
@@ -69,19 +95,41 @@ sub wait_for {
   return grep { vec($bits, fileno $_, 1) } @handles;
 }
 
-# Does what is left to do when this process is killed, or does not end although its supervisor has.
-pipe(my $living, my $alive) or die "pipe: $!\n";
+# The shim before this one may still be ending what it left; that takes five seconds at most.
+open(my $lock, '>', 'lock') or die "$root/lock: $!\n";
+for (1 .. 500) { flock($lock, 6) ? last : select(undef, undef, undef, 0.02) }
+
+# Each sees the other's end. Sockets of AF_UNIX, as a stream.
+socketpair(my $guards, my $shims, 1, 1, 0) or die "socketpair: $!\n";
+adopt();
+my $shim = fork;
+die "fork: $!\n" unless defined $shim;
+guard() if $shim;
+close $guards;
 my $main = $$;
-my $guard = fork;
-die "fork: $!\n" unless defined $guard;
-if (!$guard) {
-  close $alive;
-  wait_for(undef, $living, $mode eq 'alone' ? () : (\*STDIN));
-  wait_for($grace + 8, $living) or kill 'KILL', $main;
-  leave_nothing();
-  exit;
+adopt();
+# Were it stopped when the guard is killed, it goes on, to end all: 18 is SIGCONT.
+syscall($number{prctl}, 1, 18, 0, 0, 0) if $number{prctl};
+
+# Does what is left to do when the shim is killed, or does not end although its supervisor has.
+sub guard {
+  close $shims;
+  $SIG{TERM} = sub { kill 'TERM', $shim };
+  my @ends = ($guards, $mode eq 'alone' ? () : (\*STDIN));
+  # A signal ends the wait as well.
+  1 until my @ended = wait_for(undef, @ends);
+  unless (grep { $_ == $guards } @ended) {
+    my $until = time + $grace + 8;
+    1 until wait_for(1, $guards) || time > $until;
+    kill 'KILL', $shim;
+  }
+  waitpid($shim, 0);
+  my $how = $?;
+  $SIG{TERM} = 'DEFAULT';
+  leave_nothing() if $how || waitpid(-1, $HANG_NOT) >= 0;
+  kill $how & 127, $$ if $how & 127;
+  exit($how >> 8);
 }
-close $living;
 
 # What an earlier one left that was killed together with its guard.
 leave_nothing();
@@ -104,6 +152,10 @@ if ($number{signalfd4}) {
 open(my $own_processes, '<', '/proc/self/ns/pid');
 
 my (%job, %job_of_pid, %preparing);
+# By pid: children that we have not started, and the containers from one of which they are.
+my %orphan;
+# By id: what has ended, and is told when its orphans are gone.
+my %ending;
 my $kubelet;
 my $untold = '';
 
@@ -172,15 +224,19 @@ sub spawn {
 }
 
 sub run {
-  my ($id, $kind, $input, $outputs, $flags, $beside, @steps) = @_;
-  my $job = $job{$id} = { id => $id, kind => $kind };
+  my ($id, $container, $input, $outputs, $flags, $beside, @steps) = @_;
+  # In a PID namespace its process 1 gets what others leave.
+  my $job = $job{$id} = { id => $id, container => $container, scatters => !($flags & $NEW_PROCESSES || $beside) };
   my $stdin = $input ? new_pipe($job, 'input') : undef;
   my $stdout = new_pipe($job, 'output');
   my $stderr = $outputs > 1 ? new_pipe($job, 'errors') : $stdout;
   my $pid;
   if ((!$input || $stdin) && $stdout && $stderr && pipe(my $told, my $telling)) {
     $pid = spawn($flags + 0, $beside + 0);
-    become(\@steps, $telling, $stdin, $stdout, $stderr) if defined $pid && $pid == 0;
+    if (defined $pid && $pid == 0) {
+      adopt() if $job->{scatters};
+      become(\@steps, $telling, $stdin, $stdout, $stderr);
+    }
     @$job{qw(pid told)} = ($pid, $told);
   }
   if (!$pid) {
@@ -220,14 +276,49 @@ sub is_prepared {
   tell_of($job);
 }
 
-sub reap {
+sub runs { my $job = $job{$_[0]}; $job && !$job->{failed} && !$job->{exited} }
+
+# Takes notice of what has ended. True if there may be orphans now; adds the containers from which these can be.
+sub collect {
+  my ($origins) = @_;
+  my $scattered;
   while ((my $pid = waitpid(-1, $HANG_NOT)) > 0) {
     my $code = $? & 127 ? 128 + ($? & 127) : $? >> 8;
-    my $job = delete $job_of_pid{$pid} or next;
+    my $job = delete $job_of_pid{$pid};
+    if (!$job || $job->{scatters}) {
+      $scattered = 1;
+      $origins->{$_} = 1 for $job ? $job->{container} : @{delete $orphan{$pid} // []};
+    }
+    next unless $job;
     is_prepared($job) if $job->{told};
     next if $job->{failed};
     $job->{exited} = [now(), $code];
-    tell_kubelet('exited', $job->{id}, 0, $code) if $job{$job->{id}};
+    $ending{$job->{id}} = $job if $job{$job->{id}};
+  }
+  return $adopts && $scattered;
+}
+
+# An orphan is its container's as long as that runs. It says itself whose it is, or is from what ended before it was seen; among several
+# of these, one that has ended is reason enough to end it.
+sub reap {
+  my (%origins, %held);
+  # Listed before the last look at what has ended: then nobody whose origin is not known is listed. What forks without end is not waited for.
+  for (1 .. 10) {
+    last unless collect(\%origins);
+    $orphan{$_} //= undef for grep { !$job_of_pid{$_} } children();
+  }
+  for my $pid (keys %orphan) {
+    $orphan{$pid} //= [mark_of($pid) // keys %origins];
+    my @owners = @{$orphan{$pid}};
+    next if @owners && !grep { !runs($_) } @owners;
+    # Its group at once: what forks cannot be ahead. What is another user's is not waited for.
+    my $group = getpgrp $pid;
+    kill 'KILL', -$group if $group > 1 && $group != getpgrp;
+    kill('KILL', $pid) and @held{@owners} = ();
+  }
+  for my $id (grep { !exists $held{$_} } keys %ending) {
+    my ($at, $code) = @{delete($ending{$id})->{exited}};
+    tell_kubelet('exited', $id, ago($at), $code) if $job{$id};
   }
 }
 
@@ -248,7 +339,7 @@ my %request = (
     $kubelet = $_[1];
     tell_kubelet('greeting', $_[0]);
     for my $job (values %job) {
-      if ($job->{kind} eq 'container') { tell_of($job); next }
+      if ($job->{id} eq $job->{container}) { tell_of($job); next }
       kill 'KILL', -$job->{pid} if $job->{pid} && !$job->{exited};
       forget($job->{id});
     }
@@ -260,17 +351,8 @@ my %request = (
 );
 
 sub finish {
-  kill 'KILL', $guard;
-  # Again and again, since what was just being started may have been missed.
-  for (1 .. 250) {
-    kill 'KILL', -$_ for keys %job_of_pid;
-    kill_marked();
-    reap();
-    last unless %job_of_pid;
-    select(undef, undef, undef, 0.02);
-  }
-  unmount_volumes();
-  unlink 'shim.pid';
+  unlink 'requests', 'shim.pid';
+  leave_nothing(keys %job_of_pid);
   exit;
 }
 
@@ -294,10 +376,11 @@ while (1) {
   finish() if $asked_to_end || ($until && (now() >= $until || !kubelet_lives()));
   my ($readable, $writable) = ('', '');
   vec($readable, fileno $_, 1) = 1
-    for $requests, $signals || (), $supervisor || (), map { $_->{told} } values %preparing;
+    for $requests, $shims, $signals || (), $supervisor || (), map { $_->{told} } values %preparing;
   vec($writable, fileno $events, 1) = 1 if length $untold;
   my $ready = select($readable, $writable, undef, !$signals && %job_of_pid ? 0.05 : $until ? 0.1 : undef);
   next if $ready < 0;
+  finish() if vec($readable, fileno $shims, 1);
   if ($supervisor && vec($readable, fileno $supervisor, 1) && !sysread($supervisor, my $nothing, 4096)) {
     $until = now() + 1000 * $grace;
     undef $supervisor;

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { Execs } from '../../../kubelet/runtime/process/execs.ts'
-import type { Launch } from '../../../kubelet/runtime/process/launch.ts'
+import { type CommandLaunch, Execs } from '../../../kubelet/runtime/process/execs.ts'
 import type { ShimConnection, ShimRun } from '../../../kubelet/runtime/process/shim-connection.ts'
 import { createVirtualClock } from '../../../shared/clock/virtual-clock.ts'
 
@@ -11,7 +10,13 @@ t.test('the shim is to forget what could not be started', async (t) => {
     forget: (id: string) => void forgotten.push(id),
   } as unknown as ShimConnection
   const execs = new Execs({ shim: () => shim, clock: createVirtualClock() })
-  const launch: Launch = { command: ['/bin/none'], env: {}, workingDir: '/', namespaces: { kind: 'none' } }
+  const launch: CommandLaunch = {
+    containerId: 'c',
+    command: ['/bin/none'],
+    env: {},
+    workingDir: '/',
+    namespaces: { kind: 'none' },
+  }
   await t.rejects(execs.onPipes(launch, { stdin: false }), /No such file or directory/)
   t.equal(forgotten.length, 1)
   t.match(await execs.run(launch, { command: ['none'] }), { outcome: 'failed' })

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Test } from 'tap'
@@ -33,13 +33,19 @@ export async function startNode(
     unknownSystem?: boolean
     warn?(message: string): void
     layerBytes?: number
+    /** Whose processes the shim and its containers are, and what it makes below `rootDir`. */
+    uid?: number
   } = {},
 ): Promise<Node> {
   // Not t.testdir(): two runs of this file beside each other would take each other's shim away.
   const rootDir = options.rootDir ?? mkdtempSync(path.join(tmpdir(), 'kubestage-'))
   const { command, args: allArgs } = startShim({ rootDir })
   const args = options.unknownSystem ? allArgs.slice(0, 3) : allArgs
-  const shim = spawn(command, args, { stdio: ['pipe', 'ignore', 'inherit'], detached: true })
+  if (options.uid !== undefined) {
+    mkdirSync(path.join(rootDir, 'runtime'))
+    for (const folder of [rootDir, path.join(rootDir, 'runtime')]) chownSync(folder, options.uid, -1)
+  }
+  const shim = spawn(command, args, { stdio: ['pipe', 'ignore', 'inherit'], detached: true, uid: options.uid })
   const runtimes: ContainerRuntime[] = []
   const open = async () => {
     const runtime = await createProcessRuntime({
