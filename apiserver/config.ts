@@ -28,18 +28,14 @@ export interface ApiServerConfig {
   featureGates: Readonly<Record<string, boolean>>
   /** Origins of pages that may ask, as regular expressions. Default: none. */
   corsAllowedOrigins?: readonly string[]
-  /** How many requests are answered at a time, watches and the like left out. Default: 600. */
-  maxRequestsInFlight?: number
   /** The server's own from now on: closed with it. Default: a new one in memory. */
   storage?: Storage
   clock: Clock
   log: Logger
   /** How many requests the journal keeps. Default: none. */
   journal?: number
-  /** Bounds of connections and answers; what is left out has its default. */
+  /** What is left out has its default. */
   limits?: Partial<Limits>
-  /** How long a client may take to send its request. Default: one minute. */
-  requestTimeoutMs?: number
   /** How long the records of terminations are kept. Default: one hour. */
   terminationTtlMs?: number
   /** The newest so many. Default: 2,000. */

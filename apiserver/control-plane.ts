@@ -11,23 +11,17 @@ import type { ClusterPki } from '../shared/pki/cluster-pki.ts'
 import type { User } from './auth/types.ts'
 import type { Instruments } from './http/api-context.ts'
 import { kubeletCredentials } from './http/kubelet-proxy.ts'
-import { defaultLimits, type Limits } from './http/limits/limits.ts'
+import { type Limits, limitsOf } from './http/limits/limits.ts'
 import { startApiServer } from './server.ts'
 import { openStorage, type StorageChoice } from './storage/open-storage.ts'
 
-export interface ControlPlaneOptions {
+export interface ControlPlaneOptions extends Partial<Limits> {
   host: string
   /** 0 takes a free one. */
   port: number
   serviceCidr: string
   featureGates: Record<string, boolean>
   corsAllowedOrigins?: readonly string[]
-  maxRequestsInFlight?: number
-  maxConnections?: number
-  maxAnonymousConnections?: number
-  maxRequestsPerConnection?: number
-  maxHandshakes?: number
-  maxRequestBodyBytes?: number
   /** A PEM file. Absent or empty: certificates of kubelets are not verified. */
   kubeletCertificateAuthority?: string
   /** Milliseconds that the records of terminations are kept; less than 0: the engine of the storage decides. */
@@ -85,8 +79,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     serviceCidr: options.serviceCidr,
     featureGates: options.featureGates,
     corsAllowedOrigins: options.corsAllowedOrigins,
-    maxRequestsInFlight: options.maxRequestsInFlight,
-    limits: givenLimits(options),
+    limits: limitsOf(options),
     ...keptTerminations(options),
     disabledAdmissionPlugins: options.controllers === false ? ['ServiceAccount'] : [],
     kubernetesVersion: options.kubernetesVersion,
@@ -188,11 +181,3 @@ function urlHost(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
   return host.includes(':') ? `[${host}]` : host
 }
-
-const givenLimits = (options: ControlPlaneOptions): Partial<Limits> => ({
-  connections: options.maxConnections ?? defaultLimits.connections,
-  anonymousConnections: options.maxAnonymousConnections ?? defaultLimits.anonymousConnections,
-  requestsPerConnection: options.maxRequestsPerConnection ?? defaultLimits.requestsPerConnection,
-  handshakes: options.maxHandshakes ?? defaultLimits.handshakes,
-  bodyBytes: options.maxRequestBodyBytes ?? defaultLimits.bodyBytes,
-})

@@ -12,11 +12,10 @@ import {
   patterns,
   port,
   text,
-  wholeNumber,
 } from '../shared/config/option-types.ts'
 import { timeScaleOption } from '../shared/config/time-options.ts'
 import { levels } from '../shared/log/levels.ts'
-import { defaultLimits } from './http/limits/limits.ts'
+import { limitOptions } from './http/limits/limits.ts'
 import { storageOption } from './storage/open-storage.ts'
 
 const kubernetesVersion: OptionType<string> = {
@@ -58,30 +57,7 @@ export const apiServerOptions = {
     default: '',
     help: "PEM file of the CA that kubelets' serving certificates must come from; without it they are not verified",
   }),
-  maxRequestsInFlight: option(wholeNumber({ min: 1, max: 100_000, placeholder: 'NUMBER' }), {
-    default: 600,
-    help: 'Requests answered at a time, watches and the like left out; priority levels share them',
-  }),
-  maxConnections: option(wholeNumber({ min: 10, max: 1_000_000, placeholder: 'NUMBER' }), {
-    default: defaultLimits.connections,
-    help: 'Connections of all clients; beyond, the oldest without credentials is closed, or the new one',
-  }),
-  maxAnonymousConnections: option(wholeNumber({ min: 1, max: 1_000_000, placeholder: 'NUMBER' }), {
-    default: defaultLimits.anonymousConnections,
-    help: 'Connections without valid credentials; beyond, the oldest of them is closed',
-  }),
-  maxRequestsPerConnection: option(wholeNumber({ min: 10, max: 100_000, placeholder: 'NUMBER' }), {
-    default: defaultLimits.requestsPerConnection,
-    help: 'Requests of one connection answered at a time, watches and the like left out; a list counts as ten',
-  }),
-  maxHandshakes: option(wholeNumber({ min: 10, max: 1_000_000, placeholder: 'NUMBER' }), {
-    default: defaultLimits.handshakes,
-    help: 'TLS handshakes at a time; beyond, the oldest is ended',
-  }),
-  maxRequestBodyBytes: option(wholeNumber({ min: 64 * 1024, max: 64 * 1024 * 1024, placeholder: 'BYTES' }), {
-    default: defaultLimits.bodyBytes,
-    help: 'Bytes of the body of a request; a longer one gets 413',
-  }),
+  ...limitOptions,
   terminationTtl: option(
     { ...duration, show: (ms) => (ms === byStorage ? undefined : duration.show?.(ms)) },
     {

@@ -30,9 +30,10 @@ import { createFlowControl } from './http/flow-control/flow-control.ts'
 import { timeOfCluster } from './http/instruments/time-of-cluster.ts'
 import { createKubeletProxy } from './http/kubelet-proxy.ts'
 import { Answers } from './http/limits/answers.ts'
+import { ClientLimits } from './http/limits/client-limits.ts'
 import { Connections } from './http/limits/connections.ts'
 import { Handshakes } from './http/limits/handshakes.ts'
-import { defaultLimits } from './http/limits/limits.ts'
+import { limitsOf } from './http/limits/limits.ts'
 import { Watchdog } from './http/limits/watchdog.ts'
 import { listen } from './http/listen.ts'
 import { RequestMetrics } from './http/metrics/request-metrics.ts'
@@ -86,8 +87,14 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   const now = toTime(clock.now())
   await storeBootstrapPolicy(storage, now)
   await storeSystemObjects(storage, catalog, { creationTimestamp: now, serviceCidr: config.serviceCidr })
-  const limits = { ...defaultLimits, ...config.limits }
-  const watchBacklog = new WatchBacklog(limits.unread, log)
+  const limits = limitsOf(config.limits ?? {})
+  const reports = new ClientLimits({ clock: clock.machine, log })
+  const watchBacklog = new WatchBacklog({
+    perWatch: limits.maxUnreadBytesPerWatch,
+    all: limits.maxUnreadBytes,
+    onReached: (limit, { connection = {} }, bytes) =>
+      reports.reached(limit === 'all' ? 'maxUnreadBytes' : 'maxUnreadBytesPerWatch', connection, { bytes }),
+  })
   const registry = new Registry({
     catalog,
     storage,
@@ -176,16 +183,16 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   const metrics = new RequestMetrics(({ resource, path }, version) =>
     resource ? isServed(catalog, resource, version) : paths.has(path),
   )
-  const flowControl = createFlowControl({ lookupAll: registry.lookupAll, clock, seats: config.maxRequestsInFlight })
-  const connections = new Connections(limits, { clock: clock.machine, log })
-  const handshakes = new Handshakes(limits.handshakes, log)
-  const answers = new Answers(limits, { clock: clock.machine, log })
+  const flowControl = createFlowControl({ lookupAll: registry.lookupAll, clock, seats: limits.maxRequestsInflight })
+  const connections = new Connections(limits, { clock: clock.machine, reports })
+  const handshakes = new Handshakes(limits, { clock: clock.machine, reports })
+  const answers = new Answers(limits, { clock: clock.machine, reports })
   const watchdog = new Watchdog({ clock: clock.machine, log })
   const paths = wellKnownPaths({
     api,
     config,
     requests: metrics,
-    sources: [flowControl, handshakes, connections, answers, watchBacklog, watchdog],
+    sources: [flowControl, handshakes, connections, answers, watchBacklog, watchdog, reports],
     watchdog,
     address: () => `${config.host}:${port}`,
   })
@@ -195,7 +202,8 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     metrics,
     connections,
     answers,
-    maxBodyBytes: limits.bodyBytes,
+    reports,
+    maxBodyBytes: limits.maxRequestBodyBytes,
     watchdog,
     cors: createCors(config.corsAllowedOrigins ?? []),
     authenticators: [clientCertificate(), bearerToken(tokens), anonymous],
@@ -216,7 +224,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     ttlMs: config.terminationTtlMs ?? defaultTerminationTtlMs,
     max: config.maxTerminations ?? defaultMaxTerminations,
   })
-  const listener = await listen(config, dispatch, { limits, handshakes, tracked: connections })
+  const listener = await listen(config, dispatch, { limits, handshakes, tracked: connections, reports })
   port = listener.port
   const signingKey = machine.setTimer(
     signingKeyDelayMs,
@@ -247,6 +255,8 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
       registry.close()
       await listener.close()
       answers.close()
+      handshakes.close()
+      reports.close()
       watchdog.close()
       await tokens.settled()
       kubelet.close()

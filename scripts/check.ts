@@ -15,6 +15,7 @@ const checks: Record<string, string[]> = {
   kinds: ['node', 'scripts/kinds-table.ts'],
   reference: ['node', 'scripts/reference-docs.ts'],
   reasons: ['node', 'scripts/reasons-table.ts'],
+  limits: ['node', 'scripts/limits-table.ts'],
   unit: ['npm', 'test', '--', ...unitTests],
 }
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { TLSSocket } from 'node:tls'
+import type { PeerCertificate, TLSSocket } from 'node:tls'
 import { unauthorized } from './chain.ts'
 import type { Authenticator, User } from './types.ts'
 
@@ -19,13 +19,22 @@ export function clientCertificate(): Authenticator {
   }
 }
 
+/** Whose valid certificate a connection brought. */
+export function certificateName(socket: TLSSocket): string | undefined {
+  const certificate = socket.authorized ? socket.getPeerCertificate() : undefined
+  return certificate?.subject && nameIn(certificate)
+}
+
+const nameIn = ({ subject }: PeerCertificate): string | undefined =>
+  [(subject as { CN?: string | string[] }).CN].flat().at(-1)
+
 function userOf(socket: TLSSocket): User | 'none' | 'bad' {
   const certificate = socket.getPeerCertificate?.()
   if (!certificate?.subject) return 'none'
   if (!socket.authorized) return 'bad'
-  const { CN, O } = certificate.subject as { CN?: string | string[]; O?: string | string[] }
-  const name = [CN].flat().at(-1)
+  const name = nameIn(certificate)
   if (!name) return 'bad'
+  const { O } = certificate.subject as { O?: string | string[] }
   return {
     name,
     groups: [...[O ?? []].flat(), 'system:authenticated'],

@@ -14,7 +14,9 @@ import { Exchange, type Upgrade } from './exchange.ts'
 import type { FlowControl } from './flow-control/flow-control.ts'
 import { intercept } from './instruments/intercept.ts'
 import type { Answers } from './limits/answers.ts'
+import type { ClientLimits } from './limits/client-limits.ts'
 import type { Connections } from './limits/connections.ts'
+import type { LimitName } from './limits/limits.ts'
 import type { Watchdog } from './limits/watchdog.ts'
 import type { RequestMetrics } from './metrics/request-metrics.ts'
 import { errorEncoding } from './negotiation.ts'
@@ -34,6 +36,7 @@ export interface DispatchOptions {
   metrics: RequestMetrics
   connections: Connections
   answers: Answers
+  reports: ClientLimits
   /** Of a request. */
   maxBodyBytes: number
   watchdog: Watchdog
@@ -46,7 +49,7 @@ export type Dispatch = (request: IncomingMessage, response: ServerResponse, url:
 /** From a request to its handler: who asks, may they, what for. Nothing thrown on the way gets past it. */
 export function createDispatch(options: DispatchOptions): Dispatch {
   const { api, authenticators, authorizers, paths, flowControl, metrics, cors, connections, answers } = options
-  const { maxBodyBytes, watchdog } = options
+  const { maxBodyBytes, watchdog, reports } = options
   const serve = async (
     request: IncomingMessage,
     response: ServerResponse,
@@ -59,7 +62,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     if (hasBody.has(method)) request.once('end', () => watchdog.begins(request))
     const info = parseRequestInfo(method, withReason(method, url))
     const asker = authenticate(authenticators, { headers: request.headers, socket: request.socket })
-    if (asker !== anonymousUser) connections.identified(request.socket)
+    if (asker !== anonymousUser) connections.identified(request.socket, asker.name)
     if (upgrade) takeOutToken(request.headers)
     const wanted = wantedUser(request.headers)
     const user = wanted ? await impersonate(authorizers, wanted, attributesOf(info, asker)) : asker
@@ -67,11 +70,17 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const exchange = new Exchange({ request, response, upgrade }, info, user, maxBodyBytes)
     const { journal, faults } = api.instruments
     if ((journal.isOpen || faults.size > 0) && (await intercept(api, exchange, attributes))) return
-    if (attributes.resource && watchdog.sheds(attributes.verb)) return sendTooManyRequests(exchange)
+    if (attributes.resource && watchdog.sheds(attributes.verb)) {
+      reports.reached('heap', request.socket, { user: asker.name })
+      return sendTooManyRequests(exchange)
+    }
     const isLong = isLongRunning(attributes)
     const seat = isLong ? undefined : flowControl.admit(attributes)
     const release = seat instanceof Promise ? await seat : seat
-    if (release === 'rejected') return sendTooManyRequests(exchange)
+    if (release === 'rejected') {
+      reports.reached('maxRequestsInflight', request.socket, { user: asker.name })
+      return sendTooManyRequests(exchange)
+    }
     const kind = readOnly.has(attributes.verb) ? 'readOnly' : 'mutating'
     if (!isLong) metrics.inFlight[kind]++
     try {
@@ -88,6 +97,9 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       if (serving) await serving
     } catch (error) {
       // Warnings belong to a refusal as well.
+      if (error instanceof StatusError && error.limit) {
+        reports.reached(error.limit as LimitName, request.socket, { user: asker.name })
+      }
       if (error instanceof StatusError && !response.headersSent)
         sendStatusError(exchange, error, errorEncoding(request.headers.accept))
       else throw error

@@ -3,6 +3,7 @@ import type { StatusError } from '../../shared/api/status-error.ts'
 import type { JsonMap } from '../patch/structured-merge/values.ts'
 import type { WatchSink } from '../watchcache/watch-sink.ts'
 import { drained } from './drained.ts'
+import type { Connection } from './limits/client-limits.ts'
 
 type EncodeEvent = (event: { type: string; object: JsonMap }) => string | Buffer
 
@@ -10,12 +11,12 @@ const jsonLine: EncodeEvent = (event) => `${JSON.stringify(event)}\n`
 
 /** A response that goes on as long as the watch does. */
 export class HttpWatchSink implements WatchSink<Buffer> {
-  readonly client: string
+  readonly connection: Connection
   readonly #response: ServerResponse
   readonly #encodeEvent: EncodeEvent
 
-  constructor(response: ServerResponse, client: string, encodeEvent: EncodeEvent = jsonLine) {
-    this.client = client
+  constructor(response: ServerResponse, connection: Connection, encodeEvent: EncodeEvent = jsonLine) {
+    this.connection = connection
     this.#response = response
     this.#encodeEvent = encodeEvent
   }

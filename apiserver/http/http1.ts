@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from 'node:https'
+import type { Socket } from 'node:net'
 import fastify from 'fastify'
 import type { Dispatch } from './dispatch.ts'
 
@@ -11,13 +12,18 @@ function noSchemas(): never {
 }
 
 /** Lets fastify answer what comes to this server in HTTP/1.1. Kubernetes' URLs have a grammar of their own, so there is but one route. */
-export async function serveHttp1(server: Server, dispatch: Dispatch): Promise<void> {
+export async function serveHttp1(
+  server: Server,
+  dispatch: Dispatch,
+  onError: (error: NodeJS.ErrnoException, socket: Socket) => void,
+): Promise<void> {
   const app = fastify<Server>({
     serverFactory: (handler) => server.on('request', handler),
     // Its own compilers of schemas would be loaded, and never used: 4 MB.
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     rewriteUrl: () => '/',
     exposeHeadRoutes: false,
+    clientErrorHandler: onError,
   })
   // Bodies are read by those who want them.
   for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true })

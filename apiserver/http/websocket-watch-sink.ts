@@ -3,31 +3,32 @@ import type { WebSocket } from 'ws'
 import type { StatusError } from '../../shared/api/status-error.ts'
 import type { WatchSink } from '../watchcache/watch-sink.ts'
 import { drained } from './drained.ts'
+import type { Connection } from './limits/client-limits.ts'
 
 const newline = 10
 
 /** A WebSocket that gets each event as a message of its own: for browsers, which cannot read a response that goes on. */
 export class WebSocketWatchSink implements WatchSink<Buffer> {
-  readonly client: string
+  readonly connection: Connection
   readonly #socket: WebSocket
-  readonly #connection: Duplex
+  readonly #duplex: Duplex
 
-  constructor(socket: WebSocket, connection: Duplex, client: string) {
-    this.client = client
+  constructor(socket: WebSocket, duplex: Duplex, connection: Connection) {
+    this.connection = connection
     this.#socket = socket
-    this.#connection = connection
+    this.#duplex = duplex
   }
 
   /** A chunk is whole lines, which leave together. */
   write(chunk: Buffer): void {
-    this.#connection.cork()
+    this.#duplex.cork()
     for (let start = 0; start < chunk.length; ) {
       const end = chunk.indexOf(newline, start)
       const line = chunk.subarray(start, end === -1 ? chunk.length : end + 1)
       this.#socket.send(line, { binary: false })
       start += line.length
     }
-    this.#connection.uncork()
+    this.#duplex.uncork()
   }
 
   buffered(): number {
@@ -35,7 +36,7 @@ export class WebSocketWatchSink implements WatchSink<Buffer> {
   }
 
   drained(): Promise<void> {
-    return drained(this.#connection)
+    return drained(this.#duplex)
   }
 
   end(error?: StatusError): void {

@@ -1,9 +1,5 @@
-import type { Logger } from '../../shared/log/log.ts'
 import type { Family } from '../../shared/metrics/exposition.ts'
 import type { WatchSink } from './watch-sink.ts'
-
-/** Bytes a watcher may leave unread before it is cut off. */
-export const maxBufferedBytes = 8 * 1024 * 1024
 
 /** Watchers that share their chunks. */
 export interface Behind {
@@ -11,8 +7,17 @@ export interface Behind {
   unread(): number
 }
 
-type Cut = Pick<WatchSink<never>, 'client' | 'abort'>
+type Cut = Pick<WatchSink<never>, 'connection' | 'abort'>
 
+export interface BacklogLimits {
+  /** Bytes that one watcher, or all together, may leave unread. */
+  perWatch: number
+  all: number
+  /** A watch is about to be cut off. */
+  onReached?(limit: 'perWatch' | 'all', cut: Cut, bytes: number): void
+}
+
+const defaultBytes = 8 * 1024 * 1024
 /** A new count is worth it after so much of the limit. */
 const recountShare = 1 / 16
 
@@ -21,22 +26,20 @@ const recountShare = 1 / 16
  * are cut off as well: many watches of one client hold no more than a single one could.
  */
 export class WatchBacklog {
-  readonly #limit: number
-  readonly #log: Logger | undefined
+  readonly #limits: BacklogLimits
   readonly #groups = new Map<Behind, number>()
   #bytes = 0
   /** Noted since the last count. */
   #uncounted = 0
-  #cut = 0
 
-  constructor(limit: number, log?: Logger) {
-    this.#limit = limit
-    this.#log = log
+  constructor(limits: BacklogLimits = { perWatch: defaultBytes, all: defaultBytes }) {
+    this.#limits = limits
   }
 
   /** Bytes that a watcher may leave unread now. */
   get allowance(): number {
-    return this.#bytes <= this.#limit ? maxBufferedBytes : Math.min(maxBufferedBytes, this.#limit / this.#groups.size)
+    const { all, perWatch } = this.#limits
+    return this.#bytes <= all ? perWatch : Math.min(perWatch, all / this.#groups.size)
   }
 
   /** After a delivery: what the slowest of a group has not read. */
@@ -45,12 +48,13 @@ export class WatchBacklog {
     if (bytes === before) return
     this.#set(group, bytes)
     this.#uncounted += Math.max(0, bytes - before)
-    if (this.#bytes > this.#limit && this.#uncounted > this.#limit * recountShare) this.#recount()
+    const { all } = this.#limits
+    if (this.#bytes > all && this.#uncounted > all * recountShare) this.#recount()
   }
 
   cut(sink: Cut, bytes: number): void {
-    this.#cut++
-    this.#log?.warn({ client: sink.client, bytes }, 'watch cut off: its client does not read')
+    const { perWatch, onReached } = this.#limits
+    onReached?.(bytes > perWatch ? 'perWatch' : 'all', sink, bytes)
     sink.abort()
   }
 
@@ -62,12 +66,6 @@ export class WatchBacklog {
         type: 'gauge',
         help: 'Bytes of events that clients of watches have not read.',
         samples: [{ value: this.#bytes }],
-      },
-      {
-        name: 'kubestage_apiserver_unread_watches_cut_total',
-        type: 'counter',
-        help: 'Watches cut off because their client did not read.',
-        samples: [{ value: this.#cut }],
       },
     ]
   }

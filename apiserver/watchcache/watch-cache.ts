@@ -7,7 +7,7 @@ import { SortedMap } from '../storage/sorted-map.ts'
 import type { Entry, Storage, StorageEvent, StorageWatch } from '../storage/storage.ts'
 import { CachedObject } from './cached-object.ts'
 import { isSelected, type Selection, selectionKey, selectsAll } from './selection.ts'
-import { maxBufferedBytes, WatchBacklog } from './watch-backlog.ts'
+import { WatchBacklog } from './watch-backlog.ts'
 import { WatchGroup } from './watch-group.ts'
 import type { CacheEvent } from './watch-record.ts'
 import type { WatchEncoder, WatchSink } from './watch-sink.ts'
@@ -43,12 +43,7 @@ export class WatchCache {
   #privateGroups = 0
   #written: { value: string; object: KubeObject } | undefined
 
-  constructor(
-    definition: ResourceDefinition,
-    prefix: string,
-    storage: Storage,
-    backlog = new WatchBacklog(maxBufferedBytes),
-  ) {
+  constructor(definition: ResourceDefinition, prefix: string, storage: Storage, backlog = new WatchBacklog()) {
     this.#backlog = backlog
     this.definition = definition
     this.prefix = prefix

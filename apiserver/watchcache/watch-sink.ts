@@ -12,8 +12,8 @@ export interface WatchEncoder<Chunk> {
 
 /** Where a watcher's events go. */
 export interface WatchSink<Chunk> {
-  /** Its address; absent for one in this process. */
-  readonly client?: string
+  /** Absent for one in this process. */
+  readonly connection?: { readonly remoteAddress?: string; readonly remotePort?: number }
   write(chunk: Chunk): void
   /** Bytes written that the other side has not taken yet. */
   buffered(): number

@@ -5,6 +5,8 @@ export class StatusError extends Error {
   readonly status: Status
   /** Headers the answer must carry, e.g. Retry-After. */
   readonly headers: Record<string, string>
+  /** The limit of the server that was reached; counted and logged where the request is answered. */
+  limit: string | undefined
   constructor(
     status: Omit<Status, 'kind' | 'apiVersion' | 'metadata' | 'status'> & { code: number; message: string },
     headers: Record<string, string> = {},
@@ -13,6 +15,10 @@ export class StatusError extends Error {
     this.name = 'StatusError'
     this.status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', ...status }
     this.headers = headers
+  }
+  atLimit(name: string | undefined): this {
+    this.limit = name
+    return this
   }
   get code(): number {
     return this.status.code ?? 500

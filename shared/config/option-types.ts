@@ -178,6 +178,16 @@ export const duration: OptionType<number> = {
   },
 }
 
+/** A {@link duration} within bounds, which are written as one. */
+export function durationFrom({ min, max }: { min: string; max: string }): OptionType<number> {
+  const check = (value: unknown): number => {
+    const ms = durationMs(value)
+    if (ms >= durationMs(min) && ms <= durationMs(max)) return ms
+    throw mustBe(`a duration from ${min} to ${max}`, value)
+  }
+  return { ...duration, fromText: check, fromFile: check }
+}
+
 /** Milliseconds of `500ms`, `30s`, `1m30s`. Throws an Error that goes on where the name of what is read ends. */
 export function durationMs(value: unknown): number {
   if (typeof value !== 'string' || !durationPattern.test(value)) {

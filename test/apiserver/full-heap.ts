@@ -20,6 +20,7 @@ t.test('a heap that is nearly full', async (t) => {
   t.equal((await server.send(`${path}/one`)).status, 200, 'one object is still served')
   t.equal((await server.send('/readyz')).status, 200)
   t.equal((await server.send(`${path}/one`, { method: 'DELETE' })).status, 200)
+  t.match(String((await server.send('/metrics')).body), /^kubestage_limits_reached_total\{limit="heap"\} [1-9]/m)
   ballast.length = 0
   globalThis.gc?.()
   t.equal((await list()).status, 200)

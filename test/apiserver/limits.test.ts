@@ -41,7 +41,7 @@ const metric = async ({ send }: TestApiServer, name: string): Promise<number> =>
 
 t.test('clients without credentials displace each other, and nobody else', async (t) => {
   const lines: { msg: string; client?: string }[] = []
-  const server = await start(t, { anonymousConnections: 3 }, lines)
+  const server = await start(t, { maxAnonymousConnections: 3 }, lines)
   const { ca, ...admin } = server.tls
   const known = await open(t, server, admin)
   const first = await open(t, server)
@@ -49,13 +49,15 @@ t.test('clients without credentials displace each other, and nobody else', async
   const others = [await open(t, server), await open(t, server), await open(t, server)]
   await closed
   t.ok([known, ...others].every(({ destroyed }) => !destroyed))
-  t.match(lines, [{ msg: /connection without credentials closed/, client: /^127\.0\.0\.1:\d+$/ }])
-  const counted = 'kubestage_apiserver_connections_closed_total{connection="oldest-anonymous"}'
+  t.match(lines, [
+    { msg: /limit reached: connections without valid credentials; the oldest/, client: /^127\.0\.0\.1:\d+$/ },
+  ])
+  const counted = 'kubestage_limits_reached_total{limit="max-anonymous-connections"}'
   t.equal(await metric(server, counted), 1)
 })
 
 t.test('too many connections: the oldest without credentials goes first, then new ones are refused', async (t) => {
-  const server = await start(t, { connections: 3 })
+  const server = await start(t, { maxConnections: 3 })
   const { ca, ...admin } = server.tls
   const stranger = await open(t, server)
   const displaced = once(stranger, 'close')
@@ -68,7 +70,7 @@ t.test('too many connections: the oldest without credentials goes first, then ne
 
 t.test('too many TLS handshakes: the oldest is ended', async (t) => {
   const lines: { msg: string; client?: string }[] = []
-  const server = await start(t, { handshakes: 2 }, lines)
+  const server = await start(t, { maxHandshakes: 2 }, lines)
   const begin = async () => {
     const socket = connectTcp(server.port, '127.0.0.1')
     socket.on('error', () => {}).resume()
@@ -81,16 +83,18 @@ t.test('too many TLS handshakes: the oldest is ended', async (t) => {
   const others = [await begin(), await begin()]
   await closed
   t.ok(others.every(({ destroyed }) => !destroyed))
-  t.match(lines, [{ msg: 'TLS handshake ended: too many are under way', client: /^127\.0\.0\.1:\d+$/ }])
+  t.match(lines, [
+    { msg: 'limit reached: TLS handshakes at a time; the oldest is ended', client: /^127\.0\.0\.1:\d+$/ },
+  ])
   const { ca, ...admin } = server.tls
   const known = await open(t, server, admin)
   t.ok((await metric(server, 'kubestage_apiserver_handshakes')) <= 2, 'one that is complete is none of them')
-  t.ok((await metric(server, 'kubestage_apiserver_handshakes_closed_total')) >= 2)
+  t.ok((await metric(server, 'kubestage_limits_reached_total{limit="max-handshakes"}')) >= 2)
   t.notOk(known.destroyed)
 })
 
 t.test('the limit of bodies holds for each way to write', async (t) => {
-  const { send } = await start(t, { bodyBytes: 1_000 })
+  const { send } = await start(t, { maxRequestBodyBytes: 1_000 })
   const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' }, data: { text: 'x'.repeat(1_000) } }
   t.equal((await send(configMaps, { method: 'POST', body: { ...body, data: {} } })).status, 201)
   for (const [method, path, type] of [
@@ -131,7 +135,7 @@ t.test('a client may open more streams when it has shown credentials', async (t)
 })
 
 t.test('a connection without streams ends, one with a watch stays', async (t) => {
-  const server = await start(t, { idleMs: 200 })
+  const server = await start(t, { idleTimeout: 200 })
   const watching = server.session()
   const watch = watching.request({ ':path': `${configMaps}?watch=1` })
   await once(watch, 'response')
@@ -168,7 +172,7 @@ function ask(session: ClientHttp2Session, count: number): ClientHttp2Stream[] {
 }
 
 t.test('requests of a client that does not read its answers wait until it does', async (t) => {
-  const server = await start(t, { requestsPerConnection: 2 })
+  const server = await start(t, { maxRequestsPerConnection: 2 })
   await withLargeObject(server)
   const session = connect(`https://127.0.0.1:${server.port}`, { ...server.tls, settings: { initialWindowSize: 0 } })
   t.teardown(() => session.destroy())
@@ -191,7 +195,7 @@ t.test('requests of a client that does not read its answers wait until it does',
 })
 
 t.test('bytes that a client has not read keep its next requests waiting', async (t) => {
-  const server = await start(t, { unreadPerConnection: 400_000 })
+  const server = await start(t, { maxUnreadBytesPerConnection: 400_000 })
   await withLargeObject(server)
   const session = connect(`https://127.0.0.1:${server.port}`, { ...server.tls, settings: { initialWindowSize: 0 } })
   t.teardown(() => session.destroy())
@@ -204,13 +208,13 @@ t.test('bytes that a client has not read keep its next requests waiting', async 
 
 t.test('answers that nobody reads are cut off, and those who wait behind them leave no trace', async (t) => {
   const lines: { msg: string; client?: string }[] = []
-  const server = await start(t, { requestsPerConnection: 2, unreadMs: 400 }, lines)
+  const server = await start(t, { maxRequestsPerConnection: 2, unreadTimeout: 400 }, lines)
   await withLargeObject(server)
   const session = connect(`https://127.0.0.1:${server.port}`, { ...server.tls, settings: { initialWindowSize: 0 } })
   t.teardown(() => session.destroy())
   const [first, , third] = ask(session, 3)
   await new Promise((resolve) => first!.once('close', resolve))
-  t.match(lines[0], { msg: /its client does not read/, client: /^127/ })
+  t.match(lines[0], { msg: /the answer is cut off/, client: /^127/ })
   await new Promise((resolve) => third!.once('response', resolve))
   session.destroy()
   await until(async () => (await metric(server, 'kubestage_apiserver_unread_answer_bytes')) === 0, {

@@ -3,7 +3,7 @@ import type { ResourceDefinition } from '../../apiserver/registry/resource-defin
 import { createMemoryStorage } from '../../apiserver/storage/memory.ts'
 import type { Selection } from '../../apiserver/watchcache/selection.ts'
 import { Watch, type WatchStart } from '../../apiserver/watchcache/watch.ts'
-import { maxBufferedBytes, WatchBacklog } from '../../apiserver/watchcache/watch-backlog.ts'
+import { WatchBacklog } from '../../apiserver/watchcache/watch-backlog.ts'
 import { WatchCache } from '../../apiserver/watchcache/watch-cache.ts'
 import type { WatchEncoder, WatchSink } from '../../apiserver/watchcache/watch-sink.ts'
 import { parseFieldSelector } from '../../shared/api/field-selector.ts'
@@ -219,7 +219,7 @@ t.test('who does not read is cut off, and the others are not', async (t) => {
   const { put, watch } = setUp()
   const { sink: slow } = await watch()
   const { sink: quick } = await watch()
-  slow.unread = maxBufferedBytes + 1
+  slow.unread = 8 * 1024 * 1024 + 1
   await put('a/x')
   await turn()
   await put('a/y')
@@ -230,7 +230,12 @@ t.test('who does not read is cut off, and the others are not', async (t) => {
 })
 
 t.test('watches that leave too much unread together are cut off, each when it has more than its share', async (t) => {
-  const backlog = new WatchBacklog(1_000)
+  const cut: string[] = []
+  const backlog = new WatchBacklog({
+    perWatch: 1_000,
+    all: 1_000,
+    onReached: (limit, _, bytes) => cut.push(`${limit} ${bytes}`),
+  })
   const { put, select, watch } = setUp(backlog)
   const behind = [300, 400, 500]
   const sinks: TestSink[] = []
@@ -258,7 +263,8 @@ t.test('watches that leave too much unread together are cut off, each when it ha
   await turn()
   t.notOk(sinks[2]?.aborted)
   t.same(quick.seen, ['+x@2', '+y@3', '+z@4'])
-  t.match(backlog.families(), [{ samples: [{ value: 800 }] }, { samples: [{ value: 1 }] }])
+  t.match(backlog.families(), [{ samples: [{ value: 800 }] }])
+  t.same(cut, ['all 400'])
 })
 
 t.test('a long state is sent as quickly as it is read; what happens meanwhile comes after it', async (t) => {

@@ -26,7 +26,12 @@ t.test('a value out of range is refused in one sentence, and nothing runs', asyn
     ['--max-requests-per-connection', '1.5', /a whole number from 10 to 100000/],
     ['--max-handshakes', '-1', /a whole number from 10 to 1000000/],
     ['--max-request-body-bytes', '3Mi', /a whole number from 65536 to 67108864/],
-    ['--max-requests-in-flight', '0', /a whole number from 1 to 100000/],
+    ['--max-requests-inflight', '0', /a whole number from 1 to 100000/],
+    ['--http2-max-streams-per-connection', '0', /a whole number from 1 to 1000000/],
+    ['--idle-timeout', '1ms', /a duration from 100ms to 24h/],
+    ['--request-read-timeout', '2h', /a duration from 100ms to 1h/],
+    ['--unread-timeout', '90', /a duration such as 500ms/],
+    ['--max-unread-bytes', '16Mi', /a whole number from 1048576 to 68719476736/],
   ]
   const said = await Promise.all(
     wrong.map(([flag, value]) => run('up', '--port=0', `--state-dir=${stateDir}`, `${flag}=${value}`)),

@@ -22,19 +22,17 @@ export interface FlowControl {
 export interface FlowControlOptions {
   lookupAll: LookupAll
   clock: Clock
-  /** All seats of the server, which the levels share. */
-  seats?: number
+  /** All seats of the server, which the levels share: upstream's --max-requests-inflight and --max-mutating-requests-inflight together. */
+  seats: number
 }
 
-/** Upstream's --max-requests-inflight and --max-mutating-requests-inflight together. */
-const defaultSeats = 600
 /** Whoever has waited this long is told to come back later. */
 const maxWaitMs = 15_000
 /** What has changed about schemas and levels is seen after this. */
 const refreshMs = 1_000
 const group = 'flowcontrol.apiserver.k8s.io'
 
-export function createFlowControl({ lookupAll, clock, seats: all = defaultSeats }: FlowControlOptions): FlowControl {
+export function createFlowControl({ lookupAll, clock, seats: all }: FlowControlOptions): FlowControl {
   const levels = new Map<string, { spec: string; seats: Seats }>()
   const rejected = new Map<string, { labels: Record<string, string>; count: number }>()
   let schemas: FlowSchema[] = []

@@ -17,8 +17,10 @@ import {
   assertLength,
   calmDown,
   dependsOnItself,
+  type Http2Limit,
   malformed,
   protocolError,
+  TooMuch,
 } from './frame-checks.ts'
 import { FrameReader } from './frame-reader.ts'
 import { HeaderBlock } from './header-block.ts'
@@ -36,6 +38,8 @@ export interface Http2Options {
   onRequest: OnRequest
   /** Streams open at a time, before and after {@link Http2Connection.identified}. */
   maxStreams: { anonymous: number; identified: number }
+  /** A limit was reached; what follows of it has not happened yet. */
+  onLimit?(limit: Http2Limit): void
 }
 
 /** For the last frame to arrive. */
@@ -64,6 +68,8 @@ export class Http2Connection {
   /** A head whose CONTINUATION is still to come. */
   #block: HeaderBlock | undefined
   readonly #maxStreams: Http2Options['maxStreams']
+  readonly #onLimit: NonNullable<Http2Options['onLimit']>
+  #isIdentified = false
   /** For {@link endIfIdle}: the last stream that it saw, and since when there has been none. */
   #idle: { lastId: number; sinceMs: number }
   /** Of the present turn, in bytes. */
@@ -72,11 +78,12 @@ export class Http2Connection {
   #deadline: Timer | undefined
   #closed = false
 
-  constructor(socket: TLSSocket, { clock, requestTimeoutMs, onRequest, maxStreams }: Http2Options) {
+  constructor(socket: TLSSocket, { clock, requestTimeoutMs, onRequest, maxStreams, onLimit = () => {} }: Http2Options) {
     this.#socket = socket
     this.#clock = clock
     this.#requestTimeoutMs = requestTimeoutMs
     this.#maxStreams = maxStreams
+    this.#onLimit = onLimit
     this.#idle = { lastId: 0, sinceMs: clock.monotonic() }
     this.#idleFrames = new TokenBucket(clock, idleFrameLimits)
     this.#reader = new FrameReader((type, flags, streamId, payload) => this.#onFrame(type, flags, streamId, payload))
@@ -86,7 +93,13 @@ export class Http2Connection {
       fail: (error) => this.#fail(error),
     })
     const fail = (error: ConnectionError): void => this.#fail(error)
-    this.#streams = new Streams(socket, this.#outbox, { clock, onRequest, maxConcurrent: maxStreams.anonymous, fail })
+    this.#streams = new Streams(socket, this.#outbox, {
+      clock,
+      onRequest,
+      maxConcurrent: maxStreams.anonymous,
+      fail,
+      onLimit: (limit) => onLimit(limit === 'streams' ? this.#streamLimit : limit),
+    })
     socket.setNoDelay(true)
     socket.on('data', (chunk: Buffer) => this.#receive(chunk))
     for (const event of ['end', 'error', 'close']) socket.on(event, () => this.destroy())
@@ -103,18 +116,27 @@ export class Http2Connection {
 
   /** The client has shown valid credentials: it may open more streams. */
   identified(): void {
-    if (this.#streams.maxConcurrent === this.#maxStreams.identified) return
+    if (this.#isIdentified) return
+    this.#isIdentified = true
     this.#streams.maxConcurrent = this.#maxStreams.identified
     const more = setting(Setting.maxConcurrentStreams, this.#maxStreams.identified)
     this.#outbox.send(controlFrame(FrameType.settings, 0, 0, more))
   }
 
-  /** Ends when no stream has been open for so long, as upstream's IdleTimeout. */
-  endIfIdle(idleMs: number): void {
+  get #streamLimit(): Http2Limit {
+    return this.#isIdentified ? 'http2MaxStreamsPerConnection' : 'http2MaxStreamsPerAnonymousConnection'
+  }
+
+  /** Ends when no stream has been open for so long, as upstream's IdleTimeout; true when it does now. */
+  endIfIdle(idleMs: number): boolean {
     const nowMs = this.#clock.monotonic()
     const { lastId, size } = this.#streams
     if (size > 0 || lastId !== this.#idle.lastId) this.#idle = { lastId, sinceMs: nowMs }
-    else if (nowMs - this.#idle.sinceMs >= idleMs) this.close()
+    else if (nowMs - this.#idle.sinceMs >= idleMs && !this.#streams.draining) {
+      this.close()
+      return true
+    }
+    return false
   }
 
   /** Takes no new requests, and ends when those under way are answered. */
@@ -164,6 +186,7 @@ export class Http2Connection {
   }
 
   #fail(error: ConnectionError): void {
+    if (error instanceof TooMuch && !this.#closed) this.#onLimit(error.limit)
     this.destroy(goAway(this.#streams.lastId, error.code))
   }
 
@@ -172,14 +195,22 @@ export class Http2Connection {
       this.#requestTimeoutMs,
       () => {
         this.#deadline = undefined
-        if (!this.#settingsSeen) this.destroy(goAway(0))
+        if (!this.#settingsSeen) this.#giveUp()
         this.#guard(() => {
-          if (this.#block && this.#isOverdue(this.#block.openedMs)) throw calmDown('a head that is never complete')
+          if (this.#block && this.#isOverdue(this.#block.openedMs)) {
+            throw calmDown('a head that is never complete', 'requestReadTimeout')
+          }
           this.#streams.endOverdue(this.#requestTimeoutMs)
         })
       },
       { background: true },
     )
+  }
+
+  /** The client has not even begun. */
+  #giveUp(): void {
+    this.#onLimit('requestReadTimeout')
+    this.destroy(goAway(0))
   }
 
   #isOverdue(openedMs: number): boolean {

@@ -1,8 +1,20 @@
 import { ConnectionError, ErrorCode, Flag, StreamError } from '../../../shared/http2/protocol.ts'
+import type { LimitName } from '../limits/limits.ts'
+
+export type Http2Limit = Extract<LimitName, 'uselessFrames' | 'requestHead' | 'requestReadTimeout' | `http2${string}`>
 
 export const protocolError = (message: string): ConnectionError => new ConnectionError(ErrorCode.protocolError, message)
 
-export const calmDown = (message: string): ConnectionError => new ConnectionError(ErrorCode.enhanceYourCalm, message)
+/** A client that makes more work than a limit allows. */
+export class TooMuch extends ConnectionError {
+  readonly limit: Http2Limit
+  constructor(limit: Http2Limit, message: string) {
+    super(ErrorCode.enhanceYourCalm, message)
+    this.limit = limit
+  }
+}
+
+export const calmDown = (message: string, limit: Http2Limit = 'uselessFrames'): TooMuch => new TooMuch(limit, message)
 
 export const malformed = (streamId: number, message: string): StreamError =>
   new StreamError(ErrorCode.protocolError, streamId, message)

@@ -35,7 +35,9 @@ export class HeaderBlock {
   append(part: Buffer): void {
     this.#parts.push(part)
     this.#length += part.length
-    if (this.#length > maxHeaderListBytes || this.#parts.length > maxContinuations) throw calmDown('a head without end')
+    if (this.#length > maxHeaderListBytes || this.#parts.length > maxContinuations) {
+      throw calmDown('a head without end', 'requestHead')
+    }
   }
 
   get bytes(): Buffer {

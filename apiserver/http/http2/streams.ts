@@ -29,6 +29,7 @@ export interface StreamsOptions {
   maxConcurrent: number
   /** The connection cannot go on. */
   fail(error: ConnectionError): void
+  onLimit(limit: 'streams' | 'requestHead' | 'requestReadTimeout'): void
 }
 
 /** Streams that end before their time: many watches come and go at once, but not for ever. */
@@ -43,6 +44,7 @@ export class Streams implements StreamOwner {
   readonly #clock: Clock
   readonly #onRequest: OnRequest
   readonly #fail: StreamsOptions['fail']
+  readonly #onLimit: StreamsOptions['onLimit']
   readonly #open = new Map<number, ServerStream>()
   readonly #ownResets = new Set<number>()
   readonly #resets: TokenBucket
@@ -60,13 +62,14 @@ export class Streams implements StreamOwner {
   /** No new ones are taken. */
   draining = false
 
-  constructor(socket: TLSSocket, outbox: Outbox, { clock, onRequest, maxConcurrent, fail }: StreamsOptions) {
+  constructor(socket: TLSSocket, outbox: Outbox, { clock, onRequest, maxConcurrent, fail, onLimit }: StreamsOptions) {
     this.#socket = socket
     this.#outbox = outbox
     this.#clock = clock
     this.#onRequest = onRequest
     this.maxConcurrent = maxConcurrent
     this.#fail = fail
+    this.#onLimit = onLimit
     this.#resets = new TokenBucket(clock, resetLimits)
   }
 
@@ -81,7 +84,9 @@ export class Streams implements StreamOwner {
   /** A complete head. What could not be taken was decoded all the same. */
   open(id: number, endStream: boolean, head: DecodedHead): void {
     this.lastId = id
-    if (this.draining || this.size >= this.maxConcurrent) throw new StreamError(ErrorCode.refusedStream, id, 'no more')
+    const isFull = this.size >= this.maxConcurrent
+    if (isFull) this.#onLimit('streams')
+    if (this.draining || isFull) throw new StreamError(ErrorCode.refusedStream, id, 'no more')
     if (head !== 'too large' && 'problem' in head) throw malformed(id, head.problem)
     const contentLength = head === 'too large' ? -1 : head.contentLength
     if (endStream && contentLength > 0) throw malformed(id, 'a content-length without content')
@@ -101,8 +106,10 @@ export class Streams implements StreamOwner {
     this.#open.set(id, stream)
     if (endStream) request.receiveEnd()
     else this.#incomplete++
-    if (head === 'too large') response.writeHead(431).end()
-    else this.#onRequest(request, response)
+    if (head === 'too large') {
+      this.#onLimit('requestHead')
+      response.writeHead(431).end()
+    } else this.#onRequest(request, response)
   }
 
   /** A head on a stream that there is already: it can only be the end of the request. Returns whether it was of no use at all. */
@@ -218,7 +225,9 @@ export class Streams implements StreamOwner {
   endOverdue(timeoutMs: number): void {
     const openedBy = this.#clock.monotonic() - timeoutMs
     for (const { id, remoteEnded, openedMs } of this.#open.values()) {
-      if (!remoteEnded && openedMs <= openedBy) this.reset(id, ErrorCode.cancel)
+      if (remoteEnded || openedMs > openedBy) continue
+      this.#onLimit('requestReadTimeout')
+      this.reset(id, ErrorCode.cancel)
     }
   }
 

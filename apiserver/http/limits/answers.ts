@@ -1,8 +1,7 @@
 import type { Clock, Timer } from '../../../shared/clock/clock.ts'
-import type { Logger } from '../../../shared/log/log.ts'
 import type { Family } from '../../../shared/metrics/exposition.ts'
-import { clientOf } from './client-of.ts'
-import type { Limits } from './limits.ts'
+import type { ClientLimits, Connection } from './client-limits.ts'
+import type { LimitName, Limits } from './limits.ts'
 
 /** What of a response is looked at: Node's and our own have it. */
 export interface Answer {
@@ -13,12 +12,10 @@ export interface Answer {
   destroy(): unknown
 }
 
-type AnswerLimits = Pick<Limits, 'requestsPerConnection' | 'unreadPerConnection' | 'unread' | 'unreadMs'>
-
-interface Connection {
-  readonly remoteAddress?: string
-  readonly remotePort?: number
-}
+type AnswerLimits = Pick<
+  Limits,
+  'maxRequestsPerConnection' | 'maxUnreadBytesPerConnection' | 'maxUnreadBytes' | 'unreadTimeout'
+>
 
 /** What one connection has under way. */
 interface Load {
@@ -58,19 +55,18 @@ const sweepsPerTimeout = 4
 export class Answers {
   readonly #limits: AnswerLimits
   readonly #clock: Clock
-  readonly #log: Logger
+  readonly #reports: ClientLimits
   readonly #loads = new WeakMap<object, Load>()
   readonly #underWay = new Map<Answer, Entry>()
   /** Those with requests that wait. */
   readonly #crowded = new Set<Load>()
   #unread = 0
-  #cut = 0
   #sweep: Timer | undefined
 
-  constructor(limits: AnswerLimits, { clock, log }: { clock: Clock; log: Logger }) {
+  constructor(limits: AnswerLimits, { clock, reports }: { clock: Clock; reports: ClientLimits }) {
     this.#limits = limits
     this.#clock = clock
-    this.#log = log
+    this.#reports = reports
   }
 
   /** Before a request is served. A promise when it has to wait: false when its client has left meanwhile. */
@@ -80,10 +76,13 @@ export class Answers {
       load = { weight: 0, unread: 0, waiting: new Set() }
       this.#loads.set(connection, load)
     }
-    if (load.waiting.size === 0 && this.#hasRoom(load)) {
+    const full = this.#fullLimit(load)
+    if (load.waiting.size === 0 && !full) {
       this.#enter(load, { answer, connection, weight })
       return undefined
     }
+    // Without a full one it waits behind those before it.
+    if (full) this.#reports.reached(full, connection)
     return this.#wait(load, { answer, connection, weight })
   }
 
@@ -118,7 +117,7 @@ export class Answers {
   families(): Family[] {
     const gauge = (name: string, help: string, value: number): Family => ({
       name: `kubestage_apiserver_${name}`,
-      type: name.endsWith('_total') ? 'counter' : 'gauge',
+      type: 'gauge',
       help,
       samples: [{ value }],
     })
@@ -129,7 +128,6 @@ export class Answers {
         'Requests that wait until their client has read earlier answers.',
         this.#waitingCount(),
       ),
-      gauge('unread_answers_cut_total', 'Answers cut off because their client did not read.', this.#cut),
     ]
   }
 
@@ -143,9 +141,12 @@ export class Answers {
     return count
   }
 
-  #hasRoom(load: Load): boolean {
-    const { requestsPerConnection, unreadPerConnection, unread } = this.#limits
-    return load.weight < requestsPerConnection && load.unread < unreadPerConnection && this.#unread < unread
+  /** Which limit a request has to wait for. */
+  #fullLimit(load: Load): LimitName | undefined {
+    const { maxRequestsPerConnection, maxUnreadBytesPerConnection, maxUnreadBytes } = this.#limits
+    if (load.weight >= maxRequestsPerConnection) return 'maxRequestsPerConnection'
+    if (load.unread >= maxUnreadBytesPerConnection) return 'maxUnreadBytesPerConnection'
+    return this.#unread >= maxUnreadBytes ? 'maxUnreadBytes' : undefined
   }
 
   #enter(load: Load, { answer, connection, weight }: Omit<Waiter, 'settle'>): void {
@@ -167,7 +168,7 @@ export class Answers {
 
   #leave(answer: Answer, { load, weight, unread }: Entry): void {
     if (!this.#underWay.delete(answer)) return
-    const wasFull = this.#unread >= this.#limits.unread
+    const wasFull = this.#unread >= this.#limits.maxUnreadBytes
     load.weight -= weight
     load.unread -= unread
     this.#unread -= unread
@@ -178,7 +179,7 @@ export class Answers {
 
   #admit(load: Load): void {
     for (const waiter of load.waiting) {
-      if (!this.#hasRoom(load)) return
+      if (this.#fullLimit(load)) return
       load.waiting.delete(waiter)
       this.#enter(load, waiter)
       waiter.settle(true)
@@ -188,7 +189,7 @@ export class Answers {
 
   #sweepLater(): void {
     this.#sweep ??= this.#clock.setTimer(
-      this.#limits.unreadMs / sweepsPerTimeout,
+      this.#limits.unreadTimeout / sweepsPerTimeout,
       () => {
         this.#sweep = undefined
         for (const [answer, entry] of this.#underWay) this.#look(answer, entry)
@@ -204,12 +205,8 @@ export class Answers {
     if (writableLength < smallBytes || writableLength !== entry.seenLength) {
       entry.seenLength = writableLength
       entry.seenMs = nowMs
-    } else if (nowMs - entry.seenMs >= this.#limits.unreadMs) {
-      this.#cut++
-      this.#log.warn(
-        { client: clientOf(entry.connection), bytes: writableLength },
-        'answer cut off: its client does not read',
-      )
+    } else if (nowMs - entry.seenMs >= this.#limits.unreadTimeout) {
+      this.#reports.reached('unreadTimeout', entry.connection, { bytes: writableLength })
       answer.destroy()
     }
   }

@@ -1,19 +1,18 @@
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../../../shared/clock/clock.ts'
-import type { Logger } from '../../../shared/log/log.ts'
 import type { Family } from '../../../shared/metrics/exposition.ts'
-import { clientOf } from './client-of.ts'
+import type { ClientLimits } from './client-limits.ts'
 import type { Limits } from './limits.ts'
 
 /** What a connection is asked to do; an HTTP/1.1 connection needs none of it, since Node does it. */
 export interface Tracked {
   /** Its client has shown valid credentials. */
   identified(): void
-  /** Ends itself when no request has come for so long. */
-  endIfIdle(idleMs: number): void
+  /** Ends itself when no request has come for so long, and says whether it does. */
+  endIfIdle(idleMs: number): boolean
 }
 
-type ConnectionLimits = Pick<Limits, 'connections' | 'anonymousConnections' | 'idleMs'>
+type ConnectionLimits = Pick<Limits, 'maxConnections' | 'maxAnonymousConnections' | 'idleTimeout'>
 
 /** Idle connections are looked for so often per idle time. */
 const sweepsPerIdleTime = 4
@@ -25,28 +24,23 @@ const sweepsPerIdleTime = 4
 export class Connections {
   readonly #limits: ConnectionLimits
   readonly #clock: Clock
-  readonly #log: Logger
+  readonly #reports: ClientLimits
   readonly #all = new Map<Socket, Tracked | undefined>()
   /** In the order in which they were opened. */
   readonly #anonymous = new Set<Socket>()
-  readonly #closed = { anonymous: 0, refused: 0 }
   #sweep: Timer | undefined
 
-  constructor(limits: ConnectionLimits, { clock, log }: { clock: Clock; log: Logger }) {
+  constructor(limits: ConnectionLimits, { clock, reports }: { clock: Clock; reports: ClientLimits }) {
     this.#limits = limits
     this.#clock = clock
-    this.#log = log
+    this.#reports = reports
     this.#sweepLater()
   }
 
   /** A connection after its TLS handshake. False when it was closed, because there are too many. */
   add(socket: Socket, tracked: Tracked | undefined, isIdentified: boolean): boolean {
-    if (this.#all.size >= this.#limits.connections && !this.#closeOldestAnonymous()) {
-      this.#closed.refused++
-      this.#log.warn(
-        { client: clientOf(socket), limit: this.#limits.connections },
-        'connection refused: too many are open',
-      )
+    if (this.#all.size >= this.#limits.maxConnections && !this.#closeOldestAnonymous('maxConnections')) {
+      this.#reports.reached('maxConnections', socket)
       socket.destroy()
       return false
     }
@@ -55,14 +49,18 @@ export class Connections {
     if (isIdentified) tracked?.identified()
     else {
       this.#anonymous.add(socket)
-      if (this.#anonymous.size > this.#limits.anonymousConnections) this.#closeOldestAnonymous()
+      if (this.#anonymous.size > this.#limits.maxAnonymousConnections) {
+        this.#closeOldestAnonymous('maxAnonymousConnections')
+      }
     }
     return true
   }
 
   /** A request on the connection had valid credentials. */
-  identified(socket: Socket): void {
-    if (this.#anonymous.delete(socket)) this.#all.get(socket)?.identified()
+  identified(socket: Socket, user: string): void {
+    if (!this.#anonymous.delete(socket)) return
+    this.#reports.identified(socket, user)
+    this.#all.get(socket)?.identified()
   }
 
   families(): Family[] {
@@ -78,15 +76,6 @@ export class Connections {
           { labels: { client: 'identified' }, value: all - anonymous },
         ],
       },
-      {
-        name: 'kubestage_apiserver_connections_closed_total',
-        type: 'counter',
-        help: 'Connections closed because too many were open: the oldest anonymous one, or the new one.',
-        samples: [
-          { labels: { connection: 'oldest-anonymous' }, value: this.#closed.anonymous },
-          { labels: { connection: 'new' }, value: this.#closed.refused },
-        ],
-      },
     ]
   }
 
@@ -94,14 +83,10 @@ export class Connections {
     this.#sweep?.cancel()
   }
 
-  #closeOldestAnonymous(): boolean {
+  #closeOldestAnonymous(limit: 'maxConnections' | 'maxAnonymousConnections'): boolean {
     const [oldest] = this.#anonymous
     if (!oldest) return false
-    this.#closed.anonymous++
-    this.#log.warn(
-      { client: clientOf(oldest), limit: this.#limits.anonymousConnections },
-      'connection without credentials closed: too many are open',
-    )
+    this.#reports.reached(limit, oldest)
     this.#remove(oldest)
     oldest.destroy()
     return true
@@ -113,11 +98,13 @@ export class Connections {
   }
 
   #sweepLater(): void {
-    const { idleMs } = this.#limits
+    const { idleTimeout } = this.#limits
     this.#sweep = this.#clock.setTimer(
-      idleMs / sweepsPerIdleTime,
+      idleTimeout / sweepsPerIdleTime,
       () => {
-        for (const tracked of this.#all.values()) tracked?.endIfIdle(idleMs)
+        for (const [socket, tracked] of this.#all) {
+          if (tracked?.endIfIdle(idleTimeout)) this.#reports.reached('idleTimeout', socket)
+        }
         this.#sweepLater()
       },
       { background: true },

@@ -1,28 +1,37 @@
 import type { Socket } from 'node:net'
-import type { Logger } from '../../../shared/log/log.ts'
+import type { Clock, Timer } from '../../../shared/clock/clock.ts'
 import type { Family } from '../../../shared/metrics/exposition.ts'
+import type { ClientLimits } from './client-limits.ts'
 import { clientOf } from './client-of.ts'
+import type { Limits } from './limits.ts'
 
-/** TLS handshakes under way. A new one replaces the oldest when there are too many: a client that goes on with its own is quicker. */
+type HandshakeLimits = Pick<Limits, 'maxHandshakes' | 'handshakeTimeout'>
+
+const sweepsPerTimeout = 4
+
+/** TLS handshakes under way. A new one replaces the oldest when there are too many: a client that goes on with its own is quicker. One that takes too long is ended. */
 export class Handshakes {
-  readonly #most: number
-  readonly #log: Logger
+  readonly #limits: HandshakeLimits
+  readonly #clock: Clock
+  readonly #reports: ClientLimits
   /** By client, in the order in which they began: a TLS socket does not say which TCP socket is below it. */
-  readonly #underWay = new Map<string, Socket>()
-  #closed = 0
+  readonly #underWay = new Map<string, { socket: Socket; begunMs: number }>()
+  #sweep: Timer | undefined
 
-  constructor(most: number, log: Logger) {
-    this.#most = most
-    this.#log = log
+  constructor(limits: HandshakeLimits, { clock, reports }: { clock: Clock; reports: ClientLimits }) {
+    this.#limits = limits
+    this.#clock = clock
+    this.#reports = reports
   }
 
   /** A TCP connection, before anything was said. */
   begun(socket: Socket): void {
-    if (this.#underWay.size >= this.#most) this.#closeOldest()
+    if (this.#underWay.size >= this.#limits.maxHandshakes) this.#closeOldest('maxHandshakes')
     const client = clientOf(socket)
-    this.#underWay.set(client, socket)
+    this.#underWay.set(client, { socket, begunMs: this.#clock.monotonic() })
+    this.#sweepLater()
     socket.once('close', () => {
-      if (this.#underWay.get(client) === socket) this.#underWay.delete(client)
+      if (this.#underWay.get(client)?.socket === socket) this.#underWay.delete(client)
     })
   }
 
@@ -38,22 +47,39 @@ export class Handshakes {
         help: 'TLS handshakes under way.',
         samples: [{ value: this.#underWay.size }],
       },
-      {
-        name: 'kubestage_apiserver_handshakes_closed_total',
-        type: 'counter',
-        help: 'TLS handshakes ended because too many were under way.',
-        samples: [{ value: this.#closed }],
-      },
     ]
   }
 
-  #closeOldest(): void {
+  close(): void {
+    this.#sweep?.cancel()
+  }
+
+  #sweepLater(): void {
+    const { handshakeTimeout } = this.#limits
+    this.#sweep ??= this.#clock.setTimer(
+      handshakeTimeout / sweepsPerTimeout,
+      () => {
+        this.#sweep = undefined
+        this.#closeOverdue(this.#clock.monotonic() - handshakeTimeout)
+        if (this.#underWay.size > 0) this.#sweepLater()
+      },
+      { background: true },
+    )
+  }
+
+  #closeOverdue(beforeMs: number): void {
+    for (const { begunMs } of this.#underWay.values()) {
+      if (begunMs > beforeMs) return
+      this.#closeOldest('handshakeTimeout')
+    }
+  }
+
+  #closeOldest(limit: keyof HandshakeLimits): void {
     const [first] = this.#underWay
     if (!first) return
-    const [client, socket] = first
+    const [client, { socket }] = first
     this.#underWay.delete(client)
-    this.#closed++
-    this.#log.warn({ client, limit: this.#most }, 'TLS handshake ended: too many are under way')
+    this.#reports.reached(limit, socket)
     socket.destroy()
   }
 }

@@ -1,40 +1,165 @@
-/** What clients may hold at the server, so that none of them can exhaust it. docs/configuration.md prints the table. */
-export interface Limits {
-  /** Connections of all clients together. */
-  connections: number
-  /** Connections on which no client has shown valid credentials yet. */
-  anonymousConnections: number
-  /** HTTP/2 streams of one connection, before and after its client has shown valid credentials. */
-  anonymousStreams: number
-  streams: number
-  /** How long an HTTP/2 connection without a stream is kept, as upstream's IdleTimeout. */
-  idleMs: number
-  /** How long a client may take for the TLS handshake, as upstream's ReadHeaderTimeout. */
-  handshakeMs: number
-  /** Requests of one connection that are answered at the same time, long-running ones left out. A list counts as ten. */
-  requestsPerConnection: number
-  /** Bytes of answers that one client, or all clients together, have not read: from here on requests wait. */
-  unreadPerConnection: number
-  unread: number
-  /** TLS handshakes under way. */
-  handshakes: number
-  /** Of the body of a request, as upstream's MaxRequestBodyBytes. */
-  bodyBytes: number
-  /** How long an answer that its client does not read is kept. */
-  unreadMs: number
+/**
+ * What clients may hold at the server, so that none of them can exhaust it. This table makes the flags and keys of the configuration,
+ * the table in docs/configuration.md, the metric and the lines of the log.
+ */
+import type { Option, OptionType } from '../../../shared/config/option.ts'
+import { durationFrom, wholeNumber } from '../../../shared/config/option-types.ts'
+import type { Limit } from '../../../shared/limits/reached-limits.ts'
+
+interface LimitRow extends Limit {
+  /** Absent: it cannot be changed. */
+  type?: OptionType<number>
+  default: number
+  /** How its default is shown where `type` does not say. */
+  shown?: string
 }
 
-export const defaultLimits: Limits = {
-  connections: 10_000,
-  anonymousConnections: 1_000,
-  anonymousStreams: 100,
-  streams: 10_000,
-  idleMs: 90_000,
-  handshakeMs: 32_000,
-  requestsPerConnection: 100,
-  unreadPerConnection: 16 * 1024 * 1024,
-  unread: 256 * 1024 * 1024,
-  handshakes: 1_000,
-  bodyBytes: 3 * 1024 * 1024,
-  unreadMs: 60_000,
-}
+const rows = <Name extends string>(table: Record<Name, LimitRow>): Record<Name, LimitRow> => table
+const number = (min: number, max: number): OptionType<number> => wholeNumber({ min, max, placeholder: 'NUMBER' })
+const bytes = (min: number, max: number): OptionType<number> => wholeNumber({ min, max, placeholder: 'BYTES' })
+const KiB = 1024
+const MiB = 1024 * KiB
+const GiB = 1024 * MiB
+
+/** Those with a flag, by the key of the configuration. Upstream's names where it has such a flag. */
+const settable = rows({
+  maxConnections: {
+    type: number(10, 1_000_000),
+    default: 10_000,
+    what: 'connections of all clients',
+    beyond: 'the oldest without credentials is closed, or the new one',
+  },
+  maxAnonymousConnections: {
+    type: number(1, 1_000_000),
+    default: 1_000,
+    what: 'connections without valid credentials',
+    beyond: 'the oldest of them is closed',
+  },
+  maxHandshakes: {
+    type: number(10, 1_000_000),
+    default: 1_000,
+    what: 'TLS handshakes at a time',
+    beyond: 'the oldest is ended',
+  },
+  handshakeTimeout: {
+    type: durationFrom({ min: '100ms', max: '1h' }),
+    default: 32_000,
+    what: 'time of a TLS handshake',
+    beyond: 'the connection is closed',
+  },
+  idleTimeout: {
+    type: durationFrom({ min: '100ms', max: '24h' }),
+    default: 90_000,
+    what: 'time of a connection without a request',
+    beyond: 'it is closed',
+    isOrdinary: true,
+  },
+  requestReadTimeout: {
+    type: durationFrom({ min: '100ms', max: '1h' }),
+    default: 60_000,
+    what: 'time in which a client sends the head and the body of a request',
+    beyond: 'HTTP/1.1 gets 408, an HTTP/2 stream is reset, and a connection without a complete head is closed',
+  },
+  http2MaxStreamsPerConnection: {
+    type: number(1, 1_000_000),
+    default: 10_000,
+    what: 'HTTP/2 streams of a connection after valid credentials',
+    beyond: 'the stream is refused (REFUSED_STREAM)',
+  },
+  http2MaxStreamsPerAnonymousConnection: {
+    type: number(1, 1_000_000),
+    default: 100,
+    what: 'HTTP/2 streams of a connection without valid credentials',
+    beyond: 'the stream is refused (REFUSED_STREAM)',
+  },
+  maxRequestsInflight: {
+    type: number(1, 100_000),
+    default: 600,
+    what: 'requests answered at a time, watches and the like left out; priority levels share them',
+    beyond: 'they wait for 15 s and then get 429',
+  },
+  maxRequestsPerConnection: {
+    type: number(10, 100_000),
+    default: 100,
+    what: 'requests of a connection answered at a time, watches and the like left out; a list counts as ten',
+    beyond: 'they wait',
+    isOrdinary: true,
+  },
+  maxRequestBodyBytes: {
+    type: bytes(64 * KiB, 64 * MiB),
+    default: 3 * MiB,
+    what: 'bytes of the body of a request',
+    beyond: 'it gets 413',
+  },
+  maxUnreadBytesPerConnection: {
+    type: bytes(64 * KiB, GiB),
+    default: 16 * MiB,
+    what: 'bytes of answers that a connection has not read',
+    beyond: 'its requests wait',
+  },
+  maxUnreadBytes: {
+    type: bytes(MiB, 64 * GiB),
+    default: 256 * MiB,
+    what: 'bytes of answers that all clients have not read; the same of events of watches',
+    beyond: 'requests wait; watches that have left more than their share are cut off',
+  },
+  maxUnreadBytesPerWatch: {
+    type: bytes(64 * KiB, GiB),
+    default: 8 * MiB,
+    what: 'bytes of events that a watch has not read',
+    beyond: 'it is cut off',
+  },
+  unreadTimeout: {
+    type: durationFrom({ min: '100ms', max: '24h' }),
+    default: 60_000,
+    what: 'time in which a client reads nothing of its answer',
+    beyond: 'the answer is cut off',
+  },
+})
+
+/** Those of the protocol and the machine. */
+const fixed = rows({
+  requestHead: {
+    default: 64 * KiB,
+    shown: '64 KiB',
+    what: 'bytes of the head of a request',
+    beyond: 'it gets 431; an endless one ends the connection',
+  },
+  uselessFrames: {
+    default: 10_000,
+    shown: '10,000 at once, 1,000 a second',
+    what: 'HTTP/2 frames without use, and resets of streams',
+    beyond: 'the connection ends (ENHANCE_YOUR_CALM)',
+  },
+  heap: {
+    default: 80,
+    shown: '80 %; 90 %',
+    what: 'use of the heap',
+    beyond: 'lists get 429 with Retry-After; then all requests but deletes',
+  },
+})
+
+export type SettableLimit = keyof typeof settable
+export type LimitName = SettableLimit | keyof typeof fixed
+/** Counts, bytes, and milliseconds. */
+export type Limits = Record<SettableLimit, number>
+
+export const limitTable: Readonly<Record<LimitName, LimitRow>> = { ...settable, ...fixed }
+
+const entries = Object.entries(settable) as [SettableLimit, LimitRow & { type: OptionType<number> }][]
+const byName = <Value>(value: (row: LimitRow & { type: OptionType<number> }) => Value): Record<SettableLimit, Value> =>
+  Object.fromEntries(entries.map(([name, row]) => [name, value(row)])) as Record<SettableLimit, Value>
+
+export const defaultLimits: Limits = byName((row) => row.default)
+
+export const limitOptions: Record<SettableLimit, Option<number>> = byName(({ type, default: value, what, beyond }) => ({
+  type,
+  default: value,
+  help: `${what.charAt(0).toUpperCase()}${what.slice(1)}; beyond, ${beyond}`,
+}))
+
+/** Of a table of settings, what is a limit and given. */
+export const limitsOf = (settings: Partial<Limits>): Limits => ({
+  ...defaultLimits,
+  ...Object.fromEntries(entries.flatMap(([name]) => (settings[name] === undefined ? [] : [[name, settings[name]]]))),
+})

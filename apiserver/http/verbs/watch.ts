@@ -9,7 +9,6 @@ import { acceptWebSocket, asksForWebSocket } from '../accept-websocket.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { Exchange, ResourceExchange } from '../exchange.ts'
 import { HttpWatchSink } from '../http-watch-sink.ts'
-import { clientOf } from '../limits/client-of.ts'
 import { type ListOptions, parseListOptions } from '../list-options.ts'
 import { type Negotiated, negotiate, notInProtobuf, type Transform, unknownShape } from '../negotiation.ts'
 import { parseRevision } from '../resource-version.ts'
@@ -56,12 +55,12 @@ async function openSink(
 ): Promise<HttpWatchSink | WebSocketWatchSink> {
   const { request, response, upgrade } = exchange
   if (upgrade && asksForWebSocket(exchange)) {
-    return new WebSocketWatchSink(await acceptWebSocket(exchange, upgrade), upgrade.socket, clientOf(request.socket))
+    return new WebSocketWatchSink(await acceptWebSocket(exchange, upgrade), upgrade.socket, request.socket)
   }
   const contentType = encoding === 'protobuf' ? `${contentTypes.protobuf};stream=watch` : contentTypes.json
   response.writeHead(200, { ...baseHeaders(request), 'content-type': contentType })
   response.flushHeaders()
-  return new HttpWatchSink(response, clientOf(request.socket), encoding === 'protobuf' ? protobufEvent : undefined)
+  return new HttpWatchSink(response, request.socket, encoding === 'protobuf' ? protobufEvent : undefined)
 }
 
 /** `current`: the revision that a watch without initial events and without a resourceVersion starts after. */

@@ -71,7 +71,7 @@ t.test('who takes nothing but protobuf gets it', async (t) => {
 t.test('the last event of a watch tells why it ends, in the form of the others', (t) => {
   const written: Buffer[] = []
   const response = { end: (chunk: Buffer) => written.push(chunk) } as unknown as ServerResponse
-  new HttpWatchSink(response, 'a client', protobufEvent).end(
+  new HttpWatchSink(response, {}, protobufEvent).end(
     new StatusError({ code: 410, reason: 'Expired', message: 'too old' }),
   )
   t.ok(written[0]!.includes('ERROR'))

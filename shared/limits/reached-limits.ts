@@ -1,0 +1,100 @@
+import type { Clock, Timer } from '../clock/clock.ts'
+import type { Logger } from '../log/log.ts'
+import type { Family } from '../metrics/exposition.ts'
+
+/** One row of a table of limits, as far as reports of it need it. */
+export interface Limit {
+  /** What is bounded: `connections of all clients`. */
+  what: string
+  /** What happens beyond it: `the oldest is closed`. */
+  beyond: string
+  /** Reached in the course of ordinary work: logged as information. Default: as a warning. */
+  isOrdinary?: boolean
+}
+
+export interface Subject {
+  /** Lines of one key are limited together: an address, a container. */
+  key: string
+  /** What the line says of it. */
+  fields: object
+}
+
+/** Of one limit and key there is one line in so long, and one more that says how often it was reached meanwhile. */
+const quietMs = 10_000
+/** Keys beyond so many in that time have one line together. */
+const maxKeys = 1_000
+
+interface Entry {
+  name: string
+  subject: Subject
+  /** Not logged yet. */
+  leftOut: number
+}
+
+/** `maxConnections` → `max-connections`: the label of the metric, and the flag without its dashes. */
+export const limitLabel = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+
+/** Counts how often each limit was reached, and logs for whom. Costs nothing before. */
+export class ReachedLimits<Name extends string> {
+  readonly #table: Readonly<Record<Name, Limit>>
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #counts = new Map<Name, number>()
+  readonly #entries = new Map<string, Entry>()
+  #others = 0
+  #timer: Timer | undefined
+
+  /** `clock`: the machine's. */
+  constructor(table: Readonly<Record<Name, Limit>>, { clock, log }: { clock: Clock; log: Logger }) {
+    this.#table = table
+    this.#clock = clock
+    this.#log = log
+  }
+
+  add(name: Name, subject: Subject): void {
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1)
+    const key = `${name} ${subject.key}`
+    const entry = this.#entries.get(key)
+    if (entry) entry.leftOut++
+    else if (this.#entries.size >= maxKeys) this.#others++
+    else {
+      this.#entries.set(key, { name, subject, leftOut: 0 })
+      this.#write(name, subject.fields)
+    }
+    this.#timer ??= this.#clock.setTimer(quietMs, () => this.#summarize(), { background: true })
+  }
+
+  families(): Family[] {
+    return [
+      {
+        name: 'kubestage_limits_reached_total',
+        type: 'counter',
+        help: 'How often a limit was reached, by the name of its flag.',
+        samples: (Object.keys(this.#table) as Name[]).map((name) => ({
+          labels: { limit: limitLabel(name) },
+          value: this.#counts.get(name) ?? 0,
+        })),
+      },
+    ]
+  }
+
+  close(): void {
+    this.#timer?.cancel()
+  }
+
+  #summarize(): void {
+    this.#timer = undefined
+    for (const { name, subject, leftOut } of this.#entries.values()) {
+      if (leftOut > 0) this.#write(name as Name, { ...subject.fields, times: leftOut })
+    }
+    if (this.#others > 0) this.#log.warn({ times: this.#others }, 'limits reached by further clients')
+    this.#entries.clear()
+    this.#others = 0
+  }
+
+  #write(name: Name, fields: object): void {
+    const { what, beyond, isOrdinary } = this.#table[name]
+    const line = `limit reached: ${what}; ${beyond}`
+    this.#log[isOrdinary ? 'info' : 'warn']({ limit: limitLabel(name), ...fields }, line)
+  }
+}
