@@ -6,6 +6,7 @@ import type { Http2Response } from '../../../apiserver/http/http2/response.ts'
 import { createVirtualClock } from '../../../shared/clock/virtual-clock.ts'
 import { until } from '../../harness/until.ts'
 import {
+  CANCEL,
   DATA,
   END_HEADERS,
   END_STREAM,
@@ -21,10 +22,9 @@ import {
   startHttp2,
   uint32,
   WINDOW_UPDATE,
+  whole,
 } from './raw-client.ts'
 
-const whole = END_STREAM | END_HEADERS
-const CANCEL = 8
 /** What one can see to be whole. */
 const patternOf = (length: number): Buffer =>
   Buffer.from(Array.from({ length }, (_, at) => (at * 7 + (at >> 8)) & 0xff))

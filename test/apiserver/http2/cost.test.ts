@@ -9,11 +9,13 @@ import {
   CONTINUATION,
   END_HEADERS,
   END_STREAM,
+  ENHANCE_YOUR_CALM,
   frame,
   GOAWAY,
   get,
   HEADERS,
   head,
+  INITIAL_WINDOW_SIZE,
   maxStreams,
   post,
   preface,
@@ -21,11 +23,8 @@ import {
   settings,
   uint32,
   WINDOW_UPDATE,
+  whole,
 } from './raw-client.ts'
-
-const whole = END_STREAM | END_HEADERS
-const INITIAL_WINDOW_SIZE = 4
-const ENHANCE_YOUR_CALM = 11
 
 /** The server's side alone, without TLS and without a client's work: what is measured is ours. */
 class Wire extends Duplex {

@@ -5,6 +5,7 @@ import {
   DATA,
   END_HEADERS,
   END_STREAM,
+  ENHANCE_YOUR_CALM,
   frame,
   GOAWAY,
   get,
@@ -24,6 +25,7 @@ import {
   startHttp2,
   uint32,
   WINDOW_UPDATE,
+  whole,
 } from './raw-client.ts'
 
 const NO_ERROR = 0
@@ -32,9 +34,7 @@ const FLOW_CONTROL_ERROR = 3
 const STREAM_CLOSED = 5
 const FRAME_SIZE_ERROR = 6
 const COMPRESSION_ERROR = 9
-const ENHANCE_YOUR_CALM = 11
 
-const whole = END_STREAM | END_HEADERS
 const opened = frame(HEADERS, END_HEADERS, 1, post())
 const answered = frame(HEADERS, whole, 1, get())
 const many = (count: number, bytes: Buffer): Buffer => Buffer.concat(Array.from({ length: count }, () => bytes))

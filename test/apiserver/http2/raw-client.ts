@@ -33,6 +33,11 @@ export const ACK = 1
 export const END_HEADERS = 4
 export const PADDED = 8
 export const HAS_PRIORITY = 0x20
+/** A request without a body, in one frame. */
+export const whole = END_STREAM | END_HEADERS
+export const INITIAL_WINDOW_SIZE = 4
+export const CANCEL = 8
+export const ENHANCE_YOUR_CALM = 11
 
 export function frame(type: number, flags: number, streamId: number, payload: Buffer | number[] = []): Buffer {
   const body = Buffer.from(payload)

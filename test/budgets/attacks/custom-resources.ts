@@ -1,8 +1,8 @@
 /** Rules and patterns that a client defines, and then asks the server to evaluate. */
 import type { Attack, Request } from '../attack.ts'
+import { times } from '../times.ts'
 
 const group = 'budgets.example.com'
-const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 
 const string = { type: 'string' }

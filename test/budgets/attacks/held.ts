@@ -1,11 +1,9 @@
 /** Clients that hold what the server has for them: connections, handshakes, streams, and answers that they do not read. */
 import { once } from 'node:events'
-import { END_HEADERS, END_STREAM, frame, get, HEADERS, post } from '../../apiserver/http2/raw-client.ts'
+import { END_HEADERS, frame, get, HEADERS, INITIAL_WINDOW_SIZE, post, whole } from '../../apiserver/http2/raw-client.ts'
 import type { Attack } from '../attack.ts'
 import type { Attacker } from '../attacker.ts'
 
-const INITIAL_WINDOW_SIZE = 4
-const whole = END_STREAM | END_HEADERS
 /** The beginning of a record of TLS, of which 500 bytes were announced. */
 const partOfHello = Buffer.from([0x16, 3, 1, 1, 0xf4, 1, 0, 1, 0xf0, 3, 3])
 

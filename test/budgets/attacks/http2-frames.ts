@@ -9,6 +9,7 @@ import {
   get,
   HEADERS,
   head,
+  INITIAL_WINDOW_SIZE,
   PADDED,
   PING,
   PRIORITY,
@@ -18,15 +19,14 @@ import {
   settings,
   uint32,
   WINDOW_UPDATE,
+  whole,
 } from '../../apiserver/http2/raw-client.ts'
 import type { Attack } from '../attack.ts'
+import { times } from '../times.ts'
 
-const whole = END_STREAM | END_HEADERS
-const INITIAL_WINDOW_SIZE = 4
 const HEADER_TABLE_SIZE = 1
 const cancel = uint32(8)
 
-const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
 const repeated = (count: number, bytes: Buffer): Buffer[] => times(count, () => bytes)
 const idOf = (index: number): number => 2 * index + 1
 

@@ -1,5 +1,6 @@
 /** Requests that are small or plain to write, and laborious to answer. */
 import type { Attack, Request } from '../attack.ts'
+import { times } from '../times.ts'
 
 const core = '/api/v1/namespaces/default'
 const configMaps = `${core}/configmaps?dryRun=All`
@@ -11,7 +12,6 @@ const strategicPatch = 'application/strategic-merge-patch+json'
 const yaml = 'application/yaml'
 const protobuf = 'application/vnd.kubernetes.protobuf'
 
-const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
 const map = (count: number, value: unknown = '1'): object => Object.fromEntries(times(count, (i) => [`k${i}`, value]))
 const nested = (depth: number, open: string, close: string): string => open.repeat(depth) + close.repeat(depth)
 
