@@ -7,7 +7,7 @@ set -euo pipefail
 NODE=${NODE:-kubestage-1}
 DIR=${DIR:-$PWD/.kubestage-node}
 clone=$(cd "$(dirname "$0")/../.." && pwd)
-joiners=system:bootstrappers:kubeadm:default-node-token
+source "$clone/examples/real-components/bootstrap-token.sh"
 mkdir -p "$DIR"
 
 # kubeadm makes these bindings; other installers may not.
@@ -16,31 +16,11 @@ bind kubeadm:kubelet-bootstrap system:node-bootstrapper "$joiners"
 bind kubeadm:node-autoapprove-bootstrap system:certificates.k8s.io:certificatesigningrequests:nodeclient "$joiners"
 bind kubeadm:node-autoapprove-certificate-rotation system:certificates.k8s.io:certificatesigningrequests:selfnodeclient system:nodes
 
-# What `kubeadm token create` would make: an id, a secret, and an hour to live.
-word() { LC_ALL=C tr -dc a-z0-9 < /dev/urandom | head -c "$1" || true; }
-id=$(word 6) secret=$(word 16)
-kubectl apply -f - << EOF
-apiVersion: v1
-kind: Secret
-metadata: {name: bootstrap-token-$id, namespace: kube-system}
-type: bootstrap.kubernetes.io/token
-stringData:
-  token-id: "$id"
-  token-secret: "$secret"
-  expiration: $(date -u -d '+1 hour' +%Y-%m-%dT%H:%M:%SZ)
-  usage-bootstrap-authentication: "true"
-  auth-extra-groups: $joiners
-EOF
-
+bootstrap_token kubectl
 bootstrap=$DIR/bootstrap.kubeconfig
 server=$(kubectl config view --raw --minify -o 'jsonpath={.clusters[0].cluster.server}')
 kubectl config view --raw --minify --flatten -o 'jsonpath={.clusters[0].cluster.certificate-authority-data}' | base64 -d > "$DIR/ca.crt"
-{
-  kubectl config --kubeconfig "$bootstrap" set-cluster cluster --server "$server" --certificate-authority "$DIR/ca.crt" --embed-certs
-  kubectl config --kubeconfig "$bootstrap" set-credentials token --token "$id.$secret"
-  kubectl config --kubeconfig "$bootstrap" set-context join --cluster cluster --user token
-  kubectl config --kubeconfig "$bootstrap" use-context join
-} > /dev/null
+bootstrap_kubeconfig "$bootstrap" "$server" "$DIR/ca.crt"
 
 export PATH=$clone/node_modules/.bin:$PATH
 exec node "$clone/kubelet/main.ts" --bootstrap-kubeconfig "$bootstrap" --root-dir "$DIR" --node-name "$NODE" "$@"

@@ -4,6 +4,7 @@
 # STATE: the cluster's state folder (default .kubestage). NODE: the node's name. NODE_IP: its address, which the API server must reach.
 # CONTAINERD: the socket. DIR: where the kubelet keeps its files. CGROUP_DRIVER: as containerd has it.
 set -euo pipefail
+source "$(dirname "$0")/bootstrap-token.sh"
 
 STATE=$(cd "${STATE:-.kubestage}" && pwd)
 BIN=${BIN:+$BIN/}
@@ -15,30 +16,9 @@ mkdir -p "$DIR/manifests" "$DIR/logs" && cd "$DIR"
 ca=$STATE/pki/ca.crt
 admin() { kubectl --kubeconfig "$STATE/kubeconfig" "$@"; }
 
-# What `kubeadm token create` would make: an id, a secret, an hour to live, and the group that may join nodes.
-word() { LC_ALL=C tr -dc a-z0-9 < /dev/urandom | head -c "$1" || true; }
-id=$(word 6) secret=$(word 16)
-admin apply -f - << EOF
-apiVersion: v1
-kind: Secret
-metadata: {name: bootstrap-token-$id, namespace: kube-system}
-type: bootstrap.kubernetes.io/token
-stringData:
-  token-id: $id
-  token-secret: $secret
-  expiration: $(date -u -d '+1 hour' +%Y-%m-%dT%H:%M:%SZ)
-  usage-bootstrap-authentication: "true"
-  usage-bootstrap-signing: "true"
-  auth-extra-groups: system:bootstrappers:kubeadm:default-node-token
-EOF
-
+bootstrap_token admin
 server=$(admin config view --raw --minify -o 'jsonpath={.clusters[0].cluster.server}')
-{
-  kubectl config --kubeconfig bootstrap.kubeconfig set-cluster kubestage --server "$server" --certificate-authority "$ca" --embed-certs
-  kubectl config --kubeconfig bootstrap.kubeconfig set-credentials token --token "$id.$secret"
-  kubectl config --kubeconfig bootstrap.kubeconfig set-context join --cluster kubestage --user token
-  kubectl config --kubeconfig bootstrap.kubeconfig use-context join
-} > /dev/null
+bootstrap_kubeconfig bootstrap.kubeconfig "$server" "$ca"
 
 cat > kubelet.yaml << EOF
 apiVersion: kubelet.config.k8s.io/v1beta1
