@@ -1,20 +1,16 @@
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
 import { type ClusterAccess, createRestClient, type ServerClient } from '../../shared/client/rest-client.ts'
-import type { Clock } from '../../shared/clock/clock.ts'
 import type { KeyPair } from '../../shared/pki/certificate.ts'
 import { readIfExists, writePrivately } from '../../shared/pki/files.ts'
 import { kubeconfig } from '../../shared/pki/kubeconfig-file.ts'
-import { isValidFor, keepRenewed } from './renewal.ts'
-import { requestCertificate } from './request-certificate.ts'
+import { isValidFor, keepRenewed, type NodeCertificateOptions } from './renewal.ts'
+import { nodeSubject, requestCertificate } from './request-certificate.ts'
 
-export interface ClientCertificateOptions {
+export interface ClientCertificateOptions extends NodeCertificateOptions {
   /** Of somebody who may do nothing but ask for a certificate. */
   bootstrapKubeconfig: string
   /** Where the kubelet's own is kept, and found by the next start. */
   kubeconfig: string
-  nodeName: string
-  clock: Clock
-  onError(error: unknown): void
 }
 
 const RETRY_MS = 1_000
@@ -101,7 +97,7 @@ export class ClientCertificate {
 
   #wanted() {
     const signerName = 'kubernetes.io/kube-apiserver-client-kubelet' as const
-    return { signerName, commonName: `system:node:${this.#options.nodeName}`, organizations: ['system:nodes'] }
+    return { signerName, ...nodeSubject(this.#options.nodeName) }
   }
 
   #write({ server, ca = '' }: Pick<ClusterAccess, 'server' | 'ca'>, user: KeyPair): void {

@@ -2,17 +2,23 @@ import { X509Certificate } from 'node:crypto'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { createBackoff } from '../../shared/concurrency/backoff.ts'
 import type { KeyPair } from '../../shared/pki/certificate.ts'
+import { nodeSubject } from './request-certificate.ts'
 
-export interface RenewalOptions {
+/** Of which node, and how it is kept. */
+export interface NodeCertificateOptions {
+  nodeName: string
   /** Certificates are dated by the machine's. */
   clock: Clock
+  onError(error: unknown): void
+}
+
+export interface RenewalOptions extends Omit<NodeCertificateOptions, 'nodeName'> {
   /** From 0 to 1. */
   random?(): number
   /** Asks for the next pair. Rejects when that fails; it is called again, after a delay. */
   request(signal: AbortSignal): Promise<KeyPair>
   /** Gets each pair, the first one included. */
   use(pair: KeyPair): void
-  onError(error: unknown): void
   signal: AbortSignal
 }
 
@@ -71,5 +77,5 @@ function renewalTime({ cert }: KeyPair, chance: number): number {
 export function isValidFor(nodeName: string, { cert }: Partial<KeyPair>, nowMs: number): boolean {
   if (!cert) return false
   const { subject, validToDate } = new X509Certificate(cert)
-  return subject.split('\n').includes(`CN=system:node:${nodeName}`) && validToDate.getTime() > nowMs
+  return subject.split('\n').includes(`CN=${nodeSubject(nodeName).commonName}`) && validToDate.getTime() > nowMs
 }

@@ -11,6 +11,12 @@ export interface WantedCertificate extends SigningRequestOptions {
   signerName: 'kubernetes.io/kube-apiserver-client-kubelet' | 'kubernetes.io/kubelet-serving'
 }
 
+/** What a certificate says of a node. */
+export const nodeSubject = (nodeName: string) => ({
+  commonName: `system:node:${nodeName}`,
+  organizations: ['system:nodes'],
+})
+
 const usage = {
   'kubernetes.io/kube-apiserver-client-kubelet': 'client auth',
   'kubernetes.io/kubelet-serving': 'server auth',

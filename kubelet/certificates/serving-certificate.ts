@@ -1,21 +1,17 @@
 import { X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import type { Client } from '../../shared/client/client.ts'
-import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { issueCertificate, type KeyPair } from '../../shared/pki/certificate.ts'
 import { readIfExists, writePrivately } from '../../shared/pki/files.ts'
-import { isValidFor, keepRenewed } from './renewal.ts'
-import { requestCertificate } from './request-certificate.ts'
+import { isValidFor, keepRenewed, type NodeCertificateOptions } from './renewal.ts'
+import { nodeSubject, requestCertificate } from './request-certificate.ts'
 
-export interface ServingCertificateOptions {
+export interface ServingCertificateOptions extends NodeCertificateOptions {
   client: Client
   /** Folder in which the pair is kept. */
   directory: string
-  nodeName: string
   nodeIP: string
-  clock: Clock
-  onError(error: unknown): void
 }
 
 const DAY_MS = 86_400_000
@@ -51,10 +47,9 @@ export class ServingCertificate {
 
   async #request(signal: AbortSignal): Promise<KeyPair> {
     const { client, nodeName, nodeIP } = this.#options
-    const wanted = { commonName: `system:node:${nodeName}`, organizations: ['system:nodes'] }
     const altNames = [nodeName, nodeIP]
     const signerName = 'kubernetes.io/kubelet-serving'
-    const issued = await requestCertificate(client, { signerName, ...wanted, altNames }, signal)
+    const issued = await requestCertificate(client, { signerName, ...nodeSubject(nodeName), altNames }, signal)
     writePrivately(this.#files.key, issued.key)
     writePrivately(this.#files.cert, issued.cert)
     return issued
