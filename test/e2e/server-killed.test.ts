@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import type { ConfigMap, Pod } from '../../shared/api/types.ts'
 import { pods } from '../../shared/client/resources.ts'
 import { startCommand, startTestCluster, type TestCluster } from '../harness/cluster.ts'
-import { podOf, politeScript } from '../harness/pods.ts'
+import { byeScript, podOf, politeScript } from '../harness/pods.ts'
 import { processesWith } from '../harness/processes.ts'
 import { scratchFolder } from '../harness/scratch.ts'
 import { until } from '../harness/until.ts'
@@ -118,8 +118,7 @@ t.test(
 t.test('objects in memory: when the API server ends, pods end in order, and the next start tells', async (t) => {
   const cluster = await startTestCluster(t)
   const out = join(cluster.stateDir, 'said')
-  const script = `trap 'echo bye > ${out}; exit 0' TERM; while :; do sleep 0.05; done`
-  const pod = podOf({ name: 'p', command: ['sh', '-c', script], hostFolder: cluster.stateDir })
+  const pod = podOf({ name: 'p', command: ['sh', '-c', byeScript(out)], hostFolder: cluster.stateDir })
   await cluster.client.create(pods, pod, { namespace })
   await until(async () => isRunning(await cluster.client.get<Pod>(pods, { namespace, name: 'p' })), { what: 'the pod' })
   await until(() => processesWith(`echo bye > ${out}`).length > 0, { what: 'its process' })

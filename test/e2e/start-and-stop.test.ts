@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import type { Node, Pod } from '../../shared/api/types.ts'
 import { nodes, pods } from '../../shared/client/resources.ts'
 import { startCommand, startTestCluster } from '../harness/cluster.ts'
-import { deafScript, followPod, podOf, politeScript, untilHandled } from '../harness/pods.ts'
+import { byeScript, deafScript, followPod, podOf, politeScript, untilHandled } from '../harness/pods.ts'
 import { processesWith } from '../harness/processes.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
@@ -98,8 +98,7 @@ t.test('what cannot be is told in one sentence', async (t) => {
 t.test('Ctrl-C ends pods in order', async (t) => {
   const cluster = await startTestCluster(t)
   const out = join(cluster.stateDir, 'said')
-  const script = `trap 'echo bye > ${out}; exit 0' TERM; while :; do sleep 0.05; done`
-  const pod = podOf({ name: 'p', command: ['sh', '-c', script], hostFolder: cluster.stateDir })
+  const pod = podOf({ name: 'p', command: ['sh', '-c', byeScript(out)], hostFolder: cluster.stateDir })
   await cluster.client.create(pods, pod, { namespace })
   await running(cluster.client, 'p')
   cluster.process.child.kill('SIGINT')

@@ -46,6 +46,9 @@ export function podOf({
 
 /** Runs until told to stop, then ends with 0. Whoever tells it at once waits for its handler first ({@link untilHandled}). */
 export const politeScript = 'trap "exit 0" TERM; while :; do sleep 0.05; done'
+/** Writes `bye` into the file when it is asked to end. */
+export const byeScript = (file: string): string =>
+  `trap 'echo bye > ${file}; exit 0' TERM; while :; do sleep 0.05; done`
 /** Ends only by SIGKILL. */
 export const deafScript = 'trap "" TERM; while :; do sleep 0.05; done'
 
