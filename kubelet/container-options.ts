@@ -1,6 +1,7 @@
 import { option } from '../shared/config/option.ts'
 import { bytes, EntryError, names, wholeNumber } from '../shared/config/option-types.ts'
 import { sysctlNamespace } from './admission/sysctls.ts'
+import { helpOf } from './container-limits.ts'
 
 const sysctlPattern = /^(?:[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?[./])*(?:[a-z0-9][-_a-z0-9]*)?[a-z0-9*]$/
 
@@ -17,15 +18,15 @@ export const containerOptions = {
   ),
   containerLayerSize: option(bytes, {
     default: '1Gi',
-    help: 'How much a container may write beside its volumes, where it has files of its own: they take memory',
+    help: helpOf('containerLayerSize'),
   }),
   containerLogMaxSize: option(bytes, {
     default: '10Mi',
-    help: 'How large a log file of a container grows before another begins',
+    help: helpOf('containerLogMaxSize'),
   }),
   containerLogMaxFiles: option(wholeNumber({ min: 2, max: 100, placeholder: 'COUNT' }), {
     default: 5,
-    help: 'How many log files of a container are kept',
+    help: helpOf('containerLogMaxFiles'),
   }),
 }
 

@@ -6,9 +6,11 @@ import { nodes } from '../shared/client/resources.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { withinLimit } from '../shared/clock/within-limit.ts'
 import { makeFolder } from '../shared/files/make-folder.ts'
+import type { ReachedLimits } from '../shared/limits/reached-limits.ts'
 import type { ActionHandler } from './actions/action.ts'
 import { admitPods } from './admission/admit-pods.ts'
 import { forbiddenSysctl } from './admission/sysctls.ts'
+import { type ContainerLimitName, reportContainerLimits } from './container-limits.ts'
 import { createEventRecorder } from './events/event-recorder.ts'
 import { troubleOnly } from './events/trouble-only.ts'
 import { createEvictionManager, type EvictionConfig, type EvictionManager } from './eviction/eviction-manager.ts'
@@ -86,6 +88,8 @@ export interface KubeletOptions {
   podCidr?: PodCidr
   /** Resolves when the API server has answered; absent where it is known to be Kubestage's. */
   isKubestage?(): Promise<boolean>
+  /** Where it counts the limits that containers reach; by default nowhere. */
+  limits?: ReachedLimits<ContainerLimitName>
   /** Where it counts what it does; by default nobody reads it. */
   metrics?: KubeletMetrics
 }
@@ -307,6 +311,10 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   )
   ready.catch((error) => warn(error, 'the kubelet did not get ready'))
 
+  const { limits } = options
+  const podOf = (uid: string): Pod | undefined => [...pods()].find(({ metadata }) => metadata.uid === uid)
+  const stopReports = limits && reportContainerLimits({ runtime, limits, events, podOf })
+
   function objectOf({ metadata }: Pod): Pod | undefined {
     return source.get({ namespace: metadata.namespace, name: metadata.name ?? '' })
   }
@@ -333,6 +341,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     async close() {
       uplink.close()
       eviction.close()
+      stopReports?.()
       stopLease()
       manifests?.close()
       node.close()

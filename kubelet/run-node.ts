@@ -6,10 +6,12 @@ import type { Clock } from '../shared/clock/clock.ts'
 import type { MovableClock } from '../shared/clock/movable-clock.ts'
 import type { Activity } from '../shared/concurrency/activity.ts'
 import { makeFolder } from '../shared/files/make-folder.ts'
+import { ReachedLimits } from '../shared/limits/reached-limits.ts'
 import type { Logger } from '../shared/log/log.ts'
 import { createActions } from './actions/actions.ts'
 import { ownTls, type ServerTls } from './certificates/own-tls.ts'
 import type { KubeletConfig } from './config.ts'
+import { type ContainerLimitName, containerLimits } from './container-limits.ts'
 import { evictionConfig } from './eviction/options.ts'
 import type { Reviews } from './http/access.ts'
 import { configz } from './http/configz.ts'
@@ -75,6 +77,7 @@ export async function runNode({
   let kubelets: RebootableKubelet | undefined
   const node = () => kubelets && { ...kubelets.current, reboot: kubelets.reboot }
   const metrics = new KubeletMetrics()
+  const limits = new ReachedLimits(containerLimits, { clock: clock.machine, log })
   const server =
     tls &&
     (await startServer({
@@ -88,6 +91,7 @@ export async function runNode({
       pods,
       time,
       metrics,
+      limits,
       node,
       lossMark,
     }))
@@ -120,6 +124,7 @@ export async function runNode({
     allowedUnsafeSysctls: config.allowedUnsafeSysctls,
     lossMark,
     metrics,
+    limits,
   })
   kubelets = running
   const { ready } = running.current
@@ -130,6 +135,7 @@ export async function runNode({
     ready: Promise.all([ready, healthz]).then(() => {}),
     async stop() {
       stopping.abort()
+      limits.close()
       await running.stop()
       await Promise.all([server?.close(), healthz?.then(({ close }) => close()), runtime.close(), client.close()])
     },
@@ -154,9 +160,10 @@ interface ServerOptions extends Omit<RunNodeOptions, 'moving'> {
   time: NodeTime | undefined
   lossMark: LossMark | undefined
   metrics: KubeletMetrics
+  limits: ReachedLimits<ContainerLimitName>
 }
 
-async function startServer({ tls, config, client, lossMark, metrics, ...options }: ServerOptions) {
+async function startServer({ tls, config, client, lossMark, metrics, limits, ...options }: ServerOptions) {
   const { nodeName, rootDir, featureGates } = config
   const { clock } = options
   let reviews: Promise<Reviews> | undefined
@@ -171,7 +178,7 @@ async function startServer({ tls, config, client, lossMark, metrics, ...options 
       (reviews ??= import('./http/access-reviews.ts').then((found) =>
         found.createReviews({ client, clock, nodeName }),
       )),
-    metrics: { metrics, nodeName, rootDir, featureGates },
+    metrics: { metrics, limits, nodeName, rootDir, featureGates },
     configz: (port) => configz(config, port),
   })
 }

@@ -1,30 +1,53 @@
 /** The tables of limits in docs/configuration.md: from the tables that make the flags, the metric and the log. `--write` puts them there; without, exit 1 when they are stale. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { limitTable } from '../apiserver/http/limits/limits.ts'
+import { type ContainerLimitName, containerLimits } from '../kubelet/container-limits.ts'
+import { containerOptions } from '../kubelet/container-options.ts'
 import { flagOf } from '../shared/config/option.ts'
 import { limitLabel } from '../shared/limits/reached-limits.ts'
 
 const file = new URL('../docs/configuration.md', import.meta.url)
-const [begin, end] = ['<!-- limits: made by scripts/limits-table.ts -->\n', '<!-- end of limits -->']
+const end = '<!-- end of limits -->'
 
 const row = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-const table = [
-  ['limit', 'default', 'flag', 'beyond it', '`limit` in the metric'],
-  ['---', '---', '---', '---', '---'],
-  ...Object.entries(limitTable).map(([name, { type, default: value, shown, what, beyond }]) => [
-    what,
-    shown ?? type?.show?.(value) ?? '',
-    type ? `\`${flagOf(name)}\`` : 'none',
-    beyond,
-    `\`${limitLabel(name)}\``,
-  ]),
-].map(row)
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [row(head), `|${'---|'.repeat(head.length)}`, ...rows.map(row), ''].join('\n')
+const code = (text: string): string => `\`${text}\``
+const inMetric = '`limit` in the metric'
 
-const text = readFileSync(file, 'utf8')
-const [before, rest] = text.split(begin)
-const after = rest?.slice(rest.indexOf(end))
-if (before === undefined || after === undefined) throw new Error(`docs/configuration.md has no ${begin}`)
-const wanted = `${before}${begin}\n${table.join('\n')}\n\n${after}`
+const tables = {
+  clients: table(
+    ['limit', 'default', 'flag', 'beyond it', inMetric],
+    Object.entries(limitTable).map(([name, { type, default: value, shown, what, beyond }]) => [
+      what,
+      shown ?? type?.show?.(value) ?? '',
+      type ? code(flagOf(name)) : 'none',
+      beyond,
+      code(limitLabel(name)),
+    ]),
+  ),
+  containers: table(
+    ['limit', 'default', 'flag', 'beyond it', 'counted', inMetric],
+    Object.entries(containerLimits).map(([name, { what, beyond, counted }]) => [
+      what,
+      String(containerOptions[name as ContainerLimitName].default),
+      code(flagOf(name)),
+      beyond,
+      counted,
+      code(limitLabel(name)),
+    ]),
+  ),
+}
+
+let wanted = readFileSync(file, 'utf8')
+const text = wanted
+for (const [name, made] of Object.entries(tables)) {
+  const begin = `<!-- limits of ${name}: made by scripts/limits-table.ts -->\n`
+  const [before, rest] = wanted.split(begin)
+  const after = rest?.slice(rest.indexOf(end))
+  if (before === undefined || after === undefined) throw new Error(`docs/configuration.md has no ${begin}`)
+  wanted = `${before}${begin}\n${made}\n${after}`
+}
 if (process.argv.includes('--write')) writeFileSync(file, wanted)
 else if (wanted !== text) {
   console.error(

@@ -1,4 +1,5 @@
 import type { Duplex, Readable, Writable } from 'node:stream'
+import type { ContainerLimitName } from '../container-limits.ts'
 
 /**
  * The waist below the kubelet: CRI's verbs, fewer. It knows no probe, hook, phase or HTTP; the kubelet knows no process.
@@ -58,6 +59,8 @@ export interface ContainerRuntime {
   readonly memoryFolders?: MemoryFolders
   /** Programs outside the pod that listen on these TCP ports of the machine that it shares. Absent where there are none. */
   portHolders?(podUid: string, ports: ReadonlySet<number>): Promise<PortHolder[]>
+  /** Calls back for each limit that a container reaches. Returns a function that ends it. Absent where there are none. */
+  onLimit?(listener: (reached: ReachedLimit) => void): () => void
   /** Calls back for every start and exit, at once. Returns a function that ends it. */
   onEvent(listener: (event: RuntimeEvent) => void): () => void
   /** Calls back when other images are there than before. Absent where that never happens. */
@@ -90,6 +93,12 @@ export interface PortHolder {
   pid?: number
   /** Its program and script, without further arguments. */
   program?: string
+}
+
+export interface ReachedLimit {
+  limit: ContainerLimitName
+  podUid: string
+  container: string
 }
 
 export interface ContainerUsage {

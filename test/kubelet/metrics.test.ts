@@ -24,7 +24,16 @@ t.test('evictions and pod workers, line by line as a real kubelet tells them', a
   kubelet.eviction.induce('memory.available')
   await clock.advance(20_000)
   t.equal(pod()?.status?.reason, 'Evicted')
-  const sources = { metrics, runtime, pods: [...kubelet.pods()], nodeName: 'n1', featureGates: {}, startSeconds: 0 }
+  const limits = { families: () => [] }
+  const sources = {
+    metrics,
+    limits,
+    runtime,
+    pods: [...kubelet.pods()],
+    nodeName: 'n1',
+    featureGates: {},
+    startSeconds: 0,
+  }
   const page = exposition(await kubeletFamilies(sources))
   for (const line of [
     '# HELP kubelet_evictions [ALPHA] Cumulative number of pod evictions by eviction signal',

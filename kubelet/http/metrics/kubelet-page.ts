@@ -12,6 +12,7 @@ import type { ContainerRuntime } from '../../runtime/container-runtime.ts'
 
 export interface KubeletPageSources {
   metrics: KubeletMetrics
+  limits: { families(): Family[] }
   runtime: ContainerRuntime
   pods: readonly Pod[]
   nodeName: string
@@ -25,6 +26,7 @@ export async function kubeletFamilies(sources: KubeletPageSources): Promise<Fami
   const running = new Set(sandboxes.filter(({ state }) => state === 'ready').map(({ podUid }) => podUid))
   return [
     ...sources.metrics.families(),
+    ...sources.limits.families(),
     {
       name: 'kubelet_node_name',
       type: 'gauge',

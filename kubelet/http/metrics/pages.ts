@@ -14,6 +14,7 @@ import { resourceFamilies } from './resource-page.ts'
 
 export interface MetricsSources {
   metrics: KubeletMetrics
+  limits: { families(): Family[] }
   nodeName: string
   rootDir: string
   featureGates: Readonly<Record<string, boolean>>

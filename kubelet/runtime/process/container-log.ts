@@ -38,13 +38,20 @@ export class ContainerLog {
   readonly #file: string
   readonly #clock: Clock
   readonly #limits: LogLimits
+  readonly #onLimit: (limit: 'containerLogMaxSize' | 'containerLogMaxFiles') => void
   #fd: number | undefined
   #size = 0
   #rest: Buffer = nothing
 
-  constructor(file: string, clock: Clock, limits = usualLimits) {
+  constructor(
+    file: string,
+    clock: Clock,
+    limits = usualLimits,
+    onLimit: (limit: 'containerLogMaxSize' | 'containerLogMaxFiles') => void = () => {},
+  ) {
     this.#file = file
     this.#limits = limits
+    this.#onLimit = onLimit
     this.#clock = clock
   }
 
@@ -121,6 +128,8 @@ export class ContainerLog {
   #rotate(): void {
     const { files } = this.#limits
     const older = (n: number) => `${this.#file}.${n}`
+    this.#onLimit('containerLogMaxSize')
+    if (existsSync(older(files - 1))) this.#onLimit('containerLogMaxFiles')
     rmSync(older(files - 1), { force: true })
     for (let n = files - 2; n > 0; n--) if (existsSync(older(n))) renameSync(older(n), older(n + 1))
     renameSync(this.#file, older(1))

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../shared/clock/clock.ts'
-import { type ContainerRecord, type RuntimeEvent, StartError } from '../container-runtime.ts'
+import { type ContainerRecord, type ReachedLimit, type RuntimeEvent, StartError } from '../container-runtime.ts'
 import { type Container, exitedRecord, failedRecord, lostExit, newContainer, runningRecord } from './container.ts'
 import { ContainerLog, type LogLimits } from './container-log.ts'
 import type { OutputStream } from './output-stream.ts'
@@ -16,6 +16,7 @@ export class Containers {
   readonly #containers = new Map<string, Container>()
   readonly #bySandbox = new Map<string, Set<Container>>()
   readonly #listeners = new Set<(event: RuntimeEvent) => void>()
+  readonly #limitListeners = new Set<(reached: ReachedLimit) => void>()
 
   constructor({ store, clock, logs }: { store: RecordStore; clock: Clock; logs?: LogLimits }) {
     this.#store = store
@@ -36,6 +37,15 @@ export class Containers {
   onEvent(listener: (event: RuntimeEvent) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  onLimit(listener: (reached: ReachedLimit) => void): () => void {
+    this.#limitListeners.add(listener)
+    return () => this.#limitListeners.delete(listener)
+  }
+  reached(limit: ReachedLimit['limit'], { record }: Container): void {
+    const { podUid, name: container } = record
+    for (const listener of this.#limitListeners) listener({ limit, podUid, container })
   }
 
   /** One that is about to be started, or that cannot be. */
@@ -110,7 +120,9 @@ export class Containers {
 
   /** Writes what it prints to its log. */
   #follow(container: Container, pipe: string): void {
-    const log = new ContainerLog(container.stored.logPath, this.#clock, this.#logs)
+    const log = new ContainerLog(container.stored.logPath, this.#clock, this.#logs, (limit) =>
+      this.reached(limit, container),
+    )
     const attached = new Set<OutputStream>()
     const reader = readPipe(pipe, (data) => {
       log.write(data)

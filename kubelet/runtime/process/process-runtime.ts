@@ -13,6 +13,7 @@ import {
   type PodAddressing,
   type PortHolder,
   type ProcessStreams,
+  type ReachedLimit,
   type ResolvedImage,
   type RuntimeCapabilities,
   type RuntimeEvent,
@@ -35,6 +36,7 @@ import { throughMounts, whyNotExecutable, whyNoWorkingDir } from './executable.t
 import { ordinaryIdentity } from './identity.ts'
 import { KeptShim } from './kept-shim.ts'
 import { shimLaunch, terminalLaunch } from './launch.ts'
+import { LayerWatch } from './layer-watch.ts'
 import { Leftovers } from './leftovers.ts'
 import { LocalRoute } from './local-route.ts'
 import { marker, markerOf } from './marker.ts'
@@ -89,6 +91,7 @@ class ProcessRuntime implements ContainerRuntime {
   readonly #leftovers: Leftovers
   readonly #boot: Boot
   readonly #route: LocalRoute
+  readonly #layers: LayerWatch | undefined
   /** The shim has ended, and none has been used since. */
   #isOff = false
   #isClosed = false
@@ -116,6 +119,13 @@ class ProcessRuntime implements ContainerRuntime {
     const mounts = capabilities.files !== 'host' && !ordinaryIdentity()
     if (mounts) this.memoryFolders = new MountedMemory({ shimIsReady: () => this.#shim.ready() })
     this.#route = new LocalRoute(store.root)
+    if (capabilities.files === 'own') {
+      this.#layers = new LayerWatch(
+        () => this.#containers.all(),
+        clock.machine,
+        (container) => this.#containers.reached('containerLayerSize', container),
+      )
+    }
   }
 
   /** Finds what an earlier kubelet left. */
@@ -292,6 +302,10 @@ class ProcessRuntime implements ContainerRuntime {
     return listenersOn(ports).filter(({ pid }) => pid === undefined || !marks.has(markerOf(pid)))
   }
 
+  onLimit(listener: (reached: ReachedLimit) => void): () => void {
+    return this.#containers.onLimit(listener)
+  }
+
   onEvent(listener: (event: RuntimeEvent) => void): () => void {
     return this.#containers.onEvent(listener)
   }
@@ -311,6 +325,7 @@ class ProcessRuntime implements ContainerRuntime {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
+    this.#layers?.close()
     await this.#execs.close()
     const containers = [...this.#containers.all()]
     for (const container of containers) {

@@ -1,21 +1,23 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
-import { stat, statfs } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { ticksPerSecond } from '../../node/machine-cpu.ts'
 import type { ContainerUsage } from '../container-runtime.ts'
 import type { Container } from './container.ts'
+import { layerOf } from './layer-watch.ts'
 import { marker, markerOf } from './marker.ts'
 
 /** What each running container uses. One walk through /proc for all; zeros where there is none. */
 export async function usageOf(containers: readonly Container[], runtimeRoot: string): Promise<ContainerUsage[]> {
   const pidsOf = processesByOwner()
   return Promise.all(
-    containers.map(async ({ stored, record }) => {
+    containers.map(async (container) => {
+      const { stored, record } = container
       const { podUid, name } = record
       const pids =
         pidsOf.get(stored.processes === 'own' ? namespaceOf(record.pid) : marker(runtimeRoot, stored.id)) ?? []
       const memoryBytes = pids.reduce((sum, pid) => sum + memoryOf(pid), 0)
-      const layer = stored.ownFiles ? await layerOf(record.pid) : { bytes: 0, inodes: 0 }
+      const layer = await layerOf(container)
       const log = await logBytes(record.logPath)
       return {
         podUid,
@@ -78,13 +80,6 @@ function cpuTicksOf(pid: number): number {
   } catch {
     return 0
   }
-}
-
-/** A container's layer is a file system of its own in memory, and all of it is counted there. */
-async function layerOf(pid: number): Promise<{ bytes: number; inodes: number }> {
-  const found = await statfs(`/proc/${pid}/root`).catch(() => undefined)
-  if (!found) return { bytes: 0, inodes: 0 }
-  return { bytes: (found.blocks - found.bfree) * found.bsize, inodes: found.files - found.ffree }
 }
 
 /** With those that were rotated. */
