@@ -135,7 +135,7 @@ async function nodesOf(
   ])
   const isKept = guardian !== undefined && settings.storage.engine !== 'memory'
   const fate: PodsFate = isKept
-    ? { pods: 'kept', lifeLine: guardian.lifeLine, restarts: guardian.restarts }
+    ? { pods: 'kept', lifeLine: guardian.lifeLine, restarts: guardian.restarts, hold: guardian.hold }
     : { pods: 'stopped', graceMs: stopMs(settings) }
   const places = real.map((name, index) => ({ name, place: index === 0 ? state : nodeDirectory(state, name) }))
   return new Nodes(places, fate)

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { endWith } from './end-with.ts'
+import { endWith } from '../shared/concurrency/end-with.ts'
 
 /** The process that started this server and starts it again (cli/supervisor/guardian.pl). */
 export interface Guardian {
@@ -11,6 +11,8 @@ export interface Guardian {
   ending: string
   /** Whether it starts the server again. Until it is told anything, it does not for the first server, and does for later ones. */
   tell(word: 'keep' | 'end'): void
+  /** Files with the process ids of kubelets, which it asks to end their pods, within `graceMs`, when it starts no server again. */
+  hold(pidFiles: readonly string[], graceMs: number): void
 }
 
 let ours: Guardian | undefined
@@ -23,12 +25,14 @@ export function meetGuardian(env: NodeJS.ProcessEnv): void {
   const [life, words, restarts, ending = '-', pid] = env.KUBESTAGE_GUARDIAN?.split(' ') ?? []
   delete env.KUBESTAGE_GUARDIAN
   if (life === undefined) return
+  const say = (line: string): void => void writeSync(Number(words), `${line}\n`)
   ours = {
     pid: Number(pid),
     lifeLine: Number(life),
     restarts: Number(restarts),
     ending,
-    tell: (word) => void writeSync(Number(words), `${word}\n`),
+    tell: say,
+    hold: (pidFiles, graceMs) => say(['hold', Math.ceil(graceMs / 1000), ...pidFiles].join('\t')),
   }
   endWith(ours.lifeLine)
 }

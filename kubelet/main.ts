@@ -6,6 +6,7 @@ import { trackedClient } from '../shared/client/tracked-client.ts'
 import { createMovableClock } from '../shared/clock/movable-clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { Activity } from '../shared/concurrency/activity.ts'
+import { endWith } from '../shared/concurrency/end-with.ts'
 import { helpText } from '../shared/config/help.ts'
 import { ConfigError, UsageError } from '../shared/config/option.ts'
 import { clusterClock } from '../shared/config/time-options.ts'
@@ -20,8 +21,8 @@ import { loadRuntime, type RunningNode, runNode } from './run-node.ts'
 import { readMovedClock } from './runtime/process/clock-file.ts'
 
 const EXIT_SIGNALLED = 130
-/** Descriptor that a supervisor passes on. */
-const stderrOfCluster = 3
+/** Descriptor that a supervisor passes on: stderr of the cluster, or the life line of its pods. */
+const passed = 3
 /** For the last statuses and the processes' ends, beyond the pods' own time. */
 const stopMarginMs = 2_500
 
@@ -110,7 +111,7 @@ async function credentials(config: KubeletConfig, log: Logger): Promise<Credenti
 /** The process that holds the other end of our standard input. When that closes, it is gone, and our containers end. */
 class Supervisor {
   #end = (): void => process.exit(1)
-  #endsPods = false
+  #pods = 'killed'
 
   constructor() {
     const gone = (): void => this.#end()
@@ -121,12 +122,19 @@ class Supervisor {
   /** It starts us ahead, beside the server: only now there is a configuration. */
   async saysBegin(): Promise<void> {
     const [words] = (await once(process.stdin, 'data')) as [Buffer]
-    this.#endsPods = words.includes('end the pods')
+    this.#pods = /pods are (\w+)/.exec(words.toString())?.[1] ?? this.#pods
   }
 
-  /** Where it wants the pods to end in order. Otherwise we end at once, and the shim ends them or keeps them for the next kubelet. */
+  /**
+   * Where it wants the pods to end in order, they do. Where it wants them to be kept, we wait: for the next server, which kills us when its
+   * own kubelet begins, for SIGTERM from the guardian, or for the guardian's end. Otherwise we end at once, and the shim ends the pods.
+   */
   onGone(endPods: () => void): void {
-    if (!this.#endsPods) return
+    if (this.#pods === 'kept') {
+      this.#end = () => {}
+      endWith(passed)
+    }
+    if (this.#pods !== 'stopped') return
     this.#end = () => {
       report('the API server ended, and its objects were in memory: pods end in order now')
       endPods()
@@ -137,7 +145,7 @@ class Supervisor {
 /** To the terminal of the cluster, when it has let us have it. */
 function report(line: string): void {
   try {
-    writeSync(stderrOfCluster, `kubestage: ${line}\n`)
+    writeSync(passed, `kubestage: ${line}\n`)
   } catch {
     // It is gone: the log has the same.
   }

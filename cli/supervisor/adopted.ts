@@ -2,12 +2,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runtimeDir } from '../../kubelet/runtime/process/shim.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import type { StateDirectory } from '../state-directory.ts'
 import type { Ending, Supervised } from './child.ts'
+import { kubeletPidFile } from './child-specs.ts'
 
-const betweenMs = 250
+const betweenMs = 50
 
-/** A shim that an API server before this one started, and which its guardian kept alive. It is no child of ours, so it is looked at. */
-export class AdoptedShim implements Supervised {
+/** A process that an API server before this one started, and which its guardian kept alive. It is no child of ours, so it is looked at. */
+export class Adopted implements Supervised {
   readonly pid: number
   readonly ended: Promise<Ending>
 
@@ -17,9 +19,17 @@ export class AdoptedShim implements Supervised {
   }
 
   /** Undefined where none runs. */
-  static find(rootDir: string, clock: Clock): AdoptedShim | undefined {
-    const pid = pidIn(join(runtimeDir(rootDir), 'shim.pid'))
-    return pid !== undefined && lives(pid) ? new AdoptedShim(pid, clock) : undefined
+  static shim(rootDir: string, clock: Clock): Adopted | undefined {
+    return Adopted.#find(join(runtimeDir(rootDir), 'shim.pid'), clock)
+  }
+
+  static kubelet(place: Pick<StateDirectory, 'kubelet' | 'logs'>, clock: Clock): Adopted | undefined {
+    return Adopted.#find(kubeletPidFile(place), clock)
+  }
+
+  static #find(pidFile: string, clock: Clock): Adopted | undefined {
+    const pid = pidIn(pidFile)
+    return pid !== undefined && lives(pid) ? new Adopted(pid, clock) : undefined
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -44,6 +54,13 @@ export class AdoptedShim implements Supervised {
     }
     return 'it was started by an earlier API server, so how is not known'
   }
+}
+
+/** The kubelet of the server before has waited for ours: two of them cannot have one shim. */
+export async function endKubeletBefore(place: Pick<StateDirectory, 'kubelet' | 'logs'>, clock: Clock): Promise<void> {
+  const kubelet = Adopted.kubelet(place, clock)
+  kubelet?.signal('SIGKILL')
+  await kubelet?.ended
 }
 
 function pidIn(file: string): number | undefined {

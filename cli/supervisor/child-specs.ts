@@ -13,9 +13,14 @@ const kubeletMain = join(import.meta.dirname, '..', '..', 'kubelet', `main${exte
 /** A pod's start leaves garbage that lives as long as the start takes: what is collected sooner is copied in vain. At rest it is given back. */
 const nursery = ['--max-semi-space-size=16']
 
+const stderr = 2
+
 type Place = Pick<StateDirectory, 'kubelet' | 'logs'>
 
 export const kubeletLog = ({ logs }: Place): string => join(logs, 'kubelet.log')
+
+/** Process id of the kubelet that runs now, of a cluster with a guardian. */
+export const kubeletPidFile = ({ kubelet }: Place): string => join(kubelet, 'kubelet.pid')
 
 /** What the kubelet reads when it is told to begin. */
 export const kubeletConfigFile = ({ kubelet }: Place): string => join(kubelet, 'config.json')
@@ -29,7 +34,8 @@ export const kubeletSpec = (place: Place, fate: PodsFate = killed): ChildSpec =>
   command: process.execPath,
   args: [...nursery, ...compileCache(), kubeletMain, '--config', kubeletConfigFile(place), '--supervised'],
   logFile: kubeletLog(place),
-  sharesStderr: fate.pods === 'stopped',
+  ...(fate.pods === 'stopped' && { passed: stderr }),
+  ...(fate.pods === 'kept' && { passed: fate.lifeLine }),
 })
 
 export const shimSpec = (place: Place, fate: PodsFate = killed): ChildSpec => ({

@@ -1,6 +1,7 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import type { Clock } from '../../shared/clock/clock.ts'
+import type { PodsFate } from './pods-fate.ts'
 
 export interface ChildSpec {
   command: string
@@ -9,8 +10,8 @@ export interface ChildSpec {
   logFile: string
   /** Open descriptor of a pipe that another process holds. Default: a pipe that this one holds. */
   stdin?: number | 'pipe'
-  /** It has our stderr as descriptor 3. */
-  sharesStderr?: boolean
+  /** Open descriptor that it has as its descriptor 3. */
+  passed?: number
 }
 
 /** How a process ended, in words: `exit code 1`, `SIGKILL`, `cannot be started: …`. */
@@ -34,9 +35,9 @@ export class Child implements Supervised {
   readonly #process: ChildProcess
   #isEnded = false
 
-  constructor({ command, args, logFile, stdin = 'pipe', sharesStderr = false }: ChildSpec) {
+  constructor({ command, args, logFile, stdin = 'pipe', passed }: ChildSpec) {
     const log = openSync(logFile, 'a', 0o600)
-    const stdio: StdioOptions = [stdin, log, log, ...(sharesStderr ? [2] : [])]
+    const stdio: StdioOptions = [stdin, log, log, ...(passed === undefined ? [] : [passed])]
     this.#process = spawn(command, args, { stdio, detached: true })
     closeSync(log)
     this.#process.stdin?.on('error', () => {}) // it has ended; `ended` tells
@@ -53,9 +54,9 @@ export class Child implements Supervised {
     return this.#isEnded ? undefined : this.#process.pid
   }
 
-  /** Tells a kubelet that its configuration is there, and whether it ends its pods in order when we end by ourselves. */
-  begin(endsPods = false): void {
-    this.#process.stdin?.write(endsPods ? 'begin, and end the pods\n' : 'begin\n')
+  /** Tells a kubelet that its configuration is there, and what becomes of its pods when we end by ourselves. */
+  begin(fate: PodsFate['pods'] = 'killed'): void {
+    this.#process.stdin?.write(`begin: pods are ${fate}\n`)
   }
 
   signal(signal: NodeJS.Signals): void {

@@ -4,11 +4,13 @@
 # PRCTL      number of the system call prctl, or 0: with it the server dies with this process even when it is stopped
 # COMMAND    the server; its variable KUBESTAGE_GUARDIAN is "LIFE WORDS RESTARTS ENDING PID":
 #   LIFE     descriptor of a pipe whose other end only this process holds: shims have it as stdin, and end when it closes
-#   WORDS    descriptor of a pipe to this process; the last line counts: "keep" (start me again if I end) or "end" (do not)
+#   WORDS    descriptor of a pipe to this process. Lines: "keep" (start me again if I end) or "end" (do not), of which the last one counts;
+#            "hold SECONDS FILE..." between tabs: process ids of kubelets are in these files, each needs so long to end its pods
 #   RESTARTS how many servers there were before, ENDING how the last of them ended (a dash: none), PID of this process
 #
 # This process ends when the server ends in order, ends again and again, or when SIGINT, SIGTERM or SIGHUP arrives between two servers.
-# Then, or when it is killed, the life line closes: the shims end every pod.
+# In the latter cases it asks the kubelets of the last server to end their pods. A second signal, and its own end, end every pod at once:
+# the life line closes, which the shims see.
 use strict;
 my ($prctl, @command) = @ARGV;
 my $close_on_exec = 1;
@@ -18,7 +20,9 @@ my $first_delay = 0.25;
 my %name = (1 => 'SIGHUP', 2 => 'SIGINT', 3 => 'SIGQUIT', 4 => 'SIGILL', 5 => 'SIGTRAP', 6 => 'SIGABRT', 9 => 'SIGKILL', 11 => 'SIGSEGV', 15 => 'SIGTERM');
 
 my ($server, $asked);
-$SIG{$_} = sub { $asked = shift; kill $asked, $server if $server } for qw(INT TERM HUP);
+my $times_asked = 0;
+my ($grace, @pid_files) = (0);
+$SIG{$_} = sub { $asked = shift; $times_asked++; kill $asked, $server if $server } for qw(INT TERM HUP);
 $SIG{PIPE} = 'IGNORE';
 
 # Passed on to the server, or kept from it.
@@ -70,17 +74,41 @@ sub start_server {
 # Resolves to the server's last word and how it ended.
 sub follow {
   my ($words) = @_;
-  my $last = '';
+  my ($last, $unread) = ('', '');
   while (1) {
     next unless wait_for(undef, $words);
-    my $got = sysread($words, my $text, 4096);
+    my $got = sysread($words, $unread, 4096, length $unread);
     last if defined $got && !$got;
-    $last = $1 if ($text // '') =~ /(\w+)\n\z/;
+    while ($unread =~ s/^([^\n]*)\n//) {
+      my ($word, @rest) = split /\t/, $1;
+      if ($word eq 'hold') { ($grace, @pid_files) = @rest } else { $last = $word }
+    }
   }
   1 until waitpid($server, 0) == $server;
   my $status = $?;
   undef $server;
   return ($last, $status);
+}
+
+sub lives {
+  my ($pid) = @_;
+  return 0 unless $pid && kill 0, $pid;
+  open(my $file, '<', "/proc/$pid/stat") or return 1;
+  return (<$file> // '') !~ /\) Z /;
+}
+
+sub pid_in { open(my $file, '<', $_[0]) or return 0; return (<$file> // '') =~ /^(\d+)$/ ? $1 : 0 }
+
+# By the kubelets of the last server, which wait; until they have ended, their time is over, or a further signal arrives.
+sub end_pods {
+  my $before = $times_asked;
+  my $until = time + $grace;
+  my @kubelets = grep { lives($_) } map { pid_in($_) } @pid_files;
+  kill 'TERM', @kubelets if @kubelets;
+  while (@kubelets && time <= $until && $times_asked == $before) {
+    wait_for(0.05);
+    @kubelets = grep { lives($_) } @kubelets;
+  }
 }
 
 my ($restarts, $in_a_row, $ending) = (0, 0, '-');
@@ -96,11 +124,12 @@ while (1) {
   wait_for(0);
   $ending = $signal ? $name{$signal} // "signal $signal" : "exit-code-$code";
   if (++$in_a_row >= $most_in_a_row) {
-    report("the API server ended $in_a_row times in a row (at last: $ending), so the cluster ends: pods are killed; start it again with kubestage up");
+    report("the API server ended $in_a_row times in a row (at last: $ending), so the cluster ends: pods end in order now; start it again with kubestage up");
+    end_pods();
     exit $code || 1;
   }
   report("the API server ended ($ending) and starts again; the pods run on");
   wait_for($first_delay * 2**($in_a_row - 1));
-  exit 128 + 15 if $asked;
+  if ($asked) { end_pods(); exit 128 + 15 }
   $restarts++;
 }

@@ -1,11 +1,12 @@
+import { writeFileSync } from 'node:fs'
 import { shutdownMs } from '../../kubelet/node/shutdown-options.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { ConfigError } from '../../shared/config/option.ts'
 import { checkKubeletPort } from '../explain-listening.ts'
-import { AdoptedShim } from './adopted.ts'
+import { Adopted, endKubeletBefore } from './adopted.ts'
 import { Child } from './child.ts'
-import { kubeletLog, kubeletSpec, shimSpec } from './child-specs.ts'
+import { kubeletLog, kubeletPidFile, kubeletSpec, shimSpec } from './child-specs.ts'
 import { KeptProcess } from './kept-process.ts'
 import { type KubeletSettings, writeKubeletFiles } from './kubelet-files.ts'
 import { lastWords } from './last-words.ts'
@@ -44,6 +45,7 @@ export interface RunningNode {
  */
 export async function startNode(options: NodeOptions, client: Client): Promise<RunningNode> {
   const { settings, state, clock, onTrouble, fate = killed } = options
+  if (fate.pods === 'kept' && fate.restarts > 0) await endKubeletBefore(state, clock)
   await checkKubeletPort(settings.kubeletPort)
   writeKubeletFiles(options)
   const logFile = kubeletLog(state)
@@ -51,7 +53,7 @@ export async function startNode(options: NodeOptions, client: Client): Promise<R
   const shim = new KeptProcess({
     spec: shimSpec(state, fate),
     clock,
-    first: fate.pods === 'kept' && fate.restarts > 0 ? AdoptedShim.find(state.kubelet, clock) : undefined,
+    first: fate.pods === 'kept' && fate.restarts > 0 ? Adopted.shim(state.kubelet, clock) : undefined,
     onCrash(ending, restartInMs) {
       if (!isReady) return // told as the reason why nothing starts
       const seconds = restartInMs / 1000
@@ -63,7 +65,8 @@ export async function startNode(options: NodeOptions, client: Client): Promise<R
     clock,
     first: options.kubelet,
     onStart(child) {
-      if (child instanceof Child) child.begin(fate.pods === 'stopped')
+      if (child instanceof Child) child.begin(fate.pods)
+      if (fate.pods === 'kept') writeFileSync(kubeletPidFile(state), `${child.pid ?? ''}\n`)
       options.onKubelet?.()
     },
     onCrash(ending, restartInMs) {

@@ -11,8 +11,8 @@ import { type ClusterPki, ensureClusterPki } from '../../shared/pki/cluster-pki.
 import type { ClusterSettings } from '../cluster-options.ts'
 import type { StateDirectory } from '../state-directory.ts'
 import { Child } from './child.ts'
-import { kubeletSpec } from './child-specs.ts'
-import { readyTimeoutMs, startNode } from './node.ts'
+import { kubeletPidFile, kubeletSpec } from './child-specs.ts'
+import { readyTimeoutMs, startNode, stopMs } from './node.ts'
 import { nodeIsReady } from './node-ready.ts'
 import { killed, type PodsFate } from './pods-fate.ts'
 
@@ -56,6 +56,8 @@ interface StartedNode {
   kubeletPid(): number | undefined
 }
 
+const pidFileOf = ({ place }: RealNode): string => kubeletPidFile(place)
+
 /** The folders of a node beside the cluster's first. */
 export function nodeDirectory(state: StateDirectory, name: string): StateDirectory {
   const root = join(state.root, 'nodes', name)
@@ -86,9 +88,11 @@ export class Nodes {
     ])
     this.#started = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
     const failed = outcomes.find((outcome) => outcome.status === 'rejected')
-    if (!failed) return
-    await this.stop()
-    throw failed.reason
+    if (failed) {
+      await this.stop()
+      throw failed.reason
+    }
+    if (this.#fate.pods === 'kept') this.#fate.hold(this.#kubelets.map(pidFileOf), stopMs(options.settings))
   }
 
   /** Of the kubelet that runs now; default: the first one's. Undefined where the node has no process of its own. */

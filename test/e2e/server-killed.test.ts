@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import type { ConfigMap, Pod } from '../../shared/api/types.ts'
 import { pods } from '../../shared/client/resources.ts'
 import { startCommand, startTestCluster, type TestCluster } from '../harness/cluster.ts'
-import { byeScript, podOf, politeScript } from '../harness/pods.ts'
+import { byeScript, podOf, politeScript, untilHandled } from '../harness/pods.ts'
 import { processesWith } from '../harness/processes.ts'
 import { scratchFolder } from '../harness/scratch.ts'
 import { until } from '../harness/until.ts'
@@ -84,9 +84,9 @@ t.test(
   },
 )
 
-t.test('an API server that ends again and again is given up, and the cluster ends', async (t) => {
+t.test('an API server that ends again and again is given up, and pods end in order', async (t) => {
   const cluster = await startTestCluster(t, `--storage=sqlite:${join(scratchFolder(t, 'store'), 'state.db')}`)
-  await runningPod(cluster, 'p')
+  const said = await podThatSaysBye(cluster)
   let last = 0
   const killing = setInterval(() => {
     const [pid = last] = serversOf(cluster)
@@ -96,6 +96,19 @@ t.test('an API server that ends again and again is given up, and the cluster end
   t.equal(await cluster.process.ended, 137)
   clearInterval(killing)
   t.match(cluster.process.output(), 'the API server ended 5 times in a row (at last: SIGKILL), so the cluster ends')
+  t.equal(said(), 'bye\n', 'within its grace period')
+  await gone(t, cluster)
+})
+
+t.test('a cluster that is stopped between two API servers ends its pods in order', async (t) => {
+  const cluster = await startTestCluster(t, `--storage=sqlite:${join(scratchFolder(t, 'store'), 'state.db')}`)
+  const said = await podThatSaysBye(cluster)
+  const { child, printed, ended } = cluster.process
+  process.kill(told(cluster.stateDir).pid, 'SIGKILL')
+  await printed('the API server ended (SIGKILL) and starts again')
+  child.kill('SIGTERM')
+  t.equal(await ended, 143)
+  t.equal(said(), 'bye\n', 'within its grace period')
   await gone(t, cluster)
 })
 
@@ -117,15 +130,11 @@ t.test(
 
 t.test('objects in memory: when the API server ends, pods end in order, and the next start tells', async (t) => {
   const cluster = await startTestCluster(t)
-  const out = join(cluster.stateDir, 'said')
-  const pod = podOf({ name: 'p', command: ['sh', '-c', byeScript(out)], hostFolder: cluster.stateDir })
-  await cluster.client.create(pods, pod, { namespace })
-  await until(async () => isRunning(await cluster.client.get<Pod>(pods, { namespace, name: 'p' })), { what: 'the pod' })
-  await until(() => processesWith(`echo bye > ${out}`).length > 0, { what: 'its process' })
+  const said = await podThatSaysBye(cluster)
   cluster.process.child.kill('SIGABRT')
   await cluster.process.printed('the API server ended, and its objects were in memory: pods end in order now')
   await gone(t, cluster)
-  t.equal(existsSync(out) && readFileSync(out, 'utf8'), 'bye\n')
+  t.equal(said(), 'bye\n')
   const next = startCommand(t, ['up', '--port=0', '--kubelet=false', `--state-dir=${cluster.stateDir}`])
   await next.printed('is ready')
   t.match(
@@ -157,6 +166,19 @@ const serversOf = ({ stateDir }: TestCluster): number[] =>
       return false
     }
   })
+
+/** Runs a pod that writes a word after its SIGTERM; returns how to read that, which is empty before. */
+async function podThatSaysBye({ client, stateDir }: TestCluster): Promise<() => string> {
+  const out = join(stateDir, 'said')
+  const command = ['sh', '-c', byeScript(out)]
+  await client.create(pods, podOf({ name: 'p', command, hostFolder: stateDir }), { namespace })
+  const running = async (): Promise<Pod | undefined> => {
+    const pod = await client.get<Pod>(pods, { namespace, name: 'p' })
+    return isRunning(pod) ? pod : undefined
+  }
+  await untilHandled(await until(running, { what: 'the pod' }))
+  return () => (existsSync(out) ? readFileSync(out, 'utf8') : '')
+}
 
 const isRunning = ({ status }: Pod): boolean => status?.phase === 'Running'
 
