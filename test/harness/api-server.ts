@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { type ClientHttp2Session, connect } from 'node:http2'
-import { type Agent, request as httpsRequest } from 'node:https'
+import type { Agent } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { urlToHttpOptions } from 'node:url'
 import { type Logger, pino } from 'pino'
 import type { Test } from 'tap'
 import type { Limits } from '../../apiserver/http/limits/limits.ts'
@@ -12,6 +13,7 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 import type { SigningKeySource } from '../../shared/pki/signing-key.ts'
+import { type Answer, httpsExchange } from './https-exchange.ts'
 
 /** An API server within the test's own process: no controllers, no kubelet. */
 export interface TestApiServer extends ApiServer {
@@ -34,10 +36,7 @@ export interface SendOptions {
   anonymous?: boolean
   agent?: Agent
 }
-export interface Received {
-  status: number
-  headers: Record<string, string | string[] | undefined>
-  bytes: Buffer
+export interface Received extends Answer {
   /** The body as JSON; text when it is none. */
   body: unknown
 }
@@ -111,42 +110,24 @@ export async function startTestApiServer(
   }
 }
 
-function send(
+async function send(
   url: string,
   { ca, cert, key }: { ca: string; cert: string; key: string },
   { method = 'GET', headers = {}, body, anonymous = false, agent }: SendOptions,
 ): Promise<Received> {
   const payload = typeof body === 'object' && !Buffer.isBuffer(body) ? JSON.stringify(body) : body
-  return new Promise((resolve, reject) => {
-    const request = httpsRequest(
-      url,
-      {
-        method,
-        ca,
-        agent: agent ?? false,
-        ...(!anonymous && { cert, key }),
-        // Node does not frame the body of a DELETE by itself.
-        headers: {
-          ...(payload !== undefined && {
-            'content-type': 'application/json',
-            'content-length': String(Buffer.byteLength(payload)),
-          }),
-          ...headers,
-        },
-      },
-      (response) => {
-        const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => chunks.push(chunk))
-        response.on('error', reject)
-        response.on('end', () => {
-          const bytes = Buffer.concat(chunks)
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, bytes, body: parsed(bytes) })
-        })
-      },
-    )
-    request.on('error', reject)
-    request.end(payload)
-  })
+  const answer = await httpsExchange(
+    {
+      ...urlToHttpOptions(new URL(url)),
+      method,
+      ca,
+      agent: agent ?? false,
+      ...(!anonymous && { cert, key }),
+      headers: { ...(payload !== undefined && { 'content-type': 'application/json' }), ...headers },
+    },
+    payload,
+  )
+  return { ...answer, body: parsed(answer.bytes) }
 }
 
 function parsed(bytes: Buffer): unknown {

@@ -1,5 +1,6 @@
-import { Agent, type RequestOptions, request } from 'node:https'
+import { Agent } from 'node:https'
 import type { Test } from 'tap'
+import { httpsExchange } from '../../harness/https-exchange.ts'
 
 export interface Question {
   method?: string
@@ -31,7 +32,7 @@ export function askerOf(t: Test, base: { host: string; port: number; ca?: string
   const { cert, key, token } = who
   const agent = new Agent({ keepAlive: true, maxSockets: 8 })
   t.teardown(() => agent.destroy())
-  const ask = ({
+  const ask = async ({
     method = 'GET',
     path,
     headers,
@@ -39,42 +40,26 @@ export function askerOf(t: Test, base: { host: string; port: number; ca?: string
     contentType = 'application/json',
   }: Question): Promise<Answer> => {
     const text = body && JSON.stringify(body)
-    const options: RequestOptions = {
-      host: base.host,
-      port: base.port,
-      // By the address that was dialed, whatever the Host header says.
-      ...(base.ca ? { ca: base.ca, checkServerIdentity: () => undefined } : { rejectUnauthorized: false }),
-      ...(cert && { cert, key }),
-      agent,
-      method,
-      path,
-      headers: {
-        ...who.headers,
-        ...(token && { authorization: `Bearer ${token}` }),
-        ...(text && { 'content-type': contentType, 'content-length': String(Buffer.byteLength(text)) }),
-        ...headers,
+    const { bytes, ...answer } = await httpsExchange(
+      {
+        host: base.host,
+        port: base.port,
+        // By the address that was dialed, whatever the Host header says.
+        ...(base.ca ? { ca: base.ca, checkServerIdentity: () => undefined } : { rejectUnauthorized: false }),
+        ...(cert && { cert, key }),
+        agent,
+        method,
+        path,
+        headers: {
+          ...who.headers,
+          ...(token && { authorization: `Bearer ${token}` }),
+          ...(text && { 'content-type': contentType }),
+          ...headers,
+        },
       },
-    }
-    return new Promise((resolve, reject) => {
-      const asked = request(options, (response) => {
-        const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => chunks.push(chunk))
-        response.on('error', reject)
-        response.on('end', () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            body: Buffer.concat(chunks).toString('utf8'),
-          }),
-        )
-      })
-      asked.on('upgrade', (response, socket) => {
-        socket.destroy()
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: '' })
-      })
-      asked.on('error', reject)
-      asked.end(text)
-    })
+      text,
+    )
+    return { ...answer, body: bytes.toString('utf8') }
   }
   return { ask, status: async (question) => (await ask(question)).status }
 }
