@@ -21,7 +21,7 @@ export class ServerProcess {
     this.started = started
   }
 
-  static async start(t: Test): Promise<ServerProcess> {
+  static async start(t: Pick<Test, 'teardown'>): Promise<ServerProcess> {
     const child = fork(fileURLToPath(new URL('./server.ts', import.meta.url)), {
       execArgv: ['--expose-gc', '--max-semi-space-size=8'],
     })
