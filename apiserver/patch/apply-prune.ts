@@ -1,7 +1,7 @@
 import { fieldsOf, type ManagedFieldsEntry } from './managed-fields.ts'
 import { convertObject, type ManagedKind, typeIn } from './managed-kind.ts'
 import { fieldSet, withNamedFields } from './structured-merge/field-set.ts'
-import { difference, type FieldsV1, intersection, isEmpty, union } from './structured-merge/fields.ts'
+import { difference, type FieldsV1, intersection, isEmpty, union, unionAll } from './structured-merge/fields.ts'
 import { remove } from './structured-merge/remove.ts'
 import type { Type } from './structured-merge/schema.ts'
 import type { JsonMap } from './structured-merge/values.ts'
@@ -31,13 +31,14 @@ export function prune(
 }
 
 function ownedByVersion(kind: ManagedKind, applied: FieldsV1, others: ManagedFieldsEntry[]): Map<string, FieldsV1> {
-  const owned = new Map([[kind.apiVersion, applied]])
+  const owned = new Map([[kind.apiVersion, [applied]]])
   for (const entry of others) {
     const version = entry.apiVersion ?? ''
-    const fields = owned.get(version)
-    owned.set(version, fields ? union(fields, fieldsOf(entry)) : fieldsOf(entry))
+    const sets = owned.get(version)
+    if (sets) sets.push(fieldsOf(entry))
+    else owned.set(version, [fieldsOf(entry)])
   }
-  return owned
+  return new Map([...owned].map(([version, sets]) => [version, unionAll(sets)]))
 }
 
 /** What was stripped though somebody owns it comes back; looked at in each version that owners wrote in. */

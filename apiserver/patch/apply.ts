@@ -105,7 +105,11 @@ function updatedEntries(
 }
 
 /** The writer's entry: mostly it wrote again what it had written before. */
-function withChanges(entry: ManagedFieldsEntry, { taken, removed }: Changes, { time }: FieldWrite): ManagedFieldsEntry {
+function withChanges(
+  entry: ManagedFieldsEntry,
+  { taken, removed }: Omit<Changes, 'lost'>,
+  { time }: FieldWrite,
+): ManagedFieldsEntry {
   const fields = fieldsOf(entry)
   const isSame = isEmpty(difference(taken, fields)) && isEmpty(intersection(removed, fields))
   return isSame && time && entry.time
@@ -118,13 +122,16 @@ interface Changes {
   /** Set or changed: the writer's from now on. */
   taken: FieldsV1
   removed: FieldsV1
+  /** Both: what others own no longer. */
+  lost: FieldsV1
 }
 type ChangesIn = (apiVersion: string) => Changes | undefined
 
 /** Of an object that was not there everything is new. */
 function creation(kind: ManagedKind, object: JsonMap, { subresource }: FieldWrite): ChangesIn {
   const taken = exclude(beyondZero(ownableType(kind.type), object), kind.resetFields(subresource))
-  return (apiVersion) => (apiVersion === kind.apiVersion ? { taken, removed: noFields } : undefined)
+  const changes = { taken, removed: noFields, lost: taken }
+  return (apiVersion) => (apiVersion === kind.apiVersion ? changes : undefined)
 }
 
 /** Compares in the version of the kind, and in those that entries were written in when they are asked for. */
@@ -136,7 +143,9 @@ function changesByVersion(kind: ManagedKind, live: JsonMap, object: JsonMap, wri
     if (!type) return undefined
     const versioned = (value: JsonMap) => convertObject(kind, value, kind.apiVersion, apiVersion)
     const { added, modified, removed } = compare(ownableType(type), versioned(live), versioned(object))
-    return { taken: exclude(union(added, modified), reset), removed: exclude(removed, reset) }
+    const taken = exclude(union(added, modified), reset)
+    const gone = exclude(removed, reset)
+    return { taken, removed: gone, lost: union(taken, gone) }
   }
   return (apiVersion) => {
     if (!known.has(apiVersion)) known.set(apiVersion, changesIn(apiVersion))
@@ -150,9 +159,8 @@ function withoutChanged(entries: ManagedFieldsEntry[], changesIn: ChangesIn): Ma
     const changes = changesIn(entry.apiVersion ?? '')
     if (!changes) return []
     const fields = fieldsOf(entry)
-    const lost = union(changes.taken, changes.removed)
-    if (isEmpty(intersection(lost, fields))) return isEmpty(fields) ? [] : [entry]
-    const kept = difference(fields, lost)
+    if (isEmpty(intersection(fields, changes.lost))) return isEmpty(fields) ? [] : [entry]
+    const kept = difference(fields, changes.lost)
     return isEmpty(kept) ? [] : [makeEntry(entry, kept)]
   })
 }
@@ -263,7 +271,7 @@ function applyTo(
 
 function conflictsWith(entries: ManagedFieldsEntry[], changesIn: ChangesIn): Conflict[] {
   return entries.flatMap((entry) => {
-    const fields = intersection(changesIn(entry.apiVersion ?? '')?.taken ?? noFields, fieldsOf(entry))
+    const fields = intersection(fieldsOf(entry), changesIn(entry.apiVersion ?? '')?.taken ?? noFields)
     return isEmpty(fields) ? [] : [{ entry, fields }]
   })
 }

@@ -1,7 +1,7 @@
 import { toJson } from '../../shared/api/exact-json.ts'
 import { knownJson } from '../registry/recurring.ts'
 import type { EncodedFields } from './encoded-fields.ts'
-import { type FieldsV1, isEmpty, isFields, noFields, sorted, union } from './structured-merge/fields.ts'
+import { type FieldsV1, isEmpty, isFields, noFields, sorted, unionAll } from './structured-merge/fields.ts'
 
 const fieldsText = Symbol('JSON of fieldsV1')
 
@@ -133,7 +133,7 @@ export function capUpdateManagers(entries: ManagedFieldsEntry[]): ManagedFieldsE
 
 function mergeBucket(bucket: ManagedFieldsEntry[]): ManagedFieldsEntry {
   const { apiVersion, time } = bucket.at(-1)!
-  const fields = bucket.map(fieldsOf).reduce(union)
+  const fields = unionAll(bucket.map(fieldsOf))
   return makeEntry({ manager: ancientChanges, operation: 'Update', apiVersion, time }, fields)
 }
 
