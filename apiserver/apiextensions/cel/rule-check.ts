@@ -3,6 +3,7 @@ import { deepEqual } from '../../resources/deep-equal.ts'
 import { errorBody, OMITTED } from '../../validation/field-error.ts'
 import type { FieldError, FieldErrorType } from '../../validation/field-errors.ts'
 import { NO_FIELD } from '../field-error.ts'
+import { correlation } from '../schema/correlation.ts'
 import {
   additionalOf,
   isObject,
@@ -69,9 +70,8 @@ const below = (parent: Position, value: unknown, old: unknown, path: string): Po
 function checkItems(at: Position, items: unknown[], schema: JSONSchemaProps): FieldError[] {
   const itemSchema = itemsOf(schema)
   if (itemSchema === undefined) return []
-  return items.flatMap((item, index) =>
-    check(below(at, item, oldItem(item, at.old, schema), `${at.path}[${index}]`), itemSchema),
-  )
+  const oldItem = correlation(schema, at.old)
+  return items.flatMap((item, index) => check(below(at, item, oldItem(item), `${at.path}[${index}]`), itemSchema))
 }
 
 function checkFields(at: Position, value: Record<string, unknown>, schema: JSONSchemaProps): FieldError[] {
@@ -84,12 +84,6 @@ function checkFields(at: Position, value: Record<string, unknown>, schema: JSONS
     const path = property === undefined ? `${at.path}[${key}]` : at.path === '' ? key : `${at.path}.${key}`
     return check(below(at, field, own(before, key), path), child)
   })
-}
-
-function oldItem(item: unknown, old: unknown, schema: JSONSchemaProps): unknown {
-  if (schema['x-kubernetes-list-type'] !== 'map' || !Array.isArray(old) || !isObject(item)) return undefined
-  const keys = schema['x-kubernetes-list-map-keys'] ?? []
-  return old.find((other) => isObject(other) && keys.every((key) => deepEqual(other[key], item[key])))
 }
 
 function checkHere({ value, old, path, before, warn }: Position, schema: JSONSchemaProps, root: boolean): FieldError[] {

@@ -35,7 +35,8 @@ function validateList(items: unknown[], schema: JSONSchemaProps, path: string): 
   return errors
 }
 
-function identityOf(schema: JSONSchemaProps): ((item: unknown) => unknown) | undefined {
+/** What tells the items of a list of type set or map apart. */
+export function identityOf(schema: JSONSchemaProps): ((item: unknown) => unknown) | undefined {
   switch (schema['x-kubernetes-list-type']) {
     case 'set':
       return (item) => item

@@ -3,6 +3,7 @@ import { deepEqual } from '../../resources/deep-equal.ts'
 import { invalid, notSupported, required, tooLong, tooMany } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
 import { NO_FIELD, typeInvalid } from '../field-error.ts'
+import { correlation } from './correlation.ts'
 import { isKnownFormat, matchesFormat } from './formats.ts'
 import { additionalOf, isObject, itemsOf, type JSONSchemaProps, type JsonObject, ownProperty } from './json-schema.ts'
 import { checkNumber } from './number-rules.ts'
@@ -25,18 +26,21 @@ export function validateValue(value: unknown, schema: JSONSchemaProps, options: 
 interface Outcome {
   errors: FieldError[]
   matches: number
+  /** What the errors say of each field, once there are any: each counts once. */
+  said?: Map<string, Set<string>>
 }
 const merge = (into: Outcome, outcome: Outcome): void => {
   for (const error of outcome.errors) addError(into, error)
   into.matches += outcome.matches
 }
 const addError = (into: Outcome, error: FieldError): void => {
-  if (
-    !into.errors.some(
-      (known) => known.type === error.type && known.field === error.field && known.detail === error.detail,
-    )
-  )
-    into.errors.push(error)
+  const key = `${error.type} ${error.field}`
+  into.said ??= new Map()
+  const details = into.said.get(key)
+  if (details?.has(error.detail)) return
+  if (details) details.add(error.detail)
+  else into.said.set(key, new Set([error.detail]))
+  into.errors.push(error)
 }
 
 class ValueCheck {
@@ -120,7 +124,7 @@ class ValueCheck {
     outcome.matches++
     const itemSchema = itemsOf(schema)
     if (itemSchema !== undefined) {
-      const correlate = correlateItems(schema, old)
+      const correlate = correlation(schema, old)
       for (const [index, item] of items.entries())
         merge(outcome, this.run(item, itemSchema, `${name}[${index}]`, correlate(item)))
     }
@@ -169,14 +173,7 @@ class ValueCheck {
   #enum(value: unknown, schema: JSONSchemaProps, name: string, outcome: Outcome): void {
     outcome.matches++
     if (schema.enum === undefined || schema.enum.length === 0 || isAmong(schema.enum, value)) return
-    addError(
-      outcome,
-      notSupported(
-        this.#field(name),
-        value,
-        schema.enum.map((allowed) => (typeof allowed === 'string' ? allowed : toJson(allowed))),
-      ),
-    )
+    addError(outcome, { ...notAmong(schema.enum), field: this.#field(name), value })
   }
 
   #combinations(value: unknown, schema: JSONSchemaProps, name: string, old: unknown, outcome: Outcome): void {
@@ -244,14 +241,17 @@ function jsonType(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value
 }
 
-/** The old item that a new one descends from; only lists of type map have such. */
-function correlateItems(schema: JSONSchemaProps, old: unknown): (item: unknown) => unknown {
-  const keys = schema['x-kubernetes-list-map-keys'] ?? []
-  if (!Array.isArray(old) || schema['x-kubernetes-list-type'] !== 'map' || keys.length === 0) return () => undefined
-  return (item) =>
-    isObject(item)
-      ? old.find((candidate) => isObject(candidate) && keys.every((key) => deepEqual(candidate[key], item[key])))
-      : undefined
+const refusals = new WeakMap<readonly unknown[], FieldError>()
+
+/** The error of a value that is none of these, printed once for all values. */
+function notAmong(allowed: readonly unknown[]): FieldError {
+  let error = refusals.get(allowed)
+  if (!error) {
+    const texts = allowed.map((one) => (typeof one === 'string' ? one : toJson(one)))
+    error = notSupported('', undefined, texts)
+    refusals.set(allowed, error)
+  }
+  return error
 }
 
 const sets = new WeakMap<readonly unknown[], Set<unknown>>()
