@@ -84,11 +84,12 @@ function pathExists(fieldPath: string, schema: JSONSchemaProps): boolean {
 
 /** Compiles every rule of a structural schema; what stands above something that is wrong anyway (`known`) is left alone. */
 export const compileAllRules = (schema: JSONSchemaProps, path: string, known: readonly FieldError[]): FieldError[] =>
-  compileErrors({ schema, path, root: true }, known)
+  compileErrors({ schema, path, root: true }, known.map(({ field }) => field).sort())
 
-function compileErrors(place: Place, known: readonly FieldError[]): FieldError[] {
+/** `wrong`: fields that are, sorted. */
+function compileErrors(place: Place, wrong: readonly string[]): FieldError[] {
   const { schema, path, root, uncorrelatable } = place
-  const sound = !known.some(({ field }) => field.startsWith(path))
+  const sound = !hasPrefix(wrong, path)
   const here = sound && (schema['x-kubernetes-validations'] ?? []).length > 0 ? compileRules(schema, root).rules : []
   return [
     ...rulesAt(place).flatMap(({ rule, at }, index) => {
@@ -97,8 +98,19 @@ function compileErrors(place: Place, known: readonly FieldError[]): FieldError[]
       if (!('holds' in compiled)) return [invalid(`${at}.${compiled.field}`, printRule(rule), compiled.text)]
       return oldSelfErrors(compiled, at, uncorrelatable)
     }),
-    ...children(place).flatMap((child) => compileErrors(child, known)),
+    ...children(place).flatMap((child) => compileErrors(child, wrong)),
   ]
+}
+
+/** Whether any of the sorted texts begins with the prefix: the first that is not before it would. */
+function hasPrefix(sorted: readonly string[], prefix: string): boolean {
+  let [from, to] = [0, sorted.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if (sorted[middle]! < prefix) from = middle + 1
+    else to = middle
+  }
+  return sorted[from]?.startsWith(prefix) ?? false
 }
 
 function oldSelfErrors(

@@ -209,11 +209,12 @@ function listItemRules(schema: JSONSchemaProps, path: string): FieldError[] {
   if (items.nullable === true)
     errors.push(forbidden(`${path}.items.nullable`, `cannot be nullable when x-kubernetes-list-type is ${listType}`))
   if (listType === 'set') return errors
+  const given = new Set(items.required)
   for (const key of schema['x-kubernetes-list-map-keys'] ?? []) {
     const property = ownProperty(items.properties, key)
     if (property === undefined) continue
     const at = `${path}.items.properties[${key}]`
-    if (property.default === undefined && !items.required?.includes(key))
+    if (property.default === undefined && !given.has(key))
       errors.push(
         required(
           `${at}.default`,
