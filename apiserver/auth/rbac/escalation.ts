@@ -37,6 +37,58 @@ function coversResource(own: readonly string[], resource: string): boolean {
   return own.includes('*') || own.includes(resource) || (subresource !== undefined && own.includes(`*/${subresource}`))
 }
 
+/** More are refused: three lists of a thousand values each are a billion permissions. */
+const maxPermissions = 100_000
+
+/** How many rules `breakdown` makes of one. */
+const permissionsIn = ({
+  verbs,
+  apiGroups = [],
+  resources = [],
+  resourceNames = [],
+  nonResourceURLs = [],
+}: PolicyRule) =>
+  verbs.length * (apiGroups.length * resources.length * Math.max(1, resourceNames.length) + nonResourceURLs.length)
+
+/** Rules by what they name, so that each permission is held against those alone that could cover it. */
+class HeldRules {
+  readonly #byName = new Map<string, Set<PolicyRule>>()
+
+  add(rule: PolicyRule): void {
+    // A rule with names of resources covers those, whatever their type.
+    const names = rule.resourceNames?.length ? rule.resourceNames.map((name) => `name ${name}`) : undefined
+    for (const key of names ?? (rule.resources ?? []).map((resource) => `resource ${resource}`)) this.#put(key, rule)
+    for (const url of rule.nonResourceURLs ?? []) this.#put(url.endsWith('*') ? 'patterns' : `url ${url}`, rule)
+  }
+
+  #put(key: string, rule: PolicyRule): void {
+    const rules = this.#byName.get(key)
+    if (rules) rules.add(rule)
+    else this.#byName.set(key, new Set([rule]))
+  }
+
+  /** `wanted` is broken down. */
+  cover(wanted: PolicyRule): boolean {
+    return this.#keysOf(wanted).some((key) =>
+      this.#byName
+        .get(key)
+        ?.values()
+        .some((rule) => covers(rule, wanted)),
+    )
+  }
+
+  #keysOf({ resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule): string[] {
+    return [
+      ...resources.flatMap((resource) => {
+        const [, subresource] = resource.split('/')
+        return ['resource *', `resource ${resource}`, `resource */${subresource}`]
+      }),
+      ...resourceNames.map((name) => `name ${name}`),
+      ...nonResourceURLs.flatMap((url) => ['patterns', `url ${url}`]),
+    ]
+  }
+}
+
 /** Why the user may not grant these rules, in upstream's words; undefined when they hold them all. */
 export function escalation(
   resolver: RuleResolver,
@@ -44,15 +96,16 @@ export function escalation(
   namespace: string,
   rules: readonly PolicyRule[],
 ): string | undefined {
-  const own: PolicyRule[] = []
+  const own = new HeldRules()
   const errors = new Set<string>()
   for (const granted of resolver.rulesFor(user, namespace)) {
     if ('error' in granted) errors.add(granted.error)
-    else own.push(granted.rule)
+    else own.add(granted.rule)
   }
-  const missing = rules
-    .flatMap((rule) => [...breakdown(rule)])
-    .filter((wanted) => !own.some((rule) => covers(rule, wanted)))
+  const permissions = rules.reduce((sum, rule) => sum + permissionsIn(rule), 0)
+  if (permissions > maxPermissions)
+    return `user ${JSON.stringify(user.name)} is attempting to grant ${permissions} RBAC permissions at once: at most ${maxPermissions} can be checked`
+  const missing = rules.flatMap((rule) => [...breakdown(rule)]).filter((wanted) => !own.cover(wanted))
   if (missing.length === 0) return undefined
   const groups = user.groups.map((group) => JSON.stringify(group)).join(' ')
   const texts = [...new Set(compact(missing).map(describe))].sort()

@@ -5,6 +5,7 @@ import { times } from '../times.ts'
 const core = '/api/v1/namespaces/default'
 const configMaps = `${core}/configmaps?dryRun=All`
 const pods = `${core}/pods?dryRun=All`
+const rbac = '/apis/rbac.authorization.k8s.io/v1'
 const apply = 'application/apply-patch+yaml'
 const jsonPatch = 'application/json-patch+json'
 const mergePatch = 'application/merge-patch+json'
@@ -12,6 +13,7 @@ const strategicPatch = 'application/strategic-merge-patch+json'
 const yaml = 'application/yaml'
 const protobuf = 'application/vnd.kubernetes.protobuf'
 
+const words = times(1_000, (i) => `w${i}`)
 const map = (count: number, value: unknown = '1'): object => Object.fromEntries(times(count, (i) => [`k${i}`, value]))
 const nested = (depth: number, open: string, close: string): string => open.repeat(depth) + close.repeat(depth)
 
@@ -228,6 +230,17 @@ const objects: Attack[] = [
     budget: { nsPerByte: 40_000, bystanderMs: 2_000 },
   },
   {
+    name: 'a role of three long lists, from a user who may grant none of it',
+    requests: once(() => ({
+      ...post(`${rbac}/clusterroles?dryRun=All`, {
+        metadata: { name: 'x' },
+        rules: [{ apiGroups: words, resources: words, resourceNames: words, verbs: ['get'] }],
+      }),
+      headers: { 'impersonate-user': 'granter' },
+    })),
+    answers: [403],
+  },
+  {
     name: 'a name of a megabyte',
     requests: once(() => post(configMaps, { metadata: { name: 'a-'.repeat(500_000) } })),
     answers: [422],
@@ -328,6 +341,15 @@ const inPod = `${core}/pods/budgets?dryRun=All`
 
 /** What patches and selectors work on. */
 export const objectsToAttack: Request[] = [
+  post(`${rbac}/clusterroles`, {
+    metadata: { name: 'budgets' },
+    rules: [{ apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], verbs: ['create'] }],
+  }),
+  post(`${rbac}/clusterrolebindings`, {
+    metadata: { name: 'budgets' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'budgets' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'granter' }],
+  }),
   post(`${core}/configmaps`, { metadata: { name: 'budgets' }, data: { a: 'x'.repeat(300_000), ...map(10_000) } }),
   post(`${core}/pods`, {
     metadata: { name: 'budgets', finalizers: times(3_000, (i) => `a.b/f${i}`) },
