@@ -3,7 +3,6 @@ import { parseQuantity } from '../../shared/api/quantity.ts'
 import type { ResourceList } from '../../shared/api/resource-list.ts'
 import { forbidden } from '../../shared/api/status-errors.ts'
 import type { KubeObject, Pod, Wire } from '../../shared/api/types.ts'
-import { deepEqual } from '../resources/deep-equal.ts'
 import type { AdmissionAttributes, AdmissionPlugin, Lookup } from './admission-plugin.ts'
 
 interface RuntimeClass extends KubeObject {
@@ -37,6 +36,7 @@ export function runtimeClass(lookup: Lookup): AdmissionPlugin {
         pod.spec.overhead = overhead.podFixed
       }
       if (!scheduling) return
+      const nodeSelector = { ...pod.spec.nodeSelector }
       for (const [key, value] of Object.entries(scheduling.nodeSelector ?? {})) {
         const own = pod.spec.nodeSelector?.[key]
         if (own !== undefined && own !== value) {
@@ -44,10 +44,12 @@ export function runtimeClass(lookup: Lookup): AdmissionPlugin {
             `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${own}`,
           )
         }
-        pod.spec.nodeSelector = { ...pod.spec.nodeSelector, [key]: value }
+        nodeSelector[key] = value
       }
+      if (scheduling.nodeSelector) pod.spec.nodeSelector = nodeSelector
       const own = pod.spec.tolerations ?? []
-      const more = (scheduling.tolerations ?? []).filter((wanted) => !own.some((known) => deepEqual(known, wanted)))
+      const known = new Set(own.map(textOf))
+      const more = (scheduling.tolerations ?? []).filter((wanted) => !known.has(textOf(wanted)))
       if (more.length > 0) pod.spec.tolerations = [...own, ...more]
     },
     validate(attributes) {
@@ -61,6 +63,10 @@ export function runtimeClass(lookup: Lookup): AdmissionPlugin {
     },
   }
 }
+
+type Toleration = NonNullable<Pod['spec']['tolerations']>[number]
+const textOf = ({ key, operator, value, effect, tolerationSeconds }: Toleration): string =>
+  JSON.stringify([key, operator, value, effect, tolerationSeconds])
 
 const isPodCreation = ({ operation, definition, subresource }: AdmissionAttributes): boolean =>
   operation === 'CREATE' && definition.group === '' && definition.plural === 'pods' && !subresource
