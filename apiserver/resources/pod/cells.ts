@@ -22,7 +22,8 @@ export function podCells(pod: Pod, nowMs: number): unknown[] {
   const { reason, ready, restarts } = summarize(pod, nowMs)
   const total = spec.containers.length + sidecars(pod).size
   const gates = spec.readinessGates ?? []
-  const met = gates.filter(({ conditionType }) => conditionIs(pod, conditionType)).length
+  const trueTypes = gates.length > 0 ? typesThatAreTrue(pod) : noTypes
+  const met = gates.filter(({ conditionType }) => trueTypes.has(conditionType)).length
   return [
     metadata.name,
     `${ready}/${total}`,
@@ -54,6 +55,10 @@ interface Summary {
 
 const conditionIs = ({ status }: Pod, type: string): boolean =>
   status?.conditions?.some((condition) => condition.type === type && condition.status === 'True') ?? false
+
+const noTypes: ReadonlySet<string> = new Set()
+const typesThatAreTrue = ({ status }: Pod): ReadonlySet<string> =>
+  new Set(status?.conditions?.filter((condition) => condition.status === 'True').map(({ type }) => type))
 
 const sidecars = ({ spec }: Pod): Set<string> =>
   new Set((spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always').map(({ name }) => name))

@@ -1,5 +1,6 @@
 /** What happens to a pod between its body and its validation. */
 import type { Container, Pod } from '../../../shared/api/types.ts'
+import { byName } from './by-name.ts'
 import { APP_ARMOR_PREFIX, hasPrefix } from './validate-annotations.ts'
 
 /** The old annotations become the fields that replaced them. */
@@ -56,12 +57,14 @@ export function takeEphemeralContainers(pod: Pod, old: Pod): void {
 /** `/resize` changes resources and resize policies of containers, by name. */
 export function takeResources(pod: Pod, old: Pod): void {
   keepMetadata(pod, old)
-  const withResources = (list: Container[] | undefined, before: Container[] | undefined) =>
-    before?.map((container) => {
-      const asked = list?.find(({ name }) => name === container.name)
+  const withResources = (list: Container[] | undefined, before: Container[] | undefined) => {
+    const known = byName(list)
+    return before?.map((container) => {
+      const asked = known.get(container.name)
       if (!asked) return container
       return { ...container, resources: asked.resources, resizePolicy: asked.resizePolicy ?? container.resizePolicy }
     })
+  }
   const { containers, initContainers } = pod.spec
   pod.spec = { ...old.spec, containers: withResources(containers, old.spec.containers) ?? [] }
   if (old.spec.initContainers) pod.spec.initContainers = withResources(initContainers, old.spec.initContainers)

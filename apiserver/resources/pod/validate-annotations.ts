@@ -27,14 +27,14 @@ export function validatePodAnnotations(meta: ObjectMeta, spec: PodSpec, path: st
   if (cost !== undefined && !isCost(cost)) {
     errors.push(invalid(`${path}[${DELETION_COST}]`, cost, 'must be a 32bit integer'))
   }
+  const names = new Set([...(spec.containers ?? []), ...(spec.initContainers ?? [])].map(({ name }) => name))
   for (const [key, value] of Object.entries(annotations)) {
     if (key === SECCOMP_POD || key.startsWith(SECCOMP_PREFIX)) {
       if (!seccompProfile.test(value)) errors.push(invalid(`${path}.${key}`, value, 'must be a valid seccomp profile'))
     }
     if (key.startsWith(APP_ARMOR_PREFIX)) {
       const name = key.slice(APP_ARMOR_PREFIX.length)
-      const known = [...(spec.containers ?? []), ...(spec.initContainers ?? [])].some((one) => one.name === name)
-      if (!known) errors.push(invalid(`${path}[${key}]`, name, 'container not found'))
+      if (!names.has(name)) errors.push(invalid(`${path}[${key}]`, name, 'container not found'))
       if (!appArmorProfile.test(value)) {
         errors.push(invalid(`${path}[${key}]`, value, `invalid AppArmor profile name: ${JSON.stringify(value)}`))
       }

@@ -129,8 +129,9 @@ function validateLabelKeys(term: PodAffinityTerm, path: string, errors: FieldErr
     }
     for (const [index, key] of keys.entries()) reject(errors, `${path}.${list}[${index}]`, key, qualifiedName(key))
   }
+  const mismatched = new Set(mismatchLabelKeys)
   for (const [index, key] of matchLabelKeys.entries()) {
-    if (mismatchLabelKeys.includes(key)) {
+    if (mismatched.has(key)) {
       errors.push(
         invalid(`${path}.matchLabelKeys[${index}]`, key, 'exists in both matchLabelKeys and mismatchLabelKeys'),
       )
@@ -206,13 +207,11 @@ export function validateTopologySpread(
       if (policy !== undefined && !policies.includes(policy))
         errors.push(notSupported(`${at}.${name}`, policy, policies))
     }
+    const expressed = new Set(labelSelector?.matchExpressions?.map(({ key }) => key))
     for (const [keyIndex, key] of matchLabelKeys.entries()) {
       const field = `${at}.matchLabelKeys[${keyIndex}]`
       reject(errors, field, key, qualifiedName(key))
-      if (
-        labelSelector?.matchLabels?.[key] !== undefined ||
-        labelSelector?.matchExpressions?.some((one) => one.key === key)
-      ) {
+      if (labelSelector?.matchLabels?.[key] !== undefined || expressed.has(key)) {
         errors.push(invalid(field, key, 'exists in both matchLabelKeys and labelSelector'))
       }
     }

@@ -2,7 +2,7 @@
 
 import { isIPv6 } from 'node:net'
 import { mayRestartAllContainers, restartRuleFor } from '../../../shared/api/restart-rules.ts'
-import type { Container, ContainerStatus, Pod, PodSpec } from '../../../shared/api/types.ts'
+import type { Container, Pod, PodSpec } from '../../../shared/api/types.ts'
 import { forbidden, invalid, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dump } from '../../validation/go-dump.ts'
@@ -10,6 +10,7 @@ import { dns1123Subdomain, qualifiedName } from '../../validation/names.ts'
 import { validateObjectMeta } from '../../validation/object-meta.ts'
 import { diffValues } from '../../validation/unified-diff.ts'
 import { deepEqual } from '../deep-equal.ts'
+import { byName } from './by-name.ts'
 import { between, MAX_INT32, reject, validateAddress } from './messages.ts'
 import { qosClass } from './qos.ts'
 import { validateAnnotationUpdates, validatePodAnnotations } from './validate-annotations.ts'
@@ -89,12 +90,14 @@ function validateDeadline(seconds: number | undefined, old: number | undefined, 
   return false
 }
 
+/** What a toleration tolerates, however long. */
+const tolerated = ({ key, operator, value, effect }: NonNullable<PodSpec['tolerations']>[number]): string =>
+  JSON.stringify([key, operator, value, effect])
+
 function validateAddedTolerations({ tolerations = [] }: PodSpec, old: PodSpec, errors: FieldErrors): void {
+  const kept = new Set(tolerations.map(tolerated))
   for (const toleration of old.tolerations ?? []) {
-    const kept = tolerations.some((one) =>
-      deepEqual({ ...toleration, tolerationSeconds: undefined }, { ...one, tolerationSeconds: undefined }),
-    )
-    if (kept) continue
+    if (kept.has(tolerated(toleration))) continue
     errors.push(forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds'))
     return
   }
@@ -102,8 +105,9 @@ function validateAddedTolerations({ tolerations = [] }: PodSpec, old: PodSpec, e
 }
 
 function validateRemovedGates({ schedulingGates = [] }: PodSpec, old: PodSpec, errors: FieldErrors): void {
+  const before = new Set(old.schedulingGates?.map(({ name }) => name))
   for (const [index, { name }] of schedulingGates.entries()) {
-    if (old.schedulingGates?.some((gate) => gate.name === name)) continue
+    if (before.has(name)) continue
     errors.push(
       forbidden(
         `spec.schedulingGates[${index}].name`,
@@ -208,9 +212,10 @@ type StatusList = 'containerStatuses' | 'initContainerStatuses' | 'ephemeralCont
 function validateTransitions(pod: Pod, old: Pod, list: StatusList, errors: FieldErrors): void {
   const policy = list === 'ephemeralContainerStatuses' ? 'Never' : (old.spec.restartPolicy ?? 'Always')
   if (policy === 'Always' || (list !== 'ephemeralContainerStatuses' && mayRestartAllContainers(old.spec))) return
-  const containers = [...(old.spec.containers ?? []), ...(old.spec.initContainers ?? [])]
+  const containers = byName([...(old.spec.containers ?? []), ...(old.spec.initContainers ?? [])])
+  const statuses = byName(pod.status?.[list])
   const mayRestart = (name: string, exitCode: number): boolean => {
-    const container = containers.find((candidate) => candidate.name === name)
+    const container = containers.get(name)
     if (!container) return false
     const own = container.restartPolicy
     return (own !== undefined && own !== 'Never') || restartRuleFor(container, exitCode) !== undefined
@@ -218,7 +223,7 @@ function validateTransitions(pod: Pod, old: Pod, list: StatusList, errors: Field
   for (const [index, before] of (old.status?.[list] ?? []).entries()) {
     const ended = before.state?.terminated
     if (!ended || (ended.exitCode !== 0 && policy === 'OnFailure') || mayRestart(before.name, ended.exitCode)) continue
-    const now = pod.status?.[list]?.find(({ name }: ContainerStatus) => name === before.name)
+    const now = statuses.get(before.name)
     if (now && !now.state?.terminated) {
       errors.push(forbidden(`status.${list}[${index}].state`, 'may not be transitioned to non-terminated state'))
     }
@@ -246,8 +251,9 @@ export function validateEphemeralUpdate(pod: Pod, old: Pod, errors: FieldErrors)
   validateWhole(pod, errors)
   validateAnnotationUpdates(pod.metadata, old.metadata, 'metadata.annotations', errors)
   const field = 'spec.ephemeralContainers'
+  const containers = byName(pod.spec.ephemeralContainers)
   for (const before of old.spec.ephemeralContainers ?? []) {
-    const now = pod.spec.ephemeralContainers?.find(({ name }) => name === before.name)
+    const now = containers.get(before.name)
     const quoted = JSON.stringify(before.name)
     if (!now) errors.push(forbidden(field, `existing ephemeral containers ${quoted} may not be removed\n`))
     else if (!deepEqual(now, before)) {
