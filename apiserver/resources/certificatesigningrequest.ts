@@ -85,8 +85,9 @@ function conditionText(status: CertificateSigningRequest['status']): string {
 
 /** The time of a change is the server's, where the client does not say it. */
 function setTimes(conditions: Condition[], old: Condition[], now: string): void {
+  const known = new Map(old.toReversed().map((condition) => [condition.type, condition]))
   for (const condition of conditions) {
-    const before = old.find(({ type }) => type === condition.type)
+    const before = known.get(condition.type)
     const hasChanged = !before || !deepEqual({ ...before, ...noTimes }, { ...condition, ...noTimes })
     condition.lastUpdateTime ??= hasChanged ? now : before?.lastUpdateTime
     condition.lastTransitionTime ??=

@@ -161,10 +161,10 @@ function validateLoadBalancer(
   { ingress: before = [] }: LoadBalancer = {},
   errors: FieldErrors,
 ): void {
+  const known = new Set(before.map(({ ip }) => ip))
   for (const [index, { ip, hostname }] of ingress.entries()) {
     const at = `status.loadBalancer.ingress[${index}]`
-    const isKnown = before.some((known) => known.ip === ip)
-    if (ip && !isKnown && !isAddress(ip)) errors.push(invalid(`${at}.ip`, ip, BAD_IP))
+    if (ip && !known.has(ip) && !isAddress(ip)) errors.push(invalid(`${at}.ip`, ip, BAD_IP))
     if (!hostname) continue
     for (const message of dns1123Subdomain(hostname)) errors.push(invalid(`${at}.hostname`, hostname, message))
     if (isAddress(hostname)) errors.push(invalid(`${at}.hostname`, hostname, 'must be a DNS name, not an IP address'))

@@ -132,7 +132,8 @@ function withClaims({ template, volumeClaimTemplates = [] }: Spec): Spec['templa
     name: metadata.name ?? '',
     persistentVolumeClaim: { claimName: metadata.name ?? '' },
   }))
-  const others = (template.spec.volumes ?? []).filter(({ name }) => !claims.some((claim) => claim.name === name))
+  const claimed = new Set(claims.map(({ name }) => name))
+  const others = (template.spec.volumes ?? []).filter(({ name }) => !claimed.has(name))
   return { ...template, spec: { ...template.spec, volumes: [...others, ...claims] } }
 }
 

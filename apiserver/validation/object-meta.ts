@@ -129,7 +129,8 @@ export function validateObjectMetaUpdate(
   path = 'metadata',
 ): void {
   if (old.deletionTimestamp !== undefined) {
-    const added = (meta.finalizers ?? []).filter((finalizer) => !old.finalizers?.includes(finalizer))
+    const known = new Set(old.finalizers)
+    const added = (meta.finalizers ?? []).filter((finalizer) => !known.has(finalizer))
     if (added.length > 0) {
       errors.push(
         forbidden(
