@@ -169,10 +169,9 @@ export class CustomResources {
     const definitions = (crd.spec.versions ?? [])
       .filter((version) => version.served)
       .map((version) => customResource(crd, version, options))
-    for (const definition of definitions) await this.#registry.install(definition)
-    for (const gone of before?.definitions ?? []) {
-      if (!definitions.some((definition) => definition.version === gone.version)) this.#registry.uninstall(gone)
-    }
+    await this.#registry.install(definitions)
+    const versions = new Set(definitions.map(({ version }) => version))
+    this.#registry.uninstall((before?.definitions ?? []).filter(({ version }) => !versions.has(version)))
     this.#served.set(name, {
       fingerprint,
       definitions,
@@ -231,7 +230,7 @@ export class CustomResources {
     const served = this.#served.get(name)
     this.#served.delete(name)
     served?.instances.close()
-    for (const definition of served?.definitions ?? []) this.#registry.uninstall(definition)
+    this.#registry.uninstall(served?.definitions ?? [])
     // Its names are free now.
     for (const crd of this.#all()) if (!isConditionTrue(crd, 'NamesAccepted')) this.#enqueue(crd.metadata.name ?? '')
   }

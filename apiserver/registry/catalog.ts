@@ -38,14 +38,15 @@ export class Catalog {
     return [...this.#byPath.values()]
   }
 
-  /** Adds a resource, or replaces the one of the same group, version and plural. */
-  add(definition: ResourceDefinition): void {
-    this.#byPath.set(pathOf(definition), definition)
-    this.#changed()
+  /** Adds resources, or replaces those of the same group, version and plural: one change, however many they are. */
+  add(definitions: readonly ResourceDefinition[]): void {
+    for (const definition of definitions) this.#byPath.set(pathOf(definition), definition)
+    if (definitions.length > 0) this.#changed()
   }
 
-  delete(definition: ResourceDefinition): void {
-    if (this.#byPath.delete(pathOf(definition))) this.#changed()
+  delete(definitions: readonly ResourceDefinition[]): void {
+    const gone = definitions.filter((definition) => this.#byPath.delete(pathOf(definition)))
+    if (gone.length > 0) this.#changed()
   }
 
   onChange(listener: () => void): void {

@@ -80,22 +80,25 @@ export class Registry {
     return [...this.#caches.values()].map(({ definition: { group, plural }, size }) => ({ group, plural, size }))
   }
 
-  /** Serves a resource from now on, instead of what had its group, version and plural before: watches of that end. */
-  async install(definition: ResourceDefinition): Promise<void> {
-    const cache = new WatchCache(definition, keyPrefix(definition), this.storage, this.#watchBacklog)
-    await cache.load()
-    const id = cacheId(definition)
-    this.#caches.get(id)?.close()
-    this.#caches.set(id, cache)
-    this.catalog.add(definition)
+  /** Serves resources from now on, instead of what had their group, version and plural before: watches of that end. */
+  async install(definitions: readonly ResourceDefinition[]): Promise<void> {
+    for (const definition of definitions) {
+      const cache = new WatchCache(definition, keyPrefix(definition), this.storage, this.#watchBacklog)
+      await cache.load()
+      const id = cacheId(definition)
+      this.#caches.get(id)?.close()
+      this.#caches.set(id, cache)
+    }
+    this.catalog.add(definitions)
   }
 
-  /** Serves it no longer; its watches end, what is stored stays. */
-  uninstall(definition: ResourceDefinition): void {
-    this.catalog.delete(definition)
-    const id = cacheId(definition)
-    this.#caches.get(id)?.close()
-    this.#caches.delete(id)
+  /** Serves them no longer; their watches end, what is stored stays. */
+  uninstall(definitions: readonly ResourceDefinition[]): void {
+    this.catalog.delete(definitions)
+    for (const id of definitions.map(cacheId)) {
+      this.#caches.get(id)?.close()
+      this.#caches.delete(id)
+    }
   }
 
   /** `asOf`: a revision of the past, if it is remembered. Throws NotFound. */

@@ -314,7 +314,7 @@ t.test('definitions in the store are served from the start', async (t) => {
     log: createLog({ level: 'error', component: 'test' }),
     webhookClient,
   })
-  first.registry.uninstall(first.find('v1') as ResourceDefinition)
+  first.registry.uninstall([first.find('v1') as ResourceDefinition])
   await second.start()
   t.teardown(() => second.close())
   t.ok(first.find('v1'))
