@@ -1,5 +1,6 @@
 /** Where two arrays or maps meet: what one of them alone does not show. Each is made of so many entries. */
 import type { Request } from '../attack.ts'
+import { times } from '../times.ts'
 import type { Work } from './writes.ts'
 
 type Json = Record<string, unknown>
@@ -15,7 +16,6 @@ const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 const growths = '/apis/growth.example.com/v1/growths'
 const table = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' }
 
-const times = <T>(size: number, make: (index: number) => T): T[] => Array.from({ length: size }, (_, i) => make(i))
 const map = (size: number, value: unknown = 'v'): Json => Object.fromEntries(times(size, (i) => [`k${i}`, value]))
 const send =
   (method: string, type?: string) =>
