@@ -55,9 +55,9 @@ export class KeptShim {
     return known
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#isClosed = true
-    this.#connection?.close()
+    await this.#connection?.close()
   }
 
   async #connectAgain(): Promise<void> {
@@ -68,8 +68,8 @@ export class KeptShim {
         return this.#options.clock.machine.sleep(RETRY_MS)
       })
     }
-    if (this.#isClosed) this.#connection?.close()
+    if (this.#isClosed) await this.#connection?.close()
   }
 }
 
-const absent: ShimConnection = { run() {}, closeInput() {}, forget() {}, end() {}, close() {} }
+const absent: ShimConnection = { run() {}, closeInput() {}, forget() {}, end() {}, async close() {} }

@@ -336,8 +336,9 @@ class ProcessRuntime implements ContainerRuntime {
     // Those that have ended are in the journal; those that are being started end with the shim.
     const isNeeded = containers.some(({ record }) => record.state === 'running' && record.pid !== 0)
     if (!this.#options.supervised && !isNeeded) this.#shim.connection.end()
-    this.#shim.close()
+    const closed = this.#shim.close()
     this.#store.close()
+    await closed
   }
 
   async #sysctlsAreSet(sandbox: Sandbox): Promise<void> {

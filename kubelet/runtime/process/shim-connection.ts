@@ -50,16 +50,18 @@ export interface ShimConnection {
   forget(id: string): void
   /** Ends all containers and the shim. */
   end(): void
-  close(): void
+  /** Resolves when it reads nothing more: the next connection hears all that the shim says from then on. */
+  close(): Promise<void>
 }
 
 const retryMs = 5
 const attempts = 1_000
-const answerMs = 5_000
+const answerMs = 30_000
+const farewellMs = 1_000
 const dash = '-'
 
 /**
- * Waits for the shim that a supervisor starts beside us, at most five seconds, and as long for its answer. All that it knows has been told
+ * Waits for the shim that a supervisor starts beside us, at most five seconds, and half a minute for its answer. All that it knows has been told
  * then; `known` are their ids.
  */
 export async function connectShim(options: {
@@ -149,7 +151,7 @@ async function greet(
   if (!(await withinLimit(ready.promise, answerMs, clock.machine))) {
     close()
     throw new Error(
-      'the shim did not answer within 5 s; it answers one kubelet at a time: is another one running in this folder?',
+      'the shim did not answer within 30 s; it answers one kubelet at a time: is another one running in this folder?',
     )
   }
   const connection: ShimConnection = {
@@ -160,13 +162,18 @@ async function greet(
     closeInput: (id) => send('input', id),
     forget: (id) => send('forget', id),
     end: () => send('end'),
-    close: () => {
-      // What was said is heard: the pipe is the shim's as well.
+    async close() {
+      const closed = Promise.all([requests, events].map(hasClosed))
+      // What was said is heard: the pipe is the shim's as well. A shim that was stopped hears nothing.
       requests.end(close)
+      if (!(await withinLimit(closed, farewellMs, clock.machine))) close()
     },
   }
   return { connection, known }
 }
+
+const hasClosed = (pipe: Socket): Promise<void> =>
+  new Promise((resolve) => (pipe.closed ? resolve() : pipe.once('close', () => resolve())))
 
 /** A line that was damaged says nothing: a time or a process that is no number would be kept for good. */
 const isReadable = (verb: string, agoMs: number, number: number): boolean =>

@@ -77,7 +77,7 @@ export const shimLines: Fuzzer = {
         const { connection } = await connecting
         writeSync(events, anyLines(random))
         await new Promise((resolve) => setTimeout(resolve, 5))
-        connection.close()
+        await connection.close()
         heard.destroy()
         closeSync(events)
         if (wrong.length > 0) throw new Error(wrong.join())
