@@ -57,6 +57,7 @@ import { createMemoryStorage } from './storage/memory.ts'
 import { WatchBacklog } from './watchcache/watch-backlog.ts'
 import { serviceResolver } from './webhook-client/service-resolver.ts'
 import { createWebhookClient } from './webhook-client/webhook-client.ts'
+import { workLimits } from './work-limits.ts'
 
 export interface ApiServer {
   readonly host: string
@@ -88,6 +89,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   await storeBootstrapPolicy(storage, now)
   await storeSystemObjects(storage, catalog, { creationTimestamp: now, serviceCidr: config.serviceCidr })
   const limits = limitsOf(config.limits ?? {})
+  Object.assign(workLimits, { celSteps: limits.maxCelSteps, statusCauseBytes: limits.maxStatusCauseBytes })
   const reports = new ClientLimits({ clock: clock.machine, log })
   const watchBacklog = new WatchBacklog({
     perWatch: limits.maxUnreadBytesPerWatch,

@@ -1,4 +1,6 @@
 /** A checked expression as functions that call one another: what its types decide is decided once. */
+
+import { workLimits } from '../work-limits.ts'
 import {
   ACCUMULATOR,
   type Bind,
@@ -35,15 +37,13 @@ interface Frame {
   /** How many more items macros may visit. */
   left: number
 }
-/** A real server's limit of cost for one evaluation; each item costs at least one. */
-const MAX_VISITS = 1_000_000
 type Step = (frame: Frame) => unknown
 export type Program = (variables: Readonly<Record<string, unknown>>) => unknown
 
 /** Throws {@link CelError} when it runs. */
 export function compileProgram(expr: Expr): Program {
   const step = new Compiler().compile(expr)
-  return (variables) => step({ variables, locals: [], left: MAX_VISITS })
+  return (variables) => step({ variables, locals: [], left: workLimits.celSteps })
 }
 
 class Compiler {

@@ -2,6 +2,7 @@
 import { toJson } from '../../shared/api/exact-json.ts'
 import type { StatusError } from '../../shared/api/status-error.ts'
 import { type GroupKind, invalid as invalidStatus } from '../../shared/api/status-errors.ts'
+import { workLimits } from '../work-limits.ts'
 import type { FieldError, FieldErrors, FieldErrorType } from './field-errors.ts'
 
 export const required = (field: string, detail = ''): FieldError => ({ type: 'FieldValueRequired', field, detail })
@@ -89,24 +90,26 @@ const goJson = (value: unknown): string => {
   return typeof value === 'string' ? json : json.replace(/[<>&]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`)
 }
 
-/** Of causes in one answer: as much as a request may hold. */
-const maxCauseBytes = 3 * 1024 * 1024
-
 /** A 422 that names every mistake, each once; of more than fit into the answer, the first ones and how many there are. */
 export function invalidObject(subject: GroupKind, name: string, errors: FieldErrors): StatusError {
   const messages = new Set<string>()
   const causes: { reason: string; message: string; field: string }[] = []
   let bytes = 0
+  let limit: string | undefined
   for (const error of errors) {
-    if (bytes > maxCauseBytes) break
+    if (bytes > workLimits.statusCauseBytes) break
+    limit ??= error.limit
     const body = errorBody(error)
     messages.add(`${error.field}: ${body}`)
     causes.push({ reason: error.type, message: body, field: error.field })
     bytes += error.field.length + body.length
   }
   const left = errors.length - causes.length
-  if (left > 0) messages.add(`and ${left} more errors`)
+  if (left > 0) {
+    messages.add(`and ${left} more errors`)
+    limit = 'maxStatusCauseBytes'
+  }
   const all = [...messages].join(', ')
   const message = messages.size === 1 ? all : `[${all}]`
-  return invalidStatus(subject, name, message, causes)
+  return invalidStatus(subject, name, message, causes).atLimit(limit)
 }

@@ -20,5 +20,7 @@ export interface FieldError {
   /** The bad value, printed as JSON in the message; absent for Required and Forbidden. */
   value?: unknown
   detail: string
+  /** Name of the server's limit that was reached. */
+  limit?: string
 }
 export type FieldErrors = FieldError[]

@@ -5,7 +5,17 @@ import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import { type LimitName, type Limits, limitTable } from '../../apiserver/http/limits/limits.ts'
+import {
+  defaultLimits,
+  type LimitName,
+  type Limits,
+  limitOptions,
+  limitsOf,
+  limitTable,
+} from '../../apiserver/http/limits/limits.ts'
+import { apiServerOptions } from '../../apiserver/options.ts'
+import { flagOf } from '../../shared/config/option.ts'
+import { resolveOptions } from '../../shared/config/resolve.ts'
 import { limitLabel } from '../../shared/limits/reached-limits.ts'
 import { startTestApiServer, type TestApiServer } from '../harness/api-server.ts'
 import { until } from '../harness/until.ts'
@@ -128,6 +138,18 @@ async function rejectBeyondSeats({ t, server }: Client): Promise<void> {
   for (const [plural, body] of Object.entries({ prioritylevelconfigurations: level, flowschemas: schema })) {
     t.equal((await server.send(`${flows}/${plural}`, { method: 'POST', body })).status, 201)
   }
+}
+
+/** Resolves to the path of its objects, when they are served. */
+async function defineKind({ t, server }: Client, openAPIV3Schema: object): Promise<string> {
+  const names = { plural: 'things', singular: 'thing', kind: 'Thing' }
+  const versions = [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema } }]
+  const body = { metadata: { name: 'things.x.dev' }, spec: { group: 'x.dev', names, scope: 'Namespaced', versions } }
+  const made = await server.send('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { method: 'POST', body })
+  t.equal(made.status, 201)
+  const path = '/apis/x.dev/v1/namespaces/default/things'
+  await until(async () => (await server.send(path)).status === 200, { what: 'the kind to be served' })
+  return path
 }
 
 /** Those of the heap: test/apiserver/full-heap.ts. */
@@ -307,6 +329,50 @@ const situations: Record<Exclude<LimitName, 'heap'>, Situation | Situation[]> = 
       return admin
     },
   },
+  maxStatusCauseBytes: {
+    limits: { maxStatusCauseBytes: 1_000 },
+    async reach(client) {
+      const scopes = Array.from({ length: 200 }, (_, index) => `Scope${index}`)
+      const body = { metadata: { name: 'q' }, spec: { scopes } }
+      const refused = await client.server.send('/api/v1/namespaces/default/resourcequotas', { method: 'POST', body })
+      client.t.equal(refused.status, 422)
+      client.t.match(refused.body, { reason: 'Invalid', message: /and \d+ more errors\]$/ })
+      return admin
+    },
+  },
+  maxCelSteps: [
+    {
+      limits: { maxCelSteps: 1_000 },
+      async reach(client) {
+        const rule = { rule: 'self.all(a, self.all(b, a + b >= 0))' }
+        const items = { type: 'array', maxItems: 100, items: { type: 'integer' }, 'x-kubernetes-validations': [rule] }
+        const path = await defineKind(client, { type: 'object', properties: { items } })
+        const body = { apiVersion: 'x.dev/v1', kind: 'Thing', metadata: { name: 'x' }, items: Array(50).fill(1) }
+        const refused = await client.server.send(path, { method: 'POST', body })
+        client.t.match(refused, { status: 422, body: { message: /actual cost limit exceeded/ } })
+        return admin
+      },
+    },
+    {
+      limits: { maxCelSteps: 1_000 },
+      async reach(client) {
+        const policies = '/apis/admissionregistration.k8s.io/v1'
+        const numbers = `[${Array(50).fill(1)}]`
+        const validations = [{ expression: `${numbers}.all(a, ${numbers}.all(b, a + b > 0))` }]
+        const resourceRules = [
+          { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['configmaps'] },
+        ]
+        const policy = { metadata: { name: 'p' }, spec: { matchConstraints: { resourceRules }, validations } }
+        const binding = { metadata: { name: 'p' }, spec: { policyName: 'p', validationActions: ['Deny'] } }
+        const post = (path: string, body: object) => client.server.send(path, { method: 'POST', body })
+        client.t.equal((await post(`${policies}/validatingadmissionpolicies`, policy)).status, 201)
+        client.t.equal((await post(`${policies}/validatingadmissionpolicybindings`, binding)).status, 201)
+        const refused = await post(configMaps, { metadata: { name: 'x' } })
+        client.t.match(refused, { status: 422, body: { message: /actual cost limit exceeded/ } })
+        return admin
+      },
+    },
+  ],
   unreadTimeout: {
     limits: { unreadTimeout: 300 },
     async reach(client) {
@@ -361,3 +427,11 @@ for (const [name, list] of Object.entries(situations) as [LimitName, Situation |
     })
   }
 }
+
+t.test('each flag sets its limit, and no other', async (t) => {
+  for (const [name, { default: value, type }] of Object.entries(limitOptions)) {
+    const args = [`${flagOf(name)}=${type.show?.(2 * value)}`]
+    const { values } = await resolveOptions(apiServerOptions, { args, env: {} })
+    t.same(limitsOf(values), { ...defaultLimits, [name]: 2 * value }, name)
+  }
+})

@@ -1,4 +1,7 @@
 /** Limits of clients, from the command line. */
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:http2'
 import { join } from 'node:path'
 import t from 'tap'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
@@ -53,6 +56,7 @@ t.test('values that are given hold', async (t) => {
     '--max-connections=50',
     '--max-handshakes=20',
     '--max-anonymous-connections=5',
+    '--http2-max-streams-per-anonymous-connection=7',
   ]
   t.match(await run('up', '-d', '--port=0', '--kubelet=false', here, ...limits, '--max-requests-per-connection=10'), {
     code: 0,
@@ -67,4 +71,10 @@ t.test('values that are given hold', async (t) => {
     })
   await create('small', 60_000)
   await t.rejects(create('large', 70_000), { message: /limit is 65536/ })
+  const line = /"limit":"max-request-body-bytes","client":"127.0.0.1:\d+","user":"kubernetes-admin"/
+  t.match(readFileSync(join(stateDir, 'logs', 'apiserver.log'), 'utf8'), line)
+  const session = connect(kubeconfig.server, { ca: kubeconfig.ca })
+  t.teardown(() => session.destroy())
+  await once(session, 'remoteSettings')
+  t.equal(session.remoteSettings.maxConcurrentStreams, 7)
 })

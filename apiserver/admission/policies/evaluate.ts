@@ -1,3 +1,4 @@
+import { limitOf } from '../../cel/values.ts'
 import { compileExpression, policyVariables, type Variables } from '../cel/expression.ts'
 import { allHold, celError } from '../cel/match-conditions.ts'
 import type { ValidatingAdmissionPolicy, Validation, Variable } from './policy.ts'
@@ -6,6 +7,8 @@ import type { ValidatingAdmissionPolicy, Validation, Variable } from './policy.t
 export interface Violation {
   message: string
   reason?: string
+  /** Name of the server's limit that was reached. */
+  limit?: string
 }
 
 const maxMessage = 5120
@@ -13,11 +16,12 @@ const maxMessage = 5120
 /** What a policy says of one request, with one set of params. Upstream: plugin/policy/validating/validator.go. */
 export function violations({ spec }: ValidatingAdmissionPolicy, known: Variables): Violation[] {
   const { failurePolicy, matchConditions = [], variables = [], validations = [] } = spec
-  const orElse = (why: string): Violation[] => (failurePolicy === 'Ignore' ? [] : [{ message: why }])
+  const orElse = (why: string, error: unknown): Violation[] =>
+    failurePolicy === 'Ignore' ? [] : [{ message: why, limit: limitOf(error) }]
   try {
     if (!allHold(matchConditions, known, policyVariables)) return []
   } catch (error) {
-    return orElse((error as Error).message)
+    return orElse((error as Error).message, error)
   }
   const all = { ...known, variables: lazyVariables(variables, known) }
   return validations.flatMap((validation) => {
@@ -26,7 +30,7 @@ export function violations({ spec }: ValidatingAdmissionPolicy, known: Variables
       const holds = compileExpression(expression, 'bool', policyVariables).evaluate(all)
       return holds === true ? [] : [{ message: messageOf(validation, all), reason }]
     } catch (error) {
-      return orElse(`expression '${expression}' resulted in error: ${celError(error)}`)
+      return orElse(`expression '${expression}' resulted in error: ${celError(error)}`, error)
     }
   })
 }

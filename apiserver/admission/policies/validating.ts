@@ -97,7 +97,7 @@ const invalidCode = 422
 
 function denial(
   { definition, name, object }: AdmissionAttributes,
-  { policy, binding, message, reason }: Finding,
+  { policy, binding, message, reason, limit }: Finding,
 ): StatusError {
   const by = binding ? ` with binding '${binding.metadata.name}'` : ''
   const why = `ValidatingAdmissionPolicy '${policy.metadata.name}'${by} denied request: ${message}`
@@ -105,5 +105,5 @@ function denial(
   const error = forbidden(definition, shown, why, { causes: [{ message: why }] })
   error.status.reason = reason ?? 'Invalid'
   error.status.code = codes[error.status.reason] ?? invalidCode
-  return error
+  return error.atLimit(limit)
 }

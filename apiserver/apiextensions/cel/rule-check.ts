@@ -1,4 +1,5 @@
 import { own } from '../../../shared/api/own.ts'
+import { limitOf } from '../../cel/values.ts'
 import { deepEqual } from '../../resources/deep-equal.ts'
 import { errorBody, OMITTED } from '../../validation/field-error.ts'
 import type { FieldError, FieldErrorType } from '../../validation/field-errors.ts'
@@ -114,7 +115,14 @@ function evaluationError(error: unknown, rule: ValidationRule, path: string, sch
     : why.startsWith('operation cancelled')
       ? `'${why}': no further validation rules will be run due to call cost exceeds limit for rule: ${said}`
       : `${why} evaluating rule: ${said}`
-  return { type: 'FieldValueInvalid', field: path || NO_FIELD, value: schema.type ?? '', detail }
+  const limit = limitOf(error)
+  return {
+    type: 'FieldValueInvalid',
+    field: path || NO_FIELD,
+    value: schema.type ?? '',
+    detail,
+    ...(limit && { limit }),
+  }
 }
 
 function failure(

@@ -5,6 +5,7 @@
 import type { Option, OptionType } from '../../../shared/config/option.ts'
 import { durationFrom, wholeNumber } from '../../../shared/config/option-types.ts'
 import type { Limit } from '../../../shared/limits/reached-limits.ts'
+import { workLimits } from '../../work-limits.ts'
 
 interface LimitRow extends Limit {
   /** Absent: it cannot be changed. */
@@ -108,6 +109,18 @@ const settable = rows({
     default: 8 * MiB,
     what: 'bytes of events that a watch has not read',
     beyond: 'it is cut off',
+  },
+  maxStatusCauseBytes: {
+    type: bytes(KiB, 64 * MiB),
+    default: workLimits.statusCauseBytes,
+    what: 'bytes of the causes in a Status that refuses an object',
+    beyond: 'the rest is counted and left out',
+  },
+  maxCelSteps: {
+    type: number(1_000, 100_000_000),
+    default: workLimits.celSteps,
+    what: 'items that one evaluation of a CEL expression visits',
+    beyond: 'it fails: "actual cost limit exceeded"',
   },
   unreadTimeout: {
     type: durationFrom({ min: '100ms', max: '24h' }),
