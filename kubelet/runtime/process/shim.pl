@@ -95,9 +95,12 @@ sub wait_for {
   return grep { vec($bits, fileno $_, 1) } @handles;
 }
 
-# The shim before this one may still be ending what it left; that takes five seconds at most.
+# The shim before this one may still be ending what it left; that takes five seconds at most. EAGAIN: it holds the lock.
 open(my $lock, '>', 'lock') or die "$root/lock: $!\n";
-for (1 .. 500) { flock($lock, 6) ? last : select(undef, undef, undef, 0.02) }
+for (1 .. 500) {
+  last if flock($lock, 6) || ($! != 11 && $! != 35);
+  select(undef, undef, undef, 0.02);
+}
 
 # Each sees the other's end. Sockets of AF_UNIX, as a stream.
 socketpair(my $guards, my $shims, 1, 1, 0) or die "socketpair: $!\n";

@@ -1,6 +1,6 @@
 /** Isolation `none`: what a container's processes leave behind ends with the container, wherever it went, as with a PID namespace. */
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t from 'tap'
@@ -155,6 +155,35 @@ t.test('of a pod with the PID namespace of the machine, where others have their 
   t.same(living(left), [])
 })
 
+t.test('the next shim waits until the one before has ended all', async (t) => {
+  const rootDir = mkdtempSync(path.join(tmpdir(), 'kubestage-'))
+  const first = await startNode(t, undefined, { rootDir })
+  const { left } = await leaving(first, { pod: await sandboxOf(first.runtime, 'first') })
+  const before = shimPid(first)
+  process.kill(before, 'SIGSTOP')
+  const { command, args } = startShim({ rootDir })
+  const next = spawn(command, args, { stdio: ['pipe', 'ignore', 'inherit'], detached: true })
+  t.teardown(async () => {
+    next.stdin.end()
+    await until(() => !isAlive(next.pid ?? 0), { what: 'the next shim to have ended' })
+    rmSync(rootDir, { recursive: true, force: true })
+  })
+  const lock = path.join(rootDir, 'runtime', 'lock')
+  await until(() => filesOf(next.pid).includes(lock), { what: 'it to wait for the lock' })
+  first.shim.kill('SIGKILL')
+  await until(() => ![before, 0].includes(shimPid(first)), { what: 'the next shim' })
+  t.same(living(left), [])
+})
+
+const filesOf = (pid = 0): string[] =>
+  readdirSync(`/proc/${pid}/fd`).map((name) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${name}`)
+    } catch {
+      return '' // closed meanwhile
+    }
+  })
+
 /** The shim and its guard are two processes, of which either may be killed. */
 const endings = {
   'the supervisor is gone': (node: Node) => node.shim.stdin?.end(),
@@ -167,7 +196,11 @@ const endings = {
     node.shim.kill('SIGKILL')
   },
 }
-const shimPid = ({ rootDir }: Node) => Number(readFileSync(path.join(rootDir, 'runtime', 'shim.pid'), 'utf8'))
+/** 0 while none is there. */
+function shimPid({ rootDir }: Node): number {
+  const file = path.join(rootDir, 'runtime', 'shim.pid')
+  return existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
+}
 
 for (const [name, end] of Object.entries(endings))
   t.test(`nothing is left when ${name}`, async (t) => {
