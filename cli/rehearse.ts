@@ -121,5 +121,5 @@ function checkLoad(url: string): void {
 
 /** Kinds of which a chart brings objects, and the cluster elsewhere the definition. */
 function tellLeftOut({ apiVersion, kind, metadata }: KubeObject): void {
-  process.stderr.write(`kubestage: ${kind} ${metadata.name} is left out: nobody here serves ${apiVersion} ${kind}\n`)
+  process.stderr.write(`kubestage: ${kind} ${metadata.name} is left out: ${apiVersion} ${kind} is not served here\n`)
 }

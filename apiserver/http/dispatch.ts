@@ -86,7 +86,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     try {
       const refused = authorize(authorizers, attributes)
       if (refused) await refused
-      // Whoever has left meanwhile sends no body, and no more news of having left.
+      // A client that has left in the meantime sends no body, and no second close event.
       if (response.destroyed || upgrade?.socket.destroyed) return
       const room =
         isLong && attributes.verb !== 'watch'
@@ -136,7 +136,7 @@ function fail(
   }
 }
 
-/** What is not a bug of ours; on a full disk each write would be a line of the log. */
+/** Errors that are no bug of the server, and get no line in the log: on a full disk each write would be one. */
 function knownError(error: unknown): StatusError | undefined {
   if (error instanceof StatusError) return error
   if (error instanceof StorageFullError) return internalError(error.message)

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Dispatch } from './dispatch.ts'
 
-/** Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that nobody here uses. */
+/** Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that the server does not use. */
 const { ServerResponse: Response } = process.getBuiltinModule('node:http')
 
 const latest = new WeakMap<Socket, ServerResponse>()

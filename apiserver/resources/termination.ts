@@ -20,7 +20,7 @@ export const termination = resource<Termination>({
   columns: [
     nameColumn,
     column('Reason', 'Why, as the preStop hooks were told.'),
-    column('Asked By', 'Who asked for the deletion; where nobody did, what made the kubelet stop a container.'),
+    column('Asked By', 'The user that asked for the deletion; without one, what made the kubelet stop a container.'),
     column('Verdict', 'What happened, in short.'),
     ageColumn,
     column('Cause', 'What made the kubelet stop the containers.', wide),

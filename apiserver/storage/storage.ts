@@ -52,7 +52,7 @@ export interface ListResult {
   remaining: number
 }
 
-/** Writes reject when the engine cannot make them last, with {@link StorageFullError} for want of room; nothing was written then, and later ones are tried anew. */
+/** Writes reject when the engine cannot make them last, with {@link StorageFullError} for want of room; nothing was written then, and later writes are tried again. */
 export interface PutOptions {
   key: string
   value: string

@@ -14,7 +14,7 @@ export const kubeApiserverFlags = {
   'client-ca-file': 'whose client certificates are believed',
   'service-cluster-ip-range': 'range of cluster IPs (default 10.0.0.0/24)',
   'enable-bootstrap-token-auth': 'accept bootstrap tokens (default false)',
-  'authorization-mode': 'AlwaysAllow: whoever is known may do everything (default RBAC)',
+  'authorization-mode': 'AlwaysAllow: every authenticated user is authorized (default RBAC)',
   'disable-admission-plugins': 'admission plugins to leave out',
   'feature-gates': 'features on or off, those that Kubestage knows',
   'service-account-signing-key-file': 'key that signs the tokens of service accounts',

@@ -60,7 +60,7 @@ function misdeliveredReason({ container }: Place): ReturnType<Check> {
   if (reasonDelivery) {
     const { env, header } = reasonDelivery
     if (!exec && !httpGet)
-      return wrong('reasonDelivery has nobody to deliver to', 'only exec and httpGet hooks are told')
+      return wrong('reasonDelivery has no hook to deliver to', 'only exec and httpGet hooks are told')
     if (exec && header !== undefined)
       return wrong('reasonDelivery names a header for a command', 'name a variable: env')
     if (httpGet && env !== undefined) return wrong('reasonDelivery names a variable for a request', 'name a header')

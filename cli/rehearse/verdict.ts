@@ -35,7 +35,7 @@ const rules: Rule[] = [
   {
     fault: 'hook-without-listener',
     when: ({ stop }) => stop.hook?.outcome === 'Failed' && isRefused(stop.hook.message),
-    says: () => 'nobody listens where its preStop hook asks',
+    says: () => 'nothing listens where its preStop hook asks',
     remedy: () => 'listen on that port before the container is ready, and until TERM',
   },
   {

@@ -15,7 +15,7 @@ use strict;
 my ($prctl, @command) = @ARGV;
 my $close_on_exec = 1;
 my $most_in_a_row = 5;
-my $steady = 60;  # seconds; a server that lived so long begins to count anew
+my $steady = 60;  # seconds; after a server has lived so long, its ends are counted from 0 again
 my $first_delay = 0.25;
 my %name = (1 => 'SIGHUP', 2 => 'SIGINT', 3 => 'SIGQUIT', 4 => 'SIGILL', 5 => 'SIGTRAP', 6 => 'SIGABRT', 9 => 'SIGKILL', 11 => 'SIGSEGV', 15 => 'SIGTERM');
 

@@ -61,7 +61,7 @@ export function startGarbageCollector(context: ControllerContext, resources: Api
 
   /**
    * Kinds are watched apart: what is known of a dependent may be older than the news of its owner. So each write names the
-   * version that it is for, and after a conflict it is decided anew. Upstream: attemptToDeleteItem, deleteObject.
+   * version that it is for, and after a conflict it is decided again. Upstream: attemptToDeleteItem, deleteObject.
    */
   async function onLatest(item: Item, write: (item: Item) => Promise<void>, tries = MAX_CONFLICTS): Promise<void> {
     const { resource, metadata } = item

@@ -55,7 +55,7 @@ export async function keepRenewed(first: KeyPair | undefined, options: RenewalOp
   }
 }
 
-/** A request that nobody approves is made again. */
+/** A request that is not approved in time is made again. */
 async function withPatience({ request, clock, signal }: RenewalOptions): Promise<KeyPair> {
   const patience = new AbortController()
   const lose = (): void => patience.abort(new Error('the certificate request was not approved within 15 min'))

@@ -3,7 +3,7 @@ import type { WantedUser } from '../runtime/container-runtime.ts'
 import { allContainers, fullName } from './container-kinds.ts'
 
 /**
- * Whom a container runs as; undefined where neither it nor its pod says so. Its own fields count before its pod's.
+ * The user of a container; undefined if neither the container nor its pod names one. The container's fields count before its pod's.
  * Throws where `runAsNonRoot` forbids it. Upstream: pkg/kubelet/kuberuntime security_context.go, verifyRunAsNonRoot.
  */
 export function userOf(pod: Pod, container: Container): WantedUser | undefined {

@@ -209,7 +209,7 @@ export interface ContainerConfig {
   readonlyRoot?: boolean
   /** Default: those of the kubelet. */
   rights?: ProcessRights
-  /** Whom its processes run as; where its files are its own. */
+  /** The user of its processes; only where its files are its own. */
   user?: WantedUser
   /** Opaque to the runtime; given back by `list`. */
   annotations: Record<string, string>

@@ -249,7 +249,7 @@ class SimulatedRuntime implements SimulatedContainerRuntime {
   }
 
   async portForward(_sandboxId: string, port: number): Promise<Duplex> {
-    throw new Error(`connect ECONNREFUSED: nobody listens on port ${port} of a simulated pod`)
+    throw new Error(`connect ECONNREFUSED: nothing listens on port ${port} of a simulated pod`)
   }
 
   async list(podUid?: string) {

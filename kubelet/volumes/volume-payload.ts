@@ -78,7 +78,7 @@ async function addProjection(pod: Pod, source: Projection, target: Target): Prom
   }
 }
 
-/** A token is its user's alone, where the pod says whom it runs as; a group may read it by `fsGroup`. Upstream: pkg/volume/projected collectData. */
+/** If the pod names its user, only that user reads the token; a group may read it by `fsGroup`. Upstream: pkg/volume/projected collectData. */
 function readersOf(pod: Pod, mode: number): { mode: number; owner?: number } {
   const owner = onlyUserOf(pod)
   const isSaid = owner !== undefined || pod.spec.securityContext?.fsGroup !== undefined

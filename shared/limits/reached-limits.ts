@@ -34,7 +34,7 @@ interface Entry {
 /** `maxConnections` → `max-connections`: the label of the metric, and the flag without its dashes. */
 export const limitLabel = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 
-/** Counts how often each limit was reached, and logs for whom. Costs nothing before. */
+/** Counts how often each limit was reached, and logs the client. Costs nothing before. */
 export class ReachedLimits<Name extends string> {
   readonly #table: Readonly<Record<Name, Limit>>
   readonly #clock: Clock

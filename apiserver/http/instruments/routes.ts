@@ -53,7 +53,7 @@ export function instrumentRoutes(api: ApiContext): PathRoute {
     },
     'GET clock': () => clockOf(api),
     'POST clock': async (exchange) => {
-      if (!time) throw badRequest('nobody can move the time of this server')
+      if (!time) throw badRequest('the time of this server cannot be moved')
       const durationMs = durationOf(await readJson(exchange))
       const left = new AbortController()
       exchange.onClose(() => left.abort())

@@ -18,7 +18,7 @@ export interface WatchdogOptions {
   heapUse?(): number
 }
 
-/** From here on it is a hold: nobody else was served meanwhile. */
+/** From here on it is a hold: no other request was served in this time. */
 const holdMs = 1_000
 const tickMs = 250
 /** After this without a request nothing is looked at. */

@@ -305,7 +305,7 @@ sub collect {
 # of these, one that has ended is reason enough to end it.
 sub reap {
   my (%origins, %held);
-  # Listed before the last look at what has ended: then nobody whose origin is not known is listed. What forks without end is not waited for.
+  # Listed before the last look at what has ended: then each process that is listed has a known origin. A process that forks without end is not waited for.
   for (1 .. 10) {
     last unless collect(\%origins);
     $orphan{$_} //= undef for grep { !$job_of_pid{$_} } children();
