@@ -1,8 +1,11 @@
+import { Gathered } from './gathered.ts'
+import { maxAnswerBytes } from './limits.ts'
 import type { PlainAnswer } from './transport.ts'
 
 /** Where an answer goes as it comes. Parts are only to be looked at: what is needed longer is copied. */
 export interface AnswerSink {
   onHead(status: number): void
+  /** Throws when it becomes too much. */
   onData(part: Buffer, isLast: boolean): void
   /** It is complete. */
   onEnd(): void
@@ -15,7 +18,7 @@ export class PlainSink implements AnswerSink {
   readonly #asked: { unread: boolean; resolve(answer: PlainAnswer): void; reject(error: Error): void }
   #status = 0
   #body = ''
-  #pieces: Buffer[] = []
+  readonly #pieces = new Gathered("the server's answer", maxAnswerBytes)
 
   constructor(asked: { unread: boolean; resolve(answer: PlainAnswer): void; reject(error: Error): void }) {
     this.#asked = asked
@@ -29,11 +32,11 @@ export class PlainSink implements AnswerSink {
     if (this.#asked.unread && this.#status < 300) return
     // Most answers come in one piece.
     if (isLast && this.#pieces.length === 0) this.#body = part.toString('utf8')
-    else this.#pieces.push(Buffer.from(part))
+    else this.#pieces.add(part)
   }
 
   onEnd(): void {
-    const body = this.#pieces.length === 0 ? this.#body : Buffer.concat(this.#pieces).toString('utf8')
+    const body = this.#pieces.length === 0 ? this.#body : this.#pieces.take().toString('utf8')
     this.#asked.resolve({ status: this.#status, statusText: '', body })
   }
 
@@ -46,7 +49,7 @@ export class PlainSink implements AnswerSink {
 export class StreamSink implements AnswerSink, AsyncIterable<Buffer> {
   readonly #head = Promise.withResolvers<number>()
   readonly #cancel: () => void
-  #parts: Buffer[] = []
+  readonly #unread = new Gathered('what the server sent faster than it was read', maxAnswerBytes)
   #end: { error?: Error } | undefined
   #wake = (): void => {}
 
@@ -65,7 +68,7 @@ export class StreamSink implements AnswerSink, AsyncIterable<Buffer> {
   }
 
   onData(part: Buffer): void {
-    this.#parts.push(Buffer.from(part))
+    this.#unread.add(part)
     this.#wake()
   }
 
@@ -83,10 +86,10 @@ export class StreamSink implements AnswerSink, AsyncIterable<Buffer> {
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
     try {
       for (;;) {
-        const parts = this.#parts
-        this.#parts = []
-        yield* parts
-        if (this.#parts.length > 0) continue
+        if (this.#unread.length > 0) {
+          yield this.#unread.take()
+          continue
+        }
         if (this.#end?.error) throw this.#end.error
         if (this.#end) return
         await new Promise<void>((resolve) => {

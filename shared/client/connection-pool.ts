@@ -102,12 +102,14 @@ const scratch = Buffer.alloc(64 * 1024)
 class Connection {
   readonly #socket: TLSSocket
   readonly #onFree: () => void
+  readonly #onEnd: () => void
   #asked: PromiseWithResolvers<Answer> | undefined
   #reader = new AnswerReader()
   #answered = 0
 
   constructor(tls: ConnectionOptions, { onFree, onEnd }: { onFree(): void; onEnd(): void }) {
     this.#onFree = onFree
+    this.#onEnd = onEnd
     const callback = (bytes: number): boolean => {
       this.#read(scratch.subarray(0, bytes))
       return true
@@ -146,12 +148,18 @@ class Connection {
   }
 
   #read(data: Buffer): void {
-    if (!this.#asked) return
     try {
-      this.#answer(this.#reader.push(data))
+      if (this.#asked) this.#answer(this.#reader.push(data))
+      else this.#leave()
     } catch (error) {
       this.destroy(error as Error)
     }
+  }
+
+  /** What comes unasked would be taken for the answer to the next request. */
+  #leave(): void {
+    this.#onEnd()
+    this.#socket.destroy()
   }
 
   #answer(answer: Answer | undefined): void {

@@ -1,4 +1,6 @@
 import { defaultMaxFrameSize, Flag, FrameType, frameHeaderBytes } from '../http2/protocol.ts'
+import { Gathered } from './gathered.ts'
+import { maxHeadBytes } from './limits.ts'
 
 export interface FrameHead {
   type: number
@@ -12,13 +14,14 @@ export class FrameSplitter {
   readonly #onFrame: (head: FrameHead, payload: Buffer) => void
   #unread: Buffer | undefined
   /** Whose CONTINUATION is still to come. */
-  #head: { head: FrameHead; parts: Buffer[] } | undefined
+  #begun: FrameHead | undefined
+  readonly #parts = new Gathered("the head of the server's answer", maxHeadBytes)
 
   constructor(onFrame: (head: FrameHead, payload: Buffer) => void) {
     this.#onFrame = onFrame
   }
 
-  /** Throws for a frame that is larger than we allow, and what `onFrame` throws. */
+  /** Throws for a frame or a head that is larger than we allow, and what `onFrame` throws. */
   push(chunk: Buffer): void {
     const bytes = this.#unread ? Buffer.concat([this.#unread, chunk]) : chunk
     let at = 0
@@ -36,18 +39,26 @@ export class FrameSplitter {
   }
 
   #take(head: FrameHead, payload: Buffer): void {
-    const isHead = head.type === FrameType.headers
-    if (!isHead && head.type !== FrameType.continuation) {
-      this.#onFrame(head, payload)
+    const isContinuation = head.type === FrameType.continuation
+    if (this.#begun && (!isContinuation || this.#begun.id !== head.id))
+      throw new Error('the server broke a head off in the middle')
+    if (!this.#begun && isContinuation) throw new Error('the server went on with a head that it did not begin')
+    if (isContinuation || head.type === FrameType.headers) this.#takeHead(head, payload)
+    else this.#onFrame(head, payload)
+  }
+
+  #takeHead(head: FrameHead, payload: Buffer): void {
+    const part = this.#begun ? payload : withoutPadding(head.flags, payload)
+    const begun = this.#begun ?? head
+    if (this.#begun && part.length === 0) throw new Error('the server sent an empty part of a head')
+    const isWhole = (head.flags & Flag.endHeaders) !== 0
+    this.#begun = isWhole ? undefined : begun
+    if (isWhole && this.#parts.length === 0) {
+      this.#onFrame(begun, part)
       return
     }
-    const begun = isHead ? { head, parts: [] } : this.#head
-    const part = isHead ? withoutPadding(head.flags, payload) : payload
-    if (!begun) throw new Error('the server went on with a head that it did not begin')
-    const isWhole = (head.flags & Flag.endHeaders) !== 0
-    if (isWhole) this.#onFrame(begun.head, begun.parts.length === 0 ? part : Buffer.concat([...begun.parts, part]))
-    else begun.parts.push(Buffer.from(part))
-    this.#head = isWhole ? undefined : begun
+    this.#parts.add(part)
+    if (isWhole) this.#onFrame(begun, this.#parts.take())
   }
 }
 

@@ -31,7 +31,11 @@ export class Http1Transport implements Transport {
     const { host, port, servername } = tls
     const options = { host, port, servername, path, headers, agent: this.#agent, signal }
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      request(options, resolve).on('error', reject).end()
+      const asked = request(options, resolve).on('error', reject)
+      asked.on('upgrade', (_answer, socket) => socket.destroy())
+      // Also where Node reports no error: after a switch of protocols, or an abort in the middle of one.
+      asked.on('close', () => reject(new Error('the connection was closed before an answer')))
+      asked.end()
     })
     return { status: response.statusCode ?? 500, statusText: response.statusMessage ?? '', body: response }
   }

@@ -1,5 +1,6 @@
 import type { TLSSocket } from 'node:tls'
 import { ErrorCode, Flag, FrameType, maxWindow, Setting } from '../http2/protocol.ts'
+import { TokenBucket } from '../http2/token-bucket.ts'
 import { PlainSink, StreamSink } from './answer-sinks.ts'
 import { type FrameHead, FrameSplitter, withoutPadding } from './frame-splitter.ts'
 import { commonHead, controlFrame, greeting, headFrames, requestHead, statusIn, uint32 } from './http2-frames.ts'
@@ -25,6 +26,19 @@ export interface Http2ConnectionOptions extends TransportOptions {
 /** Of what has come, the server is told after so much. */
 const announceBytes = 16 * 1024 * 1024
 const noBytes = Buffer.alloc(0)
+/** Frames that carry nothing of an answer: Go's servers send few, and a flood of them is an attack. */
+const idleFrameLimits = { burst: 10_000, perSecond: 1_000 }
+/** So many more come with an answer: windows for the request's body, above all. */
+const idleFramesOfAnswer = 1_000
+/** What a frame's payload must have: so many bytes, or `least`, or a multiple of `each`. */
+const sizes: Readonly<Record<number, { exactly?: number; least?: number; each?: number }>> = {
+  [FrameType.resetStream]: { exactly: 4 },
+  [FrameType.settings]: { each: 6 },
+  [FrameType.ping]: { exactly: 8 },
+  [FrameType.goAway]: { least: 8 },
+  [FrameType.windowUpdate]: { exactly: 4 },
+}
+const names = new Map<number, string>(Object.entries(FrameType).map(([name, type]) => [type, name]))
 /**
  * The client's side of one HTTP/2 connection (RFC 9113), for bodies that fit into memory, and answers that need not: all that is asked
  * in one turn of the event loop leaves in one write. It spends two thirds of the time that HTTP/1.1 takes for small requests, and so does our server.
@@ -49,9 +63,11 @@ export class Http2Connection {
   /** How often something came. */
   #reads = 0
   readonly #splitter = new FrameSplitter((head, payload) => this.#onFrame(head, payload))
+  readonly #idleFrames: TokenBucket
   #failure: Error | undefined
 
-  constructor({ tls, authority, headers, maxRequests, onRetired, onClosed }: Http2ConnectionOptions) {
+  constructor({ clock, tls, authority, headers, maxRequests, onRetired, onClosed }: Http2ConnectionOptions) {
+    this.#idleFrames = new TokenBucket(clock, idleFrameLimits)
     this.#maxRequests = maxRequests
     this.#most = maxRequests
     this.#onRetired = onRetired
@@ -172,12 +188,22 @@ export class Http2Connection {
   /** Nobody wants its answer any more. */
   #cancel(asked: Asked, error: Error): void {
     const { stream, sink } = asked
-    if (stream && this.#streams.has(stream.id)) {
-      this.#outbox.send(controlFrame(FrameType.resetStream, 0, stream.id, uint32(ErrorCode.cancel)))
-      this.#end(stream)
-    } else if (!this.#waiting.delete(asked)) return
-    sink.onError(error)
+    if (stream && this.#streams.has(stream.id)) this.#abandon(stream, error)
+    else if (this.#waiting.delete(asked)) {
+      sink.onError(error)
+      this.#settle()
+    }
+  }
+
+  #abandon(stream: Stream, error: Error): void {
+    this.#reset(stream.id)
+    this.#end(stream)
+    stream.sink.onError(error)
     this.#settle()
+  }
+
+  #reset(id: number): void {
+    this.#outbox.send(controlFrame(FrameType.resetStream, 0, id, uint32(ErrorCode.cancel)))
   }
 
   #read(chunk: Buffer): void {
@@ -190,6 +216,7 @@ export class Http2Connection {
   }
 
   #onFrame({ type, flags, id }: FrameHead, payload: Buffer): void {
+    this.#check(type, id, payload)
     if (type === FrameType.data) this.#onData(id, flags, payload)
     else if (type === FrameType.headers) this.#onHead(id, flags, payload)
     else if (type === FrameType.windowUpdate) this.#onWindow(id, payload.readUInt32BE(0) & maxWindow)
@@ -197,29 +224,58 @@ export class Http2Connection {
     else if (type === FrameType.goAway) this.#onGoAway(payload.readUInt32BE(0) & maxWindow)
     else if (flags & Flag.ack) return
     else if (type === FrameType.settings) this.#onSettings(payload)
-    else if (type === FrameType.ping) this.#outbox.send(controlFrame(FrameType.ping, Flag.ack, 0, payload))
+    else if (type === FrameType.ping) this.#outbox.answer(controlFrame(FrameType.ping, Flag.ack, 0, payload))
+  }
+
+  /** Throws for what no server may send to a client that allows no pushes. */
+  #check(type: number, id: number, payload: Buffer): void {
+    const { length } = payload
+    if (type === FrameType.pushPromise) throw new Error('the server pushes what was not asked for')
+    if (id >= this.#nextId || (id !== 0 && id % 2 === 0)) throw new Error(`the server opened a stream, ${id}`)
+    const { exactly = length, least = 0, each = 1 } = sizes[type] ?? {}
+    if (length !== exactly || length < least || length % each !== 0)
+      throw new Error(`the server sent a ${names.get(type)} frame of ${length} bytes`)
+    const isOfAnswer = type === FrameType.headers || (type === FrameType.data && length > 0)
+    if (!isOfAnswer) this.#countIdle()
+  }
+
+  #countIdle(): void {
+    if (!this.#idleFrames.take()) throw new Error('the server floods the connection with frames that carry no answer')
   }
 
   #onHead(id: number, flags: number, block: Buffer): void {
     const stream = this.#streams.get(id)
-    if (!stream) return
+    const isFirst = stream !== undefined && stream.status < 200
     // Another head after the answer's own says nothing that is of interest.
-    if (stream.status < 200) {
-      const status = statusIn(block)
-      if (status === undefined) throw new Error('the server sent an answer without its status')
-      stream.status = status
-      if (status >= 200) stream.sink.onHead(status)
-    }
-    if (flags & Flag.endStream) this.#complete(stream)
+    if (isFirst) this.#readStatus(stream, block)
+    if (!isFirst || stream.status < 200) this.#countIdle()
+    if (stream && flags & Flag.endStream) this.#complete(stream)
+  }
+
+  #readStatus(stream: Stream, block: Buffer): void {
+    const status = statusIn(block)
+    if (status === undefined || status < 100) throw new Error('the server sent an answer without its status')
+    stream.status = status
+    if (status >= 200) stream.sink.onHead(status)
   }
 
   #onData(id: number, flags: number, payload: Buffer): void {
     this.#received = this.#announce(0, this.#received + payload.length)
     const stream = this.#streams.get(id)
-    if (!stream) return
+    if (!stream) {
+      this.#countIdle()
+      return
+    }
     const isEnd = (flags & Flag.endStream) !== 0
+    if (stream.status < 200) throw new Error('the server sent a body before its head')
+    const part = withoutPadding(flags & Flag.padded, payload)
     if (!isEnd) stream.received = this.#announce(id, stream.received + payload.length)
-    stream.sink.onData(withoutPadding(flags & Flag.padded, payload), isEnd)
+    try {
+      stream.sink.onData(part, isEnd)
+    } catch (error) {
+      this.#abandon(stream, error as Error)
+      return
+    }
     if (isEnd) this.#complete(stream)
   }
 
@@ -231,7 +287,10 @@ export class Http2Connection {
   }
 
   #complete(stream: Stream): void {
+    if (stream.status < 200) throw new Error('the server ended an answer before its head')
     this.#hasAnswered = true
+    this.#idleFrames.give(idleFramesOfAnswer)
+    if (stream.unsent) this.#reset(stream.id)
     this.#end(stream)
     stream.sink.onEnd()
   }
@@ -252,12 +311,12 @@ export class Http2Connection {
   }
 
   #onSettings(payload: Buffer): void {
-    for (let at = 0; at + 6 <= payload.length; at += 6) {
-      const [name, value] = [payload.readUInt16BE(at), payload.readUInt32BE(at + 2)]
-      if (name === Setting.maxConcurrentStreams) this.#most = Math.min(value, this.#maxRequests)
-      if (name === Setting.initialWindowSize) this.#outbox.setStreamWindow(value, this.#streams.values())
-    }
-    this.#outbox.send(controlFrame(FrameType.settings, Flag.ack, 0, noBytes))
+    const values = new Map<number, number>()
+    for (let at = 0; at < payload.length; at += 6) values.set(payload.readUInt16BE(at), payload.readUInt32BE(at + 2))
+    this.#most = Math.min(values.get(Setting.maxConcurrentStreams) ?? this.#most, this.#maxRequests)
+    const window = values.get(Setting.initialWindowSize)
+    if (window !== undefined) this.#outbox.setStreamWindow(window, this.#streams.values())
+    this.#outbox.answer(controlFrame(FrameType.settings, Flag.ack, 0, noBytes))
     this.#next()
   }
 
@@ -279,8 +338,9 @@ export class Http2Connection {
   /** Nobody waits for it: the process may end, and so does a connection that is not wanted any more. */
   #settle(): void {
     if (!this.isIdle) return
-    if (this.#isRetired) this.#socket.end()
-    else this.#socket.unref()
+    this.#socket.unref()
+    // A server that does not end its side would keep the connection for good.
+    if (this.#isRetired) this.#socket.destroySoon()
   }
 
   #endAll(): void {

@@ -1,5 +1,5 @@
 import type { TLSSocket } from 'node:tls'
-import { defaultMaxFrameSize, defaultWindow } from '../http2/protocol.ts'
+import { defaultMaxFrameSize, defaultWindow, maxWindow } from '../http2/protocol.ts'
 import { dataFrame } from './http2-frames.ts'
 
 /** Of a request, what the server has not taken yet. */
@@ -10,6 +10,9 @@ export interface Body {
   window: number
 }
 
+/** Answers to PING and SETTINGS that wait because the server does not read. */
+const maxAnswers = 10_000
+
 /** What goes to a server: all of one turn of the event loop in one write, and of bodies as much as the server's windows let through. */
 export class Http2Outbox {
   readonly #socket: TLSSocket
@@ -17,6 +20,7 @@ export class Http2Outbox {
   #isScheduled = false
   #window = defaultWindow
   #streamWindow = defaultWindow
+  #answers = 0
 
   constructor(socket: TLSSocket) {
     this.#socket = socket
@@ -34,6 +38,14 @@ export class Http2Outbox {
     process.nextTick(() => this.#flush())
   }
 
+  /** What the server demands. Throws when it has demanded much and reads none of it. */
+  answer(frame: Buffer): void {
+    this.#answers++
+    if (this.#answers > maxAnswers)
+      throw new Error('the server does not read the answers to its PING and SETTINGS frames')
+    this.send(frame)
+  }
+
   sendBody(body: Body): void {
     while (body.unsent) {
       const { id, unsent, window } = body
@@ -47,10 +59,12 @@ export class Http2Outbox {
     }
   }
 
-  /** The server takes more: of one body, or of all together. */
+  /** The server takes more: of one body, or of all together. Throws when it takes more than a window can be. */
   widen(by: number, { body, all }: { body?: Body; all: Iterable<Body> }): void {
-    if (body) body.window += by
-    else this.#window += by
+    const window = (body ? body.window : this.#window) + by
+    if (window > maxWindow) throw new Error('the server opened a window wider than 2 GiB')
+    if (body) body.window = window
+    else this.#window = window
     for (const waiting of body ? [body] : all) this.sendBody(waiting)
   }
 
@@ -65,6 +79,7 @@ export class Http2Outbox {
     const frames = this.#frames
     this.#frames = []
     this.#isScheduled = false
+    if (this.#socket.writableLength === 0) this.#answers = 0
     if (!this.#socket.destroyed) this.#socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames))
   }
 }

@@ -4,9 +4,11 @@ import type { DeleteOptions, KubeList, KubeObject, Status, WatchEvent } from '..
 import type { Clock, Timer } from '../clock/clock.ts'
 import type { KeyPair } from '../pki/certificate.ts'
 import type { Client, ListQuery, ObjectRef, PatchType, Resource, WatchQuery } from './client.ts'
+import { Gathered } from './gathered.ts'
 import { Http1Transport } from './http1-transport.ts'
 import { Http2Transport } from './http2-transport.ts'
 import { lines } from './json-lines.ts'
+import { maxAnswerBytes } from './limits.ts'
 import { listPath, objectPath, resourcePath, watchPath } from './resource-path.ts'
 import {
   type Cancellation,
@@ -114,8 +116,14 @@ class RestClient implements ServerClient {
     return this.#json<T>('GET', objectPath(resource, ref))
   }
 
-  list<T extends object = KubeObject>(resource: Resource, query?: ListQuery): Promise<KubeList<T>> {
-    return this.#json<KubeList<T>>('GET', listPath(resource, query))
+  async list<T extends object = KubeObject>(resource: Resource, query?: ListQuery): Promise<KubeList<T>> {
+    const path = listPath(resource, query)
+    const list = await this.#json<KubeList<T>>('GET', path)
+    // As Go says that there are none.
+    const items = list.items ?? []
+    if (!Array.isArray(items) || !items.every(hasMetadata))
+      throw new Error(`GET ${path}: the server's answer is no list`)
+    return { ...list, metadata: list.metadata ?? {}, items }
   }
 
   create<T extends object = KubeObject>(
@@ -157,16 +165,24 @@ class RestClient implements ServerClient {
     const signal = query.signal ? AbortSignal.any([query.signal, current]) : current
     if (signal.aborted) return
     const path = watchPath(resource, query)
+    const what = `GET ${path}`
+    const late = new LateWatch(this.#clock, what)
     try {
-      const answer = await this.#requests.stream(this.#target.prefix + path, signal)
+      late.expect('no answer', this.#requestTimeoutMs)
+      const answer = await this.#requests.stream(this.#target.prefix + path, AbortSignal.any([signal, late.signal]))
       if (answer.status !== 200) throw await readFailure(answer)
+      if (query.timeoutSeconds === undefined) late.cancel()
+      else late.expect('the server has not ended the watch', query.timeoutSeconds * 1000 + this.#requestTimeoutMs)
       for await (const line of lines(answer.body)) {
-        const event = JSON.parse(line) as WatchEvent<T>
+        const event = eventIn<T>(line, what)
         if (event.type === 'ERROR') throw statusError(event.object)
         yield event
       }
+      late.check()
     } catch (error) {
-      if (!signal.aborted) throw error
+      if (!signal.aborted) throw late.signal.aborted ? late.signal.reason : error
+    } finally {
+      late.cancel()
     }
   }
 
@@ -206,6 +222,7 @@ class RestClient implements ServerClient {
     }
     const Carrier = http2 ? Http2Transport : Http1Transport
     return new Carrier({
+      clock: this.#clock.machine,
       tls,
       authority: `${new URL(this.#options.server).hostname}:${port}`,
       headers: this.#headers,
@@ -214,7 +231,9 @@ class RestClient implements ServerClient {
   }
 
   async #json<T>(method: string, path: string, body?: unknown, contentType?: string): Promise<T> {
-    return JSON.parse(await this.#text(method, path, { body, contentType })) as T
+    const answer = objectIn(await this.#text(method, path, { body, contentType }))
+    if (!answer) throw new Error(`${method} ${path}: the server's answer is no object`)
+    return answer as T
   }
 
   async #text(
@@ -260,26 +279,90 @@ class Deadline implements Cancellation {
   }
 }
 
+/** Ends a watch whose server says nothing, or does not stop. */
+class LateWatch {
+  readonly #clock: Clock
+  readonly #what: string
+  readonly #late = new AbortController()
+  #timer: Timer | undefined
+
+  constructor(clock: Clock, what: string) {
+    this.#clock = clock
+    this.#what = what
+  }
+
+  get signal(): AbortSignal {
+    return this.#late.signal
+  }
+
+  expect(otherwise: string, timeoutMs: number): void {
+    this.cancel()
+    const pass = () => this.#late.abort(new Error(`${this.#what}: ${otherwise} within ${timeoutMs / 1000} s`))
+    this.#timer = this.#clock.machine.setTimer(timeoutMs, pass, { background: true })
+  }
+
+  /** Throws when it was ended: an answer of node:https that is aborted may end as if it were complete. */
+  check(): void {
+    this.signal.throwIfAborted()
+  }
+
+  cancel(): void {
+    this.#timer?.cancel()
+  }
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+const hasMetadata = (value: unknown): boolean => isObject(value) && isObject((value as KubeObject).metadata)
+
+/** Undefined for anything else. */
+function objectIn(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function eventIn<T extends object>(line: string, what: string): WatchEvent<T> {
+  const event = objectIn(line) as WatchEvent<T> | undefined
+  const isEvent = event?.type === 'ERROR' ? isObject(event.object) : hasMetadata(event?.object)
+  if (!event || !isEvent) throw new Error(`${what}: the server sent what is no event: ${line.slice(0, 80)}`)
+  return event
+}
+
 function metadataOf(object: object): { namespace?: string; name?: string } {
   return (object as { metadata?: { namespace?: string; name?: string } }).metadata ?? {}
 }
 
 async function readFailure({ body, ...head }: StreamedAnswer): Promise<StatusError> {
-  const parts: Buffer[] = []
-  for await (const part of body) parts.push(part)
-  return failureOf({ ...head, body: Buffer.concat(parts).toString('utf8') })
+  const parts = new Gathered("the server's answer", maxAnswerBytes)
+  for await (const part of body) parts.add(part)
+  return failureOf({ ...head, body: parts.take().toString('utf8') })
 }
+
+/** As much as upstream shows of an answer that is no Status. */
+const maxShownText = 2048
 
 function failureOf({ status, statusText, body }: PlainAnswer): StatusError {
-  try {
-    return statusError(JSON.parse(body), status)
-  } catch {
-    return new StatusError({ code: status, message: body.trim() || statusText || `HTTP ${status}` })
-  }
+  const told = objectIn(body)
+  if (told) return statusError(told, status)
+  return new StatusError({
+    code: status,
+    message: body.trim().slice(0, maxShownText) || statusText || `HTTP ${status}`,
+  })
 }
 
-function statusError(body: unknown, httpCode = 500): StatusError {
-  const { kind, message, reason, details, code } = body as Status
-  if (kind !== 'Status') return new StatusError({ code: httpCode, message: JSON.stringify(body) })
-  return new StatusError({ code: code ?? httpCode, message: message ?? '', reason, details })
+/** Of what should be a Status, as much as is one. */
+function statusError(body: object, httpCode = 500): StatusError {
+  const { kind, message, reason, details, code } = body as Record<keyof Status, unknown>
+  if (kind !== 'Status')
+    return new StatusError({ code: httpCode, message: JSON.stringify(body).slice(0, maxShownText) })
+  const isFailure = Number.isInteger(code) && (code as number) >= 400 && (code as number) < 600
+  return new StatusError({
+    code: isFailure ? (code as number) : httpCode,
+    message: typeof message === 'string' ? message : '',
+    reason: typeof reason === 'string' ? reason : undefined,
+    details: isObject(details) ? details : undefined,
+  })
 }

@@ -1,4 +1,5 @@
 import type { ConnectionOptions } from 'node:tls'
+import type { Clock } from '../clock/clock.ts'
 
 /** One request as any version of HTTP can carry it. */
 export interface PlainRequest {
@@ -27,6 +28,8 @@ export interface StreamedAnswer {
   body: AsyncIterable<Buffer>
 }
 export interface TransportOptions {
+  /** The machine's. */
+  clock: Clock
   tls: ConnectionOptions & { keepAliveMsecs: number }
   authority: string
   /** Of every request. */

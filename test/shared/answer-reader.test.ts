@@ -74,3 +74,77 @@ t.test('what is no HTTP', async (t) => {
   reader.push(Buffer.from('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'))
   t.throws(() => reader.push(Buffer.from('size?\r\n')), { message: /chunk without its size/ })
 })
+
+const ok = 'HTTP/1.1 200 OK\r\n'
+const chunked = `${ok}Transfer-Encoding: chunked\r\n\r\n`
+const hostile = {
+  'a head without end': [`${ok}A: `, 'a', /head .* larger than 64 KiB/],
+  'heads without end': ['', 'HTTP/1.1 100 Continue\r\n\r\n', /head .* larger than 64 KiB/],
+  'fields without end': [ok, 'a: b\r\n', /head .* larger than 64 KiB/],
+  'an extension without end': [`${chunked}5;`, 'x', /line between chunks/],
+  'trailers without end': [`${chunked}0\r\n`, 'a: b\r\n', /head .* larger than 64 KiB/],
+  'a body without end': [`${ok}\r\n`, 'x'.repeat(1000), /answer is larger than 64 MiB/],
+} as const
+
+for (const [what, [start, repeated, message]] of Object.entries(hostile)) {
+  t.test(`${what}: an error, and no more memory than is named there`, async (t) => {
+    const reader = new AnswerReader()
+    reader.push(Buffer.from(start))
+    const piece = Buffer.from(repeated.repeat(Math.ceil(60_000 / repeated.length)))
+    const before = process.memoryUsage()
+    const usedBefore = before.heapUsed + before.arrayBuffers
+    t.throws(
+      () => {
+        for (let sent = 0; sent < 80 * 1024 * 1024; sent += piece.length) reader.push(piece)
+      },
+      { message },
+    )
+    const { heapUsed, arrayBuffers } = process.memoryUsage()
+    t.ok(heapUsed + arrayBuffers - usedBefore < 300 * 1024 * 1024, 'memory')
+  })
+}
+
+t.test('chunks of one byte take as much memory as their bytes', async (t) => {
+  const reader = new AnswerReader()
+  const piece = Buffer.from(`${chunked}${'1\r\nx\r\n'.repeat(500_000)}`)
+  const before = process.memoryUsage()
+  reader.push(piece)
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  t.ok(heapUsed + arrayBuffers - before.heapUsed - before.arrayBuffers < 60 * 1024 * 1024, 'memory')
+  t.equal(reader.push(Buffer.from('0\r\n\r\n'))?.body.length, 500_000)
+})
+
+t.test('a head byte by byte costs what a head costs', async (t) => {
+  const reader = new AnswerReader()
+  const bytes = Buffer.from(`${ok}A: ${'a'.repeat(60_000)}\r\nContent-Length: 0\r\n\r\n`)
+  const before = process.cpuUsage()
+  let answer: unknown
+  for (const byte of bytes) answer ??= reader.push(Buffer.of(byte))
+  t.match(answer, { status: 200 })
+  t.ok(process.cpuUsage(before).user < 1_000_000, 'CPU time')
+})
+
+for (const [head, message] of [
+  ['Content-Length: -1', /length that is no number: -1/],
+  ['Content-Length: 1e9', /length that is no number: 1e9/],
+  ['Content-Length: 5\r\nContent-Length: 6', /two different lengths/],
+  ['Content-Length: 99999999999', /answer is larger than 64 MiB/],
+  ['Transfer-Encoding: gzip, chunked', /unknown transfer encoding: gzip, chunked/],
+  ['no field', /header without a name: no field/],
+  ['Transfer-Encoding: chunked\r\n\r\n-5\r\n', /chunk without its size/],
+  ['Transfer-Encoding: chunked\r\n\r\n0x5\r\n', /chunk without its size/],
+  ['Transfer-Encoding: chunked\r\n\r\n1\r\nxx\r\n', /longer than its size/],
+] as const)
+  t.test(`${JSON.stringify(head)} is no answer`, async (t) => {
+    t.throws(() => new AnswerReader().push(Buffer.from(`${ok}${head}\r\n\r\n`)), { message })
+  })
+
+t.test('what comes after an answer is not the next one', async (t) => {
+  for (const first of [`${ok}Content-Length: 2\r\n\r\nok`, `${chunked}2\r\nok\r\n0\r\n\r\n`]) {
+    const answer = new AnswerReader().push(Buffer.from(`${first}HTTP/1.1 200 OK\r\n`))
+    t.match(answer, { body: 'ok', isKept: false })
+  }
+  t.throws(() => new AnswerReader().push(Buffer.from('HTTP/1.1 101 Switching Protocols\r\n\r\n')), {
+    message: /not asked for/,
+  })
+})

@@ -11,6 +11,7 @@ import {
   Setting,
   StreamError,
 } from '../../../shared/http2/protocol.ts'
+import { TokenBucket } from '../../../shared/http2/token-bucket.ts'
 import { controlFrame, goAway, uint32, windowUpdate } from './frame-buffer.ts'
 import {
   assertConnectionFrame,
@@ -29,7 +30,6 @@ import { Outbox } from './outbox.ts'
 import { decodeRequestHead, maxHeaderListBytes, trailersProblem } from './request-head.ts'
 import { connectionReceiveWindow, streamReceiveWindow } from './stream.ts'
 import { type OnRequest, Streams } from './streams.ts'
-import { TokenBucket } from './token-bucket.ts'
 
 export interface Http2Options {
   clock: Clock

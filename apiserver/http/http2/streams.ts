@@ -10,6 +10,7 @@ import {
   maxWindow,
   StreamError,
 } from '../../../shared/http2/protocol.ts'
+import { TokenBucket } from '../../../shared/http2/token-bucket.ts'
 import { resetStream, windowUpdate } from './frame-buffer.ts'
 import { calmDown, malformed, protocolError, unpadded } from './frame-checks.ts'
 import { noTable } from './header-encoder.ts'
@@ -19,7 +20,6 @@ import type { DecodedHead } from './request-head.ts'
 import { Http2Response } from './response.ts'
 import { connectionReceiveWindow, type ServerStream, streamReceiveWindow } from './stream.ts'
 import type { StreamOwner } from './stream-owner.ts'
-import { TokenBucket } from './token-bucket.ts'
 
 export type OnRequest = (request: Http2Request, response: Http2Response) => void
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../shared/clock/clock.ts'
+import type { Clock } from '../clock/clock.ts'
 
 /** Lets `burst` through at once and `perSecond` in the long run. */
 export class TokenBucket {
@@ -26,5 +26,9 @@ export class TokenBucket {
     if (this.#tokens < cost) return false
     this.#tokens -= cost
     return true
+  }
+
+  give(tokens: number): void {
+    this.#tokens = Math.min(this.#burst, this.#tokens + tokens)
   }
 }

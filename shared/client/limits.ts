@@ -1,0 +1,4 @@
+/** What a client takes of one answer, or of one event of a watch: many times what a server stores as one object. */
+export const maxAnswerBytes = 64 * 1024 * 1024
+/** Of the heads and trailers of one answer, interim answers (1xx) included. */
+export const maxHeadBytes = 64 * 1024
