@@ -41,6 +41,11 @@ export interface AcceptedWebSocket {
   protocol: string
 }
 
+/** As upstream's golang.org/x/net/websocket takes them, fragments together. */
+const maxMessageBytes = 32 * 1024 * 1024
+/** A client that does not read what it is sent gets no more answers to its pings. */
+const maxUnreadBytes = 64 * 1024
+
 /** Likewise for WebSocket, where it may also do without. */
 export function acceptWebSocket(
   { request, socket, head }: UpgradeRequest,
@@ -51,13 +56,16 @@ export function acceptWebSocket(
   if (protocol === undefined && (offered.length > 0 || !supported.includes(''))) {
     throw new Problem(400, `unable to negotiate protocol: client supports [${offered.join(' ')}]`)
   }
-  const server = new WebSocketServer({ noServer: true })
+  const server = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes, autoPong: false })
   // Kubernetes' own names have a slash, which RFC 6455 forbids and `ws` refuses: it is not to see them.
   delete request.headers['sec-websocket-protocol']
   if (protocol) server.on('headers', (lines) => lines.push(`Sec-WebSocket-Protocol: ${protocol}`))
   return new Promise((resolve) =>
     server.handleUpgrade(request, socket, head, (accepted) => {
       accepted.pause()
+      accepted.on('ping', (data) => {
+        if (accepted.bufferedAmount < maxUnreadBytes) accepted.pong(data)
+      })
       resolve({ socket: accepted, protocol: protocol ?? '' })
     }),
   )

@@ -30,6 +30,7 @@ export function servePortForward(transport: Duplex, target: PortForwardTarget): 
     const pair = pairs.get(requestId) ?? startPair(requestId)
     if (pair[type]) return stream.refuse()
     pair[type] = stream
+    stream.once('close', () => leave(requestId, pair))
     if (!pair.error || !pair.data) return
     pair.late.cancel()
     pairs.delete(requestId)
@@ -45,6 +46,12 @@ export function servePortForward(transport: Duplex, target: PortForwardTarget): 
     const pair: Pair = { late }
     pairs.set(requestId, pair)
     return pair
+  }
+  /** One of the two has ended before the other came. */
+  function leave(requestId: string, pair: Pair): void {
+    if (pairs.get(requestId) !== pair) return
+    pair.late.cancel()
+    pairs.delete(requestId)
   }
   return closed.then(() => {
     for (const { late } of pairs.values()) late.cancel()

@@ -14,6 +14,8 @@ export interface SpdyRemoteOptions {
 }
 
 const openTimeoutMs = 30_000
+/** For the client to read the last word, and to close its side. */
+const lingerMs = 30_000
 
 /** Resolves when the client has opened all streams that it asked for; undefined when it went before, or took too long. */
 export async function spdyRemoteStreams(options: SpdyRemoteOptions): Promise<RemoteStreams | undefined> {
@@ -29,10 +31,15 @@ export async function spdyRemoteStreams(options: SpdyRemoteOptions): Promise<Rem
   })
   const gone = new AbortController()
   const closed = connection.closed.then(() => gone.abort())
-  const late = options.clock.machine.setTimer(openTimeoutMs, () => connection.close())
+  const late = options.clock.machine.setTimer(openTimeoutMs, () => transport.destroy())
   const first = await Promise.race([complete.promise, closed])
   late.cancel()
   if (first !== 'complete') return undefined
+  const close = (): void => {
+    connection.close()
+    const leave = options.clock.machine.setTimer(lingerMs, () => transport.destroy(), { background: true })
+    void closed.then(() => leave.cancel())
+  }
   return {
     stdin: streams.get('stdin'),
     stdout: streams.get('stdout'),
@@ -44,8 +51,8 @@ export async function spdyRemoteStreams(options: SpdyRemoteOptions): Promise<Rem
       }),
     finish(status) {
       const error = streams.get('error')
-      if (!error || error.destroyed) return connection.close()
-      error.end(encodeStatus(status, version), () => connection.close())
+      if (!error || error.destroyed) return close()
+      error.end(encodeStatus(status, version), close)
     },
   }
 }

@@ -1,8 +1,6 @@
 /** SPDY and WebSocket frames of exec, attach and port-forward, at the kubelet's side: the connection ends, and nothing else does. */
 import { Duplex, PassThrough } from 'node:stream'
-import { constants, createDeflate } from 'node:zlib'
 import { acceptSpdy } from '../../../kubelet/http/streaming/spdy/connection.ts'
-import { headerDictionary } from '../../../kubelet/http/streaming/spdy/dictionary.ts'
 import {
   controlFrame,
   dataFrame,
@@ -11,27 +9,16 @@ import {
   rstStream,
   synStream,
 } from '../../../kubelet/http/streaming/spdy/frames.ts'
+import { HeaderBlocks, headerText } from '../../harness/spdy-opener.ts'
 import type { Fuzzer } from '../fuzzer.ts'
 import type { Random } from '../random.ts'
 
-const text = (value: string): Buffer => Buffer.concat([numbers(value.length), Buffer.from(value)])
-
-/** The header blocks of one connection: each goes on where the one before it ended. */
-class Blocks {
-  readonly #deflate = createDeflate({ dictionary: headerDictionary })
-  async of(headers: Buffer): Promise<Buffer> {
-    this.#deflate.write(headers)
-    await new Promise<void>((resolve) => this.#deflate.flush(constants.Z_SYNC_FLUSH, resolve))
-    return (this.#deflate.read() as Buffer | null) ?? Buffer.alloc(0)
-  }
-}
-
-async function anyFrame(random: Random, blocks: Blocks): Promise<Buffer> {
+async function anyFrame(random: Random, blocks: HeaderBlocks): Promise<Buffer> {
   const id = random.below(6)
   switch (random.below(6)) {
     case 0: {
-      const count = random.chance(0.8) ? 1 : random.below(0xffff_ffff)
-      const headers = Buffer.concat([numbers(count), text('streamtype'), text(random.pick(['stdin', 'error', 'x']))])
+      const headers = headerText({ streamtype: random.pick(['stdin', 'error', 'x']) })
+      if (random.chance(0.2)) headers.writeUInt32BE(random.below(0xffff_ffff))
       const block = await blocks.of(random.chance(0.7) ? headers : random.mutated(headers))
       const head = Buffer.concat([numbers(id, 0), Buffer.alloc(2)])
       return controlFrame(synStream, Buffer.concat([head, random.chance(0.8) ? block : random.mutated(block)]))
@@ -54,7 +41,7 @@ export const streams: Fuzzer = {
   attempts: 400,
   start: () => ({
     async attempt(random) {
-      const blocks = new Blocks()
+      const blocks = new HeaderBlocks()
       const incoming = new PassThrough()
       const transport = Duplex.from({ readable: incoming, writable: new PassThrough().resume() } as never)
       const connection = acceptSpdy(transport, (stream) => {

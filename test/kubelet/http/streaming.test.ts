@@ -1,12 +1,10 @@
 import { once } from 'node:events'
 import https from 'node:https'
 import { type Duplex, duplexPair } from 'node:stream'
-import { createDeflate, constants as zlib } from 'node:zlib'
 import t from 'tap'
 import { WebSocket } from 'ws'
 import { servePortForward } from '../../../kubelet/http/streaming/port-forward.ts'
 import { parseSizes } from '../../../kubelet/http/streaming/remote-streams.ts'
-import { headerDictionary } from '../../../kubelet/http/streaming/spdy/dictionary.ts'
 import {
   controlFrame,
   dataFrame,
@@ -16,9 +14,9 @@ import {
   ping,
   readFrames,
   synReply,
-  synStream,
 } from '../../../kubelet/http/streaming/spdy/frames.ts'
 import type { Clock } from '../../../shared/clock/clock.ts'
+import { createOpener } from '../../harness/spdy-opener.ts'
 import { until } from '../../harness/until.ts'
 import { apiServer, ca, startNode } from './start-node.ts'
 
@@ -59,28 +57,6 @@ async function upgrade(
     resolve({ code: answer.statusCode ?? 0, headers: answer.headers, text })
   })
   return promise
-}
-
-/** How a flush ends. */
-const flushed = Buffer.of(0x00, 0x00, 0xff, 0xff)
-
-/** Makes the frames that open streams, as a client does. */
-function createOpener(): (id: number, headers: Record<string, string>, flags?: number) => Promise<Buffer> {
-  const blocks = createDeflate({ dictionary: headerDictionary })
-  return async (id, headers, flags = 0) => {
-    const entries = Object.entries(headers)
-    const words = entries.flat().flatMap((word) => [numbers(word.length), Buffer.from(word)])
-    blocks.write(Buffer.concat([numbers(entries.length), ...words]))
-    blocks.flush(zlib.Z_SYNC_FLUSH)
-    let block: Buffer = Buffer.alloc(0)
-    while (!block.subarray(-4).equals(flushed)) {
-      block = Buffer.concat([block, (blocks.read() as Buffer | null) ?? Buffer.alloc(0)])
-      await new Promise(setImmediate)
-    }
-    const frame = controlFrame(synStream, Buffer.concat([numbers(id, 0), Buffer.alloc(2), block]))
-    frame[4] = flags
-    return frame
-  }
 }
 
 const spdy = (protocol: string) => ({ Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': protocol })

@@ -7,11 +7,15 @@ import {
   ping,
   readFrames,
   rstStream,
+  statusRefusedStream,
   synReply,
   synStream,
 } from './frames.ts'
 import { HeaderReader, HeaderWriter } from './header-blocks.ts'
 import { SpdyStream } from './stream.ts'
+
+/** Open at the same time: exec takes five, port-forward two for each connection. */
+const maxStreams = 1_000
 
 export interface SpdyConnection {
   /** The client has gone, or was sent away. */
@@ -22,10 +26,11 @@ export interface SpdyConnection {
 
 /**
  * The server's side of SPDY/3.1 on any transport. As in the client's own implementation there are no windows: a stream that
- * nobody reads holds the whole connection up.
+ * nobody reads holds the whole connection up; so does a client that does not read what it is answered.
  */
 export function acceptSpdy(transport: Duplex, onStream: (stream: SpdyStream) => void): SpdyConnection {
   const streams = new Map<number, SpdyStream>()
+  let lastId = 0
   const headers = new HeaderReader()
   const replies = new HeaderWriter()
   const send = (frame: Buffer, done: (error?: Error | null) => void = () => {}): void => {
@@ -33,13 +38,25 @@ export function acceptSpdy(transport: Duplex, onStream: (stream: SpdyStream) => 
     else done()
   }
 
+  let release = (): void => {}
+  /** Resolves when the client has taken it, or has gone. */
+  const answer = (frame: Buffer): Promise<void> =>
+    new Promise((resolve) => {
+      release = resolve
+      send(frame, () => resolve())
+    })
+
   async function open(payload: Buffer, { fin }: { fin: boolean }): Promise<void> {
     const id = payload.readUInt32BE(0)
     const stream = new SpdyStream({ id, headers: await headers.read(payload.subarray(10)), send })
+    if (id % 2 === 0 || id <= lastId) throw new Error(`a client cannot open stream ${id} after ${lastId}`)
+    lastId = id
+    if (streams.size >= maxStreams) return answer(controlFrame(rstStream, numbers(id, statusRefusedStream)))
     streams.set(id, stream)
     stream.on('close', () => streams.delete(id))
-    send(controlFrame(synReply, Buffer.concat([numbers(id), replies.empty()])))
+    const replied = answer(controlFrame(synReply, Buffer.concat([numbers(id), replies.empty()])))
     onStream(stream)
+    await replied
     if (fin) await stream.receive(Buffer.alloc(0), { fin })
   }
 
@@ -51,7 +68,7 @@ export function acceptSpdy(transport: Duplex, onStream: (stream: SpdyStream) => 
     }
     const { kind, flags, payload } = frame
     if (kind === synStream) await open(payload, { fin: (flags & flagFin) !== 0 })
-    else if (kind === ping) send(controlFrame(ping, payload))
+    else if (kind === ping) await answer(controlFrame(ping, payload))
     else if (kind === rstStream) streams.get(payload.readUInt32BE(0))?.reset()
   }
 
@@ -71,6 +88,9 @@ export function acceptSpdy(transport: Duplex, onStream: (stream: SpdyStream) => 
     }
   }
   transport.on('error', () => {})
-  transport.on('close', resetAll)
+  transport.on('close', () => {
+    release()
+    resetAll()
+  })
   return { closed: run(), close: () => transport.end() }
 }

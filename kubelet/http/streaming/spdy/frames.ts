@@ -1,3 +1,5 @@
+import { Gathered, tooLarge } from '../../../../shared/client/gathered.ts'
+
 export type Frame =
   | { type: 'data'; streamId: number; fin: boolean; payload: Buffer }
   | { type: 'control'; kind: number; flags: number; payload: Buffer }
@@ -8,33 +10,61 @@ export const rstStream = 3
 export const ping = 6
 export const flagFin = 1
 export const statusProtocolError = 1
+export const statusRefusedStream = 3
 export const statusCancel = 5
 
 const headBytes = 8
 const version = 3
 
-/** SPDY/3.1 frames, however the bytes are cut. Reads on only when asked for the next frame. */
+/** Of a frame that opens a stream, with room for many headers; what clients send has less than 1 KiB. */
+const maxControlBytes = 16 * 1024
+
+/**
+ * SPDY/3.1 frames, however the bytes are cut; a data frame may come as several, of which the last has its `fin`. Reads on only when asked
+ * for the next frame. Throws for a control frame that is too large.
+ */
 export async function* readFrames(source: AsyncIterable<Buffer>): AsyncGenerator<Frame> {
-  let pending: Buffer = Buffer.alloc(0)
+  const head = new Gathered('a head', headBytes)
+  const payload = new Gathered('a control frame', maxControlBytes)
+  let frame: Begun | undefined
   for await (const chunk of source) {
-    pending = pending.length > 0 ? Buffer.concat([pending, chunk]) : chunk
-    let offset = 0
-    while (pending.length - offset >= headBytes) {
-      const end = offset + headBytes + pending.readUIntBE(offset + 5, 3)
-      if (pending.length < end) break
-      yield decode(pending.subarray(offset, end))
-      offset = end
-    }
-    pending = pending.subarray(offset)
+    let at = 0
+    do {
+      if (!frame) {
+        const end = at + headBytes - head.length
+        head.add(chunk.subarray(at, end))
+        at = Math.min(end, chunk.length)
+        if (head.length < headBytes) break
+        frame = begin(head.take())
+      }
+      const part = chunk.subarray(at, at + frame.left)
+      at += part.length
+      frame.left -= part.length
+      const isWhole = frame.left === 0
+      if (frame.type === 'data') {
+        if (part.length > 0 || isWhole) yield { ...frame, fin: frame.fin && isWhole, payload: part }
+      } else {
+        payload.add(part)
+        if (isWhole) yield { ...frame, payload: payload.take() }
+      }
+      if (isWhole) frame = undefined
+    } while (at < chunk.length)
   }
 }
 
-function decode(bytes: Buffer): Frame {
-  const first = bytes.readUInt32BE(0)
-  const flags = bytes[4] ?? 0
-  const payload = bytes.subarray(headBytes)
-  if (first < 0x8000_0000) return { type: 'data', streamId: first, fin: (flags & flagFin) !== 0, payload }
-  return { type: 'control', kind: first & 0xffff, flags, payload }
+/** A frame of which so many bytes are still to come. */
+type Begun = { left: number } & (
+  | { type: 'data'; streamId: number; fin: boolean }
+  | { type: 'control'; kind: number; flags: number }
+)
+
+function begin(head: Buffer): Begun {
+  const first = head.readUInt32BE(0)
+  const flags = head[4] ?? 0
+  const left = head.readUIntBE(5, 3)
+  if (first < 0x8000_0000) return { type: 'data', streamId: first, fin: (flags & flagFin) !== 0, left }
+  if (left > maxControlBytes) throw tooLarge('a control frame', maxControlBytes)
+  return { type: 'control', kind: first & 0xffff, flags, left }
 }
 
 export function dataFrame(streamId: number, payload: Buffer, { fin }: { fin: boolean }): Buffer {

@@ -1,22 +1,39 @@
 import { createInflate, type Inflate } from 'node:zlib'
+import { tooLarge } from '../../../../shared/client/gathered.ts'
 import { headerDictionary } from './dictionary.ts'
 
 /** Names in lower case. */
 export type Headers = ReadonlyMap<string, string>
 
+/** Of one block: what clients send has less than 1 KiB. */
+const maxHeaderBytes = 16 * 1024
+
+const options = { dictionary: headerDictionary, readableHighWaterMark: 4 * maxHeaderBytes }
+
 /** All header blocks of a connection are one compressed stream, cut where a block ends. */
 export class HeaderReader {
-  readonly #inflate: Inflate = createInflate({ dictionary: headerDictionary })
+  readonly #inflate: Inflate = createInflate(options)
 
+  /** Rejects for what is no block, or becomes too large. */
   async read(block: Buffer): Promise<Headers> {
-    await new Promise<void>((resolve, reject) => {
-      this.#inflate.once('error', reject)
-      this.#inflate.write(block, () => {
-        this.#inflate.off('error', reject)
-        resolve()
-      })
-    })
-    return parse((this.#inflate.read() as Buffer | null) ?? Buffer.alloc(0))
+    const inflated = Promise.withResolvers<void>()
+    // Beyond its high-water mark the stream waits to be read, and says nothing of the block any more.
+    const check = (): void => {
+      if (this.#inflate.readableLength > maxHeaderBytes) inflated.reject(tooLarge('a header block', maxHeaderBytes))
+    }
+    this.#inflate.on('readable', check).once('error', inflated.reject)
+    this.#inflate.write(block, () => inflated.resolve())
+    await inflated.promise
+    this.#inflate.off('readable', check).off('error', inflated.reject)
+    if (this.#inflate.readableLength > maxHeaderBytes) throw tooLarge('a header block', maxHeaderBytes)
+    return parse(this.#readAll())
+  }
+
+  /** One read gives no more than the inflater's own buffer held, where the block lies across its end. */
+  #readAll(): Buffer {
+    const parts: Buffer[] = []
+    for (let part = this.#inflate.read(); part !== null; part = this.#inflate.read()) parts.push(part as Buffer)
+    return Buffer.concat(parts)
   }
 
   close(): void {
@@ -33,6 +50,7 @@ function parse(bytes: Buffer): Headers {
   const text = (): string => {
     const start = offset + 4
     offset = start + bytes.readUInt32BE(offset)
+    if (offset > bytes.length) throw new Error('a header that is cut short')
     return bytes.toString('utf8', start, offset)
   }
   const headers = new Map<string, string>()
