@@ -31,6 +31,7 @@ export const isMirrored = ({ metadata }: Endpoints): boolean =>
 export function planMirror(endpoints: Endpoints, existing: readonly EndpointSlice[]): MirrorPlan {
   const plan: MirrorPlan = { create: [], update: [], remove: [], skipped: 0 }
   const left = new Set(existing)
+  const byPorts = Map.groupBy(existing, portsKey)
   const missing: EndpointSlice[] = []
   for (const { ports, addresses } of repack(endpoints.subsets ?? [])) {
     const mirrored = addresses.slice(0, MAX_ADDRESSES)
@@ -39,9 +40,7 @@ export function planMirror(endpoints: Endpoints, existing: readonly EndpointSlic
       const family = mirrored.filter(({ address }) => (isIP(address.ip) === 6) === (addressType === 'IPv6'))
       if (family.length === 0) continue
       const wanted = sliceOf(endpoints, { addressType, ports, addresses: family })
-      const same = [...left].find(
-        (slice) => slice.addressType === addressType && isDeepStrictEqual(slice.ports ?? [], wanted.ports),
-      )
+      const same = byPorts.get(portsKey(wanted))?.shift()
       if (!same) missing.push(wanted)
       else {
         left.delete(same)
@@ -50,8 +49,9 @@ export function planMirror(endpoints: Endpoints, existing: readonly EndpointSlic
     }
   }
   // A slice that is not needed any more becomes one that is.
+  const byFamily = Map.groupBy([...left].reverse(), ({ addressType }) => addressType)
   for (const slice of missing) {
-    const old = [...left].find(({ addressType }) => addressType === slice.addressType)
+    const old = byFamily.get(slice.addressType)?.pop()
     if (!old) plan.create.push(slice)
     else {
       left.delete(old)
@@ -61,6 +61,13 @@ export function planMirror(endpoints: Endpoints, existing: readonly EndpointSlic
   plan.remove.push(...left)
   return plan
 }
+
+/** Slices of one family with the same ports have the same key. */
+const portsKey = ({ addressType, ports }: EndpointSlice): string =>
+  JSON.stringify([
+    addressType,
+    ...(ports ?? []).map(({ name, port, protocol, appProtocol }) => [name, port, protocol, appProtocol]),
+  ])
 
 interface ReadyAddress {
   address: Address
