@@ -14,6 +14,7 @@ const changed = ['-f', join(manifests, 'web-changed.yaml')]
 
 const versions = findKubectls()
 t.setTimeout(900_000)
+t.jobs = 3 // each version waits a third of the time, and has a namespace of its own
 if (versions.length === 0) skipOrFail(t, 'no kubectl on this machine')
 else {
   const { kubeconfig } = await startTestCluster(t)
