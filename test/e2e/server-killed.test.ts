@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { ConfigMap, Pod } from '../../shared/api/types.ts'
 import { pods } from '../../shared/client/resources.ts'
@@ -55,6 +55,26 @@ t.test('objects in a file: when the API server ends, it starts again, and pods r
   cluster.process.child.kill('SIGINT')
   t.equal(await cluster.process.ended, 0, 'Ctrl-C ends the cluster in order')
   t.same(processesWith(stateDir), [], 'nothing is left')
+})
+
+t.test('as a shell starts the command, Node starts once, below the guardian', async (t) => {
+  const [stateDir, folder] = [scratchFolder(t, 'test'), scratchFolder(t, 'starts')]
+  const [starts, counter] = [join(folder, 'starts'), join(folder, 'counter.cjs')]
+  const line = 'JSON.stringify(process.argv.slice(2)) + "\\n"'
+  writeFileSync(counter, `require('fs').appendFileSync(${JSON.stringify(starts)}, ${line})`)
+  const storage = `--storage=sqlite:${join(folder, 'state.db')}`
+  const up = startCommand(t, ['up', '--port=0', '--kubelet=false', storage, `--state-dir=${stateDir}`], {
+    node: '/bin/sh',
+    variables: {
+      NODE_OPTIONS: `--require=${counter}`,
+      PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+    },
+  })
+  await up.printed('is ready')
+  t.equal(readFileSync(starts, 'utf8').match(/^\["up"/gm)?.length, 1)
+  t.match(readFileSync(`/proc/${up.child.pid}/cmdline`, 'utf8'), 'guardian.pl')
+  up.child.kill('SIGINT')
+  t.equal(await up.ended, 0)
 })
 
 t.test('with -o json the cluster is described once, whatever its API server does', async (t) => {
