@@ -47,7 +47,9 @@ t.test('a request that holds the event loop is named in the log and by /livez', 
     bytes.toString(),
     /^internal server error: the event loop was held for \d\.\d s by POST \/api\/v1\/namespaces\/default\/configmaps, /,
   )
-  t.match(lines, [{ request: `POST ${path}`, msg: 'the event loop was held by one request' }])
+  t.match(lines, [
+    { request: `POST ${path}`, client: /^127\.0\.0\.1:\d+$/, msg: 'the event loop was held by one request' },
+  ])
   t.match((await server.send('/metrics')).bytes.toString(), /^kubestage_event_loop_holds_total 1$/m)
   t.equal((await server.send('/livez?exclude=event-loop')).status, 200)
 })

@@ -1,11 +1,14 @@
 import type { Clock, Timer } from '../../../shared/clock/clock.ts'
 import type { Logger } from '../../../shared/log/log.ts'
 import type { Family } from '../../../shared/metrics/exposition.ts'
+import type { Connection } from './client-limits.ts'
+import { clientOf } from './client-of.ts'
 
 /** What is said of a request that did too much at once. */
 export interface Watched {
   readonly method?: string
   readonly url?: string
+  readonly socket?: Connection
 }
 
 export interface WatchdogOptions {
@@ -139,7 +142,9 @@ export class Watchdog {
     const by = `${this.#current.method} ${this.#current.url?.replace(/\?.*/, '')}`
     this.#holds++
     this.#hold = { heldMs, atMs: ms, by }
-    this.#log.warn({ heldMs: Math.round(heldMs), request: by }, 'the event loop was held by one request')
+    const { socket } = this.#current
+    const client = socket && clientOf(socket)
+    this.#log.warn({ heldMs: Math.round(heldMs), request: by, client }, 'the event loop was held by one request')
   }
 }
 
