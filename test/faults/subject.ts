@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { StatusError } from '../../shared/api/status-error.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
@@ -174,7 +174,7 @@ export class Subject {
 
   /** A pod that is to live through everything that does not end its node; resolves when it runs. */
   async startSteadyPod(name: string): Promise<void> {
-    const command = ['sh', '-c', `: steady-${name}; ${politeScript}`]
+    const command = ['sh', '-c', `: ${this.#mark(name)}; ${politeScript}`]
     await this.client.create(pods, podOf({ name, command, spec: { terminationGracePeriodSeconds: 2 } }), { namespace })
     await this.podRuns(name)
   }
@@ -192,9 +192,14 @@ export class Subject {
 
   /** The pod's first process. */
   processOf(name: string): number | undefined {
-    return processesWith(`steady-${name};`)
+    return processesWith(`${this.#mark(name)};`)
       .sort((a, b) => a - b)
       .at(0)
+  }
+
+  /** Of this cluster's pod alone: others may be under siege on the same machine. */
+  #mark(name: string): string {
+    return `${basename(this.folder)}-${name}`
   }
 
   async removePod(name: string): Promise<void> {
