@@ -5,7 +5,7 @@ import type { Clock } from '../../../shared/clock/clock.ts'
 import { withinLimit } from '../../../shared/clock/within-limit.ts'
 import { newId } from './new-id.ts'
 import { runtimeDir } from './shim.ts'
-import { decodeWords, encodeWords } from './shim-words.ts'
+import { decodeWords, encodeRequest } from './shim-words.ts'
 
 /** What the shim tells of the processes it started. Times are the kubelet's own. */
 export interface ShimListener {
@@ -143,7 +143,7 @@ async function greet(
     else ready.reject(new Error('the shim ended'))
   })
   const send = (...words: string[]): void => {
-    if (!isClosed) requests.write(encodeWords([...words, '.']))
+    if (!isClosed) requests.write(encodeRequest(words))
   }
   // An earlier kubelet may have died in the middle of a line.
   requests.write('\n')

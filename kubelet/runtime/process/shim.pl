@@ -5,7 +5,8 @@
 # stdin      when supervised, a pipe whose other end only the supervisor holds; when it closes, everything ends here
 # SECONDS    supervised as well: when the pipe closes, the kubelet has so long to end its pods; if it is gone, everything ends at once
 # NAME …     system calls by number; without them no namespaces can be had, and exits are noticed a little later
-# ROOT/requests   lines from the kubelet, words between tabs (%09 a tab, %0A a new line, %25 a percent sign), the last word is a dot:
+# ROOT/requests   lines from the kubelet, words between tabs (%09 a tab, %0A a new line, %25 a percent sign, %2E a word
+#                 that is a dot), the last word is a dot:
 #   hello WHO PID                  a new kubelet: commands of the one before are ended, and all that is known is told again
 #   run ID CONTAINER INPUT OUTPUTS FLAGS PID STEP…   CONTAINER: ID itself, or where a command belongs; INPUT 1: with a pipe to read;
 #                                  OUTPUTS 1 or 2; FLAGS of new namespaces; PID of a process whose PID namespace is joined, or 0; the
@@ -39,6 +40,8 @@ my $grace = $mode =~ /^\d+$/ ? $mode : 0;
 my $NEW_PROCESSES = 0x20000000;
 my $SIGCHLD = 17;
 my $HANG_NOT = 1;
+my $LONGEST = 8 << 20; # a line: what a program may be given (2 MiB), with every byte escaped
+my $NEW_NAMESPACES = 0x7e020000;
 my $AT_ONCE = 4096; # what a pipe takes whole or not at all
 my $CHILDREN = '/proc/thread-self/children';
 
@@ -228,6 +231,10 @@ sub spawn {
 
 sub run {
   my ($id, $container, $input, $outputs, $flags, $beside, @steps) = @_;
+  # A damaged line starts nothing: not another program, and not one outside its namespaces.
+  return unless @steps && !$job{$id} && !$preparing{$id} && 2 == grep { /^[\w-][\w.-]*\z/ } $id, $container;
+  return if grep { !/^\d{1,10}\z/ } $input, $outputs, $flags, $beside;
+  return if $flags & ~$NEW_NAMESPACES;
   # In a PID namespace its process 1 gets what others leave.
   my $job = $job{$id} = { id => $id, container => $container, scatters => !($flags & $NEW_PROCESSES || $beside) };
   my $stdin = $input ? new_pipe($job, 'input') : undef;
@@ -371,6 +378,7 @@ sub kubelet_lives {
 }
 
 my $unread = '';
+my $is_overlong = 0;
 my $supervisor = $mode eq 'alone' ? undef : \*STDIN;
 my $until;
 my $asked_to_end;
@@ -393,13 +401,18 @@ while (1) {
   if ($signals && vec($readable, fileno $signals, 1)) { sysread($signals, my $signal, 128) }
   reap();
   if (vec($readable, fileno $requests, 1)) {
-    sysread($requests, $unread, 65536, length $unread);
-    while ($unread =~ s/^([^\n]*)\n//) {
+    my $before = length $unread;
+    sysread($requests, $unread, 65536, $before);
+    # Only what came is searched; of a line that is too long nothing is kept, and its end is no request.
+    my $end = index($unread, "\n", $before);
+    if ($end < 0) { ($unread, $is_overlong) = ('', 1) if $is_overlong || length $unread > $LONGEST }
+    elsif ($is_overlong) { ($unread, $is_overlong) = (substr($unread, $end + 1), 0) }
+    while ($end >= 0 && $unread =~ s/^([^\n]*)\n//) {
       my ($verb, @words) = split /\t/, $1, -1;
       # A kubelet may have died in the middle of a line.
       next unless @words && pop @words eq '.';
       s/%([0-9A-F]{2})/chr hex $1/ge for @words;
-      finish() if $verb eq 'end';
+      finish() if $verb eq 'end' && !@words;
       $request{$verb}->(@words) if $request{$verb};
     }
   }
