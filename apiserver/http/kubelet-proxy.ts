@@ -132,7 +132,9 @@ export async function errorOf(answer: IncomingMessage): Promise<string | StatusE
   let bytes = 0
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     bytes += chunk.length
-    if (bytes <= maxErrorBytes) chunks.push(chunk)
+    // It may have no end: leaving the loop ends the connection.
+    if (bytes > maxErrorBytes) break
+    chunks.push(chunk)
   }
   const text = Buffer.concat(chunks).toString('utf8').trim()
   const code = answer.statusCode ?? 500

@@ -1,5 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import { StatusError } from '../../shared/api/status-error.ts'
+import { Gathered } from '../../shared/client/gathered.ts'
 import { requestError } from '../webhook-client/call-errors.ts'
 import { type Backend, type BackendRequest, requestOf } from './backend.ts'
 import type { Exchange } from './exchange.ts'
@@ -35,7 +36,7 @@ export async function forward(exchange: Exchange, backend: Backend, { path, pref
   const headers = withOwnLinks(answer, { origin: backend.origin, prefix })
   const isPage = /^text\/html/.test(answer.headers['content-type'] ?? '') && !answer.headers['content-encoding']
   if (isPage && request.method !== 'HEAD') {
-    const page = Buffer.from(linksBelow(prefix, (await readAll(answer)).toString('utf8')))
+    const page = Buffer.from(linksBelow(prefix, (await readPage(answer)).toString('utf8')))
     response.writeHead(answer.statusCode ?? 502, { ...headers, 'content-length': page.length })
     response.end(page)
     return
@@ -90,8 +91,16 @@ const links = /\b(href|src|action|cite|background|longdesc)=(["'])(\/(?!\/)[^"']
 const linksBelow = (prefix: string, page: string): string =>
   page.replace(links, `$1=$2${prefix.replaceAll('$', '$$$$')}$3`)
 
-async function readAll(answer: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  for await (const chunk of answer as AsyncIterable<Buffer>) chunks.push(chunk)
-  return Buffer.concat(chunks)
+/** Of a page, which is held as a whole while its links are put right. */
+const maxPageBytes = 16 * 1024 * 1024
+
+/** Rejects with a StatusError (503) for a page without end: what answers is a pod's, and may be anything. */
+async function readPage(answer: IncomingMessage): Promise<Buffer> {
+  const page = new Gathered('the page', maxPageBytes)
+  try {
+    for await (const chunk of answer as AsyncIterable<Buffer>) page.add(chunk)
+  } catch (error) {
+    throw notReached((error as Error).message)
+  }
+  return page.take()
 }

@@ -29,6 +29,13 @@ async function startBackend(t: Test): Promise<{ server: Server; port: number }> 
   const server = createServer((request: IncomingMessage, response) => {
     if (request.url === '/page')
       return response.setHeader('content-type', 'text/html').end('<a href="/next">next</a> <a href="//x/">x</a>')
+    if (request.url === '/endless') {
+      const more = () => {
+        while (response.write('x'.repeat(60_000)));
+      }
+      response.setHeader('content-type', 'text/html').on('drain', more)
+      return more()
+    }
     if (request.url === '/away') return response.writeHead(302, { location: '/there' }).end()
     let body = ''
     request.on('data', (chunk) => (body += chunk))
@@ -85,6 +92,11 @@ t.test('proxy', async (t) => {
     const page = await server.send(`${core}/pods/p/proxy/page`)
     t.equal(page.body, `<a href="${core}/pods/p/proxy/next">next</a> <a href="//x/">x</a>`)
     t.equal((await server.send(`${core}/pods/p/proxy/away`)).headers.location, `${core}/pods/p/proxy/there`)
+  })
+
+  t.test('reads no page without end', async (t) => {
+    const page = await server.send(`${core}/pods/p/proxy/endless`)
+    t.match(page, { status: 503, body: { message: 'error trying to reach service: the page is larger than 16 MiB' } })
   })
 
   t.test('joins those who want the connection', async (t) => {
