@@ -41,14 +41,10 @@ function coversResource(own: readonly string[], resource: string): boolean {
 const maxPermissions = 100_000
 
 /** How many rules `breakdown` makes of one. */
-const permissionsIn = ({
-  verbs,
-  apiGroups = [],
-  resources = [],
-  resourceNames = [],
-  nonResourceURLs = [],
-}: PolicyRule) =>
-  verbs.length * (apiGroups.length * resources.length * Math.max(1, resourceNames.length) + nonResourceURLs.length)
+const permissionsIn = ({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule): number =>
+  verbs.length * (count(apiGroups) * count(resources) * Math.max(1, count(resourceNames)) + count(nonResourceURLs))
+
+const count = (list: readonly string[] | undefined): number => list?.length ?? 0
 
 /** Rules by what they name, so that each permission is held against those alone that could cover it. */
 class HeldRules {
