@@ -23,6 +23,8 @@ export interface Attempt {
 
 export interface Fault {
   name: string
+  /** The API server ends by itself, and the guardian starts the next. */
+  endsServer?: true
   /** The pods' processes are others afterwards. */
   endsPods?: true
   /** Its pods are Failed afterwards, as when a node is shut down: they are made anew. */
@@ -41,6 +43,7 @@ const pauseMs = (random: () => number): number => 200 + Math.floor(random() * 2_
 export const faults: readonly Fault[] = [
   ...(['SIGKILL', 'SIGABRT', 'SIGSEGV'] as const).map((signal) => ({
     name: `${signal} to the API server`,
+    endsServer: true as const,
     inflict: ({ subject }: Attempt) => endServer(subject, signal),
   })),
   { name: 'SIGKILL to the kubelet', inflict: async ({ subject }) => void subject.signal('kubelet', 'SIGKILL') },
@@ -55,6 +58,7 @@ export const faults: readonly Fault[] = [
   })),
   {
     name: 'SIGKILL to the kubelet, then to the API server',
+    endsServer: true,
     async inflict({ subject }) {
       subject.signal('kubelet', 'SIGKILL')
       await endServer(subject, 'SIGKILL')
@@ -79,7 +83,12 @@ export const faults: readonly Fault[] = [
     },
   },
   { name: 'full disk', needsDisk: true, inflict: fullDisk },
-  { name: 'full disk and SIGKILL to the API server', needsDisk: true, inflict: (attempt) => fullDisk(attempt, true) },
+  {
+    name: 'full disk and SIGKILL to the API server',
+    endsServer: true,
+    needsDisk: true,
+    inflict: (attempt) => fullDisk(attempt, true),
+  },
   { name: 'start on a read-only disk', endsPods: true, needsDisk: true, inflict: startReadOnly },
   { name: 'start with a damaged file', failsPods: true, inflict: startDamaged },
   { name: 'a second server on the same file', inflict: secondServer },

@@ -65,7 +65,7 @@ export async function siege({ seed, until, say }: SiegeOptions): Promise<SiegeRe
         }
       }),
     )
-    for (const fault of plan(possible, until, random)) {
+    for (const fault of plan(possible, until, random, subject)) {
       const beganMs = realClock.monotonic()
       const processes = steady.map((name) => subject.processOf(name))
       try {
@@ -114,13 +114,21 @@ export async function siege({ seed, until, say }: SiegeOptions): Promise<SiegeRe
   return report
 }
 
-function* plan(possible: readonly Fault[], until: SiegeOptions['until'], random: () => number): Generator<Fault> {
+function* plan(
+  possible: readonly Fault[],
+  until: SiegeOptions['until'],
+  random: () => number,
+  subject: Subject,
+): Generator<Fault> {
   if ('faults' in until) {
     yield* possible.filter(({ name }) => until.faults.includes(name))
     return
   }
   const endMs = realClock.monotonic() + until.ms
-  while (realClock.monotonic() < endMs) yield oneOf(random, possible)
+  while (realClock.monotonic() < endMs) {
+    const fault = oneOf(random, possible)
+    if (!fault.endsServer || subject.mayEndServer()) yield fault
+  }
 }
 
 const checked = (ledger: Ledger, subject: Subject): Promise<string[]> =>

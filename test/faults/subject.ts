@@ -40,6 +40,9 @@ export class Subject {
     mkdirSync(place, { recursive: true })
   }
 
+  /** Since the start. */
+  #serverEndsMs: number[] = []
+
   get storageFile(): string {
     return join(this.stateDir, 'state.db')
   }
@@ -62,6 +65,7 @@ export class Subject {
     })
     closeSync(log)
     this.#up = up
+    this.#serverEndsMs = []
     await until(() => up.exitCode !== null || up.signalCode !== null || this.#isAnnouncedBy(up), {
       what: 'the cluster to start',
       timeoutMs: patienceMs,
@@ -116,10 +120,19 @@ export class Subject {
     return result ?? { code: -1, output: 'no such program' }
   }
 
+  /** The guardian ends the cluster after five ends of the API server in a row, each within a minute. */
+  mayEndServer(): boolean {
+    const recent = this.#serverEndsMs.filter((ms) => realClock.monotonic() - ms < 4 * 60_000)
+    return recent.length < 4
+  }
+
   signal(name: 'server' | 'kubelet' | 'shim', signal: NodeJS.Signals): number | undefined {
     const pid = this.pidOf(name)
     if (pid === undefined) return undefined
-    if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') this.kills++
+    if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') {
+      this.kills++
+      if (name === 'server') this.#serverEndsMs.push(realClock.monotonic())
+    }
     process.kill(pid, signal)
     return pid
   }
