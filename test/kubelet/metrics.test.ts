@@ -9,6 +9,7 @@ import { CpuMeter } from '../../kubelet/stats/cpu-meter.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 import { exposition } from '../../shared/metrics/exposition.ts'
 import { parseMetrics } from '../harness/metrics.ts'
+import { until } from '../harness/until.ts'
 import { machine } from './machine.ts'
 
 const termination = { reason: '', cause: 'PodDeleted', verdictType: 'Stopped', graceSeconds: 30, usedSeconds: 3 }
@@ -25,7 +26,7 @@ t.test('evictions and pod workers, line by line as a real kubelet tells them', a
   await clock.advance(20_000)
   t.equal(pod()?.status?.reason, 'Evicted')
   const limits = { families: () => [] }
-  const sources = {
+  const sources = () => ({
     metrics,
     limits,
     runtime,
@@ -33,8 +34,16 @@ t.test('evictions and pod workers, line by line as a real kubelet tells them', a
     nodeName: 'n1',
     featureGates: {},
     startSeconds: 0,
-  }
-  const page = exposition(await kubeletFamilies(sources))
+  })
+  // The status is told before the pod's worker has ended.
+  const page = await until(
+    async () => {
+      await clock.advance(1_000)
+      const told = exposition(await kubeletFamilies(sources()))
+      return told.includes('kubelet_active_pods{static=""} 0\n') ? told : undefined
+    },
+    { what: 'the pod to be no active one' },
+  )
   for (const line of [
     '# HELP kubelet_evictions [ALPHA] Cumulative number of pod evictions by eviction signal',
     '# TYPE kubelet_evictions counter',
