@@ -24,9 +24,9 @@ import type { Authorizer, User } from './auth/types.ts'
 import { storeSystemObjects } from './bootstrap/system-objects.ts'
 import type { ApiServerConfig } from './config.ts'
 import type { ApiContext, Instruments } from './http/api-context.ts'
-import { createCors } from './http/cors.ts'
-import { createDispatch } from './http/dispatch.ts'
 import { createFlowControl } from './http/flow-control/flow-control.ts'
+import { buildApp } from './http/front/app.ts'
+import { Roots } from './http/front/paths.ts'
 import { timeOfCluster } from './http/instruments/time-of-cluster.ts'
 import { createKubeletProxy } from './http/kubelet-proxy.ts'
 import { Answers } from './http/limits/answers.ts'
@@ -35,9 +35,9 @@ import { Connections } from './http/limits/connections.ts'
 import { Handshakes } from './http/limits/handshakes.ts'
 import { limitsOf } from './http/limits/limits.ts'
 import { Watchdog } from './http/limits/watchdog.ts'
-import { listen } from './http/listen.ts'
 import { RequestMetrics } from './http/metrics/request-metrics.ts'
 import { isServed } from './http/resource-routes.ts'
+import { Transport } from './http/transport.ts'
 import { wellKnownPaths } from './http/well-known-paths.ts'
 import { Faults } from './instruments/faults.ts'
 import { Journal } from './instruments/journal.ts'
@@ -182,8 +182,9 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     ),
   )
   registry.admission.push(rbacEscalation(access))
+  const roots = new Roots()
   const metrics = new RequestMetrics(({ resource, path }, version) =>
-    resource ? isServed(catalog, resource, version) : paths.has(path),
+    resource ? isServed(catalog, resource, version) : roots.has(path),
   )
   const flowControl = createFlowControl({ lookupAll: registry.lookupAll, clock, seats: limits.maxRequestsInflight })
   const connections = new Connections(limits, { clock: clock.machine, reports })
@@ -198,7 +199,8 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     watchdog,
     address: () => `${config.host}:${port}`,
   })
-  const dispatch = createDispatch({
+  const transport = new Transport({ config, limits, handshakes, tracked: connections, reports })
+  const app = await buildApp({
     api,
     flowControl,
     metrics,
@@ -207,10 +209,13 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     reports,
     maxBodyBytes: limits.maxRequestBodyBytes,
     watchdog,
-    cors: createCors(config.corsAllowedOrigins ?? []),
+    corsAllowedOrigins: config.corsAllowedOrigins,
+    serverFactory: (handler) => transport.serve(handler),
+    clientErrorHandler: (error, socket) => transport.refuse(error, socket),
     authenticators: [clientCertificate(), bearerToken(tokens), anonymous],
     authorizers,
     paths,
+    roots,
   })
   const { machine } = clock
   const events = startExpiry({
@@ -226,7 +231,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     ttlMs: config.terminationTtlMs ?? defaultTerminationTtlMs,
     max: config.maxTerminations ?? defaultMaxTerminations,
   })
-  const listener = await listen(config, dispatch, { limits, handshakes, tracked: connections, reports })
+  const listener = await transport.listen()
   port = listener.port
   const signingKey = machine.setTimer(
     signingKeyDelayMs,
@@ -256,6 +261,7 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
       await customResources.close()
       registry.close()
       await listener.close()
+      await app.close()
       answers.close()
       handshakes.close()
       reports.close()

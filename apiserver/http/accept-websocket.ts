@@ -6,18 +6,14 @@ import type { Exchange, Upgrade } from './exchange.ts'
 export const asksForWebSocket = ({ request }: Exchange): boolean => /^websocket$/i.test(request.headers.upgrade ?? '')
 
 /** Answers the handshake, with `protocol` if it is given. The library is loaded with the first WebSocket. */
-export async function acceptWebSocket(
-  { request, response }: Exchange,
-  upgrade: Upgrade,
-  protocol?: string,
-): Promise<WebSocket> {
+export async function acceptWebSocket(exchange: Exchange, upgrade: Upgrade, protocol?: string): Promise<WebSocket> {
   const { WebSocketServer } = await import('ws')
   const handleProtocols = protocol === undefined ? undefined : () => protocol
   const server = new WebSocketServer({ noServer: true, clientTracking: false, handleProtocols })
-  response.detachSocket(upgrade.socket as Socket)
+  exchange.takeOver().detachSocket(upgrade.socket as Socket)
   return new Promise((resolve, reject) => {
     upgrade.socket.once('close', () => reject(badRequest('the client has gone')))
-    server.handleUpgrade(request, upgrade.socket, upgrade.head, (socket) => {
+    server.handleUpgrade(exchange.request, upgrade.socket, upgrade.head, (socket) => {
       socket.on('error', () => socket.terminate())
       resolve(socket)
     })

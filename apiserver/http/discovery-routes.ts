@@ -4,9 +4,10 @@ import { resourceNotFound } from '../../shared/api/status-errors.ts'
 import type { Catalog } from '../registry/catalog.ts'
 import { aggregatedDiscovery, apiGroup, apiGroupList, apiResourceList, apiVersions } from './discovery-documents.ts'
 import type { Exchange } from './exchange.ts'
+import { type PathRoutes, reading } from './front/paths.ts'
 import { assertAcceptable, encodingFor, type Negotiated, parseAccept, unknownShape } from './negotiation.ts'
-import type { PathRoute } from './path-routes.ts'
-import { sendJson } from './respond.ts'
+import { notFound } from './resource-routes.ts'
+import { sendJson, sendNothing } from './respond.ts'
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
 const DISCOVERY_GROUP = 'apidiscovery.k8s.io'
@@ -58,7 +59,7 @@ function plainForm(accept: string | undefined): Negotiated {
   return { encoding: encodingFor(plain) }
 }
 
-export function discoveryRoutes(catalog: Catalog, serverAddress: () => string): PathRoute[] {
+export function discoveryRoutes(catalog: Catalog, serverAddress: () => string): PathRoutes[] {
   const documents = new Documents(catalog)
   const aggregated = (exchange: Exchange, which: 'core' | 'named'): boolean => {
     if (!wantsAggregated(exchange.request.headers.accept)) return false
@@ -67,7 +68,7 @@ export function discoveryRoutes(catalog: Catalog, serverAddress: () => string): 
     )
     const headers = { etag, vary: 'Accept', 'cache-control': 'public', 'content-type': AGGREGATED }
     if (exchange.request.headers['if-none-match'] === etag) {
-      exchange.response.writeHead(304, headers).end()
+      sendNothing(exchange, 304, headers)
     } else sendJson(exchange, { status: 200, json, headers })
     return true
   }
@@ -75,41 +76,39 @@ export function discoveryRoutes(catalog: Catalog, serverAddress: () => string): 
     exchange: Exchange,
     name: string,
     make: (definitions: ReturnType<Catalog['definitions']>) => object,
-  ): true => {
+  ): void =>
     sendJson(
       exchange,
       { status: 200, json: documents.get(name, make).json },
       plainForm(exchange.request.headers.accept),
     )
-    return true
-  }
-  const resourceList = (exchange: Exchange, group: string, version: string): boolean => {
-    if (!catalog.hasVersion(group, version)) {
-      if (catalog.hasGroup(group)) throw resourceNotFound()
-      return false
-    }
-    return legacy(exchange, `list ${group}/${version}`, (definitions) => apiResourceList(definitions, group, version))
+  const resourceList = (exchange: Exchange, group: string, version: string) => {
+    if (catalog.hasVersion(group, version))
+      return legacy(exchange, `list ${group}/${version}`, (definitions) => apiResourceList(definitions, group, version))
+    if (catalog.hasGroup(group)) throw resourceNotFound()
+    notFound(exchange)
   }
   return [
     {
       first: 'api',
-      methods: ['GET', 'HEAD'],
-      handle(exchange, [, version]) {
-        if (version !== undefined) return resourceList(exchange, '', version)
-        return (
+      methods: reading,
+      paths: {
+        '': (exchange) =>
           aggregated(exchange, 'core') ||
-          legacy(exchange, `versions ${serverAddress()}`, () => apiVersions(serverAddress()))
-        )
+          legacy(exchange, `versions ${serverAddress()}`, () => apiVersions(serverAddress())),
+        '/:version': (exchange, { version = '' }) => resourceList(exchange, '', version),
       },
     },
     {
       first: 'apis',
-      methods: ['GET', 'HEAD'],
-      handle(exchange, [, group, version]) {
-        if (group === undefined) return aggregated(exchange, 'named') || legacy(exchange, 'groups', apiGroupList)
-        if (version !== undefined) return resourceList(exchange, group, version)
-        if (group === '' || !catalog.hasGroup(group)) return false
-        return legacy(exchange, `group ${group}`, (definitions) => apiGroup(definitions, group))
+      methods: reading,
+      paths: {
+        '': (exchange) => aggregated(exchange, 'named') || legacy(exchange, 'groups', apiGroupList),
+        '/:group': (exchange, { group = '' }) => {
+          if (group === '' || !catalog.hasGroup(group)) return notFound(exchange)
+          legacy(exchange, `group ${group}`, (definitions) => apiGroup(definitions, group))
+        },
+        '/:group/:version': (exchange, { group = '', version = '' }) => resourceList(exchange, group, version),
       },
     },
   ]

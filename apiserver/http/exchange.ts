@@ -1,45 +1,73 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { FastifyReply } from 'fastify'
 import type { KubeObject } from '../../shared/api/types.ts'
-import type { User } from '../auth/types.ts'
+import type { Attributes, User } from '../auth/types.ts'
 import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { readBody } from './body.ts'
 import type { RequestInfo, ResourceTarget } from './request-info.ts'
+import { takeOver } from './take-over.ts'
 import { Warnings } from './warnings.ts'
 
-/** A connection that its client wants for itself (HTTP/1.1 only): whoever takes it over answers in its own words. */
+/** A connection that its client wants for another protocol (HTTP/1.1 only). The handler that takes it over answers in that protocol. */
 export interface Upgrade {
   socket: Duplex
   /** What came after the request. */
   head: Buffer
 }
 
-/** One request and its answer. HTTP/2 streams come in the same clothes. */
+interface ExchangeParts {
+  request: IncomingMessage
+  reply: FastifyReply
+  info: RequestInfo
+  upgrade?: Upgrade
+  /** By the machine's monotonic clock. */
+  beganMs: number
+  maxBodyBytes: number
+}
+
+/** One request and its answer, as the handlers of Kubernetes' API see it. Requests of HTTP/1.1 and HTTP/2 look alike. */
 export class Exchange {
+  /** As it came. */
   readonly request: IncomingMessage
-  readonly response: ServerResponse
+  readonly reply: FastifyReply
   readonly info: RequestInfo
-  readonly user: User
   readonly upgrade: Upgrade | undefined
+  readonly beganMs: number
   readonly warnings = new Warnings()
   readonly #maxBodyBytes: number
+  /** Who asks: the impersonated user, if there is one. Known after the hook of authentication. */
+  user!: User
+  /** Who has authenticated. */
+  asker!: User
+  /** What authorization decides about. Known after the hook of authentication. */
+  attributes!: Attributes
   /** The revision that a get or a list shows. Default: the present. */
   asOf: number | undefined
   /** What is to be created, whose name is not in the path. */
   created: KubeObject | undefined
+  /** Whether its handler has been called. */
+  hasBegun = false
+  /** Runs once when the handler is done, or the request was refused. Set by those who count requests under way. */
+  onServed: (() => void) | undefined
 
-  constructor(
-    { request, response, upgrade }: { request: IncomingMessage; response: ServerResponse; upgrade?: Upgrade },
-    info: RequestInfo,
-    user: User,
-    maxBodyBytes: number,
-  ) {
+  constructor({ request, reply, info, upgrade, beganMs, maxBodyBytes }: ExchangeParts) {
     this.#maxBodyBytes = maxBodyBytes
     this.request = request
-    this.response = response
+    this.reply = reply
     this.info = info
-    this.user = user
     this.upgrade = upgrade
+    this.beganMs = beganMs
+  }
+
+  /** Node's side of the answer. What writes to it directly takes it over first. */
+  get response(): ServerResponse {
+    return this.reply.raw
+  }
+
+  /** As {@link takeOver}. */
+  takeOver(): ServerResponse {
+    return takeOver(this.reply)
   }
 
   /** The whole body. Rejects with a StatusError: 413 for more than the server takes, 400 for one that breaks off. */
@@ -47,9 +75,21 @@ export class Exchange {
     return readBody(this.request, this.#maxBodyBytes)
   }
 
+  /** Whether the client has left, so that there is nothing to answer. */
+  hasLeft(): boolean {
+    return this.reply.raw.destroyed || this.upgrade?.socket.destroyed === true
+  }
+
   /** Runs when the client has gone or the answer is complete. */
   onClose(callback: () => void): void {
-    this.response.once('close', callback)
+    this.reply.raw.once('close', callback)
+  }
+
+  /** The handler is done, or the request was refused. */
+  served(): void {
+    const { onServed } = this
+    this.onServed = undefined
+    onServed?.()
   }
 }
 

@@ -1,5 +1,7 @@
 import { own } from '../../shared/api/own.ts'
-import type { PathRoute } from './path-routes.ts'
+import type { Exchange } from './exchange.ts'
+import type { PathRoutes } from './front/paths.ts'
+import { notFound } from './resource-routes.ts'
 import { sendText } from './respond.ts'
 
 /** Undefined while all is well, else why not. */
@@ -15,42 +17,47 @@ export function healthRoute(
   name: 'healthz' | 'livez' | 'readyz',
   upstream: HealthChecks,
   extra: HealthChecks = {},
-): PathRoute {
+): PathRoutes {
   const checks = { ...upstream, ...extra }
   return {
     first: name,
-    handle(exchange, parts) {
-      const check = parts.slice(1).join('/')
-      if (check !== '') {
+    paths: {
+      '': (exchange) => sendAll(exchange, name, { checks, extra }),
+      '/*': (exchange, { '*': check = '' }) => {
         const single = own(checks, check)
-        if (!single) return false
+        if (!single) return notFound(exchange)
         const failed = single() !== undefined
         sendText(exchange, failed ? 500 : 200, failed ? `internal server error: ${single()}\n` : 'ok')
-        return true
-      }
-      const { query } = exchange.info
-      const excluded = new Set(query.getAll('exclude'))
-      const lines: string[] = []
-      let failed = false
-      for (const [title, run] of Object.entries(checks)) {
-        if (excluded.delete(title)) lines.push(`[+]${title} excluded: ok`)
-        else if (run() === undefined) {
-          if (!Object.hasOwn(extra, title)) lines.push(`[+]${title} ok`)
-        } else {
-          failed = true
-          lines.push(`[-]${title} failed: reason withheld`)
-        }
-      }
-      if (excluded.size > 0) {
-        const shown = [...excluded].map((title) => JSON.stringify(title)).join(',')
-        lines.push(`warn: some health checks cannot be excluded: no matches for ${shown}`)
-      }
-      const text = `${lines.join('\n')}\n${name} check ${failed ? 'failed' : 'passed'}\n`
-      if (failed) sendText(exchange, 500, text)
-      else sendText(exchange, 200, query.has('verbose') ? text : 'ok')
-      return true
+      },
     },
   }
+}
+
+function sendAll(
+  exchange: Exchange,
+  name: string,
+  { checks, extra }: { checks: HealthChecks; extra: HealthChecks },
+): void {
+  const { query } = exchange.info
+  const excluded = new Set(query.getAll('exclude'))
+  const lines: string[] = []
+  let failed = false
+  for (const [title, run] of Object.entries(checks)) {
+    if (excluded.delete(title)) lines.push(`[+]${title} excluded: ok`)
+    else if (run() === undefined) {
+      if (!Object.hasOwn(extra, title)) lines.push(`[+]${title} ok`)
+    } else {
+      failed = true
+      lines.push(`[-]${title} failed: reason withheld`)
+    }
+  }
+  if (excluded.size > 0) {
+    const shown = [...excluded].map((title) => JSON.stringify(title)).join(',')
+    lines.push(`warn: some health checks cannot be excluded: no matches for ${shown}`)
+  }
+  const text = `${lines.join('\n')}\n${name} check ${failed ? 'failed' : 'passed'}\n`
+  if (failed) sendText(exchange, 500, text)
+  else sendText(exchange, 200, query.has('verbose') ? text : 'ok')
 }
 
 /** The endpoint's own path, and that of each of its checks. */

@@ -1,18 +1,12 @@
 import type { Catalog } from '../registry/catalog.ts'
-import type { PathRoute } from './path-routes.ts'
+import type { PathHandle, PathRoutes } from './front/paths.ts'
 import { sendJson } from './respond.ts'
 
 /** The root lists every path that is worth a visit. */
-export function indexRoutes(catalog: Catalog, paths: readonly string[]): PathRoute[] {
-  const send: PathRoute['handle'] = (exchange, parts) => {
-    if (parts.length > 1) return false
+export function indexRoutes(catalog: Catalog, paths: readonly string[]): PathRoutes[] {
+  const send: PathHandle = (exchange) =>
     sendJson(exchange, { status: 200, json: JSON.stringify({ paths: all(catalog, paths) }) })
-    return true
-  }
-  return [
-    { first: '', methods: ['GET'], handle: send },
-    { first: 'index.html', methods: ['GET'], handle: send },
-  ]
+  return ['', 'index.html'].map((first) => ({ first, methods: ['GET'], paths: { '': send } }))
 }
 
 function all(catalog: Catalog, paths: readonly string[]): string[] {

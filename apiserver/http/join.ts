@@ -1,15 +1,14 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Duplex, Writable } from 'node:stream'
 import { StatusError } from '../../shared/api/status-error.ts'
 import { requestError } from '../webhook-client/call-errors.ts'
 import { type BackendRequest, requestOf } from './backend.ts'
-import type { Upgrade } from './exchange.ts'
+import type { Exchange, Upgrade } from './exchange.ts'
 
 /** A client that wants its connection for itself. */
 export interface Joining {
-  request: IncomingMessage
-  response: ServerResponse
+  exchange: Exchange
   upgrade: Upgrade
 }
 
@@ -22,11 +21,11 @@ export type Refusal = { unreachable: string } | { answer: IncomingMessage }
  */
 export function joinTo(
   backend: Omit<BackendRequest, 'method'>,
-  { request, response, upgrade }: Joining,
-  refuse: (refusal: Refusal) => void | Promise<void> = (refusal) => passOn(refusal, response),
+  { exchange, upgrade }: Joining,
+  refuse: (refusal: Refusal) => void | Promise<void> = (refusal) => passOn(refusal, exchange),
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    const outgoing = requestOf({ ...backend, method: request.method })
+    const outgoing = requestOf({ ...backend, method: exchange.request.method })
     const abandon = (): void => void outgoing.destroy()
     upgrade.socket.once('close', abandon)
     const end = async (refusal: Refusal): Promise<void> => refuse(refusal)
@@ -34,7 +33,7 @@ export function joinTo(
     outgoing.on('response', (answer) => end({ answer }).then(resolve, reject))
     outgoing.on('upgrade', (answer, joined, head) => {
       upgrade.socket.off('close', abandon)
-      response.detachSocket(upgrade.socket as Socket)
+      exchange.takeOver().detachSocket(upgrade.socket as Socket)
       const names = answer.rawHeaders.filter((_, index) => index % 2 === 0)
       const lines = names.map((name, index) => `${name}: ${answer.rawHeaders[2 * index + 1]}`)
       upgrade.socket.write(['HTTP/1.1 101 Switching Protocols', ...lines, '', ''].join('\r\n'))
@@ -49,10 +48,11 @@ export function joinTo(
 }
 
 /** As a real server answers: an error without a reason. */
-function passOn(refusal: Refusal, response: ServerResponse): void {
+function passOn(refusal: Refusal, exchange: Exchange): void {
   if ('unreachable' in refusal)
     throw new StatusError({ code: 500, message: `error dialing backend: ${refusal.unreachable}` })
   const { answer } = refusal
+  const response = exchange.takeOver()
   response.writeHead(answer.statusCode ?? 500, { ...answer.headers, connection: 'close' })
   answer.pipe(response)
   answer.on('error', () => response.destroy())

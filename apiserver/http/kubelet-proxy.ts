@@ -1,4 +1,4 @@
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import { Agent, request as httpsRequest } from 'node:https'
 import { StatusError } from '../../shared/api/status-error.ts'
 import { internalError } from '../../shared/api/status-errors.ts'
@@ -6,6 +6,7 @@ import type { Node, Status } from '../../shared/api/types.ts'
 import type { ClusterPki } from '../../shared/pki/cluster-pki.ts'
 import { requestError } from '../webhook-client/call-errors.ts'
 import type { Backend } from './backend.ts'
+import type { Exchange } from './exchange.ts'
 import { type Joining, joinTo, type Refusal } from './join.ts'
 import { baseHeaders } from './respond.ts'
 
@@ -30,10 +31,8 @@ export const kubeletCredentials = (
   ca,
 })
 
-export interface Passed {
+interface Asked {
   path: string
-  request: IncomingMessage
-  response: ServerResponse
   /** Runs when the client has gone. */
   onClose(callback: () => void): void
 }
@@ -41,9 +40,9 @@ export interface Passed {
 /** The server's way to a node's kubelet. */
 export interface KubeletProxy {
   /** Passes the kubelet's answer on as it comes; resolves when it begins. */
-  pass(node: Node, passed: Passed): Promise<void>
+  pass(node: Node, path: string, exchange: Exchange): Promise<void>
   /** The kubelet's answer, when it begins. Rejects with a StatusError when it refuses. */
-  read(node: Node, request: Pick<Passed, 'path' | 'onClose'>): Promise<IncomingMessage>
+  read(node: Node, asked: Asked): Promise<IncomingMessage>
   /** Joins the client to the kubelet, byte by byte, once that has agreed; what it says against it is passed on as it is. */
   join(node: Node, joined: Joined): Promise<void>
   /** Where it is, and how we come there. */
@@ -70,8 +69,8 @@ export function createKubeletProxy(credentials: KubeletCredentials): KubeletProx
     return kept
   }
   return {
-    pass: (node, passed) => pass(agent(), node, passed),
-    read: (node, request) => read(agent(), node, request),
+    pass: (node, path, exchange) => pass(agent(), node, { path, exchange }),
+    read: (node, asked) => read(agent(), node, asked),
     join: (node, joined) => join(agent(), node, joined),
     reach: (node) => ({ origin: urlOf(node, ''), agent: agent(), servername: node.metadata.name }),
     close: () => kept?.destroy(),
@@ -88,7 +87,7 @@ function urlOf({ status }: Node, path: string): string {
 
 function join(agent: Agent, node: Node, { path, refuse, ...joined }: Joined): Promise<void> {
   const url = urlOf(node, path)
-  const backend = { url, agent, servername: node.metadata.name, headers: streamHeaders(joined.request) }
+  const backend = { url, agent, servername: node.metadata.name, headers: streamHeaders(joined.exchange.request) }
   return joinTo(backend, joined, refuse && ((refusal) => refuse(refusal, url)))
 }
 
@@ -98,16 +97,17 @@ function streamHeaders({ headers }: IncomingMessage): OutgoingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => wanted.test(name)))
 }
 
-async function pass(agent: Agent, node: Node, { response, ...request }: Passed): Promise<void> {
-  const answer = await read(agent, node, request)
+async function pass(agent: Agent, node: Node, { path, exchange }: { path: string; exchange: Exchange }): Promise<void> {
+  const answer = await read(agent, node, { path, onClose: (callback) => exchange.onClose(callback) })
   const contentType = answer.headers['content-type'] ?? 'text/plain'
+  const response = exchange.takeOver()
   response.writeHead(answer.statusCode ?? 500, { ...baseHeaders(), 'content-type': contentType })
   response.flushHeaders()
   answer.pipe(response)
   answer.on('error', () => response.destroy())
 }
 
-function read(agent: Agent, node: Node, { path, onClose }: Pick<Passed, 'path' | 'onClose'>): Promise<IncomingMessage> {
+function read(agent: Agent, node: Node, { path, onClose }: Asked): Promise<IncomingMessage> {
   const url = urlOf(node, path)
   return new Promise((resolve, reject) => {
     const outgoing = httpsRequest(url, { agent, servername: node.metadata.name }, (answer) => {

@@ -39,7 +39,9 @@ export function sendList(exchange: Exchange, answer: ListAnswer): void | Promise
   return stream(exchange, answer, bytes)
 }
 
-async function stream({ request, response }: Exchange, answer: ListAnswer, bytes: number): Promise<void> {
+async function stream(exchange: Exchange, answer: ListAnswer, bytes: number): Promise<void> {
+  const { request } = exchange
+  const response = exchange.takeOver()
   const compressed = bytes >= gzipThreshold && acceptsGzip(request)
   response.writeHead(200, {
     ...baseHeaders(request),

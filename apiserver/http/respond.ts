@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import type { Gzip } from 'node:zlib'
+import type { FastifyReply } from 'fastify'
 import { parseStored, toJson } from '../../shared/api/exact-json.ts'
 import type { StatusError } from '../../shared/api/status-error.ts'
 import { dumpOptions } from '../../shared/api/yaml-schema.ts'
 import type { JsonMap } from '../patch/structured-merge/values.ts'
 import { encodeProtobuf } from '../protobuf/encode.ts'
 import { type Negotiated, notInProtobuf } from './negotiation.ts'
+import { takeOver } from './take-over.ts'
 import type { Warnings } from './warnings.ts'
 
 /** Answers from here on are compressed for those who ask. */
@@ -30,9 +32,10 @@ export const contentTypes = {
   protobuf: 'application/vnd.kubernetes.protobuf',
 }
 
+/** A request to answer: an exchange, or what there is before one. */
 interface Asked {
   request: IncomingMessage
-  response: ServerResponse
+  reply: FastifyReply
   warnings?: Warnings
 }
 
@@ -40,7 +43,7 @@ const jsonOnly: Negotiated = { encoding: 'json' }
 
 /** Sends JSON, or what the client wants instead of it. */
 export function sendJson(
-  { request, response, warnings }: Asked,
+  { request, reply, warnings }: Asked,
   { status, json, headers }: Answer,
   { encoding }: Negotiated = jsonOnly,
 ): void {
@@ -51,18 +54,18 @@ export function sendJson(
   if (warning) Object.assign(all, { warning })
   if (encoding === 'json' && !wantsPretty(request)) {
     const parts = Buffer.isBuffer(json) ? [json, '\n'] : lineOf(json)
-    send({ request, response }, { status, parts, headers: all })
+    send({ request, reply }, { status, parts, headers: all })
     return
   }
   const whole = Array.isArray(json) ? json.join('') : String(json)
   if (encoding === 'yaml') {
     toYaml(whole).then(
-      (text) => send({ request, response }, { status, parts: [text], headers: all }),
-      () => response.destroy(),
+      (text) => send({ request, reply }, { status, parts: [text], headers: all }),
+      () => reply.raw.destroy(),
     )
   } else {
     const part = encoding === 'protobuf' ? toProtobuf(whole) : indented(whole)
-    send({ request, response }, { status, parts: [part], headers: all })
+    send({ request, reply }, { status, parts: [part], headers: all })
   }
 }
 
@@ -87,19 +90,32 @@ interface Body {
   headers: OutgoingHttpHeaders
 }
 
-function send(
-  { request, response }: { request: IncomingMessage; response: ServerResponse },
-  { status, parts, headers }: Body,
-): void {
+/** Sends a body as it is or, if it is large and the client takes that, compressed. */
+function send(asked: Asked, body: Body): void {
+  const compressed = acceptsGzip(asked.request) && lengthOf(body) >= gzipThreshold
+  if (compressed) sendCompressed(asked.reply, body)
+  else sendAsIs(asked, body)
+}
+
+function lengthOf({ parts }: Body): number {
   let bytes = 0
   for (const part of parts) bytes += Buffer.byteLength(part)
-  if (bytes >= gzipThreshold && acceptsGzip(request)) {
-    sendCompressed(response, { status, parts, headers })
-    return
+  return bytes
+}
+
+/** Parts that are bytes are shared with other answers, and sent without a copy. */
+export function sendAsIs({ request, reply }: Asked, body: Body): void {
+  const { status, parts, headers } = body
+  headers['content-length'] = lengthOf(body)
+  if (request.method === 'HEAD') return void reply.code(status).headers(headers).send()
+  const [first] = parts
+  // Not as text: Fastify would add a charset to its type.
+  if (parts.length === 1 && typeof first === 'string') {
+    return void reply.code(status).headers(headers).send(Buffer.from(first))
   }
-  headers['content-length'] = bytes
+  const response = takeOver(reply)
   response.writeHead(status, headers)
-  if (request.method !== 'HEAD') for (const part of parts) response.write(part)
+  for (const part of parts) response.write(part)
   response.end()
 }
 
@@ -112,10 +128,12 @@ export function fastGzip(): Gzip {
   return createGzip({ level: constants.Z_BEST_SPEED })
 }
 
-function sendCompressed(response: ServerResponse, { status, parts, headers }: Body): void {
-  response.writeHead(status, { ...headers, 'content-encoding': 'gzip', vary: 'Accept-Encoding' })
+function sendCompressed(reply: FastifyReply, { status, parts, headers }: Body): void {
   const gzip = fastGzip()
-  gzip.pipe(response)
+  reply
+    .code(status)
+    .headers({ ...headers, 'content-encoding': 'gzip', vary: 'Accept-Encoding' })
+    .send(gzip)
   for (const part of parts) gzip.write(part)
   gzip.end()
 }
@@ -148,30 +166,26 @@ export function wantsPretty({ url = '', headers }: IncomingMessage): boolean {
 const indented = (json: string): string => toJson(parseStored(json), { indent: 2 })
 
 export function sendText(
-  { request, response }: { request: IncomingMessage; response: ServerResponse },
+  { request, reply }: Asked,
   status: number,
   text: string,
   headers: OutgoingHttpHeaders = {},
 ): void {
-  response.writeHead(status, {
+  reply.code(status).headers({
     ...baseHeaders(request),
     'content-type': 'text/plain; charset=utf-8',
     'x-content-type-options': 'nosniff',
     'content-length': Buffer.byteLength(text),
     ...headers,
   })
-  response.end(request.method === 'HEAD' ? undefined : text)
+  reply.send(request.method === 'HEAD' ? undefined : text)
 }
 
-/** An answer without a body, and so without a type. */
-export function sendNothing({ response }: { response: ServerResponse }, status: number): void {
-  response.writeHead(status, { ...baseHeaders(), 'content-length': 0 }).end()
+/** An answer without a body. `headers`: all that it has. */
+export function sendNothing({ reply }: Asked, status: number, headers: OutgoingHttpHeaders = baseHeaders()): void {
+  reply.code(status).headers(headers).send()
 }
 
-export function sendStatusError(
-  exchange: Asked,
-  { status, headers, code }: StatusError,
-  negotiated?: Negotiated,
-): void {
-  sendJson(exchange, { status: code, json: JSON.stringify(status), headers }, negotiated)
+export function sendStatusError(asked: Asked, { status, headers, code }: StatusError, negotiated?: Negotiated): void {
+  sendJson(asked, { status: code, json: JSON.stringify(status), headers }, negotiated)
 }

@@ -19,13 +19,13 @@ const ownHeaders =
 
 /** Passes a request on, and the answer back. Upstream: apimachinery/pkg/util/proxy. */
 export async function forward(exchange: Exchange, backend: Backend, { path, prefix }: Forwarded): Promise<void> {
-  const { request, response, upgrade } = exchange
+  const { request, upgrade } = exchange
   const url = backend.origin + path
   const { agent, servername } = backend
   if (upgrade) {
     const wanted = { connection: 'Upgrade', upgrade: request.headers.upgrade }
     const headers = { ...passedOn(request), ...wanted, ...forwardedFor(request, prefix) }
-    return joinTo({ url, agent, servername, headers }, { request, response, upgrade })
+    return joinTo({ url, agent, servername, headers }, { exchange, upgrade })
   }
   const answer = await send(exchange, {
     url,
@@ -37,10 +37,13 @@ export async function forward(exchange: Exchange, backend: Backend, { path, pref
   const isPage = /^text\/html/.test(answer.headers['content-type'] ?? '') && !answer.headers['content-encoding']
   if (isPage && request.method !== 'HEAD') {
     const page = Buffer.from(linksBelow(prefix, (await readPage(answer)).toString('utf8')))
-    response.writeHead(answer.statusCode ?? 502, { ...headers, 'content-length': page.length })
-    response.end(page)
-    return
+    const asIs = { ...headers, 'content-length': page.length }
+    return void exchange.reply
+      .code(answer.statusCode ?? 502)
+      .headers(asIs)
+      .send(page)
   }
+  const response = exchange.takeOver()
   response.writeHead(answer.statusCode ?? 502, headers)
   answer.on('error', () => response.destroy())
   answer.pipe(response)

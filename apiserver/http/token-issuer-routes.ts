@@ -1,44 +1,44 @@
 import { notAcceptableRoute } from '../../shared/api/status-errors.ts'
 import type { ServiceAccountTokens } from '../auth/service-account/service-account-tokens.ts'
 import { keySet } from '../auth/service-account/signing-key.ts'
+import type { PathRoutes } from './front/paths.ts'
 import { parseAccept } from './negotiation.ts'
-import type { PathRoute } from './path-routes.ts'
 import { sendJson } from './respond.ts'
 
 const maxAge = { 'cache-control': 'public, max-age=3600' }
 const keySetType = 'application/jwk-set+json'
 
 /** How others find out whether a service account's token is one. Upstream: pkg/routes/openidmetadata.go. */
-export function tokenIssuerRoutes(tokens: ServiceAccountTokens): PathRoute[] {
+export function tokenIssuerRoutes(tokens: ServiceAccountTokens): PathRoutes[] {
   return [
     {
       first: '.well-known',
       methods: ['GET'],
-      async handle(exchange, parts) {
-        if (parts.length !== 2 || parts[1] !== 'openid-configuration') return false
-        const { algorithm } = await tokens.key()
-        const document = {
-          issuer: tokens.issuer(),
-          jwks_uri: `${tokens.issuer()}/openid/v1/jwks`,
-          response_types_supported: ['id_token'],
-          subject_types_supported: ['public'],
-          id_token_signing_alg_values_supported: [algorithm],
-        }
-        sendJson(exchange, { status: 200, json: JSON.stringify(document), headers: maxAge })
-        return true
+      paths: {
+        '/openid-configuration': async (exchange) => {
+          const { algorithm } = await tokens.key()
+          const document = {
+            issuer: tokens.issuer(),
+            jwks_uri: `${tokens.issuer()}/openid/v1/jwks`,
+            response_types_supported: ['id_token'],
+            subject_types_supported: ['public'],
+            id_token_signing_alg_values_supported: [algorithm],
+          }
+          sendJson(exchange, { status: 200, json: JSON.stringify(document), headers: maxAge })
+        },
       },
     },
     {
       first: 'openid',
       methods: ['GET'],
-      async handle(exchange, parts) {
-        if (parts.slice(1).join('/') !== 'v1/jwks') return false
-        const { accept } = exchange.request.headers
-        if (accept && !parseAccept(accept).some(({ type }) => type === '*/*' || type === keySetType))
-          throw notAcceptableRoute(`Available representations: ${keySetType}`)
-        const headers = { ...maxAge, 'content-type': keySetType }
-        sendJson(exchange, { status: 200, json: JSON.stringify(keySet(await tokens.key())), headers })
-        return true
+      paths: {
+        '/v1/jwks': async (exchange) => {
+          const { accept } = exchange.request.headers
+          if (accept && !parseAccept(accept).some(({ type }) => type === '*/*' || type === keySetType))
+            throw notAcceptableRoute(`Available representations: ${keySetType}`)
+          const headers = { ...maxAge, 'content-type': keySetType }
+          sendJson(exchange, { status: 200, json: JSON.stringify(keySet(await tokens.key())), headers })
+        },
       },
     },
   ]

@@ -1,11 +1,17 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Dispatch } from './dispatch.ts'
+import type { Upgrade } from './exchange.ts'
 
 /** Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that the server does not use. */
 const { ServerResponse: Response } = process.getBuiltinModule('node:http')
 
 const latest = new WeakMap<Socket, ServerResponse>()
+const upgrades = new WeakMap<IncomingMessage, Upgrade>()
+
+/** The connection that a request wants for another protocol. */
+export const upgradeOf = (request: IncomingMessage): Upgrade | undefined => upgrades.get(request)
+
+export type Serve = (request: IncomingMessage, response: ServerResponse) => void
 
 /** For Node's server, which makes one for each request, also for those that it answers by itself. */
 export class OrderedResponse extends Response<IncomingMessage> {
@@ -19,18 +25,18 @@ export class OrderedResponse extends Response<IncomingMessage> {
  * Answers requests for another protocol, each in its turn. Node tells of one as soon as it is read, also while the answers to
  * earlier requests of the connection are still to come: the socket is theirs until then. The server's answers are {@link OrderedResponse}s.
  */
-export function serveUpgrades(server: Pick<Server, 'on'>, dispatch: Dispatch): void {
+export function serveUpgrades(server: Pick<Server, 'on'>, serve: Serve): void {
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on('error', () => socket.destroy())
     // Node does so for all others: a body that does not come any more must not be waited for.
     socket.on('close', () => request.destroy())
     const earlier = latest.get(request.socket)
-    if (!earlier || earlier.closed) serve(dispatch, request, { socket, head })
-    else earlier.once('close', () => socket.writable && serve(dispatch, request, { socket, head }))
+    if (!earlier || earlier.closed) serveUpgrade(serve, request, { socket, head })
+    else earlier.once('close', () => socket.writable && serveUpgrade(serve, request, { socket, head }))
   })
 }
 
-function serve(dispatch: Dispatch, request: IncomingMessage, upgrade: { socket: Socket; head: Buffer }): void {
+function serveUpgrade(serve: Serve, request: IncomingMessage, upgrade: { socket: Socket; head: Buffer }): void {
   const { socket } = upgrade
   // An earlier answer has left the time that the next request may take to come.
   request.socket.setTimeout(0)
@@ -38,5 +44,6 @@ function serve(dispatch: Dispatch, request: IncomingMessage, upgrade: { socket: 
   response.shouldKeepAlive = false
   response.assignSocket(socket)
   response.on('finish', () => socket.end())
-  dispatch(request, response, request.url ?? '/', upgrade)
+  upgrades.set(request, upgrade)
+  serve(request, response)
 }

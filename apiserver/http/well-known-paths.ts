@@ -1,6 +1,7 @@
 import type { ApiServerConfig } from '../config.ts'
 import type { ApiContext } from './api-context.ts'
 import { discoveryRoutes } from './discovery-routes.ts'
+import type { PathRoutes } from './front/paths.ts'
 import { livezChecks, readyzChecks } from './health-checks.ts'
 import { healthRoute, pathsOf } from './health-routes.ts'
 import { indexRoutes } from './index-route.ts'
@@ -9,7 +10,6 @@ import type { Watchdog } from './limits/watchdog.ts'
 import { type MetricsSources, metricsRoute } from './metrics/metrics-route.ts'
 import type { RequestMetrics } from './metrics/request-metrics.ts'
 import { openapiRoute } from './openapi-routes.ts'
-import { createPathRoutes, type PathRoutes } from './path-routes.ts'
 import { tokenIssuerRoutes } from './token-issuer-routes.ts'
 import { versionRoute } from './version-route.ts'
 import { zpages } from './zpages.ts'
@@ -51,9 +51,9 @@ export interface PathParts {
 }
 
 /** All that is served and is no resource. */
-export function wellKnownPaths({ api, config, requests, sources, watchdog, address }: PathParts): PathRoutes {
+export function wellKnownPaths({ api, config, requests, sources, watchdog, address }: PathParts): PathRoutes[] {
   const { catalog, registry, clock, tokens } = api
-  return createPathRoutes([
+  return [
     ...indexRoutes(catalog, listed),
     ...discoveryRoutes(catalog, address),
     openapiRoute(catalog),
@@ -65,5 +65,5 @@ export function wellKnownPaths({ api, config, requests, sources, watchdog, addre
     healthRoute('healthz', livezChecks),
     healthRoute('livez', livezChecks, { 'event-loop': () => watchdog.problem() }),
     healthRoute('readyz', readyzChecks),
-  ])
+  ]
 }

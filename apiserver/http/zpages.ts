@@ -3,12 +3,12 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { kubernetesVersion } from '../../shared/config/kubernetes-version.ts'
 import type { Exchange } from './exchange.ts'
+import { type PathRoutes, reading } from './front/paths.ts'
 import { parseAccept } from './negotiation.ts'
-import type { PathRoute } from './path-routes.ts'
 import { sendText } from './respond.ts'
 
 /** Pages for people, about the process. Upstream: component-base/zpages. */
-export function zpages({ flags, clock }: { flags: Readonly<Record<string, unknown>>; clock: Clock }): PathRoute[] {
+export function zpages({ flags, clock }: { flags: Readonly<Record<string, unknown>>; clock: Clock }): PathRoutes[] {
   const startMs = clock.machine.now()
   return [
     page('statusz', () => {
@@ -25,22 +25,17 @@ export function zpages({ flags, clock }: { flags: Readonly<Record<string, unknow
   ]
 }
 
-function page(first: string, content: () => Readonly<Record<string, unknown>>): PathRoute {
-  return {
-    first,
-    methods: ['GET', 'HEAD'],
-    handle(exchange, parts) {
-      if (parts.length > 1) return false
-      assertPlainText(exchange)
-      const lines = Object.entries(content()).map(([name, value]) => `${name}=${show(value)}`)
-      sendText(
-        exchange,
-        200,
-        `\nkube-apiserver ${first}\nThis page is for people, not to be parsed.\n\n${lines.join('\n')}\n`,
-      )
-      return true
-    },
+function page(first: string, content: () => Readonly<Record<string, unknown>>): PathRoutes {
+  const send = (exchange: Exchange): void => {
+    assertPlainText(exchange)
+    const lines = Object.entries(content()).map(([name, value]) => `${name}=${show(value)}`)
+    sendText(
+      exchange,
+      200,
+      `\nkube-apiserver ${first}\nThis page is for people, not to be parsed.\n\n${lines.join('\n')}\n`,
+    )
   }
+  return { first, methods: reading, paths: { '': send } }
 }
 
 const show = (value: unknown): string =>

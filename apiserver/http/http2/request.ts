@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
+import { StringDecoder } from 'node:string_decoder'
 import type { TLSSocket } from 'node:tls'
 import type { RequestHead } from './request-head.ts'
 import { soon } from './soon.ts'
@@ -12,14 +13,17 @@ type Listener = (...args: unknown[]) => void
  * The body waits, and so does the client, until somebody listens.
  */
 export class Http2Request extends EventEmitter {
-  readonly method: string
-  readonly url: string
+  readonly httpVersion = '2.0'
+  readonly httpVersionMajor = 2
+  method: string
+  url: string
   readonly headers: IncomingHttpHeaders
   readonly socket: TLSSocket
   readonly #streamId: number
   readonly #owner: StreamOwner
   #waiting: Buffer[] = []
   #flowing = false
+  #decoder: StringDecoder | undefined
   #state: 'arriving' | 'complete' | 'told' | 'aborted' = 'arriving'
 
   constructor(
@@ -34,6 +38,16 @@ export class Http2Request extends EventEmitter {
     this.socket = socket
     this.#streamId = streamId
     this.#owner = owner
+  }
+
+  get aborted(): boolean {
+    return this.#state === 'aborted'
+  }
+
+  /** The body comes as text from now on. */
+  setEncoding(encoding: BufferEncoding): this {
+    this.#decoder = new StringDecoder(encoding)
+    return this
   }
 
   override on(event: string, listener: Listener): this {
@@ -82,7 +96,7 @@ export class Http2Request extends EventEmitter {
     const parts = this.#waiting
     this.#waiting = []
     for (const part of parts) {
-      this.emit('data', part)
+      this.emit('data', this.#decoder ? this.#decoder.write(part) : part)
       this.#owner.consumed(this.#streamId, part.length)
     }
     if (this.#state !== 'complete') return

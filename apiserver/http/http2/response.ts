@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import type { OutgoingHttpHeaders } from 'node:http'
+import type { OutgoingHttpHeader, OutgoingHttpHeaders } from 'node:http'
 import { ErrorCode, Flag, FrameType, frameHeaderBytes } from '../../../shared/http2/protocol.ts'
 import type { FrameBuffer } from './frame-buffer.ts'
 import { encodeHead } from './header-encoder.ts'
@@ -27,6 +27,8 @@ export class Http2Response extends EventEmitter {
   writableLength = 0
   writableNeedDrain = false
   #head: OutgoingHttpHeaders | undefined
+  /** What the head gets besides what writeHead is given. */
+  #headers: OutgoingHttpHeaders | undefined
   #chunks: Chunk[] = []
   /** What of the first chunk was sent. */
   #sent = 0
@@ -64,10 +66,29 @@ export class Http2Response extends EventEmitter {
     return this.#head === undefined && this.#chunks.length > 0
   }
 
+  /** `name` in lower case, as all names here. */
+  setHeader(name: string, value: OutgoingHttpHeader): this {
+    this.#headers ??= {}
+    this.#headers[name] = value
+    return this
+  }
+  getHeader(name: string): OutgoingHttpHeader | undefined {
+    return this.#headers?.[name]
+  }
+  getHeaders(): OutgoingHttpHeaders {
+    return { ...this.#headers }
+  }
+  hasHeader(name: string): boolean {
+    return this.#headers?.[name] !== undefined
+  }
+  removeHeader(name: string): void {
+    if (this.#headers) delete this.#headers[name]
+  }
+
   writeHead(status: number, headers: OutgoingHttpHeaders = {}): this {
     this.statusCode = status
     this.headersSent = true
-    this.#head = headers
+    this.#head = this.#headers ? { ...this.#headers, ...headers } : headers
     this.#announce()
     return this
   }
@@ -77,15 +98,16 @@ export class Http2Response extends EventEmitter {
 
   write(chunk: string | Uint8Array): boolean {
     if (this.destroyed) return true
+    if (!this.headersSent) this.writeHead(this.statusCode)
     this.#append(chunk)
     this.#announce()
     this.writableNeedDrain ||= this.writableLength >= highWaterMark
     return !this.writableNeedDrain
   }
 
-  end(chunk?: string | Uint8Array): this {
+  end(chunk?: string | Uint8Array | null): this {
     if (this.destroyed || this.#ended) return this
-    if (chunk !== undefined) this.#append(chunk)
+    if (chunk) this.#append(chunk)
     if (!this.headersSent) this.writeHead(this.statusCode)
     this.#ended = true
     this.#announce()

@@ -1,3 +1,4 @@
+import { own } from '../../../shared/api/own.ts'
 import { badRequest } from '../../../shared/api/status-errors.ts'
 import { durationMs } from '../../../shared/config/option-types.ts'
 import type { FaultRule } from '../../instruments/faults.ts'
@@ -6,10 +7,9 @@ import { eventRounds } from '../../watchcache/event-rounds.ts'
 import type { ApiContext } from '../api-context.ts'
 import { readBody } from '../body.ts'
 import type { Exchange } from '../exchange.ts'
-import type { PathRoute } from '../path-routes.ts'
+import type { PathHandle, PathRoutes } from '../front/paths.ts'
+import { notFound } from '../resource-routes.ts'
 import { baseHeaders, sendJson } from '../respond.ts'
-
-type Handler = (exchange: Exchange, rest: readonly string[]) => unknown
 
 /** What a handler answers when it has answered by itself. */
 const answered = Symbol('answered')
@@ -18,63 +18,85 @@ const maxSnapshotBytes = 1024 * 1024 * 1024
 const maxUnreadBytes = 64 * 1024 * 1024
 
 /** `/kubestage/v1/…`: journal, faults, snapshots and the clock, for administrators only. */
-export function instrumentRoutes(api: ApiContext): PathRoute {
+export function instrumentRoutes(api: ApiContext): PathRoutes {
   const { journal, faults, snapshots, time } = api.instruments
-  const handlers: Record<string, Handler> = {
-    'GET journal': (exchange) => {
-      const { query } = exchange.info
-      const filter = parseFilter(Object.fromEntries(filterFields.map((field) => [field, given(query.getAll(field))])))
-      if (query.get('watch') === 'true') return followJournal(api, exchange, filter)
-      return { kept: journal.kept, items: journal.entries(filter) }
+  const handlers: Readonly<Record<string, Readonly<Record<string, PathHandle>>>> = {
+    '/journal': {
+      GET: (exchange) => {
+        const { query } = exchange.info
+        const filter = parseFilter(Object.fromEntries(filterFields.map((field) => [field, given(query.getAll(field))])))
+        if (query.get('watch') === 'true') return followJournal(api, exchange, filter)
+        return { kept: journal.kept, items: journal.entries(filter) }
+      },
+      PUT: async (exchange) => {
+        const { kept } = await readJson(exchange)
+        if (!Number.isSafeInteger(kept) || Number(kept) < 0) throw badRequest('kept must be a whole number from 0 on')
+        journal.keep(Number(kept))
+        return { kept }
+      },
+      DELETE: () => {
+        journal.clear()
+        return { kept: journal.kept }
+      },
     },
-    'PUT journal': async (exchange) => {
-      const { kept } = await readJson(exchange)
-      if (!Number.isSafeInteger(kept) || Number(kept) < 0) throw badRequest('kept must be a whole number from 0 on')
-      journal.keep(Number(kept))
-      return { kept }
+    '/faults': {
+      GET: () => ({ items: faults.list() }),
+      POST: async (exchange) => faults.add((await readJson(exchange)) as unknown as FaultRule),
+      DELETE: () => {
+        faults.clear()
+        return { items: faults.list() }
+      },
     },
-    'DELETE journal': () => {
-      journal.clear()
-      return { kept: journal.kept }
+    '/faults/:id': {
+      DELETE: (_exchange, { id }) => {
+        faults.remove(Number(id))
+        return { items: faults.list() }
+      },
     },
-    'GET faults': () => ({ items: faults.list() }),
-    'POST faults': async (exchange) => faults.add((await readJson(exchange)) as unknown as FaultRule),
-    'DELETE faults': (_exchange, [id]) => {
-      if (id === undefined) faults.clear()
-      else faults.remove(Number(id))
-      return { items: faults.list() }
+    '/snapshot': {
+      GET: () => snapshots.take(),
+      PUT: async (exchange) => snapshots.restore(await readJson(exchange)),
     },
-    'GET snapshot': () => snapshots.take(),
-    'PUT snapshot': async (exchange) => snapshots.restore(await readJson(exchange)),
-    'POST reset': () => {
-      faults.clear()
-      journal.clear()
-      return snapshots.reset()
+    '/reset': {
+      POST: () => {
+        faults.clear()
+        journal.clear()
+        return snapshots.reset()
+      },
     },
-    'GET clock': () => clockOf(api),
-    'POST clock': async (exchange) => {
-      if (!time) throw badRequest('the time of this server cannot be moved')
-      const durationMs = durationOf(await readJson(exchange))
-      const left = new AbortController()
-      exchange.onClose(() => left.abort())
-      await time.advance(durationMs, left.signal)
-      return clockOf(api)
+    '/clock': {
+      GET: () => clockOf(api),
+      POST: async (exchange) => {
+        if (!time) throw badRequest('the time of this server cannot be moved')
+        const durationMs = durationOf(await readJson(exchange))
+        const left = new AbortController()
+        exchange.onClose(() => left.abort())
+        await time.advance(durationMs, left.signal)
+        return clockOf(api)
+      },
     },
   }
   return {
     first: 'kubestage',
-    async handle(exchange, [, version, what = '', ...rest]) {
-      const name = `${exchange.info.method} ${what}`
-      const handler = version === 'v1' && Object.hasOwn(handlers, name) ? handlers[name] : undefined
-      if (!handler) return false
-      const answer = await handler(exchange, rest)
-      if (answer === answered) return true
-      // A snapshot that is restored sends events, which leave before the answer, as those of any write.
-      if (exchange.info.method !== 'GET') await eventRounds.sent()
-      sendJson(exchange, { status: 200, json: JSON.stringify(answer) })
-      return true
-    },
+    paths: Object.fromEntries(
+      Object.entries(handlers).map(([path, byMethod]) => [`/v1${path}`, (...asked) => answer(byMethod, ...asked)]),
+    ),
   }
+}
+
+async function answer(
+  byMethod: Readonly<Record<string, PathHandle>>,
+  exchange: Exchange,
+  params: Readonly<Record<string, string>>,
+): Promise<void> {
+  const { method } = exchange.info
+  const handler = own(byMethod, method)
+  if (!handler) return notFound(exchange)
+  const answer = await handler(exchange, params)
+  if (answer === answered) return
+  // A snapshot that is restored sends events, which leave before the answer, as those of any write.
+  if (method !== 'GET') await eventRounds.sent()
+  sendJson(exchange, { status: 200, json: JSON.stringify(answer) })
 }
 
 const clockOf = ({ clock, instruments }: ApiContext): object => ({
@@ -93,7 +115,7 @@ function durationOf({ advance }: { advance?: unknown }): number {
 
 /** One JSON line for each entry when it begins and when it is over; goes on until the client leaves. */
 function followJournal(api: ApiContext, exchange: Exchange, filter: ReturnType<typeof parseFilter>): typeof answered {
-  const { response } = exchange
+  const response = exchange.takeOver()
   response.writeHead(200, { ...baseHeaders(), 'content-type': 'application/json' })
   response.flushHeaders()
   const leave = api.instruments.journal.listen((entry) => {

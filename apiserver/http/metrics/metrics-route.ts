@@ -3,7 +3,8 @@ import { kubernetesVersion } from '../../../shared/config/kubernetes-version.ts'
 import { contentType, exposition, type Family } from '../../../shared/metrics/exposition.ts'
 import { buildInfo, featureEnabled, processFamilies } from '../../../shared/metrics/standard-families.ts'
 import type { Registry } from '../../registry/registry.ts'
-import type { PathRoute } from '../path-routes.ts'
+import type { Exchange } from '../exchange.ts'
+import { type PathRoutes, reading } from '../front/paths.ts'
 import { sendText } from '../respond.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 
@@ -17,25 +18,20 @@ export interface MetricsSources {
 }
 
 /** /metrics, in upstream's names as far as there is something to tell. */
-export function metricsRoute({ requests, sources, registry, clock, featureGates }: MetricsSources): PathRoute {
+export function metricsRoute({ requests, sources, registry, clock, featureGates }: MetricsSources): PathRoutes {
   const startSeconds = clock.machine.now() / 1000
-  return {
-    first: 'metrics',
-    methods: ['GET', 'HEAD'],
-    handle(exchange, parts) {
-      if (parts.length > 1) return false
-      const families = [
-        ...requests.families(),
-        ...sources.flatMap((source) => source.families()),
-        objects(registry),
-        featureEnabled(featureGates),
-        buildInfo(kubernetesVersion),
-        ...processFamilies(startSeconds),
-      ]
-      sendText(exchange, 200, exposition(families), { 'content-type': contentType })
-      return true
-    },
+  const send = (exchange: Exchange): void => {
+    const families = [
+      ...requests.families(),
+      ...sources.flatMap((source) => source.families()),
+      objects(registry),
+      featureEnabled(featureGates),
+      buildInfo(kubernetesVersion),
+      ...processFamilies(startSeconds),
+    ]
+    sendText(exchange, 200, exposition(families), { 'content-type': contentType })
   }
+  return { first: 'metrics', methods: reading, paths: { '': send } }
 }
 
 const objects = (registry: Registry): Family => ({

@@ -44,7 +44,7 @@ async function connect(
   { exchange, definition, target }: ResourceExchange,
   { path: kubeletPath, options, translates = false }: Connection,
 ): Promise<void> {
-  const { info, user, request, response, upgrade } = exchange
+  const { info, user, request, upgrade } = exchange
   const { namespace = '', name = '' } = target
   if (info.query.has('dryRun')) throw badRequest('dryRun is not supported')
   if (request.method === 'GET') await assertMayCreate(api, { exchange, definition, target })
@@ -64,7 +64,7 @@ async function connect(
       ? (refusal: Refusal, url: string) =>
           refuseTranslated(exchange, refusal, { upgrade, ...wantedStreams(info.query), url })
       : undefined
-  await api.kubelet.join(node, { path, request, response, upgrade, refuse })
+  await api.kubelet.join(node, { path, exchange, upgrade, refuse })
 }
 
 /** Who runs a command does more than to read: a WebSocket begins with a GET, but needs what a POST does. Upstream: pkg/registry/core/pod/rest/authorize.go. */

@@ -6,7 +6,7 @@ import type { ApiContext } from '../api-context.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import { integer } from '../list-options.ts'
 import { booleanParameter, type Query } from '../request-info.ts'
-import { baseHeaders } from '../respond.ts'
+import { sendNothing } from '../respond.ts'
 import { streamOverWebSocket, streamProtocol } from '../websocket-stream.ts'
 import { chooseContainer, nodeOf } from './pod-target.ts'
 
@@ -15,21 +15,20 @@ const integers = ['sinceSeconds', 'tailLines', 'limitBytes']
 
 /** The kubelet has the log; the server only passes it on, as it comes. */
 export async function podLog(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
-  const { info, user, response, request } = exchange
+  const { info, user } = exchange
   const { namespace = '', name = '' } = target
   const options = readOptions(info.query, name)
   api.registry.get({ definition, namespace, name, user })
   const pod = api.registry.lookup(definition, namespace, name) as unknown as Pod
   const container = chooseContainer(pod, info.query.get('container') ?? '')
   if (!pod.spec.nodeName) {
-    response.writeHead(204, baseHeaders()).end()
-    return
+    return sendNothing(exchange, 204)
   }
   const node = nodeOf(api, pod)
   const path = `/containerLogs/${namespace}/${name}/${container}${options.size > 0 ? `?${options}` : ''}`
   const { upgrade } = exchange
   if (!upgrade || !asksForWebSocket(exchange)) {
-    return api.kubelet.pass(node, { path, request, response, onClose: (callback) => exchange.onClose(callback) })
+    return api.kubelet.pass(node, path, exchange)
   }
   const protocol = streamProtocol(exchange)
   const source = await api.kubelet.read(node, { path, onClose: (callback) => upgrade.socket.once('close', callback) })

@@ -7,6 +7,7 @@ import type { ApiContext } from '../api-context.ts'
 import type { Backend } from '../backend.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import type { Handler } from '../handler.ts'
+import { sendNothing } from '../respond.ts'
 import { forward, notReached } from '../reverse-proxy.ts'
 import { admitConnect } from './admit.ts'
 
@@ -61,8 +62,7 @@ function proxy(kind: string, locate: Locate): Handler {
     const search = text && `?${text}`
     const { method = 'GET' } = exchange.request
     if (rest === '' && !exchange.upgrade && (method === 'GET' || method === 'HEAD')) {
-      exchange.response.writeHead(301, { location: `${prefix}/${search}` }).end()
-      return
+      return sendNothing(exchange, 301, { location: `${prefix}/${search}` })
     }
     await forward(exchange, backend, { path: (rest || '/') + search, prefix })
   }

@@ -53,11 +53,12 @@ async function openSink(
   exchange: Exchange,
   encoding: Negotiated['encoding'],
 ): Promise<HttpWatchSink | WebSocketWatchSink> {
-  const { request, response, upgrade } = exchange
+  const { request, upgrade } = exchange
   if (upgrade && asksForWebSocket(exchange)) {
     return new WebSocketWatchSink(await acceptWebSocket(exchange, upgrade), upgrade.socket, request.socket)
   }
   const contentType = encoding === 'protobuf' ? `${contentTypes.protobuf};stream=watch` : contentTypes.json
+  const response = exchange.takeOver()
   response.writeHead(200, { ...baseHeaders(request), 'content-type': contentType })
   response.flushHeaders()
   return new HttpWatchSink(response, request.socket, encoding === 'protobuf' ? protobufEvent : undefined)

@@ -1,0 +1,122 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Server } from 'node:https'
+import fastify, { type FastifyInstance, type FastifyPluginCallback } from 'fastify'
+import type { Authenticator, Authorizer } from '../../auth/types.ts'
+import type { ApiContext } from '../api-context.ts'
+import { createCors } from '../cors.ts'
+import type { Exchange } from '../exchange.ts'
+import type { FlowControl } from '../flow-control/flow-control.ts'
+import type { Answers } from '../limits/answers.ts'
+import type { ClientLimits } from '../limits/client-limits.ts'
+import type { Connections } from '../limits/connections.ts'
+import type { Watchdog } from '../limits/watchdog.ts'
+import type { RequestMetrics } from '../metrics/request-metrics.ts'
+import { refuse, resourceRoutes } from '../resource-routes.ts'
+import { createErrorHandler } from './error-handler.ts'
+import { asHandler } from './handle.ts'
+import { authentication } from './hooks/authentication.ts'
+import { authorization } from './hooks/authorization.ts'
+import { flowControl } from './hooks/flow-control.ts'
+import { instruments } from './hooks/instruments.ts'
+import { requestInfo } from './hooks/request-info.ts'
+import { asHook } from './hooks/step.ts'
+import { unreadAnswers } from './hooks/unread-answers.ts'
+import { everyMethod, type PathRoutes, type Roots } from './paths.ts'
+import { routableUrl } from './routable.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The request as Kubernetes' API sees it: what its URL means, who asks, what they want to do. */
+    exchange: Exchange
+  }
+}
+
+export interface AppOptions {
+  api: ApiContext
+  authenticators: readonly Authenticator[]
+  authorizers: readonly Authorizer[]
+  /** What is no resource. */
+  paths: readonly PathRoutes[]
+  roots: Roots
+  flowControl: FlowControl
+  metrics: RequestMetrics
+  connections: Connections
+  answers: Answers
+  reports: ClientLimits
+  watchdog: Watchdog
+  maxBodyBytes: number
+  /** Origins that pages may come from, as regular expressions. */
+  corsAllowedOrigins?: readonly string[]
+  /** The server that gives all requests to the handler, of HTTP/1.1 and of HTTP/2. */
+  serverFactory(handler: (request: IncomingMessage, response: ServerResponse) => void): Server
+  clientErrorHandler(error: NodeJS.ErrnoException, socket: import('node:net').Socket): void
+}
+
+function noSchemas(): never {
+  throw new Error('no route has a schema')
+}
+
+/**
+ * The Fastify application through which every request passes. What happens to a request before its handler stands here, in order;
+ * then it is a resource's or a path's. Resolves when it is ready.
+ */
+export async function buildApp(options: AppOptions): Promise<FastifyInstance<Server>> {
+  const { api, authenticators, authorizers, answers, watchdog, maxBodyBytes, reports } = options
+  const { machine } = api.clock
+  const monotonicMs = (): number => machine.monotonic()
+  const app = fastify<Server>({
+    serverFactory: options.serverFactory,
+    clientErrorHandler: options.clientErrorHandler,
+    rewriteUrl: (request) => routableUrl(request as unknown as IncomingMessage),
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: Number.MAX_SAFE_INTEGER },
+    bodyLimit: maxBodyBytes,
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    // Its own compilers of schemas would be loaded, and never used: 4 MB.
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+  })
+  for (const method of everyMethod) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
+  const cors = createCors(options.corsAllowedOrigins ?? [])
+  app.decorateRequest('exchange', null as unknown as Exchange)
+  app.addHook('onRequest', ({ raw }, reply, done) => {
+    if (!cors(raw, reply.raw)) done()
+  })
+  app.addHook('onRequest', requestInfo({ watchdog, maxBodyBytes, monotonicMs }))
+  app.addHook('onRequest', asHook(authentication({ authenticators, authorizers, connections: options.connections })))
+  app.addHook('onRequest', asHook(instruments(api)))
+  app.addHook('onRequest', asHook(flowControl({ ...options, monotonicMs })))
+  app.addHook('onRequest', asHook(authorization(authorizers)))
+  app.addHook('onRequest', asHook(unreadAnswers(answers)))
+  app.setErrorHandler(createErrorHandler({ log: api.log, reports }))
+  app.register(kubernetes(options))
+  await app.ready()
+  return app
+}
+
+/** What a Kubernetes API server serves. */
+const kubernetes =
+  ({ api, paths, roots }: AppOptions): FastifyPluginCallback =>
+  (app, _options, done) => {
+    keepBodies(app)
+    for (const path of paths) roots.add(app, path)
+    resourceRoutes(app, api)
+    const handler = asHandler((exchange) => {
+      if (!exchange.info.target) roots.assertMethod(exchange.info)
+      refuse(api, exchange)
+    })
+    app.setNotFoundHandler(handler)
+    done()
+  }
+
+const bytes = { 'content-type': 'application/octet-stream' }
+
+/** Kubernetes has its own opinion of media types, and of when a body is read: after the kind was found, and the method. */
+function keepBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+  app.addHook('onRequest', (request, _reply, done) => {
+    // Of those that Fastify reads; the client's own stay in `request.raw`.
+    if (request.raw.headers['content-type'] !== undefined) request.headers = bytes
+    done()
+  })
+}

@@ -1,0 +1,56 @@
+import { parseFieldSelector } from '../../../shared/api/field-selector.ts'
+import type { Attributes, User } from '../../auth/types.ts'
+import { booleanParameter, type RequestInfo } from '../request-info.ts'
+
+const verbs = new Map([
+  ['POST', 'create'],
+  ['PUT', 'update'],
+  ['PATCH', 'patch'],
+  ['DELETE', 'delete'],
+])
+
+/** What authorization, flow control and the journal know of a request. Upstream: apiserver/pkg/endpoints/filters/authorization.go. */
+export function attributesOf({ method, path, query, target }: RequestInfo, user: User): Attributes {
+  if (!target) return { user, verb: method.toLowerCase(), path }
+  const { group, resource, subresource, namespace } = target
+  const fieldSelector = query.get('fieldSelector') ?? undefined
+  const verb = verbOf({ method, query, target })
+  // A list that selects one name is a request for that object.
+  const name = target.name ?? (verb === 'deletecollection' ? undefined : selectedName(fieldSelector))
+  return { user, path, verb, resource: { group, resource, subresource, namespace, name, fieldSelector } }
+}
+
+/** A malformed selector names nothing: the request is refused for it later. */
+function selectedName(fieldSelector: string | undefined): string | undefined {
+  if (!fieldSelector?.includes('metadata.name')) return undefined
+  try {
+    const named = parseFieldSelector(fieldSelector).find(({ field, equal }) => equal && field === 'metadata.name')
+    return named && /^(?!\.{1,2}$)[^/%]+$/.test(named.value) ? named.value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function verbOf({
+  method,
+  query,
+  target,
+}: Pick<RequestInfo, 'method' | 'query'> & { target: NonNullable<RequestInfo['target']> }): string {
+  if (target.watchPrefix) return 'watch'
+  if (method === 'GET' || method === 'HEAD') {
+    if (target.name !== undefined) return 'get'
+    return booleanParameter(query, 'watch') ? 'watch' : 'list'
+  }
+  if (method === 'DELETE' && target.name === undefined) return 'deletecollection'
+  return verbs.get(method) ?? method.toLowerCase()
+}
+
+const longRunning = new Set(['attach', 'exec', 'log', 'portforward', 'proxy'])
+
+/** What may go on for as long as the client wants counts for no limit of requests under way. */
+export const isLongRunning = ({ verb, resource }: Attributes): boolean =>
+  verb === 'watch' || (resource?.subresource !== undefined && longRunning.has(resource.subresource))
+
+const readOnly = new Set(['get', 'list', 'watch', 'head', 'options'])
+
+export const changesNothing = ({ verb }: Attributes): boolean => readOnly.has(verb)

@@ -1,0 +1,69 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { StatusError } from '../../../shared/api/status-error.ts'
+import { badRequest, internalError } from '../../../shared/api/status-errors.ts'
+import type { Logger } from '../../../shared/log/log.ts'
+import { StorageFullError } from '../../storage/storage.ts'
+import type { Exchange } from '../exchange.ts'
+import type { ClientLimits } from '../limits/client-limits.ts'
+import type { LimitName } from '../limits/limits.ts'
+import { errorEncoding } from '../negotiation.ts'
+import { sendStatusError } from '../respond.ts'
+
+type Failed = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
+
+/** What hooks and handlers throw becomes a `metav1.Status`. Only errors that are no client's fault are logged. */
+export function createErrorHandler({ log, reports }: { log: Logger; reports: ClientLimits }): Failed {
+  const answer = (
+    error: StatusError,
+    { raw }: FastifyRequest,
+    exchange: Exchange | null,
+    reply: FastifyReply,
+  ): void => {
+    // What a user was warned of belongs to a refusal as well.
+    if (exchange?.user) sendStatusError(exchange, error, errorEncoding(raw.headers.accept))
+    else sendStatusError({ request: raw, reply }, error)
+  }
+  return (error, request, reply) => {
+    const exchange = request.exchange as Exchange | null
+    const { method, url, socket } = request.raw
+    const known = knownError(error)
+    if (!known) log.error({ err: error, method, url }, 'request failed')
+    if (known?.limit) reports.reached(known.limit as LimitName, socket, { user: exchange?.asker?.name })
+    if (reply.sent || reply.raw.headersSent) {
+      if (known) log.debug({ err: error, method, url }, 'an answer was cut off')
+      reply.raw.destroy()
+    } else {
+      try {
+        answer(known ?? internalError((error as Error).message), request, exchange, reply)
+      } catch (another) {
+        log.error({ err: another, method, url }, 'no answer could be given')
+        reply.raw.destroy()
+      }
+    }
+    exchange?.served()
+  }
+}
+
+/** Errors that are no bug of the server, and get no line in the log: on a full disk each write would be one. */
+function knownError(error: unknown): StatusError | undefined {
+  if (error instanceof StatusError) return error
+  if (error instanceof StorageFullError) return internalError(error.message)
+  if (isTooDeep(error)) return badRequest('json: exceeded max depth')
+  return ofFastify(error as FastifyError)
+}
+
+/** Every walk over a body is recursive: one that is nested too deeply for any ends here, and is the client's fault. */
+const isTooDeep = (error: unknown): boolean =>
+  error instanceof RangeError && error.message === 'Maximum call stack size exceeded'
+
+const reasons: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  413: 'RequestEntityTooLarge',
+  415: 'UnsupportedMediaType',
+}
+
+/** A body that Fastify has refused for a route of a plugin. */
+function ofFastify({ code, statusCode = 500, message = '' }: Partial<FastifyError>): StatusError | undefined {
+  const reason = code?.startsWith('FST_') ? reasons[statusCode] : undefined
+  return reason === undefined ? undefined : new StatusError({ code: statusCode, reason, message })
+}

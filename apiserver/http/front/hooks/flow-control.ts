@@ -1,0 +1,66 @@
+import type { Exchange } from '../../exchange.ts'
+import type { FlowControl } from '../../flow-control/flow-control.ts'
+import type { Answers } from '../../limits/answers.ts'
+import type { ClientLimits } from '../../limits/client-limits.ts'
+import type { LimitName } from '../../limits/limits.ts'
+import type { Watchdog } from '../../limits/watchdog.ts'
+import type { RequestMetrics } from '../../metrics/request-metrics.ts'
+import { sendText } from '../../respond.ts'
+import { changesNothing, isLongRunning } from '../attributes.ts'
+import type { Step } from './step.ts'
+
+interface FlowControlOptions {
+  flowControl: FlowControl
+  watchdog: Watchdog
+  reports: ClientLimits
+  answers: Answers
+  metrics: RequestMetrics
+  monotonicMs(): number
+}
+
+/** Gives the request a seat, or tells the client to come back later. Long-running requests take none. */
+export function flowControl({ flowControl, watchdog, reports, ...options }: FlowControlOptions): Step {
+  return (exchange) => {
+    const { attributes } = exchange
+    if (attributes.resource && watchdog.sheds(attributes.verb)) return tooMany(exchange, reports, 'heap')
+    if (isLongRunning(attributes)) {
+      exchange.onServed = () => options.answers.leave(exchange.response)
+      return undefined
+    }
+    const seat = flowControl.admit(attributes)
+    if (!(seat instanceof Promise)) return seated(exchange, seat)
+    return seat.then((release) => seated(exchange, release))
+  }
+
+  function seated(exchange: Exchange, release: 'rejected' | (() => void) | undefined): boolean {
+    if (release === 'rejected') return tooMany(exchange, reports, 'maxRequestsInflight')
+    count(exchange, release, options)
+    return false
+  }
+}
+
+function tooMany(exchange: Exchange, reports: ClientLimits, limit: LimitName): true {
+  reports.reached(limit, exchange.request.socket, { user: exchange.asker.name })
+  sendText(exchange, 429, 'Too many requests, please try again later.\n', { 'retry-after': '1' })
+  return true
+}
+
+/** The request is under way until its handler is done; its seat is given back when the client has read the answer. */
+function count(
+  exchange: Exchange,
+  release: (() => void) | undefined,
+  { answers, metrics, monotonicMs }: Pick<FlowControlOptions, 'answers' | 'metrics' | 'monotonicMs'>,
+): void {
+  const { attributes, info, response, beganMs } = exchange
+  const kind = changesNothing(attributes) ? 'readOnly' : 'mutating'
+  metrics.inFlight[kind]++
+  // A client may leave while a hook of a plugin keeps its request.
+  exchange.onClose(() => exchange.hasBegun || exchange.served())
+  exchange.onServed = () => {
+    answers.end(response, release)
+    metrics.inFlight[kind]--
+    const seconds = (monotonicMs() - beganMs) / 1000
+    const dryRun = info.query.has('dryRun')
+    metrics.observe({ attributes, version: info.target?.version ?? '', code: response.statusCode, seconds, dryRun })
+  }
+}

@@ -1,0 +1,51 @@
+import type { FastifyInstance } from 'fastify'
+import { methodNotAllowed } from '../../../shared/api/status-errors.ts'
+import type { Exchange } from '../exchange.ts'
+import { asHandler } from './handle.ts'
+
+/** Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that the server does not use. */
+const { METHODS } = process.getBuiltinModule('node:http')
+
+export const everyMethod: readonly string[] = METHODS
+export const reading = ['GET', 'HEAD']
+
+/** `params`: what stands in the URL for the names in the pattern. */
+export type PathHandle = (exchange: Exchange, params: Readonly<Record<string, string>>) => unknown
+
+/** Paths that are no resources, below one first segment. */
+export interface PathRoutes {
+  /** `''` for the root itself. */
+  first: string
+  /** Other methods are refused with 405, on paths that do not exist as well. Absent: there are no others. */
+  methods?: readonly string[]
+  /** Handlers by what follows the first segment: a pattern of Fastify. */
+  paths: Readonly<Record<string, PathHandle>>
+}
+
+/** The first segments of all paths that are no resources. */
+export class Roots {
+  readonly #methods = new Map<string, readonly string[]>()
+
+  /** Adds the routes to the application. */
+  add(app: FastifyInstance, { first, methods = everyMethod, paths }: PathRoutes): void {
+    this.#methods.set(first, methods)
+    for (const [path, handle] of Object.entries(paths)) {
+      const handler = asHandler((exchange) =>
+        handle(exchange, exchange.reply.request.params as Readonly<Record<string, string>>),
+      )
+      app.route({ method: [...methods], url: `/${first}${path}`, handler })
+    }
+  }
+
+  has(path: string): boolean {
+    return this.#methods.has(firstOf(path))
+  }
+
+  /** Throws a StatusError (405) for a method that nothing below the path's first segment has. */
+  assertMethod({ path, method }: { path: string; method: string }): void {
+    const methods = this.#methods.get(firstOf(path))
+    if (methods && methods !== everyMethod && !methods.includes(method)) throw methodNotAllowed()
+  }
+}
+
+const firstOf = (path: string): string => path.split('/', 2)[1] ?? ''
