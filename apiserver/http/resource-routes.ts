@@ -120,8 +120,12 @@ function handlerOf(definition: ResourceDefinition, verb: Verb, { info }: Exchang
   const isEverywhere = definition.namespaced && target?.namespace === undefined && method !== 'GET'
   if (isEverywhere || !serves(definition, asked === 'watch' ? 'list' : asked)) throw methodNotAllowed()
   // What can be listed can be asked to be watched, and says that it cannot.
-  if (asked === 'watch' && !serves(definition, asked)) throw methodNotSupported(definition, 'watch')
+  if (asked === 'watch' && !serves(definition, asked)) return () => refuseWatch(definition)
   return definition.virtual ? findVirtual(definition, asked) : handlers[asked]
+}
+
+function refuseWatch(definition: ResourceDefinition): never {
+  throw methodNotSupported(definition, 'watch')
 }
 
 const serves = ({ verbs }: ResourceDefinition, verb: Verb): boolean => verbs?.includes(verb) ?? true
