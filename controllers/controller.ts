@@ -1,7 +1,7 @@
-import type { Logger } from 'pino'
 import type { KubeObject } from '../shared/api/types.ts'
 import type { Client, Resource } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
+import type { Log } from '../shared/log/log.ts'
 import type { Informers } from './informers.ts'
 
 /** One control loop. It begins when it is made. */
@@ -17,8 +17,6 @@ export interface ControllerContext {
   clock: Clock
   log: Log
 }
-
-export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
 
 /** A kind as controllers that treat all kinds alike need to know it. */
 export interface ApiResource extends Resource {

@@ -6,7 +6,7 @@ import type { Clock } from '../shared/clock/clock.ts'
 import { toMicroTime, toTime } from '../shared/clock/timestamp.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import { createEventFilter, type KnownEvent } from '../shared/events/event-filter.ts'
-import type { Log } from './controller.ts'
+import type { Log } from '../shared/log/log.ts'
 
 export interface RecordedEvent {
   kind: string

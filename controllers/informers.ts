@@ -5,7 +5,7 @@ import type { Client, Resource } from '../shared/client/client.ts'
 import { type Informer, type InformerOptions, startInformer } from '../shared/client/informer.ts'
 import { namespaces, nodes, pods } from '../shared/client/resources.ts'
 import type { Clock } from '../shared/clock/clock.ts'
-import type { Log } from './controller.ts'
+import type { Log } from '../shared/log/log.ts'
 import { controllerIndex, namespaceIndex } from './workloads/ownership.ts'
 
 /** All that most loops look at. */

@@ -77,7 +77,7 @@ function isIn(file: string, places: readonly string[]): boolean {
   return places.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place))
 }
 
-/** Of imports that exist at run time; each cycle once. */
+/** Also of types alone: files in a cycle cannot be read, tested or moved one by one. Each cycle once. */
 function cycles(): string[] {
   const byFile = new Map(sources.map((source) => [source.file, source]))
   const finished = new Set<string>()
@@ -89,8 +89,7 @@ function cycles(): string[] {
       return
     }
     if (finished.has(file)) return
-    const next = byFile.get(file)?.imports.filter(({ typesOnly }) => !typesOnly) ?? []
-    for (const { target } of next) visit(target, [...trail, file])
+    for (const { target } of byFile.get(file)?.imports ?? []) visit(target, [...trail, file])
     finished.add(file)
   }
   for (const { file } of sources) visit(file, [])

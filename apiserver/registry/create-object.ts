@@ -11,16 +11,17 @@ import { validateObjectMeta } from '../validation/object-meta.ts'
 import { checkAdmittedObject, checkNewObject, checkNoResourceVersion, fillSystemFields } from './before-create.ts'
 import { generateName } from './generate-name.ts'
 import { objectKey } from './keys.ts'
-import type { Registry } from './registry.ts'
+import type { StrategyContext } from './resource-definition.ts'
 import { asShown, encodeWrite, type StoredObject } from './stored-object.ts'
 import type { RequestScope, WriteOptions } from './write-context.ts'
+import type { WritePath } from './write-path.ts'
 
 /** Tries before a generated name counts as impossible. */
 const maxGeneratedNames = 8
 
 /** Upstream's Create. `object` is decoded and defaulted, and may be changed. */
 export async function createObject(
-  registry: Registry,
+  registry: WritePath,
   scope: RequestScope,
   object: KubeObject,
   options: WriteOptions,
@@ -76,7 +77,7 @@ export async function createObject(
   }
 }
 
-function validate(scope: RequestScope, object: KubeObject, context: ReturnType<Registry['strategyContext']>): void {
+function validate(scope: RequestScope, object: KubeObject, context: StrategyContext): void {
   const errors: FieldErrors = []
   const { strategy, namespaced } = scope.definition
   validateObjectMeta(object.metadata, { namespaced, validateName: strategy.validateName ?? dns1123Subdomain }, errors)
@@ -95,7 +96,7 @@ function refuseIfWrong(
 
 /** Undefined when the name is taken. */
 async function put(
-  registry: Registry,
+  registry: WritePath,
   { definition, namespace }: RequestScope,
   object: KubeObject,
   dryRun: boolean,
@@ -110,7 +111,7 @@ async function put(
   return result.ok ? asShown(definition, { value, revision: result.revision }) : undefined
 }
 
-function taken(registry: Registry, { definition, namespace }: RequestScope, name: string) {
+function taken(registry: WritePath, { definition, namespace }: RequestScope, name: string) {
   const deleting = registry.lookup(definition, namespace, name)?.metadata.deletionTimestamp !== undefined
   return alreadyExists(definition, name, deleting ? 'object is being deleted: ' : '')
 }

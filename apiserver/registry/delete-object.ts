@@ -3,11 +3,11 @@ import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
 import type { CachedObject } from '../watchcache/cached-object.ts'
 import { type DeleteDecision, decideDelete } from './before-delete.ts'
 import { objectKey } from './keys.ts'
-import type { Registry } from './registry.ts'
 import { withoutStorageVersion } from './storage-version.ts'
 import { asShown, decodeStored, encodeWrite, type StoredObject } from './stored-object.ts'
 import { terminationReason } from './termination-reason.ts'
 import type { ObjectScope, WriteOptions } from './write-context.ts'
+import type { WritePath } from './write-path.ts'
 
 export interface DeleteResult {
   stored: StoredObject
@@ -19,7 +19,7 @@ const maxAttempts = 5
 
 /** Upstream's Delete: decides what the request does to the object, and writes that, once. */
 export async function deleteObject(
-  registry: Registry,
+  registry: WritePath,
   scope: ObjectScope,
   deleteOptions: DeleteOptions,
   options: WriteOptions,
@@ -56,7 +56,7 @@ export async function deleteObject(
 }
 
 async function admitDelete(
-  registry: Registry,
+  registry: WritePath,
   { definition, namespace, name, user }: ObjectScope,
   old: KubeObject,
   { dryRun, warn, asked }: WriteOptions,
@@ -69,7 +69,7 @@ async function admitDelete(
 
 /** Undefined when somebody else was quicker. */
 async function apply(
-  registry: Registry,
+  registry: WritePath,
   { definition }: ObjectScope,
   { decision, current, key }: { decision: DeleteDecision; current: CachedObject; key: string },
   dryRun: boolean,

@@ -18,6 +18,7 @@ import type { FeatureGates, ResourceDefinition, ServiceAddresses, StrategyContex
 import { decodeStored, type StoredObject } from './stored-object.ts'
 import { type UpdateRequest, type UpdateResult, updateObject } from './update-object.ts'
 import type { ObjectScope, RequestScope, WriteOptions } from './write-context.ts'
+import type { WritePath } from './write-path.ts'
 
 export interface RegistryOptions {
   catalog: Catalog
@@ -31,7 +32,7 @@ export interface RegistryOptions {
 }
 
 /** The only engine that creates, changes and deletes objects, for every kind alike. */
-export class Registry {
+export class Registry implements WritePath {
   readonly catalog: Catalog
   readonly storage: Storage
   readonly clock: Clock

@@ -17,9 +17,9 @@ import {
   keepSystemFields,
 } from './before-update.ts'
 import { objectKey } from './keys.ts'
-import type { Registry } from './registry.ts'
 import { asShown, copyDecoded, decodeStored, encodeWrite, type StoredObject, sameObject } from './stored-object.ts'
 import type { ObjectScope, WriteOptions } from './write-context.ts'
+import type { WritePath } from './write-path.ts'
 
 export interface UpdateRequest {
   /**
@@ -58,7 +58,7 @@ const maxAttempts = 5
 
 /** Upstream's GuaranteedUpdate: read, change, write if nobody else wrote in between. */
 export async function updateObject(
-  registry: Registry,
+  registry: WritePath,
   scope: ObjectScope,
   request: UpdateRequest,
   options: WriteOptions,
@@ -92,7 +92,7 @@ export async function updateObject(
 }
 
 async function createAbsent(
-  registry: Registry,
+  registry: WritePath,
   scope: ObjectScope,
   request: UpdateRequest,
   options: WriteOptions,
@@ -120,7 +120,7 @@ interface Replacement extends Pick<UpdateRequest, 'view'> {
 
 /** Undefined when somebody else was quicker. */
 async function replace(
-  registry: Registry,
+  registry: WritePath,
   scope: ObjectScope,
   { object, old, current, key, view }: Replacement,
   options: WriteOptions,
@@ -190,7 +190,7 @@ const saysNew = (old: KubeObject, object: KubeObject): boolean => !deepEqual(old
 
 /** What a write that changes nothing is still asked. False when somebody would change the object after all. */
 async function isAdmittedAsIs(
-  registry: Registry,
+  registry: WritePath,
   scope: ObjectScope,
   current: CachedObject,
   options: WriteOptions,

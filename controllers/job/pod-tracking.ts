@@ -6,7 +6,7 @@ import type { Informer } from '../../shared/client/informer.ts'
 import { jobs as jobsResource, pods as podsResource } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
-import type { Log } from '../controller.ts'
+import type { Log } from '../../shared/log/log.ts'
 import { controllerOf } from '../workloads/ownership.ts'
 import { isTracked, kind, TRACKING_FINALIZER } from './job-view.ts'
 

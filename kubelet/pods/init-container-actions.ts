@@ -1,7 +1,7 @@
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
 import { isSidecar } from './container-kinds.ts'
-import type { ContainerToKill, ProbeVerdicts } from './pod-actions.ts'
+import type { ContainerToKill, ProbeVerdicts } from './pod-needs.ts'
 import { restartsAfter } from './restart-policy.ts'
 import { isRunning, newestRecord, type RuntimePod } from './runtime-pod.ts'
 

@@ -3,36 +3,10 @@ import type { ContainerRecord } from '../runtime/container-runtime.ts'
 import { ephemeralContainers } from './container-kinds.ts'
 import type { KillCause } from './grace-period.ts'
 import { initContainerActions } from './init-container-actions.ts'
+import type { PodActions, ProbeVerdicts } from './pod-needs.ts'
 import { restartAllSource } from './restart-all.ts'
 import { restartsAfterKill, shouldBeStarted } from './restart-policy.ts'
 import { newestRecord, type RuntimePod, readySandbox } from './runtime-pod.ts'
-
-/** What a pod needs next. */
-export interface PodActions {
-  /** All containers and the sandbox go; then, if `createSandbox`, the pod begins anew. */
-  killPod: boolean
-  createSandbox: boolean
-  ephemeralContainersToStart: Container[]
-  initContainersToStart: Container[]
-  containersToStart: Container[]
-  containersToKill: ContainerToKill[]
-  /** The container whose end makes the whole pod begin anew. */
-  restartAll?: ContainerRecord
-}
-export interface ContainerToKill {
-  record: ContainerRecord
-  container: Container
-  message: string
-  cause: KillCause
-}
-
-/** What the probes found, by container id, and what else ends a container that runs. */
-export interface ProbeVerdicts {
-  livenessFailed(containerId: string): boolean
-  startup(containerId: string): 'success' | 'failure' | 'unknown'
-  /** It is to have other resources, which it can only have from its start. */
-  mustResize?(container: Container): boolean
-}
 
 /** The one decision of a sync. Pure: spec, records and probe results in, actions out. */
 export function computePodActions(pod: Pod, runtime: RuntimePod, probes: ProbeVerdicts): PodActions {

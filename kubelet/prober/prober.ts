@@ -1,17 +1,14 @@
 import type { Container, Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
-import type { ActionHandler } from '../actions/action.ts'
-import type { EventRecorder } from '../events/event-recorder.ts'
 import type { ProbeMetrics } from '../metrics/probe-metrics.ts'
 import { allContainers, findContainer } from '../pods/container-kinds.ts'
-import type { ProbeVerdicts } from '../pods/pod-actions.ts'
-import type { ContainerRuntime } from '../runtime/container-runtime.ts'
+import type { ProbeVerdicts } from '../pods/pod-needs.ts'
 import type { ProbeResults } from '../status/container-statuses.ts'
 import { toldContainer } from '../status/told-container.ts'
 import { PROBE_TYPES, type ProbeResult, type ProbeType, probeOf } from './probe-types.ts'
 import { hasEndedForGood, ProbeWorker } from './probe-worker.ts'
-import { createRunProbe } from './run-probe.ts'
+import { createRunProbe, type ProbeRunOptions } from './run-probe.ts'
 
 /** All probes of all pods on the node. */
 export interface Prober {
@@ -27,13 +24,8 @@ export interface Prober {
   close(): void
 }
 
-export interface ProberOptions {
-  runtime: ContainerRuntime
+export interface ProberOptions extends ProbeRunOptions {
   clock: Clock
-  events: EventRecorder
-  actions: ActionHandler
-  status(podUid: string): PodStatus | undefined
-  isEnding(podUid: string): boolean
   /** A result that holds has changed. */
   onChange(pod: Pod, type: ProbeType, result: ProbeResult): void
   metrics?: ProbeMetrics

@@ -1,8 +1,17 @@
-import type { Container, Pod, Probe } from '../../shared/api/types.ts'
-import type { ActionResult } from '../actions/action.ts'
+import type { Container, Pod, PodStatus, Probe } from '../../shared/api/types.ts'
+import type { ActionHandler, ActionResult } from '../actions/action.ts'
+import type { EventRecorder } from '../events/event-recorder.ts'
 import { expand } from '../pods/expansion.ts'
+import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import { type ProbeResult, type ProbeType, titleOf } from './probe-types.ts'
-import type { ProberOptions } from './prober.ts'
+
+export interface ProbeRunOptions {
+  runtime: ContainerRuntime
+  events: EventRecorder
+  actions: ActionHandler
+  status(podUid: string): PodStatus | undefined
+  isEnding(podUid: string): boolean
+}
 
 export interface ProbeRun {
   pod: Pod
@@ -15,7 +24,7 @@ const PROBE_USER_AGENT = 'kube-probe/1.36'
 const TRIES = 3
 
 /** One run of a probe, told by an event when it fails. An action that could not be carried out is tried again, and then has no result. */
-export function createRunProbe(options: ProberOptions): (run: ProbeRun) => Promise<ProbeResult | undefined> {
+export function createRunProbe(options: ProbeRunOptions): (run: ProbeRun) => Promise<ProbeResult | undefined> {
   const { actions, runtime, events } = options
 
   async function once({ pod, container, probe, containerId }: ProbeRun): Promise<ActionResult> {

@@ -1,5 +1,5 @@
 import type { PodStatus } from '../../shared/api/types.ts'
-import type { StopRequest } from './termination-recorder.ts'
+import type { StopRequest } from './stop-request.ts'
 
 /** Why containers were stopped, in the terms of the record. */
 export interface Cause {

@@ -7,21 +7,12 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import { toMicroTime } from '../../shared/clock/timestamp.ts'
 import type { TerminationFacts } from '../metrics/kubelet-metrics.ts'
 import { goDuration } from '../pods/go-duration.ts'
-import type { KillCause } from '../pods/grace-period.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
 import { causeOf } from './cause.ts'
 import { type ContainerStop, StopJournal } from './container-stop.ts'
+import type { StopRequest } from './stop-request.ts'
 import { workloadOf } from './workload.ts'
 
-export interface StopRequest {
-  pod: Pod
-  record: ContainerRecord
-  graceSeconds: number
-  /** The whole pod ends, not this container alone. */
-  podEnds: boolean
-  cause: KillCause
-  reason?: string
-}
 /**
  * Writes down how containers are stopped: one Termination for those of a pod that are stopped together.
  * Nobody waits for it: records are written behind, one after another, and too many at a time are dropped.

@@ -5,6 +5,9 @@ import type { Level } from './levels.ts'
 
 export type { Logger } from 'pino'
 
+/** What a part of the program needs of its log. */
+export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
+
 /** What is kept of the lines that a full disk does not take, in bytes, until there is room; the rest is lost. */
 const maxKept = 1 << 20
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { SHUTDOWN_MESSAGE } from '../../kubelet/node/shutdown.ts'
 import { causeOf } from '../../kubelet/terminations/cause.ts'
-import type { StopRequest } from '../../kubelet/terminations/termination-recorder.ts'
+import type { StopRequest } from '../../kubelet/terminations/stop-request.ts'
 import { type StopFacts, verdict } from '../../kubelet/terminations/verdict.ts'
 import type { PodStatus } from '../../shared/api/types.ts'
 

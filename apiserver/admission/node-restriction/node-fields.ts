@@ -1,6 +1,6 @@
 import type { KubeObject, Node } from '../../../shared/api/types.ts'
 import { deepEqual } from '../../resources/deep-equal.ts'
-import type { NodeRule } from './node-restriction.ts'
+import type { NodeRule } from './node-rule.ts'
 
 const quoted = JSON.stringify
 

@@ -1,7 +1,7 @@
 import type { Termination } from '../../../shared/api/termination.ts'
 import type { KubeObject, Pod } from '../../../shared/api/types.ts'
 import { readRequestedSubject } from '../../../shared/pki/signing-request.ts'
-import type { NodeRule, NodeWrite } from './node-restriction.ts'
+import type { NodeRule, NodeWrite } from './node-rule.ts'
 
 const nameOf = ({ operation, object, name }: NodeWrite): string =>
   (operation === 'CREATE' ? object?.metadata.name : name) ?? ''

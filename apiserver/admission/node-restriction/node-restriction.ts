@@ -4,17 +4,9 @@ import { nodeNameOf } from '../../auth/node-authorizer.ts'
 import type { AdmissionAttributes, AdmissionPlugin, Lookup } from '../admission-plugin.ts'
 import { claimStatus, node } from './node-fields.ts'
 import { csiNode, csr, lease, resourceSlice, termination } from './node-objects.ts'
+import type { NodeRule } from './node-rule.ts'
 import { createPod, deletePod, evictPod, podStatus } from './pods.ts'
 import { token } from './token.ts'
-
-/** A write of a node's kubelet. */
-export interface NodeWrite extends AdmissionAttributes {
-  nodeName: string
-  lookup: Lookup
-  access: Access
-}
-/** Says why the write is forbidden; undefined allows it. Throws a StatusError for other refusals. */
-export type NodeRule = (write: NodeWrite) => string | undefined | Promise<string | undefined>
 
 /** By `resource.group/subresource`; the first key with, the second without the subresource. */
 const rules = new Map<string, NodeRule>([

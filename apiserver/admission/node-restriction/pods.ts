@@ -3,7 +3,7 @@ import type { Pod } from '../../../shared/api/types.ts'
 import { deepEqual } from '../../resources/deep-equal.ts'
 import { MIRROR } from '../../resources/pod/validate-annotations.ts'
 import { apiReference } from './api-reference.ts'
-import type { NodeRule, NodeWrite } from './node-restriction.ts'
+import type { NodeRule, NodeWrite } from './node-rule.ts'
 
 const quoted = JSON.stringify
 

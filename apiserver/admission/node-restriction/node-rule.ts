@@ -1,0 +1,11 @@
+import type { Access } from '../../auth/access.ts'
+import type { AdmissionAttributes, Lookup } from '../admission-plugin.ts'
+
+/** A write of a node's kubelet. */
+export interface NodeWrite extends AdmissionAttributes {
+  nodeName: string
+  lookup: Lookup
+  access: Access
+}
+/** Says why the write is forbidden; undefined allows it. Throws a StatusError for other refusals. */
+export type NodeRule = (write: NodeWrite) => string | undefined | Promise<string | undefined>

@@ -1,0 +1,29 @@
+import type { KubeObject } from '../../shared/api/types.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { KeyedTurns } from '../../shared/concurrency/keyed-turns.ts'
+import type { AdmissionAttributes, Lookup } from '../admission/admission-plugin.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { CachedObject } from '../watchcache/cached-object.ts'
+import type { WatchCache } from '../watchcache/watch-cache.ts'
+import type { DeletionRequests } from './deletion-requests.ts'
+import type { FeatureGates, ResourceDefinition, StrategyContext } from './resource-definition.ts'
+import type { StoredObject } from './stored-object.ts'
+import type { RequestScope, WriteOptions } from './write-context.ts'
+
+/** What creating, updating and deleting need of the registry, which implements it. */
+export interface WritePath {
+  readonly storage: Storage
+  readonly clock: Clock
+  readonly featureGates: FeatureGates
+  readonly random: () => number
+  readonly deletionRequests: DeletionRequests
+  readonly turns: KeyedTurns
+  readonly lookup: Lookup
+  cacheOf(definition: ResourceDefinition): WatchCache
+  decoded(found: CachedObject): KubeObject
+  strategyContext(scope: RequestScope): StrategyContext
+  admit(attributes: AdmissionAttributes): void | Promise<void>
+  validateAdmission(attributes: AdmissionAttributes): void | Promise<void>
+  /** An update of an absent object may create it. */
+  create(scope: RequestScope, object: KubeObject, options: WriteOptions): Promise<StoredObject>
+}

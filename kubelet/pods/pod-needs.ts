@@ -1,0 +1,30 @@
+import type { Container } from '../../shared/api/types.ts'
+import type { ContainerRecord } from '../runtime/container-runtime.ts'
+import type { KillCause } from './grace-period.ts'
+
+/** What a pod needs next. */
+export interface PodActions {
+  /** All containers and the sandbox go; then, if `createSandbox`, the pod begins anew. */
+  killPod: boolean
+  createSandbox: boolean
+  ephemeralContainersToStart: Container[]
+  initContainersToStart: Container[]
+  containersToStart: Container[]
+  containersToKill: ContainerToKill[]
+  /** The container whose end makes the whole pod begin anew. */
+  restartAll?: ContainerRecord
+}
+export interface ContainerToKill {
+  record: ContainerRecord
+  container: Container
+  message: string
+  cause: KillCause
+}
+
+/** What the probes found, by container id, and what else ends a container that runs. */
+export interface ProbeVerdicts {
+  livenessFailed(containerId: string): boolean
+  startup(containerId: string): 'success' | 'failure' | 'unknown'
+  /** It is to have other resources, which it can only have from its start. */
+  mustResize?(container: Container): boolean
+}

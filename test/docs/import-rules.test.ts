@@ -1,0 +1,61 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import t, { type Test } from 'tap'
+
+const program = join(import.meta.dirname, '../../scripts/check-imports.ts')
+
+/** What the check says of a source tree of these files. */
+function check(test: Test, files: Record<string, string>): { status: number | null; stdout: string } {
+  const root = test.testdir()
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, file)), { recursive: true })
+    writeFileSync(join(root, file), text)
+  }
+  return spawnSync(process.execPath, [program], { cwd: root, encoding: 'utf8' })
+}
+
+t.test('a cycle of imports is a violation, also where they import types alone', async (t) => {
+  const ways = [
+    `import type { B } from './b.ts'`,
+    `import { type B } from './b.ts'`,
+    `import { b } from './b.ts'`,
+    `export type { B } from './b.ts'`,
+    `export * from './b.ts'`,
+    `let b: import('./b.ts').B`,
+    `const b = () => import('./b.ts')`,
+    `import {\n  type A,\n  type B,\n} from './b.ts'`,
+  ]
+  for (const [index, way] of ways.entries())
+    await t.test(way, async (t) => {
+      const folder = ['apiserver', 'controllers', 'kubelet', 'shared', 'openapi', 'cli', 'library'][index % 7]
+      const back = `import type { A } from './a.ts'\nexport const b = 1\n`
+      const { status, stdout } = check(t, { [`${folder}/a.ts`]: way, [`${folder}/b.ts`]: back })
+      t.equal(status, 1)
+      t.match(stdout, `cycle: ${folder}/a.ts → ${folder}/b.ts → ${folder}/a.ts`)
+    })
+})
+
+t.test('a cycle of more than two files is found behind files that have none', async (t) => {
+  const files = {
+    'cli/start.ts': `import { a } from '../shared/a.ts'`,
+    'shared/a.ts': `import type { B } from './b.ts'`,
+    'shared/b.ts': `import type { C } from './c.ts'`,
+    'shared/c.ts': `import type { B } from './b.ts'\nimport { d } from './d.ts'`,
+    'shared/d.ts': `import type { A } from './b.ts'`,
+  }
+  const { status, stdout } = check(t, files)
+  t.equal(status, 1)
+  t.match(stdout, 'cycle: shared/b.ts → shared/c.ts → shared/b.ts')
+  t.match(stdout, 'cycle: shared/b.ts → shared/c.ts → shared/d.ts → shared/b.ts')
+})
+
+t.test('files that share a third one are no cycle', async (t) => {
+  const files = {
+    'shared/a.ts': `import { b } from './b.ts'\nimport { c } from './c.ts'`,
+    'shared/b.ts': `import { c } from './c.ts'`,
+    'shared/c.ts': `/** Not import { a } from './a.ts'. */\nexport const c = 1`,
+  }
+  const { status, stdout } = check(t, files)
+  t.equal(status, 0, stdout)
+})
