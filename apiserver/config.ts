@@ -3,6 +3,7 @@ import type { Logger } from '../shared/log/log.ts'
 import type { KeyPairSource } from './auth/service-account/signing-key.ts'
 import type { KubeletCredentials } from './http/kubelet-proxy.ts'
 import type { Limits } from './http/limits/limits.ts'
+import type { NamedPlugin } from './http/plugins/plugin.ts'
 import type { Storage } from './storage/storage.ts'
 
 /** Everything a server is told; plain data but for the clock and the log. */
@@ -26,6 +27,8 @@ export interface ApiServerConfig {
   /** Names of admission plugins to leave out. */
   disabledAdmissionPlugins?: readonly string[]
   featureGates: Readonly<Record<string, boolean>>
+  /** What its users add to it. */
+  plugins?: readonly NamedPlugin[]
   /** Origins of pages that may ask, as regular expressions. Default: none. */
   corsAllowedOrigins?: readonly string[]
   /** The server's own from now on: closed with it. Default: a new one in memory. */

@@ -12,6 +12,8 @@ import type { User } from './auth/types.ts'
 import type { Instruments } from './http/api-context.ts'
 import { kubeletCredentials } from './http/kubelet-proxy.ts'
 import { type Limits, limitsOf } from './http/limits/limits.ts'
+import type { InjectedAnswer, InjectedRequest } from './http/plugins/inject.ts'
+import type { NamedPlugin } from './http/plugins/plugin.ts'
 import { startApiServer } from './server.ts'
 import { openStorage, type StorageChoice } from './storage/open-storage.ts'
 
@@ -41,6 +43,8 @@ export interface ControlPlaneOptions extends Partial<Limits> {
   kubernetesVersion?: string
   /** How many requests the journal keeps. Default: none. */
   journal?: number
+  /** What its users add to the API server. */
+  plugins?: readonly NamedPlugin[]
   pki: ClusterPki
   clock: Clock
   log: Logger
@@ -56,6 +60,8 @@ export interface ControlPlane {
   /** As the kubelet of a node, without the network. */
   nodeClient(nodeName: string): Client
   instruments: Instruments
+  /** Default user: an administrator. */
+  inject(request: InjectedRequest, user?: Pick<User, 'name' | 'groups'>): Promise<InjectedAnswer>
   close(): Promise<void>
 }
 
@@ -84,6 +90,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     disabledAdmissionPlugins: options.controllers === false ? ['ServiceAccount'] : [],
     kubernetesVersion: options.kubernetesVersion,
     journal: options.journal,
+    plugins: options.plugins,
     clock,
     log,
   }).catch(async (error) => {
@@ -118,6 +125,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       nodeClient: (name) =>
         server.client({ name: `system:node:${name}`, groups: ['system:nodes', 'system:authenticated'] }),
       instruments: server.instruments,
+      inject: (request, user = admin) => server.inject(user, request),
       async close() {
         await controllers.close()
         await server.close()

@@ -13,6 +13,7 @@ import { settle } from '../shared/memory/settle.ts'
 import { ensureBootstrapper, ensureClusterPki } from '../shared/pki/cluster-pki.ts'
 import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
 import { firstAddress, startControlPlane } from './control-plane.ts'
+import { givenPlugins } from './http/plugins/given.ts'
 import { apiServerOptions } from './options.ts'
 
 const program = {
@@ -45,7 +46,8 @@ const program = {
 } satisfies Program
 
 async function main(): Promise<void> {
-  const { values, help } = await resolveOptions(program.options, { args: process.argv.slice(2), env: process.env })
+  const resolved = await resolveOptions(program.options, { args: process.argv.slice(2), env: process.env })
+  const { values, help } = resolved
   if (help) return void process.stdout.write(helpText(program))
   collectAlone()
   const { host, serviceCidr, certDir, nodeName, kubeconfig, logLevel, tlsSan } = values
@@ -58,6 +60,7 @@ async function main(): Promise<void> {
   void [pki.kubeletClient, pki.kubeletServer] // their files are there from now on
   const controlPlane = await startControlPlane({
     ...values,
+    plugins: await givenPlugins(resolved, realClock),
     volumesDir,
     joinUrl: values.bootstrapServer || values.kubeconfigServer,
     pki,

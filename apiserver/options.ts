@@ -12,6 +12,7 @@ import {
   patterns,
   port,
   text,
+  texts,
 } from '../shared/config/option-types.ts'
 import { timeScaleOption } from '../shared/config/time-options.ts'
 import { levels } from '../shared/log/levels.ts'
@@ -43,6 +44,10 @@ export const apiServerOptions = {
     default: 'v1.36.3',
     help: 'What /version announces; everything else is as in v1.36.3',
   }),
+  plugin: option(
+    { ...texts, placeholder: 'FILE|PACKAGE' },
+    { default: [], help: 'Fastify plugin whose routes and hooks the API server gets (docs/plugins.md); repeatable' },
+  ),
   storage: storageOption,
   controllers: option(controllers, {
     default: ['*'],

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { firstAddress, startControlPlane } from '../apiserver/control-plane.ts'
+import type { NamedPlugin } from '../apiserver/http/plugins/plugin.ts'
 import { makeRoom } from '../apiserver/storage/open-storage.ts'
 import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
@@ -40,6 +41,8 @@ export interface ClusterOptions {
   settings: ClusterSettings
   /** The machine's; the cluster's own may run faster. */
   clock: Clock
+  /** What its users add to the API server. */
+  plugins?: readonly NamedPlugin[]
   /** One line about something that should not have happened, and what is done about it. */
   onTrouble(line: string): void
   /** `kubeletPids` are others than before. */
@@ -53,7 +56,7 @@ export function startCluster(options: ClusterOptions): Promise<Cluster> {
   return writingState(options.settings.stateDir, () => start(options))
 }
 
-async function start({ settings, clock, onTrouble, onKubelet, guardian }: ClusterOptions): Promise<Cluster> {
+async function start({ settings, plugins, clock, onTrouble, onKubelet, guardian }: ClusterOptions): Promise<Cluster> {
   await using starting = new Undo()
   const names = nodeNames(settings)
   await makeRoom(settings.storage)
@@ -78,6 +81,7 @@ async function start({ settings, clock, onTrouble, onKubelet, guardian }: Cluste
   const clusterClock = createMovableClock(scaledClock(clock, { scale: settings.timeScale, originMs: timeOriginMs }))
   const controlPlane = await startControlPlane({
     ...settings,
+    plugins,
     volumesDir: state.volumes,
     pki,
     clock: clusterClock,

@@ -1,5 +1,6 @@
 import { join, relative } from 'node:path'
 import { styleText } from 'node:util'
+import { givenPlugins } from '../apiserver/http/plugins/given.ts'
 import { checkOptions } from '../kubelet/check-options.ts'
 import type { Node } from '../shared/api/types.ts'
 import { nodes } from '../shared/client/resources.ts'
@@ -43,7 +44,7 @@ export default command({
     'With -o json (or yaml) it says one thing only, when it is ready: an object with url, pid and kubeconfig.',
     'Each flag is also a variable (--port: KUBESTAGE_PORT) and a key of kubestage.yaml (port).',
   ],
-  async run({ values: { detach, output, ...given }, origins }) {
+  async run({ values: { detach, output, ...given }, origins, file }) {
     const values = { ...given, nodes: nodeCount(given, origins.nodes !== 'default') }
     checkOptions(values)
     nodeNames(values)
@@ -54,12 +55,13 @@ export default command({
     if (detach) return await startInBackground(values, { isOwnPort, isOwnStorage, output })
     const say = (text: string): void => void (output === 'text' && process.stdout.write(text))
     collectAlone()
+    const plugins = await givenPlugins({ values, origins, file }, realClock)
     const isKept = values.storage.engine !== 'memory' && guardian()
     const settings = { ...values, port: await portFor(values, { isOwnPort }) }
     reportLastEnd(values.stateDir)
     let announcement: Announcement | undefined
     const onKubelet = (): void => announcement?.update()
-    const starting = startCluster({ settings, clock: realClock, onTrouble, onKubelet, guardian: guardian() })
+    const starting = startCluster({ settings, plugins, clock: realClock, onTrouble, onKubelet, guardian: guardian() })
     const cluster = await withProgress('Starting', starting)
     announcement = await writingState(
       values.stateDir,

@@ -24,6 +24,7 @@ const checks: Record<keyof StartClusterOptions, Check> = {
   images: commandMap.fromFile,
   imagePaths: imagePath.type.fromFile,
   storage: storage.type.fromFile,
+  plugins: checkFunctions,
   journal: journal.type.fromFile,
   shutdownGracePeriod: (value) => (typeof value === 'number' && value >= 0) || durationMs(value),
   stateDir: folder.fromFile,
@@ -54,6 +55,11 @@ function checkScale(value: unknown): void {
   } catch {
     throw mustBe("'real', 'virtual' or a number from 1 to 1000", value)
   }
+}
+
+function checkFunctions(value: unknown): void {
+  if (!Array.isArray(value)) throw mustBe('a list of functions', value)
+  for (const one of value) if (typeof one !== 'function') throw mustBe('a list of functions', one)
 }
 
 function checkFunction(value: unknown): void {

@@ -3,6 +3,7 @@ import type { Restored, Snapshot } from '../apiserver/instruments/snapshot.ts'
 import type { Client } from '../shared/client/client.ts'
 import type { ClusterAccess } from '../shared/client/rest-client.ts'
 import type { Duration } from './duration.ts'
+import type { Inject } from './inject.ts'
 import type { ClusterJournal } from './journal.ts'
 import type { Users } from './users.ts'
 import type { Terminations, Waiters } from './waiters.ts'
@@ -19,6 +20,8 @@ export interface Cluster extends Users, Waiters, AsyncDisposable {
   readonly access: Required<Pick<ClusterAccess, 'server' | 'ca' | 'cert' | 'key'>>
   /** As an administrator, without the network: not in the journal, and no fault gets in its way. */
   readonly client: Client
+  /** Answers one request without a network, through all hooks. Rejects for requests that do not end, such as a watch. */
+  readonly inject: Inject
   readonly clock: ClusterClock
   readonly journal: ClusterJournal
   readonly faults: ClusterFaults

@@ -1,3 +1,4 @@
+import type { ClusterPlugin } from '../apiserver/http/plugins/plugin.ts'
 import type { FeatureGates } from '../shared/config/feature-gates.ts'
 import type { Duration } from './duration.ts'
 
@@ -36,6 +37,8 @@ export interface StartClusterOptions {
   imagePaths?: Record<string, string>
   /** Where objects are kept; default `memory`. */
   storage?: 'memory' | `sqlite:${string}`
+  /** What you add to the API server: routes, hooks and decorators, as plugins of Fastify. They are loaded in order. */
+  plugins?: ClusterPlugin[]
   /** How many requests the journal keeps; default 1,000. */
   journal?: number
   /** What pods may take to end when the cluster is closed; default 2 s. */

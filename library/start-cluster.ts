@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ControlPlane, firstAddress, startControlPlane } from '../apiserver/control-plane.ts'
+import type { ClusterPlugin, NamedPlugin } from '../apiserver/http/plugins/plugin.ts'
 import { parseStorage } from '../apiserver/storage/open-storage.ts'
 import type { ClusterSettings } from '../cli/cluster-options.ts'
 import { clusterOptions } from '../cli/cluster-options.ts'
@@ -24,6 +25,7 @@ import { checkOptions } from './check-options.ts'
 import type { Cluster, ClusterClock, ClusterFaults } from './cluster.ts'
 import { toMs } from './duration.ts'
 import { goesWithProcess } from './goes-with-process.ts'
+import { createInject } from './inject.ts'
 import { ClusterJournal } from './journal.ts'
 import type { StartClusterOptions } from './options.ts'
 import { createUsers } from './users.ts'
@@ -63,6 +65,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
     storage: parseStorage(options.storage ?? 'memory'),
     controllers: apiOnly ? false : settings.controllers,
     journal: options.journal ?? 1000,
+    plugins: options.plugins?.map(named),
     pki,
     clock,
     log,
@@ -106,6 +109,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
     kubeconfigFile: state.kubeconfig,
     access: { server: url, ca: pki.ca.cert, ...pki.admin },
     client,
+    inject: createInject(controlPlane.inject, closing.signal),
     clock: clusterClock(clock, instruments),
     journal: new ClusterJournal(instruments.journal, machine, closing.signal),
     faults: clusterFaults(instruments),
@@ -126,6 +130,11 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
     [Symbol.asyncDispose]: close,
   }
 }
+
+const named = (plugin: ClusterPlugin, index: number): NamedPlugin => ({
+  name: plugin.name ? `plugin ${plugin.name}` : `plugins[${index}]`,
+  plugin,
+})
 
 /** What `kubestage up` would make of its flags, with what was given instead. */
 async function settingsFor(options: StartClusterOptions): Promise<ClusterSettings> {

@@ -12,7 +12,9 @@ const data = ['openapi/data/**/*.json', 'kubelet/runtime/process/*.pl', 'cli/sup
 const { dependencies, optionalDependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
 
 rmSync(folder, { recursive: true, force: true })
-const installed = Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })
+// Of Fastify the users' own is for its types alone.
+const { fastify: _, ...peers } = peerDependencies
+const installed = Object.keys({ ...dependencies, ...optionalDependencies, ...peers })
 writeLicences(join(folder, 'LICENCES.txt'), await bundle(folder, installed))
 writeTypes(folder)
 const schema = execFileSync(process.execPath, ['bin/kubestage.mjs', 'config', '--schema'])

@@ -113,11 +113,18 @@ export function sendAsIs({ request, reply }: Asked, body: Body): void {
   if (parts.length === 1 && typeof first === 'string') {
     return void reply.code(status).headers(headers).send(Buffer.from(first))
   }
+  if (reply.isObserved)
+    return void reply
+      .code(status)
+      .headers(headers)
+      .send(Buffer.concat(parts.map(bytesOf)))
   const response = takeOver(reply)
   response.writeHead(status, headers)
   for (const part of parts) response.write(part)
   response.end()
 }
+
+const bytesOf = (part: string | Buffer): Buffer => (typeof part === 'string' ? Buffer.from(part) : part)
 
 export const acceptsGzip = ({ headers }: IncomingMessage): boolean =>
   headers['accept-encoding'] !== undefined && /\bgzip\b/.test(String(headers['accept-encoding']))

@@ -28,10 +28,17 @@ const large = [
   'kubelet/actions/grpc.ts', // and with it HTTP/2, 6 MB
   'kubelet/http/streaming/serve-stream.ts',
   'apiserver/storage/sqlite/sqlite.ts',
+  'apiserver/http/plugins/extension.ts', // and with it the compilers of schemas
 ]
 
-/** Parts of fastify for plugins, for routes with schemas, and for tests without a socket. We have none of them. */
-const neverUsed = ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'light-my-request', 'semver']
+/** What Fastify itself would load for routes with schemas: those of plugins have it from apiserver/http/plugins. */
+const neverUsed = ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler']
+/** What Fastify loads at its start, and uses when it gets a plugin that says which Fastify it is for. */
+const lateParts: Readonly<Record<string, string>> = {
+  semver: ['satisfies', 'gt', 'coerce']
+    .map((name) => `exports.${name} = (...args) => require('semver/functions/${name}')(...args)`)
+    .join('\n'),
+}
 
 /**
  * Makes programs of the sources and the packages they are made of, except for those of `external`, in `folder`,
@@ -103,8 +110,14 @@ const withPlaces = (source: string, place: string): string =>
 const leftOut: Plugin = {
   name: 'left out',
   setup({ onResolve, onLoad }) {
-    const filter = new RegExp(`^(${neverUsed.join('|')})$`)
-    onResolve({ filter }, ({ path }) => ({ path, namespace: 'left-out' }))
-    onLoad({ filter: /.*/, namespace: 'left-out' }, () => ({ contents: 'module.exports = {}' }))
+    const filter = new RegExp(`^(${[...neverUsed, ...Object.keys(lateParts)].join('|')})$`)
+    const ofFastify = /[\\/]node_modules[\\/]fastify[\\/]/
+    onResolve({ filter }, ({ path, importer }) =>
+      ofFastify.test(importer) ? { path, namespace: 'left-out' } : undefined,
+    )
+    onLoad({ filter: /.*/, namespace: 'left-out' }, ({ path }) => ({
+      contents: lateParts[path] ?? 'module.exports = {}',
+      resolveDir: '.',
+    }))
   },
 }

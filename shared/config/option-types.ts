@@ -247,6 +247,17 @@ export const names: OptionType<string[]> = {
   },
 }
 
+/** May be given several times, each a text as a whole; a list in the file. */
+export const texts: OptionType<string[]> = {
+  placeholder: 'TEXT',
+  schema: textList,
+  fromText(value, soFar = []) {
+    if (value === '') throw mustBe('a text', value)
+    return [...soFar, value]
+  },
+  fromFile: (value) => names.fromFile(value),
+}
+
 /** Regular expressions, as {@link names}. */
 export const patterns: OptionType<string[]> = {
   placeholder: 'REGEXP,…',

@@ -1,6 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from 'node:https'
-import fastify, { type FastifyInstance, type FastifyPluginCallback } from 'fastify'
+import fastify, {
+  type FastifyInstance,
+  type FastifyPluginAsync,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify'
+import type { Client } from '../../../shared/client/client.ts'
+import { anonymousUser } from '../../auth/anonymous.ts'
 import type { Authenticator, Authorizer } from '../../auth/types.ts'
 import type { ApiContext } from '../api-context.ts'
 import { createCors } from '../cors.ts'
@@ -11,7 +18,9 @@ import type { ClientLimits } from '../limits/client-limits.ts'
 import type { Connections } from '../limits/connections.ts'
 import type { Watchdog } from '../limits/watchdog.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
+import type { KubernetesRequest, NamedPlugin } from '../plugins/plugin.ts'
 import { refuse, resourceRoutes } from '../resource-routes.ts'
+import { attributesOf } from './attributes.ts'
 import { createErrorHandler } from './error-handler.ts'
 import { asHandler } from './handle.ts'
 import { authentication } from './hooks/authentication.ts'
@@ -29,6 +38,10 @@ declare module 'fastify' {
     /** The request as Kubernetes' API sees it: what its URL means, who asks, what they want to do. */
     exchange: Exchange
   }
+  interface FastifyReply {
+    /** Whether hooks of plugins are to see the whole answer, so that it is sent through Fastify wherever it has an end. */
+    isObserved: boolean
+  }
 }
 
 export interface AppOptions {
@@ -45,6 +58,9 @@ export interface AppOptions {
   reports: ClientLimits
   watchdog: Watchdog
   maxBodyBytes: number
+  plugins: readonly NamedPlugin[]
+  /** As an administrator, without the network. */
+  client(): Client
   /** Origins that pages may come from, as regular expressions. */
   corsAllowedOrigins?: readonly string[]
   /** The server that gives all requests to the handler, of HTTP/1.1 and of HTTP/2. */
@@ -56,14 +72,20 @@ function noSchemas(): never {
   throw new Error('no route has a schema')
 }
 
+/** Fastify's own compilers of schemas would be loaded, and never used: 4 MB. */
+const withoutSchemas: Pick<FastifyServerOptions, 'schemaController'> = {
+  schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+}
+
 /**
  * The Fastify application through which every request passes. What happens to a request before its handler stands here, in order;
  * then it is a resource's or a path's. Resolves when it is ready.
  */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance<Server>> {
-  const { api, authenticators, authorizers, answers, watchdog, maxBodyBytes, reports } = options
+  const { api, authenticators, authorizers, answers, watchdog, maxBodyBytes, reports, plugins } = options
   const { machine } = api.clock
   const monotonicMs = (): number => machine.monotonic()
+  const extension = plugins.length > 0 ? await import('../plugins/extension.ts') : undefined
   const app = fastify<Server>({
     serverFactory: options.serverFactory,
     clientErrorHandler: options.clientErrorHandler,
@@ -72,12 +94,15 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance<Ser
     bodyLimit: maxBodyBytes,
     exposeHeadRoutes: false,
     return503OnClosing: false,
-    // Its own compilers of schemas would be loaded, and never used: 4 MB.
-    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+    allowErrorHandlerOverride: false,
+    ...(extension ? extension.settings(api.log) : withoutSchemas),
   })
   for (const method of everyMethod) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   const cors = createCors(options.corsAllowedOrigins ?? [])
   app.decorateRequest('exchange', null as unknown as Exchange)
+  app.decorateRequest('kubernetes', { getter: kubernetesRequest })
+  app.decorateReply('isObserved', plugins.length > 0)
+  extension?.reportCutAnswers(app)
   app.addHook('onRequest', ({ raw }, reply, done) => {
     if (!cors(raw, reply.raw)) done()
   })
@@ -88,15 +113,24 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance<Ser
   app.addHook('onRequest', asHook(authorization(authorizers)))
   app.addHook('onRequest', asHook(unreadAnswers(answers)))
   app.setErrorHandler(createErrorHandler({ log: api.log, reports }))
+  const explain = extension?.registerPlugins(app, options)
   app.register(kubernetes(options))
-  await app.ready()
+  await app.ready().then(undefined, (error) => {
+    throw explain ? explain(error) : error
+  })
   return app
+}
+
+/** Before authentication there is no user. */
+function kubernetesRequest(this: FastifyRequest): KubernetesRequest {
+  const { attributes, info } = this.exchange
+  return attributes ?? { ...attributesOf(info, anonymousUser), user: undefined }
 }
 
 /** What a Kubernetes API server serves. */
 const kubernetes =
-  ({ api, paths, roots }: AppOptions): FastifyPluginCallback =>
-  (app, _options, done) => {
+  ({ api, paths, roots }: AppOptions): FastifyPluginAsync =>
+  async (app) => {
     keepBodies(app)
     for (const path of paths) roots.add(app, path)
     resourceRoutes(app, api)
@@ -105,7 +139,6 @@ const kubernetes =
       refuse(api, exchange)
     })
     app.setNotFoundHandler(handler)
-    done()
   }
 
 const bytes = { 'content-type': 'application/octet-stream' }

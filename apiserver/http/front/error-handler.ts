@@ -4,6 +4,7 @@ import { badRequest, internalError } from '../../../shared/api/status-errors.ts'
 import type { Logger } from '../../../shared/log/log.ts'
 import { StorageFullError } from '../../storage/storage.ts'
 import type { Exchange } from '../exchange.ts'
+import { reasonsByCode } from '../instruments/reasons-by-code.ts'
 import type { ClientLimits } from '../limits/client-limits.ts'
 import type { LimitName } from '../limits/limits.ts'
 import { errorEncoding } from '../negotiation.ts'
@@ -34,7 +35,7 @@ export function createErrorHandler({ log, reports }: { log: Logger; reports: Cli
       reply.raw.destroy()
     } else {
       try {
-        answer(known ?? internalError((error as Error).message), request, exchange, reply)
+        answer(known ?? internalError(error instanceof Error ? error.message : String(error)), request, exchange, reply)
       } catch (another) {
         log.error({ err: another, method, url }, 'no answer could be given')
         reply.raw.destroy()
@@ -49,7 +50,8 @@ function knownError(error: unknown): StatusError | undefined {
   if (error instanceof StatusError) return error
   if (error instanceof StorageFullError) return internalError(error.message)
   if (isTooDeep(error)) return badRequest('json: exceeded max depth')
-  return ofFastify(error as FastifyError)
+  if (!(error instanceof Error)) return undefined
+  return ofAnotherCopy(error as StatusError) ?? withStatusCode(error as FastifyError)
 }
 
 /** Every walk over a body is recursive: one that is nested too deeply for any ends here, and is the client's fault. */
@@ -57,13 +59,20 @@ const isTooDeep = (error: unknown): boolean =>
   error instanceof RangeError && error.message === 'Maximum call stack size exceeded'
 
 const reasons: Readonly<Record<number, string>> = {
-  400: 'BadRequest',
-  413: 'RequestEntityTooLarge',
+  ...reasonsByCode,
   415: 'UnsupportedMediaType',
 }
 
-/** A body that Fastify has refused for a route of a plugin. */
-function ofFastify({ code, statusCode = 500, message = '' }: Partial<FastifyError>): StatusError | undefined {
-  const reason = code?.startsWith('FST_') ? reasons[statusCode] : undefined
-  return reason === undefined ? undefined : new StatusError({ code: statusCode, reason, message })
+/** What a plugin wants its client to be told, by Fastify's convention of `statusCode`, and what Fastify refuses for a route of a plugin. */
+function withStatusCode({ code, statusCode, message = '' }: Partial<FastifyError>): StatusError | undefined {
+  if (statusCode === undefined || !(statusCode >= 400 && statusCode <= 599)) return undefined
+  // A mistake in how Fastify is used.
+  if (statusCode >= 500 && String(code).startsWith('FST_')) return undefined
+  return new StatusError({ code: statusCode, reason: reasons[statusCode], message })
+}
+
+/** Of another copy of this program: a plugin of a file has one by `import 'kubestage'`. */
+function ofAnotherCopy({ name, status, headers }: Partial<StatusError>): StatusError | undefined {
+  if (name !== 'StatusError' || status?.code === undefined || status.message === undefined) return undefined
+  return new StatusError({ ...status, code: status.code, message: status.message }, headers)
 }

@@ -15,6 +15,8 @@ export const asHandler =
     // An answer that has begun can only be cut off.
     const fail = (error: Error): unknown =>
       reply.sent ? server.errorHandler(error as never, request, reply) : reply.send(error)
+    // While a hook of a plugin kept the request.
+    if (exchange.hasLeft()) return exchange.served()
     exchange.hasBegun = true
     try {
       const handling = handle(exchange)

@@ -6,6 +6,7 @@ import type { ObservedRequest } from '../../instruments/request-filter.ts'
 import { keyPrefix, objectKey } from '../../registry/keys.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { Exchange } from '../exchange.ts'
+import { reasonsByCode } from './reasons-by-code.ts'
 
 /** Notes the request in the journal, and does to it what a fault wants. Resolves to true when it needs no answer any more. */
 export async function intercept(api: ApiContext, exchange: Exchange, attributes: Attributes): Promise<boolean> {
@@ -73,26 +74,10 @@ function makeStale({ catalog, registry }: ApiContext, exchange: Exchange, writes
   exchange.asOf = undone ? undone.revision - 1 : cache.oldestRevision()
 }
 
-const reasons: Record<number, string> = {
-  400: 'BadRequest',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'NotFound',
-  405: 'MethodNotAllowed',
-  409: 'Conflict',
-  410: 'Expired',
-  413: 'RequestEntityTooLarge',
-  422: 'Invalid',
-  429: 'TooManyRequests',
-  500: 'InternalError',
-  503: 'ServiceUnavailable',
-  504: 'Timeout',
-}
-
 function statusOf(status: NonNullable<FaultEffect['status']>): StatusError {
   const {
     code,
-    reason = reasons[code],
+    reason = reasonsByCode[code],
     message = 'failed on purpose',
     retryAfterSeconds,
   } = typeof status === 'number' ? { code: status } : status

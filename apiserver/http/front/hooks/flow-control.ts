@@ -23,6 +23,8 @@ export function flowControl({ flowControl, watchdog, reports, ...options }: Flow
   return (exchange) => {
     const { attributes } = exchange
     if (attributes.resource && watchdog.sheds(attributes.verb)) return tooMany(exchange, reports, 'heap')
+    // A client may leave while a hook of a plugin keeps its request.
+    exchange.onClose(() => exchange.hasBegun || exchange.served())
     if (isLongRunning(attributes)) {
       exchange.onServed = () => options.answers.leave(exchange.response)
       return undefined
@@ -54,8 +56,6 @@ function count(
   const { attributes, info, response, beganMs } = exchange
   const kind = changesNothing(attributes) ? 'readOnly' : 'mutating'
   metrics.inFlight[kind]++
-  // A client may leave while a hook of a plugin keeps its request.
-  exchange.onClose(() => exchange.hasBegun || exchange.served())
   exchange.onServed = () => {
     answers.end(response, release)
     metrics.inFlight[kind]--

@@ -1,0 +1,10 @@
+import type { Authenticator, User } from './types.ts'
+
+/** By the socket objects of requests that come by `inject`. They are made in this process: no client on the network has one. */
+const users = new WeakMap<object, User>()
+
+/** From now on requests with this socket object, which must not be a connection, act as the user. */
+export const actOn = (socket: object, user: User): void => void users.set(socket, user)
+
+/** Knows injected requests, and no others. */
+export const injected: Authenticator = { authenticate: ({ socket }) => users.get(socket) }

@@ -1,0 +1,138 @@
+import type { Server } from 'node:https'
+import validators from '@fastify/ajv-compiler'
+import serializers from '@fastify/fast-json-stringify-compiler'
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyPluginAsync,
+  type FastifyServerOptions,
+  LogController,
+} from 'fastify'
+import type { Client } from '../../../shared/client/client.ts'
+import type { Logger } from '../../../shared/log/log.ts'
+import type { ApiContext } from '../api-context.ts'
+import { parseRequestInfo } from '../request-info.ts'
+import { hasSubresource } from '../subresource-routes.ts'
+import type { ClusterPlugin, NamedPlugin } from './plugin.ts'
+import { pluginError } from './plugin-error.ts'
+
+type Settings = Pick<FastifyServerOptions<Server>, 'logController' | 'schemaController'> & {
+  loggerInstance: FastifyBaseLogger
+}
+
+/** What a plugin expects of a Fastify application: `app.log`, which is the server's, and routes with schemas. */
+export const settings = (log: Logger): Settings => ({
+  loggerInstance: log,
+  logController: new LogController({ disableRequestLogging: true }),
+  schemaController: { compilersFactory: { buildValidator: validators(), buildSerializer: serializers() } },
+})
+
+/** Hooks of `onResponse` run for each request, also where the client leaves before the end of the answer: watches have no other. */
+export function reportCutAnswers(app: FastifyInstance): void {
+  app.addHook('onRequest', (_request, { raw }, done) => {
+    // Fastify waits for `finish` or `error`, and listens to neither when one has come.
+    raw.once('close', () => raw.listenerCount('error') > 0 && raw.emit('error', new Error('the client has left')))
+    done()
+  })
+}
+
+/** Names the plugin with which the application does not become ready. */
+type Explain = (error: Error) => Error
+
+interface Extended {
+  api: ApiContext
+  plugins: readonly NamedPlugin[]
+  /** As an administrator. */
+  client(): Client
+}
+
+/**
+ * Registers the plugins at the root of the application, so that their hooks are those of all routes that follow. Returns what makes
+ * a ConfigError of that with which `app.ready()` rejects.
+ */
+export function registerPlugins(app: FastifyInstance, { api, plugins, client }: Extended): Explain {
+  app.decorate('kubernetes', { client: client() })
+  /** The one that is being loaded. */
+  let current: NamedPlugin | undefined
+  /** Names of plugins by the routes that they have added. */
+  const owners = new Map<string, string>()
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const one of [method].flat()) {
+      const route = routeKey(one, url)
+      const owner = owners.get(route)
+      if (owner !== undefined) throw taken(current?.name ?? owner, one, url)
+      if (!current) continue
+      if (isTaken(url, api)) throw taken(current.name, one, url)
+      owners.set(route, current.name)
+    }
+  })
+  const { setNotFoundHandler } = app
+  app.setNotFoundHandler = function (this: FastifyInstance, ...handler: unknown[]) {
+    if (current && this.prefix === '')
+      throw pluginError(current.name, 'sets a not-found handler for all paths, which the API server has already')
+    return Reflect.apply(setNotFoundHandler, this, handler)
+  } as typeof setNotFoundHandler
+  for (const named of plugins) {
+    const begins: FastifyPluginAsync = async (root) => {
+      current = named
+      await loaded(named.plugin, root)
+    }
+    app.register(atRoot(begins, named))
+    const ends: After = (error, done) => {
+      current = undefined
+      done(error && explained(error, named))
+    }
+    app.after(ends as (error: Error | null) => void)
+  }
+  return (error) => {
+    // The schemas of routes are compiled last.
+    const [, method = '', url = ''] = /^Failed building the .* schema for (\S+): ([^\s,]+)/.exec(error.message) ?? []
+    const owner = owners.get(routeKey(method, url))
+    return owner === undefined ? error : pluginError(owner, 'has a schema that cannot be used', error)
+  }
+}
+
+/** Its second form, which Fastify's types do not have. */
+type After = (error: Error | null, done: (error: Error | null) => void) => void
+
+/** Fastify's plugins in both their forms. */
+async function loaded(plugin: ClusterPlugin, app: FastifyInstance): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const returned = plugin(app, {}, (error) => (error ? reject(error) : resolve()))
+  if (plugin.length >= 3 && !(returned instanceof Promise)) return promise
+  await returned
+}
+
+/** Without a scope of its own, with what `fastify-plugin` has noted on it. */
+const atRoot = (begins: FastifyPluginAsync, { name, plugin }: NamedPlugin): FastifyPluginAsync =>
+  Object.assign(begins, plugin, {
+    [Symbol.for('skip-override')]: true,
+    [Symbol.for('fastify.display-name')]: name,
+  })
+
+function explained(error: Error & { code?: string }, { name, file }: NamedPlugin): Error {
+  if (error.name === 'ConfigError') return error
+  if (error.code === 'FST_ERR_PLUGIN_TIMEOUT' || error.code === 'AVV_ERR_PLUGIN_EXEC_TIMEOUT')
+    return pluginError(name, 'was not loaded after 10 s: it must resolve, or call done')
+  return pluginError(name, 'threw when it was loaded', error, file)
+}
+
+const taken = (name: string, method: string, url: string): Error =>
+  pluginError(name, `adds a route that exists already: ${method} ${url}`)
+
+/** As the router compares them. */
+const routeKey = (method: string, url: string): string =>
+  `${method} ${url.replace(/:[^/]+/g, ':').replace(/(.)\/$/, '$1')}`
+
+const isPattern = (segment: string): boolean => /[:*]/.test(segment)
+
+/** Whether Kubernetes' own API has the path: its kinds are looked up for each request, and have no routes of their own. */
+function isTaken(url: string, { catalog }: ApiContext): boolean {
+  const { target } = parseRequestInfo('GET', url)
+  if (!target) return false
+  const { group, version, resource, subresource } = target
+  if ([group, version, resource].some(isPattern)) return true
+  const definition = catalog.find(group, version, resource)
+  if (!definition) return false
+  return !subresource || isPattern(subresource) || hasSubresource(definition, subresource)
+}

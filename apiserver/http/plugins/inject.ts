@@ -1,0 +1,67 @@
+import type { FastifyInstance } from 'fastify'
+import { anonymousUser } from '../../auth/anonymous.ts'
+import { actingAs } from '../../auth/impersonation.ts'
+import { actOn } from '../../auth/injected.ts'
+import type { User } from '../../auth/types.ts'
+import { attributesOf } from '../front/attributes.ts'
+import { withReason } from '../reason-prefix.ts'
+import { booleanParameter, parseRequestInfo } from '../request-info.ts'
+
+export interface InjectedRequest {
+  /** Default: GET. */
+  method?: string
+  /** The path, with its query: `/api/v1/pods?limit=1`. */
+  url: string
+  headers?: Record<string, string>
+  /** Objects are sent as JSON. */
+  payload?: string | Buffer | object
+}
+
+export interface InjectedAnswer {
+  statusCode: number
+  headers: Record<string, string | number | string[] | undefined>
+  /** As text. */
+  body: string
+  rawBody: Buffer
+  /** The body parsed. Throws a SyntaxError where it is no JSON. */
+  json<Body = unknown>(): Body
+}
+
+/** Answers a request without a network, through all hooks. Rejects for what does not end, such as a watch. */
+export async function inject(
+  app: Pick<FastifyInstance, 'routing'>,
+  user: Pick<User, 'name' | 'groups'>,
+  request: InjectedRequest,
+): Promise<InjectedAnswer> {
+  const acting = userOf(user)
+  assertEnds(request, acting)
+  const { default: answer } = await import('light-my-request')
+  const { statusCode, headers, body, rawPayload, json } = await answer(
+    (raw, response) => {
+      actOn(raw.socket, acting)
+      app.routing(raw as never, response as never)
+    },
+    { ...request, headers: { 'user-agent': 'kubestage-inject', ...request.headers } },
+  )
+  return { statusCode, headers, body, rawBody: rawPayload, json }
+}
+
+/** With the group that all users of their kind have. */
+function userOf({ name, groups }: Pick<User, 'name' | 'groups'>): User {
+  return name === anonymousUser.name ? anonymousUser : actingAs({ name, groups, extra: {} }, [])
+}
+
+const takesConnection = new Set(['attach', 'exec', 'portforward'])
+
+function assertEnds({ method = 'GET', url }: InjectedRequest, user: User): void {
+  const info = parseRequestInfo(method, withReason(method, url))
+  const { verb, resource } = attributesOf(info, user)
+  const { subresource } = resource ?? {}
+  const what =
+    verb === 'watch'
+      ? 'a watch'
+      : subresource === 'log' && booleanParameter(info.query, 'follow')
+        ? 'a log that is followed'
+        : takesConnection.has(subresource ?? '') && subresource
+  if (what) throw new Error(`inject: ${what} has no end; use a client over the network`)
+}

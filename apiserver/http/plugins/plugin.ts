@@ -1,0 +1,49 @@
+import type { FastifyInstance, FastifyPluginOptions } from 'fastify'
+import type { Client } from '../../../shared/client/client.ts'
+import type { RequestedResource, User } from '../../auth/types.ts'
+
+/**
+ * A Fastify plugin: it adds routes, hooks and decorators to the API server. Its hooks see every request, those of Kubernetes' API
+ * included, after authentication and authorization. As in Fastify it is `async`, or calls `done`.
+ */
+export type ClusterPlugin = (
+  app: FastifyInstance,
+  options: FastifyPluginOptions,
+  done: (error?: Error) => void,
+) => unknown
+
+/** What a request means in Kubernetes' words: `request.kubernetes`. */
+export interface KubernetesRequest {
+  /** The user that the request acts as. Absent where the client's credentials are not valid (401). */
+  user?: User
+  /** `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; the method in lower case where there is no resource. */
+  verb: string
+  /** Without the query. */
+  path: string
+  /** Absent for a path that is no resource, such as /healthz, or a plugin's own. */
+  resource?: RequestedResource
+}
+
+/** What a plugin gets of the cluster: `app.kubernetes`. */
+export interface KubernetesServer {
+  /** As an administrator, without the network. */
+  readonly client: Client
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    readonly kubernetes: KubernetesRequest
+  }
+  interface FastifyInstance {
+    readonly kubernetes: KubernetesServer
+  }
+}
+
+/** A plugin as messages call it. */
+export interface NamedPlugin {
+  /** `plugin ./mine.mjs`: as the user has named its file, package or function. */
+  name: string
+  /** Absent for a function of the library's caller. */
+  file?: string
+  plugin: ClusterPlugin
+}

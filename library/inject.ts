@@ -1,0 +1,47 @@
+import type { ControlPlane } from '../apiserver/control-plane.ts'
+import type { InjectedAnswer, InjectedRequest } from '../apiserver/http/plugins/inject.ts'
+import { nearest } from '../shared/config/nearest.ts'
+import type { ClusterUser } from './users.ts'
+
+export interface InjectOptions extends InjectedRequest {
+  /** Default: the cluster's administrator. */
+  user?: ClusterUser
+}
+
+/** Answers one request without a network, through all hooks. Rejects for requests that do not end, such as a watch. */
+export type Inject = (request: InjectOptions) => Promise<InjectedAnswer>
+
+const known = ['method', 'url', 'user', 'headers', 'payload']
+
+/** A request that waits when `closing` aborts is rejected with its reason. */
+export function createInject(inject: ControlPlane['inject'], closing: AbortSignal): Inject {
+  return async (options) => {
+    check(options)
+    closing.throwIfAborted()
+    const { user, ...request } = options
+    const { promise: closed, reject } = Promise.withResolvers<never>()
+    const close = (): void => reject(closing.reason)
+    closing.addEventListener('abort', close)
+    try {
+      return await Promise.race([inject(request, user && { groups: [], ...user }), closed])
+    } finally {
+      closing.removeEventListener('abort', close)
+    }
+  }
+}
+
+/** For callers whose compiler has not looked. */
+function check(options: InjectOptions): void {
+  const { url, method = 'GET', user } = options
+  for (const name of Object.keys(options)) {
+    if (known.includes(name)) continue
+    const near = nearest(name, known)
+    throw new Error(`inject has no option ${name}; ${near ? `did you mean ${near}?` : `there are ${known.join(', ')}`}`)
+  }
+  if (typeof url !== 'string' || !url.startsWith('/'))
+    throw new Error(`inject: url must be a path such as /api/v1/pods, not ${JSON.stringify(url)}`)
+  if (typeof method !== 'string' || !/^[a-z]+$/i.test(method))
+    throw new Error(`inject: method must be a method of HTTP, not ${JSON.stringify(method)}`)
+  if (user !== undefined && (typeof user?.name !== 'string' || user.name === ''))
+    throw new Error(`inject: user must be a map with a name, not ${JSON.stringify(user)}`)
+}
