@@ -48,6 +48,8 @@ export class Exchange {
   created: KubeObject | undefined
   /** Whether its handler has been called. */
   hasBegun = false
+  /** Whether hooks of `onSend` have been called. Known where there are plugins. */
+  isSending = false
   /** Runs once when the handler is done, or the request was refused. Set by those who count requests under way. */
   onServed: (() => void) | undefined
 

@@ -193,6 +193,13 @@ export function sendNothing({ reply }: Asked, status: number, headers: OutgoingH
   reply.code(status).headers(headers).send()
 }
 
+/** After a hook of `onSend` has failed, which would fail again. */
+export function sendWithoutHooks({ request, reply }: Asked, { status, headers, code }: StatusError): void {
+  const response = takeOver(reply)
+  response.writeHead(code, { ...baseHeaders(request), 'content-type': contentTypes.json, ...headers })
+  response.end(request.method === 'HEAD' ? undefined : `${JSON.stringify(status)}\n`)
+}
+
 export function sendStatusError(asked: Asked, { status, headers, code }: StatusError, negotiated?: Negotiated): void {
   sendJson(asked, { status: code, json: JSON.stringify(status), headers }, negotiated)
 }

@@ -103,6 +103,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance<Ser
   app.decorateRequest('kubernetes', { getter: kubernetesRequest })
   app.decorateReply('isObserved', plugins.length > 0)
   extension?.reportCutAnswers(app)
+  extension?.noteSending(app)
   app.addHook('onRequest', ({ raw }, reply, done) => {
     if (!cors(raw, reply.raw)) done()
   })

@@ -8,7 +8,7 @@ import { reasonsByCode } from '../instruments/reasons-by-code.ts'
 import type { ClientLimits } from '../limits/client-limits.ts'
 import type { LimitName } from '../limits/limits.ts'
 import { errorEncoding } from '../negotiation.ts'
-import { sendStatusError } from '../respond.ts'
+import { sendStatusError, sendWithoutHooks } from '../respond.ts'
 
 type Failed = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
 
@@ -20,8 +20,9 @@ export function createErrorHandler({ log, reports }: { log: Logger; reports: Cli
     exchange: Exchange | null,
     reply: FastifyReply,
   ): void => {
+    if (exchange?.isSending) sendWithoutHooks({ request: raw, reply }, error)
     // What a user was warned of belongs to a refusal as well.
-    if (exchange?.user) sendStatusError(exchange, error, errorEncoding(raw.headers.accept))
+    else if (exchange?.user) sendStatusError(exchange, error, errorEncoding(raw.headers.accept))
     else sendStatusError({ request: raw, reply }, error)
   }
   return (error, request, reply) => {

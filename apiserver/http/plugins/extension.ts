@@ -27,6 +27,14 @@ export const settings = (log: Logger): Settings => ({
   schemaController: { compilersFactory: { buildValidator: validators(), buildSerializer: serializers() } },
 })
 
+/** Errors of plugins' hooks of `onSend` are told from others: an answer about them must not call these hooks again. */
+export function noteSending(app: FastifyInstance): void {
+  app.addHook('onSend', ({ exchange }, _reply, _payload, done) => {
+    exchange.isSending = true
+    done()
+  })
+}
+
 /** Hooks of `onResponse` run for each request, also where the client leaves before the end of the answer: watches have no other. */
 export function reportCutAnswers(app: FastifyInstance): void {
   app.addHook('onRequest', (_request, { raw }, done) => {
