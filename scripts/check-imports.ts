@@ -57,9 +57,7 @@ function forbids(rule: ImportRule, file: string, { target, typesOnly }: Import):
   if (rule.files && !isIn(file, rule.files)) return false
   if (rule.except && isIn(file, rule.except)) return false
   if (rule.typesAllowed && typesOnly) return false
-  return rule.imports.some((forbidden) =>
-    forbidden.endsWith('/') ? target.startsWith(forbidden) : target === forbidden,
-  )
+  return isIn(target, rule.imports) && !isIn(target, rule.but ?? [])
 }
 
 function forbiddenWords({ file, lines }: Source): string[] {

@@ -4,7 +4,9 @@ export interface ImportRule {
   files?: readonly string[]
   /** Imports that these files must not have: a folder, a file, or a package. */
   imports: readonly string[]
-  /** Where they may, all the same. */
+  /** Of these, the imports that are allowed all the same. */
+  but?: readonly string[]
+  /** Files that may import them all the same. */
   except?: readonly string[]
   /** An import of types alone is harmless. */
   typesAllowed?: boolean
@@ -35,6 +37,12 @@ export const importRules: readonly ImportRule[] = [
     files: ['kubelet/'],
     imports: ['apiserver/', 'controllers/', 'cli/'],
     instead: 'the kubelet is a client of the API alone: take a Client (shared/client)',
+  },
+  {
+    files: ['kubelet/pod/'],
+    imports: ['kubelet/'],
+    but: ['kubelet/pod/'],
+    instead: 'a plain fact of a pod follows from its object: what asks a container or a clock belongs in kubelet/pods',
   },
   {
     files: ['shared/'],

@@ -4,7 +4,6 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts'
-import { type AdmitHandler, firstRejection, type Rejection, rejectedStatus } from '../pods/admission.ts'
 import type { Shortage } from '../pods/pod-resizes.ts'
 import type { PodHandler } from '../pods/pod-source.ts'
 import type { KillOptions } from '../pods/pod-state-machine.ts'
@@ -14,6 +13,7 @@ import { isCritical } from './critical-pod.ts'
 import { NodeLoad, type PodLoad, podLoad } from './node-load.ts'
 import { failedPredicate, type PredicateFailure, resources } from './predicates.ts'
 import { victims } from './preemption.ts'
+import { type AdmitHandler, firstRejection, type Rejection, rejectedStatus } from './rejection.ts'
 
 export interface PodAdmissionOptions {
   clock: Clock

@@ -1,5 +1,5 @@
 import type { Pod } from '../../shared/api/types.ts'
-import { isStatic } from '../pods/static-pod.ts'
+import { isStatic } from '../pod/static-pod.ts'
 
 /** What the classes system-cluster-critical and system-node-critical have at least. */
 export const CRITICAL_PRIORITY = 2_000_000_000

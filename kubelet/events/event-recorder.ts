@@ -9,7 +9,7 @@ import {
   type EventType,
   type ObjectReference,
 } from '../../shared/events/event-filter.ts'
-import { fieldPathOf } from '../pods/container-kinds.ts'
+import { fieldPathOf } from '../pod/container-kinds.ts'
 
 export type { EventType, ObjectReference } from '../../shared/events/event-filter.ts'
 

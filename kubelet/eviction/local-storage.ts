@@ -1,6 +1,6 @@
 import { addQuantities, canonicalQuantity, quantityValue } from '../../shared/api/quantity.ts'
 import type { Container, Pod } from '../../shared/api/types.ts'
-import { isSidecar } from '../pods/container-kinds.ts'
+import { isSidecar } from '../pod/container-kinds.ts'
 import { diskOf, type PodUsage } from './pod-usage.ts'
 
 const RESOURCE = 'ephemeral-storage'

@@ -1,6 +1,6 @@
 import { canonicalQuantity, quantityValue } from '../../shared/api/quantity.ts'
 import type { Pod } from '../../shared/api/types.ts'
-import { allContainers } from '../pods/container-kinds.ts'
+import { allContainers } from '../pod/container-kinds.ts'
 import type { ContainerUsage } from '../runtime/container-runtime.ts'
 import type { PodUsage } from './pod-usage.ts'
 import { type Observations, signals } from './signals.ts'

@@ -1,6 +1,6 @@
 import { quantityValue } from '../../shared/api/quantity.ts'
 import type { Container, Pod } from '../../shared/api/types.ts'
-import { isSidecar } from '../pods/container-kinds.ts'
+import { isSidecar } from '../pod/container-kinds.ts'
 import type { ContainerUsage } from '../runtime/container-runtime.ts'
 
 /** What a pod uses, of which a node may have too little. */

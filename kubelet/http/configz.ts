@@ -1,5 +1,5 @@
 import type { KubeletConfig } from '../config.ts'
-import { goDuration } from '../pods/go-duration.ts'
+import { goDuration } from '../pod/go-duration.ts'
 
 /** `/configz`: what this kubelet was told, as a KubeletConfiguration; fields that mean nothing here are left out. */
 export function configz(config: KubeletConfig, port: number): object {

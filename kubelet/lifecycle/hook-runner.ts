@@ -1,6 +1,6 @@
 import type { Container, LifecycleHandler, Pod } from '../../shared/api/types.ts'
 import type { ActionHandler, ActionResult } from '../actions/action.ts'
-import { fullName } from '../pods/container-kinds.ts'
+import { fullName } from '../pod/container-kinds.ts'
 import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
 
 export interface HookRequest {

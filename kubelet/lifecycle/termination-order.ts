@@ -1,7 +1,7 @@
 import type { PodSpec } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { withinLimit } from '../../shared/clock/within-limit.ts'
-import { sidecars } from '../pods/container-kinds.ts'
+import { sidecars } from '../pod/container-kinds.ts'
 
 /** Who stops when, in a pod with sidecars: after the app containers, the last sidecar first. */
 export interface TerminationOrder {

@@ -2,7 +2,7 @@ import { deliveryHeaderProblem } from '../../shared/api/delivery-header.ts'
 import type { Pod, PreStopHandler } from '../../shared/api/types.ts'
 import { annotatedReason } from '../../shared/reasons/annotated-reason.ts'
 import { type Reason, reasonFor, type Situation } from '../../shared/reasons/reason-table.ts'
-import type { NodeCause } from '../pods/grace-period.ts'
+import type { NodeCause } from '../pod/grace-period.ts'
 
 /** Pod Termination Reason: how a preStop hook learns why its container must stop. */
 export interface ReasonDelivery {

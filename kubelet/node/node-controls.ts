@@ -1,7 +1,7 @@
 import type { Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import type { Rejection } from '../admission/rejection.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
-import type { Rejection } from '../pods/admission.ts'
 import type { KillOptions } from '../pods/pod-state-machine.ts'
 import { nodeReference } from './node-registration.ts'
 import { endPods, type ShutdownGroup } from './shutdown.ts'

@@ -4,7 +4,7 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { withinLimit } from '../../shared/clock/within-limit.ts'
 import { CRITICAL_PRIORITY } from '../admission/critical-pod.ts'
-import { MINIMUM_GRACE_SECONDS } from '../pods/grace-period.ts'
+import { MINIMUM_GRACE_SECONDS } from '../pod/grace-period.ts'
 import type { KillOptions, StatusChange } from '../pods/pod-state-machine.ts'
 import { disruptedByKubelet } from '../status/disruption.ts'
 

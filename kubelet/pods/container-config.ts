@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, fchmodSync, openSync } from 'node:fs'
 import path from 'node:path'
 import type { Container, Pod } from '../../shared/api/types.ts'
+import { expand } from '../pod/expansion.ts'
+import { podDir, podLogDir } from '../pod/folders.ts'
 import type {
   ContainerConfig,
   ContainerRecord,
@@ -10,7 +12,6 @@ import type {
   WantedUser,
 } from '../runtime/container-runtime.ts'
 import { wordsToRun } from '../runtime/images/entrypoint.ts'
-import { expand } from './expansion.ts'
 import { processRights } from './process-rights.ts'
 
 /** What a container's record carries, so that a kubelet that lost the pod can still end it properly. */
@@ -108,11 +109,6 @@ export const containerFromRecord = ({ name, image, annotations }: ContainerRecor
   ...(annotations[ANNOTATIONS.ports] && { ports: JSON.parse(annotations[ANNOTATIONS.ports] ?? '') }),
 })
 
-export const podDir = (rootDir: string, podUid: string): string => path.join(rootDir, 'pods', podUid)
-/** Beneath it the folder of its volumes. */
-export const VOLUMES = 'volumes'
-export const podLogDir = (rootDir: string, { metadata }: Pod): string =>
-  path.join(rootDir, 'logs', `${metadata.namespace}_${metadata.name}_${metadata.uid}`)
 const logPath = (rootDir: string, pod: Pod, container: string, attempt: number): string =>
   path.join(podLogDir(rootDir, pod), container, `${attempt}.log`)
 /** A new file for each instance, in the pod's folder, which is there; the runtime shows it to the container. */

@@ -1,6 +1,6 @@
 import type { Container, Pod } from '../../shared/api/types.ts'
+import { allContainers, fullName } from '../pod/container-kinds.ts'
 import type { WantedUser } from '../runtime/container-runtime.ts'
-import { allContainers, fullName } from './container-kinds.ts'
 
 /**
  * The user of a container; undefined if neither the container nor its pod names one. The container's fields count before its pod's.

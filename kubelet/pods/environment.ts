@@ -1,6 +1,6 @@
 import type { ConfigMap, Container, EnvVar, Pod, Secret, Service } from '../../shared/api/types.ts'
-import { expand } from './expansion.ts'
-import { fieldValue, type NodeAllocatable, resourceFieldValue } from './field-values.ts'
+import { expand } from '../pod/expansion.ts'
+import { fieldValue, type NodeAllocatable, resourceFieldValue } from '../pod/field-values.ts'
 
 /** Where the values of variables come from. */
 export interface EnvironmentSources {

@@ -1,8 +1,8 @@
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
+import { goDuration } from '../pod/go-duration.ts'
 import { type ContainerRuntime, ImageError, type ResolvedImage } from '../runtime/container-runtime.ts'
-import { goDuration } from './go-duration.ts'
 import { createRestartBackoff } from './restart-backoff.ts'
 import { StartFailure } from './start-failure.ts'
 

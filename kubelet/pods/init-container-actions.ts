@@ -1,8 +1,8 @@
 import type { Container, Pod } from '../../shared/api/types.ts'
+import { isSidecar } from '../pod/container-kinds.ts'
+import { restartsAfter } from '../pod/restart-policy.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
-import { isSidecar } from './container-kinds.ts'
 import type { ContainerToKill, ProbeVerdicts } from './pod-needs.ts'
-import { restartsAfter } from './restart-policy.ts'
 import { isRunning, newestRecord, type RuntimePod } from './runtime-pod.ts'
 
 export interface InitContainerActions {

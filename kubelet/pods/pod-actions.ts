@@ -1,11 +1,11 @@
 import type { Container, Pod } from '../../shared/api/types.ts'
+import { ephemeralContainers } from '../pod/container-kinds.ts'
+import type { KillCause } from '../pod/grace-period.ts'
+import { restartsAfterKill, shouldBeStarted } from '../pod/restart-policy.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
-import { ephemeralContainers } from './container-kinds.ts'
-import type { KillCause } from './grace-period.ts'
 import { initContainerActions } from './init-container-actions.ts'
 import type { PodActions, ProbeVerdicts } from './pod-needs.ts'
 import { restartAllSource } from './restart-all.ts'
-import { restartsAfterKill, shouldBeStarted } from './restart-policy.ts'
 import { newestRecord, type RuntimePod, readySandbox } from './runtime-pod.ts'
 
 /** The one decision of a sync. Pure: spec, records and probe results in, actions out. */

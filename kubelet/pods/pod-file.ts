@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Container, Pod } from '../../shared/api/types.ts'
+import { podDir } from '../pod/folders.ts'
 import type { Mount } from '../runtime/container-runtime.ts'
-import { podDir } from './container-config.ts'
 
 /** Whether a container has a volume in the place of a file that the kubelet would write. */
 export const mountsItself = ({ volumeMounts = [] }: Container, file: string): boolean =>

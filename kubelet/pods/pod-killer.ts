@@ -2,10 +2,10 @@ import type { Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import type { KillContainer } from '../lifecycle/kill-container.ts'
 import { createTerminationOrder } from '../lifecycle/termination-order.ts'
+import { findContainer, sidecars } from '../pod/container-kinds.ts'
+import type { KillCause } from '../pod/grace-period.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import { containerFromRecord } from './container-config.ts'
-import { findContainer, sidecars } from './container-kinds.ts'
-import type { KillCause } from './grace-period.ts'
 import { type RuntimePod, runningContainers } from './runtime-pod.ts'
 
 export interface KillPodOptions {

@@ -1,6 +1,6 @@
 import type { Container } from '../../shared/api/types.ts'
+import type { KillCause } from '../pod/grace-period.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
-import type { KillCause } from './grace-period.ts'
 
 /** What a pod needs next. */
 export interface PodActions {

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Container, Pod, PodStatus } from '../../shared/api/types.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
+import { ephemeralContainers } from '../pod/container-kinds.ts'
 import type { Verdict } from '../status/conditions.ts'
 import { toldContainer } from '../status/told-container.ts'
-import { ephemeralContainers } from './container-kinds.ts'
 
 export type Resources = NonNullable<Container['resources']>
 

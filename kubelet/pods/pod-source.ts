@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Interned } from '../../shared/api/interned.ts'
 import type { Pod } from '../../shared/api/types.ts'
-import type { Client, Resource } from '../../shared/client/client.ts'
+import type { Client } from '../../shared/client/client.ts'
 import { type Informer, startInformer } from '../../shared/client/informer.ts'
+import { pods } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-
-export const PODS: Resource = { group: '', version: 'v1', plural: 'pods' }
 
 /** What a change of a pod object means to the kubelet. */
 export interface PodHandler {
@@ -29,7 +28,7 @@ export function startPodSource({ client, clock, nodeName, handler, onError }: Po
   return startInformer<Pod>({
     client,
     clock,
-    resource: PODS,
+    resource: pods,
     selection: { fieldSelector: `spec.nodeName=${nodeName}` },
     onError,
     transform: createTrim(),

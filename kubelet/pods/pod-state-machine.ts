@@ -1,6 +1,6 @@
 import { hasEnded, isTerminalPhase } from '../../shared/api/pod-phase.ts'
 import type { Pod, PodStatus } from '../../shared/api/types.ts'
-import { effectiveGraceSeconds, type NodeCause } from './grace-period.ts'
+import { effectiveGraceSeconds, type NodeCause } from '../pod/grace-period.ts'
 
 /**
  * A pod's way through the kubelet, one direction only:

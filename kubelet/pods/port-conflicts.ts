@@ -1,7 +1,7 @@
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
+import { allContainers } from '../pod/container-kinds.ts'
 import type { ContainerRecord, ContainerRuntime, PortHolder } from '../runtime/container-runtime.ts'
-import { allContainers } from './container-kinds.ts'
 import type { RuntimePod } from './runtime-pod.ts'
 import { logTail } from './termination-message.ts'
 

@@ -1,8 +1,8 @@
 import { restartRuleFor } from '../../shared/api/restart-rules.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import type { KillContainer } from '../lifecycle/kill-container.ts'
+import { allContainers, ephemeralContainers, findContainer } from '../pod/container-kinds.ts'
 import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
-import { allContainers, ephemeralContainers, findContainer } from './container-kinds.ts'
 import { newestRecord, type RuntimePod } from './runtime-pod.ts'
 
 /** The container whose end makes all of its pod begin anew, by its rule `RestartAllContainers`. */

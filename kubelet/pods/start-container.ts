@@ -3,6 +3,8 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import { type HookRunner, hookFailureMessage } from '../lifecycle/hook-runner.ts'
 import type { KillContainer } from '../lifecycle/kill-container.ts'
+import { fullName } from '../pod/container-kinds.ts'
+import { goDuration } from '../pod/go-duration.ts'
 import {
   type ContainerRecord,
   type ContainerRuntime,
@@ -13,9 +15,7 @@ import {
 } from '../runtime/container-runtime.ts'
 import { ImageVolumeError } from '../volumes/volume-payload.ts'
 import { containerConfig } from './container-config.ts'
-import { fullName } from './container-kinds.ts'
 import { userOf } from './container-user.ts'
-import { goDuration } from './go-duration.ts'
 import type { EnsureImage } from './image-puller.ts'
 import type { RestartBackoff } from './restart-backoff.ts'
 import { type RuntimePod, recordsOf } from './runtime-pod.ts'

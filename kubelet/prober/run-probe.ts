@@ -1,7 +1,7 @@
 import type { Container, Pod, PodStatus, Probe } from '../../shared/api/types.ts'
 import type { ActionHandler, ActionResult } from '../actions/action.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
-import { expand } from '../pods/expansion.ts'
+import { expand } from '../pod/expansion.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import { type ProbeResult, type ProbeType, titleOf } from './probe-types.ts'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ObjectMeta, Pod } from '../../shared/api/types.ts'
 import { kubernetesSchema } from '../../shared/api/yaml-schema.ts'
-import { CONFIG } from '../pods/static-pod.ts'
+import { CONFIG } from '../pod/static-pod.ts'
 
 export interface ManifestInput {
   /** JSON or YAML. */

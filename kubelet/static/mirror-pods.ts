@@ -1,8 +1,8 @@
 import { ignoring } from '../../shared/api/status-error.ts'
 import type { Node, Pod } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
-import { PODS } from '../pods/pod-source.ts'
-import { CONFIG } from '../pods/static-pod.ts'
+import { pods } from '../../shared/client/resources.ts'
+import { CONFIG } from '../pod/static-pod.ts'
 import { mirrorOf } from './manifest.ts'
 
 export interface MirrorPodsOptions {
@@ -36,7 +36,7 @@ export function createMirrorPods({ client, find, node, onError }: MirrorPodsOpti
   async function removeNow({ metadata }: Pod): Promise<void> {
     const ref = { namespace: metadata.namespace, name: metadata.name ?? '' }
     await client
-      .delete(PODS, ref, { gracePeriodSeconds: 0, preconditions: { uid: metadata.uid } })
+      .delete(pods, ref, { gracePeriodSeconds: 0, preconditions: { uid: metadata.uid } })
       .catch(ignoring('NotFound', 'Conflict'))
   }
 
@@ -48,7 +48,7 @@ export function createMirrorPods({ client, find, node, onError }: MirrorPodsOpti
     if (!metadata) return
     const owner = { name: metadata.name ?? '', uid: metadata.uid ?? '' }
     await client
-      .create<Pod>(PODS, mirrorOf(pod, owner), { namespace: pod.metadata.namespace })
+      .create<Pod>(pods, mirrorOf(pod, owner), { namespace: pod.metadata.namespace })
       .catch(ignoring('AlreadyExists'))
   }
 

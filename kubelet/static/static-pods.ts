@@ -1,6 +1,6 @@
 import type { Pod } from '../../shared/api/types.ts'
+import { isMirror } from '../pod/static-pod.ts'
 import type { PodHandler } from '../pods/pod-source.ts'
-import { isMirror } from '../pods/static-pod.ts'
 import { isPictureOf, type MirrorPods } from './mirror-pods.ts'
 
 export interface StaticPodsOptions {

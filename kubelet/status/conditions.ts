@@ -1,6 +1,6 @@
 import { mayRestartAllContainers } from '../../shared/api/restart-rules.ts'
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../shared/api/types.ts'
-import { isSidecar } from '../pods/container-kinds.ts'
+import { isSidecar } from '../pod/container-kinds.ts'
 import { restartAllSource } from '../pods/restart-all.ts'
 import { type RuntimePod, readySandbox } from '../pods/runtime-pod.ts'
 

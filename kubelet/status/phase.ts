@@ -1,6 +1,6 @@
 import type { Container, ContainerStatus, PodSpec } from '../../shared/api/types.ts'
-import { isSidecar } from '../pods/container-kinds.ts'
-import { restartsAfter } from '../pods/restart-policy.ts'
+import { isSidecar } from '../pod/container-kinds.ts'
+import { restartsAfter } from '../pod/restart-policy.ts'
 import { RESTARTING_ALL } from './restarting-all.ts'
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed'

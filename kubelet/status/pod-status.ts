@@ -1,11 +1,11 @@
 import { isTerminalPhase } from '../../shared/api/pod-phase.ts'
 import type { ContainerStatus, Pod, PodStatus } from '../../shared/api/types.ts'
 import { parseTime, toTime } from '../../shared/clock/timestamp.ts'
-import { sidecars } from '../pods/container-kinds.ts'
+import { sidecars } from '../pod/container-kinds.ts'
+import { isStatic } from '../pod/static-pod.ts'
 import type { ResizeView } from '../pods/pod-resizes.ts'
 import type { WaitingReason } from '../pods/reason-cache.ts'
 import { type RuntimePod, sandboxHolds } from '../pods/runtime-pod.ts'
-import { isStatic } from '../pods/static-pod.ts'
 import { KUBELET_CONDITIONS, kubeletConditions, withTimes } from './conditions.ts'
 import {
   appContainerStatuses,

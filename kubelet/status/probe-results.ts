@@ -1,5 +1,5 @@
 import type { ContainerStatus, Pod, PodStatus } from '../../shared/api/types.ts'
-import { isSidecar } from '../pods/container-kinds.ts'
+import { isSidecar } from '../pod/container-kinds.ts'
 import { readinessConditions, withTimes } from './conditions.ts'
 import type { ProbeResults } from './container-statuses.ts'
 

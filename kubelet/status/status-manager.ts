@@ -3,12 +3,12 @@ import { hasEnded } from '../../shared/api/pod-phase.ts'
 import { StatusError } from '../../shared/api/status-error.ts'
 import type { Pod, PodStatus } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
+import { pods } from '../../shared/client/resources.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { endOfTurn } from '../../shared/clock/settle.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import { Turns } from '../../shared/concurrency/turns.ts'
-import { PODS } from '../pods/pod-source.ts'
-import { isMirror, isStatic } from '../pods/static-pod.ts'
+import { isMirror, isStatic } from '../pod/static-pod.ts'
 import { statusAtEnd } from './end-of-life.ts'
 import { cutMessages, isLegalTransition, mergeStatus, statusPatch } from './status-merge.ts'
 
@@ -131,7 +131,7 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
           return pod
         } catch (error) {
           if (attempt > 5 || !(error instanceof StatusError) || error.code !== 409) throw error
-          pod = await client.get<Pod>(PODS, refOf(pod))
+          pod = await client.get<Pod>(pods, refOf(pod))
         }
       }
       return undefined
@@ -148,7 +148,7 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
   }
 
   async function remove(entry: Entry, pod: Pod): Promise<void> {
-    await client.delete(PODS, refOf(pod), { gracePeriodSeconds: 0, preconditions: { uid: uidOf(pod) } })
+    await client.delete(pods, refOf(pod), { gracePeriodSeconds: 0, preconditions: { uid: uidOf(pod) } })
     entry.queue = []
     entry.deleted = true
   }
@@ -203,7 +203,7 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
 /** With the resourceVersion, as a merge patch replaces the whole list of conditions, of which some are not ours. */
 const sendPatch = (client: Client, pod: Pod, status: Record<string, unknown>): Promise<Pod> =>
   client.patch<Pod>(
-    PODS,
+    pods,
     refOf(pod),
     { metadata: { uid: uidOf(pod), resourceVersion: pod.metadata.resourceVersion }, status },
     { type: 'merge', subresource: 'status', readOnly: true },

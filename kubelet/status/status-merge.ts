@@ -1,7 +1,7 @@
 import { isTerminalPhase } from '../../shared/api/pod-phase.ts'
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../shared/api/types.ts'
-import { allContainers } from '../pods/container-kinds.ts'
-import { mayRunAgain } from '../pods/restart-policy.ts'
+import { allContainers } from '../pod/container-kinds.ts'
+import { mayRunAgain } from '../pod/restart-policy.ts'
 import { KUBELET_CONDITIONS } from './conditions.ts'
 
 /**

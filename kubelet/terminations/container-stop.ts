@@ -2,7 +2,7 @@ import type { TerminatedContainer, TerminationStep } from '../../shared/api/term
 import type { Clock } from '../../shared/clock/clock.ts'
 import { toMicroTime } from '../../shared/clock/timestamp.ts'
 import type { ActionResult } from '../actions/action.ts'
-import { goDuration } from '../pods/go-duration.ts'
+import { goDuration } from '../pod/go-duration.ts'
 import type { SignalReception } from '../runtime/container-runtime.ts'
 import { endingSignal, type HookOutcome, type StopFacts, verdict } from './verdict.ts'
 

@@ -1,5 +1,5 @@
 import type { Pod } from '../../shared/api/types.ts'
-import type { KillCause } from '../pods/grace-period.ts'
+import type { KillCause } from '../pod/grace-period.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
 
 /** A container that is about to be stopped, and why. */

@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import type { Container, Pod } from '../../shared/api/types.ts'
-import { expand } from '../pods/expansion.ts'
+import { expand } from '../pod/expansion.ts'
 import type { Mount } from '../runtime/container-runtime.ts'
 import { ImageVolumeError, type Volume, VolumeError } from './volume-payload.ts'
 

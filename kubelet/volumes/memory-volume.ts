@@ -1,6 +1,6 @@
 import { addQuantities, isZeroQuantity, quantityValue } from '../../shared/api/quantity.ts'
 import type { Container, Pod } from '../../shared/api/types.ts'
-import { isSidecar } from '../pods/container-kinds.ts'
+import { isSidecar } from '../pod/container-kinds.ts'
 import type { Volume } from './volume-payload.ts'
 
 export const isInMemory = ({ emptyDir }: Volume): boolean => emptyDir?.medium === 'Memory'

@@ -1,6 +1,6 @@
 import type { Container, Pod, PodSpec } from '../../shared/api/types.ts'
+import { fieldValue, type NodeAllocatable, type ResourceFieldRef, resourceFieldValue } from '../pod/field-values.ts'
 import { onlyUserOf } from '../pods/container-user.ts'
-import { fieldValue, type NodeAllocatable, type ResourceFieldRef, resourceFieldValue } from '../pods/field-values.ts'
 import type { Payload } from './atomic-writer.ts'
 
 export type Volume = NonNullable<PodSpec['volumes']>[number]

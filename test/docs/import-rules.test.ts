@@ -59,3 +59,15 @@ t.test('files that share a third one are no cycle', async (t) => {
   const { status, stdout } = check(t, files)
   t.equal(status, 0, stdout)
 })
+
+t.test('an import of types alone breaks a rule as well', async (t) => {
+  const files = {
+    'kubelet/pod/ports.ts': `import type { R } from '../runtime/r.ts'\nimport { s } from './s.ts'`,
+    'kubelet/pod/s.ts': `import type { Pod } from '../../shared/api/pod.ts'`,
+    'kubelet/runtime/r.ts': 'export type R = string',
+    'shared/api/pod.ts': 'export type Pod = string',
+  }
+  const { status, stdout } = check(t, files)
+  t.equal(status, 1)
+  t.match(stdout, /^kubelet\/pod\/ports.ts:1: imports kubelet\/runtime\/r.ts; instead: .+\n4 files, 1 violations/)
+})

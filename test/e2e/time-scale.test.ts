@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { goDuration } from '../../kubelet/pods/go-duration.ts'
+import { goDuration } from '../../kubelet/pod/go-duration.ts'
 import type { Termination } from '../../shared/api/termination.ts'
 import type { ContainerStatus, Pod, WatchEvent } from '../../shared/api/types.ts'
 import { pods, terminations } from '../../shared/client/resources.ts'

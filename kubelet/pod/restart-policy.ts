@@ -1,6 +1,5 @@
 import { mayRestartAllContainers, restartRuleFor } from '../../shared/api/restart-rules.ts'
 import type { Container, Pod, PodSpec } from '../../shared/api/types.ts'
-import type { ContainerRecord } from '../runtime/container-runtime.ts'
 
 /** Whether a container that ended with `exitCode` runs again: its first matching rule, else its own policy, else the pod's. */
 export function restartsAfter(spec: PodSpec, container: Container, exitCode: number): boolean {
@@ -12,7 +11,11 @@ export function restartsAfter(spec: PodSpec, container: Container, exitCode: num
 }
 
 /** Whether the next sync must start the container: it never ran, or it ended and runs again. */
-export function shouldBeStarted(pod: Pod, container: Container, newest: ContainerRecord | undefined): boolean {
+export function shouldBeStarted(
+  pod: Pod,
+  container: Container,
+  newest: { state: string; exitCode?: number } | undefined,
+): boolean {
   if (pod.metadata.deletionTimestamp) return false
   if (!newest) return true
   if (newest.state === 'running') return false
