@@ -10,7 +10,7 @@ export default command({
   purpose: 'Prints the exports that point kubectl at the cluster, and let it say --reason: eval "$(kubestage env)".',
   options: {
     ...clusterPlace,
-    shell: option(oneOf('sh', 'fish'), { default: 'sh', help: 'Whose words to print; sh is bash and zsh, too' }),
+    shell: option(oneOf('sh', 'fish'), { default: 'sh', help: 'Shell to print for; sh includes bash and zsh' }),
   },
   notes: ['In fish: kubestage env --shell=fish | source'],
   async run({ values }) {

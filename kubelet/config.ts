@@ -38,7 +38,7 @@ const podCidr: OptionType<PodCidr> = {
 /** What the kubelet can be told, by flag, variable or config file. */
 export const kubeletOptions = {
   config: configOption,
-  kubeconfig: option(path, { default: '', help: 'How to reach the API server, and as whom' }),
+  kubeconfig: option(path, { default: '', help: 'Address of the API server, and credentials for it' }),
   bootstrapKubeconfig: option(path, {
     default: '',
     help: 'Credentials to ask for own ones with, which are kept in --kubeconfig (default: in --root-dir)',
@@ -62,7 +62,7 @@ export const kubeletOptions = {
     help: "Certificate of the kubelet's own API; without it there is none, or after a bootstrap one that was asked for",
   }),
   tlsPrivateKeyFile: option(path, { default: '', help: 'Its private key' }),
-  clientCaFile: option(path, { default: '', help: 'Who may speak to it: holders of certificates of this CA' }),
+  clientCaFile: option(path, { default: '', help: 'CA of the clients that may use its API' }),
   healthzPort: option(port, {
     default: 0,
     help: 'Port on 127.0.0.1 that answers /healthz once the node is ready; 0: none',
@@ -102,7 +102,7 @@ export const kubeletOptions = {
   ...containerOptions,
   supervised: option(flag, {
     default: false,
-    help: 'Begin with the first line on standard input, and end when that ends, as a supervisor wants it',
+    help: 'Supervised mode: start on the first line of standard input, exit when standard input closes',
   }),
   logLevel: option(oneOf(...levels), { default: 'info', help: 'What to log, as JSON lines on standard output' }),
 } satisfies Options

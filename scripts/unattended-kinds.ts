@@ -1,9 +1,9 @@
-/** Kinds whose objects are kept as a real server keeps them, and what nobody does about them. */
-const nobodyActs = 'no control loop acts on it'
+/** Kinds whose objects are kept as a real server keeps them, and what is not done about them. */
+const nothingActs = 'no control loop acts on it'
 const stored = 'stored, not enforced'
 
 export const unattended: Readonly<Record<string, string>> = {
-  'autoscaling/HorizontalPodAutoscaler': nobodyActs,
+  'autoscaling/HorizontalPodAutoscaler': nothingActs,
   '/Service': 'has its addresses and ports; nothing listens there',
   '/PersistentVolume': 'is mounted if it is a `hostPath` or `local`',
   'storage.k8s.io/StorageClass': 'volumes are made for `kubestage.dev/host-path`',

@@ -11,10 +11,20 @@ interface Finding {
 const pages = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'], {
   exclude: ['**/node_modules/**', 'THIRD-PARTY-NOTICES.md'],
 }).sort()
-const findings = pages.flatMap(findingsOf)
+const findings = [
+  ...pages.flatMap(findingsOf),
+  ...pages.filter((page) => /^docs\/[^/]+$/.test(page)).flatMap(audienceOf),
+]
 for (const { file, line, what } of findings) console.log(`${file}:${line}: ${what}`)
 console.log(`${pages.length} pages, ${findings.length} findings`)
 process.exitCode = findings.length ? 1 : 0
+
+/** A page of the documentation says first whom it is for. */
+function audienceOf(file: string): Finding[] {
+  const [first] = unitsOf(readFileSync(file, 'utf8')).filter(({ text }) => !text.startsWith('#'))
+  if (!first || first.text.startsWith('This page is for ')) return []
+  return [{ file, line: first.line, what: 'begins without its readers: "This page is for …"' }]
+}
 
 function findingsOf(file: string): Finding[] {
   return unitsOf(readFileSync(file, 'utf8')).flatMap(({ text, line }) => [

@@ -17,7 +17,10 @@ export interface DeleteResult {
 
 const maxAttempts = 5
 
-/** Upstream's Delete: decides what the request does to the object, and writes that, once. */
+/**
+ * Upstream's Delete: decides what the request does to the object, and does it in one write. A removal is two writes where watchers
+ * see the last state first ({@link DeleteDecision}'s `written`): an update, and the delete.
+ */
 export async function deleteObject(
   registry: WritePath,
   scope: ObjectScope,
@@ -67,7 +70,7 @@ async function admitDelete(
   await registry.validateAdmission(attributes)
 }
 
-/** Undefined when somebody else was quicker. */
+/** Undefined if another write came first. */
 async function apply(
   registry: WritePath,
   { definition }: ObjectScope,

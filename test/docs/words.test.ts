@@ -7,9 +7,13 @@ import { repository } from '../harness/cluster.ts'
 const long = `${Array.from({ length: 36 }, () => 'word').join(' ')}.`
 
 function wordsOf(t: Test, page: string): { status: number | null; findings: string[] } {
+  return wordsIn(t, { 'README.md': page })
+}
+
+function wordsIn(t: Test, files: Parameters<Test['testdir']>[0]): { status: number | null; findings: string[] } {
   const script = join(repository, 'scripts', 'words.ts')
   const { status, stdout } = spawnSync(process.execPath, [script], {
-    cwd: t.testdir({ 'README.md': page }),
+    cwd: t.testdir(files),
     encoding: 'utf8',
   })
   const findings = stdout.trim().split('\n').slice(0, -1)
@@ -26,6 +30,20 @@ t.test('words to decode, and long sentences, each with its line', async (t) => {
     ],
   })
   t.same(wordsOf(t, `A sentence goes on\n${long}\n`).findings.length, 1, 'over the end of a line')
+})
+
+t.test('a clause that begins with who, wherever it stands', async (t) => {
+  const says = (sentence: string): string[] => wordsOf(t, `${sentence}\n`).findings
+  t.same(says('It says who asks.').length, 0, 'a question')
+  t.same(says('This is who asks.'), ['README.md:1: says "is who "'])
+  t.same(says('It is for those who ask.'), ['README.md:1: says "those who"'])
+  t.same(says('It is done. Whose turn it is decides.'), ['README.md:1: says ". Whose"'])
+})
+
+t.test('a page of the documentation begins with its readers', async (t) => {
+  const begins = (text: string): string[] => wordsIn(t, { docs: { 'page.md': `# Title\n\n${text}\n` } }).findings
+  t.same(begins('This page is for users.'), [])
+  t.same(begins('It is a page.'), ['docs/page.md:3: begins without its readers: "This page is for …"'])
 })
 
 t.test('code, and pages without either, pass', async (t) => {
