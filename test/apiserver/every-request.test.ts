@@ -1,0 +1,171 @@
+/** Every request of every client passes through the Fastify application: its hooks see them all, and it has a route for each path. */
+import { writeFileSync } from 'node:fs'
+import { request as httpsRequest } from 'node:https'
+import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import t from 'tap'
+import { WebSocket } from 'ws'
+import { type Cluster, startCluster } from '../../library/index.ts'
+import { findKubectls, kubectl } from '../harness/kubectl.ts'
+import { run } from '../harness/run.ts'
+import { scratchFolder } from '../harness/scratch.ts'
+import { skipOrFail } from '../harness/skip.ts'
+
+let application: FastifyInstance | undefined
+let broken = false
+let cluster: Cluster
+const stateDir = scratchFolder(t, 'every-request')
+
+t.before(async () => {
+  cluster = await startCluster({
+    apiOnly: true,
+    stateDir,
+    plugins: [
+      async (app) => {
+        application = app
+        app.addHook('onRequest', async () => {
+          if (broken) throw new Error('on purpose')
+        })
+      },
+    ],
+  })
+})
+t.teardown(() => cluster.close())
+
+const pods = '/api/v1/namespaces/default/pods'
+const exec = `${pods}/web/exec?command=ls&stdout=true`
+
+/** The status that the client is told; 101 for another protocol. */
+async function upgraded(path: string, protocol: string): Promise<number> {
+  const { ca, cert, key } = cluster.access
+  const headers = { connection: 'Upgrade', upgrade: protocol, 'x-stream-protocol-version': 'v4.channel.k8s.io' }
+  const asked = httpsRequest(`${cluster.url}${path}`, { ca, cert, key, headers, method: 'POST', agent: false }).end()
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  asked.on('response', (answer) => resolve(answer.statusCode ?? 0))
+  asked.on('upgrade', ({ statusCode = 0 }, socket) => {
+    socket.destroy()
+    resolve(statusCode)
+  })
+  asked.on('error', reject)
+  return promise.finally(() => asked.destroy())
+}
+
+async function webSocket(path: string, protocol: string[] = []): Promise<number> {
+  const { ca, cert, key } = cluster.access
+  const socket = new WebSocket(`${cluster.url.replace('https', 'wss')}${path}`, protocol, { ca, cert, key })
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  socket.on('open', () => resolve(101))
+  socket.on('unexpected-response', (_request, answer) => resolve(answer.statusCode ?? 0))
+  socket.on('error', reject)
+  return promise.finally(() => socket.terminate())
+}
+
+async function curl(version: '--http1.1' | '--http2', path: string): Promise<number> {
+  const { ca, cert, key } = cluster.access
+  const files = { ca, cert, key }
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(stateDir, `${name}.pem`), text)
+  const given = Object.keys(files).flatMap((name) => [
+    `--${name === 'ca' ? 'cacert' : name}`,
+    join(stateDir, `${name}.pem`),
+  ])
+  const said = await run('curl', [
+    version,
+    '-sS',
+    '-o',
+    '/dev/null',
+    '-w',
+    '%{http_code}',
+    ...given,
+    `${cluster.url}${path}`,
+  ])
+  return Number(said?.output)
+}
+
+/** What each client is told where nothing is broken. */
+const clients: Readonly<Record<string, readonly [healthy: number, ask: () => Promise<number>]>> = {
+  'curl over HTTP/1.1': [200, () => curl('--http1.1', pods)],
+  'curl over HTTP/2': [200, () => curl('--http2', pods)],
+  'a path that is no resource': [200, () => curl('--http1.1', '/healthz')],
+  'a path that is not there': [404, () => curl('--http1.1', '/nowhere')],
+  'a watch over a WebSocket': [101, () => webSocket(`${pods}?watch=1`)],
+  'exec over SPDY': [404, () => upgraded(exec, 'SPDY/3.1')],
+  'exec over a WebSocket': [404, () => webSocket(exec, ['v4.channel.k8s.io'])],
+  'without a network': [200, async () => (await cluster.inject({ url: pods })).statusCode],
+}
+
+t.test('a hook that throws makes every client fail', async (t) => {
+  const [newest] = findKubectls().slice(-1)
+  if (!newest) skipOrFail(t, 'no kubectl on this machine')
+  const get = async () => newest && (await kubectl(t, newest, cluster.kubeconfigFile, ['get', 'pods']))
+  for (const [client, [healthy, ask]] of Object.entries(clients)) t.equal(await ask(), healthy, client)
+  t.match(await get(), { code: 0 }, 'kubectl')
+  broken = true
+  t.teardown(() => {
+    broken = false
+  })
+  for (const [client, [, ask]] of Object.entries(clients)) t.equal(await ask(), 500, client)
+  t.match(await get(), { code: 1, stderr: /Internal error occurred: on purpose/ }, 'kubectl')
+  broken = false
+  for (const [client, [healthy, ask]] of Object.entries(clients)) t.equal(await ask(), healthy, `${client}, again`)
+})
+
+interface DiscoveredResource {
+  name: string
+  namespaced: boolean
+  verbs: string[]
+}
+
+const methods: Readonly<Record<string, string>> = {
+  create: 'POST',
+  delete: 'DELETE',
+  deletecollection: 'DELETE',
+  get: 'GET',
+  list: 'GET',
+  patch: 'PATCH',
+  update: 'PUT',
+  watch: 'GET',
+}
+
+/** `POST /api/v1/namespaces/default/pods/web/eviction` for `pods/eviction` and `create`. */
+function pathOf(root: string, { name, namespaced }: DiscoveredResource, verb: string): string {
+  const [plural, subresource] = name.split('/')
+  const collection = `${root}${namespaced ? '/namespaces/default' : ''}/${plural}`
+  if (subresource) return `${collection}/web/${subresource}`
+  return ['create', 'deletecollection', 'list', 'watch'].includes(verb) ? collection : `${collection}/web`
+}
+
+t.test('every path of discovery has a route', async (t) => {
+  const app = application!
+  const json = async <Body>(url: string): Promise<Body> => (await cluster.inject({ url })).json<Body>()
+  t.notOk(app.findRoute({ method: 'GET', url: '/nowhere' }), 'one that is not there has none')
+
+  const { paths } = await json<{ paths: string[] }>('/')
+  t.ok(paths.length > 50, `${paths.length} paths of /`)
+  for (const url of ['/', ...paths]) {
+    if (!app.findRoute({ method: 'GET', url })) t.fail(`no route for ${url}`)
+  }
+
+  const { groups } = await json<{ groups: { versions: { groupVersion: string }[] }[] }>('/apis')
+  const roots = [
+    '/api/v1',
+    ...groups.flatMap(({ versions }) => versions.map(({ groupVersion }) => `/apis/${groupVersion}`)),
+  ]
+  let count = 0
+  for (const root of roots) {
+    const { resources } = await json<{ resources: DiscoveredResource[] }>(root)
+    for (const resource of resources) {
+      for (const verb of resource.verbs) {
+        count++
+        const [method, url] = [methods[verb] ?? t.fail(`what is ${verb}?`), pathOf(root, resource, verb)]
+        if (!app.findRoute({ method: String(method) as 'GET', url })) t.fail(`no route for ${method} ${url}`)
+      }
+    }
+  }
+  t.ok(count > 500, `${count} verbs of resources and subresources`)
+})
+
+t.test('the routes are a table that can be printed', (t) => {
+  const printed = application!.printRoutes({ commonPrefix: false })
+  for (const pattern of [':resource', ':subresource', 'namespaces', 'healthz', 'openapi']) t.match(printed, pattern)
+  t.end()
+})
