@@ -51,8 +51,36 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     files: ['apiserver/storage/'],
-    imports: ['apiserver/registry/', 'apiserver/http/', 'apiserver/watchcache/', 'apiserver/resources/'],
+    imports: ['apiserver/'],
+    but: ['apiserver/storage/'],
     instead: 'storage knows keys, bytes and revisions only',
+  },
+  {
+    files: ['apiserver/values/'],
+    imports: ['apiserver/'],
+    but: ['apiserver/values/'],
+    instead: 'values/ compares and copies JSON: it knows no kind and no request',
+  },
+  {
+    files: ['apiserver/kind/'],
+    imports: [
+      'apiserver/http/',
+      'apiserver/registry/',
+      'apiserver/resources/',
+      'apiserver/storage/',
+      'apiserver/watchcache/',
+    ],
+    instead: 'kind/ says what a kind is: who serves, stores and watches it takes a ResourceDefinition',
+  },
+  {
+    files: ['apiserver/auth/', 'apiserver/patch/', 'apiserver/watchcache/'],
+    imports: ['apiserver/registry/'],
+    instead: 'the registry stands on these: take a ResourceDefinition (kind/), or what is needed as an argument',
+  },
+  {
+    files: ['apiserver/registry/'],
+    imports: ['apiserver/resources/'],
+    instead: 'the registry treats all kinds alike: what a kind does its own way is in its Strategy (kind/)',
   },
   {
     files: ['apiserver/resources/'],

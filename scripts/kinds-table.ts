@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { subresourcesOf } from '../apiserver/http/discovery-documents.ts'
-import type { ResourceDefinition } from '../apiserver/registry/resource-definition.ts'
+import type { ResourceDefinition } from '../apiserver/kind/resource-definition.ts'
 import { resources } from '../apiserver/resources/index.ts'
 import { unattended } from './unattended-kinds.ts'
 

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { User } from '../auth/types.ts'
-import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 
 /** A write that is about to happen. */
 export interface AdmissionAttributes {

@@ -3,7 +3,7 @@ import type { KubeObject } from '../../shared/api/types.ts'
 import { readRequestedSubject } from '../../shared/pki/signing-request.ts'
 import type { Access } from '../auth/access.ts'
 import type { User } from '../auth/types.ts'
-import { deepEqual } from '../resources/deep-equal.ts'
+import { deepEqual } from '../values/deep-equal.ts'
 import type { AdmissionAttributes, AdmissionPlugin } from './admission-plugin.ts'
 
 const group = 'certificates.k8s.io'

@@ -1,11 +1,11 @@
 import { parseStored } from '../../shared/api/exact-json.ts'
 import { forbidden } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
+import type { ConversionWebhook, ResourceDefinition, Strategy } from '../kind/resource-definition.ts'
+import { storageVersionIn } from '../kind/storage-version.ts'
 import { replaceContent } from '../registry/replace-content.ts'
-import type { ConversionWebhook, ResourceDefinition, Strategy } from '../registry/resource-definition.ts'
-import { storageVersionIn } from '../registry/storage-version.ts'
 import { encodeObject, typeHead } from '../registry/stored-object.ts'
-import { deepEqual } from '../resources/deep-equal.ts'
+import { deepEqual } from '../values/deep-equal.ts'
 import type { VersionWebhook } from './conversion/version-webhook.ts'
 import {
   type CustomResourceDefinition,

@@ -1,4 +1,4 @@
-import { deepEqual } from '../resources/deep-equal.ts'
+import { deepEqual } from '../values/deep-equal.ts'
 import { APPROVAL_ANNOTATION, approvalOf } from './approval.ts'
 import type {
   CustomResourceDefinition,

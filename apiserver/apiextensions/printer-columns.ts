@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../shared/api/types.ts'
-import type { Column } from '../registry/resource-definition.ts'
+import type { Column } from '../kind/resource-definition.ts'
 import { humanDuration, nameColumn } from '../resources/cells.ts'
 import type { CustomResourceColumnDefinition } from './custom-resource-definition.ts'
 import { findAll, type JSONPath, parseJSONPath } from './json-path.ts'

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { apiVersionOf } from '../../shared/api/api-version.ts'
-import type { ResourceDefinition, SubresourceEntry, Verb } from '../registry/resource-definition.ts'
+import type { ResourceDefinition, SubresourceEntry, Verb } from '../kind/resource-definition.ts'
 
 const allVerbs: Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
 const subresourceVerbs = ['get', 'patch', 'update']

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { StatusError } from '../../shared/api/status-error.ts'
-import type { JsonMap } from '../patch/structured-merge/values.ts'
+import type { JsonMap } from '../values/json-map.ts'
 import type { WatchSink } from '../watchcache/watch-sink.ts'
 import { drained } from './drained.ts'
 import type { Connection } from './limits/client-limits.ts'

@@ -1,7 +1,7 @@
 import { type FieldSelector, parseFieldSelector } from '../../shared/api/field-selector.ts'
 import { type LabelSelector, parseLabelSelector } from '../../shared/api/label-selector.ts'
 import { badRequest } from '../../shared/api/status-errors.ts'
-import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { forbidden, invalidObject, notSupported } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { booleanParameter, type Query } from './request-info.ts'

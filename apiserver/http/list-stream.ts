@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { apiVersionOf } from '../../shared/api/api-version.ts'
-import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { spliceHead } from '../registry/stored-object.ts'
 import type { CachedObject } from '../watchcache/cached-object.ts'
 import type { Exchange } from './exchange.ts'

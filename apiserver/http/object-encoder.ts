@@ -1,7 +1,7 @@
 import { toJson } from '../../shared/api/exact-json.ts'
 import { notAcceptable } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
-import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { decodeStored, type StoredObject, shownParts, typeHead } from '../registry/stored-object.ts'
 import type { Negotiated } from './negotiation.ts'
 import { partialObjectMetadata } from './partial-object-metadata.ts'

@@ -6,7 +6,7 @@ import { apiVersionOf } from '../../shared/api/api-version.ts'
 import { toJson } from '../../shared/api/exact-json.ts'
 import { kubernetesVersion } from '../../shared/config/kubernetes-version.ts'
 import { publishedList, publishedSchema } from '../apiextensions/published-schema.ts'
-import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { subresourcesOf } from './discovery-documents.ts'
 import { fixedOperations, groupOperation, versionOperation } from './openapi-discovery.ts'
 import {

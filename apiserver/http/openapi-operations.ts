@@ -1,7 +1,7 @@
 /** What can be done with a resource, by path and method. Upstream: apiserver/pkg/endpoints/installer.go; of custom resources: builder.go. */
 import { openApiSchemas } from '../../openapi/schemas.ts'
 import { apiVersionOf } from '../../shared/api/api-version.ts'
-import type { ResourceDefinition, SubresourceEntry, Verb } from '../registry/resource-definition.ts'
+import type { ResourceDefinition, SubresourceEntry, Verb } from '../kind/resource-definition.ts'
 import { subresourcesOf } from './discovery-documents.ts'
 import { everyRequest, type OpenApiParameter, optionsAs, pathParameters } from './openapi-parameters.ts'
 

@@ -1,6 +1,6 @@
 /** The whole API in the older format, Swagger 2.0. */
 import { knownGroupVersions } from '../../openapi/options.ts'
-import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import {
   bearerToken,
   commonFacts,

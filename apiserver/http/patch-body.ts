@@ -6,16 +6,16 @@ import {
   unsupportedMediaType,
   unsupportedMediaTypeRoute,
 } from '../../shared/api/status-errors.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { conversionError } from '../patch/from-unstructured.ts'
 import { applyJsonPatch, JsonPatchError, type JsonPatchOperation } from '../patch/json-patch.ts'
 import { applyMergePatch } from '../patch/merge-patch.ts'
 import { strategicMerge } from '../patch/strategic-merge.ts'
 import { printValue } from '../patch/structured-merge/go-print.ts'
-import { isMap, type JsonMap, own, put } from '../patch/structured-merge/values.ts'
-import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { scanJson } from '../validation/json-scanner.ts'
 import { jsonWord } from '../validation/json-word.ts'
 import { duplicateFields, type FieldValidation } from '../validation/request-body.ts'
+import { isMap, type JsonMap, own, put } from '../values/json-map.ts'
 import { mediaType } from './request-object.ts'
 
 /** A patch that has been read, of any type but apply. */

@@ -1,7 +1,7 @@
 import { badRequest, unsupportedMediaType } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { resetsManagedFields } from '../patch/managed-fields.ts'
-import type { ResourceDefinition } from '../registry/resource-definition.ts'
 import { assertObjectBody, decodeBody, type FieldValidation, parseJsonBody } from '../validation/request-body.ts'
 import { parseYaml, YamlError } from './yaml-body.ts'
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { methodNotAllowed, methodNotSupported, resourceNotFound } from '../../shared/api/status-errors.ts'
 import type { RequestedResource } from '../auth/types.ts'
-import type { ResourceDefinition, Verb } from '../registry/resource-definition.ts'
+import type { ResourceDefinition, Verb } from '../kind/resource-definition.ts'
 import type { ApiContext } from './api-context.ts'
 import type { Exchange, ResourceExchange } from './exchange.ts'
 import { asHandler } from './front/handle.ts'

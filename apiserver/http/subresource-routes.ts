@@ -1,6 +1,6 @@
 import { own } from '../../shared/api/own.ts'
 import { methodNotAllowed, notFound, resourceNotFound } from '../../shared/api/status-errors.ts'
-import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { type Handler, writing } from './handler.ts'
 import type { ResourceTarget } from './request-info.ts'
 import { bindPod } from './subresources/binding.ts'

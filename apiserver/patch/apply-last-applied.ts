@@ -1,4 +1,5 @@
 import { parseExact } from '../../shared/api/exact-json.ts'
+import { copy, isMap, type JsonMap } from '../values/json-map.ts'
 import type { ManagedKind } from './managed-kind.ts'
 import { ownableType } from './managed-kind.ts'
 import { compare } from './structured-merge/compare.ts'
@@ -6,7 +7,6 @@ import { fieldSet } from './structured-merge/field-set.ts'
 import { difference, type FieldsV1 } from './structured-merge/fields.ts'
 import { goJson } from './structured-merge/path-element.ts'
 import { schemaErrors } from './structured-merge/validate.ts'
-import { copy, isMap, type JsonMap } from './structured-merge/values.ts'
 
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration'
 

@@ -1,10 +1,10 @@
+import type { JsonMap } from '../values/json-map.ts'
 import { fieldsOf, type ManagedFieldsEntry } from './managed-fields.ts'
 import { convertObject, type ManagedKind, typeIn } from './managed-kind.ts'
 import { fieldSet, withNamedFields } from './structured-merge/field-set.ts'
 import { difference, type FieldsV1, intersection, isEmpty, union, unionAll } from './structured-merge/fields.ts'
 import { remove } from './structured-merge/remove.ts'
 import type { Type } from './structured-merge/schema.ts'
-import type { JsonMap } from './structured-merge/values.ts'
 
 /**
  * The merged object without what the manager applied last time, does not speak of now, and nobody else owns.

@@ -1,4 +1,5 @@
 import { StatusError } from '../../shared/api/status-error.ts'
+import { copy, equals, type JsonMap } from '../values/json-map.ts'
 import { applyConflict, type Conflict } from './apply-conflict.ts'
 import { lastAppliedFields, withLastApplied } from './apply-last-applied.ts'
 import { prune } from './apply-prune.ts'
@@ -31,7 +32,6 @@ import {
 } from './structured-merge/fields.ts'
 import { merge } from './structured-merge/merge.ts'
 import { schemaErrors } from './structured-merge/validate.ts'
-import { copy, equals, type JsonMap } from './structured-merge/values.ts'
 
 /** Who writes, where and when. */
 export interface FieldWrite {

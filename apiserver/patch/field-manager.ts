@@ -1,13 +1,13 @@
 import { apiVersionOf } from '../../shared/api/api-version.ts'
 import { plainError } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
-import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
+import { equals, type JsonMap } from '../values/json-map.ts'
 import { type ApplyRequest, apply, type FieldWrite, updateManagedFields } from './apply.ts'
 import type { ManagedFieldsEntry } from './managed-fields.ts'
 import { ConversionError, defaultResetFields, type KindVersions, type ManagedKind } from './managed-kind.ts'
 import { builtInType } from './structured-merge/built-in.ts'
 import { fieldPaths, union } from './structured-merge/fields.ts'
-import { equals, type JsonMap } from './structured-merge/values.ts'
 
 const kinds = new WeakMap<ResourceDefinition, ManagedKind>()
 

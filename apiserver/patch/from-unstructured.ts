@@ -3,8 +3,8 @@
  * strategic merge patches and applies: shorter than those of its JSON decoder, and without a path.
  */
 import { type FieldKind, type StructType, structType, type ValueType } from '../../openapi/types.ts'
+import { isMap, own } from '../values/json-map.ts'
 import { printType } from './structured-merge/go-print.ts'
-import { isMap, own } from './structured-merge/values.ts'
 
 /** The first mistake, undefined when there is none that this converter would find. What `object` shares with `before`, which has none, is not looked at. */
 export const conversionError = (

@@ -1,6 +1,6 @@
+import type { JsonMap } from '../values/json-map.ts'
 import { type FieldsV1, fieldPaths, noFields } from './structured-merge/fields.ts'
 import type { Type } from './structured-merge/schema.ts'
-import type { JsonMap } from './structured-merge/values.ts'
 
 /** A kind in one version, as field management sees it. */
 export interface ManagedKind {

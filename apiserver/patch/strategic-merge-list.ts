@@ -1,8 +1,8 @@
+import { isMap, type JsonMap } from '../values/json-map.ts'
 import { listOfLists, mergeError, noMergeKey, unknownDirective } from './strategic-merge-error.ts'
 import { arrange, identity } from './strategic-merge-order.ts'
 import type { PatchField, PatchType } from './strategic-merge-type.ts'
 import { printType, printValue } from './structured-merge/go-print.ts'
-import { isMap, type JsonMap } from './structured-merge/values.ts'
 
 type MergeMaps = (original: JsonMap, patch: JsonMap, type: PatchType) => JsonMap
 

@@ -1,5 +1,5 @@
+import { isMap } from '../values/json-map.ts'
 import { noMergeKey } from './strategic-merge-error.ts'
-import { isMap } from './structured-merge/values.ts'
 
 /** What tells items apart: themselves, or with a merge key its value. */
 export function identity(item: unknown, mergeKey: string): unknown {

@@ -2,12 +2,13 @@
  * Strategic merge patch: a merge patch that knows which lists are keyed, with directives for what a patch cannot say
  * by example. Pure: neither the object nor the patch is changed.
  */
+
+import { isMap, type JsonMap, put } from '../values/json-map.ts'
 import { badArgument, badFormat, mergeError, unknownDirective } from './strategic-merge-error.ts'
 import { mergeList, ofMaps } from './strategic-merge-list.ts'
 import { arrange, identity } from './strategic-merge-order.ts'
 import { type PatchType, patchType } from './strategic-merge-type.ts'
 import { printValue } from './structured-merge/go-print.ts'
-import { isMap, type JsonMap, put } from './structured-merge/values.ts'
 
 const marker = '$patch'
 const retainKeys = '$retainKeys'

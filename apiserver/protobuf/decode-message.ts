@@ -1,6 +1,6 @@
 import { exactInteger } from '../../shared/api/exact-json.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
-import { type JsonMap, put } from '../patch/structured-merge/values.ts'
+import { type JsonMap, put } from '../values/json-map.ts'
 import { type FieldType, type MessageField, message } from './messages.ts'
 import { ProtobufError, WireReader, type WireType } from './wire-reader.ts'
 

@@ -4,7 +4,7 @@
  * it out again.
  */
 import { parseExact } from '../../shared/api/exact-json.ts'
-import { type JsonMap, put } from '../patch/structured-merge/values.ts'
+import { type JsonMap, put } from '../values/json-map.ts'
 import { decodeMessage } from './decode-message.ts'
 import { messageOfKind } from './messages.ts'
 import { ProtobufError, WireReader } from './wire-reader.ts'

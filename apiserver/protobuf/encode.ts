@@ -1,6 +1,6 @@
 /** Objects as Go clients read them that take no JSON: the table of messages, the other way round. */
 import { toJson } from '../../shared/api/exact-json.ts'
-import { isMap, type JsonMap } from '../patch/structured-merge/values.ts'
+import { isMap, type JsonMap } from '../values/json-map.ts'
 import { type FieldType, type Message, message, messageOfKind } from './messages.ts'
 import { WireWriter } from './wire-writer.ts'
 

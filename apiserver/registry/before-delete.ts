@@ -2,8 +2,8 @@ import { nextInt64 } from '../../shared/api/exact-json.ts'
 import { goDurationMs } from '../../shared/api/go-duration-ms.ts'
 import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { finalizersFor } from './finalizers.ts'
-import type { ResourceDefinition } from './resource-definition.ts'
 
 /** What a DELETE does to an object. */
 export type DeleteDecision =

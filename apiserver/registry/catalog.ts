@@ -1,4 +1,4 @@
-import type { ResourceDefinition } from './resource-definition.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 
 /** All resources that the server knows at the moment; custom ones come and go. */
 export class Catalog {

@@ -1,7 +1,7 @@
 import { parseStored } from '../../shared/api/exact-json.ts'
 import type { FieldsV1 } from '../patch/structured-merge/fields.ts'
 import { isShared, joined } from '../storage/packed-text.ts'
-import { frozenOf } from './recurring.ts'
+import { frozenOf } from '../values/recurring.ts'
 
 /** How a part begins that is one manager's set of fields, and how it may end. */
 const beginning = ',"fieldsType":"FieldsV1","fieldsV1":'

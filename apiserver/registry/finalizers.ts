@@ -1,5 +1,5 @@
 import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
-import type { ResourceDefinition } from './resource-definition.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 
 const orphan = 'orphan'
 const foreground = 'foregroundDeletion'

@@ -1,4 +1,4 @@
-import type { ResourceDefinition } from './resource-definition.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 
 type Named = Pick<ResourceDefinition, 'group' | 'plural' | 'conversion'>
 

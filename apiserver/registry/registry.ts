@@ -4,6 +4,12 @@ import type { ObjectRef } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { KeyedTurns } from '../../shared/concurrency/keyed-turns.ts'
 import type { AdmissionAttributes, AdmissionPlugin, Lookup, LookupAll } from '../admission/admission-plugin.ts'
+import type {
+  FeatureGates,
+  ResourceDefinition,
+  ServiceAddresses,
+  StrategyContext,
+} from '../kind/resource-definition.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { CachedObject } from '../watchcache/cached-object.ts'
 import type { WatchBacklog } from '../watchcache/watch-backlog.ts'
@@ -14,7 +20,6 @@ import { type DeleteResult, deleteObject } from './delete-object.ts'
 import { DeletionRequests } from './deletion-requests.ts'
 import type { EndpointRemovals } from './endpoint-removals.ts'
 import { keyPrefix, objectKey } from './keys.ts'
-import type { FeatureGates, ResourceDefinition, ServiceAddresses, StrategyContext } from './resource-definition.ts'
 import { decodeStored, type StoredObject } from './stored-object.ts'
 import { type UpdateRequest, type UpdateResult, updateObject } from './update-object.ts'
 import type { ObjectScope, RequestScope, WriteOptions } from './write-context.ts'

@@ -1,5 +1,5 @@
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import type { Catalog } from './catalog.ts'
-import type { ResourceDefinition } from './resource-definition.ts'
 
 export interface ServedResourcesListener {
   onAdd(resource: ResourceDefinition): void

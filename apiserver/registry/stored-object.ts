@@ -1,14 +1,14 @@
 import { parseStored, toJson } from '../../shared/api/exact-json.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
+import type { ConversionWebhook, ResourceDefinition, VersionConversion } from '../kind/resource-definition.ts'
+import { withoutStorageVersion, withStorageVersion } from '../kind/storage-version.ts'
+import { Unconverted } from '../kind/unconverted.ts'
 import { type ManagedFieldsEntry, stringifyEntries } from '../patch/managed-fields.ts'
-import { copy } from '../patch/structured-merge/values.ts'
-import { deepEqual } from '../resources/deep-equal.ts'
 import { joined } from '../storage/packed-text.ts'
+import { deepEqual } from '../values/deep-equal.ts'
+import { copy } from '../values/json-map.ts'
+import { jsonOf } from '../values/recurring.ts'
 import { decodeParts } from './decode-parts.ts'
-import { jsonOf } from './recurring.ts'
-import type { ConversionWebhook, ResourceDefinition, VersionConversion } from './resource-definition.ts'
-import { withoutStorageVersion, withStorageVersion } from './storage-version.ts'
-import { Unconverted } from './unconverted.ts'
 
 /** An object as the store has it: JSON without kind, apiVersion and resourceVersion, beginning with `{"metadata":{"name":`. */
 export interface StoredObject {

@@ -1,8 +1,8 @@
 import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
 import { REASON_ANNOTATION, reasonProblem } from '../../shared/reasons/annotated-reason.ts'
+import type { FeatureGates } from '../kind/resource-definition.ts'
 import { errorBody, invalid } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
-import type { FeatureGates } from './resource-definition.ts'
 
 const gate = 'PodTerminationReason'
 const ignored = `is ignored: the feature gate ${gate} is off`

@@ -4,10 +4,10 @@ import type { KubeObject } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import type { AdmissionAttributes, AdmissionView } from '../admission/admission-plugin.ts'
 import { sameButTimes, trackFields } from '../patch/field-manager.ts'
-import { deepEqual } from '../resources/deep-equal.ts'
 import { invalidObject } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { validateObjectMetaUpdate } from '../validation/object-meta.ts'
+import { deepEqual } from '../values/deep-equal.ts'
 import type { CachedObject } from '../watchcache/cached-object.ts'
 import {
   bodyResourceVersion,

@@ -1,5 +1,5 @@
 import type { User } from '../auth/types.ts'
-import type { ResourceDefinition } from './resource-definition.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 
 /** What a request is about. */
 export interface RequestScope {

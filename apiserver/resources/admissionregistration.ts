@@ -8,7 +8,7 @@ import type {
   V1ValidatingWebhookConfiguration,
 } from '@kubernetes/client-node'
 import type { ObjectMeta, WithMeta } from '../../shared/api/types.ts'
-import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { required } from '../validation/field-error.ts'
 import {
   validateMatchResources,

@@ -1,5 +1,5 @@
 import type { Binding } from '../../shared/api/types.ts'
-import { type ResourceDefinition, resource } from '../registry/resource-definition.ts'
+import { type ResourceDefinition, resource } from '../kind/resource-definition.ts'
 
 /** What a scheduler creates to give a pod its node: nothing is stored but that. */
 export const binding: ResourceDefinition = resource<Binding>({

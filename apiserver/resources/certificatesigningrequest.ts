@@ -2,6 +2,7 @@ import type { V1CertificateSigningRequest } from '@kubernetes/client-node'
 import type { WithMeta } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import type { User } from '../auth/types.ts'
+import { deepEqual } from '../values/deep-equal.ts'
 import { age, ageColumn, column, humanDuration, nameColumn } from './cells.ts'
 import {
   validateCertificate,
@@ -9,7 +10,6 @@ import {
   validateConditionsUpdate,
   validateRequest,
 } from './certificatesigningrequest/validate.ts'
-import { deepEqual } from './deep-equal.ts'
 import { plain } from './plain.ts'
 
 type CertificateSigningRequest = WithMeta<V1CertificateSigningRequest>

@@ -1,4 +1,4 @@
-import { resource } from '../registry/resource-definition.ts'
+import { resource } from '../kind/resource-definition.ts'
 import { required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { type LabelSelector, validateLabelSelector } from '../validation/label-selector.ts'

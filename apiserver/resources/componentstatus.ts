@@ -1,6 +1,6 @@
 import type { V1ComponentStatus } from '@kubernetes/client-node'
 import type { WithMeta } from '../../shared/api/types.ts'
-import { resource } from '../registry/resource-definition.ts'
+import { resource } from '../kind/resource-definition.ts'
 import { column, nameColumn } from './cells.ts'
 
 const words: Readonly<Record<string, string>> = { True: 'Healthy', False: 'Unhealthy' }

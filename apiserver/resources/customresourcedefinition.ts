@@ -6,10 +6,10 @@ import {
 } from '../apiextensions/custom-resource-definition.ts'
 import { unrecognizedFormats } from '../apiextensions/unrecognized-formats.ts'
 import { validateDefinition, validateDefinitionUpdate } from '../apiextensions/validity/spec-rules.ts'
-import { resource, type StrategyContext } from '../registry/resource-definition.ts'
+import { resource, type StrategyContext } from '../kind/resource-definition.ts'
 import { invalid } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
-import { deepEqual } from './deep-equal.ts'
+import { deepEqual } from '../values/deep-equal.ts'
 
 export const customresourcedefinition = resource<CustomResourceDefinition>({
   group: 'apiextensions.k8s.io',

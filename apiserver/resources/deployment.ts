@@ -1,6 +1,6 @@
 import type { V1DeploymentSpec, V1DeploymentStatus } from '@kubernetes/client-node'
 import type { Wire } from '../../shared/api/types.ts'
-import { resource } from '../registry/resource-definition.ts'
+import { resource } from '../kind/resource-definition.ts'
 import { forbidden, invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dump } from '../validation/go-dump.ts'

@@ -1,9 +1,9 @@
 /** Devices that pods may ask for: kept and shown; nobody hands them out here. */
 import type { V1DeviceClass, V1ResourceClaimTemplate, V1ResourceSlice } from '@kubernetes/client-node'
 import type { KubeObject, WithMeta } from '../../shared/api/types.ts'
-import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
+import { deepEqual } from '../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn } from './cells.ts'
-import { deepEqual } from './deep-equal.ts'
 import { plain } from './plain.ts'
 import { validateImmutable } from './workload.ts'
 

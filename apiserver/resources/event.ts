@@ -1,5 +1,5 @@
 import type { Event } from '../../shared/api/types.ts'
-import { type ResourceDefinition, resource } from '../registry/resource-definition.ts'
+import { type ResourceDefinition, resource } from '../kind/resource-definition.ts'
 import { invalid, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { qualifiedName } from '../validation/names.ts'

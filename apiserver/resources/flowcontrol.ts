@@ -1,7 +1,7 @@
 /** Priority and fairness: kept and shown. */
 import type { V1FlowSchema, V1PriorityLevelConfiguration } from '@kubernetes/client-node'
 import type { WithMeta } from '../../shared/api/types.ts'
-import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { invalid, notSupported, required } from '../validation/field-error.ts'
 import { age, ageColumn, column, nameColumn } from './cells.ts'
 import { plain } from './plain.ts'

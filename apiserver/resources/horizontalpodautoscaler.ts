@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../shared/api/types.ts'
-import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { zeroOf } from '../validation/decoder.ts'
 import { age, ageColumn, column, nameColumn } from './cells.ts'
 import { asV1, asV2, toV2, v1Conversion } from './horizontalpodautoscaler/conversion.ts'

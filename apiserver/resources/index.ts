@@ -1,5 +1,5 @@
 /** Every built-in kind, in the order of discovery. Adding a kind: one file, one line here. */
-import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { admissionregistration } from './admissionregistration.ts'
 import { apiservice } from './apiservice.ts'
 import { binding } from './binding.ts'

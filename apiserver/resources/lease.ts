@@ -1,5 +1,5 @@
 import type { Lease } from '../../shared/api/types.ts'
-import { resource } from '../registry/resource-definition.ts'
+import { resource } from '../kind/resource-definition.ts'
 import { invalid } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { age, ageColumn, column, nameColumn } from './cells.ts'

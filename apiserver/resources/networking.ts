@@ -1,7 +1,7 @@
 /** Kinds of networking beside Ingress and NetworkPolicy. */
 import type { V1IngressClass, V1IPAddress, V1ServiceCIDR } from '@kubernetes/client-node'
 import type { WithMeta } from '../../shared/api/types.ts'
-import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { forbidden, invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { BAD_IP, isAddress, isCidr } from '../validation/ip.ts'

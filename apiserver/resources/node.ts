@@ -1,12 +1,12 @@
 import { isNegativeQuantity } from '../../shared/api/quantity.ts'
 import type { Node } from '../../shared/api/types.ts'
-import { resource } from '../registry/resource-definition.ts'
+import { resource } from '../kind/resource-definition.ts'
 import { duplicate, forbidden, invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { isCidr } from '../validation/ip.ts'
 import { labelValueMessages, qualifiedName } from '../validation/names.ts'
+import { deepEqual } from '../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn, orNone, wide } from './cells.ts'
-import { deepEqual } from './deep-equal.ts'
 
 export const node = resource<Node>({
   group: '',

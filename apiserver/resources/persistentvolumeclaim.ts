@@ -1,11 +1,11 @@
 import { compareQuantities, isNegativeQuantity, quantityValue } from '../../shared/api/quantity.ts'
-import { resource } from '../registry/resource-definition.ts'
+import { resource } from '../kind/resource-definition.ts'
 import { forbidden, invalid } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dump } from '../validation/go-dump.ts'
 import { diffValues } from '../validation/unified-diff.ts'
+import { deepEqual } from '../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn, wide } from './cells.ts'
-import { deepEqual } from './deep-equal.ts'
 import {
   type Claim,
   type ClaimSpec,

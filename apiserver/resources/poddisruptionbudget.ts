@@ -1,13 +1,13 @@
 import type { V1PodDisruptionBudgetStatus } from '@kubernetes/client-node'
 import type { ObjectMeta, Wire } from '../../shared/api/types.ts'
-import { resource } from '../registry/resource-definition.ts'
+import { resource } from '../kind/resource-definition.ts'
 import { invalid, notSupported } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dump } from '../validation/go-dump.ts'
 import { validateIntOrPercent, validateNotMoreThanAll } from '../validation/int-or-percent.ts'
 import { type LabelSelector, validateLabelSelector } from '../validation/label-selector.ts'
+import { deepEqual } from '../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn } from './cells.ts'
-import { deepEqual } from './deep-equal.ts'
 
 interface PodDisruptionBudget {
   apiVersion?: string

@@ -1,8 +1,8 @@
 import type { PodTemplate } from '../../shared/api/types.ts'
-import { resource } from '../registry/resource-definition.ts'
+import { resource } from '../kind/resource-definition.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
+import { deepEqual } from '../values/deep-equal.ts'
 import { column, nameColumn } from './cells.ts'
-import { deepEqual } from './deep-equal.ts'
 import {
   containerImages,
   containerNames,

@@ -1,7 +1,7 @@
-import { resource } from '../registry/resource-definition.ts'
+import { resource } from '../kind/resource-definition.ts'
 import { invalid } from '../validation/field-error.ts'
+import { deepEqual } from '../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn, wide } from './cells.ts'
-import { deepEqual } from './deep-equal.ts'
 import {
   type BindingObject,
   defaultBinding,

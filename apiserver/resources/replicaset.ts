@@ -1,6 +1,6 @@
 import type { V1ReplicaSetSpec, V1ReplicaSetStatus } from '@kubernetes/client-node'
 import type { Wire } from '../../shared/api/types.ts'
-import { resource } from '../registry/resource-definition.ts'
+import { resource } from '../kind/resource-definition.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { nameColumn } from './cells.ts'
 import { validateNotNegative } from './pod/messages.ts'

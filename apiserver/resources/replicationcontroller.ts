@@ -1,7 +1,7 @@
 import type { V1ReplicationControllerStatus } from '@kubernetes/client-node'
 import { matchesLabels } from '../../shared/api/label-selector.ts'
 import type { ObjectMeta, PodTemplateSpec, Wire } from '../../shared/api/types.ts'
-import { resource } from '../registry/resource-definition.ts'
+import { resource } from '../kind/resource-definition.ts'
 import { required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { nameColumn } from './cells.ts'

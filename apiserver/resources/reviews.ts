@@ -1,6 +1,6 @@
 /** Questions that are asked by creating them: nothing is stored. */
 import type { ObjectMeta } from '../../shared/api/types.ts'
-import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { plain } from './plain.ts'
 
 interface Review {

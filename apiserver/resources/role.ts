@@ -1,4 +1,4 @@
-import { resource } from '../registry/resource-definition.ts'
+import { resource } from '../kind/resource-definition.ts'
 
 import { RBAC_GROUP, type RoleObject, rbacName, validateRules } from './rbac-rules.ts'
 

@@ -1,11 +1,11 @@
 import type { Secret } from '../../shared/api/types.ts'
-import { resource } from '../registry/resource-definition.ts'
+import { resource } from '../kind/resource-definition.ts'
 import { forbidden, invalid, required, tooLong } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { scanJson } from '../validation/json-scanner.ts'
 import { configMapKey } from '../validation/names.ts'
+import { deepEqual } from '../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn } from './cells.ts'
-import { deepEqual } from './deep-equal.ts'
 
 export const secret = resource<Secret>({
   group: '',

@@ -1,5 +1,5 @@
 import type { Service } from '../../shared/api/types.ts'
-import { resource } from '../registry/resource-definition.ts'
+import { resource } from '../kind/resource-definition.ts'
 import { dns1123Label } from '../validation/names.ts'
 import { validateObjectMeta } from '../validation/object-meta.ts'
 import { age, ageColumn, column, nameColumn, orNone, wide } from './cells.ts'

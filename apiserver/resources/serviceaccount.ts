@@ -1,5 +1,5 @@
 import type { ServiceAccount } from '../../shared/api/types.ts'
-import { resource } from '../registry/resource-definition.ts'
+import { resource } from '../kind/resource-definition.ts'
 import { age, ageColumn, nameColumn } from './cells.ts'
 
 export const serviceaccount = resource<ServiceAccount>({

@@ -7,7 +7,7 @@ import type {
   V1VolumeAttributesClass,
 } from '@kubernetes/client-node'
 import type { WithMeta } from '../../shared/api/types.ts'
-import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { duplicate, forbidden, notSupported, required } from '../validation/field-error.ts'
 import { dns1123Subdomain } from '../validation/names.ts'
 import { age, ageColumn, column, nameColumn } from './cells.ts'

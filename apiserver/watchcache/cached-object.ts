@@ -1,9 +1,10 @@
 import { parseStored } from '../../shared/api/exact-json.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
-import type { ResourceDefinition } from '../registry/resource-definition.ts'
-import { storageVersionIn, VersionedEntry } from '../registry/storage-version.ts'
-import { Unconverted } from '../registry/unconverted.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
+import { storageVersionIn } from '../kind/storage-version.ts'
+import { Unconverted } from '../kind/unconverted.ts'
 import type { Entry } from '../storage/storage.ts'
+import { VersionedEntry } from './versioned-entry.ts'
 
 /** What selectors look at. */
 interface Attributes {

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../shared/api/types.ts'
-import type { ResourceDefinition } from '../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { EventLog, type EventLogLimits } from '../storage/event-log.ts'
 import { lengthOf } from '../storage/packed-text.ts'
 import { rewind } from '../storage/rewind.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { ResourceDefinition } from '../../apiserver/registry/resource-definition.ts'
+import type { ResourceDefinition } from '../../apiserver/kind/resource-definition.ts'
 import { createMemoryStorage } from '../../apiserver/storage/memory.ts'
 import type { Selection } from '../../apiserver/watchcache/selection.ts'
 import { Watch, type WatchStart } from '../../apiserver/watchcache/watch.ts'

@@ -1,5 +1,5 @@
 /** Every field of every kind, for tests of a rule that holds for all of them. */
-import type { ResourceDefinition } from '../../apiserver/registry/resource-definition.ts'
+import type { ResourceDefinition } from '../../apiserver/kind/resource-definition.ts'
 import { hasStructType, structType, type ValueType } from '../../openapi/types.ts'
 
 /** Names of fields from the top of an object; `0` is the first item of a list. */

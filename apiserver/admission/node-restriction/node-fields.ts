@@ -1,5 +1,5 @@
 import type { KubeObject, Node } from '../../../shared/api/types.ts'
-import { deepEqual } from '../../resources/deep-equal.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
 import type { NodeRule } from './node-rule.ts'
 
 const quoted = JSON.stringify

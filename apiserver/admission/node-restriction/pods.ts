@@ -1,7 +1,7 @@
 import { notFound } from '../../../shared/api/status-errors.ts'
 import type { Pod } from '../../../shared/api/types.ts'
-import { deepEqual } from '../../resources/deep-equal.ts'
 import { MIRROR } from '../../resources/pod/validate-annotations.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
 import { apiReference } from './api-reference.ts'
 import type { NodeRule, NodeWrite } from './node-rule.ts'
 

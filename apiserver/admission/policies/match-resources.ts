@@ -1,5 +1,5 @@
 import { fromSelectorObject } from '../../../shared/api/label-selector.ts'
-import type { ResourceDefinition } from '../../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import type { AdmissionAttributes, Lookup } from '../admission-plugin.ts'
 import { matchedDefinition } from '../webhooks/candidates.ts'
 import { selectsNamespace, selectsObject } from '../webhooks/selectors.ts'

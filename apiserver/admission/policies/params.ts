@@ -1,7 +1,7 @@
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import { fromSelectorObject, matchesLabels } from '../../../shared/api/label-selector.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
-import type { ResourceDefinition } from '../../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import type { Lookup, LookupAll } from '../admission-plugin.ts'
 import type { ParamRef } from './policy.ts'
 

@@ -1,4 +1,4 @@
-import type { ResourceDefinition } from '../../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import type { AdmissionAttributes } from '../admission-plugin.ts'
 import { type MatchedResource, matchesRule } from './rules.ts'
 import type { RegisteredWebhook, Rule } from './webhook.ts'

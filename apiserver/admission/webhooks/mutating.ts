@@ -1,7 +1,7 @@
 import { toJson } from '../../../shared/api/exact-json.ts'
 import { internalError } from '../../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
-import type { ResourceDefinition } from '../../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import type { AdmissionAttributes, AdmissionPlugin, Reinvocation } from '../admission-plugin.ts'
 import { applies } from './applies.ts'
 import { callWebhook } from './call-webhook.ts'

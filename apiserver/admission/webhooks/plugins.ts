@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { Logger } from '../../../shared/log/log.ts'
-import type { ResourceDefinition } from '../../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import type { WebhookClient } from '../../webhook-client/webhook-client.ts'
 import type { AdmissionPlugin, Lookup } from '../admission-plugin.ts'
 import { allHold, requestVariables } from '../cel/match-conditions.ts'

@@ -1,7 +1,7 @@
 /** The objects of a write as a webhook or a policy is shown them. */
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
-import type { ResourceDefinition } from '../../registry/resource-definition.ts'
+import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { asShown, decodeStored, encodeForStorage } from '../../registry/stored-object.ts'
 import type { AdmissionAttributes } from '../admission-plugin.ts'
 

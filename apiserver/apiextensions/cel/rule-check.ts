@@ -1,8 +1,8 @@
 import { own } from '../../../shared/api/own.ts'
 import { limitOf } from '../../cel/values.ts'
-import { deepEqual } from '../../resources/deep-equal.ts'
 import { errorBody, OMITTED } from '../../validation/field-error.ts'
 import type { FieldError, FieldErrorType } from '../../validation/field-errors.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
 import { NO_FIELD } from '../field-error.ts'
 import { correlation } from '../schema/correlation.ts'
 import {

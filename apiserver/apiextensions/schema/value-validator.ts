@@ -1,7 +1,7 @@
 import { toJson } from '../../../shared/api/exact-json.ts'
-import { deepEqual } from '../../resources/deep-equal.ts'
 import { invalid, notSupported, required, tooLong, tooMany } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
 import { NO_FIELD, typeInvalid } from '../field-error.ts'
 import { correlation } from './correlation.ts'
 import { isKnownFormat, matchesFormat } from './formats.ts'

@@ -1,6 +1,6 @@
-import { deepEqual } from '../../resources/deep-equal.ts'
 import { invalid } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
 import { rulesOf } from '../cel/rule-check.ts'
 import { additionalOf, itemsOf, type JSONSchemaProps } from '../schema/json-schema.ts'
 import { prune } from '../schema/pruning.ts'

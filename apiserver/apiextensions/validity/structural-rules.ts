@@ -1,6 +1,6 @@
-import { deepEqual } from '../../resources/deep-equal.ts'
 import { forbidden, invalid, required } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
 import { additionalOf, itemsOf, type JSONSchemaProps, ownProperty } from '../schema/json-schema.ts'
 import { patternError } from '../schema/re2.ts'
 

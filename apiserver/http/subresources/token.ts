@@ -8,8 +8,8 @@ import type {
   TokenOptions,
   TokenSubject,
 } from '../../auth/service-account/service-account-tokens.ts'
+import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { trackFields } from '../../patch/field-manager.ts'
-import type { ResourceDefinition } from '../../registry/resource-definition.ts'
 import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
 import { invalid, invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'

@@ -1,5 +1,5 @@
 import { methodNotAllowed } from '../../../shared/api/status-errors.ts'
-import type { ResourceDefinition, Verb } from '../../registry/resource-definition.ts'
+import type { ResourceDefinition, Verb } from '../../kind/resource-definition.ts'
 import { type Handler, writing } from '../handler.ts'
 import { createPodBinding } from '../subresources/binding.ts'
 import { localSubjectAccessReview, selfSubjectAccessReview, subjectAccessReview } from './access-reviews.ts'

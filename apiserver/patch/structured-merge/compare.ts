@@ -1,8 +1,9 @@
+import { equals, isBare, isMap, type JsonMap, own } from '../../values/json-map.ts'
 import { everything } from './everything.ts'
 import { type FieldsV1, leaf, noFields } from './fields.ts'
+import { formOf } from './form.ts'
 import { itemElement } from './path-element.ts'
 import type { ListType, MapType, Type } from './schema.ts'
-import { equals, formOf, isBare, isMap, type JsonMap, own } from './values.ts'
 
 /** What became of an object's fields. */
 export interface Comparison {

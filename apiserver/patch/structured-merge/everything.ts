@@ -1,10 +1,11 @@
+import { equals, isBare, isMap, type JsonMap } from '../../values/json-map.ts'
 import { FieldShapes } from './field-shape.ts'
 import { type FieldsV1, isEmpty, leaf, noFields } from './fields.ts'
+import { formOf } from './form.ts'
 import { planFor } from './key-plan.ts'
 import { itemElement } from './path-element.ts'
 import type { ListType, MapType, Type } from './schema.ts'
 import { SharedNodes } from './shared-nodes.ts'
-import { equals, formOf, isBare, isMap, type JsonMap } from './values.ts'
 
 /** Everything of a value that only one side of a comparison has: members and parents alike. */
 export function everything(type: Type, value: unknown): FieldsV1 {

@@ -1,7 +1,8 @@
+import { isBare, isEmptyMap, isMap, type JsonMap } from '../../values/json-map.ts'
 import { type FieldsV1, isMember, leaf, noFields } from './fields.ts'
+import { formOf } from './form.ts'
 import { itemElement } from './path-element.ts'
 import type { ListType, MapType, Type } from './schema.ts'
-import { formOf, isBare, isEmptyMap, isMap, type JsonMap } from './values.ts'
 
 /** The fields a configuration speaks about: its leaves, the items of its lists and the entries of its maps. */
 export const fieldSet = (type: Type, value: JsonMap): FieldsV1 => ofMap(type.map!, value) ?? noFields

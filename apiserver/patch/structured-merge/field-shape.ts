@@ -1,6 +1,7 @@
+import { equals, isMap, type JsonMap } from '../../values/json-map.ts'
 import { type FieldsV1, isEmpty } from './fields.ts'
+import { formOf } from './form.ts'
 import type { ListType, MapType, Type } from './schema.ts'
-import { equals, formOf, isMap, type JsonMap } from './values.ts'
 
 /** What a value's set of fields depends on: which keys and items there are, and nothing of what they say. */
 type Shape =

@@ -1,7 +1,8 @@
+import { copy, isBare, isMap, type JsonMap, own, put } from '../../values/json-map.ts'
+import { formOf } from './form.ts'
 import { mergeOrder } from './merge-order.ts'
 import { itemElement } from './path-element.ts'
 import type { ListType, MapType, Type } from './schema.ts'
-import { copy, formOf, isBare, isMap, type JsonMap, own, put } from './values.ts'
 
 /** The live object with the configuration laid over it; shares nothing with either. */
 export const merge = (type: Type, live: JsonMap, config: JsonMap): JsonMap => mergeMaps(type.map!, live, config)

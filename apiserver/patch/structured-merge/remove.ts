@@ -1,7 +1,7 @@
+import { isBare, isMap, type JsonMap, put } from '../../values/json-map.ts'
 import { type FieldsV1, isEmpty, isMember } from './fields.ts'
 import { itemElement } from './path-element.ts'
 import type { Type } from './schema.ts'
-import { isBare, isMap, type JsonMap, put } from './values.ts'
 
 /** The object without the fields of the set. Shares what is untouched; a map or list that loses all becomes null. */
 export const remove = (type: Type, object: JsonMap, fields: FieldsV1): JsonMap =>

@@ -1,7 +1,8 @@
+import { isMap, type JsonMap } from '../../values/json-map.ts'
+import { formOf } from './form.ts'
 import { printSyntax, printType, printValue } from './go-print.ts'
 import { ItemError, itemElement, printElement } from './path-element.ts'
 import type { ListType, MapType, Scalar, Type } from './schema.ts'
-import { formOf, isMap, type JsonMap } from './values.ts'
 
 /** What keeps a configuration from being of the type, each as `path: text`; an associative list has each key once. */
 export function schemaErrors(type: Type, value: JsonMap): string[] {

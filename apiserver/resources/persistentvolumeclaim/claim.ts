@@ -5,7 +5,7 @@ import { invalid, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { type LabelSelector, validateLabelSelector } from '../../validation/label-selector.ts'
 import { dns1123Subdomain } from '../../validation/names.ts'
-import { deepEqual } from '../deep-equal.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
 import { reject } from '../pod/messages.ts'
 import { validateAccessModes, validatePositive, validateVolumeMode } from '../volume-rules.ts'
 

@@ -2,7 +2,7 @@
 import { isWholeQuantity } from '../../../shared/api/quantity.ts'
 import type { Container, ObjectMeta, PodSpec } from '../../../shared/api/types.ts'
 import { dns1123Label } from '../../validation/names.ts'
-import { deepEqual } from '../deep-equal.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
 import { allContainers } from './defaults.ts'
 import { graceWarnings } from './grace-warnings.ts'
 import { appArmorProfileOf } from './prepare.ts'

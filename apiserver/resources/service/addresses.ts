@@ -1,6 +1,6 @@
 /** Hands out cluster IPs and node ports: what is taken is what the stored services say, and what was given in the last moments. */
 import type { Service } from '../../../shared/api/types.ts'
-import type { ServiceAddresses } from '../../registry/resource-definition.ts'
+import type { ServiceAddresses } from '../../kind/resource-definition.ts'
 
 export interface AddressOptions {
   /** IPv4 range, e.g. 10.96.0.0/16. */

@@ -1,9 +1,9 @@
 /** What a service gets from the server before it is looked at: addresses, families, ports; and what it loses with its type. */
 import type { Service } from '../../../shared/api/types.ts'
-import type { ServiceAddresses } from '../../registry/resource-definition.ts'
+import type { ServiceAddresses } from '../../kind/resource-definition.ts'
 import { invalid } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
-import { deepEqual } from '../deep-equal.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
 import { validateClusterIps } from './validate.ts'
 
 type Spec = NonNullable<Service['spec']>

@@ -6,7 +6,7 @@ import type { FieldErrors } from '../../validation/field-errors.ts'
 import { BAD_IP, isAddress, isCidr } from '../../validation/ip.ts'
 import { dns1123Label, dns1123Subdomain, portName, portNumber, qualifiedName } from '../../validation/names.ts'
 import { validateLabels } from '../../validation/object-meta.ts'
-import { deepEqual } from '../deep-equal.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
 
 type Spec = NonNullable<Service['spec']>
 type Port = NonNullable<Spec['ports']>[number]

@@ -6,9 +6,9 @@ import {
   conditionOf,
 } from '../../../apiserver/apiextensions/custom-resource-definition.ts'
 import { CustomResources } from '../../../apiserver/apiextensions/custom-resources.ts'
+import type { ResourceDefinition } from '../../../apiserver/kind/resource-definition.ts'
 import { Catalog } from '../../../apiserver/registry/catalog.ts'
 import { Registry } from '../../../apiserver/registry/registry.ts'
-import type { ResourceDefinition } from '../../../apiserver/registry/resource-definition.ts'
 import { decodeStored } from '../../../apiserver/registry/stored-object.ts'
 import { customresourcedefinition } from '../../../apiserver/resources/customresourcedefinition.ts'
 import { createMemoryStorage } from '../../../apiserver/storage/memory.ts'

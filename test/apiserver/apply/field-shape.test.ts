@@ -1,7 +1,7 @@
 import t from 'tap'
 import { compileType } from '../../../apiserver/patch/structured-merge/built-in.ts'
 import { beyondZero } from '../../../apiserver/patch/structured-merge/everything.ts'
-import type { JsonMap } from '../../../apiserver/patch/structured-merge/values.ts'
+import type { JsonMap } from '../../../apiserver/values/json-map.ts'
 import type { OpenApiSchema } from '../../../openapi/schemas.ts'
 
 const schema: OpenApiSchema = {

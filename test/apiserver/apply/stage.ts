@@ -3,8 +3,8 @@ import { apply, updateManagedFields } from '../../../apiserver/patch/apply.ts'
 import { isReset, type ManagedFieldsEntry } from '../../../apiserver/patch/managed-fields.ts'
 import { defaultResetFields, type ManagedKind } from '../../../apiserver/patch/managed-kind.ts'
 import { builtInType } from '../../../apiserver/patch/structured-merge/built-in.ts'
-import type { JsonMap } from '../../../apiserver/patch/structured-merge/values.ts'
 import { decodeObject } from '../../../apiserver/validation/decoder.ts'
+import type { JsonMap } from '../../../apiserver/values/json-map.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 
 export type Json = JsonMap & { metadata?: JsonMap }

@@ -1,10 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import type {
-  FeatureGates,
-  ResourceDefinition,
-  StrategyContext,
-} from '../../../apiserver/registry/resource-definition.ts'
+import type { FeatureGates, ResourceDefinition, StrategyContext } from '../../../apiserver/kind/resource-definition.ts'
 import { humanDuration } from '../../../apiserver/resources/cells.ts'
 import { resources } from '../../../apiserver/resources/index.ts'
 import { createServiceAddresses } from '../../../apiserver/resources/service/addresses.ts'

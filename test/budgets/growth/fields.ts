@@ -1,5 +1,5 @@
 /** Every array and map of every kind: each field of each type once. */
-import type { ResourceDefinition } from '../../../apiserver/registry/resource-definition.ts'
+import type { ResourceDefinition } from '../../../apiserver/kind/resource-definition.ts'
 import { resources } from '../../../apiserver/resources/index.ts'
 import { fieldsOf, type KindField } from '../../harness/fields.ts'
 import { collection, type Shape, shapes } from './entries.ts'

@@ -1,5 +1,5 @@
 import type { ClientHttp2Session } from 'node:http2'
-import type { ResourceDefinition } from '../../../apiserver/registry/resource-definition.ts'
+import type { ResourceDefinition } from '../../../apiserver/kind/resource-definition.ts'
 import type { Request } from '../attack.ts'
 import { Attacker } from '../attacker.ts'
 import type { ServerProcess } from '../server-process.ts'

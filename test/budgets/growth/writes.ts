@@ -1,5 +1,5 @@
 /** What can be done with an object that has a large list or map: each verb, with what has to be there before. */
-import type { ResourceDefinition } from '../../../apiserver/registry/resource-definition.ts'
+import type { ResourceDefinition } from '../../../apiserver/kind/resource-definition.ts'
 import { exampleWith, type FieldPath } from '../../harness/fields.ts'
 import type { Request } from '../attack.ts'
 

@@ -1,5 +1,5 @@
 import { parseStored, toJson } from '../../shared/api/exact-json.ts'
-import { deepEqual } from '../resources/deep-equal.ts'
+import { deepEqual } from './deep-equal.ts'
 
 const texts = new WeakMap<object, string>()
 

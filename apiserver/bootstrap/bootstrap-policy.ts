@@ -1,14 +1,21 @@
 import { randomUUID } from 'node:crypto'
-import type { KubeObject, ObjectMeta } from '../../../../shared/api/types.ts'
-import { keyPrefix } from '../../../registry/keys.ts'
-import { encodeObject } from '../../../registry/stored-object.ts'
-import { RBAC_GROUP } from '../../../resources/rbac-rules.ts'
-import type { Storage } from '../../../storage/storage.ts'
-import { clusterRoleBindings, roleBindings } from './bindings.ts'
-import { clusterRoles } from './cluster-roles.ts'
-import { controllerRoles } from './controller-roles.ts'
-import { namespaceRoles } from './namespace-roles.ts'
-import { aggregationRuleOf, type BindingRow, labelsOf, type RoleRow, ruleOf, subjectOf } from './rows.ts'
+import type { KubeObject, ObjectMeta } from '../../shared/api/types.ts'
+import { clusterRoleBindings, roleBindings } from '../auth/rbac/bootstrap/bindings.ts'
+import { clusterRoles } from '../auth/rbac/bootstrap/cluster-roles.ts'
+import { controllerRoles } from '../auth/rbac/bootstrap/controller-roles.ts'
+import { namespaceRoles } from '../auth/rbac/bootstrap/namespace-roles.ts'
+import {
+  aggregationRuleOf,
+  type BindingRow,
+  labelsOf,
+  type RoleRow,
+  ruleOf,
+  subjectOf,
+} from '../auth/rbac/bootstrap/rows.ts'
+import { keyPrefix } from '../registry/keys.ts'
+import { encodeObject } from '../registry/stored-object.ts'
+import { RBAC_GROUP } from '../resources/rbac-rules.ts'
+import type { Storage } from '../storage/storage.ts'
 
 const autoupdate = { 'rbac.authorization.kubernetes.io/autoupdate': 'true' }
 const controllerPrefix = 'system:controller:'

@@ -1,5 +1,3 @@
-import type { Entry } from '../storage/storage.ts'
-
 /**
  * The version that a custom resource is stored in stands last in its value: the definition may name another tomorrow. Clients never see
  * this member: what they are answered has its own apiVersion.
@@ -13,7 +11,7 @@ export const withStorageVersion = (value: string, version: string): string =>
   `${value.slice(0, -1)},"apiVersion":"${version}"}`
 
 /** The version in a stored value; undefined for one that an older release of Kubestage stored. */
-export const storageVersionIn = ({ value, parts }: Pick<Entry, 'parts'> & { value: string }): string | undefined =>
+export const storageVersionIn = ({ value, parts }: { value: string; parts?: readonly string[] }): string | undefined =>
   member.exec(endOf(parts?.at(-1) ?? value))?.[1]
 
 const endOf = (text: string): string => text.slice(-maxLength)
@@ -21,32 +19,4 @@ const endOf = (text: string): string => text.slice(-maxLength)
 export const withoutStorageVersion = (value: string): string => {
   const found = member.exec(endOf(value))
   return found ? `${value.slice(0, -found[0].length)}}` : value
-}
-
-/** A stored custom resource without its version: what lists, watches and gets are cut from. */
-export class VersionedEntry implements Entry {
-  readonly #entry: Entry
-  readonly storedIn: string
-
-  constructor(entry: Entry, storedIn: string) {
-    this.#entry = entry
-    this.storedIn = storedIn
-  }
-
-  get key(): string {
-    return this.#entry.key
-  }
-
-  get revision(): number {
-    return this.#entry.revision
-  }
-
-  get value(): string {
-    return withoutStorageVersion(this.#entry.value)
-  }
-
-  get parts(): readonly string[] | undefined {
-    const { parts } = this.#entry
-    return parts && [...parts.slice(0, -1), withoutStorageVersion(parts.at(-1) ?? '')]
-  }
 }

@@ -1,5 +1,3 @@
-import type { Type } from './schema.ts'
-
 export type JsonMap = Record<string, unknown>
 
 export const isMap = (value: unknown): value is JsonMap =>
@@ -22,20 +20,6 @@ export const isBare = (value: unknown): boolean =>
   value === undefined ||
   value === null ||
   (Array.isArray(value) ? value.length === 0 : isMap(value) && isEmptyMap(value))
-
-export type Form = 'scalar' | 'list' | 'map'
-/** Which of the type's forms a value has; null and absent take the form of what they are compared with, else the type's first. */
-export function formOf(type: Type, value: unknown, other?: unknown): Form {
-  const decisive = value ?? other
-  if (decisive !== undefined && decisive !== null) {
-    if (Array.isArray(decisive)) {
-      if (type.list) return 'list'
-    } else if (typeof decisive === 'object') {
-      if (type.map) return 'map'
-    } else if (type.scalar) return 'scalar'
-  }
-  return type.map ? 'map' : type.scalar ? 'scalar' : 'list'
-}
 
 export function equals(a: unknown, b: unknown): boolean {
   if (a === b) return true
