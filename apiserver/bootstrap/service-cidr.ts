@@ -1,7 +1,9 @@
 import type { SystemObject } from './system-object.ts'
 
-/** The range that the server was started with. Upstream: pkg/controlplane/controller/defaultservicecidr. */
-export const defaultServiceCidr = (cidr: string): SystemObject => ({
+const message = 'Kubernetes default Service CIDR is ready'
+
+/** The range that the server was started with, ready from `time` on. Upstream: pkg/controlplane/controller/defaultservicecidr. */
+export const defaultServiceCidr = (cidr: string, time: string): SystemObject => ({
   group: 'networking.k8s.io',
   version: 'v1',
   plural: 'servicecidrs',
@@ -10,7 +12,7 @@ export const defaultServiceCidr = (cidr: string): SystemObject => ({
   body: {
     spec: { cidrs: [cidr] },
     status: {
-      conditions: [{ type: 'Ready', status: 'True', reason: '', message: 'Kubernetes default Service CIDR is ready' }],
+      conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: time, reason: '', message }],
     },
   },
 })

@@ -10,13 +10,14 @@ import { priorityClasses } from './priority-classes.ts'
 import { defaultServiceCidr } from './service-cidr.ts'
 import type { SystemObject } from './system-object.ts'
 
-/** Stores what is missing of them, as it is: before anybody watches. */
+/** Stores those that are missing, as they are. It runs before the first watch. */
 export async function storeSystemObjects(
   storage: Storage,
   catalog: Catalog,
   { creationTimestamp, serviceCidr }: { creationTimestamp: string; serviceCidr: string },
 ): Promise<void> {
-  const objects: readonly SystemObject[] = [...priorityClasses, ...flowControl, defaultServiceCidr(serviceCidr)]
+  const ready = defaultServiceCidr(serviceCidr, creationTimestamp)
+  const objects: readonly SystemObject[] = [...priorityClasses, ...flowControl, ready]
   await Promise.all(
     objects.map(({ group, version, plural, name, body, annotations, finalizers }) => {
       const definition = catalog.find(group, version, plural)
