@@ -57,7 +57,16 @@ function forbids(rule: ImportRule, file: string, { target, typesOnly }: Import):
   if (rule.files && !isIn(file, rule.files)) return false
   if (rule.except && isIn(file, rule.except)) return false
   if (rule.typesAllowed && typesOnly) return false
-  return isIn(target, rule.imports) && !isIn(target, rule.but ?? [])
+  if (isIn(target, rule.but ?? [])) return false
+  if (rule.membersOf && areTwoMembers(rule.membersOf, file, target)) return true
+  return isIn(target, rule.imports ?? [])
+}
+
+/** `pod.ts` and `pod/defaults.ts` are one member of their folder. */
+function areTwoMembers(folder: string, file: string, target: string): boolean {
+  if (!file.startsWith(folder) || !target.startsWith(folder)) return false
+  const member = (path: string) => path.slice(folder.length).split(/[./]/)[0]
+  return member(file) !== member(target)
 }
 
 function forbiddenWords({ file, lines }: Source): string[] {

@@ -3,7 +3,9 @@ export interface ImportRule {
   /** Files that the rule speaks about. Default: everything but tests, bench and scripts. */
   files?: readonly string[]
   /** Imports that these files must not have: a folder, a file, or a package. */
-  imports: readonly string[]
+  imports?: readonly string[]
+  /** A folder whose members must not import each other. A file and the folder of its name are one member. */
+  membersOf?: string
   /** Of these, the imports that are allowed all the same. */
   but?: readonly string[]
   /** Files that may import them all the same. */
@@ -86,6 +88,16 @@ export const importRules: readonly ImportRule[] = [
     files: ['apiserver/resources/'],
     imports: ['apiserver/storage/', 'apiserver/http/', 'apiserver/watchcache/'],
     instead: 'a kind is data and pure functions: what it needs is in StrategyContext',
+  },
+  {
+    membersOf: 'apiserver/resources/',
+    but: ['apiserver/resources/parts/'],
+    except: [
+      'apiserver/resources/index.ts',
+      // A template is a pod's spec.
+      'apiserver/resources/parts/pod-template.ts',
+    ],
+    instead: 'no kind knows another: what kinds share is in resources/parts/',
   },
   {
     imports: ['fastify'],

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { Column } from '../kind/resource-definition.ts'
-import { humanDuration, nameColumn } from '../resources/cells.ts'
+import { humanDuration, nameColumn } from '../resources/parts/cells.ts'
 import type { CustomResourceColumnDefinition } from './custom-resource-definition.ts'
 import { findAll, type JSONPath, parseJSONPath } from './json-path.ts'
 import { sortedJson } from './schema/list-types.ts'

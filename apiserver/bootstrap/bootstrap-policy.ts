@@ -14,7 +14,7 @@ import {
 } from '../auth/rbac/bootstrap/rows.ts'
 import { keyPrefix } from '../registry/keys.ts'
 import { encodeObject } from '../registry/stored-object.ts'
-import { RBAC_GROUP } from '../resources/rbac-rules.ts'
+import { RBAC_GROUP } from '../resources/parts/rbac-rules.ts'
 import type { Storage } from '../storage/storage.ts'
 
 const autoupdate = { 'rbac.authorization.kubernetes.io/autoupdate': 'true' }

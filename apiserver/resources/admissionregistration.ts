@@ -17,8 +17,8 @@ import {
   validateValidationActions,
 } from './admissionregistration/validate-policies.ts'
 import { validateWebhooks } from './admissionregistration/validate-webhooks.ts'
-import { age, ageColumn, column, nameColumn } from './cells.ts'
-import { plain } from './plain.ts'
+import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
+import { plain } from './parts/plain.ts'
 
 const group = 'admissionregistration.k8s.io'
 const categories = ['api-extensions']

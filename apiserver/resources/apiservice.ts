@@ -2,8 +2,8 @@ import type { V1APIService } from '@kubernetes/client-node'
 import type { WithMeta } from '../../shared/api/types.ts'
 import { invalid, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
-import { age, ageColumn, column, nameColumn } from './cells.ts'
-import { plain } from './plain.ts'
+import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
+import { plain } from './parts/plain.ts'
 
 type APIService = WithMeta<V1APIService>
 

@@ -3,14 +3,14 @@ import type { WithMeta } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import type { User } from '../auth/types.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import { age, ageColumn, column, humanDuration, nameColumn } from './cells.ts'
 import {
   validateCertificate,
   validateConditions,
   validateConditionsUpdate,
   validateRequest,
 } from './certificatesigningrequest/validate.ts'
-import { plain } from './plain.ts'
+import { age, ageColumn, column, humanDuration, nameColumn } from './parts/cells.ts'
+import { plain } from './parts/plain.ts'
 
 type CertificateSigningRequest = WithMeta<V1CertificateSigningRequest>
 type Condition = NonNullable<NonNullable<CertificateSigningRequest['status']>['conditions']>[number]

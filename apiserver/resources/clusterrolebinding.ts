@@ -1,3 +1,3 @@
-import { bindingKind } from './rbac-binding.ts'
+import { bindingKind } from './parts/rbac-binding.ts'
 
 export const clusterrolebinding = bindingKind(false)

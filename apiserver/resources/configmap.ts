@@ -4,7 +4,7 @@ import { forbidden, invalid, tooLong } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { configMapKey } from '../validation/names.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import { age, ageColumn, column, nameColumn } from './cells.ts'
+import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 
 export const configmap = resource<ConfigMap>({
   group: '',

@@ -2,9 +2,9 @@ import type { ObjectMeta } from '../../shared/api/types.ts'
 import { resource } from '../kind/resource-definition.ts'
 import { required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
-import { age, ageColumn, column, nameColumn } from './cells.ts'
-import { validateNotNegative } from './pod/messages.ts'
-import { validateImmutable } from './workload.ts'
+import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
+import { validateNotNegative } from './parts/messages.ts'
+import { validateImmutable } from './parts/workload.ts'
 
 interface ControllerRevision {
   apiVersion?: string

@@ -7,9 +7,9 @@ import { dump } from '../validation/go-dump.ts'
 import { numberOf, validateIntOrPercent, validateNotMoreThanAll } from '../validation/int-or-percent.ts'
 import { validateLabelSelector } from '../validation/label-selector.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import { age, ageColumn, column, nameColumn } from './cells.ts'
-import { validateNotNegative } from './pod/messages.ts'
-import { defaultPodTemplate, labelText } from './pod-template.ts'
+import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
+import { validateNotNegative } from './parts/messages.ts'
+import { defaultPodTemplate, labelText } from './parts/pod-template.ts'
 import {
   isEmptySelector,
   templateCells,
@@ -20,7 +20,7 @@ import {
   type Workload,
   type WorkloadSpec,
   workloadStrategy,
-} from './workload.ts'
+} from './parts/workload.ts'
 
 type Spec = Omit<Wire<V1DaemonSetSpec>, keyof WorkloadSpec> & WorkloadSpec
 interface DaemonSet extends Workload {

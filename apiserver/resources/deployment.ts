@@ -5,9 +5,9 @@ import { forbidden, invalid, notSupported, required } from '../validation/field-
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dump } from '../validation/go-dump.ts'
 import { numberOf, validateIntOrPercent, validateNotMoreThanAll } from '../validation/int-or-percent.ts'
-import { age, ageColumn, column, nameColumn } from './cells.ts'
-import { validateNotNegative } from './pod/messages.ts'
-import { defaultPodTemplate } from './pod-template.ts'
+import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
+import { validateNotNegative } from './parts/messages.ts'
+import { defaultPodTemplate } from './parts/pod-template.ts'
 import {
   specOrAnnotationsChanged,
   templateCells,
@@ -19,7 +19,7 @@ import {
   type Workload,
   type WorkloadSpec,
   workloadStrategy,
-} from './workload.ts'
+} from './parts/workload.ts'
 
 type Spec = Omit<Wire<V1DeploymentSpec>, keyof WorkloadSpec> & WorkloadSpec
 interface Deployment extends Workload {

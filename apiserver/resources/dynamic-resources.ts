@@ -3,9 +3,9 @@ import type { V1DeviceClass, V1ResourceClaimTemplate, V1ResourceSlice } from '@k
 import type { KubeObject, WithMeta } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import { age, ageColumn, column, nameColumn } from './cells.ts'
-import { plain } from './plain.ts'
-import { validateImmutable } from './workload.ts'
+import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
+import { plain } from './parts/plain.ts'
+import { validateImmutable } from './parts/workload.ts'
 
 const group = 'resource.k8s.io'
 const nameAndAge = {

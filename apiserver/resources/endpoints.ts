@@ -4,10 +4,10 @@ import { invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { BAD_IP, isAddress } from '../validation/ip.ts'
 import { dns1123Label, dns1123Subdomain, portNumber } from '../validation/names.ts'
-import { age, ageColumn, column, nameColumn } from './cells.ts'
-import { plain } from './plain.ts'
-import { reject } from './pod/messages.ts'
-import { isApiServer, validateSpecialAddress } from './special-addresses.ts'
+import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
+import { reject } from './parts/messages.ts'
+import { plain } from './parts/plain.ts'
+import { isApiServer, validateSpecialAddress } from './parts/special-addresses.ts'
 
 type Subset = Wire<V1EndpointSubset>
 interface Endpoints {

@@ -5,11 +5,11 @@ import { duplicate, invalid, notSupported, required, tooMany } from '../validati
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dns1123Label, dns1123Subdomain, qualifiedName } from '../validation/names.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import { age, ageColumn, column, nameColumn } from './cells.ts'
-import { contentChanged, plain } from './plain.ts'
-import { reject } from './pod/messages.ts'
-import { isApiServer, validateSpecialAddress } from './special-addresses.ts'
-import { validateImmutable } from './workload.ts'
+import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
+import { reject } from './parts/messages.ts'
+import { contentChanged, plain } from './parts/plain.ts'
+import { isApiServer, validateSpecialAddress } from './parts/special-addresses.ts'
+import { validateImmutable } from './parts/workload.ts'
 
 type EndpointSlice = WithMeta<V1EndpointSlice>
 

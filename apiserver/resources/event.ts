@@ -3,10 +3,10 @@ import { type ResourceDefinition, resource } from '../kind/resource-definition.t
 import { invalid, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { qualifiedName } from '../validation/names.ts'
-import { age, column, nameColumn, wide } from './cells.ts'
-import { type NewEvent, newEventConversion, toCore } from './event-conversion.ts'
-import { plain } from './plain.ts'
-import { validateImmutable } from './workload.ts'
+import { type NewEvent, newEventConversion, toCore } from './event/conversion.ts'
+import { age, column, nameColumn, wide } from './parts/cells.ts'
+import { plain } from './parts/plain.ts'
+import { validateImmutable } from './parts/workload.ts'
 
 const columns = [
   column('Last Seen', 'When the event was last seen.'),

@@ -3,8 +3,8 @@ import type { V1FlowSchema, V1PriorityLevelConfiguration } from '@kubernetes/cli
 import type { WithMeta } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { invalid, notSupported, required } from '../validation/field-error.ts'
-import { age, ageColumn, column, nameColumn } from './cells.ts'
-import { plain } from './plain.ts'
+import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
+import { plain } from './parts/plain.ts'
 
 const group = 'flowcontrol.apiserver.k8s.io'
 const schemaPackage = 'io.k8s.api.flowcontrol'

@@ -4,9 +4,9 @@ import { invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { BAD_IP, isAddress } from '../validation/ip.ts'
 import { dns1035Label, dns1123Subdomain, portName, portNumber, wildcardSubdomain } from '../validation/names.ts'
-import { age, ageColumn, column, nameColumn } from './cells.ts'
-import { plain } from './plain.ts'
-import { reject } from './pod/messages.ts'
+import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
+import { reject } from './parts/messages.ts'
+import { plain } from './parts/plain.ts'
 
 type Spec = Wire<V1IngressSpec>
 type Backend = Wire<V1IngressBackend>

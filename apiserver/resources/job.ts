@@ -2,13 +2,13 @@ import { parseTime } from '../../shared/clock/timestamp.ts'
 import { resource } from '../kind/resource-definition.ts'
 import { labelValueMessages } from '../validation/names.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import { age, ageColumn, column, humanDuration, nameColumn } from './cells.ts'
-import { CONTROLLER_UID, JOB_NAME, type Job, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME } from './job/types.ts'
 import { validateJob, validateJobUpdate } from './job/validate-job.ts'
 import { validateJobStatus } from './job/validate-status.ts'
-import { MAX_INT32 } from './pod/messages.ts'
-import { defaultPodTemplate } from './pod-template.ts'
-import { dropDisabled, specChanged, templateCells, templateColumns, workloadWarnings } from './workload.ts'
+import { age, ageColumn, column, humanDuration, nameColumn } from './parts/cells.ts'
+import { CONTROLLER_UID, JOB_NAME, type Job, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME } from './parts/job-spec/job.ts'
+import { MAX_INT32 } from './parts/messages.ts'
+import { defaultPodTemplate } from './parts/pod-template.ts'
+import { dropDisabled, specChanged, templateCells, templateColumns, workloadWarnings } from './parts/workload.ts'
 
 export const job = resource<Job>({
   group: 'batch',

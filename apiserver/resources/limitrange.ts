@@ -5,8 +5,8 @@ import type { ObjectMeta, Wire } from '../../shared/api/types.ts'
 import { duplicate, forbidden, invalid, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { qualifiedName } from '../validation/names.ts'
-import { plain } from './plain.ts'
-import { reject } from './pod/messages.ts'
+import { reject } from './parts/messages.ts'
+import { plain } from './parts/plain.ts'
 
 type Limit = Omit<Wire<V1LimitRangeItem>, '_default'> & { default?: Amounts }
 type Amounts = Record<string, string>

@@ -3,7 +3,7 @@ import { resource } from '../kind/resource-definition.ts'
 import { invalid } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dns1123Label, finalizerName } from '../validation/names.ts'
-import { age, ageColumn, column, nameColumn } from './cells.ts'
+import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 
 const NAME_LABEL = 'kubernetes.io/metadata.name'
 

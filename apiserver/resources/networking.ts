@@ -6,10 +6,10 @@ import { forbidden, invalid, notSupported, required } from '../validation/field-
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { BAD_IP, isAddress, isCidr } from '../validation/ip.ts'
 import { domainPrefixedPath } from '../validation/names.ts'
-import { age, ageColumn, column, nameColumn, orNone } from './cells.ts'
-import { plain } from './plain.ts'
-import { reject } from './pod/messages.ts'
-import { validateImmutable } from './workload.ts'
+import { age, ageColumn, column, nameColumn, orNone } from './parts/cells.ts'
+import { reject } from './parts/messages.ts'
+import { plain } from './parts/plain.ts'
+import { validateImmutable } from './parts/workload.ts'
 
 const group = 'networking.k8s.io'
 type IngressClass = WithMeta<V1IngressClass>

@@ -5,10 +5,10 @@ import type { FieldErrors } from '../validation/field-errors.ts'
 import { isCidr } from '../validation/ip.ts'
 import { validateLabelSelector } from '../validation/label-selector.ts'
 import { portName, portNumber } from '../validation/names.ts'
-import { age, ageColumn, column, nameColumn } from './cells.ts'
-import { plain } from './plain.ts'
-import { reject } from './pod/messages.ts'
-import { selectorText } from './workload.ts'
+import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
+import { reject } from './parts/messages.ts'
+import { plain } from './parts/plain.ts'
+import { selectorText } from './parts/workload.ts'
 
 type Generated = Wire<V1NetworkPolicySpec>
 type Port = NonNullable<NonNullable<Generated['egress']>[number]['ports']>[number]

@@ -6,7 +6,7 @@ import type { FieldErrors } from '../validation/field-errors.ts'
 import { isCidr } from '../validation/ip.ts'
 import { labelValueMessages, qualifiedName } from '../validation/names.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import { age, ageColumn, column, nameColumn, orNone, wide } from './cells.ts'
+import { age, ageColumn, column, nameColumn, orNone, wide } from './parts/cells.ts'
 
 export const node = resource<Node>({
   group: '',

@@ -8,10 +8,16 @@ import { dump } from '../validation/go-dump.ts'
 import { dns1123Subdomain } from '../validation/names.ts'
 import { diffValues } from '../validation/unified-diff.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import { age, ageColumn, column, nameColumn, wide } from './cells.ts'
-import { reject } from './pod/messages.ts'
-import { accessModesText, orUnset, validateAccessModes, validatePositive, validateVolumeMode } from './volume-rules.ts'
-import { validateImmutable } from './workload.ts'
+import { age, ageColumn, column, nameColumn, wide } from './parts/cells.ts'
+import { reject } from './parts/messages.ts'
+import {
+  accessModesText,
+  orUnset,
+  validateAccessModes,
+  validatePositive,
+  validateVolumeMode,
+} from './parts/volume-rules.ts'
+import { validateImmutable } from './parts/workload.ts'
 
 type Spec = Wire<V1PersistentVolumeSpec>
 interface PersistentVolume {

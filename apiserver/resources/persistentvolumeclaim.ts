@@ -5,15 +5,9 @@ import type { FieldErrors } from '../validation/field-errors.ts'
 import { dump } from '../validation/go-dump.ts'
 import { diffValues } from '../validation/unified-diff.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import { age, ageColumn, column, nameColumn, wide } from './cells.ts'
-import {
-  type Claim,
-  type ClaimSpec,
-  defaultClaim,
-  isKnownSource,
-  validateClaimSpec,
-} from './persistentvolumeclaim/claim.ts'
-import { accessModesText, orUnset } from './volume-rules.ts'
+import { age, ageColumn, column, nameColumn, wide } from './parts/cells.ts'
+import { type Claim, type ClaimSpec, defaultClaim, isKnownSource, validateClaimSpec } from './parts/volume-claim.ts'
+import { accessModesText, orUnset } from './parts/volume-rules.ts'
 
 const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class'
 

@@ -7,7 +7,7 @@ import { dump } from '../validation/go-dump.ts'
 import { validateIntOrPercent, validateNotMoreThanAll } from '../validation/int-or-percent.ts'
 import { type LabelSelector, validateLabelSelector } from '../validation/label-selector.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import { age, ageColumn, column, nameColumn } from './cells.ts'
+import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 
 interface PodDisruptionBudget {
   apiVersion?: string

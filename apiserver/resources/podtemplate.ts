@@ -2,7 +2,7 @@ import type { PodTemplate } from '../../shared/api/types.ts'
 import { resource } from '../kind/resource-definition.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import { column, nameColumn } from './cells.ts'
+import { column, nameColumn } from './parts/cells.ts'
 import {
   containerImages,
   containerNames,
@@ -11,7 +11,7 @@ import {
   labelText,
   podTemplateWarnings,
   validatePodTemplate,
-} from './pod-template.ts'
+} from './parts/pod-template.ts'
 
 export const podtemplate = resource<PodTemplate>({
   group: '',

@@ -2,10 +2,10 @@ import type { V1ReplicaSetSpec, V1ReplicaSetStatus } from '@kubernetes/client-no
 import type { Wire } from '../../shared/api/types.ts'
 import { resource } from '../kind/resource-definition.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
-import { nameColumn } from './cells.ts'
-import { validateNotNegative } from './pod/messages.ts'
-import { defaultPodTemplate } from './pod-template.ts'
-import { replicaCells, replicaColumns, validateReplicaStatus } from './replicas.ts'
+import { nameColumn } from './parts/cells.ts'
+import { validateNotNegative } from './parts/messages.ts'
+import { defaultPodTemplate } from './parts/pod-template.ts'
+import { replicaCells, replicaColumns, validateReplicaStatus } from './parts/replicas.ts'
 import {
   templateCells,
   templateColumns,
@@ -16,7 +16,7 @@ import {
   type Workload,
   type WorkloadSpec,
   workloadStrategy,
-} from './workload.ts'
+} from './parts/workload.ts'
 
 type Spec = Omit<Wire<V1ReplicaSetSpec>, keyof WorkloadSpec> & WorkloadSpec
 interface ReplicaSet extends Workload {

@@ -4,11 +4,17 @@ import type { ObjectMeta, PodTemplateSpec, Wire } from '../../shared/api/types.t
 import { resource } from '../kind/resource-definition.ts'
 import { required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
-import { nameColumn } from './cells.ts'
-import { validateNotNegative } from './pod/messages.ts'
-import { defaultPodTemplate, labelText } from './pod-template.ts'
-import { replicaCells, replicaColumns, validateReplicaStatus } from './replicas.ts'
-import { containerCells, notSelected, templateColumns, validateLastingTemplate, workloadStrategy } from './workload.ts'
+import { nameColumn } from './parts/cells.ts'
+import { validateNotNegative } from './parts/messages.ts'
+import { defaultPodTemplate, labelText } from './parts/pod-template.ts'
+import { replicaCells, replicaColumns, validateReplicaStatus } from './parts/replicas.ts'
+import {
+  containerCells,
+  notSelected,
+  templateColumns,
+  validateLastingTemplate,
+  workloadStrategy,
+} from './parts/workload.ts'
 
 interface ReplicationController {
   apiVersion?: string

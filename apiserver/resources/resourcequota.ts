@@ -4,11 +4,11 @@ import type { ObjectMeta, Wire } from '../../shared/api/types.ts'
 import { invalid } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { qualifiedName } from '../validation/names.ts'
-import { age, ageColumn, column, nameColumn } from './cells.ts'
-import { counted } from './counted-resources.ts'
-import { plain } from './plain.ts'
-import { NOT_NEGATIVE, reject } from './pod/messages.ts'
-import { validateImmutable } from './workload.ts'
+import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
+import { counted } from './parts/counted-resources.ts'
+import { NOT_NEGATIVE, reject } from './parts/messages.ts'
+import { plain } from './parts/plain.ts'
+import { validateImmutable } from './parts/workload.ts'
 
 type Spec = Wire<V1ResourceQuotaSpec>
 interface ResourceQuota {

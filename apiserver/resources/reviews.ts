@@ -1,7 +1,7 @@
 /** Questions that are asked by creating them: nothing is stored. */
 import type { ObjectMeta } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
-import { plain } from './plain.ts'
+import { plain } from './parts/plain.ts'
 
 interface Review {
   metadata: ObjectMeta

@@ -5,11 +5,11 @@ import { invalid } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dns1123Label } from '../validation/names.ts'
 import { validateLabels } from '../validation/object-meta.ts'
-import { age, ageColumn, column, nameColumn } from './cells.ts'
-import { plain } from './plain.ts'
-import { NOT_NEGATIVE, reject } from './pod/messages.ts'
-import { validateTolerations } from './pod/validate-scheduling.ts'
-import { validateImmutable } from './workload.ts'
+import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
+import { NOT_NEGATIVE, reject } from './parts/messages.ts'
+import { plain } from './parts/plain.ts'
+import { validateTolerations } from './parts/tolerations.ts'
+import { validateImmutable } from './parts/workload.ts'
 
 type RuntimeClass = WithMeta<V1RuntimeClass>
 

@@ -5,7 +5,7 @@ import type { FieldErrors } from '../validation/field-errors.ts'
 import { scanJson } from '../validation/json-scanner.ts'
 import { configMapKey } from '../validation/names.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import { age, ageColumn, column, nameColumn } from './cells.ts'
+import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 
 export const secret = resource<Secret>({
   group: '',

@@ -6,10 +6,10 @@ import type { FieldErrors } from '../validation/field-errors.ts'
 import { dump } from '../validation/go-dump.ts'
 import { numberOf, validateIntOrPercent, validateNotMoreThanAll } from '../validation/int-or-percent.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import { age, ageColumn, column, nameColumn } from './cells.ts'
-import { type Claim, defaultClaim, validateClaimSpec } from './persistentvolumeclaim/claim.ts'
-import { validateNotNegative } from './pod/messages.ts'
-import { defaultPodTemplate } from './pod-template.ts'
+import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
+import { validateNotNegative } from './parts/messages.ts'
+import { defaultPodTemplate } from './parts/pod-template.ts'
+import { type Claim, defaultClaim, validateClaimSpec } from './parts/volume-claim.ts'
 import {
   containerCells,
   containerColumns,
@@ -19,7 +19,7 @@ import {
   type Workload,
   type WorkloadSpec,
   workloadStrategy,
-} from './workload.ts'
+} from './parts/workload.ts'
 
 type Spec = Omit<Wire<V1StatefulSetSpec>, keyof WorkloadSpec | 'volumeClaimTemplates'> &
   WorkloadSpec & { volumeClaimTemplates?: Claim[] }

@@ -5,10 +5,10 @@ import type { FieldErrors } from '../validation/field-errors.ts'
 import { qualifiedName } from '../validation/names.ts'
 import { repetition } from '../validation/repetition.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import { age, ageColumn, column, nameColumn } from './cells.ts'
-import { plain } from './plain.ts'
-import { reject } from './pod/messages.ts'
-import { validateImmutable } from './workload.ts'
+import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
+import { reject } from './parts/messages.ts'
+import { plain } from './parts/plain.ts'
+import { validateImmutable } from './parts/workload.ts'
 
 type StorageClass = WithMeta<V1StorageClass>
 

@@ -1,6 +1,6 @@
 import { notFound } from '../../../shared/api/status-errors.ts'
 import type { Lookup, LookupAll } from '../../admission/admission-plugin.ts'
-import type { BindingObject, RoleObject, Subject } from '../../resources/rbac-rules.ts'
+import type { BindingObject, RoleObject, Subject } from '../../resources/parts/rbac-rules.ts'
 import type { User } from '../types.ts'
 import type { PolicyRule } from './policy-rule.ts'
 

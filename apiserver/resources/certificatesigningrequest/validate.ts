@@ -6,7 +6,7 @@ import { duplicate, forbidden, invalid, notSupported, required } from '../../val
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dns1123Subdomain } from '../../validation/names.ts'
 import { repetition } from '../../validation/repetition.ts'
-import { reject } from '../pod/messages.ts'
+import { reject } from '../parts/messages.ts'
 
 const usages = [
   'any',

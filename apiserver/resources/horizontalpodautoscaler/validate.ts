@@ -2,7 +2,7 @@ import { isNegativeQuantity, isZeroQuantity } from '../../../shared/api/quantity
 import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { pathSegmentName } from '../../validation/names.ts'
-import { reject } from '../pod/messages.ts'
+import { reject } from '../parts/messages.ts'
 import type { Autoscaler, AutoscalerSpec, Metric } from './types.ts'
 
 export function validateAutoscaler({ spec }: Pick<Autoscaler, 'spec'>, errors: FieldErrors): void {

@@ -7,9 +7,9 @@ import { dump } from '../../validation/go-dump.ts'
 import { type LabelSelector, validateLabelSelector } from '../../validation/label-selector.ts'
 import { dns1123Label } from '../../validation/names.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
-import { notSelected, validateImmutable } from '../workload.ts'
-import { CONTROLLER_UID, JOB_NAME, type Job, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME } from './types.ts'
-import { validateJobSpec } from './validate-spec.ts'
+import { CONTROLLER_UID, JOB_NAME, type Job, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME } from '../parts/job-spec/job.ts'
+import { validateJobSpec } from '../parts/job-spec/validate-spec.ts'
+import { notSelected, validateImmutable } from '../parts/workload.ts'
 
 export function validateJob(job: Job, errors: FieldErrors): void {
   validateGeneratedSelector(job, errors)

@@ -2,8 +2,8 @@
 import { invalid, OMITTED, required } from '../../validation/field-error.ts'
 import type { FieldError, FieldErrors } from '../../validation/field-errors.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
-import { validateNotNegative } from '../pod/messages.ts'
-import type { Job } from './types.ts'
+import type { Job } from '../parts/job-spec/job.ts'
+import { validateNotNegative } from '../parts/messages.ts'
 
 type Status = NonNullable<Job['status']>
 

@@ -3,7 +3,7 @@ import { hasEnded } from '../../../shared/api/pod-phase.ts'
 import type { ContainerStatus, Pod } from '../../../shared/api/types.ts'
 import { parseTime } from '../../../shared/clock/timestamp.ts'
 import type { Column, RowCondition } from '../../kind/resource-definition.ts'
-import { age, ageColumn, column, humanDuration, nameColumn, orNone, wide } from '../cells.ts'
+import { age, ageColumn, column, humanDuration, nameColumn, orNone, wide } from '../parts/cells.ts'
 
 export const podColumns: Column[] = [
   nameColumn,

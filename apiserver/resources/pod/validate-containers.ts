@@ -12,7 +12,7 @@ import {
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dump } from '../../validation/go-dump.ts'
 import { dns1123Label, portName, portNumber } from '../../validation/names.ts'
-import { reject } from './messages.ts'
+import { reject } from '../parts/messages.ts'
 import { validateEnv, validateEnvFrom } from './validate-env.ts'
 import { validateLifecycleAndProbes } from './validate-handlers.ts'
 import { validateMounts } from './validate-mounts.ts'

@@ -5,7 +5,7 @@ import type { Container, EnvVar } from '../../../shared/api/types.ts'
 import { invalid, notFound, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { configMapKey, dns1123Subdomain, qualifiedName, relaxedEnvVarName } from '../../validation/names.ts'
-import { reject } from './messages.ts'
+import { reject } from '../parts/messages.ts'
 
 type ValueFrom = NonNullable<EnvVar['valueFrom']>
 type FieldRef = NonNullable<ValueFrom['fieldRef']>

@@ -11,7 +11,7 @@ import type {
 import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { envVarName, httpHeaderName, portNumber } from '../../validation/names.ts'
-import { reject, validateNotNegative, validatePortNumOrName } from './messages.ts'
+import { reject, validateNotNegative, validatePortNumOrName } from '../parts/messages.ts'
 
 interface Handler extends LifecycleHandler {
   grpc?: { port: number }

@@ -2,7 +2,7 @@
 import type { Container, PodSpec } from '../../../shared/api/types.ts'
 import { forbidden, invalid, notFound, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
-import { validateLocalPath } from './messages.ts'
+import { validateLocalPath } from '../parts/messages.ts'
 
 type Volume = NonNullable<PodSpec['volumes']>[number]
 type Mount = NonNullable<Container['volumeMounts']>[number]

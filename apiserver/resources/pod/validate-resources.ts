@@ -12,8 +12,8 @@ import type { Container, PodSpec } from '../../../shared/api/types.ts'
 import { duplicate, forbidden, invalid, notFound, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { qualifiedName } from '../../validation/names.ts'
-import { counted } from '../counted-resources.ts'
-import { NOT_NEGATIVE, reject } from './messages.ts'
+import { counted } from '../parts/counted-resources.ts'
+import { NOT_NEGATIVE, reject } from '../parts/messages.ts'
 
 type Resources = NonNullable<Container['resources']>
 type Amounts = Record<string, string>

@@ -1,10 +1,10 @@
-/** Where a pod may run: affinity, tolerations, topology spread. */
+/** Where a pod may run: affinity, topology spread. */
 import type { PodSpec } from '../../../shared/api/types.ts'
 import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { validateLabelSelector } from '../../validation/label-selector.ts'
 import { dns1123Label, dns1123Subdomain, labelValueMessages, qualifiedName } from '../../validation/names.ts'
-import { reject } from './messages.ts'
+import { reject } from '../parts/messages.ts'
 
 type Affinity = NonNullable<PodSpec['affinity']>
 type NodeAffinity = NonNullable<Affinity['nodeAffinity']>
@@ -136,35 +136,6 @@ function validateLabelKeys(term: PodAffinityTerm, path: string, errors: FieldErr
         invalid(`${path}.matchLabelKeys[${index}]`, key, 'exists in both matchLabelKeys and mismatchLabelKeys'),
       )
     }
-  }
-}
-
-const operators = ['Equal', 'Exists']
-export const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute']
-
-export function validateTolerations(
-  tolerations: NonNullable<PodSpec['tolerations']>,
-  path: string,
-  errors: FieldErrors,
-): void {
-  for (const [index, toleration] of tolerations.entries()) {
-    const at = `${path}[${index}]`
-    const { key, operator = '', value = '', effect, tolerationSeconds } = toleration
-    if (key) reject(errors, `${at}.key`, key, qualifiedName(key))
-    if (!key && operator !== 'Exists') {
-      const detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
-      errors.push(invalid(`${at}.operator`, operator, detail))
-    }
-    if (tolerationSeconds !== undefined && effect !== 'NoExecute') {
-      errors.push(invalid(`${at}.effect`, effect ?? '', "effect must be 'NoExecute' when `tolerationSeconds` is set"))
-    }
-    if (operator === 'Equal' || operator === '') {
-      const messages = labelValueMessages(value)
-      if (messages.length > 0) errors.push(invalid(`${at}.operator`, value, messages.join(';')))
-    } else if (operator === 'Exists') {
-      if (value) errors.push(invalid(`${at}.operator`, value, "value must be empty when `operator` is 'Exists'"))
-    } else errors.push(notSupported(`${at}.operator`, operator, operators))
-    if (effect && !taintEffects.includes(effect)) errors.push(notSupported(`${at}.effect`, effect, taintEffects))
   }
 }
 

@@ -3,7 +3,7 @@ import type { Container, PodSpec } from '../../../shared/api/types.ts'
 import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dump } from '../../validation/go-dump.ts'
-import { between, MAX_INT32, reject } from './messages.ts'
+import { between, MAX_INT32, reject } from '../parts/messages.ts'
 
 type SecurityContext = NonNullable<Container['securityContext']>
 type PodSecurityContext = NonNullable<PodSpec['securityContext']>

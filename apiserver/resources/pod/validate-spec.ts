@@ -9,7 +9,8 @@ import {
   qualifiedName,
 } from '../../validation/names.ts'
 import { validateLabels } from '../../validation/object-meta.ts'
-import { between, MAX_INT32, reject, validateAddress } from './messages.ts'
+import { between, MAX_INT32, reject, validateAddress } from '../parts/messages.ts'
+import { validateTolerations } from '../parts/tolerations.ts'
 import {
   oneOf,
   type PodContext,
@@ -20,7 +21,7 @@ import {
   validateResourceClaims,
 } from './validate-containers.ts'
 import { validateContainerResources, validatePodLevelResources } from './validate-resources.ts'
-import { validateAffinity, validateTolerations, validateTopologySpread } from './validate-scheduling.ts'
+import { validateAffinity, validateTopologySpread } from './validate-scheduling.ts'
 import { validateOs, validatePodSecurityContext } from './validate-security-context.ts'
 import { validateVolumes } from './validate-volumes.ts'
 

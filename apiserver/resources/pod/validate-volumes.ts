@@ -5,7 +5,13 @@ import { duplicate, forbidden, invalid, notSupported, required } from '../../val
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { validateLabelSelector } from '../../validation/label-selector.ts'
 import { dns1123Label, dns1123Subdomain } from '../../validation/names.ts'
-import { between, reject, validateLocalNonReservedPath, validateLocalPath, validateNoBacksteps } from './messages.ts'
+import {
+  between,
+  reject,
+  validateLocalNonReservedPath,
+  validateLocalPath,
+  validateNoBacksteps,
+} from '../parts/messages.ts'
 import { validateFieldRef, validateResourceRef, volumeFieldPaths } from './validate-env.ts'
 
 export type Volume = NonNullable<PodSpec['volumes']>[number]

@@ -1,10 +1,10 @@
 /** The spec of a job, on its own and as the template of one. */
-import { invalid, notSupported, required, tooLong } from '../../validation/field-error.ts'
-import type { FieldErrors } from '../../validation/field-errors.ts'
-import { domainPrefixedPath } from '../../validation/names.ts'
-import { reject, validateNotNegative } from '../pod/messages.ts'
+import { invalid, notSupported, required, tooLong } from '../../../validation/field-error.ts'
+import type { FieldErrors } from '../../../validation/field-errors.ts'
+import { domainPrefixedPath } from '../../../validation/names.ts'
+import { reject, validateNotNegative } from '../messages.ts'
 import { validatePodTemplate } from '../pod-template.ts'
-import type { JobSpec } from './types.ts'
+import type { JobSpec } from './job.ts'
 import { validateFailurePolicy, validateSuccessPolicy } from './validate-policies.ts'
 
 const MAX_MANAGED_BY = 63

@@ -1,4 +1,4 @@
-/** Small sayings that the pod's rules share. */
+/** Checks and messages that kinds share. */
 import { invalid } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { BAD_IP, isAddress } from '../../validation/ip.ts'

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
-import type { ObjectMeta } from '../../shared/api/types.ts'
-import { invalid } from '../validation/field-error.ts'
-import type { FieldErrors } from '../validation/field-errors.ts'
+import type { ObjectMeta } from '../../../shared/api/types.ts'
+import { invalid } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
 
 const ranges: [RegExp, string][] = [
   [/^(0\.0\.0\.0|::)$/, 'may not be unspecified (0.0.0.0 or ::)'],

@@ -1,12 +1,12 @@
 /** When a job fails by one of its pods, and when a part of them is enough. */
 
-import { duplicate, invalid, notSupported, OMITTED, required, tooMany } from '../../validation/field-error.ts'
-import type { FieldErrors } from '../../validation/field-errors.ts'
-import { dump } from '../../validation/go-dump.ts'
-import { qualifiedName } from '../../validation/names.ts'
-import { repetition } from '../../validation/repetition.ts'
-import { reject, validateNotNegative } from '../pod/messages.ts'
-import type { JobSpec, PodFailurePolicy } from './types.ts'
+import { duplicate, invalid, notSupported, OMITTED, required, tooMany } from '../../../validation/field-error.ts'
+import type { FieldErrors } from '../../../validation/field-errors.ts'
+import { dump } from '../../../validation/go-dump.ts'
+import { qualifiedName } from '../../../validation/names.ts'
+import { repetition } from '../../../validation/repetition.ts'
+import { reject, validateNotNegative } from '../messages.ts'
+import type { JobSpec, PodFailurePolicy } from './job.ts'
 
 const MAX_RULES = 20
 const MAX_VALUES = 255

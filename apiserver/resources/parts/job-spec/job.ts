@@ -1,5 +1,5 @@
 import type { V1JobSpec, V1JobStatus } from '@kubernetes/client-node'
-import type { ObjectMeta, Wire } from '../../../shared/api/types.ts'
+import type { ObjectMeta, Wire } from '../../../../shared/api/types.ts'
 import type { Workload, WorkloadSpec } from '../workload.ts'
 
 export type JobSpec = Omit<Wire<V1JobSpec>, keyof WorkloadSpec> & WorkloadSpec

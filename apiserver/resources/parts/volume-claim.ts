@@ -6,8 +6,8 @@ import type { FieldErrors } from '../../validation/field-errors.ts'
 import { type LabelSelector, validateLabelSelector } from '../../validation/label-selector.ts'
 import { dns1123Subdomain } from '../../validation/names.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
-import { reject } from '../pod/messages.ts'
-import { validateAccessModes, validatePositive, validateVolumeMode } from '../volume-rules.ts'
+import { reject } from './messages.ts'
+import { validateAccessModes, validatePositive, validateVolumeMode } from './volume-rules.ts'
 
 export type ClaimSpec = Omit<Wire<V1PersistentVolumeClaimSpec>, 'selector'> & { selector?: LabelSelector }
 export interface Claim {

@@ -1,8 +1,8 @@
 /** Kinds of whose rules there is little to say: what follows from group, version and kind need not be written out. */
-import { apiVersionOf } from '../../shared/api/api-version.ts'
-import { type ResourceDefinition, resource, type Stored, type Strategy } from '../kind/resource-definition.ts'
-import { zeroOf } from '../validation/decoder.ts'
-import { deepEqual } from '../values/deep-equal.ts'
+import { apiVersionOf } from '../../../shared/api/api-version.ts'
+import { type ResourceDefinition, resource, type Stored, type Strategy } from '../../kind/resource-definition.ts'
+import { zeroOf } from '../../validation/decoder.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
 
 /** What a table row may say besides the names. */
 interface PlainKind<T extends Stored>

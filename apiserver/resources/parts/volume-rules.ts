@@ -1,7 +1,7 @@
 /** What volumes and their claims have in common. */
-import { isNegativeQuantity, isZeroQuantity } from '../../shared/api/quantity.ts'
-import { forbidden, invalid, notSupported } from '../validation/field-error.ts'
-import type { FieldErrors } from '../validation/field-errors.ts'
+import { isNegativeQuantity, isZeroQuantity } from '../../../shared/api/quantity.ts'
+import { forbidden, invalid, notSupported } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
 
 const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod']
 const volumeModes = ['Block', 'Filesystem']

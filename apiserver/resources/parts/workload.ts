@@ -5,15 +5,15 @@ import {
   type LabelSelectorObject,
   matchesLabels,
   type Requirement,
-} from '../../shared/api/label-selector.ts'
-import type { ObjectMeta, PodTemplateSpec } from '../../shared/api/types.ts'
-import type { Strategy, StrategyContext } from '../kind/resource-definition.ts'
-import { zeroOf } from '../validation/decoder.ts'
-import { forbidden, invalid, notSupported, required } from '../validation/field-error.ts'
-import type { FieldErrors } from '../validation/field-errors.ts'
-import { type LabelSelector, validateLabelSelector } from '../validation/label-selector.ts'
-import { dns1123Label } from '../validation/names.ts'
-import { deepEqual } from '../values/deep-equal.ts'
+} from '../../../shared/api/label-selector.ts'
+import type { ObjectMeta, PodTemplateSpec } from '../../../shared/api/types.ts'
+import type { Strategy, StrategyContext } from '../../kind/resource-definition.ts'
+import { zeroOf } from '../../validation/decoder.ts'
+import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
+import { type LabelSelector, validateLabelSelector } from '../../validation/label-selector.ts'
+import { dns1123Label } from '../../validation/names.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
 import { column, wide } from './cells.ts'
 import {
   containerImages,

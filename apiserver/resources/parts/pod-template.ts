@@ -1,14 +1,14 @@
 /** The rules of a pod template, wherever one is embedded. */
-import type { PodSpec, PodTemplateSpec } from '../../shared/api/types.ts'
-import type { FeatureGates } from '../kind/resource-definition.ts'
-import { forbidden } from '../validation/field-error.ts'
-import type { FieldErrors } from '../validation/field-errors.ts'
-import { validateAnnotations, validateLabels } from '../validation/object-meta.ts'
-import { defaultPodSpec } from './pod/defaults.ts'
-import { dropDisabledFields } from './pod/gated-fields.ts'
-import { validatePodAnnotations } from './pod/validate-annotations.ts'
-import { validatePodSpec } from './pod/validate-spec.ts'
-import { specWarnings } from './pod/warnings.ts'
+import type { PodSpec, PodTemplateSpec } from '../../../shared/api/types.ts'
+import type { FeatureGates } from '../../kind/resource-definition.ts'
+import { forbidden } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
+import { validateAnnotations, validateLabels } from '../../validation/object-meta.ts'
+import { defaultPodSpec } from '../pod/defaults.ts'
+import { dropDisabledFields } from '../pod/gated-fields.ts'
+import { validatePodAnnotations } from '../pod/validate-annotations.ts'
+import { validatePodSpec } from '../pod/validate-spec.ts'
+import { specWarnings } from '../pod/warnings.ts'
 
 const specOf = ({ spec }: PodTemplateSpec): PodSpec => spec ?? { containers: [] }
 

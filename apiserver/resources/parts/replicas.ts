@@ -1,9 +1,9 @@
 /** The status that ReplicaSets and ReplicationControllers share. */
-import type { ObjectMeta } from '../../shared/api/types.ts'
-import { invalid } from '../validation/field-error.ts'
-import type { FieldErrors } from '../validation/field-errors.ts'
+import type { ObjectMeta } from '../../../shared/api/types.ts'
+import { invalid } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
 import { age, ageColumn, column } from './cells.ts'
-import { validateNotNegative } from './pod/messages.ts'
+import { validateNotNegative } from './messages.ts'
 
 export interface ReplicaStatus {
   replicas?: number

@@ -1,6 +1,6 @@
-import { resource } from '../kind/resource-definition.ts'
-import { invalid } from '../validation/field-error.ts'
-import { deepEqual } from '../values/deep-equal.ts'
+import { resource } from '../../kind/resource-definition.ts'
+import { invalid } from '../../validation/field-error.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn, wide } from './cells.ts'
 import {
   type BindingObject,
