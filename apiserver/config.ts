@@ -6,12 +6,18 @@ import type { Limits } from './http/limits/limits.ts'
 import type { NamedPlugin } from './http/plugins/plugin.ts'
 import type { Storage } from './storage/storage.ts'
 
+/** What serves HTTP/2: our own implementation, or that of Node (node:http2), which is slower. */
+export const http2Choices = ['own', 'node'] as const
+export type Http2Choice = (typeof http2Choices)[number]
+
 /** Everything a server is told; plain data but for the clock and the log. */
 export interface ApiServerConfig {
   host: string
   /** 0 takes a free one. */
   port: number
   tls: TlsConfig
+  /** Default: own. */
+  http2?: Http2Choice
   /** Whether Secrets that are bootstrap tokens authenticate. Default: true. */
   bootstrapTokens?: boolean
   /** What the server shows to kubelets, and whom it believes to be one; read when it first needs one. */

@@ -9,6 +9,7 @@ import { ConfigError } from '../shared/config/option.ts'
 import type { Logger } from '../shared/log/log.ts'
 import type { ClusterPki } from '../shared/pki/cluster-pki.ts'
 import type { User } from './auth/types.ts'
+import type { Http2Choice } from './config.ts'
 import type { Instruments } from './http/api-context.ts'
 import { kubeletCredentials } from './http/kubelet-proxy.ts'
 import { type Limits, limitsOf } from './http/limits/limits.ts'
@@ -21,6 +22,7 @@ export interface ControlPlaneOptions extends Partial<Limits> {
   host: string
   /** 0 takes a free one. */
   port: number
+  http2?: Http2Choice
   serviceCidr: string
   featureGates: Record<string, boolean>
   corsAllowedOrigins?: readonly string[]
@@ -79,6 +81,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     storage,
     host,
     port: options.port,
+    http2: options.http2,
     tls: { cert: pki.apiServer.cert, key: pki.apiServer.key, clientCa: pki.ca.cert },
     kubeletClient: kubeletCredentials(pki, authorityIn(options.kubeletCertificateAuthority)),
     serviceAccountKey: pki.serviceAccountKey,

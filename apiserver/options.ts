@@ -16,6 +16,7 @@ import {
 } from '../shared/config/option-types.ts'
 import { timeScaleOption } from '../shared/config/time-options.ts'
 import { levels } from '../shared/log/levels.ts'
+import { http2Choices } from './config.ts'
 import { limitOptions } from './http/limits/limits.ts'
 import { storageOption } from './storage/open-storage.ts'
 
@@ -38,6 +39,10 @@ const byStorage = -1
 export const apiServerOptions = {
   host: option(text, { default: '127.0.0.1', help: 'Address to listen on' }),
   port: option(port, { default: 6443, help: 'Port to listen on; 0 takes a free one' }),
+  http2: option(oneOf(...http2Choices), {
+    default: 'own',
+    help: "What serves HTTP/2: Kubestage's own implementation, or Node's (node:http2), which is slower",
+  }),
   tlsSan: option(names, { default: [], help: 'More names and addresses that clients reach it by; repeatable' }),
   serviceCidr: option(cidr, { default: '10.96.0.0/16', help: 'Range of cluster IPs' }),
   kubernetesVersion: option(kubernetesVersion, {

@@ -5,8 +5,19 @@ import type { StartClusterOptions } from './options.ts'
 
 type Check = (value: unknown) => unknown
 
-const { controllers, featureGates, host, imagePath, journal, nodes, port, serviceCidr, simulatedNodes, storage } =
-  clusterOptions
+const {
+  controllers,
+  featureGates,
+  host,
+  http2,
+  imagePath,
+  journal,
+  nodes,
+  port,
+  serviceCidr,
+  simulatedNodes,
+  storage,
+} = clusterOptions
 
 /** Each throws an Error that goes on where the option's name ends, as the types of flags do. */
 const checks: Record<keyof StartClusterOptions, Check> = {
@@ -19,6 +30,7 @@ const checks: Record<keyof StartClusterOptions, Check> = {
   time: (value) => value === 'real' || value === 'virtual' || checkScale(value),
   host: host.type.fromFile,
   port: port.type.fromFile,
+  http2: http2.type.fromFile,
   serviceCidr: serviceCidr.type.fromFile,
   featureGates: featureGates.type.fromFile,
   images: commandMap.fromFile,

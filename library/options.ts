@@ -28,6 +28,8 @@ export interface StartClusterOptions {
   host?: string
   /** Default 0: a free one. */
   port?: number
+  /** What serves HTTP/2: `own`, which is the default and faster, or `node` (node:http2). */
+  http2?: 'own' | 'node'
   /** Default 10.96.0.0/16. */
   serviceCidr?: string
   featureGates?: Partial<FeatureGates>

@@ -143,6 +143,7 @@ async function settingsFor(options: StartClusterOptions): Promise<ClusterSetting
     ...values,
     host: options.host ?? values.host,
     port: options.port ?? 0,
+    http2: options.http2 ?? values.http2,
     serviceCidr: options.serviceCidr ?? values.serviceCidr,
     scheduler: options.scheduler ?? true,
     controllers: options.controllers ?? values.controllers,

@@ -7,9 +7,10 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import type { ApiServerConfig } from '../config.ts'
 import { Http2Connection } from './http2/connection.ts'
 import type { ClientLimits } from './limits/client-limits.ts'
-import type { Connections } from './limits/connections.ts'
+import type { Connections, Tracked } from './limits/connections.ts'
 import type { Handshakes } from './limits/handshakes.ts'
 import { type LimitName, type Limits, limitTable } from './limits/limits.ts'
+import type { NodeHttp2Options } from './node-http2/connection.ts'
 import { OrderedResponse, serveUpgrades } from './upgrades.ts'
 
 export interface Listener {
@@ -30,23 +31,35 @@ const lingerMs = 500
 /** A connection that breaks is the client's affair; handlers hear of it by `close`. HTTP/2 says nothing else. */
 const ignore = (): void => {}
 
+/** A connection of HTTP/2, by our own implementation or by Node's. */
+interface Http2ServerConnection extends Tracked {
+  close(): void
+  destroy(): void
+}
+
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 interface TransportOptions {
-  config: Pick<ApiServerConfig, 'host' | 'port' | 'tls' | 'clock'>
+  config: Pick<ApiServerConfig, 'host' | 'port' | 'tls' | 'clock' | 'http2'>
   limits: Limits
   handshakes: Handshakes
   tracked: Connections
   reports: ClientLimits
 }
 
-/** HTTP/2 (our own) and HTTP/1.1 (Node's) over TLS on one port. Both give their requests to one handler. */
+type Http2ServerOptions = Omit<NodeHttp2Options, 'onRequest'> & {
+  /** Both look to handlers like those of HTTP/1.1. */
+  onRequest(request: unknown, response: unknown): void
+}
+
+/** HTTP/2 (our own, or Node's) and HTTP/1.1 (Node's) over TLS on one port. Both give their requests to one handler. */
 export class Transport {
   readonly #options: TransportOptions
   readonly #server: Server
-  readonly #connections = new Set<Http2Connection>()
+  readonly #connections = new Set<Http2ServerConnection>()
   readonly #sockets = new Set<Socket>()
   readonly #serveHttp1: (socket: TLSSocket) => void
+  #Http2: new (socket: TLSSocket, options: Http2ServerOptions) => Http2ServerConnection = Http2Connection
   #handler: Handler = () => {}
 
   constructor(options: TransportOptions) {
@@ -84,7 +97,8 @@ export class Transport {
   }
 
   async listen(): Promise<Listener> {
-    const { host, port } = this.#options.config
+    const { host, port, http2 } = this.#options.config
+    if (http2 === 'node') this.#Http2 = (await import('./node-http2/connection.ts')).NodeHttp2Connection
     await once(this.#server.listen({ host, port }), 'listening')
     return { port: (this.#server.address() as AddressInfo).port, close: () => this.#close() }
   }
@@ -99,13 +113,14 @@ export class Transport {
   }
 
   #serveHttp2(socket: TLSSocket): void {
+    if (socket.destroyed) return
     const { config, limits, tracked, reports } = this.#options
     const { http2MaxStreamsPerConnection: streams, requestReadTimeout } = limits
-    const connection = new Http2Connection(socket, {
+    const connection = new this.#Http2(socket, {
       clock: config.clock.machine,
       requestTimeoutMs: requestReadTimeout,
-      onRequest: (request, response) =>
-        this.#handler(request as unknown as IncomingMessage, response as unknown as ServerResponse),
+      maxUnreadBytes: limits.maxUnreadBytesPerConnection,
+      onRequest: (request, response) => this.#handler(request as IncomingMessage, response as ServerResponse),
       maxStreams: { anonymous: Math.min(streams, limits.http2MaxStreamsPerAnonymousConnection), identified: streams },
       onLimit: (limit) => reports.reached(limit, socket),
     })

@@ -23,7 +23,7 @@ const large = [
   'cli/demo.ts',
   'library/start-cluster.ts',
   'library/nodes.ts',
-  'apiserver/http/http1.ts',
+  'apiserver/http/node-http2/connection.ts',
   'controllers/index.ts',
   'kubelet/actions/grpc.ts', // and with it HTTP/2, 6 MB
   'kubelet/http/streaming/serve-stream.ts',

@@ -63,3 +63,12 @@ export class StreamError extends Error {
     this.streamId = streamId
   }
 }
+
+/** Fields of HTTP/1.1 alone (RFC 9113, 8.2.2). */
+export const connectionFields: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+])

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { urlToHttpOptions } from 'node:url'
 import { type Logger, pino } from 'pino'
 import type { Test } from 'tap'
+import type { Http2Choice } from '../../apiserver/config.ts'
 import type { Limits } from '../../apiserver/http/limits/limits.ts'
 import { type ApiServer, startApiServer } from '../../apiserver/server.ts'
 import type { Storage } from '../../apiserver/storage/storage.ts'
@@ -13,6 +14,7 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 import type { SigningKeySource } from '../../shared/pki/signing-key.ts'
+import { http2OfRun } from './http2-of-run.ts'
 import { type Answer, httpsExchange } from './https-exchange.ts'
 
 /** An API server within the test's own process: no controllers, no kubelet. */
@@ -47,6 +49,8 @@ interface TestApiServerOptions {
   clock?: Clock
   /** Default: in memory. */
   storage?: Storage
+  /** Default: that of the run. */
+  http2?: Http2Choice
 }
 
 export async function startTestApiServer(
@@ -54,7 +58,13 @@ export async function startTestApiServer(
   gates: Record<string, boolean> = {},
   log: Logger = pino({ level: 'silent' }),
   limits: Partial<Limits> = {},
-  { kubeletCertificateAuthority = false, bootstrapTokens, clock = realClock, storage }: TestApiServerOptions = {},
+  {
+    kubeletCertificateAuthority = false,
+    bootstrapTokens,
+    clock = realClock,
+    storage,
+    http2 = http2OfRun,
+  }: TestApiServerOptions = {},
 ): Promise<TestApiServer> {
   const directory = mkdtempSync(join(tmpdir(), 'kubestage-api-'))
   const pki = ensureClusterPki({
@@ -77,6 +87,7 @@ export async function startTestApiServer(
     storage,
     log,
     limits,
+    http2,
   })
   const sessions: ClientHttp2Session[] = []
   let closed = false

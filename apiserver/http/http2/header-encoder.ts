@@ -1,13 +1,11 @@
 import type { OutgoingHttpHeaders } from 'node:http'
+import { connectionFields } from '../../../shared/http2/protocol.ts'
 import { staticNames, staticTable } from './header-tables.ts'
 
 /** Fields whose values repeat from answer to answer: their bytes are kept. */
 const repeating = new Set(['cache-control', 'content-type', 'content-encoding', 'vary', 'x-content-type-options'])
 const kept = new Map<string, Buffer>()
 const maxKept = 64
-
-/** Of HTTP/1.1 alone (RFC 9113, 8.2.2). */
-const connectionFields = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])
 
 const statusNumbers = new Map(
   staticTable.flatMap(({ name, value }, index) => (name === ':status' ? [[value, index + 1]] : [])),

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { connectionFields } from '../../../shared/http2/protocol.ts'
 import type { HeaderDecoder } from './header-decoder.ts'
 import { fieldOverhead, type HeaderField } from './header-tables.ts'
 
@@ -19,8 +20,6 @@ export const maxHeaderListBytes = 64 * 1024
 
 const fieldName = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 const forbiddenInValue = /[\0\r\n]/
-/** Of HTTP/1.1 alone (RFC 9113, 8.2.2). */
-const connectionFields = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])
 /** Of which only the first counts; the values of others are joined. */
 const single = new Set(['authorization', 'content-length', 'content-type', 'host', 'user-agent'])
 

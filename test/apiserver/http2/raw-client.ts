@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, createServer, type TLSSocket } from 'node:tls'
 import type { Test } from 'tap'
+import type { Http2Choice } from '../../../apiserver/config.ts'
 import { Http2Connection } from '../../../apiserver/http/http2/connection.ts'
 import type { OnRequest } from '../../../apiserver/http/http2/streams.ts'
+import { NodeHttp2Connection } from '../../../apiserver/http/node-http2/connection.ts'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import { realClock } from '../../../shared/clock/real-clock.ts'
 import { ensureClusterPki } from '../../../shared/pki/cluster-pki.ts'
@@ -147,7 +149,7 @@ export class RawClient {
 
 export interface TestServer {
   port: number
-  connections: Set<Http2Connection>
+  connections: Set<Pick<Http2Connection, 'close' | 'endIfIdle' | 'identified' | 'destroy'>>
   /** A connection without a word said on it. */
   open(): Promise<RawClient>
   /** One that has begun, with its SETTINGS (name, value) said. */
@@ -176,9 +178,16 @@ export const echo: OnRequest = (request, response) => {
   })
 }
 
+interface TestServerOptions {
+  onRequest?: OnRequest
+  clock?: Clock
+  /** Default: own. */
+  http2?: Http2Choice
+}
+
 export async function startHttp2(
   t: Test,
-  { onRequest = echo, clock = realClock }: { onRequest?: OnRequest; clock?: Clock } = {},
+  { onRequest = echo, clock = realClock, http2 = 'own' }: TestServerOptions = {},
 ): Promise<TestServer> {
   const directory = mkdtempSync(join(tmpdir(), 'kubestage-http2-'))
   const pki = ensureClusterPki({
@@ -188,10 +197,12 @@ export async function startHttp2(
     serviceAddress: '10.96.0.1',
     nodeName: 'node-1',
   })
+  const Connection = http2 === 'node' ? NodeHttp2Connection : Http2Connection
+  const options = { clock, requestTimeoutMs: 60_000, maxStreams, maxUnreadBytes: 2 ** 24 }
   const server = createServer({ ...pki.apiServer, ALPNProtocols: ['h2'] })
-  const connections = new Set<Http2Connection>()
+  const connections: TestServer['connections'] = new Set()
   server.on('secureConnection', (socket) => {
-    const connection = new Http2Connection(socket, { clock, requestTimeoutMs: 60_000, onRequest, maxStreams })
+    const connection = new Connection(socket, { ...options, onRequest: onRequest as never, onLimit() {} })
     connections.add(connection)
     socket.on('close', () => connections.delete(connection))
   })
