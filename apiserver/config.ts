@@ -20,7 +20,7 @@ export interface ApiServerConfig {
   http2?: Http2Choice
   /** Whether Secrets that are bootstrap tokens authenticate. Default: true. */
   bootstrapTokens?: boolean
-  /** What the server shows to kubelets, and whom it believes to be one; read when it first needs one. */
+  /** The server's client certificate for kubelets, and the CA of their certificates; read when first needed. */
   kubeletClient: KubeletCredentials
   /** Signs the tokens of service accounts. */
   serviceAccountKey: KeyPairSource
@@ -28,7 +28,7 @@ export interface ApiServerConfig {
   serviceCidr: string
   /** What /version announces, `v1.36.3`. Default: that one, which is what all answers are like. */
   kubernetesVersion?: string
-  /** Whoever is known may do everything. */
+  /** AlwaysAllow: every authenticated user is authorized. */
   alwaysAllow?: boolean
   /** Names of admission plugins to leave out. */
   disabledAdmissionPlugins?: readonly string[]
@@ -54,6 +54,6 @@ export interface ApiServerConfig {
 export interface TlsConfig {
   cert: string
   key: string
-  /** Who signs client certificates. */
+  /** The CA of client certificates. */
   clientCa: string
 }

@@ -174,7 +174,7 @@ const foldersIn = (directory: string) => ({
   remove: (volume: string) => rm(join(directory, volume), { recursive: true, force: true }),
 })
 
-/** The first objects of a cluster, and nobody who looks after them. */
+/** The first objects of a cluster, without controllers that maintain them. */
 const startNone: typeof startControllers = async ({ client, clock, securePort, kubernetesServiceIP, host, ca }) => {
   const nowMs = clock.now()
   await bootstrap(client, { securePort, clusterIP: kubernetesServiceIP, host, clientCa: ca.cert, nowMs })

@@ -141,7 +141,7 @@ export function createLocalClient(api: ApiContext, user: User, { exact = false }
           uidIsPrecondition: false,
           createAbsent: 'never',
           transform(current) {
-            // Read anew for each try: what is patched takes in parts of it.
+            // Parsed again for each try: what is patched takes in parts of it.
             const read = readPatch(mediaTypes[type], text, { schema: definition.schema, fieldValidation: 'Ignore' })
             const object = patched(definition, current!(), read, writeOptions)
             strategy.applyDefaults?.(object, registry.strategyContext(scope))

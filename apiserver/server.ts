@@ -64,7 +64,7 @@ import { workLimits } from './work-limits.ts'
 export interface ApiServer {
   readonly host: string
   readonly port: number
-  /** Straight onto the registry, acting as `user`, whom nobody authorizes. */
+  /** Straight onto the registry, acting as `user`, without authorization. */
   client(user: User, options?: LocalClientOptions): Client
   /** What is served, custom resources included. */
   readonly resources: ServedResources

@@ -20,7 +20,7 @@ export interface AdmissionAttributes {
   options?: OperationOptions
   /** What clients see at the subresource, where that is not the object itself. */
   view?: AdmissionView
-  /** Set by those who ask webhooks, and want to ask again what others changed. */
+  /** Set by plugins that call webhooks, and call them again for later changes. */
   reinvocation?: Reinvocation
   warn(text: string): void
 }

@@ -17,7 +17,10 @@ interface SigningRequest extends KubeObject {
 const isAbout = ({ definition }: AdmissionAttributes): boolean =>
   definition.group === group && definition.plural === 'certificatesigningrequests'
 
-/** Who approves a request needs a permission for the very signer, or all of its domain. Upstream of all: plugin/pkg/admission/certificates. */
+/**
+ * Approving a request needs a permission for its signer, or for all signers of its domain.
+ * Upstream of this file: plugin/pkg/admission/certificates.
+ */
 export const certificateApproval = (access: Access): AdmissionPlugin => ({
   validate(attributes) {
     const { operation, subresource } = attributes
@@ -26,7 +29,7 @@ export const certificateApproval = (access: Access): AdmissionPlugin => ({
   },
 })
 
-/** Likewise who signs it. */
+/** So does signing it. */
 export const certificateSigning = (access: Access): AdmissionPlugin => ({
   validate(attributes) {
     const { operation, subresource, object, old } = attributes
@@ -35,7 +38,7 @@ export const certificateSigning = (access: Access): AdmissionPlugin => ({
   },
 })
 
-/** Nobody becomes an administrator by a certificate. */
+/** Refuses certificates for `system:masters`. */
 export const certificateSubjectRestriction: AdmissionPlugin = {
   validate(attributes) {
     const { operation, subresource, object, definition, name } = attributes

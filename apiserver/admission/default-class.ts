@@ -2,7 +2,7 @@ import type { KubeObject } from '../../shared/api/types.ts'
 import type { AdmissionPlugin, LookupAll } from './admission-plugin.ts'
 
 interface DefaultClass {
-  /** Whose objects get it. */
+  /** The resource whose objects get it. */
   of: { group: string; plural: string }
   classes: { group: string; plural: string }
   /** On a class: it is the default one. Any of them counts. */

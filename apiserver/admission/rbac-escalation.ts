@@ -12,7 +12,7 @@ const everything: readonly PolicyRule[] = [
 ]
 
 /**
- * Nobody grants what they do not hold, unless they are allowed to `escalate` the role or to `bind` it.
+ * A user cannot grant permissions that it does not hold, unless it may `escalate` the role or `bind` it.
  * It stands behind all other mutating rules. Upstream: pkg/registry/rbac/{role,clusterrole,rolebinding,clusterrolebinding}/policybased.
  */
 export function rbacEscalation(access: Access): AdmissionPlugin {

@@ -18,7 +18,7 @@ export interface Quota extends KubeObject {
 export type ChargeQuota = (quota: Quota, used: ResourceList) => Promise<void>
 
 const resourceQuotas = { group: '', plural: 'resourcequotas' }
-/** Somebody else may have been quicker this often. */
+/** Retries when other writes come first. */
 const maxAttempts = 10
 
 /**

@@ -5,7 +5,7 @@ const finalizers: Record<string, string> = {
   persistentvolumes: 'kubernetes.io/pv-protection',
 }
 
-/** A volume and a claim stay as long as somebody uses them. */
+/** A volume or a claim stays while it is in use. */
 export const storageObjectInUseProtection: AdmissionPlugin = {
   admit({ operation, definition, subresource, object }) {
     if (operation !== 'CREATE' || definition.group !== '' || subresource || !object) return

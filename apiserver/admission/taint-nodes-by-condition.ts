@@ -3,7 +3,7 @@ import type { AdmissionPlugin } from './admission-plugin.ts'
 
 const key = 'node.kubernetes.io/not-ready'
 
-/** A new node gets no pods until somebody has found it ready. */
+/** A new node gets no pods until a controller has found it ready. */
 export const taintNodesByCondition: AdmissionPlugin = {
   admit({ operation, definition, subresource, object }) {
     if (operation !== 'CREATE' || definition.group !== '' || definition.plural !== 'nodes' || subresource) return

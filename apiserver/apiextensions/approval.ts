@@ -3,7 +3,7 @@ import type { CustomResourceDefinition } from './custom-resource-definition.ts'
 export const APPROVAL_ANNOTATION = 'api-approved.kubernetes.io'
 const PROTECTED_GROUP = /(^|\.)(k8s|kubernetes)\.io$/
 
-/** Groups of the community itself need a word about who approved them. */
+/** Definitions in `*.k8s.io` and `*.kubernetes.io` need an annotation with their approval. */
 export type Approval = 'not needed' | 'missing' | 'invalid' | 'unapproved' | 'approved'
 
 export function approvalOf(crd: CustomResourceDefinition): Approval {

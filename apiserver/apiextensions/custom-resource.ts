@@ -40,7 +40,7 @@ export interface CustomResourceOptions {
   isTerminating(): boolean
   /** How a schema's x-kubernetes-validations are checked; undefined when it has none. */
   rulesOf?(schema: JSONSchemaProps): ValidationRules['rules']
-  /** Who converts between versions; undefined: they differ in their apiVersion and schema alone. */
+  /** The webhook that converts between versions; undefined: they differ in their apiVersion and schema alone. */
   webhook?: VersionWebhook
 }
 

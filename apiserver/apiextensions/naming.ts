@@ -30,7 +30,7 @@ const NOT_ACCEPTED: NewCondition = {
   message: 'not all names are accepted',
 }
 
-/** Which of a definition's names it may have, beside the others of its group: who came first keeps a name. */
+/** Which of its names a definition may have. Of several definitions in a group the first one keeps a name. */
 export function decideNames(
   crd: CustomResourceDefinition,
   others: readonly CustomResourceDefinition[],
@@ -121,7 +121,7 @@ export function setCondition(crd: CustomResourceDefinition, condition: NewCondit
   return true
 }
 
-/** Definitions in groups of the community say who approved them. */
+/** Definitions in groups of Kubernetes itself say where they were approved. */
 export function approvalCondition(crd: CustomResourceDefinition): NewCondition | undefined {
   const type = 'KubernetesAPIApprovalPolicyConformant'
   const annotation = crd.metadata.annotations?.[APPROVAL_ANNOTATION] ?? ''

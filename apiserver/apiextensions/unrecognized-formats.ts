@@ -1,7 +1,7 @@
 import { isKnownFormat } from './schema/formats.ts'
 import type { JSONSchemaProps } from './schema/json-schema.ts'
 
-/** Formats of strings that nobody will check, each once, in the order of the schema. */
+/** Formats of strings that are not checked, each once, in the order of the schema. */
 export function unrecognizedFormats(schema: JSONSchemaProps | undefined): string[] {
   if (schema === undefined) return []
   const own = schema.type === 'string' && schema.format && !isKnownFormat(schema.format) ? [schema.format] : []

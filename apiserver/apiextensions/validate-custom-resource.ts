@@ -66,7 +66,7 @@ export function validateCustomResourceStatus(
   return [...errors, ...checkRules({ value: whole(object, version), old: whole(old, version), warn }, version, errors)]
 }
 
-/** Lists whose items were not unique before may stay so. */
+/** A list whose items were not unique before may stay so. */
 function newListErrors(object: KubeObject, old: KubeObject | undefined, schema: JSONSchemaProps): FieldError[] {
   const errors = validateListTypes(object, schema)
   return errors.length > 0 && old !== undefined && validateListTypes(old, schema).length > 0 ? [] : errors

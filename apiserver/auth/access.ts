@@ -4,7 +4,7 @@ import type { PolicyRule } from './rbac/policy-rule.ts'
 import type { RuleResolver } from './rbac/rule-resolver.ts'
 import type { Attributes, Authorizer, Decision, User } from './types.ts'
 
-/** What those who are not the front door want to know about who may do what. */
+/** Authorization for code other than the request chain. */
 export interface Access {
   /** As the front door would decide. */
   decide(attributes: Attributes): Decision | Promise<Decision>

@@ -2,7 +2,7 @@ import { unauthorized } from './chain.ts'
 import type { ServiceAccountTokens } from './service-account/service-account-tokens.ts'
 import type { Authenticator, Credentials } from './types.ts'
 
-/** A token is a service account's, or a bad one: 401, even where anybody may look. An empty one counts as none. */
+/** A token is a service account's, or a bad one: 401, also on public paths. An empty one counts as none. */
 export function bearerToken(tokens: Pick<ServiceAccountTokens, 'authenticate'>): Authenticator {
   return {
     authenticate({ headers }) {
@@ -28,7 +28,7 @@ function protocolToken(headers: Headers): string | undefined {
   return found && Buffer.from(found.slice(protocolPrefix.length), 'base64url').toString('utf8')
 }
 
-/** A protocol that is a token is none: nobody behind us is to see it. */
+/** Strips subprotocols that carry a token, so that backends never see it. */
 export function takeOutToken(headers: Headers): void {
   const offered = protocolsOf(headers)
   if (!offered.some(isToken)) return

@@ -2,7 +2,7 @@ import { StatusError } from '../../shared/api/status-error.ts'
 import { refusal } from './refusal.ts'
 import type { Attributes, Authenticator, Authorizer, Credentials, Decision, User } from './types.ts'
 
-/** The first authenticator that knows the credentials decides who asks; a StatusError (401) when none does. */
+/** The first authenticator that knows the credentials determines the user; a StatusError (401) when none does. */
 export function authenticate(authenticators: readonly Authenticator[], credentials: Credentials): User {
   for (const authenticator of authenticators) {
     const user = authenticator.authenticate(credentials)

@@ -3,7 +3,10 @@ import type { PeerCertificate, TLSSocket } from 'node:tls'
 import { unauthorized } from './chain.ts'
 import type { Authenticator, User } from './types.ts'
 
-/** CN is the user (of several the last, as for Go and for those who approve), each O a group. The server must request certificates (`requestCert`) and not reject strangers itself: they get a 401. */
+/**
+ * CN is the user (of several the last, as in Go), each O a group. The server must request certificates (`requestCert`) and
+ * accept connections without one: unauthenticated clients get 401 instead of a TLS error.
+ */
 export function clientCertificate(): Authenticator {
   const known = new WeakMap<Socket, User | 'none' | 'bad'>()
   return {
@@ -19,7 +22,7 @@ export function clientCertificate(): Authenticator {
   }
 }
 
-/** Whose valid certificate a connection brought. */
+/** The user of a connection's valid client certificate. */
 export function certificateName(socket: TLSSocket): string | undefined {
   const certificate = socket.authorized ? socket.getPeerCertificate() : undefined
   return certificate?.subject && nameIn(certificate)

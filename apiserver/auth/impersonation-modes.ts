@@ -4,7 +4,7 @@ import { actingAs, type WantedUser } from './impersonation.ts'
 import { refusal } from './refusal.ts'
 import type { Attributes, Authorizer, RequestedResource, User } from './types.ts'
 
-/** A way to be allowed to act as somebody else. */
+/** A way to be allowed to act as another user. */
 interface Mode {
   name: string
   applies(wanted: WantedUser, asker: User): boolean

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { badRequest } from '../../shared/api/status-errors.ts'
 import type { User } from './types.ts'
 
-/** Whom a request wants to act as, before anybody was asked. */
+/** The user that a request wants to act as, before authorization. */
 export interface WantedUser {
   name: string
   uid?: string
@@ -12,7 +12,7 @@ export interface WantedUser {
 
 const extraPrefix = 'impersonate-extra-'
 
-/** Whom the request wants to act as; undefined when it says nothing of the kind. */
+/** The user that the request wants to act as; undefined if it does not impersonate. */
 export function wantedUser(headers: IncomingHttpHeaders): WantedUser | undefined {
   if (!asks(headers)) return undefined
   const name = valuesOf(headers['impersonate-user'])[0] ?? ''
@@ -26,7 +26,7 @@ export function wantedUser(headers: IncomingHttpHeaders): WantedUser | undefined
   throw badRequest(`requested ${goUser({ uid, groups, extra })} without impersonating a user name`)
 }
 
-/** The user whom the wanted one stands for, once that is allowed. */
+/** The impersonated user, once that is allowed. */
 export function actingAs({ name, uid, groups, extra }: WantedUser, fixedGroups: readonly string[] = groups): User {
   const own = groups.length > 0 ? groups : fixedGroups
   const everybody =
@@ -41,7 +41,7 @@ export function actingAs({ name, uid, groups, extra }: WantedUser, fixedGroups: 
   }
 }
 
-/** Nearly nobody does, and everybody pays for the look. */
+/** Few requests impersonate, and every request pays for this check. */
 function asks(headers: IncomingHttpHeaders): boolean {
   for (const header in headers) if (header.charCodeAt(0) === letterI && header.startsWith('impersonate-')) return true
   return false

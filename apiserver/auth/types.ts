@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Who asks. */
+/** An authenticated user, or the anonymous one. */
 export interface User {
   name: string
   uid?: string

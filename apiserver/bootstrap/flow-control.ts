@@ -157,5 +157,5 @@ const flowSchemas = schemas.map(
   }),
 )
 
-/** Who waits for whom when there is too much to do. */
+/** The suggested flow schemas and priority levels: which requests wait under load. */
 export const flowControl: readonly SystemObject[] = [...priorityLevels, ...flowSchemas]

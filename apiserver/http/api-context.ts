@@ -16,7 +16,7 @@ export interface Instruments {
   journal: Journal
   faults: Faults
   snapshots: Snapshots
-  /** Undefined where nobody can move it. */
+  /** Undefined if the clock cannot be moved. */
   time: ClusterTime | undefined
 }
 

@@ -1,11 +1,11 @@
 import type { ClientRequest, OutgoingHttpHeaders } from 'node:http'
 import { type Agent, request as httpsRequest } from 'node:https'
 
-/** Somebody else's server behind ours. */
+/** A server to which requests are forwarded. */
 export interface Backend {
   /** `http://127.64.0.3:80` */
   origin: string
-  /** For HTTPS: with whose certificate we come, and whom we trust; without one, anybody. */
+  /** For HTTPS: the client certificate, and the CAs that are trusted; without it every server is. */
   agent?: Agent
   servername?: string
 }

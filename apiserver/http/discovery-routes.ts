@@ -49,7 +49,7 @@ function wantsAggregated(accept: string | undefined): boolean {
   return false
 }
 
-/** How a document that has no other shape is wanted; refuses who takes it in another shape only. */
+/** How a document that has no other shape is wanted; refuses clients that accept other shapes only. */
 function plainForm(accept: string | undefined): Negotiated {
   if (!accept) return { encoding: 'json' }
   const ranges = parseAccept(accept)

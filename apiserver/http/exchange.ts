@@ -36,9 +36,9 @@ export class Exchange {
   readonly beganMs: number
   readonly warnings = new Warnings()
   readonly #maxBodyBytes: number
-  /** Who asks: the impersonated user, if there is one. Known after the hook of authentication. */
+  /** The user of the request: the impersonated one, if there is one. Known after the hook of authentication. */
   user!: User
-  /** Who has authenticated. */
+  /** The user that has authenticated. */
   asker!: User
   /** What authorization decides about. Known after the hook of authentication. */
   attributes!: Attributes
@@ -50,7 +50,7 @@ export class Exchange {
   hasBegun = false
   /** Whether hooks of `onSend` have been called. Known where there are plugins. */
   isSending = false
-  /** Runs once when the handler is done, or the request was refused. Set by those who count requests under way. */
+  /** Runs once when the handler is done, or the request was refused. Set by code that counts requests under way. */
   onServed: (() => void) | undefined
 
   constructor({ request, reply, info, upgrade, beganMs, maxBodyBytes }: ExchangeParts) {

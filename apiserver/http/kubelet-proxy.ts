@@ -13,7 +13,7 @@ import { baseHeaders } from './respond.ts'
 export interface KubeletCredentials {
   cert: string
   key: string
-  /** In PEM: whose certificates kubelets must show. Absent: any will do, as with a real server. */
+  /** In PEM: the CA of kubelets' serving certificates. Without it they are not verified, as by a real server. */
   ca?: string
 }
 
@@ -91,7 +91,7 @@ function join(agent: Agent, node: Node, { path, refuse, ...joined }: Joined): Pr
   return joinTo(backend, joined, refuse && ((refusal) => refuse(refusal, url)))
 }
 
-/** Those of the upgrade alone: who asks is settled, and compression would only be undone here. */
+/** Headers of the upgrade only: the user is known already, and compression would only be undone here. */
 function streamHeaders({ headers }: IncomingMessage): OutgoingHttpHeaders {
   const wanted = /^(connection|upgrade|sec-websocket-(?!extensions).*|x-stream-protocol-version)$/
   return Object.fromEntries(Object.entries(headers).filter(([name]) => wanted.test(name)))

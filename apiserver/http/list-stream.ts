@@ -56,7 +56,7 @@ async function stream(exchange: Exchange, answer: ListAnswer, bytes: number): Pr
   let closed = false
   response.once('close', () => {
     closed = true
-    // Whoever waits for room in the pipe must learn that nobody reads any more.
+    // Ends a write that waits for room in the pipe: the client has left.
     out.emit('drain')
   })
   let batch = beginning(answer)

@@ -19,7 +19,7 @@ export interface MediaRange {
 
 const json = 'application/json'
 const yaml = 'application/yaml'
-/** Only for those who take nothing else: JSON is cut from what is stored, without reading it. */
+/** Only for clients that accept nothing else: JSON is cut from the stored text, without parsing. */
 const protobuf = 'application/vnd.kubernetes.protobuf'
 const media = [json, yaml, protobuf]
 const watchMedia = [...media, `${json};stream=watch`, `${protobuf};stream=watch`]
@@ -62,7 +62,7 @@ export function parseAccept(accept: string): MediaRange[] {
   return ranges.sort((a, b) => b.quality - a.quality)
 }
 
-/** Refuses, as the router does, who takes none of our types; parameters do not count. */
+/** Refuses, as the router does, clients that accept none of these types; parameters do not count. */
 export function assertAcceptable(ranges: readonly MediaRange[], list: boolean): void {
   if (ranges.some(({ type }) => acceptable.has(type))) return
   throw notAcceptableRoute(`Available representations: ${(list ? watchMedia : media).join(', ')}`)

@@ -8,7 +8,7 @@ import { partialObjectMetadata } from './partial-object-metadata.ts'
 import type { Query } from './request-info.ts'
 import { includeObject, tableOf } from './table.ts'
 
-/** The JSON of one object as the client wants it, in parts that nobody has to join. */
+/** The JSON of one object as the client wants it, in parts that need not be joined. */
 export function encodeForClient(
   definition: ResourceDefinition,
   stored: StoredObject,

@@ -4,7 +4,7 @@ import { sendNothing } from './respond.ts'
 
 const json = new Set(['*/*', 'application/*', 'application/json'])
 
-/** Documents are JSON; whoever takes nothing else but it gets a 406 without a body. */
+/** Documents are JSON; a client that accepts only other types gets a 406 without a body. */
 export function requestedDocument(exchange: Exchange): boolean {
   const { accept } = exchange.request.headers
   if (!accept || parseAccept(accept).some(({ type }) => json.has(type))) return true

@@ -22,7 +22,7 @@ export interface ResourceTarget {
   watchPrefix: boolean
 }
 
-/** Query parameters, parsed only where somebody asks. */
+/** Query parameters, parsed on first use. */
 export type Query = Pick<URLSearchParams, 'get' | 'getAll' | 'has'>
 
 /** Of a URL without a question mark. */

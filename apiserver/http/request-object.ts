@@ -5,7 +5,7 @@ import { resetsManagedFields } from '../patch/managed-fields.ts'
 import { assertObjectBody, decodeBody, type FieldValidation, parseJsonBody } from '../validation/request-body.ts'
 import { parseYaml, YamlError } from './yaml-body.ts'
 
-/** A body that has arrived, before anybody looked into it. */
+/** A body that has arrived and is not parsed yet. */
 export interface RawBody {
   bytes: Buffer
   contentType: string | undefined

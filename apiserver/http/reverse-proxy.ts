@@ -9,11 +9,11 @@ import { joinTo } from './join.ts'
 export interface Forwarded {
   /** With its query. */
   path: string
-  /** Under which path of ours the backend is seen: links are put right by it. */
+  /** The server's path below which the backend appears; links are rewritten to it. */
   prefix: string
 }
 
-/** Of one hop only, or ours alone: RFC 9110 7.6.1, and who asked is nobody else's business. */
+/** Headers of one hop (RFC 9110 7.6.1), and the client's credentials: neither is forwarded. */
 const ownHeaders =
   /^(:.*|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host|authorization|impersonate-.*)$/
 
@@ -63,7 +63,7 @@ function send(exchange: Exchange, asked: Omit<BackendRequest, 'method'>): Promis
   })
 }
 
-/** In Go's words: nobody is there. */
+/** In Go's words: the connection was refused. */
 export const notReached = (why: string): StatusError =>
   new StatusError({ code: 503, reason: 'ServiceUnavailable', message: `error trying to reach service: ${why}` })
 

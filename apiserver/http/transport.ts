@@ -150,7 +150,7 @@ function serverOptions({ config: { tls }, limits }: TransportOptions): ServerOpt
     key: tls.key,
     ca: tls.clientCa,
     requestCert: true,
-    // Strangers learn with a 401 that they are strangers.
+    // Unauthenticated clients get 401 instead of a TLS error.
     rejectUnauthorized: false,
     requestTimeout: requestReadTimeout,
     headersTimeout: requestReadTimeout,

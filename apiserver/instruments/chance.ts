@@ -1,4 +1,4 @@
-/** Beyond it, counting begins anew: names that are never asked for again are not kept for ever. */
+/** Beyond it, counting starts again, so that the names do not grow without end. */
 const maxCounted = 100_000
 
 /**

@@ -27,7 +27,7 @@ export interface ClusterTimeOptions {
 
 /** Shorter waits are not worth a round of their own: hardly anything in Kubernetes is counted in less than seconds. */
 const leastStepMs = 1_000
-/** Until nobody has anything more to say at a time; who goes on beyond that has to do with something else. */
+/** Rounds at one time until no part has work left; work that continues beyond them does not depend on the time. */
 const mostRounds = 5
 
 /** The time of server and controllers, and of all kubelets, moved together. */

@@ -31,7 +31,7 @@ export class Journal {
     this.#clock = clock
   }
 
-  /** Whether anybody wants to know. */
+  /** Whether requests are recorded. */
   get isOpen(): boolean {
     return this.#kept > 0 || this.#listeners.size > 0
   }

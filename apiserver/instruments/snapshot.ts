@@ -38,7 +38,7 @@ async function takeSnapshot(storage: Storage): Promise<Snapshot> {
 
 /**
  * Makes all objects what they were, by ordinary writes: watchers see exactly what changes, resourceVersions go on,
- * and nobody has to list anew. What is as it was is not touched.
+ * and no client has to list again. Unchanged objects are not written.
  */
 async function restoreSnapshot(storage: Storage, snapshot: Snapshot): Promise<Restored> {
   const wanted = new Map(snapshot.entries.map(({ key, value }) => [key, value]))
@@ -71,7 +71,7 @@ function checkSnapshot(value: unknown): Snapshot {
   return value as Snapshot
 }
 
-/** Until nobody else is quicker. Undefined when it says that already. */
+/** Retries while other writes come first. Undefined if the value is the same already. */
 async function write(storage: Storage, key: string, value: string): Promise<'created' | 'changed' | undefined> {
   for (;;) {
     noteStored(value)

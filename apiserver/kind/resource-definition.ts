@@ -47,7 +47,7 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
   /** `status: true`: has a status subresource, so that main writes keep the old status, and status writes the old spec. */
   subresources?: { status?: boolean; scale?: boolean }
   /**
-   * Fields that a write through an endpoint (`''`: the object's own) leaves alone, so that nobody comes to own them,
+   * Fields that a write through an endpoint (`''`: the object's own) leaves alone, so that no manager owns them,
    * besides status and spec: e.g. `{ status: ['metadata.labels'] }`.
    */
   resetFields?: { [subresource: string]: string[] }

@@ -1,6 +1,6 @@
 import type { StatusError } from '../../shared/api/status-error.ts'
 
-/** In place of an object's form in another version, while nobody could convert it. */
+/** In place of an object's form in another version, while no webhook could convert it. */
 export class Unconverted {
   /** What a client is answered that wants it. */
   readonly why: StatusError

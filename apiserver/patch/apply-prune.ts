@@ -7,7 +7,7 @@ import { remove } from './structured-merge/remove.ts'
 import type { Type } from './structured-merge/schema.ts'
 
 /**
- * The merged object without what the manager applied last time, does not speak of now, and nobody else owns.
+ * The merged object without what the manager applied last time, leaves out now, and no other manager owns.
  * Of a list item or map entry only the manager's own is taken away; it goes itself when the manager was what held it.
  * What was applied in another version is looked at there. `applied` holds all of the configuration, its name included.
  */
@@ -41,7 +41,7 @@ function ownedByVersion(kind: ManagedKind, applied: FieldsV1, others: ManagedFie
   return new Map([...owned].map(([version, sets]) => [version, unionAll(sets)]))
 }
 
-/** What was stripped though somebody owns it comes back; looked at in each version that owners wrote in. */
+/** Restores fields that were stripped although a manager owns them, in each version that owners wrote in. */
 function addBackOwned(
   kind: ManagedKind,
   merged: JsonMap,

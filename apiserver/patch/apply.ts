@@ -77,7 +77,7 @@ function currentEntries(live: WithMeta | undefined, object: WithMeta, write: Fie
   return entries && entries.length > 0 ? entries : stored
 }
 
-/** Entries after an update by `write.manager`: what it changed is its own now, and nobody else's. */
+/** Entries after an update by `write.manager`: it is the only owner of what it changed. */
 function updatedEntries(
   kind: ManagedKind,
   live: WithMeta | undefined,
@@ -229,7 +229,7 @@ function withoutManagedFields(object: WithMeta): WithMeta {
   return { ...object, metadata }
 }
 
-/** An object that nobody's fields were kept of: all of it belongs to those before. */
+/** An object without managedFields: all of it belongs to `before-first-apply`. */
 const beforeFirstApply = (kind: ManagedKind, stored: JsonMap, write: FieldWrite): ManagedFieldsEntry[] =>
   updatedEntries(kind, undefined, stored, [], { ...write, manager: 'before-first-apply' })
 

@@ -40,7 +40,7 @@ const isEntry = ({ operation, apiVersion, fieldsType, fieldsV1 }: ManagedFieldsE
   fieldsType === 'FieldsV1' &&
   (fieldsV1 === undefined || isFields(fieldsV1))
 
-/** A client's way to say that nobody shall own anything: `[]` or `[{}]`. */
+/** A client's way to remove all ownership: `[]` or `[{}]`. */
 export function isReset(managedFields: unknown): boolean {
   if (!Array.isArray(managedFields)) return false
   return managedFields.length === 0 || (managedFields.length === 1 && isEmpty(managedFields[0] as FieldsV1))

@@ -8,7 +8,7 @@ export interface ManagedKind {
   apiVersion: string
   kind: string
   type: Type
-  /** Fields that writes through an endpoint ignore, so that nobody comes to own them there. */
+  /** Fields that writes through an endpoint ignore, so that no manager owns them there. */
   resetFields(subresource: string | undefined): FieldsV1
   /** For entries written through other versions of the kind; without it there is only this one. */
   versions?: KindVersions
@@ -30,7 +30,7 @@ export const typeIn = (kind: ManagedKind, apiVersion: string): Type | undefined 
 export const convertObject = (kind: ManagedKind, object: JsonMap, from: string, to: string): JsonMap =>
   from === to || !kind.versions ? object : kind.versions.convert(object, from, to)
 
-/** Never owned by anybody. */
+/** Never owned by a manager. */
 const unowned = new Set([
   'name',
   'namespace',

@@ -6,7 +6,7 @@ import { ProtobufError, WireReader, type WireType } from './wire-reader.ts'
 
 type DecodeRaw = (bytes: Buffer) => unknown
 
-/** Deeper than this is no object of ours. */
+/** No served type is nested deeper than this. */
 const maxDepth = 200
 
 /** The fields of a message, by their JSON names. */

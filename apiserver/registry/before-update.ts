@@ -46,7 +46,7 @@ export function keepSystemFields({ definition, namespace }: ObjectScope, object:
   metadata.namespace = old.metadata.namespace
   metadata.uid ??= old.metadata.uid
   metadata.creationTimestamp = old.metadata.creationTimestamp
-  // While nothing is being deleted a client that says so is refused; afterwards nobody listens.
+  // Refused only while the object is not being deleted; afterwards upstream ignores it.
   metadata.deletionTimestamp = old.metadata.deletionTimestamp ?? metadata.deletionTimestamp
   metadata.deletionGracePeriodSeconds ??= old.metadata.deletionGracePeriodSeconds
   metadata.generation = old.metadata.generation

@@ -27,7 +27,7 @@ interface EndpointSlice extends KubeObject {
 const maxPods = 10_000
 const SERVICE_LABEL = 'kubernetes.io/service-name'
 
-/** Reads it off what is written to EndpointSlices, whoever writes them: nobody has to be asked, and nobody waits. */
+/** Learns it from writes to EndpointSlices by any client; no request is sent, and no request waits for it. */
 export function startEndpointRemovals({ storage, clock }: { storage: Storage; clock: Clock }): EndpointRemovals {
   const byPod = new Map<string, EndpointRemoval>()
   const note = (uid: string, removal: EndpointRemoval): void => {
@@ -51,7 +51,7 @@ export function startEndpointRemovals({ storage, clock }: { storage: Storage; cl
   return { of: (podUid) => byPod.get(podUid), close: () => watch.close() }
 }
 
-/** Pods that new connections go to: an endpoint whose readiness nobody told counts as ready. */
+/** Pods that new connections go to: an endpoint without readiness counts as ready. */
 function offered(slice: EndpointSlice | undefined): Set<string> {
   const endpoints = (slice?.endpoints ?? []).filter(
     ({ conditions = {} }) => conditions.ready !== false && conditions.terminating !== true,

@@ -14,7 +14,7 @@ export interface ExpiryOptions {
 
 const intervalMs = 60_000
 
-/** Deletes what nobody has written for a while, as a real server does with events; else they would fill the memory. */
+/** Deletes objects that were not written for a while, as a real server does with events, so that memory stays bounded. */
 export function startExpiry({ storage, clock, prefix, ttlMs, max = Number.POSITIVE_INFINITY }: ExpiryOptions): {
   close(): void
 } {
@@ -33,14 +33,14 @@ export function startExpiry({ storage, clock, prefix, ttlMs, max = Number.POSITI
       }
     },
   })
-  // What an engine kept from before begins its time anew.
+  // The time of objects from an earlier run starts again.
   void storage.list({ prefix }).then(({ entries }) => {
     const written = entries.toSorted((a, b) => a.revision - b.revision)
     for (const { key } of written) if (!writtenAt.has(key)) writtenAt.set(key, clock.monotonic())
   })
   const remove = (key: string): void => {
     writtenAt.delete(key)
-    // What cannot be deleted now, on a full disk, say, has its time anew.
+    // If a delete fails, for example on a full disk, the object's time starts again.
     storage.delete({ key }).catch(() => writtenAt.set(key, clock.monotonic()))
   }
   const expire = (): void => {

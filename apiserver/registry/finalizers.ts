@@ -6,7 +6,7 @@ const foreground = 'foregroundDeletion'
 
 /** Kinds whose dependents stayed behind before the API had policies. */
 const orphanByDefault = new Set(['batch/jobs', '/replicationcontrollers'])
-/** Kinds that nobody may depend on. */
+/** Kinds that cannot have dependents. */
 const withoutPolicy = new Set(['/events', 'events.k8s.io/events'])
 
 /** The finalizers an object has once the policy of its DELETE is taken in; undefined for none. */

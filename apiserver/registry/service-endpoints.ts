@@ -7,7 +7,7 @@ export interface EndpointAddress {
   port: number
 }
 
-/** Where the pods behind a port of a service listen: from Endpoints where somebody keeps them, else from the slices. */
+/** Where the pods behind a port of a service listen: from Endpoints if they exist, else from the slices. */
 export function endpointAddresses(
   { lookup, lookupAll }: { lookup: Lookup; lookupAll: LookupAll },
   { namespace, name, portName }: { namespace: string; name: string; portName: string },

@@ -30,7 +30,7 @@ export function terminationReason(
   if (metadata.reason !== undefined || annotated === undefined) return undefined
   const message = reasonProblem(annotated)
   if (message === undefined) return annotated
-  // The delete goes on: whoever sends it may not be the one who annotated the object.
+  // The delete goes on: another client may have set the annotation.
   warn(`${annotationPath}: ${errorBody(invalid('', annotated, message))}; it is not used as the reason`)
   return undefined
 }

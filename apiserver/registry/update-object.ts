@@ -23,7 +23,7 @@ import type { WritePath } from './write-path.ts'
 
 export interface UpdateRequest {
   /**
-   * The new object, decoded and defaulted. Called again when somebody else was quicker.
+   * The new object, decoded and defaulted. Called again if another write came first.
    * `current` gives a copy of what there is to make it from, of which only the sets in managedFields may not be changed;
    * absent when there is nothing.
    */
@@ -56,7 +56,7 @@ export interface UpdateResult {
 /** Tries of a write that names no resourceVersion and so may be repeated. */
 const maxAttempts = 5
 
-/** Upstream's GuaranteedUpdate: read, change, write if nobody else wrote in between. */
+/** Upstream's GuaranteedUpdate: read, change, write unless another write came in between. */
 export async function updateObject(
   registry: WritePath,
   scope: ObjectScope,
@@ -103,7 +103,7 @@ async function createAbsent(
     (request.createAbsent === 'always' ||
       (request.createAbsent === 'if the kind allows it' && definition.strategy.allowCreateOnUpdate === true))
   if (!allowed && request.createAbsent !== 'if the kind allows it') throw notFound(definition, name)
-  // A PUT's body is read before anybody looks whether the object is there.
+  // Upstream decodes the body of a PUT before it looks the object up.
   const object = await request.transform(undefined)
   if (!allowed) throw notFound(definition, name)
   if (request.uidIsPrecondition) checkUid(scope, object.metadata.uid, undefined)
@@ -118,7 +118,7 @@ interface Replacement extends Pick<UpdateRequest, 'view'> {
   key: string
 }
 
-/** Undefined when somebody else was quicker. */
+/** Undefined if another write came first. */
 async function replace(
   registry: WritePath,
   scope: ObjectScope,
@@ -188,7 +188,7 @@ const isEnding = ({ metadata }: KubeObject): boolean => metadata.deletionTimesta
 /** Most writes change what happens to an object: seen here, the rest need not be compared. */
 const saysNew = (old: KubeObject, object: KubeObject): boolean => !deepEqual(old.status, object.status)
 
-/** What a write that changes nothing is still asked. False when somebody would change the object after all. */
+/** Admission of a write that changes nothing. False if admission would change the object after all. */
 async function isAdmittedAsIs(
   registry: WritePath,
   scope: ObjectScope,

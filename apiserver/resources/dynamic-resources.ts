@@ -1,4 +1,4 @@
-/** Devices that pods may ask for: kept and shown; nobody hands them out here. */
+/** Devices that pods may ask for: stored and served; no component allocates them here. */
 import type { V1DeviceClass, V1ResourceClaimTemplate, V1ResourceSlice } from '@kubernetes/client-node'
 import type { KubeObject, WithMeta } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'

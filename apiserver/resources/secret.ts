@@ -97,7 +97,7 @@ function validate({ metadata, type = '', data = {} }: Secret, errors: FieldError
   }
 }
 
-/** A server that cannot read the pair says so and takes it all the same. */
+/** Upstream accepts a key pair that it cannot read, with a warning. */
 function tlsWarnings(data: Record<string, string>): string[] {
   const [certificate, key] = ['tls.crt', 'tls.key'].map((name) => Buffer.from(data[name] ?? '', 'base64').toString())
   const block = /-----BEGIN [A-Z0-9 ]+-----/

@@ -37,7 +37,7 @@ export const termination = resource<Termination>({
     nodeName: ({ nodeName }) => nodeName ?? '',
     reason: ({ reason }) => reason ?? '',
     cause: ({ cause }) => cause ?? '',
-    // Of the text, which has figures, nobody selects one.
+    // The verdict's text has figures, so it is no field selector; its type is.
     verdict: ({ verdictType }) => verdictType ?? '',
     user: ({ requests }) => requests?.at(-1)?.user ?? '',
     workload: ({ workload }) => workload ?? '',
@@ -80,7 +80,7 @@ export const termination = resource<Termination>({
   },
 })
 
-/** What took the pod out of its services: only what happened since somebody asked for its end is a step of that. */
+/** What took the pod out of its services: only steps after the first request for its end count. */
 function endpointStep(
   { requests, startTime }: Termination,
   removal: { atMs: number; from: string } | undefined,

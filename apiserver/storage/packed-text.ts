@@ -52,7 +52,7 @@ export function lengthOf(entry: { readonly value: string; readonly parts?: reado
 function pack(text: string): string[] {
   if (text.length < 2 * minShared) return [text]
   const parts: string[] = []
-  /** Of what nobody shares, and is not yet in `parts`. */
+  /** Where the text begins that is not shared and not yet in `parts`. */
   let ownFrom = 0
   let from = 0
   for (const to of boundaries(text)) {

@@ -85,7 +85,7 @@ export interface StorageEvent {
   revision: number
   /** New value; absent for a delete. */
   value?: string
-  /** The new value as the store keeps it: whoever keeps it too, keeps this. */
+  /** The new value as the store keeps it: caches that keep the value keep this one. */
   entry?: Entry
   /** What the key held before. */
   previous?: Entry

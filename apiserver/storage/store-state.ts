@@ -12,7 +12,7 @@ export interface Change {
   lastValue?: string
 }
 
-/** Watch caches keep a history of their own; this one serves whoever reads the store itself. */
+/** Watch caches keep a history of their own; this one serves readers of the store itself. */
 export const defaultHistory: EventLogLimits = { events: 10_000, bytes: 16 * 1024 * 1024 }
 
 /** What is true of a store: its entries, their recent history, and who wants to hear of more. Engines decide what becomes true, and when. */

@@ -31,7 +31,7 @@ export class CachedObject {
 
   /**
    * `shown`: the value in the definition's version, where that is not what is stored; a function makes it when it is first read.
-   * `object`: what the value says, when somebody has it at hand; it is read here and not kept.
+   * `object`: the parsed value, if the caller has it; it is read here and not kept.
    */
   constructor(
     definition: ResourceDefinition,

@@ -37,7 +37,7 @@ export class WatchCache {
   // Each group's chunk type is its own; the cache only pushes events.
   readonly #groups = new Map<string, WatchGroup<never>>()
   readonly #watch: StorageWatch
-  /** What nobody could convert to our version yet. */
+  /** Objects that are not converted to this version yet. */
   readonly #unconverted = new Map<string, Entry>()
   #converting: Promise<void> | undefined
   #privateGroups = 0

@@ -2,7 +2,7 @@ import type { KubeObject } from '../../shared/api/types.ts'
 import type { CachedObject } from './cached-object.ts'
 import { isSelected, type Selection } from './selection.ts'
 
-/** A change of a resource, before anybody's selection. */
+/** A change of a resource, before a watch's selectors. */
 export interface CacheEvent {
   readonly key: string
   readonly revision: number
@@ -19,7 +19,7 @@ export type WatchRecord =
       readonly object: CachedObject
       /** Differs from the object's own for DELETED, which shows the last state. */
       readonly revision: number
-      /** What the object's value says, when somebody has it at hand: spares local watchers the parsing. Never changed. */
+      /** The parsed value, if the writer had it: local watchers need not parse it. Never changed. */
       readonly decoded?: KubeObject
     }
   | { readonly type: 'BOOKMARK'; readonly revision: number; readonly initialEventsEnd?: boolean }

@@ -57,7 +57,7 @@ export function requestError(error: Error, url: string): string {
   return transportError(error, { host, port: Number(port) || (protocol === 'https:' ? 443 : 80) })
 }
 
-/** Go looks at no common name: who has no other is nobody. */
+/** Go ignores the common name: a certificate without other names has none. */
 export function checkServerIdentity(host: string, cert: PeerCertificate): Error | undefined {
   if (cert.subjectaltname || isIP(host) !== 0) return tlsCheckServerIdentity(host, cert)
   const problem = 'certificate relies on legacy Common Name field, use SANs instead'

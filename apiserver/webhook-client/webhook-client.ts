@@ -20,7 +20,7 @@ export interface PostOptions {
   userAgent: string
 }
 
-/** Of authorities that somebody still asks for. */
+/** Authorities whose connections are kept. */
 const maxAgents = 64
 
 /** Connections are kept, for each authority its own. Time is the machine's: webhooks do not get faster with the clock. */
@@ -41,7 +41,7 @@ export function createWebhookClient({
       agents.get(oldest)?.destroy()
       agents.delete(oldest)
     }
-    // A bundle may be the very certificate of the webhook: whoever is named there is trusted, as in Go.
+    // A bundle may contain the webhook's own certificate, which is then trusted, as in Go.
     const agent = new Agent({ keepAlive: true, ca: pemOf(config), allowPartialTrustChain: true, checkServerIdentity })
     agents.set(id, agent)
     return agent
@@ -92,7 +92,7 @@ interface Answer {
   body: string
 }
 
-/** Once: whoever has closed the connection may have acted on the review. */
+/** Never retried: the webhook may have acted on the review before it closed the connection. */
 function send(
   options: RequestOptions & { host: string; port: number },
   body: string,

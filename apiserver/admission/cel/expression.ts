@@ -12,7 +12,7 @@ export interface Expression {
 
 /** What match conditions of webhooks speak of. */
 export const conditionVariables: readonly string[] = ['object', 'oldObject', 'request', 'authorizer']
-/** What policies speak of. Nobody can be asked through `authorizer` here: an expression that does fails when it is evaluated. */
+/** The variables of policies. `authorizer` is missing here: an expression that uses it fails at evaluation. */
 export const policyVariables: readonly string[] = [...conditionVariables, 'params', 'namespaceObject', 'variables']
 
 const declared = new Map<string, Declared>()

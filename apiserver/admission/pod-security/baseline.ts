@@ -90,7 +90,7 @@ const hostPorts: Check = ({ spec }) => {
   return { reason: 'hostPort', detail }
 }
 
-/** Whoever probes another host than the pod makes the kubelet ask for it. */
+/** A probe of another host lets the kubelet send requests there. */
 const hostProbes: Check = ({ spec }) => {
   const hostsOf = ({ livenessProbe, readinessProbe, startupProbe, lifecycle }: Container): string[] =>
     [livenessProbe, readinessProbe, startupProbe, lifecycle?.postStart, lifecycle?.preStop].flatMap((action) =>

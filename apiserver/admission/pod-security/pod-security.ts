@@ -90,7 +90,7 @@ function podOf({ definition, operation, subresource, object }: AdmissionAttribut
 
 const versionPattern = /^(latest|v1\.(0|[1-9]\d*))$/
 
-/** Labels that say nothing are refused; who becomes stricter is told which pods are not what they should be. */
+/** Refuses invalid labels. A stricter level warns of each pod that violates it. */
 function checkNamespace(
   { definition, subresource, object, old, warn }: AdmissionAttributes,
   lookupAll: LookupAll,

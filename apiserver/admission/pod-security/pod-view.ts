@@ -28,6 +28,6 @@ export const plural = (word: string, count: number): string => (count === 1 ? wo
 export const containersText = (names: readonly string[]): string =>
   `${plural('container', names.length)} ${quoted(names)}`
 
-/** Who set what they must not: `pod and container "c"`; empty for nobody. */
+/** Which parts of the pod set a forbidden value: `pod and container "c"`; empty if none does. */
 export const settersText = (pod: boolean, names: readonly string[]): string =>
   [...(pod ? ['pod'] : []), ...(names.length > 0 ? [containersText(names)] : [])].join(' and ')

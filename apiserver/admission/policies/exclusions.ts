@@ -9,6 +9,6 @@ const excluded = new Set([
   'authorization.k8s.io/subjectaccessreviews',
 ])
 
-/** Policies have no say in who may do what. */
+/** Policies do not apply to authentication and authorization reviews. */
 export const evaluable = ({ definition: { group, plural } }: AdmissionAttributes): boolean =>
   !excluded.has(`${group}/${plural}`)

@@ -15,7 +15,7 @@ export interface PoliciesContext {
 /** Where no rules say which. */
 const everything: Rule[] = [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*/*'] }]
 
-/** Policies that somebody binds, by name. */
+/** Policies that have a binding, by name. */
 function boundPolicies(
   policies: Iterable<ValidatingAdmissionPolicy>,
   bindings: readonly ValidatingAdmissionPolicyBinding[],

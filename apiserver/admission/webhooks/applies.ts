@@ -13,7 +13,7 @@ export async function applies(
   { lookup, conditions }: { lookup: Lookup; conditions: MatchConditions },
 ): Promise<boolean> {
   const { hook } = candidate
-  // Who is not there has no labels, and is only missed by whom it matters to.
+  // A missing namespace fails only selectors that need its labels.
   if (!selectsObject(hook.objects, attributes)) return false
   if (!selectsNamespace(hook.namespaces, attributes, lookup)) return false
   if (!hook.matchConditions?.length) return true

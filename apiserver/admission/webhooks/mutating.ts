@@ -57,7 +57,7 @@ async function askAll(
   reinvocation.lastOutput = toJson(attributes.object)
 }
 
-/** Whoever was asked before what changed now is asked again, once. */
+/** Webhooks that were called before the last change are called again, once. */
 function want({ willing, wanted }: Reinvocation): void {
   for (const id of willing) wanted.add(id)
   willing.clear()

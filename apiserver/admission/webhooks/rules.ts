@@ -46,6 +46,6 @@ const policies = new Set([
   'validatingadmissionpolicybindings',
 ])
 
-/** What decides about writes is decided on by nobody, so that a mistake in it can be undone. */
+/** Webhooks do not apply to webhook configurations and policies, so that a mistake in these can be undone. */
 export const isExempt = ({ definition: { group, plural } }: AdmissionAttributes): boolean =>
   group === 'admissionregistration.k8s.io' && policies.has(plural)

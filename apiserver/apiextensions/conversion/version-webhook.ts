@@ -76,7 +76,7 @@ export class VersionWebhook {
     return values.map((value) => shown.get(value)!)
   }
 
-  /** Finds out the forms of a value that is about to be stored; that one fails is nobody's fault who does not ask for it. */
+  /** Converts a value that is about to be stored to all served versions. A failed version fails only its own requests. */
   async announce(value: string, encoders: ReadonlyMap<string, (object: KubeObject) => string>): Promise<void> {
     const forms = new Map<string, string | Unconverted>()
     await Promise.all(
@@ -100,5 +100,5 @@ export class VersionWebhook {
   }
 }
 
-/** Of what was stored before we began. Whoever wants it converts it first. */
+/** For objects that were stored before the start: the first read converts them. */
 const notYet = new Unconverted(plainError('conversion webhook has not been asked'))

@@ -8,7 +8,7 @@ function load(): { RE2JS: typeof RE2JS } {
   return library
 }
 
-/** Patterns of custom resources are RE2: linear in the text, whoever wrote them. Compiled once per pattern. */
+/** Patterns of custom resources are RE2: linear in the text for any pattern. Compiled once per pattern. */
 const compiled = new Map<string, RE2JS | Error>()
 const MAX_COMPILED = 10_000
 

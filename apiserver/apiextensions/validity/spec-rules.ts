@@ -126,7 +126,7 @@ function validateStoredVersions(stored: string[] | null, versions: string[]): Fi
   )
 }
 
-/** Groups of the community itself need a word about who approved them. */
+/** Definitions in `*.k8s.io` and `*.kubernetes.io` need an annotation with their approval. */
 function validateApproval(crd: CustomResourceDefinition): FieldError[] {
   const state = approvalOf(crd)
   const path = `metadata.annotations[${APPROVAL_ANNOTATION}]`

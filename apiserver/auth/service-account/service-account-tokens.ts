@@ -8,7 +8,7 @@ import { isSignedBy, readClaims, signToken } from './json-web-token.ts'
 import { lastUsedLabel, legacyBearer, legacyIssuer } from './legacy-token.ts'
 import { type KeyPairSource, readSigningKey, type SigningKey } from './signing-key.ts'
 
-/** For whom a token may be that is good for the API, besides the issuer. */
+/** Audiences of tokens that are valid for the API, besides the issuer. */
 const knownAudiences = ['https://kubernetes.default.svc.cluster.local', 'https://kubernetes.default.svc']
 
 export interface TokenSubject {
@@ -38,7 +38,7 @@ export interface ServiceAccountTokens {
   issue(subject: TokenSubject, options: TokenOptions): Promise<string>
   /**
    * The bearer, and those of `audiences` (default: the API's) that the token is for; undefined for text that is not ours.
-   * Throws an Error that says why a token of ours is good no longer.
+   * Throws an Error that says why a token of this cluster is no longer valid.
    */
   authenticate(token: string, audiences?: readonly string[]): Authenticated | undefined
 }
@@ -74,7 +74,7 @@ export function createServiceAccountTokens(options: {
     return loaded
   }
 
-  /** What no key has signed yet, none of ours has. */
+  /** Before the first key is made, no token of this cluster exists. */
   function claimsOf(token: string): Claims | undefined {
     const known = verified.get(token)
     if (known) return known
@@ -96,7 +96,7 @@ export function createServiceAccountTokens(options: {
   return {
     issuer,
     async settled() {
-      await loading?.catch(() => {}) // told to whoever asked for it
+      await loading?.catch(() => {}) // reported to the request that asked for it
     },
     isForApi: (audiences) => audiences.every((audience) => apiAudiences().includes(audience)),
     key,

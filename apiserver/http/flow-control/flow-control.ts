@@ -12,9 +12,9 @@ type PriorityLevel = WithMeta<V1PriorityLevelConfiguration>
 /** Gives a seat back. */
 export type Release = () => void
 
-/** Priority and fairness: so that some do not keep the others from being answered. Upstream: apiserver/pkg/util/flowcontrol. */
+/** Priority and fairness: no client can starve the others. Upstream: apiserver/pkg/util/flowcontrol. */
 export interface FlowControl {
-  /** `undefined`: go on, nobody counts. `'rejected'`: there is too much to do. A promise while it waits for its turn. */
+  /** `undefined`: the request is not counted. `'rejected'`: the server is too busy. A promise while it is queued. */
   admit(attributes: Attributes): Release | 'rejected' | undefined | Promise<Release | 'rejected'>
   families(): Family[]
 }
@@ -26,7 +26,7 @@ export interface FlowControlOptions {
   seats: number
 }
 
-/** Whoever has waited this long is told to come back later. */
+/** A request that was queued this long gets 429. */
 const maxWaitMs = 15_000
 /** What has changed about schemas and levels is seen after this. */
 const refreshMs = 1_000

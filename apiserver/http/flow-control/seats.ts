@@ -1,7 +1,7 @@
 /** The requests of one priority level: so many at a time, and so many that wait, each flow in its turn. */
 export class Seats {
   readonly #seats: number
-  /** How many may wait; 0: whoever finds no seat is refused. */
+  /** How many requests may wait; 0: a request without a seat is refused. */
   readonly #places: number
   readonly #waiting = new Map<string, ((seated: boolean) => void)[]>()
   #waitingCount = 0
@@ -23,7 +23,7 @@ export class Seats {
     return true
   }
 
-  /** Undefined when nobody more may wait. `waits` answers whether there was a seat at last; `leave` gives the wait up. */
+  /** Undefined when the queue is full. `waits` resolves to whether it got a seat; `leave` gives up. */
   queue(flow: string): { waits: Promise<boolean>; leave(): void } | undefined {
     if (this.#waitingCount >= this.#places) return undefined
     this.#waitingCount++

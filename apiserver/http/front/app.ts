@@ -35,7 +35,7 @@ import { routableUrl } from './routable.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The request as Kubernetes' API sees it: what its URL means, who asks, what they want to do. */
+    /** The request as Kubernetes' API sees it: what its URL means, its user, and its verb. */
     exchange: Exchange
   }
   interface FastifyReply {

@@ -14,7 +14,7 @@ export const saidMethod = (request: IncomingMessage): string => others.get(reque
 
 /**
  * The URL by which Fastify looks for the route; {@link parseRequestInfo} reads the one that was sent. They differ where Fastify would
- * refuse a URL or a method by itself: that is a hook's to do, or the handler's, after the client was asked who it is.
+ * refuse a URL or a method by itself: that is a hook's to do, or the handler's, after authentication.
  */
 export function routableUrl(request: IncomingMessage): string {
   const { method = 'GET', url = '/' } = request

@@ -14,7 +14,7 @@ import { baseHeaders, sendJson } from '../respond.ts'
 /** What a handler answers when it has answered by itself. */
 const answered = Symbol('answered')
 const maxSnapshotBytes = 1024 * 1024 * 1024
-/** Of the journal: who does not read it any more is not waited for. */
+/** Of a watch on the journal; a client that leaves more unread is disconnected. */
 const maxUnreadBytes = 64 * 1024 * 1024
 
 /** `/kubestage/v1/…`: journal, faults, snapshots and the clock, for administrators only. */

@@ -7,7 +7,7 @@ import type { KubeletProxy } from '../kubelet-proxy.ts'
 const patienceMs = 5_000
 const maxAnswer = 64 * 1024
 
-/** Moves the clock of a node's kubelet. Rejects when it does not answer, or not as one of ours. */
+/** Moves the clock of a node's kubelet. Rejects if it does not answer, or is not Kubestage's. */
 export function moveKubeletClock(
   kubelet: KubeletProxy,
   node: Node,

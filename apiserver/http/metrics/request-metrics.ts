@@ -23,7 +23,7 @@ interface Series {
 }
 type Labels = Readonly<Record<string, string>>
 
-/** Whether there is such a thing: whoever asks for what there is not could make up names without end. */
+/** Whether the resource exists: clients could invent labels without end otherwise. */
 export type IsServed = (attributes: Attributes, version: string) => boolean
 
 /** As they are shown; what is called otherwise, with a method of its own making, is not counted. */
@@ -97,7 +97,7 @@ export class RequestMetrics {
   }
 }
 
-/** `/healthz/ping` → `healthz`: what follows is anybody's. */
+/** `/healthz/ping` → `healthz`: clients may send anything after it. */
 const firstPart = (path: string): string => path.split('/', 2)[1] ?? ''
 
 function scopeOf({ verb, resource }: Attributes): string {

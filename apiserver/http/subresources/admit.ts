@@ -29,7 +29,7 @@ export function admitUnstored(
   })
 }
 
-/** Asks admission whether somebody may connect; `options`: what the query says, in the kind's words. */
+/** Asks admission whether the user may connect; `options`: what the query says, in the kind's words. */
 export function admitConnect(
   registry: Registry,
   { subresource, ...scope }: ObjectScope & { subresource: string },

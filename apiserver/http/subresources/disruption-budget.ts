@@ -10,7 +10,7 @@ const POLICY = { group: 'policy', plural: 'poddisruptionbudget' }
 const MAX_DISRUPTED_PODS = 2_000
 const PROCESSING_RETRY_SECONDS = 10
 
-/** A pod that serves nobody, or goes anyway, needs no budget. */
+/** A pod that has not started, has ended, or is being deleted needs no budget. */
 export const needsNoBudget = ({ metadata, status }: Pod): boolean =>
   metadata.deletionTimestamp !== undefined || ['Succeeded', 'Failed', 'Pending'].includes(status?.phase ?? '')
 

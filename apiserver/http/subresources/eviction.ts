@@ -44,7 +44,7 @@ export async function evictPod(
   }
   const scope = { definition, namespace, name, user }
   const context = { featureGates: api.registry.featureGates, warn: requested.warn }
-  // Of all mistakes in the options only this one is found before anybody else is asked.
+  // The only mistake in the options that upstream reports before admission.
   parseDeleteOptions({ reason: body.deleteOptions?.reason }, info.query, context)
   const pod = decodeStored(api.registry.get(scope))
   await admitUnstored(api.registry, { ...scope, subresource: 'eviction' }, { kind: eviction, body, options: requested })

@@ -111,7 +111,7 @@ function originOf(scheme: string, address: string, port: string): string {
 
 const maxPort = 65_535
 
-/** Pods have addresses of this machine here, which a real server would not let anybody reach. */
+/** Here pods have loopback addresses, which a real server refuses as proxy targets. */
 const isReachable = (address: string): boolean =>
   isIP(address) !== 0 && !/^(0\.|169\.254\.|22[4-9]\.|2[3-5]\d\.|fe80:|ff)/i.test(address)
 

@@ -21,7 +21,7 @@ export const scaleOwners = ({ metadata }: KubeObject): ManagedFieldsEntry[] =>
     .filter(ownsReplicas)
     .map((entry) => makeEntry({ ...entry, apiVersion: scaleVersion }, specReplicas))
 
-/** The object's entries once its Scale has these: who lost the replicas there loses them here. */
+/** The object's entries once its Scale has these: a manager that lost the replicas there loses them here. */
 export function withScaleOwners(
   { metadata }: KubeObject,
   owners: readonly ManagedFieldsEntry[],

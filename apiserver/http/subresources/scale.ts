@@ -84,7 +84,7 @@ export const patchScale: WriteHandler = async (api, context) => {
 const applyScale: WriteHandler = (api, context) =>
   (context.definition.custom ? applyCustomScale : applyWorkloadScale)(api, context)
 
-/** As any apply, but of the view; who owns what is kept on the object itself. */
+/** As any apply, but of the view; managedFields are kept on the object itself. */
 const applyWorkloadScale: WriteHandler = async (api, context) => {
   const { exchange, definition: resource } = context
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })

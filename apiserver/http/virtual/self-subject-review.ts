@@ -10,7 +10,7 @@ export interface UserInfo {
   extra?: User['extra']
 }
 
-/** As reviews show who somebody is. */
+/** A user as reviews show it. */
 export const userInfo = ({ name, uid, groups, extra }: User): UserInfo => ({
   username: name,
   ...(uid && { uid }),

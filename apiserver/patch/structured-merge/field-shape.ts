@@ -17,7 +17,7 @@ const maxShapes = 8
 
 /**
  * The sets of fields of the shapes that objects of one type came in lately. To see that an object has a known shape
- * takes a look at each of its keys, a fifth of what it takes to make its set anew.
+ * takes a look at each of its keys, a fifth of the cost of making its set again.
  */
 export class FieldShapes {
   readonly #type: Type

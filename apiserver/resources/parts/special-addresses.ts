@@ -5,7 +5,7 @@ import type { FieldErrors } from '../../validation/field-errors.ts'
 
 const ranges: [RegExp, string][] = [
   [/^(0\.0\.0\.0|::)$/, 'may not be unspecified (0.0.0.0 or ::)'],
-  // Pods of ours have addresses from 127.64.0.0/10.
+  // Pods have addresses from 127.64.0.0/10 here.
   [/^(127\.(?!(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.)|::1$)/, 'may not be in the loopback range (127.0.0.0/8, ::1/128)'],
   [/^(169\.254\.|fe[89ab][0-9a-f]:)/i, 'may not be in the link-local range (169.254.0.0/16, fe80::/10)'],
   [/^(224\.0\.0\.|ff02:)/i, 'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)'],

@@ -36,7 +36,7 @@ export function keepAllocated(spec: Spec, old: Spec): void {
   if (needsHealthCheckPort(old) && needsHealthCheckPort(spec)) spec.healthCheckNodePort ||= old.healthCheckNodePort
 }
 
-/** `clusterIP` and the first of `clusterIPs` are one: who changes one of them means both. */
+/** `clusterIP` and the first of `clusterIPs` are one value: a change of one of them changes both. */
 export function normalizeClusterIps(spec: Spec, old: Spec | undefined): void {
   if (!old) {
     if (spec.clusterIP && !spec.clusterIPs?.length) spec.clusterIPs = [spec.clusterIP]

@@ -1,6 +1,6 @@
 import type { BindingRow } from './rows.ts'
 
-/** Who has the cluster roles from the beginning. */
+/** The subjects of the cluster roles at the start. */
 export const clusterRoleBindings: readonly BindingRow[] = [
   { name: 'cluster-admin', subjects: ['Group system:masters'] },
   { name: 'system:basic-user', subjects: ['Group system:authenticated'] },
@@ -16,7 +16,7 @@ export const clusterRoleBindings: readonly BindingRow[] = [
   { name: 'system:volume-scheduler', subjects: ['User system:kube-scheduler'] },
 ]
 
-/** Who has those of the system's namespaces. */
+/** The subjects of the roles in the system's namespaces. */
 export const roleBindings: readonly BindingRow[] = [
   {
     namespace: 'kube-public',

@@ -16,7 +16,7 @@ interface AuthenticationOptions {
   connections: Connections
 }
 
-/** Who asks, and as whom. Throws a StatusError (401, 403). */
+/** Authenticates the client, and the impersonated user. Throws a StatusError (401, 403). */
 export const authentication =
   ({ authenticators, authorizers, connections }: AuthenticationOptions): Step =>
   (exchange) => {
