@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type TLSSocket } from 'node:tls'
 
-/** Where to connect, and as whom; PEM texts. */
+/** The server's address, and the client's credentials; PEM texts. */
 export interface Target {
   host: string
   port: number
@@ -231,7 +231,7 @@ function uint32(value: number): Buffer {
   return bytes
 }
 
-/** Every field as a literal that nobody remembers (RFC 7541, 6.2.2). */
+/** Every field as a literal without indexing (RFC 7541, 6.2.2). */
 function headerBlock(fields: Record<string, string>): Buffer {
   const parts: string[] = []
   for (const [name, value] of Object.entries(fields)) parts.push('\0', literal(name), literal(value))

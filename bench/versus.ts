@@ -162,7 +162,7 @@ export interface VersusOptions {
   /** The folder with kube-apiserver and etcd. */
   bin: string
   rounds: number
-  /** A new server of ours, without a kubelet. */
+  /** A new Kubestage server, without a kubelet. */
   startOurs(): Promise<Server>
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 /**
  * Lets this process and its children keep their compiled code, which halves the next start: beside the package,
- * or, where that belongs to somebody else, in the user's own cache.
+ * or, where that belongs to another user, in the user's own cache.
  */
 export function useCompileCache(root) {
   process.env.NODE_COMPILE_CACHE ??= mayWrite(root)

@@ -1,4 +1,4 @@
-// Imported before a program of the package by who starts it without Node's compile cache (`node --import`).
+// Imported before a program of the package that is started without Node's compile cache (`node --import`).
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { useCompileCache } from './compile-cache.mjs'

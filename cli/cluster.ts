@@ -33,7 +33,7 @@ export interface Cluster {
   kubeletPids(): number[]
   /** In order: pods end with their grace, then the nodes, the controllers, the server. */
   stop(): Promise<void>
-  /** At once; resolves when no process of ours is left but this one. */
+  /** At once; resolves when this is the cluster's only process left. */
   kill(): Promise<void>
 }
 

@@ -9,7 +9,7 @@ export function untilGone(lock: string): Promise<void> {
       watcher.close()
       resolve()
     })
-    // Where too many folders are watched already there is nobody who tells.
+    // The system may refuse more watches: then a removed folder is not noticed.
     watcher.on('error', () => watcher.close())
   })
 }

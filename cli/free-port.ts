@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer } from 'node:net'
 
-/** Why nobody can listen there, as the system's code (EADDRINUSE, EACCES, …); undefined where one can. */
+/** Why the port cannot be used, as the system's code (EADDRINUSE, EACCES, …); undefined if it can. */
 export function whyNotListening(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer()
@@ -9,7 +9,10 @@ export function whyNotListening(host: string, port: number): Promise<string | un
   })
 }
 
-/** The port itself, or 0 (a free one) where another program has it: for those who did not choose, so that two clusters never collide. */
+/**
+ * The port itself, or 0 (a free one) where another program has it: for ports that the user did not choose, so that two
+ * clusters never collide.
+ */
 export async function portOrFreeOne(host: string, port: number): Promise<number> {
   return (await whyNotListening(host, port)) === 'EADDRINUSE' ? 0 : port
 }

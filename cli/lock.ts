@@ -28,7 +28,7 @@ export interface LockHolder {
   isAlive(): boolean
 }
 
-/** Who holds the lock now; undefined when nobody does who is alive. Throws EACCES for another user's lock. */
+/** The process that holds the lock; undefined if none that is alive does. Throws EACCES for another user's lock. */
 export function lockHolder(file: string): LockHolder | undefined {
   const holder = readHolder(file)
   return holder && living(holder)
@@ -54,7 +54,7 @@ function readHolder(file: string): Holder | undefined {
     return JSON.parse(readFileSync(file, 'utf8')) as Holder
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EACCES') throw error
-    return undefined // gone meanwhile, or not ours: either way nobody's
+    return undefined // gone meanwhile, or another process's: the lock is free
   }
 }
 

@@ -1,7 +1,7 @@
 /** What a cluster in the background says to the command that started it, over the channel between them. */
 export type FirstWords = { state: 'ready'; url: string } | { state: 'failed'; why: string }
 
-/** Says it, once, and lets the channel go; does nothing for a cluster that nobody waits for. */
+/** Says it, once, and lets the channel go; does nothing if no process waits for the cluster. */
 export async function tellStarter(words: FirstWords): Promise<void> {
   const send = process.send?.bind(process)
   if (!send || !process.connected) return

@@ -177,7 +177,7 @@ function onTrouble(line: string): void {
 }
 
 interface Circumstances {
-  /** Not on the usual port, which somebody else has. */
+  /** Not on the usual port, which another program uses. */
   isElsewhere: boolean
   /** The nodes whose containers see all files of the machine. */
   seesKeys: readonly string[]

@@ -8,7 +8,7 @@ import { ensureServerConfigMaps } from './server-config-maps.ts'
 const SYSTEM_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease']
 
 export interface BootstrapOptions extends KubernetesServiceOptions {
-  /** PEM; whose client certificates the server accepts. */
+  /** PEM; the CA of client certificates that the server accepts. */
   clientCa: string
   nowMs: number
 }

@@ -73,7 +73,7 @@ export interface ControllersOptions {
   host: string
   /** The feature gate EndpointSliceTerminatingCondition; on by default. */
   terminatingEndpoints?: boolean
-  /** For claims that nobody has made a volume for. Absent: they wait. */
+  /** Makes volumes for claims without one. Absent: they wait. */
   volumeFolders?: VolumeFolders
 }
 

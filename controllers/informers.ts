@@ -22,7 +22,7 @@ export interface Informers {
   metadata(resource: Resource): Informer<Metadata>
   /** Of a kind that is kept as it is, in indexes by `namespace` and by `controller`. */
   whole<T extends Metadata>(resource: Resource): Informer<T>
-  /** A watch of its own, for who wants a selection. */
+  /** A watch of its own, for a selector. */
   selected<T extends Metadata>(
     resource: Resource,
     options: Pick<InformerOptions<T>, 'selection' | 'handlers'>,

@@ -51,7 +51,7 @@ export function startNamespacePublisher<T extends { metadata: ObjectMeta }>(
     onError: (error, namespace) =>
       log.warn({ err: error, namespace, resource: resource.plural }, `cannot publish ${name}`),
   })
-  // Not before the objects that exist are known: else each would be created once more, in vain.
+  // Not before the objects that exist are known: else each create would fail once.
   void objects.synced().then(
     () => namespaces.addHandler(namespaceHandler(queue.add)),
     () => {},

@@ -34,7 +34,7 @@ export function startPodGarbageCollector(context: ControllerContext): Controller
     for (const pod of all) if (gone.has(pod.spec.nodeName ?? '')) await fail(pod, ORPHANED)
   }
 
-  /** Being deleted on a node of which somebody says that it will not come back. */
+  /** Being deleted on a node with the taint `out-of-service`. */
   function isOutOfService({ metadata, spec }: Pod): boolean {
     const node = metadata.deletionTimestamp === undefined ? undefined : nodes.get({ name: spec.nodeName ?? '' })
     const isReady = node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')

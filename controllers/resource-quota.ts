@@ -15,7 +15,7 @@ interface Quota extends KubeObject {
   status?: Wire<V1ResourceQuotaStatus>
 }
 
-/** Sums that nothing has corrected for this long are made anew. */
+/** Sums are computed again after this time without a correction. */
 const resyncMs = 300_000
 
 /**

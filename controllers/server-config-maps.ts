@@ -11,7 +11,7 @@ import type { Controller, ControllerContext } from './controller.ts'
 type Data = Readonly<Record<string, string>>
 
 interface Facts {
-  /** PEM; whose client certificates the server accepts. */
+  /** PEM; the CA of client certificates that the server accepts. */
   clientCa: string
   nowMs: number
 }

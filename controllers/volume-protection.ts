@@ -19,7 +19,8 @@ interface Protected {
 }
 
 /**
- * Lets a claim that is being deleted go when no pod uses it, a volume when it is bound no longer, a class when nobody has or wants it.
+ * Lets a claim that is being deleted go when no pod uses it, a volume when it is bound no longer, a class when no claim
+ * or volume uses it.
  * Upstream: pkg/controller/volume/{pvcprotection,pvprotection,vacprotection}.
  */
 export function startVolumeProtection({ client, informers, clock, log }: ControllerContext): Controller {

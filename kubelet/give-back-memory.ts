@@ -4,7 +4,7 @@ import { collectGarbage } from '../shared/memory/collect-garbage.ts'
 const lookMs = 1_000
 /** What V8 may keep of what it once needed. */
 const allowedGrowth = 16 * 1024 * 1024
-/** Of a core: below it nobody is kept waiting. */
+/** Share of a core: below it no request has to wait. */
 const idle = 0.1
 
 /** Gives back what many pods at once have taken, when there is nothing else to do. Returns what ends that. */

@@ -46,7 +46,7 @@ export interface KubeletOptions {
   actions: ActionHandler
   nodeName: string
   nodeIP: string
-  /** Where containers find the API server; by default at the address of its service, which nobody routes to. */
+  /** Where containers find the API server; by default at the address of its service, which is not routed. */
   apiServer?: URL
   /** Where the kubelet's own HTTPS API listens; told in the node's status. */
   port: number
@@ -91,7 +91,7 @@ export interface KubeletOptions {
   isKubestage?(): Promise<boolean>
   /** Where it counts the limits that containers reach; by default nowhere. */
   limits?: ReachedLimits<ContainerLimitName>
-  /** Where it counts what it does; by default nobody reads it. */
+  /** Its metrics; by default they are not served. */
   metrics?: KubeletMetrics
 }
 export interface KubeletLog {
@@ -107,7 +107,7 @@ export interface Kubelet {
   /** What can be done to the machine below. */
   controls: NodeControls
   eviction: EvictionManager
-  /** True while nobody hears of the node. */
+  /** True while the node is lost or shut down. */
   isLost(): boolean
   /** Ends all pods, by their priority and within their time, and tells why. */
   shutdown(): Promise<void>

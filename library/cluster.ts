@@ -28,13 +28,15 @@ export interface Cluster extends Users, Waiters, AsyncDisposable {
   readonly terminations: Terminations
   /** All objects as they are now, but for nodes and their leases. */
   snapshot(): Promise<Snapshot>
-  /** Makes all objects what they were, by ordinary writes: who watches sees exactly what changes, and need not list anew. */
+  /**
+   * Makes all objects what they were, by ordinary writes: a watch sees exactly what changes, and need not list again.
+   */
   restore(snapshot: Snapshot): Promise<Restored>
   /** Back to the start: objects, faults and journal. */
   reset(): Promise<Restored>
   /** Kills the kubelet of a node (default: the first), which is started again soon; its containers run on. */
   killKubelet(nodeName?: string): void
-  /** Pods end first, then nodes, controllers and the server. Who still waits for something is rejected. Idempotent. */
+  /** Pods end first, then nodes, controllers and the server. Waits that are still open are rejected. Idempotent. */
   close(): Promise<void>
 }
 

@@ -18,7 +18,7 @@ function removeAll(): void {
     try {
       remove(folder)
     } catch {
-      // Somebody still writes there; the process ends all the same.
+      // Another process still writes there; this one ends anyway.
     }
   }
 }

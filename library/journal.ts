@@ -20,7 +20,7 @@ export class ClusterJournal {
   readonly #clock: Clock
   readonly #closing: AbortSignal
 
-  /** `clock`: the machine's. Who waits when `closing` aborts is told its reason. */
+  /** `clock`: the machine's. A wait that is open when `closing` aborts is rejected with its reason. */
   constructor(journal: Journal, clock: Clock, closing: AbortSignal) {
     this.#journal = journal
     this.#clock = clock

@@ -47,6 +47,6 @@ export interface StartClusterOptions {
   shutdownGracePeriod?: Duration
   /** Where logs, certificates and the kubelets' files are; default: a new folder that goes with the cluster. */
   stateDir?: string
-  /** Told in one line of what should not have happened. Default: nobody. */
+  /** Called with one line for each unexpected event. Default: none. */
   onTrouble?(line: string): void
 }

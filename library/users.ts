@@ -12,7 +12,7 @@ export interface ClusterUser {
 
 /** Ways in for programs under test. */
 export interface Users {
-  /** The text of a kubeconfig with a certificate of that user, who need not be known before. */
+  /** The text of a kubeconfig with a certificate of that user, which need not be known before. */
   kubeconfigOf(user: ClusterUser): string
   /** A client of `@kubernetes/client-node`: `await cluster.apiClient(CoreV1Api)`. Default: as the administrator. Rejects when that package is not there. */
   apiClient<Api extends ApiType>(api: ApiConstructor<Api>, user?: ClusterUser): Promise<Api>

@@ -31,7 +31,7 @@ export interface Waiters {
   waitForDeleted(resource: Resource, target: Target & { name: string }, options?: WaitOptions): Promise<void>
 }
 
-/** `clock`: the machine's. Who waits when `closing` aborts is told its reason. */
+/** `clock`: the machine's. A wait that is open when `closing` aborts is rejected with its reason. */
 export function createWaiters(client: Client, clock: Clock, closing: AbortSignal): Waiters {
   const follow = async <Found>(
     resource: Resource,
@@ -94,7 +94,7 @@ export function createWaiters(client: Client, clock: Clock, closing: AbortSignal
   }
 }
 
-/** Who owns which field is half of most objects, and never what is waited for. */
+/** managedFields are half of most objects, and no wait is about them. */
 const show = (object: KubeObject): string =>
   JSON.stringify(object, (key, value) => (key === 'managedFields' ? undefined : value))
 

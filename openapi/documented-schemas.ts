@@ -1,4 +1,7 @@
-/** Component schemas with their descriptions, for the OpenAPI documents. Descriptions are read anew each time: a document is kept, they are not. */
+/**
+ * Component schemas with their descriptions, for the OpenAPI documents. Descriptions are read again each time: a
+ * document is kept, they are not.
+ */
 import { readFileSync } from 'node:fs'
 import { type OpenApiSchema, openApiSchema } from './schemas.ts'
 

@@ -6,9 +6,9 @@ export interface ImportRule {
   imports?: readonly string[]
   /** A folder whose members must not import each other. A file and the folder of its name are one member. */
   membersOf?: string
-  /** Of these, the imports that are allowed all the same. */
+  /** Of these, the imports that are still allowed. */
   but?: readonly string[]
-  /** Files that may import them all the same. */
+  /** Files that may still import them. */
   except?: readonly string[]
   /** An import of types alone is harmless. */
   typesAllowed?: boolean

@@ -1,5 +1,5 @@
 // Run by npm at the end of `npm ci` in a checkout: starts a cluster once and stops it, so that Node keeps what it has compiled,
-// and the first start that somebody waits for takes half the time. Where that does not work nothing is lost, and nothing said.
+// and the user's first start takes half the time. If that fails nothing is lost, and nothing is printed.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -19,7 +19,7 @@ for (const { file, line, what } of findings) console.log(`${file}:${line}: ${wha
 console.log(`${pages.length} pages, ${findings.length} findings`)
 process.exitCode = findings.length ? 1 : 0
 
-/** A page of the documentation says first whom it is for. */
+/** A page of the documentation begins with its readers. */
 function audienceOf(file: string): Finding[] {
   const [first] = unitsOf(readFileSync(file, 'utf8')).filter(({ text }) => !text.startsWith('#'))
   if (!first || first.text.startsWith('This page is for ')) return []

@@ -2,7 +2,7 @@
 
 evict() {
   reason= given= grace= query= awaited=
-  # Flags that say which server and as whom, quoted for eval; finding pods and evicting them both need these.
+  # Flags for the server and the credentials, quoted for eval; finding pods and evicting them both need these.
   connection=
   count=$#
   while [ "$count" -gt 0 ]; do

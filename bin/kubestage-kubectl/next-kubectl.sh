@@ -1,5 +1,5 @@
-# Shared by the kubectl shim and the plugin. POSIX sh; whoever sources it may call:
-#   next_kubectl           sets kubectl to the first one on PATH that is none of ours
+# Shared by the kubectl shim and the plugin. POSIX sh; a script that sources it may call:
+#   next_kubectl           sets kubectl to the first one on PATH that is not Kubestage's
 #   command_word ARGS…     sets command to kubectl's command: the first word that is neither a flag nor a flag's value
 #   is_delete_with_reason ARGS…
 #   with_reason ARGS…      becomes kubectl ARGS… without --reason, which goes to the server in its address, or in the path of --raw

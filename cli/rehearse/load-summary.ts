@@ -2,7 +2,7 @@
 export interface Sample {
   startMs: number
   endMs: number
-  /** `lost`: it never got to anybody; `cut`: it was under way. */
+  /** `lost`: it reached no process; `cut`: it was under way. */
   outcome: 'answered' | 'lost' | 'cut'
 }
 
@@ -18,7 +18,7 @@ export interface LoadSummary {
 
 /**
  * Others send requests to a pod until they have heard that it ends, `endpointDelayMs` after it began to.
- * What is sent later nobody would have sent.
+ * Real clients send none later.
  */
 export function summarize(
   samples: readonly Sample[],

@@ -72,7 +72,7 @@ function misdeliveredReason({ container }: Place): ReturnType<Check> {
   return wrong(`its hook looks at ${other}, but the reason comes as ${told}`, `read ${told}, or set reasonDelivery.env`)
 }
 
-/** Names that the hook's command uses, that nobody else sets, and that can only mean the reason. */
+/** Names that the hook's command uses, that are not set elsewhere, and that can only mean the reason. */
 function variablesOfReason({ lifecycle, env = [], envFrom = [] }: Container): string[] {
   const text = commandText(lifecycle?.preStop?.exec?.command)
   const names = text.match(/\b[A-Z][A-Z0-9_]*_REASON\b(?!=)/g) ?? []

@@ -39,7 +39,7 @@ export function stopsOf({ termination, pod }: Observation): Stop[] {
     return isTold ? [{ name, exitCode, graceSeconds: 0, usedSeconds: 0, killed: false }] : []
   })
 }
-/** By whom, and when, only a record tells. */
+/** Only a record tells the requests, with their users and times. */
 const KILLED = 137
 
 /** Who had ended before the first step has none, and an empty list may be left out. */

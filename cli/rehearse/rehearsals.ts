@@ -51,7 +51,7 @@ export class Rehearsals {
     this.#found.delete(task)
   }
 
-  /** Lets them die, first those who die alone, and then the node's ways, one after the other. */
+  /** Shuts them down: first the ways of single pods, then those of a node, one after the other. */
   async let(tasks: readonly Task[], timeScale: number): Promise<void> {
     const { stages, jobs } = this.#options
     if (tasks.length === 0) return

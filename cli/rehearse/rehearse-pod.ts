@@ -143,7 +143,7 @@ export class RehearsedPod {
     await this.#options.stage.client.delete(pods, this.ref, { gracePeriodSeconds: 0 }).catch(ignoreNotFound)
   }
 
-  /** Resolves to what it came to. One for which a taint that has just gone is still there is created anew. */
+  /** Resolves to the pod's state. A pod that still saw a taint that has just gone is created again. */
   async #untilReady(pod: Pod): Promise<Pod | undefined> {
     const { stage, readyTimeoutMs } = this.#options
     for (let tries = 1; ; tries++) {
@@ -250,7 +250,7 @@ const lastEnd = ({ status }: Pod): string | undefined => {
   return ended && `its container exits ${ended.exitCode}`
 }
 
-/** What the kubelet says of an image that it does not know: nobody will tell it while a rehearsal runs. */
+/** The kubelet's message for an unknown image, which is final: no image is added while a rehearsal runs. */
 const lacksImage = ({ status }: Pod): string | undefined =>
   [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]
     .map(({ state }) => state?.waiting)

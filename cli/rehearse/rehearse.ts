@@ -13,7 +13,10 @@ export interface RehearseOptions extends RehearsalsOptions {
   realTimeLimit: number
 }
 
-/** Lets each workload die in each way, side by side where they do not get in each other's way; what faster time leaves in doubt once more, in real time. */
+/**
+ * Shuts each workload down in each way, in parallel where they do not conflict; repeats inconclusive results in real
+ * time.
+ */
 export async function rehearse(options: RehearseOptions): Promise<WorkloadReport[]> {
   const { workloads, wanted, timeScale } = options
   const tasks = workloads.flatMap((workload) =>

@@ -18,7 +18,7 @@ export interface WorkloadReport {
 /** One death. */
 export interface Rehearsal {
   way: string
-  /** What its hooks were told; absent where no hook ran, or nobody gave a reason. */
+  /** The reason in its hooks; absent if no hook ran, or no reason was given. */
   reason?: string
   hook: 'none' | 'Succeeded' | 'Failed' | 'TimedOut'
   /** Of the container that needed longest, from the first step to its end, in seconds of the cluster. */

@@ -166,7 +166,7 @@ function judgePod(
     const remedy = hook ? `let its sleep hook take about ${seconds} s more` : `add a sleep hook of about ${seconds} s`
     add('stops-too-soon', `stops before the endpoint is gone, and loses ${requests(load.lost)}`, remedy)
   }
-  // Who goes too soon also resets whoever was about to be let in: that is no fault of its own.
+  // A program that stops too soon also resets connections that wait to be accepted: that is not a fault of its own.
   const letDown = load && load.lost > thresholds.maxLostRequests ? load.lost : thresholds.maxLostRequests
   if (load && load.cut > letDown)
     add('cuts-requests', `cuts ${requests(load.cut)} under way`, 'after TERM take no more, and answer those first')

@@ -3,7 +3,7 @@ import type { Pod } from '../../shared/api/types.ts'
 /** Name of the container that is added to a pod to see what becomes of the processes of the others. */
 export const WITNESS = 'rehearsal-witness'
 const MARK = 'KUBESTAGE_REHEARSAL'
-/** Its exit code when somebody was left. */
+/** Its exit code if a process was left. */
 const FOUND = 3
 
 /**
@@ -46,7 +46,10 @@ print "$_\n" for @names;
 exit(@names ? ${FOUND} : 0);
 `
 
-/** Containers that share their processes: who is left by its parent then lives on, and can be seen. It is the user that the first of them is. */
+/**
+ * Containers that share their processes: a process that outlives its parent lives on, and can be seen. It runs as the
+ * first one's user.
+ */
 export function addWitness({ metadata, spec }: Pod): void {
   const [first] = spec.containers
   const mark = { name: MARK, value: metadata.name ?? '' }

@@ -143,7 +143,7 @@ export function simpleWorkload({
 
 /**
  * What two pods of this machine cannot have at once: ports, unless they are bound to the pod's own address, folders and claims.
- * Pods share its network, and who asks for `status.podIP` will bind it.
+ * Pods share its network; a container that asks for `status.podIP` will bind it.
  */
 export function sharedThings({ template: { spec }, load }: Workload): string[] {
   const containers = [...(spec.initContainers ?? []), ...spec.containers]

@@ -10,7 +10,10 @@ import { killed, type PodsFate } from './pods-fate.ts'
 const extension = extname(import.meta.filename)
 const kubeletMain = join(import.meta.dirname, '..', '..', 'kubelet', `main${extension}`)
 
-/** A pod's start leaves garbage that lives as long as the start takes: what is collected sooner is copied in vain. At rest it is given back. */
+/**
+ * A pod's start leaves garbage that lives as long as the start takes: a sooner collection would only copy it. At rest
+ * it is given back.
+ */
 const nursery = ['--max-semi-space-size=16']
 
 const stderr = 2

@@ -27,7 +27,8 @@ export interface Supervised {
 }
 
 /**
- * A process of ours. Its stdin is a pipe that nobody else holds: when we end by any means it sees the end of it, and ends too.
+ * A child process. Only this process holds its stdin: when this process ends by any means, the child reads end-of-file
+ * and ends too.
  * It has its own session, so that a terminal's Ctrl-C reaches us alone and the order of ending is ours.
  */
 export class Child implements Supervised {

@@ -8,7 +8,7 @@ export interface KeptProcessOptions {
   first?: Supervised
   /** Told of each, also of the first. */
   onStart?(child: Supervised): void
-  /** Told when it ended although nobody asked it to, before it is started again. */
+  /** Called when it ended without being asked to, before it is started again. */
   onCrash(ending: Ending, restartInMs: number): void
 }
 

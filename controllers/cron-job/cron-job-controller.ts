@@ -56,7 +56,7 @@ export function startCronJobController({ client, informers, clock, log }: Contro
     } catch (error) {
       if (isNamespaceGoing(error)) return undefined
       if (isStatus(error, 'AlreadyExists')) {
-        // Made before, and not noted; or somebody else's.
+        // Created before, and not recorded; or another owner's.
         const job = await client.get<Job>(jobsResource, { namespace, name })
         return controllerOf(job.metadata)?.uid === cronJob.metadata.uid ? job : undefined
       }

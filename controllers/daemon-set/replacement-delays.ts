@@ -12,7 +12,10 @@ interface Delay {
   untilMs: number
 }
 
-/** Replacements of ended pods on one node come ever later, for a pod that ends at once would be made for ever; a new template starts anew. Upstream: failedPodsBackoff. */
+/**
+ * The back-off of replacements of ended pods, for each node; a new template starts it again. Upstream:
+ * failedPodsBackoff.
+ */
 export class ReplacementDelays {
   /** By the set's UID, and then by node. */
   readonly #sets = new Map<string, { generation: number; nodes: Map<string, Delay> }>()

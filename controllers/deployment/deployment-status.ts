@@ -146,7 +146,10 @@ function failureOf(all: readonly ReplicaSet[], fresh?: ReplicaSet): NewCondition
   return found && { type: found.type, status: found.status, reason: found.reason, message: found.message }
 }
 
-/** As of all workloads, with the time of the last word on it. Progress is said anew each time: the deadline counts from the latest. */
+/**
+ * As of all workloads, with the time of the last update. Progress updates it each time: the deadline counts from the
+ * latest.
+ */
 export function withDeploymentCondition(
   conditions: readonly DeploymentCondition[] | undefined,
   { type, status, reason, message }: NewCondition,

@@ -11,7 +11,7 @@ interface Scale {
 export interface OwnersScale {
   /** Replicas that the controllers of the pods want together. */
   scale: number
-  /** Pods of nobody. */
+  /** Pods without an owner. */
   unmanaged: Pod[]
 }
 

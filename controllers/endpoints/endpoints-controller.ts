@@ -21,7 +21,7 @@ export function startEndpointsController({ client, informers, clock, log }: Cont
     const known = endpoints.get(ref)
     try {
       if (!service) {
-        // Of whose going we heard; it had endpoints of ours.
+        // A service that was deleted; this controller made its endpoints.
         if (known && isOurs(known)) await client.delete(endpointsResource, ref)
         return
       }

@@ -8,7 +8,7 @@ import { isReady } from '../workloads/pod-states.ts'
 
 export type EndpointPort = NonNullable<EndpointSlice['ports']>[number]
 
-/** Undefined for a service whose endpoints are somebody else's matter. */
+/** Undefined for a service whose endpoints another component maintains. */
 export function selectorOf({ spec }: Service): Requirement[] | undefined {
   if (!spec?.selector || spec.type === 'ExternalName') return undefined
   return Object.entries(spec.selector).map(([key, value]) => ({ key, operator: 'in', values: [value] }))

@@ -40,7 +40,7 @@ export function startGarbageCollector(context: ControllerContext, resources: Api
 
   function enqueue(item: Item): void {
     const uid = item.metadata.uid ?? ''
-    // A sight of its own: what is queued anew while it is being looked at must not count as done then.
+    // A sight of its own: a key that is queued again meanwhile must not count as done.
     queued.set(uid, { ...item })
     if (isOrphaning(item.metadata) || isDeletingDependents(item.metadata)) queue.addAfter(uid, SETTLE_MS)
     else queue.add(uid)

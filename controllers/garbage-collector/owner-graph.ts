@@ -7,7 +7,7 @@ export interface Dependent {
   metadata: ObjectMeta
 }
 
-/** Who depends on whom, by UID. Holds dependents only: whether an owner lives is asked of the server. */
+/** Owners and their dependents, by UID. Holds dependents only: whether an owner lives is asked of the server. */
 export class OwnerGraph {
   readonly #dependents = new Map<string, Dependent>()
   readonly #byOwner = new Map<string, Set<string>>()

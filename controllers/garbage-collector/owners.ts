@@ -5,7 +5,7 @@ import { type ApiResource, type ApiResources, resourceOfKind } from '../controll
 import type { Informers, Metadata } from '../informers.ts'
 import type { OwnerReference } from '../workloads/ownership.ts'
 
-/** Upstream's three classes, and one for owners whose kind nobody knows: those we leave alone. */
+/** Upstream's three classes, and one for owners of an unknown kind, whose dependents are kept. */
 export interface ClassifiedOwners {
   solid: OwnerReference[]
   /** Gone. */

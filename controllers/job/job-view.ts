@@ -56,7 +56,7 @@ export const isTracked = ({ metadata }: Pod): boolean => metadata.finalizers?.in
 export const hasFailed = (pod: Pod, job: Job): boolean =>
   pod.status?.phase === 'Failed' || (!replacesFailedOnly(job) && isTerminating(pod))
 
-/** Those that were let go before they were deleted, as fewer were wanted, are nobody's failure. */
+/** Pods that were released before their deletion, because fewer were wanted, do not count as failed. */
 export const isDismissed = (pod: Pod): boolean => pod.metadata.deletionTimestamp !== undefined && !isTracked(pod)
 
 const countOf = ({ metadata }: Pod, annotation: string): number => Number(metadata.annotations?.[annotation] ?? 0)

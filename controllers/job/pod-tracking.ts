@@ -18,7 +18,7 @@ export interface PodTracking {
   close(): Promise<void>
 }
 
-/** Also lets go pods whose job is no more: nobody will count them. Upstream: syncOrphanPod. */
+/** Also releases pods whose job is gone: they are not counted any more. Upstream: syncOrphanPod. */
 export function trackPods(options: {
   client: Client
   clock: Clock

@@ -4,7 +4,9 @@ import type { Node } from '../../shared/api/types.ts'
 export type ZoneState = 'Normal' | 'PartialDisruption' | 'FullDisruption'
 /** What becomes of pods of nodes that are not ready. */
 export interface ZoneEvictions {
-  /** All nodes of all zones are ill, so it is not the nodes: nobody is driven away, and who was shall not be. */
+  /**
+   * All nodes of all zones are not ready, so the fault is elsewhere: stop evictions and remove the taints already set.
+   */
   calledOff: boolean
   /** Nodes of the zone that may be cleared in a second. */
   nodesPerSecond: number

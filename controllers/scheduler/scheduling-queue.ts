@@ -7,7 +7,7 @@ interface Waiting {
   /** Order of arrival. */
   number: number
   state: State
-  /** Why the last try was in vain. */
+  /** Why the last try failed. */
   verdict?: string
 }
 
@@ -15,13 +15,13 @@ interface Waiting {
 export interface Attempt {
   pod: Pod
   lastVerdict: string | undefined
-  /** It was in vain; true when it is worth another try at once, because something has changed since it was taken. */
+  /** The try failed; true if the pod is worth another try at once, because something has changed since it was taken. */
   park(verdict: string): boolean
 }
 
 /**
  * Pods without a node: the most important first, then the longest waiting.
- * A pod is `active` until it is taken, `trying` while it is, and `parked` when it was in vain, until something changes.
+ * A pod is `active` until it is taken, `trying` while it is, and `parked` after it failed, until something changes.
  */
 export class SchedulingQueue {
   readonly #waiting = new Map<string, Waiting>()

@@ -30,7 +30,10 @@ export const isUp = (pod: Pod, { set, nowMs }: Pick<StatefulInput, 'set' | 'nowM
 const isLeaving = ({ metadata }: Pod): boolean => metadata.deletionTimestamp !== undefined
 export const revisionOf = ({ metadata }: Pod): string => metadata.labels?.[REVISION_HASH_LABEL] ?? ''
 
-/** Pods that are to stay, by ordinal, and those beyond the wanted ones, the highest first. Pods that no set named are nobody's. */
+/**
+ * Pods that are to stay, by ordinal, and those beyond the wanted ones, the highest first. Pods without a set's name
+ * belong to none.
+ */
 export function sorted({ set, pods }: Pick<StatefulInput, 'set' | 'pods'>): {
   replicas: Map<number, Pod>
   condemned: Pod[]

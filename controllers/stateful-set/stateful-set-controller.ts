@@ -97,7 +97,7 @@ export function startStatefulSetController({ client, informers, clock, log }: Co
     }
   }
 
-  /** Labels that somebody took away, claims that are missing, owners of claims. */
+  /** Restores labels that were removed, missing claims, and owners of claims. */
   async function keepIdentities(input: StatefulInput): Promise<void> {
     const { set } = input
     const { replicas, condemned } = sorted(input)

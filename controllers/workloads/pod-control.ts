@@ -92,7 +92,7 @@ function podFromTemplate({ metadata, spec }: PodTemplateSpec, owner: ObjectMeta,
   })
 }
 
-/** Nothing can be made there any more, and trying again is in vain. */
+/** Nothing can be created there any more, and a retry fails as well. */
 export const isNamespaceGoing = (error: unknown): boolean =>
   isStatus(error, 'Forbidden') &&
   error.status.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') === true

@@ -19,7 +19,7 @@ function metadataOf({ metadata = {} }: PodTemplateSpec): object {
   return { ...metadata, labels }
 }
 
-/** Keys in order, nothing that is empty: as Go writes it, for those who compare bytes. */
+/** Keys in order, nothing that is empty: as Go writes it, for comparisons of bytes. */
 export function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical)
   if (typeof value !== 'object' || value === null) return value

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
-// An API server alone, as envtest always is: the pod is created, and nobody runs it.
+// An API server alone, as envtest always is: the pod is created, and no kubelet runs it.
 func TestCreatesThePod(t *testing.T) {
 	c := startManager(t, &envtest.Environment{})
 	createConfig(t, c, "alone")

@@ -35,7 +35,7 @@ const routes = {
   // From the kubelet, or from leave.mjs:
   'GET ready': async () => [member.isReady ? 200 : 503],
   'GET leave': async (_, { headers }) => [200, JSON.stringify(await member.leave(headers['kube-pod-term-reason']))],
-  // From whoever gave the members their work: it is done, this one ends by itself.
+  // From the client that gave the members their work: it is done, this one ends by itself.
   'POST finish': async () => {
     const report = await member.leave('Finished')
     setImmediate(end, 0)
@@ -68,7 +68,7 @@ async function end(exitCode) {
 
 // Not 0: for a Job that would mean that the work is done.
 process.once('SIGTERM', () => end(143))
-// Before it takes a folder: who asks the address of a folder's holder gets an answer.
+// Before it takes a folder: a request to the address of a folder's holder gets an answer.
 server.listen(8080, POD_IP, async () => {
   await member.start()
   setInterval(() => member.flush(), flushMs)

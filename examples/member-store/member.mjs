@@ -122,7 +122,7 @@ export class Member {
 
   async #leave(reason) {
     const { root, pod, replicas } = this.#options
-    // A pod that has just been started first takes the folder that waits for it: nobody else would.
+    // A pod that has just been started first takes the folder that waits for it: no other would.
     await this.#started
     this.#taking.abort()
     const { copies, forgets } = dutyOf(reason)

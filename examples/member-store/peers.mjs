@@ -7,7 +7,10 @@ const account = '/var/run/secrets/kubernetes.io/serviceaccount'
 const path = `/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`
 const url = `https://${host}:${port}${path}?labelSelector=kubernetes.io/service-name=${SERVICE}`
 
-/** `[{ address, isServing, isTerminating }]`, without this member. Asked anew each time: nothing here can be out of date. */
+/**
+ * `[{ address, isServing, isTerminating }]`, without this member. Asked again each time: nothing here can be out of
+ * date.
+ */
 export async function findPeers() {
   const ca = readFileSync(`${account}/ca.crt`)
   // The kubelet renews the token.

@@ -5,7 +5,7 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import type { ActionOptions, ActionResult, ActionTarget } from './action.ts'
 import { resolvePort } from './port.ts'
 
-/** Does somebody listen? The connection is closed at once. Upstream: pkg/probe/tcp. */
+/** Succeeds if the port is open. The connection is closed at once. Upstream: pkg/probe/tcp. */
 export async function runTcpSocket(
   action: TCPSocketAction,
   target: ActionTarget,

@@ -58,7 +58,7 @@ export function resources({ wanted, node, load }: Input): PredicateFailure | und
   const requests = new Map(wanted.requests).set('pods', 1000)
   const lacking: Amounts = new Map()
   for (const [name, amount] of requests) {
-    // An extended resource that the node does not know is somebody else's affair.
+    // Extended resources that the node does not have are left to other components, as upstream does.
     if (amount === 0 || (!ORDER.includes(name) && !allocatable.has(name))) continue
     const missing = amount + (used.get(name) ?? 0) - (allocatable.get(name) ?? 0)
     if (missing > 0) lacking.set(name, missing)

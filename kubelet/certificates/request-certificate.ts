@@ -23,7 +23,7 @@ const usage = {
 }
 
 /**
- * A certificate through the API: a request is made, and waited for until somebody has approved and signed it.
+ * A certificate through the API: creates a request, and waits until it is approved and signed.
  * Rejects when it is denied or fails, or when `signal` aborts. Upstream: client-go/util/certificate/csr.
  */
 export async function requestCertificate(

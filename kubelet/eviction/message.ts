@@ -12,7 +12,10 @@ export interface EvictionMessage {
   annotations: Record<string, string>
 }
 
-/** Why this pod, and who in it took so much; upstream: evictionMessage in pkg/kubelet/eviction/helpers.go. */
+/**
+ * Why this pod was chosen, and which containers exceed their requests; upstream: evictionMessage in
+ * pkg/kubelet/eviction/helpers.go.
+ */
 export function evictionMessage(
   pod: Pod,
   { containers }: PodUsage,

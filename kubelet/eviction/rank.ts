@@ -5,7 +5,10 @@ import type { StarvedResource } from './signals.ts'
 type UsageOf = (pod: Pod) => PodUsage
 type Compare = (a: Pod, b: Pod) => number
 
-/** Who goes first: who uses more than it asked for, then who is less important, then who uses most beyond that. */
+/**
+ * Order of evictions: pods that exceed their requests; then by priority, the lowest first; then by usage beyond
+ * requests.
+ */
 const orders: Record<StarvedResource, (usageOf: UsageOf) => Compare[]> = {
   memory(usageOf) {
     const excess = (pod: Pod): number => memoryOf(usageOf(pod)) - podRequest(pod, 'memory')

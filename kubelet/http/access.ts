@@ -14,7 +14,7 @@ export interface Access {
   subresource: string
   path: string
 }
-/** The API server's word on who somebody is and what they may do. */
+/** Authentication and authorization by the API server. */
 export interface Reviews {
   /** Undefined: an invalid token. */
   userOf(token: string): Promise<Asker | undefined>

@@ -7,7 +7,10 @@ const NOT_FOUND = 'HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: cl
 const LONGEST_REQUEST = 4_096
 const PATIENCE_MS = 5_000
 
-/** `http://127.0.0.1:PORT/healthz` for whoever watches over this process; plain sockets, since HTTP for two words would cost megabytes. */
+/**
+ * `http://127.0.0.1:PORT/healthz` for a supervisor of this process; plain sockets, since HTTP for two words would cost
+ * megabytes.
+ */
 export async function startHealthz(port: number, clock: Clock): Promise<{ port: number; close(): Promise<void> }> {
   const server = createServer((socket) => {
     let request = ''

@@ -64,7 +64,7 @@ export class LogFile {
   }
 }
 
-/** A container that has not said a word has no log yet; whoever follows it waits for the file to grow. */
+/** A container without output has no log yet; a client that follows it waits for the file to grow. */
 async function openOrMake(file: string): Promise<FileHandle> {
   try {
     return await open(file, 'r')

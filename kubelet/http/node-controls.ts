@@ -11,7 +11,7 @@ export interface ControlledNode {
   /** Resolves when the node is ready again. */
   reboot(): Promise<void>
   eviction: EvictionManager
-  /** Then it answers nobody but those who control it. */
+  /** Then it answers only requests that control the node. */
   isLost(): boolean
 }
 export interface ControlRequest {

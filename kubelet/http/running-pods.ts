@@ -1,6 +1,6 @@
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 
-/** What really runs, as a PodList of few fields: the runtime is asked, nobody else. */
+/** The running pods by the runtime alone, as a PodList of few fields. */
 export async function runningPods(runtime: ContainerRuntime): Promise<object> {
   const { sandboxes, containers } = await runtime.list()
   const items = sandboxes

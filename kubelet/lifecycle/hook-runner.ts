@@ -13,7 +13,7 @@ export interface HookRequest {
   env?: Record<string, string>
   headers?: Record<string, string>
 }
-/** Runs one lifecycle hook to its end. Never throws; it knows no deadline: whoever waits for it decides how long. */
+/** Runs one lifecycle hook to its end. Never throws; it knows no deadline: the caller decides how long to wait. */
 export interface HookRunner {
   run(request: HookRequest): Promise<ActionResult>
 }

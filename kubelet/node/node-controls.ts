@@ -7,9 +7,9 @@ import { nodeReference } from './node-registration.ts'
 import { endPods, type ShutdownGroup } from './shutdown.ts'
 import type { Uplink } from './uplink.ts'
 
-/** What can happen to the machine below a kubelet, for those who want to see it happen. */
+/** Inflicts on a kubelet what can happen to its machine, for tests. */
 export interface NodeControls {
-  /** Ends the pods by their priority, and then the node is off: nobody hears of it until it comes back. */
+  /** Ends the pods by their priority, and then the node is off: it reports nothing until it returns. */
   shutDown(): Promise<void>
   /** The node is cut off; its pods run on. */
   lose(): void

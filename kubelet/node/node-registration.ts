@@ -97,7 +97,7 @@ export function startNodeRegistration(options: NodeRegistrationOptions): NodeReg
   async function updateNow(): Promise<void> {
     if (!last) return
     try {
-      // Others write there, too: whoever took the node for lost.
+      // The controller that marks lost nodes writes there, too.
       const node = await client.get<Node>(nodes, { name: last.metadata.name ?? '' })
       tellSchedulable(last, node)
       last = node
@@ -122,7 +122,7 @@ export function startNodeRegistration(options: NodeRegistrationOptions): NodeReg
     }
     for (const { type, status } of after.status?.conditions ?? []) {
       const old = before?.status?.conditions?.find((condition) => condition.type === type)
-      // Of a node's first Ready nobody is told: only of its change.
+      // A node's first Ready has no event: only its change has.
       if (old?.status === status || (type === 'Ready' && !old)) continue
       const name = TRANSITIONS[`${type}=${status}`]
       if (!name) continue

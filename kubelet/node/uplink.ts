@@ -66,7 +66,7 @@ export function createUplink(direct: Client, { isCut = false, onChange = () => {
   }
 }
 
-/** Whether it ever is, nobody need wait for. */
+/** No caller waits for it. */
 function toBeMended(): PromiseWithResolvers<void> {
   const mended = Promise.withResolvers<void>()
   mended.promise.catch(() => {})

@@ -22,7 +22,7 @@ export function shouldBeStarted(
   return restartsAfter(pod.spec, container, newest.exitCode ?? 255)
 }
 
-/** The same of a container in a pod that may begin anew as a whole: then nothing ends for good. */
+/** The same of a container in a pod that may restart as a whole: then nothing ends for good. */
 export const mayRunAgain = (spec: PodSpec, container: Container, exitCode: number): boolean =>
   mayRestartAllContainers(spec) || restartsAfter(spec, container, exitCode)
 

@@ -97,7 +97,7 @@ function serviceVariables({ metadata, spec }: Pod, sources: EnvironmentSources):
   return { ...env, ...(sources.apiServer && addressVariables(sources.apiServer)) }
 }
 
-/** What clients in containers go by. The service's own address leads nowhere: nobody routes to it. */
+/** What clients in containers go by. The service's own address is not routed. */
 function addressVariables({ hostname, port }: URL): Record<string, string> {
   const number = port || '443'
   return {

@@ -11,7 +11,8 @@ export const hostnameOf = ({ metadata, spec }: Pod): string =>
   (spec.hostname ?? metadata.name ?? '').slice(0, 63).replace(/[-.]+$/, '')
 
 /**
- * The pod's `/etc/hosts` as a mount, so that a program finds its own host name and its pod's `hostAliases`; written for each container anew.
+ * The pod's `/etc/hosts` as a mount, so that a program finds its own host name and its pod's `hostAliases`; written
+ * again for each container.
  * None for a container that mounts a file there itself, nor where the pod has no names of its own (upstream: `makeMounts` in pkg/kubelet/kubelet_pods.go).
  */
 export function hostsMount(pod: Pod, container: Container, podIP: string, rootDir: string): Mount | undefined {

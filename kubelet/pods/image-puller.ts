@@ -15,7 +15,7 @@ export interface ImagePullerOptions {
 export type EnsureImage = (pod: Pod, container: Container) => Promise<ResolvedImage>
 export interface ImagePuller {
   ensure: EnsureImage
-  /** Whatever pods wait for may be there now: nobody has to wait for the next try. */
+  /** Images that pods wait for may exist now: tries again at once. */
   retryAll(): void
   forget(podUid: string): void
 }

@@ -12,7 +12,10 @@ import { isRunning, type RuntimePod } from './runtime-pod.ts'
 export interface PodCleanup {
   /** A pod that has ended: its records, files and logs. */
   remove(pod: Pod): Promise<void>
-  /** What runs of pods that were deleted while no kubelet was there; nobody asked for them any more, so nobody is asked. */
+  /**
+   * Ends pods that were deleted while no kubelet was running; there is no object any more that could give a grace
+   * period.
+   */
   endOrphans(found: Map<string, RuntimePod>, known: Set<string>): Promise<void>
 }
 
@@ -30,7 +33,7 @@ export function createPodCleanup(options: PodCleanupOptions): PodCleanup {
   const { runtime, cache, events, rootDir, onError } = options
   const removeTree = async (dir: string): Promise<void> => {
     if (!options.podFiles || !existsSync(dir)) return
-    // A few files are removed at once; of what volumes hold nobody knows how much it is.
+    // A few files are removed at once; volumes may hold any number.
     if (existsSync(path.join(dir, VOLUMES))) {
       await runtime.memoryFolders?.unmountBelow(dir)
       await rm(dir, { recursive: true, force: true })

@@ -4,14 +4,14 @@ import type { ContainerRecord } from '../runtime/container-runtime.ts'
 
 /** What a pod needs next. */
 export interface PodActions {
-  /** All containers and the sandbox go; then, if `createSandbox`, the pod begins anew. */
+  /** All containers and the sandbox go; then, if `createSandbox`, the pod restarts. */
   killPod: boolean
   createSandbox: boolean
   ephemeralContainersToStart: Container[]
   initContainersToStart: Container[]
   containersToStart: Container[]
   containersToKill: ContainerToKill[]
-  /** The container whose end makes the whole pod begin anew. */
+  /** The container whose end restarts the whole pod. */
   restartAll?: ContainerRecord
 }
 export interface ContainerToKill {

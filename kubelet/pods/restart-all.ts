@@ -5,7 +5,7 @@ import { allContainers, ephemeralContainers, findContainer } from '../pod/contai
 import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
 import { newestRecord, type RuntimePod } from './runtime-pod.ts'
 
-/** The container whose end makes all of its pod begin anew, by its rule `RestartAllContainers`. */
+/** The container whose end restarts all of its pod, by its rule `RestartAllContainers`. */
 export function restartAllSource(pod: Pod, runtime: RuntimePod): ContainerRecord | undefined {
   for (const container of allContainers(pod.spec)) {
     const record = newestRecord(runtime, container.name)

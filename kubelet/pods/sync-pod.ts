@@ -154,7 +154,7 @@ export function createSyncPod(options: SyncPodOptions) {
     return { ended: false, againAtMs: whenAgain(pod, failures, !standing) }
   }
 
-  /** That they ran is told also of containers that have ended meanwhile: nobody shall miss a short life. */
+  /** Reports `Started` also for containers that have ended meanwhile. */
   async function tellStarted(pod: Pod, started: ContainerRecord[]): Promise<void> {
     if (started.length === 0) return
     const ids = new Set(started.map(({ id }) => id))

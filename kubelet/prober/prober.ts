@@ -37,7 +37,7 @@ export interface ProberOptions extends ProbeRunOptions {
  * asked sooner, hardly a server listens yet, and would be asked again only a whole period later.
  */
 const SETTLE_MS = 500
-/** A container that is younger than this when the kubelet starts is asked anew. */
+/** A container that is younger than this when the kubelet starts is probed again from the beginning. */
 const ADOPTED_AFTER_MS = 10_000
 
 export function createProber(options: ProberOptions): Prober {

@@ -39,11 +39,11 @@ export interface ContainerRuntime {
   removeContainer(containerId: string, options?: { logs?: boolean }): Promise<void>
   /** Runs a command beside the container's process, as a hook or exec probe does. Never throws for a command that fails: see `outcome`. */
   execSync(containerId: string, options: ExecOptions): Promise<ExecResult>
-  /** The same with streams, for somebody who sits there and types. Throws {@link StartError} when it cannot be executed. */
+  /** The same with streams, for an interactive client. Throws {@link StartError} when it cannot be executed. */
   exec(containerId: string, options: StreamedExecOptions): Promise<ProcessStreams>
   /** Joins the container's own process: from here on, what it prints, and what it reads if it was started with `stdin`. Throws {@link StartError} when it does not run. */
   attach(containerId: string): Promise<ProcessStreams>
-  /** A connection to a port of the pod. Rejects when nobody listens there. */
+  /** A connection to a port of the pod. Rejects if the port is not open. */
   portForward(sandboxId: string, port: number): Promise<Duplex>
   /** Which addresses new sandboxes get. Resolves to the reason why that is not possible on this machine; then nothing changes. */
   usePodAddresses(addressing: PodAddressing): Promise<string | undefined>
@@ -280,7 +280,7 @@ export interface StreamedExecOptions {
   /** On a terminal of its own, of which there is but one output. */
   tty: boolean
 }
-/** A process and whoever talks to it. A stream that is not read holds the process up, as a full pipe does. */
+/** A process and its streams. A stream that is not read holds the process up, as a full pipe does. */
 export interface ProcessStreams {
   /** Ending it is the process's end of file. */
   stdin?: Writable

@@ -63,7 +63,7 @@ const EXIT_KILL = 137
 const EXIT_LOST = 255
 
 export interface SimulatedContainerRuntime extends ContainerRuntime {
-  /** Whoever called is dead: what was asked for is not gone on with, and nobody gets an answer. Containers live on. */
+  /** The calling kubelet is dead: pending calls stop and get no answer. Containers live on. */
   forgetCallers(): void
 }
 

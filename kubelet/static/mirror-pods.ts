@@ -13,7 +13,7 @@ export interface MirrorPodsOptions {
   node(): Node | undefined
   onError(error: unknown, pod: Pod): void
 }
-/** Keeps the API's pictures of static pods true. Nobody waits for it. */
+/** Keeps mirror pods up to date, in the background. */
 export interface MirrorPods {
   /** There shall be one, of this pod as it is now. */
   ensure(pod: Pod): void

@@ -8,7 +8,9 @@ export interface StaticPodsOptions {
   /** Handled like pods of the API, in their own names and UIDs. */
   next: PodHandler
 }
-/** Pods that the node wants by itself. Stands before the handler of the API's pods, which never sees their pictures. */
+/**
+ * Pods that the node wants by itself. Stands before the handler of the API's pods, which never sees their mirror pods.
+ */
 export interface StaticPods extends PodHandler {
   /** All that the manifests want now. */
   want(pods: Pod[]): void
@@ -43,7 +45,7 @@ export function createStaticPods({ mirrors, next }: StaticPodsOptions): StaticPo
   }
   const isCurrent = (pod: Pod): boolean => wanted.get(nameOf(pod))?.metadata.uid === pod.metadata.uid
 
-  /** Somebody else's pod that only looks like a picture goes, as does one whose pod is over. */
+  /** Deletes pods of other clients that only look like mirror pods, and mirror pods whose pod is over. */
   function tidy(picture: Pod): void {
     const name = nameOf(picture)
     if (isRead && !wanted.has(name) && !present.has(name)) mirrors.remove(picture)

@@ -45,7 +45,7 @@ export function kubeletConditions(input: ConditionInput): Verdict[] {
   ]
 }
 
-/** Only pods that can begin anew as a whole have this one. */
+/** Only pods that can restart as a whole have this one. */
 function allContainersRestarting({ pod, runtime, phase }: ConditionInput): Verdict[] {
   if (!mayRestartAllContainers(pod.spec)) return []
   const type = 'AllContainersRestarting'

@@ -114,7 +114,7 @@ const LOST = {
   message: 'The container could not be located when the pod was deleted.  The container used to be Running',
 }
 
-/** What was told of the instance before, whose record is gone, stays true while this one lives. */
+/** The reported state of the instance before, whose record is gone, is kept while this one lives. */
 function lastToldState(input: ContainerStatusInput, container: Container, current: ContainerRecord): ContainerState {
   const told = toldContainer(input.previous, container.name)
   return told && current.attempt > 0 && told.restartCount === current.attempt ? (told.lastState ?? {}) : {}

@@ -34,7 +34,7 @@ export interface StatusManager {
 export interface StatusManagerOptions {
   client: Client
   clock: Clock
-  /** The newest object of the pod known here: of a static pod its picture. */
+  /** The newest object of the pod known here: of a static pod its mirror pod. */
   latest(pod: Pod): Pod | undefined
   /** While true a terminal phase is not told. */
   mayHaveRunningContainers(podUid: string): boolean
@@ -66,7 +66,7 @@ interface Saying {
 
 const RETRY_MS = 1_000
 /**
- * Between the last status and the end of the object, for those who read a log when they see a container's state.
+ * Between the last status and the end of the object, for clients that read a log when they see a container's state.
  * A real kubelet's own pace gives them 0.75 s (median of the recordings); on one machine a watcher needs a few milliseconds.
  */
 const LAST_LOOK_MS = 100
@@ -82,7 +82,7 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
   const entries = new Map<string, Entry>()
   const turns = new Turns(WRITERS)
 
-  /** Of a static pod the end is told at once: nobody waits for its picture to go. */
+  /** The end of a static pod is reported at once, before its mirror pod is deleted. */
   const mayRun = (pod: Pod): boolean => !isStatic(pod) && options.mayHaveRunningContainers(uidOf(pod))
 
   function push(entry: Entry, status: PodStatus): void {
@@ -153,7 +153,7 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
     entry.deleted = true
   }
 
-  /** It is being deleted, nothing of it is left here, and nobody else keeps the object. */
+  /** It is being deleted, nothing of it is left here, and no finalizer keeps the object. */
   const mayGo = (pod: Pod): boolean =>
     Boolean(pod.metadata.deletionTimestamp) && !pod.metadata.finalizers?.length && options.isFinished(uidOf(pod))
 
@@ -210,7 +210,7 @@ const sendPatch = (client: Client, pod: Pod, status: Record<string, unknown>): P
   )
 
 const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ''
-/** Whether an object of the API is this pod, or the picture of it. */
+/** Whether an object of the API is this pod, or its mirror pod. */
 const shows = (object: Pod, pod: Pod): boolean => uidOf(object) === uidOf(pod) || (isStatic(pod) && isMirror(object))
 const refOf = ({ metadata }: Pod) => ({ namespace: metadata.namespace, name: metadata.name ?? '' })
 /** Resource versions of one collection can be compared since Kubernetes 1.35. */

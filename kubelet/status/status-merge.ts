@@ -6,7 +6,7 @@ import { KUBELET_CONDITIONS } from './conditions.ts'
 
 /**
  * What to write over the API's status. Conditions of others are kept as the API has them. A terminal phase is held back
- * while containers may still run, so that nobody takes a pod for finished that is not; DisruptionTarget goes with it.
+ * while containers may still run, so that no unfinished pod looks finished; DisruptionTarget goes with it.
  */
 export function mergeStatus(api: PodStatus, own: PodStatus, mayHaveRunningContainers: boolean): PodStatus {
   const withheld = mayHaveRunningContainers && isTerminalPhase(own.phase) && !isTerminalPhase(api.phase)

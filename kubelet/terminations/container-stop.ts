@@ -9,7 +9,7 @@ import { endingSignal, type HookOutcome, type StopFacts, verdict } from './verdi
 /** Is told each step of the stopping of one container. Never waits, never fails. */
 export interface ContainerStop {
   hookBegins(): void
-  /** Also when nobody waits for the hook any more. */
+  /** Also when the stop no longer waits for the hook. */
   hookEnds(result: ActionResult): void
   hookOverruns(): void
   /** For the containers that have to end before this one. */

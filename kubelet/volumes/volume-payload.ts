@@ -28,7 +28,7 @@ export interface VolumeSources {
 export interface ClaimedVolume {
   path: string
   type?: string
-  /** It was made for the claim: whoever the container runs as may write there. */
+  /** It was made for the claim: any user of a container may write there. */
   provisioned: boolean
 }
 export type ConfigData = Map<string, Buffer>

@@ -15,7 +15,7 @@ const programs = [
 
 /**
  * What a program may well never load, or only later, and which is large: a file of its own. Whatever else is imported late is in the same file
- * as who imports it, and runs late: each file takes half a millisecond, and what is not run takes nothing.
+ * as its importer, and runs late: each file takes half a millisecond, and what is not run takes nothing.
  */
 const large = [
   'cli/up.ts',
@@ -42,7 +42,7 @@ const lateParts: Readonly<Record<string, string>> = {
 
 /**
  * Makes programs of the sources and the packages they are made of, except for those of `external`, in `folder`,
- * each where its source would be, with the files that it shares with nobody beside it.
+ * each where its source would be, with the files that only it uses beside it.
  */
 export async function bundle(folder: string, external: readonly string[]): Promise<Metafile['outputs']> {
   const results = await Promise.all(

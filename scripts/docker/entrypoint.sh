@@ -29,7 +29,7 @@ if [ "$part" != up ] && [ "${KUBESTAGE_TIME_SCALE:-1}" != 1 ]; then
   export KUBESTAGE_TIME_ORIGIN
 fi
 
-# Rights are needed by a kubelet that gives its containers namespaces of their own, and by nobody else.
+# Rights are needed by a kubelet that gives its containers namespaces of their own, and by no other.
 if [ "$(id -u)" = 0 ] && [ -z "${KUBESTAGE_KEEP_ROOT:-}" ]; then
   chown "$user:$user" "$state"
   set -- setpriv --reuid "$user" --regid "$user" --clear-groups --bounding-set=-all --inh-caps=-all -- "$@"
@@ -40,7 +40,7 @@ child=$!
 stopped=
 trap 'stopped=1; kill -TERM "$child"' TERM INT
 
-# An administrator's kubeconfig for the host: it belongs to whoever owns the folder.
+# An administrator's kubeconfig for the host: it belongs to the owner of the folder.
 if [ -d "${KUBESTAGE_KUBECONFIG_DIR:-/none}" ]; then
   until [ -s "$state/kubeconfig" ] || ! kill -0 "$child" 2>/dev/null; do sleep 0.05; done
   if [ -s "$state/kubeconfig" ]; then

@@ -22,7 +22,7 @@ export function withDisruptionCondition(status: DisruptionBudgetStatus, nowMs: n
   return withCondition(status, verdict, nowMs)
 }
 
-/** The status that allows nothing, as nobody knows what may be allowed. */
+/** The status that allows nothing, while it is not known what may be allowed. */
 export const withSyncFailure = (
   status: DisruptionBudgetStatus,
   message: string,

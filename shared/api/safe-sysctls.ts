@@ -1,4 +1,4 @@
-/** Kernel parameters that concern nobody but the pod that sets them; upstream: pkg/kubelet/sysctl/safe_sysctls.go. */
+/** Kernel parameters that concern only the pod that sets them; upstream: pkg/kubelet/sysctl/safe_sysctls.go. */
 export const safeSysctls = new Set([
   'kernel.shm_rmid_forced',
   'net.ipv4.ip_local_port_range',

@@ -97,7 +97,7 @@ export class Http2Connection {
       this.#add(asked)
       cancellation.onCancel = (error) => {
         this.#cancel(asked, error)
-        // Where nothing comes at all, another connection may find somebody.
+        // Without any answer, another connection may reach the server.
         if (this.#reads === before) this.destroy(new Error('nothing comes from the server any more', { cause: error }))
       }
     })
@@ -185,7 +185,7 @@ export class Http2Connection {
     if (this.#nextId > maxWindow) this.retire()
   }
 
-  /** Nobody wants its answer any more. */
+  /** Its answer is no longer wanted. */
   #cancel(asked: Asked, error: Error): void {
     const { stream, sink } = asked
     if (stream && this.#streams.has(stream.id)) this.#abandon(stream, error)
@@ -335,7 +335,7 @@ export class Http2Connection {
     }
   }
 
-  /** Nobody waits for it: the process may end, and so does a connection that is not wanted any more. */
+  /** No request waits on it: it does not keep the process, and closes if it is not wanted any more. */
   #settle(): void {
     if (!this.isIdle) return
     this.#socket.unref()

@@ -28,7 +28,10 @@ export interface InformerOptions<T> extends Omit<ReflectorOptions<T>, 'store'> {
   /** Each gives the values under which `byIndex` finds an object. */
   indexes?: Record<string, (object: T) => string[]>
   handlers?: InformerHandler<T>[]
-  /** What to keep of an object, e.g. without the parts that nobody here reads. Makes a new object, keeps names, uid and resourceVersion, and may see its own result again. */
+  /**
+   * What to keep of an object, e.g. without the parts that are not read here. Makes a new object, keeps names, uid and
+   * resourceVersion, and may see its own result again.
+   */
   transform?(object: T): T
 }
 
@@ -61,7 +64,7 @@ class IndexedStore<T extends { metadata: ObjectMeta }> implements ReflectorStore
     this.#indexes = Object.entries(indexes).map(([name, valuesOf]) => ({ name, valuesOf, keys: new Map() }))
     this.#handlers = [...handlers]
     this.#transform = transform
-    // Whoever does not wait for the first list need not hear that it never came.
+    // A caller that does not wait for the first list need not handle its failure.
     this.synced.promise.catch(() => {})
   }
 

@@ -44,7 +44,8 @@ const RETRY = { initialMs: 50, maxMs: 10_000, jitter: 1 }
 
 /**
  * Keeps a store equal to a collection of the API: one list, then watches that each resume where the last one ended.
- * Lists anew when the server has forgotten our resourceVersion (410); retries with a growing, jittered delay when it cannot be reached.
+ * Lists again when the server no longer has the resourceVersion (410); retries with a growing, jittered delay when it
+ * cannot be reached.
  */
 export function startReflector<T extends { metadata: ObjectMeta }>(options: ReflectorOptions<T>): Reflector {
   const { client, resource, selection = {}, store, clock, random = Math.random, onError = () => {} } = options

@@ -19,7 +19,7 @@ import {
   type Transport,
 } from './transport.ts'
 
-/** How to reach an API server and who we are; PEM texts. `loadKubeconfig` (kubeconfig.ts) makes one from a file. */
+/** The address of an API server, and credentials; PEM texts. `loadKubeconfig` (kubeconfig.ts) makes one from a file. */
 export interface ClusterAccess {
   /** `https://127.0.0.1:6443` */
   server: string
@@ -40,7 +40,10 @@ export interface VersionInfo {
 /** A client over the network. */
 export interface ServerClient extends Client {
   version(): Promise<VersionInfo>
-  /** Who we are from now on. Requests that are under way are answered, watches end, and what comes next goes by a new connection. */
+  /**
+   * Other credentials from now on. Requests that are under way are answered, watches end, and what comes next goes by a
+   * new connection.
+   */
   useCertificate(pair: KeyPair): void
 }
 
@@ -49,7 +52,7 @@ export interface RestClientOptions extends ClusterAccess {
   userAgent?: string
   /** For everything but watches. Default 30 s. */
   requestTimeoutMs?: number
-  /** Everything on one HTTP/2 connection, with a server that speaks it. For who asks much. */
+  /** Everything on one HTTP/2 connection, with a server that speaks it. For clients with many requests. */
   http2?: boolean
   /** Requests at the same time; in HTTP/1.1 each has its own connection. Default 16; watches come on top. */
   maxRequests?: number

@@ -17,7 +17,7 @@ export interface PlainAnswer {
   statusText: string
   body: string
 }
-/** Whoever waits for an answer can be told that it will not come. */
+/** Lets a pending request be rejected. */
 export interface Cancellation {
   onCancel?: (error: Error) => void
 }
@@ -58,7 +58,7 @@ export class StaleConnectionError extends Error {
   }
 }
 
-/** A request that somebody else, or another connection, may be asked as if it had never been. */
+/** A request that may be sent again, to another server or by another connection: it was never processed. */
 export const untouched = (cause: Error | undefined): StaleConnectionError =>
   new StaleConnectionError('the server takes no more requests on this connection', { cause, isUntouched: true })
 

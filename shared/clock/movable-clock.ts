@@ -12,7 +12,7 @@ export interface MovableClock extends Clock {
   nextDeadline(): number | undefined
 }
 
-/** Undefined for a clock that nobody can move. */
+/** Undefined for a clock that cannot be moved. */
 export const movable = (clock: Clock): MovableClock | undefined =>
   'advance' in clock ? (clock as MovableClock) : undefined
 

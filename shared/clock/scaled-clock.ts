@@ -4,7 +4,10 @@ import { sleepOn } from './sleep.ts'
 export interface TimeScale {
   /** How many of its seconds pass in one of the machine's. */
   scale: number
-  /** When both show the same time, in milliseconds since the Unix epoch. All who share it show the same time always. */
+  /**
+   * When both show the same time, in milliseconds since the Unix epoch. All clocks that share it always show the same
+   * time.
+   */
   originMs: number
 }
 

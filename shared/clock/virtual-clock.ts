@@ -19,7 +19,7 @@ interface Pending {
   callback: () => void
 }
 
-/** `startMs`: what `now` says at first. `machine`: whose pace limits on real work have; default: its own. */
+/** `startMs`: what `now` says at first. `machine`: the clock for limits on real work; default: its own. */
 export function createVirtualClock(startMs: number = Date.UTC(2026, 0, 1), machine?: Clock): VirtualClock {
   const pending = new Set<Pending>()
   let elapsedMs = 0

@@ -1,6 +1,6 @@
 import { settle } from '../clock/settle.ts'
 
-/** What is under way, so that somebody can wait until nothing is. */
+/** Counts what is under way, so that a caller can wait until nothing is. */
 export class Activity {
   readonly #waiting = new Set<() => void>()
   #count = 0

@@ -1,4 +1,4 @@
-/** Those who want the same key get it one after another, in the order in which they asked. */
+/** Callers that want the same key get it one after another, first come first served. */
 export class KeyedTurns {
   readonly #last = new Map<string, Promise<void>>()
 

@@ -1,4 +1,4 @@
-/** So many at the same time; who comes when all turns are taken waits, first come first served. */
+/** Limits how many callers run at a time; the others wait, first come first served. */
 export class Turns {
   #free: number
   readonly #waiting: (() => void)[] = []
@@ -12,7 +12,7 @@ export class Turns {
     return this.#waiting.length
   }
 
-  /** Nothing when it is the caller's turn at once. Who has had a turn gives it back. */
+  /** Undefined if it is the caller's turn at once. The caller gives the turn back. */
   take(): Promise<void> | undefined {
     if (this.#free === 0) return new Promise((resolve) => this.#waiting.push(resolve))
     this.#free--

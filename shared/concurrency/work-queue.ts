@@ -36,7 +36,7 @@ export function createWorkQueue<Key>(options: WorkQueueOptions<Key>): WorkQueue<
   function add(key: Key): void {
     if (closed) return
     waiting.add(key)
-    // Not at once: whoever adds is in the middle of something, and often adds the same key again.
+    // Not at once: the caller is often about to add the same key again.
     queueMicrotask(pump)
   }
 

@@ -6,7 +6,8 @@ import { whyRefused } from './system-errors.ts'
 import { parseYaml } from './yaml.ts'
 
 /**
- * What a YAML (or JSON) file says, by option name. `keys` are all that may stand there, whoever reads it; what it says to others is left out.
+ * What a YAML (or JSON) file says, by option name. `keys` are all that may stand there, for any program; keys for other
+ * programs are left out.
  * A mistake is told with file and line.
  */
 export function readConfigFile(file: string, options: Options, keys: Options = options): Record<string, unknown> {

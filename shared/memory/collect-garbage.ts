@@ -6,7 +6,9 @@ type Collect = (options: { type: 'major'; execution: 'async'; flavor: 'last-reso
 
 let collect: Collect | undefined
 
-/** One thorough collection, which gives half-empty pages and code that nobody runs back to the machine. Some tens of milliseconds. */
+/**
+ * One thorough collection, which gives half-empty pages and unused code back to the machine. Some tens of milliseconds.
+ */
 export async function collectGarbage(): Promise<void> {
   if (!collect) {
     setFlagsFromString('--expose-gc')

@@ -54,7 +54,7 @@ function isUsable(
       (identity.altNames ?? []).every((name) => answersTo(certificate, name))
     )
   } catch {
-    return false // not a certificate or key any more: made anew
+    return false // no longer a certificate or key: made again
   }
 }
 

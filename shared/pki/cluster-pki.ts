@@ -11,7 +11,7 @@ export interface ClusterPki {
   /** What the API server shows to a kubelet. */
   apiServerKubeletClient: KeyPair
   admin: KeyPair
-  /** What the kubelet shows to the API server, and to whoever asks it for logs. */
+  /** The kubelet's certificates: as a client of the API server, and as a server. */
   kubeletClient: KeyPair
   kubeletServer: KeyPair
   /** Signs the tokens of service accounts. */
@@ -39,7 +39,7 @@ const serviceNames = [
 ]
 const masters = 'system:masters'
 
-/** Everybody's certificates, kept in `directory` and made where they are missing, expired or no longer fitting. */
+/** The cluster's certificates, kept in `directory`; missing, expired and no longer fitting ones are made. */
 export function ensureClusterPki(options: ClusterPkiOptions): ClusterPki {
   const { directory, nowMs, host, serviceAddress, nodeName, altNames = [] } = options
   const ca = ensureCertificate(directory, { name: 'ca', commonName: 'kubestage-ca', usage: 'ca' }, nowMs)

@@ -11,7 +11,7 @@ export function readIfExists(file: string): string | undefined {
   }
 }
 
-/** For nobody but the owner, and never half of it: the file appears whole. */
+/** Readable by the owner only, and atomic: the file appears complete. */
 export function writePrivately(file: string, text: string): void {
   makeFolder(dirname(file))
   const draft = `${file}.${process.pid}`

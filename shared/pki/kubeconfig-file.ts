@@ -2,7 +2,7 @@ import type { KeyPair } from './certificate.ts'
 import { readIfExists, writePrivately } from './files.ts'
 
 export interface KubeconfigOptions {
-  /** Name of the context, the cluster and the user: unlike anybody else's, so that several files can be merged. */
+  /** Name of the context, the cluster and the user: unique, so that several files can be merged. */
   name: string
   server: string
   /** PEM. */

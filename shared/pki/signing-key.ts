@@ -46,6 +46,6 @@ function arePair(kept: Partial<SigningKeyPair>): kept is SigningKeyPair {
   try {
     return createPublicKey(kept.privateKey).equals(createPublicKey(kept.publicKey))
   } catch {
-    return false // not keys any more: made anew
+    return false // no longer keys: made again
   }
 }

@@ -80,7 +80,7 @@ export function readSigningRequest(text: string): SigningRequest {
   }
 }
 
-/** The subject alone, whoever has signed the request. Throws where it is none. */
+/** The subject alone, without a check of the signature. Throws if the text is not a request. */
 export function readRequestedSubject(text: string): Subject {
   const [, subject] = children(partsOf(text)[0])
   if (!subject) throw new Error('not a certificate request')

@@ -1,9 +1,9 @@
 import { dotted, type Element, elements } from './der-reader.ts'
 import { oids } from './identifiers.ts'
 
-/** Whom a certificate, or a request for one, is about. */
+/** The subject of a certificate, or of a request for one. */
 export interface Subject {
-  /** Of several, the last: so Go reads it, and whoever checks a certificate must mean the same. */
+  /** Of several, the last: Go reads it so, and all checks of a certificate must agree. */
   commonName: string
   organizations: string[]
   /** Other parts, by object identifier. */

@@ -59,7 +59,7 @@ function claimUsage({ spec, metadata, status }: KubeObject): ResourceList {
   }
 }
 
-/** The resource whose objects count for a name in a quota; undefined for a name that nothing counts for. */
+/** The resource whose objects count for a name in a quota; undefined for other names. */
 export function countedBy(name: string): GroupResource | undefined {
   if (name.startsWith('count/')) {
     const [plural = '', ...group] = name.slice('count/'.length).split('.')

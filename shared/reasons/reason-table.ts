@@ -1,5 +1,6 @@
 /**
- * Who ends pods in which situation, and the reason that the pods are told. Controllers, API server and kubelet take their reasons from
+ * Which component ends pods in which situation, and the reason that their hooks get. Controllers, API server and
+ * kubelet take their reasons from
  * here by `reasonFor`; docs/reasons.md prints it (scripts/reasons-table.ts); test/reasons has one test per situation.
  *
  * The reasons are those of the Pod Termination Reason proposal, by its definitions: `Decommissioned` where a pod will not be replaced,

@@ -14,7 +14,7 @@ before(async () => {
 beforeEach(() => cluster.reset())
 after(() => cluster.close())
 
-/** What is under test: counts one up, and tries again when the server is busy or somebody else was quicker. */
+/** What is under test: counts one up, and retries when the server is busy or another write came first. */
 async function countUp(name) {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -35,7 +35,7 @@ export function acceptSpdyUpgrade({ request, socket, head }: UpgradeRequest, sup
 }
 
 export interface AcceptedWebSocket {
-  /** Paused, so that nothing gets lost until somebody listens. */
+  /** Paused, so that nothing gets lost until there is a listener. */
   socket: WebSocket
   /** Empty when the client named none. */
   protocol: string

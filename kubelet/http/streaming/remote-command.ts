@@ -38,7 +38,7 @@ export async function runRemoteCommand({ verb, start }: RemoteCommand, streams: 
   streams.finish(verb === 'exec' ? exitStatus(code) : success)
 }
 
-/** What nobody wants is thrown away, and so is what comes after the listener has gone. */
+/** Streams without a listener are discarded, also after the listener has gone. */
 async function copy(source: Readable, sink: Writable | undefined): Promise<void> {
   if (!sink) source.resume()
   else await pipeline(source, sink).catch(() => {})

@@ -26,7 +26,7 @@ export class WebSocketChannels {
     return this.#gone.signal
   }
 
-  /** What the client sends; without anybody who asked for it, it is thrown away. */
+  /** What the client sends; discarded without a reader. */
   input(channel: number): Readable {
     const input = new Readable({ read: () => this.#socket.resume() })
     input.on('error', () => {})

@@ -15,7 +15,7 @@ export interface ImageEntry {
 export type EntryOrigin = 'configuration' | 'added' | 'built in'
 
 export interface KnownEntry extends ImageEntry {
-  /** Said at the start, said since, or known to every kubelet of ours. */
+  /** Given at the start, added since, or built into the kubelet. */
   origin: EntryOrigin
 }
 

@@ -1,7 +1,7 @@
 import { basename, resolve } from 'node:path'
 import { interpreters } from './entrypoint.ts'
 
-/** Of files that are read: of one that will be written nobody knows whether it is there. */
+/** Only files that are read: a file that is written need not exist. */
 const readSuffix = /\.(?:py|m?js|cjs|ts|rb|pl|php|sh|jar|war|ya?ml|json|toml|ini|cfg|conf|properties|pem|crt|key)$/
 
 /**

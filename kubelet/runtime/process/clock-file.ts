@@ -12,7 +12,7 @@ export const ownClockFile = '/run/kubestage-clock'
 /** Names the file, in every container's environment. */
 export const clockFileVariable = 'KUBESTAGE_CLOCK_FILE'
 
-/** Milliseconds; 0 where nobody has written it. */
+/** Milliseconds; 0 if the file was not written. */
 export function readMovedClock(rootDir: string): number {
   try {
     const seconds = Number(readFileSync(clockFile(rootDir), 'utf8'))
@@ -22,13 +22,13 @@ export function readMovedClock(rootDir: string): number {
   }
 }
 
-/** In place: who has it mounted sees the same file. */
+/** In place: containers that have it mounted see the same file. */
 export function writeMovedClock(rootDir: string, movedMs: number): void {
   makeFolder(rootDir)
   writeFileSync(clockFile(rootDir), `+${movedMs / 1000}\n`, { mode: 0o644 })
 }
 
-/** A cluster that starts has a time that nobody has moved. */
+/** A cluster starts with a time that was not moved. */
 export const forgetMovedClock = (rootDir: string): void => rmSync(clockFile(rootDir), { force: true })
 
 /** To a process that has a handler for it, and so wants to hear of it; it changes nothing for others, stopped ones among them. */

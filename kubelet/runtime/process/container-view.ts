@@ -19,7 +19,7 @@ export interface ContainerView {
   hostMounts: HostMount[]
   mounts: ViewMount[]
   hidden: Hidden
-  /** Of a PID namespace of its own, in which the program is process 1, or of the pod's, which somebody else has made. */
+  /** Of a PID namespace of its own, in which the program is process 1, or of the pod's, which exists already. */
   processes: Processes
   hostname?: string
   /** For one who is not root: in a namespace of users. */
@@ -227,7 +227,7 @@ const machineIsReadOnly: Step[] = [
   ),
 ]
 
-/** Made anew in every container. */
+/** Made in every container. */
 const made = ['/proc', '/sys', '/dev']
 /** Where programs leave what should not outlive them, and who may: on file systems of their own these have to be told. */
 const shortLived: Record<string, number> = { '/tmp': 0o1777, '/run': 0o755, '/var/tmp': 0o1777 }

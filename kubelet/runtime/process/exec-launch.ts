@@ -22,7 +22,7 @@ export function execLaunch(
   if (!container || !sandbox || container.record.state === 'exited') return gone
   const { stored, record } = container
   const { pid } = record
-  // It has ended, and nobody has told us yet.
+  // It has ended, and this has not been reported yet.
   if (stored.ownFiles && !existsSync(`/proc/${pid}/root`)) return gone
   const workingDir = stored.workingDir || '/'
   const user = stored.ownFiles ? programUser(stored.user) : undefined

@@ -52,7 +52,10 @@ export function locateProgram(command: string[], options: SearchOptions): { file
   return { problem: `exec: "${name}": ${denied ? 'permission denied' : 'executable file not found in $PATH'}` }
 }
 
-/** A missing working directory is made, as container runtimes do; in a container's own view that is left to who makes the view. */
+/**
+ * A missing working directory is made, as container runtimes do; in a container's own view the code that makes the view
+ * does so.
+ */
 export function whyNoWorkingDir(directory: string, hostPath?: HostPath): string | undefined {
   try {
     const stat = statSync((hostPath ?? asOnHost)(directory), { throwIfNoEntry: false })

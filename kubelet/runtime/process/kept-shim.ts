@@ -25,7 +25,7 @@ export class KeptShim {
     this.#options = options
   }
 
-  /** What is asked for while there is none is not done; whoever asked is told that it is lost. */
+  /** Requests without a shim fail, and their callers get an error. */
   get connection(): ShimConnection {
     return this.#connection ?? absent
   }

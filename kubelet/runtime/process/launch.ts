@@ -9,7 +9,7 @@ import { systemCalls } from './system-calls.ts'
 /** A process to be started. */
 export interface Launch {
   command: string[]
-  /** All of it: nothing of ours is added. */
+  /** The complete environment: nothing is added. */
   env: Record<string, string>
   workingDir: string
   /** Default: ours. */
@@ -41,7 +41,7 @@ export function shimLaunch(launch: Launch): { namespaceFlags: number; besidePid?
   return { namespaceFlags: 0, besidePid, steps: words([enter({ ...namespaces, processes: false }), ...done]) }
 }
 
-/** For a process of ours on a terminal: the program and its words that do the same without the shim. */
+/** For a child process on a terminal: the program and its words that do the same without the shim. */
 export function terminalLaunch(launch: Launch): { file: string; args: string[] } {
   const { namespaces } = launch
   const entering: Step[] = namespaces.kind === 'enter' ? [enter(namespaces), ['fork'], ['session']] : []

@@ -18,7 +18,7 @@ export function markerOf(pid: number | string): string | undefined {
   }
 }
 
-/** Process ids by marker. One walk through /proc, whoever asks meanwhile. */
+/** Process ids by marker. Concurrent callers share one walk through /proc. */
 export function markedProcesses(): Map<string, number[]> {
   const found = new Map<string, number[]>()
   for (const entry of readdirSync('/proc')) {

@@ -25,7 +25,7 @@ export function readPipe(pipe: string, onData: (data: Buffer) => void): PipeRead
   }
   const socket = new Socket({ fd, readable: true, writable: false, onread: { buffer: scratch, callback } })
   const hasClosed = () => {
-    isOpen = false // also by itself, when nobody is left who could write
+    isOpen = false // also by itself, when no writer is left
   }
   socket
     .on('error', () => {})

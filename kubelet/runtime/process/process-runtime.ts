@@ -357,7 +357,7 @@ class ProcessRuntime implements ContainerRuntime {
     this.#forgetAllBut(() => false)
   }
 
-  /** What the shim does not know has ended, and nobody can tell how. */
+  /** A container that the shim does not know has ended with an unknown exit code. */
   #forgetAllBut(isKnown: (id: string) => boolean): void {
     this.#execs.areLost()
     this.#sandboxes.pausesAreLost(isKnown)

@@ -44,7 +44,7 @@ type Entry =
   | { id: string; stopSignal: string }
   | { removed: string }
 
-/** Written anew when it is larger than this, and mostly of the past. */
+/** Rewritten when it is larger than this, and mostly outdated. */
 const largestJournal = 1024 * 1024
 
 /**
@@ -141,7 +141,7 @@ export class RecordStore {
     }
   }
 
-  /** A last line without its end was being written when the kubelet died, and was never promised to anybody. */
+  /** A last line without its end was being written when the kubelet died, and was never acknowledged. */
   #read(): void {
     const lines = readFileSync(this.#file, 'utf8').split('\n')
     for (const line of lines.slice(0, -1)) this.#apply(JSON.parse(line) as Entry)

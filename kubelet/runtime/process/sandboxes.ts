@@ -146,7 +146,7 @@ export class Sandboxes {
     const known = this.#pauses.get(id)
     if (known) return known
     const pause = Promise.withResolvers<number>()
-    pause.promise.catch(() => {}) // whoever starts a container hears of it
+    pause.promise.catch(() => {}) // reported when a container is started
     this.#pauses.set(id, pause)
     return pause
   }

@@ -80,11 +80,11 @@ export async function connectShim(options: {
   )
 }
 
-/** Undefined while nobody reads: no shim is there. */
+/** Undefined while no shim reads. */
 function openPipes(root: string): { requests: number; events: number } | undefined {
   let requests: number | undefined
   try {
-    // This one can be opened only while a shim reads it, who has the other ready by then.
+    // This one can be opened only while a shim reads it; the other is ready by then.
     requests = openSync(path.join(root, 'requests'), constants.O_WRONLY | constants.O_NONBLOCK)
     return { requests, events: openSync(path.join(root, 'events'), constants.O_RDONLY | constants.O_NONBLOCK) }
   } catch {

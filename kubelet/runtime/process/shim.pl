@@ -143,7 +143,7 @@ leave_nothing();
 unlink 'requests', 'events', 'shim.pid', 'lost', 'boot', glob 'pipes/*';
 my $has_proc = %number && -d '/proc/self/fd';
 sub fifo { require POSIX; POSIX::mkfifo($_[0], 0600) }
-# In this order: whoever can open the requests finds the events ready.
+# In this order: a kubelet that can open the requests finds the events ready.
 fifo('events') && open(my $events, '+<', 'events') or die "$root/events: $!\n";
 fifo('requests') && open(my $requests, '+<', 'requests') or die "$root/requests: $!\n";
 

@@ -7,7 +7,9 @@ import { defaultPath } from './shim.ts'
 const absent =
   'a terminal needs the optional package @lydell/node-pty, which is not installed on this node: try again without -t'
 
-/** Runs a program on a terminal of its own. It is our child, and ends with us: who sat at it is gone then as well. */
+/**
+ * Runs a program on a terminal of its own. It is the kubelet's child and ends with it, as its client's connection does.
+ */
 export async function startOnTerminal(program: { file: string; args: string[] }): Promise<ProcessStreams> {
   const terminal = await spawn(program)
   const stdout = new OutputStream({ pause: () => terminal.pause(), resume: () => terminal.resume() })

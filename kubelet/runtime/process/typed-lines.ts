@@ -19,7 +19,10 @@ const eraseLine = code('\x15')
 const interruption = code('\x03')
 const endOfInput = code('\x04')
 
-/** A terminal's line discipline, as far as somebody who types commands needs it: what is typed is shown, can be taken back, and goes as lines. */
+/**
+ * A terminal's line discipline, as far as typing commands needs it: what is typed is shown, can be taken back, and goes
+ * as lines.
+ */
 export function createTypist(typing: Typing): (keys: Buffer) => void {
   let line: number[] = []
   const send = (...more: number[]): void => {
