@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import https from 'node:https'
 import path from 'node:path'
 import type { Test } from 'tap'
-import { startKubeletServer } from '../../../kubelet/http/server.ts'
+import { type KubeletServerOptions, startKubeletServer } from '../../../kubelet/http/server.ts'
 import { createSimulatedRuntime, type SimulatedExec } from '../../../kubelet/runtime/simulated.ts'
 import type { ContainerStatus, Pod } from '../../../shared/api/types.ts'
 import { realClock } from '../../../shared/clock/real-clock.ts'
@@ -28,7 +28,11 @@ export interface Answer {
 /** The server over a simulated runtime in which the container `c` of the pod `web` runs. */
 export async function startNode(
   t: Test,
-  { statuses = running, exec }: { statuses?(id: string): ContainerStatus[]; exec?(): SimulatedExec } = {},
+  {
+    statuses = running,
+    exec,
+    ...more
+  }: Partial<KubeletServerOptions> & { statuses?(id: string): ContainerStatus[]; exec?(): SimulatedExec } = {},
 ) {
   const runtime = createSimulatedRuntime({ clock: realClock, exec })
   const logPath = path.join(t.testdir(), '0.log')
@@ -72,6 +76,7 @@ export async function startNode(
     log: { warn: (fields, message) => t.fail(message, fields) },
     pods: () => [pod],
     reviews: async () => ({ userOf: async () => undefined, isAllowed: async () => false }),
+    ...more,
   })
   t.teardown(async () => {
     await server.close()
