@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
 import { badRequest } from '../../shared/api/status-errors.ts'
-import type { Exchange, Upgrade } from './exchange.ts'
+import type { Upgrade } from '../../shared/http/upgrades.ts'
+import type { Exchange } from './exchange.ts'
 
 export const asksForWebSocket = ({ request }: Exchange): boolean => /^websocket$/i.test(request.headers.upgrade ?? '')
 

@@ -1,20 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { KubeObject } from '../../shared/api/types.ts'
+import type { Upgrade } from '../../shared/http/upgrades.ts'
 import type { Attributes, User } from '../auth/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { readBody } from './body.ts'
 import type { RequestInfo, ResourceTarget } from './request-info.ts'
 import { takeOver } from './take-over.ts'
 import { Warnings } from './warnings.ts'
-
-/** A connection that its client wants for another protocol (HTTP/1.1 only). The handler that takes it over answers in that protocol. */
-export interface Upgrade {
-  socket: Duplex
-  /** What came after the request. */
-  head: Buffer
-}
 
 interface ExchangeParts {
   request: IncomingMessage

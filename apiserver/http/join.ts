@@ -2,9 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Duplex, Writable } from 'node:stream'
 import { StatusError } from '../../shared/api/status-error.ts'
+import type { Upgrade } from '../../shared/http/upgrades.ts'
 import { requestError } from '../webhook-client/call-errors.ts'
 import { type BackendRequest, requestOf } from './backend.ts'
-import type { Exchange, Upgrade } from './exchange.ts'
+import type { Exchange } from './exchange.ts'
 
 /** A client that wants its connection for itself. */
 export interface Joining {

@@ -4,6 +4,7 @@ import { createServer, type Server, type ServerOptions } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { OrderedResponse, serveUpgrades } from '../../shared/http/upgrades.ts'
 import type { ApiServerConfig } from '../config.ts'
 import { Http2Connection } from './http2/connection.ts'
 import type { ClientLimits } from './limits/client-limits.ts'
@@ -11,7 +12,6 @@ import type { Connections, Tracked } from './limits/connections.ts'
 import type { Handshakes } from './limits/handshakes.ts'
 import { type LimitName, type Limits, limitTable } from './limits/limits.ts'
 import type { NodeHttp2Options } from './node-http2/connection.ts'
-import { OrderedResponse, serveUpgrades } from './upgrades.ts'
 
 export interface Listener {
   port: number

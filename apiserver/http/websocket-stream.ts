@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream'
 import { StatusError } from '../../shared/api/status-error.ts'
+import type { Upgrade } from '../../shared/http/upgrades.ts'
 import { acceptWebSocket } from './accept-websocket.ts'
-import type { Exchange, Upgrade } from './exchange.ts'
+import type { Exchange } from './exchange.ts'
 
 /** How a subprotocol carries bytes. Upstream: k8s.io/streaming/pkg/httpstream/wsstream/stream.go. */
 const encodings: ReadonlyMap<string, 'binary' | 'base64'> = new Map([

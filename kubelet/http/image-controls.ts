@@ -6,7 +6,7 @@ import type { Images } from '../runtime/images/images.ts'
 import { Problem } from './problem.ts'
 
 export interface ImageRequest {
-  method: string | undefined
+  method: string
   query: URLSearchParams
   body: IncomingMessage
 }

@@ -4,10 +4,9 @@ import { Problem } from './problem.ts'
 
 /** `PUT /debug/clock?moved=<milliseconds>`: moves the node's time forward until it has been moved by so much in all; containers are told with `&last=true`. */
 export async function moveClock(
-  { method, path, query }: ControlRequest,
+  { method, query }: Omit<ControlRequest, 'word'>,
   time: NodeTime | undefined,
 ): Promise<{ nextMs?: number }> {
-  if (path.length !== 1) throw new Problem(404, '404 page not found')
   if (method !== 'PUT') throw new Problem(405, 'method not allowed')
   const movedMs = Number(query.get('moved') ?? Number.NaN)
   if (!Number.isFinite(movedMs)) throw new Problem(400, 'moved must be a number of milliseconds')

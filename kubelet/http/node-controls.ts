@@ -3,6 +3,7 @@ import type { EvictionManager } from '../eviction/eviction-manager.ts'
 import { knownSignals, signalNamed } from '../eviction/signals.ts'
 import { type Amount, parseAmount } from '../eviction/thresholds.ts'
 import type { NodeControls } from '../node/node-controls.ts'
+import { pageNotFound } from './not-found.ts'
 import { Problem } from './problem.ts'
 
 /** The machine that the kubelet stands for. */
@@ -15,9 +16,9 @@ export interface ControlledNode {
   isLost(): boolean
 }
 export interface ControlRequest {
-  method: string | undefined
-  /** Below `/debug`. */
-  path: readonly string[]
+  method: string
+  /** What is to happen, or to what. */
+  word: string
   query: URLSearchParams
 }
 
@@ -31,30 +32,27 @@ const words: Record<string, (node: ControlledNode) => Promise<void> | void> = {
 
 /** What an operator may do to the machine below. Resolves when it is done. */
 export async function controlNode(
-  { method, path, query }: ControlRequest,
+  { method, word }: Omit<ControlRequest, 'query'>,
   node: ControlledNode | undefined,
 ): Promise<void> {
-  const [what, word = ''] = path
-  if (path.length !== 2 || (what !== 'node' && what !== 'pressure')) throw new Problem(404, '404 page not found')
-  if (!node) throw new Problem(503, 'the kubelet is not ready')
-  if (what === 'pressure') return putUnderPressure(node.eviction, { method, word, query })
+  if (!node) throw notReady()
   const act = Object.hasOwn(words, word) ? words[word] : undefined
-  if (!act) throw new Problem(404, '404 page not found')
+  if (!act) throw pageNotFound()
   if (method !== 'POST') throw new Problem(405, 'method not allowed')
   await act(node)
 }
 
 /** `PUT` and `DELETE /debug/pressure/<signal>`, the first with `?available=<amount>` where it matters how little there is. */
-function putUnderPressure(
-  eviction: EvictionManager,
-  { method, word, query }: { method: string | undefined; word: string; query: URLSearchParams },
-): void {
+export function putUnderPressure({ method, word, query }: ControlRequest, node: ControlledNode | undefined): void {
+  if (!node) throw notReady()
   const signal = signalNamed(word)
   if (!signal) throw new Problem(404, `there is no signal "${word}"; ${suggestion(word, knownSignals())}`)
-  if (method === 'DELETE') eviction.release(signal)
-  else if (method === 'PUT') eviction.induce(signal, amountIn(query.get('available')))
+  if (method === 'DELETE') node.eviction.release(signal)
+  else if (method === 'PUT') node.eviction.induce(signal, amountIn(query.get('available')))
   else throw new Problem(405, 'method not allowed')
 }
+
+const notReady = (): Problem => new Problem(503, 'the kubelet is not ready')
 
 function amountIn(text: string | null): Amount | undefined {
   if (!text) return undefined

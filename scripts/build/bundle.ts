@@ -26,6 +26,7 @@ const large = [
   'apiserver/http/node-http2/connection.ts',
   'controllers/index.ts',
   'kubelet/actions/grpc.ts', // and with it HTTP/2, 6 MB
+  'kubelet/http/app.ts', // and with it Fastify, 7 MB
   'kubelet/http/streaming/serve-stream.ts',
   'apiserver/storage/sqlite/sqlite.ts',
   'apiserver/http/plugins/extension.ts', // and with it the compilers of schemas

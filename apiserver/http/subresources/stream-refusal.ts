@@ -1,7 +1,8 @@
 import type { StatusError } from '../../../shared/api/status-error.ts'
 import { internalError } from '../../../shared/api/status-errors.ts'
+import type { Upgrade } from '../../../shared/http/upgrades.ts'
 import { acceptWebSocket, asksForWebSocket } from '../accept-websocket.ts'
-import type { Exchange, Upgrade } from '../exchange.ts'
+import type { Exchange } from '../exchange.ts'
 import type { Refusal } from '../join.ts'
 import { errorOf } from '../kubelet-proxy.ts'
 

@@ -1,14 +1,13 @@
 import type { IncomingMessage } from 'node:http'
-import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
+import type { Upgrade } from '../../../shared/http/upgrades.ts'
 import { Problem } from '../problem.ts'
 
 /** A request that wants its connection for itself. */
-export interface UpgradeRequest {
+export interface UpgradeRequest extends Upgrade {
   request: IncomingMessage
-  socket: Duplex
-  /** What came after the request. */
-  head: Buffer
+  /** Called before the connection is answered in another protocol than HTTP. */
+  takeOver(): void
 }
 
 export const isWebSocket = ({ headers }: IncomingMessage): boolean => headers.upgrade?.toLowerCase() === 'websocket'
@@ -17,7 +16,8 @@ export const isSpdy = ({ headers }: IncomingMessage): boolean => headers.upgrade
 const protocolHeader = 'X-Stream-Protocol-Version'
 
 /** Agrees on the first of the client's protocols that is `supported`; from then on the connection speaks SPDY. */
-export function acceptSpdyUpgrade({ request, socket, head }: UpgradeRequest, supported: readonly string[]): string {
+export function acceptSpdyUpgrade(upgrade: UpgradeRequest, supported: readonly string[]): string {
+  const { request, socket, head } = upgrade
   const offered = listOf(request.headers[protocolHeader.toLowerCase()])
   if (offered.length === 0) throw new Problem(400, `${protocolHeader} header is required`)
   const protocol = offered.find((entry) => supported.includes(entry))
@@ -28,6 +28,7 @@ export function acceptSpdyUpgrade({ request, socket, head }: UpgradeRequest, sup
       { 'X-Accepted-Stream-Protocol-Versions': supported.join(', ') },
     )
   }
+  upgrade.takeOver()
   const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: SPDY/3.1']
   socket.write([...lines, `${protocolHeader}: ${protocol}`, '', ''].join('\r\n'))
   if (head.length > 0) socket.unshift(head)
@@ -47,15 +48,14 @@ const maxMessageBytes = 32 * 1024 * 1024
 const maxUnreadBytes = 64 * 1024
 
 /** Likewise for WebSocket, where it may also do without. */
-export function acceptWebSocket(
-  { request, socket, head }: UpgradeRequest,
-  supported: readonly string[],
-): Promise<AcceptedWebSocket> {
+export function acceptWebSocket(upgrade: UpgradeRequest, supported: readonly string[]): Promise<AcceptedWebSocket> {
+  const { request, socket, head } = upgrade
   const offered = listOf(request.headers['sec-websocket-protocol'])
   const protocol = offered.find((entry) => supported.includes(entry))
   if (protocol === undefined && (offered.length > 0 || !supported.includes(''))) {
     throw new Problem(400, `unable to negotiate protocol: client supports [${offered.join(' ')}]`)
   }
+  upgrade.takeOver()
   const server = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes, autoPong: false })
   // Kubernetes' own names have a slash, which RFC 6455 forbids and `ws` refuses: it is not to see them.
   delete request.headers['sec-websocket-protocol']

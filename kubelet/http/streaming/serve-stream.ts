@@ -14,11 +14,18 @@ import { remoteCommandProtocols, webSocketRemoteStreams } from './websocket-remo
 
 export interface StreamRequest {
   verb: 'exec' | 'attach' | 'portForward'
-  /** Of the URL, after the verb. */
-  path: string[]
+  target: StreamTarget
   query: URLSearchParams
   /** Undefined for a request that keeps to HTTP, and so comes too early. */
   upgrade?: UpgradeRequest
+}
+/** What the URL names. */
+export interface StreamTarget {
+  namespace: string
+  name: string
+  uid?: string
+  /** Of exec and attach. */
+  container?: string
 }
 export interface StreamContext {
   runtime: ContainerRuntime
@@ -39,12 +46,11 @@ const tunnelProtocol = 'SPDY/3.1+portforward.k8s.io'
 /** Answers by taking the connection over; refuses with a Problem as long as it is HTTP. */
 export async function serveStream(context: StreamContext, request: StreamRequest): Promise<void> {
   if (request.verb === 'portForward') return forwardPorts(context, request)
-  const { namespace, name, uid, container = '' } = parsePath(request.path, { hasContainer: true })
   const wanted = wantedStreams(request.query)
   const command = request.query.getAll('command')
   if (request.verb === 'exec' && command.length === 0) throw new Problem(400, 'you must specify a command')
-  const pod = findPod(context.pods(), { namespace, name, uid })
-  const { id } = await findRunningContainer(context.runtime, pod, container)
+  const pod = findPod(context.pods(), request.target)
+  const { id } = await findRunningContainer(context.runtime, pod, request.target.container ?? '')
   await joinRemoteCommand(context, request, wanted, {
     verb: request.verb,
     start: () =>
@@ -68,8 +74,8 @@ async function joinRemoteCommand(
   if (streams) await runRemoteCommand(command, streams)
 }
 
-async function forwardPorts(context: StreamContext, { path, query, upgrade }: StreamRequest): Promise<void> {
-  const pod = findPod(context.pods(), parsePath(path, { hasContainer: false }))
+async function forwardPorts(context: StreamContext, { target: named, query, upgrade }: StreamRequest): Promise<void> {
+  const pod = findPod(context.pods(), named)
   const { id } = await findSandbox(context.runtime, pod)
   const target: PortForwardTarget = {
     clock: context.clock,
@@ -89,22 +95,6 @@ async function forwardPorts(context: StreamContext, { path, query, upgrade }: St
 }
 
 const upgradeRequired = (): Problem => new Problem(400, 'Upgrade request required')
-
-interface PodPath {
-  namespace: string
-  name: string
-  uid?: string
-  container?: string
-}
-
-function parsePath(path: string[], { hasContainer }: { hasContainer: boolean }): PodPath {
-  const [namespace, name, ...rest] = path
-  const container = hasContainer ? rest.pop() : undefined
-  if (!namespace || !name || rest.length > 1 || (hasContainer && !container)) {
-    throw new Problem(404, '404 page not found')
-  }
-  return { namespace, name, container, uid: rest[0] }
-}
 
 function wantedStreams(query: URLSearchParams): WantedStreams {
   const isSet = (name: string): boolean => query.get(name) === '1' || query.get(name) === 'true'

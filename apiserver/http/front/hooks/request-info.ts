@@ -1,9 +1,9 @@
 import type { onRequestHookHandler } from 'fastify'
+import { upgradeOf } from '../../../../shared/http/upgrades.ts'
 import { Exchange } from '../../exchange.ts'
 import type { Watchdog } from '../../limits/watchdog.ts'
 import { withReason } from '../../reason-prefix.ts'
 import { parseRequestInfo } from '../../request-info.ts'
-import { upgradeOf } from '../../upgrades.ts'
 import { saidMethod } from '../routable.ts'
 
 const hasBody = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])

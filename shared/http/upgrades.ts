@@ -1,9 +1,16 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Upgrade } from './exchange.ts'
+import type { Duplex } from 'node:stream'
 
-/** Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that the server does not use. */
+/** Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that our servers do not use. */
 const { ServerResponse: Response } = process.getBuiltinModule('node:http')
+
+/** A connection that its client wants for another protocol (HTTP/1.1 only). The handler that takes it over answers in that protocol. */
+export interface Upgrade {
+  socket: Duplex
+  /** What came after the request. */
+  head: Buffer
+}
 
 const latest = new WeakMap<Socket, ServerResponse>()
 const upgrades = new WeakMap<IncomingMessage, Upgrade>()

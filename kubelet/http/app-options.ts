@@ -1,0 +1,27 @@
+import type { Pod } from '../../shared/api/types.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { NodeTime } from '../node/node-time.ts'
+import type { ContainerRuntime } from '../runtime/container-runtime.ts'
+import type { Images } from '../runtime/images/images.ts'
+import type { Reviews } from './access.ts'
+import type { ErrorLog } from './error-handler.ts'
+import type { MetricsSources } from './metrics/pages.ts'
+import type { ControlledNode } from './node-controls.ts'
+
+export interface KubeletAppOptions {
+  runtime: ContainerRuntime
+  /** Absent where no programs are run. */
+  images?: Images
+  clock: Clock
+  log: ErrorLog
+  /** As the API shows them. */
+  pods(): Pod[]
+  node?(): ControlledNode | undefined
+  time?: NodeTime
+  /** Asked about every client that is no administrator. */
+  reviews(): Promise<Reviews>
+  /** Absent: there are no pages of metrics. */
+  metrics?: MetricsSources
+  /** The answer of `/configz`. */
+  configz?(port: number): object
+}

@@ -1,0 +1,51 @@
+import type { Server } from 'node:https'
+import fastify, { type FastifyInstance } from 'fastify'
+import type { KubeletAppOptions } from './app-options.ts'
+import { canonicalUrl } from './canonical-url.ts'
+import { createErrorHandler, createFrameworkErrorHandler } from './error-handler.ts'
+import { authorization } from './hooks/authorization.ts'
+import { lostNode } from './hooks/lost-node.ts'
+import { upgrades } from './hooks/upgrades.ts'
+import { notFound } from './not-found.ts'
+import { debug } from './plugins/debug.ts'
+import { health } from './plugins/health.ts'
+import { logs } from './plugins/logs.ts'
+import { metrics } from './plugins/metrics.ts'
+import { pods } from './plugins/pods.ts'
+import { streams } from './plugins/streams.ts'
+
+/** Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that a kubelet does not use. */
+const { METHODS } = process.getBuiltinModule('node:http')
+
+function noSchemas(): never {
+  throw new Error('no route has a schema')
+}
+
+/** The Fastify application that answers the server's requests. Resolves when it is ready. */
+export async function buildKubeletApp(options: KubeletAppOptions, server: Server): Promise<FastifyInstance> {
+  const app = fastify({
+    serverFactory: () => server,
+    frameworkErrors: createFrameworkErrorHandler(options.log),
+    rewriteUrl: canonicalUrl,
+    routerOptions: {
+      maxParamLength: Number.MAX_SAFE_INTEGER,
+      querystringParser: (text) => new URLSearchParams(text) as never,
+    },
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    // Its own compilers of schemas would be loaded, and never used: 4 MB.
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+  })
+  // Node answers bytes that are no request.
+  server.removeAllListeners('clientError')
+  // Fastify reads no bodies: the only handler that wants one reads it itself.
+  for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
+  app.addHook('onRequest', authorization(options.reviews))
+  app.addHook('onRequest', lostNode(options.node))
+  app.addHook('onRequest', upgrades)
+  app.setErrorHandler(createErrorHandler(options.log))
+  app.setNotFoundHandler(notFound)
+  for (const plugin of [health, pods, metrics, logs, streams, debug]) app.register(plugin, options)
+  await app.ready()
+  return app
+}

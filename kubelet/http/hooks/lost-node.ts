@@ -1,0 +1,13 @@
+import type { onRequestHookHandler } from 'fastify'
+import { upgradeOf } from '../../../shared/http/upgrades.ts'
+import { rootOf } from '../canonical-url.ts'
+import type { ControlledNode } from '../node-controls.ts'
+
+/** Cuts the connection of a request to a node that is lost. Requests that control the node reach it all the same. */
+export const lostNode =
+  (node: (() => ControlledNode | undefined) | undefined): onRequestHookHandler =>
+  (request, _reply, done) => {
+    const controls = rootOf(request.url) === 'debug' && !upgradeOf(request.raw)
+    if (!controls && node?.()?.isLost()) request.raw.socket.destroy()
+    else done()
+  }

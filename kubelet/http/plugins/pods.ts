@@ -1,0 +1,19 @@
+import type { FastifyPluginCallback } from 'fastify'
+import type { KubeletAppOptions } from '../app-options.ts'
+import { sendJson } from '../respond.ts'
+import { runningPods } from '../running-pods.ts'
+import { withAllBelow } from './with-all-below.ts'
+
+/** `/pods` as the API shows them, `/runningpods` as the runtime does, and `/configz`. */
+export const pods: FastifyPluginCallback<KubeletAppOptions> = (app, { runtime, configz, ...options }, done) => {
+  for (const path of withAllBelow('/pods')) {
+    app.get(path, (_request, reply) =>
+      sendJson(reply, { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: options.pods() }),
+    )
+  }
+  for (const path of withAllBelow('/runningpods')) {
+    app.get(path, async (_request, reply) => sendJson(reply, await runningPods(runtime)))
+  }
+  if (configz) app.get('/configz', ({ socket }, reply) => sendJson(reply, configz(socket.localPort ?? 0)))
+  done()
+}
