@@ -1,11 +1,11 @@
-import { Interned } from '../shared/api/interned.ts'
-import { remembered } from '../shared/api/remembered.ts'
-import type { Container, ContainerStatus, Namespace, Node, ObjectMeta, Pod } from '../shared/api/types.ts'
+import type { Namespace, Node, ObjectMeta } from '../shared/api/types.ts'
 import type { Client, Resource } from '../shared/client/client.ts'
 import { type Informer, type InformerOptions, startInformer } from '../shared/client/informer.ts'
 import { namespaces, nodes, pods } from '../shared/client/resources.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import type { Log } from '../shared/log/log.ts'
+import { trimMetadata } from './trimmed-metadata.ts'
+import { type TrimmedPod, trimPod } from './trimmed-pod.ts'
 import { controllerIndex, namespaceIndex } from './workloads/ownership.ts'
 
 /** All that most loops look at. */
@@ -15,7 +15,7 @@ export interface Metadata {
 
 /** One watch per collection, however many loops look at it; each begins at the first request for it. */
 export interface Informers {
-  pods(): Informer<Pod>
+  pods(): Informer<TrimmedPod>
   nodes(): Informer<Node>
   namespaces(): Informer<Namespace>
   /** Of any kind; the metadata alone is sure to be kept. */
@@ -53,7 +53,7 @@ export function createInformers(options: { client: Client; clock: Clock; log: Lo
   }
 
   return {
-    pods: () => share<Pod>(pods),
+    pods: () => share<TrimmedPod>(pods),
     nodes: () => share<Node>(nodes),
     namespaces: () => share<Namespace>(namespaces),
     metadata: share,
@@ -75,14 +75,6 @@ export function createInformers(options: { client: Client; clock: Clock; log: Lo
     },
   }
 }
-
-/** Read by ReplicaSets of the pods that they may delete, and by jobs of the pods that failed. */
-const readAnnotations = [
-  'controller.kubernetes.io/pod-deletion-cost',
-  'batch.kubernetes.io/job-completion-index',
-  'batch.kubernetes.io/job-index-failure-count',
-  'batch.kubernetes.io/job-index-ignored-failure-count',
-]
 
 const indexes = { namespace: namespaceIndex, controller: controllerIndex }
 const whole = { indexes }
@@ -109,68 +101,12 @@ const trimmed: Record<string, { transform?(object: Metadata): Metadata; indexes?
 }
 
 function trimToMetadata({ metadata }: Metadata): Metadata {
-  const { managedFields: _managedFields, annotations: _annotations, ...kept } = metadata
-  return { metadata: kept }
-}
-
-/** Pods of one template are scheduled alike. */
-const specs = new Interned<Pod['spec']>(256)
-const labels = new Interned<Record<string, string>>(256)
-
-function trimPod({ metadata, spec, status }: Pod): Pod {
-  const kept = trimToMetadata({ metadata }).metadata
-  const annotations = Object.entries(metadata.annotations ?? {}).filter(([name]) => readAnnotations.includes(name))
-  if (annotations.length > 0) kept.annotations = Object.fromEntries(annotations)
-  if (kept.labels) kept.labels = labels.of(kept.labels)
-  return {
-    metadata: kept,
-    spec: trimSpec(spec),
-    status: {
-      phase: status?.phase,
-      reason: status?.reason,
-      conditions: status?.conditions,
-      podIP: status?.podIP,
-      startTime: status?.startTime,
-      nominatedNodeName: status?.nominatedNodeName,
-      // Of most pods none: those that never ended.
-      containerStatuses: status?.containerStatuses?.filter(hasEndedOnce),
-      initContainerStatuses: status?.initContainerStatuses?.filter(
-        (one) => hasEndedOnce(one) && (one.restartCount > 0 || one.state?.terminated?.exitCode !== 0),
-      ),
-    },
-  }
-}
-
-const hasEndedOnce = ({ restartCount, state }: ContainerStatus): boolean =>
-  restartCount > 0 || state?.terminated !== undefined
-
-const trimSpec = remembered((spec: Pod['spec']): Pod['spec'] =>
-  specs.of({
-    nodeName: spec.nodeName,
-    nodeSelector: spec.nodeSelector,
-    affinity: spec.affinity,
-    tolerations: spec.tolerations,
-    schedulerName: spec.schedulerName,
-    schedulingGates: spec.schedulingGates,
-    priority: spec.priority,
-    preemptionPolicy: spec.preemptionPolicy,
-    overhead: spec.overhead,
-    hostNetwork: spec.hostNetwork,
-    hostname: spec.hostname,
-    subdomain: spec.subdomain,
-    containers: spec.containers.map(trimContainer),
-    initContainers: spec.initContainers?.map(trimContainer),
-    volumes: spec.volumes?.filter(({ persistentVolumeClaim, ephemeral }) => persistentVolumeClaim ?? ephemeral),
-  }),
-)
-
-function trimContainer({ name, resources, ports, restartPolicy }: Container): Container {
-  return { name, resources, ports, restartPolicy }
+  return { metadata: trimMetadata(metadata) }
 }
 
 function trimNode({ metadata, spec, status }: Node): Node {
   return {
-    metadata: trimToMetadata({ metadata }).metadata,
+    metadata: trimMetadata(metadata),
     spec,
     status: { allocatable: status?.allocatable, conditions: status?.conditions },
   }

@@ -1,8 +1,9 @@
 import { ignoreNotFound } from '../shared/api/status-error.ts'
-import type { Pod, PodCondition } from '../shared/api/types.ts'
+import type { PodCondition } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
 import { pods } from '../shared/client/resources.ts'
 import { toTime } from '../shared/clock/timestamp.ts'
+import type { TrimmedPod } from './trimmed-pod.ts'
 
 export interface PodStatusChange {
   condition?: Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>
@@ -12,7 +13,12 @@ export interface PodStatusChange {
 }
 
 /** Sets one condition of a pod, its phase or its nomination, whatever others write of it meanwhile; a pod that is gone is no failure. */
-export async function setPodStatus(client: Client, pod: Pod, change: PodStatusChange, nowMs: number): Promise<void> {
+export async function setPodStatus(
+  client: Client,
+  pod: TrimmedPod,
+  change: PodStatusChange,
+  nowMs: number,
+): Promise<void> {
   const { namespace, name = '', uid } = pod.metadata
   const { phase, condition, nominatedNodeName } = change
   const status = {
@@ -25,7 +31,7 @@ export async function setPodStatus(client: Client, pod: Pod, change: PodStatusCh
 }
 
 function conditionPatch(
-  { metadata, status }: Pod,
+  { metadata, status }: TrimmedPod,
   condition: NonNullable<PodStatusChange['condition']>,
   nowMs: number,
 ) {

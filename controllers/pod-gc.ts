@@ -1,10 +1,10 @@
 import { hasEnded } from '../shared/api/pod-phase.ts'
 import { ignoreNotFound, ignoring } from '../shared/api/status-error.ts'
-import type { Pod } from '../shared/api/types.ts'
 import { nodes as nodesResource, pods as podsResource } from '../shared/client/resources.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 import { setPodStatus } from './pod-conditions.ts'
+import type { TrimmedPod } from './trimmed-pod.ts'
 
 const PERIOD_MS = 20_000
 /** A node must be missing for so long before its pods are given up. */
@@ -35,13 +35,13 @@ export function startPodGarbageCollector(context: ControllerContext): Controller
   }
 
   /** Being deleted on a node with the taint `out-of-service`. */
-  function isOutOfService({ metadata, spec }: Pod): boolean {
+  function isOutOfService({ metadata, spec }: TrimmedPod): boolean {
     const node = metadata.deletionTimestamp === undefined ? undefined : nodes.get({ name: spec.nodeName ?? '' })
     const isReady = node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')
     return !isReady && (node?.spec?.taints ?? []).some(({ key }) => key === OUT_OF_SERVICE)
   }
 
-  async function goneNodes(all: readonly Pod[]): Promise<Set<string>> {
+  async function goneNodes(all: readonly TrimmedPod[]): Promise<Set<string>> {
     const used = new Set(all.flatMap(({ spec }) => spec.nodeName ?? []))
     for (const name of missingSince.keys()) {
       if (!used.has(name) || nodes.get({ name })) missingSince.delete(name)
@@ -60,12 +60,12 @@ export function startPodGarbageCollector(context: ControllerContext): Controller
     return (await client.get(nodesResource, { name }).catch(ignoreNotFound)) !== undefined
   }
 
-  async function fail(pod: Pod, condition?: typeof ORPHANED): Promise<void> {
+  async function fail(pod: TrimmedPod, condition?: typeof ORPHANED): Promise<void> {
     if (!hasEnded(pod)) await setPodStatus(client, pod, { condition, phase: 'Failed' }, clock.now())
     await remove(pod)
   }
 
-  async function remove({ metadata: { namespace, name = '', uid } }: Pod): Promise<void> {
+  async function remove({ metadata: { namespace, name = '', uid } }: TrimmedPod): Promise<void> {
     await client
       .delete(podsResource, { namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } })
       .catch(ignoring('NotFound', 'Conflict'))
@@ -83,13 +83,13 @@ export function startPodGarbageCollector(context: ControllerContext): Controller
   return { close: () => queue.close() }
 }
 
-const isTerminatingWithoutNode = ({ metadata, spec }: Pod): boolean =>
+const isTerminatingWithoutNode = ({ metadata, spec }: TrimmedPod): boolean =>
   metadata.deletionTimestamp !== undefined && !spec.nodeName
 
 /** What there is beyond `max` of pods that are over: evicted ones first, then the oldest. */
-export function tooManyTerminated(pods: readonly Pod[], max: number): Pod[] {
+export function tooManyTerminated(pods: readonly TrimmedPod[], max: number): TrimmedPod[] {
   const terminated = pods.filter(hasEnded)
-  const rank = ({ metadata, status }: Pod): string =>
+  const rank = ({ metadata, status }: TrimmedPod): string =>
     `${status?.phase === 'Failed' && status.reason === 'Evicted' ? 0 : 1} ${metadata.creationTimestamp}`
   terminated.sort((a, b) => (rank(a) < rank(b) ? -1 : 1))
   return terminated.slice(0, Math.max(0, terminated.length - max))

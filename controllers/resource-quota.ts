@@ -2,13 +2,14 @@ import type { V1ResourceQuotaSpec, V1ResourceQuotaStatus } from '@kubernetes/cli
 import { hasEnded } from '../shared/api/pod-phase.ts'
 import { addLists, maskList, type ResourceList } from '../shared/api/resource-list.ts'
 import { isStatus } from '../shared/api/status-error.ts'
-import type { KubeObject, Pod, Wire } from '../shared/api/types.ts'
+import type { KubeObject, Wire } from '../shared/api/types.ts'
 import { pods, resourceQuotas } from '../shared/client/resources.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import { isInScopes } from '../shared/quota/scopes.ts'
 import { countedBy, type GroupResource, namesCountedBy, usageOf } from '../shared/quota/usage.ts'
 import type { ApiResource, ApiResources, Controller, ControllerContext } from './controller.ts'
 import type { Metadata } from './informers.ts'
+import type { TrimmedPod } from './trimmed-pod.ts'
 
 interface Quota extends KubeObject {
   spec?: Wire<V1ResourceQuotaSpec>
@@ -49,7 +50,7 @@ export function startResourceQuotaController(context: ControllerContext, resourc
       for (const quota of quotas.list()) if (quota.metadata.namespace === metadata.namespace) queue.add(keyOf(quota))
     }
     if (resource.plural === pods.plural && resource.group === '') {
-      const onUpdate = (pod: Pod, old: Pod): void => {
+      const onUpdate = (pod: TrimmedPod, old: TrimmedPod): void => {
         if (hasEnded(pod) && !hasEnded(old)) given(pod)
       }
       informers.pods().addHandler({ onUpdate, onDelete: given })

@@ -1,6 +1,6 @@
 import { ignoring } from '../shared/api/status-error.ts'
 import { type Taint, type Toleration, tolerates, untolerated } from '../shared/api/taints.ts'
-import type { Node, Pod } from '../shared/api/types.ts'
+import type { Node } from '../shared/api/types.ts'
 import type { ObjectRef } from '../shared/client/client.ts'
 import { pods as podsResource } from '../shared/client/resources.ts'
 import type { Timer } from '../shared/clock/clock.ts'
@@ -9,6 +9,7 @@ import { reasonFor } from '../shared/reasons/reason-table.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 import { createEventRecorder } from './event-recorder.ts'
 import { setPodStatus } from './pod-conditions.ts'
+import type { TrimmedPod } from './trimmed-pod.ts'
 
 const COMPONENT = 'taint-eviction-controller'
 const DISRUPTION = {
@@ -27,7 +28,7 @@ export function startTaintEviction(context: ControllerContext): Controller {
   /** Pods whose time on their node is limited, by UID. */
   const scheduled = new Map<string, { timer: Timer; ref: ObjectRef; seconds: number }>()
 
-  function consider(pod: Pod): void {
+  function consider(pod: TrimmedPod): void {
     const { uid = '', namespace, name = '', deletionTimestamp } = pod.metadata
     const node = nodes.get({ name: pod.spec.nodeName ?? '' })
     const taints = (node?.spec?.taints ?? []).filter(({ effect }) => effect === 'NoExecute')
@@ -62,7 +63,7 @@ export function startTaintEviction(context: ControllerContext): Controller {
     return scheduled.delete(uid)
   }
 
-  const record = (regarding: Pod, message: string): void =>
+  const record = (regarding: TrimmedPod, message: string): void =>
     recorder.record({ kind: 'Pod', regarding, type: 'Normal', reason: 'TaintManagerEviction', message })
 
   const evictions = createWorkQueue<string>({
@@ -100,4 +101,4 @@ function secondsAllowed(taints: readonly Taint[], tolerations: readonly Tolerati
   )
 }
 
-const nameOf = ({ metadata }: Pod): string => `${metadata.namespace}/${metadata.name}`
+const nameOf = ({ metadata }: TrimmedPod): string => `${metadata.namespace}/${metadata.name}`

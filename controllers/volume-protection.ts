@@ -1,13 +1,14 @@
 import type { V1VolumeAttributesClass } from '@kubernetes/client-node'
 import { claimNames } from '../shared/api/pod-claims.ts'
 import { ignoreNotFound } from '../shared/api/status-error.ts'
-import type { Pod, WithMeta } from '../shared/api/types.ts'
+import type { WithMeta } from '../shared/api/types.ts'
 import type { PersistentVolumeClaim as Claim, PersistentVolume as Volume } from '../shared/api/volumes.ts'
 import type { ObjectRef, Resource } from '../shared/client/client.ts'
 import { persistentVolumeClaims, persistentVolumes, volumeAttributesClasses } from '../shared/client/resources.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 import type { Metadata } from './informers.ts'
+import type { TrimmedPod } from './trimmed-pod.ts'
 
 type AttributesClass = WithMeta<V1VolumeAttributesClass>
 
@@ -62,7 +63,7 @@ export function startVolumeProtection({ client, informers, clock, log }: Control
     work: protect,
     onError: (error, key) => log.warn({ err: error, object: key }, 'cannot protect or release a volume'),
   })
-  const released = (pod: Pod): void => {
+  const released = (pod: TrimmedPod): void => {
     for (const name of claimNames(pod))
       queue.add(keyOf('claims', { metadata: { name, namespace: pod.metadata.namespace } }))
   }

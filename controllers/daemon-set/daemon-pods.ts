@@ -2,10 +2,11 @@ import { scaledValue } from '../../shared/api/int-or-percent.ts'
 import { matchesNodeSelection } from '../../shared/api/node-affinity.ts'
 import { hasEnded } from '../../shared/api/pod-phase.ts'
 import { type Toleration, untolerated } from '../../shared/api/taints.ts'
-import type { Node, Pod, PodSpec } from '../../shared/api/types.ts'
+import type { Node, PodSpec } from '../../shared/api/types.ts'
 import type { DaemonSet } from '../../shared/api/workloads.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import { type Reason, reasonFor } from '../../shared/reasons/reason-table.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { isAvailable } from '../workloads/pod-states.ts'
 import { REVISION_HASH_LABEL } from '../workloads/revision-history.ts'
 import { superfluous, surgeCount, surgeOn } from './surge.ts'
@@ -72,7 +73,7 @@ export function pinned(spec: PodSpec, nodeName: string, set: DaemonSet): PodSpec
 }
 
 /** The node that a pod is on, or is meant for. */
-export function nodeOf({ spec }: Pod): string | undefined {
+export function nodeOf({ spec }: TrimmedPod): string | undefined {
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
   const fields = required?.nodeSelectorTerms.flatMap(({ matchFields = [] }) => matchFields) ?? []
   return spec.nodeName ?? fields.find(({ key }) => key === 'metadata.name')?.values?.[0]
@@ -81,14 +82,14 @@ export function nodeOf({ spec }: Pod): string | undefined {
 export interface DaemonPlan {
   /** Names of nodes. */
   create: string[]
-  remove: { pod: Pod; reason?: Reason }[]
+  remove: { pod: TrimmedPod; reason?: Reason }[]
   /** Pods that have ended, to be replaced; they are in `remove`, too. */
-  ended: Pod[]
+  ended: TrimmedPod[]
 }
 export interface DaemonInput {
   set: DaemonSet
   nodes: readonly Node[]
-  pods: readonly Pod[]
+  pods: readonly TrimmedPod[]
 }
 
 /** One pod on each node where one belongs, none elsewhere; an old and a new one while they surge. Pure; upstream: podsShouldBeOnNode in pkg/controller/daemon. */
@@ -121,12 +122,12 @@ export function placement({ set, nodes, pods }: DaemonInput, hash: string, nowMs
 }
 
 /** Beside a new one an old one is replaced. */
-const whyTooMany = ({ metadata }: Pod, hash: string | false): Reason | undefined => {
+const whyTooMany = ({ metadata }: TrimmedPod, hash: string | false): Reason | undefined => {
   const isOld = hash !== false && metadata.labels?.[REVISION_HASH_LABEL] !== hash
   return reasonFor('DaemonSet', isOld ? 'template changed, with maxSurge' : 'second pod on a node')
 }
 
-const byAge = (a: Pod, b: Pod): number =>
+const byAge = (a: TrimmedPod, b: TrimmedPod): number =>
   parseTime(a.metadata.creationTimestamp ?? '') - parseTime(b.metadata.creationTimestamp ?? '')
 
 /** Nodes that are to have a new pod beside their old one. */
@@ -138,15 +139,15 @@ export function surging({ set, nodes, pods }: DaemonInput, hash: string, nowMs: 
 }
 
 /** Old pods to be replaced now: those that are not available, and others as far as maxUnavailable allows. Upstream: rollingUpdate in update.go. */
-export function outdated({ set, nodes, pods }: DaemonInput, hash: string, nowMs: number): Pod[] {
+export function outdated({ set, nodes, pods }: DaemonInput, hash: string, nowMs: number): TrimmedPod[] {
   const { type, rollingUpdate } = set.spec.updateStrategy ?? {}
   if (type === 'OnDelete' || surgeCount(set, nodes.length) > 0) return []
   const wanted = nodes.filter((node) => belongsOn(set, node).run)
   const maxUnavailable = rollingUpdate?.maxUnavailable as number | string | undefined
   let mayGo = scaledValue(maxUnavailable ?? 1, wanted.length, Math.ceil) || 1
   const byNode = Map.groupBy(pods, nodeOf)
-  const replace: Pod[] = []
-  const candidates: Pod[] = []
+  const replace: TrimmedPod[] = []
+  const candidates: TrimmedPod[] = []
   for (const node of wanted) {
     const here = byNode.get(node.metadata.name) ?? []
     const isUp = here.some(

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fromSelectorObject } from '../../shared/api/label-selector.ts'
 import { ignoreNotFound } from '../../shared/api/status-error.ts'
-import type { Pod } from '../../shared/api/types.ts'
 import type { ControllerRevision, DaemonSet } from '../../shared/api/workloads.ts'
 import { controllerRevisions, daemonSets, pods as podsResource } from '../../shared/client/resources.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import { reasonFor } from '../../shared/reasons/reason-table.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { claim } from '../workloads/claims.ts'
 import { createPodControl, isNamespaceGoing } from '../workloads/pod-control.ts'
 import { PodExpectations } from '../workloads/pod-expectations.ts'
@@ -55,7 +55,7 @@ export function startDaemonSetController({ client, informers, clock, log }: Cont
   }
 
   /** False while a pod that has ended is to stay for a while. */
-  function mayReplace(key: string, set: DaemonSet, { spec }: Pod): boolean {
+  function mayReplace(key: string, set: DaemonSet, { spec }: TrimmedPod): boolean {
     const leftMs = delays.leftMs(set, spec.nodeName ?? '')
     if (leftMs > 0) queue.addAfter(key, leftMs)
     return leftMs === 0

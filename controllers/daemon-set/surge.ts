@@ -1,6 +1,6 @@
 import { scaledValue } from '../../shared/api/int-or-percent.ts'
-import type { Pod } from '../../shared/api/types.ts'
 import type { DaemonSet } from '../../shared/api/workloads.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { isAvailable, isReady } from '../workloads/pod-states.ts'
 import { REVISION_HASH_LABEL } from '../workloads/revision-history.ts'
 
@@ -17,11 +17,12 @@ interface Revised {
   hash: string
   nowMs: number
 }
-const isNew = ({ metadata }: Pod, { hash }: Revised): boolean => metadata.labels?.[REVISION_HASH_LABEL] === hash
-const isUp = (pod: Pod, { set, nowMs }: Revised): boolean => isAvailable(pod, set.spec.minReadySeconds ?? 0, nowMs)
+const isNew = ({ metadata }: TrimmedPod, { hash }: Revised): boolean => metadata.labels?.[REVISION_HASH_LABEL] === hash
+const isUp = (pod: TrimmedPod, { set, nowMs }: Revised): boolean =>
+  isAvailable(pod, set.spec.minReadySeconds ?? 0, nowMs)
 
 /** Of a node's pods, the oldest first, those that are too many: one of each kind may stay, and the old one until the new one is up. Upstream: podsShouldBeOnNode. */
-export function superfluous(here: readonly Pod[], revised: Revised): Pod[] {
+export function superfluous(here: readonly TrimmedPod[], revised: Revised): TrimmedPod[] {
   const fresh = here.filter((pod) => isNew(pod, revised))
   const old = here.filter((pod) => !fresh.includes(pod))
   const [newOne] = fresh
@@ -31,7 +32,7 @@ export function superfluous(here: readonly Pod[], revised: Revised): Pod[] {
 }
 
 /** Nodes that get a new pod beside their old one now: all whose old one is down, others as far as there is room. Upstream: rollingUpdate in update.go. */
-export function surgeOn(byNode: ReadonlyMap<string, readonly Pod[]>, revised: Revised): string[] {
+export function surgeOn(byNode: ReadonlyMap<string, readonly TrimmedPod[]>, revised: Revised): string[] {
   const down: string[] = []
   const candidates: string[] = []
   let surging = 0

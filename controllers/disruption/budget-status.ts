@@ -4,14 +4,15 @@ import {
   withDisruptionCondition,
 } from '../../shared/api/disruption-budget.ts'
 import { scaledValue } from '../../shared/api/int-or-percent.ts'
-import type { Pod, PodDisruptionBudget } from '../../shared/api/types.ts'
+import type { PodDisruptionBudget } from '../../shared/api/types.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { isReady } from '../workloads/pod-states.ts'
 
 export interface BudgetInput {
   budget: PodDisruptionBudget
   /** All that the budget's selector matches. */
-  pods: readonly Pod[]
+  pods: readonly TrimmedPod[]
   /** What the owners of these pods want together; counted where a share of them is asked for. */
   ownersScale: number
   nowMs: number
@@ -19,7 +20,7 @@ export interface BudgetInput {
 export interface BudgetVerdict {
   status: DisruptionBudgetStatus
   /** Pods that were to be gone by now. */
-  overdue: Pod[]
+  overdue: TrimmedPod[]
   /** Look again then, in milliseconds from now. */
   againInMs?: number
 }
@@ -57,12 +58,12 @@ function expectations({ budget, pods, ownersScale }: BudgetInput): { expectedPod
   return { expectedPods, desiredHealthy }
 }
 
-const isHealthy = (pod: Pod): boolean => pod.metadata.deletionTimestamp === undefined && isReady(pod)
+const isHealthy = (pod: TrimmedPod): boolean => pod.metadata.deletionTimestamp === undefined && isReady(pod)
 
 /** Pods whose eviction was granted, but which are not being deleted yet. */
 function stillDisrupted({ budget, pods, nowMs }: BudgetInput) {
   const disruptedPods: Record<string, string> = {}
-  const overdue: Pod[] = []
+  const overdue: TrimmedPod[] = []
   let againInMs: number | undefined
   for (const pod of pods) {
     const name = pod.metadata.name ?? ''

@@ -2,11 +2,12 @@ import { isDeepStrictEqual } from 'node:util'
 import { type DisruptionBudgetStatus, withSyncFailure } from '../../shared/api/disruption-budget.ts'
 import { formatSelectorObject, fromSelectorObject, matchesLabels } from '../../shared/api/label-selector.ts'
 import { isStatus } from '../../shared/api/status-error.ts'
-import type { Pod, PodDisruptionBudget } from '../../shared/api/types.ts'
+import type { PodDisruptionBudget } from '../../shared/api/types.ts'
 import { podDisruptionBudgets } from '../../shared/client/resources.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { ApiResources, Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { type BudgetVerdict, budgetStatus, countsOwners } from './budget-status.ts'
 import { ownersScale } from './owners-scale.ts'
 import { startStaleDisruptions } from './stale-disruptions.ts'
@@ -79,7 +80,7 @@ export function startDisruptionController(context: ControllerContext, resources:
     onError: (error, budget) => log.debug({ err: error, budget }, 'a disruption budget will be looked at again'),
   })
   const consider = ({ metadata }: PodDisruptionBudget): void => queue.add(`${metadata.namespace}/${metadata.name}`)
-  const considerPod = (pod: Pod, old?: Pod): void => {
+  const considerPod = (pod: TrimmedPod, old?: TrimmedPod): void => {
     for (const budget of budgets.list()) if (covers(budget, pod) || (old && covers(budget, old))) consider(budget)
   }
   budgets.addHandler({ onAdd: consider, onUpdate: consider })
@@ -93,7 +94,7 @@ export function startDisruptionController(context: ControllerContext, resources:
   }
 }
 
-function covers({ metadata, spec }: PodDisruptionBudget, pod: Pod): boolean {
+function covers({ metadata, spec }: PodDisruptionBudget, pod: TrimmedPod): boolean {
   if (metadata.namespace !== pod.metadata.namespace) return false
   const selector = fromSelectorObject(spec?.selector)
   return selector !== undefined && matchesLabels(selector, pod.metadata.labels)

@@ -1,7 +1,8 @@
 import { ignoreNotFound } from '../../shared/api/status-error.ts'
-import type { KubeObject, Pod } from '../../shared/api/types.ts'
+import type { KubeObject } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { type ApiResource, type ApiResources, resourceOfKind } from '../controller.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { controllerOf, type OwnerReference } from '../workloads/ownership.ts'
 
 interface Scale {
@@ -12,12 +13,12 @@ export interface OwnersScale {
   /** Replicas that the controllers of the pods want together. */
   scale: number
   /** Pods without an owner. */
-  unmanaged: Pod[]
+  unmanaged: TrimmedPod[]
 }
 
 /** Asks the controllers of pods how many they want. Throws, as upstream, for one that cannot tell. */
 export async function ownersScale(
-  pods: readonly Pod[],
+  pods: readonly TrimmedPod[],
   { client, resources }: { client: Client; resources: ApiResources },
 ): Promise<OwnersScale> {
   const scales = new Map<string, number>()

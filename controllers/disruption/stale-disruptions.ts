@@ -1,10 +1,11 @@
 import { DISRUPTION_TIMEOUT_MS } from '../../shared/api/disruption-budget.ts'
 import { hasEnded } from '../../shared/api/pod-phase.ts'
-import type { Pod, PodCondition } from '../../shared/api/types.ts'
+import type { PodCondition } from '../../shared/api/types.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { setPodStatus } from '../pod-conditions.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 
 /**
  * Takes DisruptionTarget back from a pod that was to be deleted and is not, two minutes later. What the kubelet says stands:
@@ -28,14 +29,14 @@ export function startStaleDisruptions({ client, informers, clock, log }: Control
     work: sync,
     onError: (error, pod) => log.debug({ err: error, pod }, 'a stale disruption will be looked at again'),
   })
-  const consider = (pod: Pod): void => {
+  const consider = (pod: TrimmedPod): void => {
     if (pendingDisruption(pod)) queue.add(`${pod.metadata.namespace}/${pod.metadata.name}`)
   }
   pods.addHandler({ onAdd: consider, onUpdate: consider })
   return { close: () => queue.close() }
 }
 
-function pendingDisruption(pod: Pod): PodCondition | undefined {
+function pendingDisruption(pod: TrimmedPod): PodCondition | undefined {
   if (pod.metadata.deletionTimestamp || hasEnded(pod)) return undefined
   const condition = pod.status?.conditions?.find(({ type }) => type === 'DisruptionTarget')
   return condition?.status === 'True' && condition.reason !== 'TerminationByKubelet' ? condition : undefined

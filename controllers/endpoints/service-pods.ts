@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { matchesLabels, type Requirement } from '../../shared/api/label-selector.ts'
 import { hasEnded } from '../../shared/api/pod-phase.ts'
-import type { Pod, Service } from '../../shared/api/types.ts'
+import type { Service } from '../../shared/api/types.ts'
 import type { EndpointSlice } from '../../shared/api/workloads.ts'
 import type { Informer } from '../../shared/client/informer.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { isReady } from '../workloads/pod-states.ts'
 
 export type EndpointPort = NonNullable<EndpointSlice['ports']>[number]
@@ -15,7 +16,7 @@ export function selectorOf({ spec }: Service): Requirement[] | undefined {
 }
 
 /** The pods that the service selects and that have an address, those that are being deleted included. */
-export function podsOf(service: Service, pods: Informer<Pod>): Pod[] {
+export function podsOf(service: Service, pods: Informer<TrimmedPod>): TrimmedPod[] {
   const selector = selectorOf(service)
   if (!selector) return []
   return pods
@@ -26,13 +27,13 @@ export function podsOf(service: Service, pods: Informer<Pod>): Pod[] {
 export const isHeadless = ({ spec }: Service): boolean => !spec?.clusterIP || spec.clusterIP === 'None'
 
 /** Where the pod listens for the service's ports. A port that is named, and that the pod does not have, is left out. */
-export const portsOn = (pod: Pod, { spec }: Service): EndpointPort[] =>
+export const portsOn = (pod: TrimmedPod, { spec }: Service): EndpointPort[] =>
   (spec?.ports ?? []).flatMap(({ name = '', port, targetPort = port, protocol = 'TCP', appProtocol }) => {
     const found = numberOn(pod, targetPort as number | string, protocol)
     return found === undefined ? [] : [{ name, port: found, protocol, ...(appProtocol && { appProtocol }) }]
   })
 
-function numberOn({ spec }: Pod, target: number | string, protocol: string): number | undefined {
+function numberOn({ spec }: TrimmedPod, target: number | string, protocol: string): number | undefined {
   if (typeof target === 'number') return target
   const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')
   const ports = [...spec.containers, ...sidecars].flatMap(({ ports = [] }) => ports)
@@ -40,10 +41,10 @@ function numberOn({ spec }: Pod, target: number | string, protocol: string): num
 }
 
 /** Its name within the service's domain, where it has one. */
-export const hostnameOf = ({ spec }: Pod, service: Service): string | undefined =>
+export const hostnameOf = ({ spec }: TrimmedPod, service: Service): string | undefined =>
   spec.subdomain === service.metadata.name ? spec.hostname : undefined
 
-export const referenceTo = ({ metadata }: Pod) => ({
+export const referenceTo = ({ metadata }: TrimmedPod) => ({
   kind: 'Pod',
   namespace: metadata.namespace,
   name: metadata.name,
@@ -53,16 +54,16 @@ export const referenceTo = ({ metadata }: Pod) => ({
 /** Tells services of news of their pods that concern endpoints. */
 export function followEndpointPods(
   services: Informer<Service>,
-  pods: Informer<Pod>,
+  pods: Informer<TrimmedPod>,
   consider: (service: Service) => void,
 ): void {
-  const tell = (...states: Pod[]): void => {
+  const tell = (...states: TrimmedPod[]): void => {
     for (const service of services.byIndex('namespace', states[0]?.metadata.namespace ?? '')) {
       const selector = selectorOf(service)
       if (selector && states.some(({ metadata }) => matchesLabels(selector, metadata.labels))) consider(service)
     }
   }
-  const tellOne = (pod: Pod): void => {
+  const tellOne = (pod: TrimmedPod): void => {
     if (pod.status?.podIP) tell(pod)
   }
   pods.addHandler({
@@ -74,7 +75,7 @@ export function followEndpointPods(
   })
 }
 
-const concernOf = (pod: Pod) => [
+const concernOf = (pod: TrimmedPod) => [
   pod.status?.podIP,
   isReady(pod),
   hasEnded(pod),

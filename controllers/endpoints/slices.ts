@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Node, Pod, Service } from '../../shared/api/types.ts'
+import type { Node, Service } from '../../shared/api/types.ts'
 import type { EndpointSlice } from '../../shared/api/workloads.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { controllerReference } from '../workloads/ownership.ts'
 import { isReady } from '../workloads/pod-states.ts'
 import { type EndpointPort, hostnameOf, isHeadless, portsOn, referenceTo } from './service-pods.ts'
@@ -17,7 +18,7 @@ type Endpoint = NonNullable<EndpointSlice['endpoints']>[number]
 
 export interface SlicesInput {
   service: Service
-  pods: readonly Pod[]
+  pods: readonly TrimmedPod[]
   nodeOf(name: string): Node | undefined
   /** Those of the service that are ours. */
   existing: readonly EndpointSlice[]
@@ -31,7 +32,12 @@ export interface SlicesPlan {
 }
 
 /** One endpoint of a pod: `serving` is its readiness, and one that is going is not `ready`, unless not being so is published. */
-export function endpointOf(pod: Pod, service: Service, node: Node | undefined, terminatingEndpoints = true): Endpoint {
+export function endpointOf(
+  pod: TrimmedPod,
+  service: Service,
+  node: Node | undefined,
+  terminatingEndpoints = true,
+): Endpoint {
   const serving = isReady(pod)
   const terminating = pod.metadata.deletionTimestamp !== undefined
   const ready = service.spec?.publishNotReadyAddresses === true || (serving && !terminating)

@@ -1,5 +1,6 @@
-import type { Pod, Service } from '../../shared/api/types.ts'
+import type { Service } from '../../shared/api/types.ts'
 import type { Endpoints } from '../../shared/api/workloads.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { isReady } from '../workloads/pod-states.ts'
 import { hostnameOf, isHeadless, portsOn, referenceTo } from './service-pods.ts'
 
@@ -18,7 +19,7 @@ export const endpointsLabels = (service: Service): Record<string, string> => ({
 })
 
 /** Pods with the same ports in one subset, in order of their addresses. Pods that are going are none. Upstream: pkg/api/v1/endpoints/util.go. */
-export function subsetsOf(service: Service, pods: readonly Pod[]): Subset[] {
+export function subsetsOf(service: Service, pods: readonly TrimmedPod[]): Subset[] {
   const publishAll = service.spec?.publishNotReadyAddresses === true
   const groups = new Map<string, Required<Subset>>()
   for (const pod of pods) {
@@ -40,7 +41,7 @@ export function subsetsOf(service: Service, pods: readonly Pod[]): Subset[] {
   }))
 }
 
-function addressOf(pod: Pod, service: Service): Address {
+function addressOf(pod: TrimmedPod, service: Service): Address {
   const hostname = hostnameOf(pod, service)
   return {
     ip: pod.status?.podIP ?? '',

@@ -1,4 +1,4 @@
-import type { Pod } from '../../shared/api/types.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { endedAtMs, failuresBefore, hasFailed, isDismissed, type JobView } from './job-view.ts'
 
 const FIRST_MS = 10_000
@@ -18,7 +18,7 @@ export function backoffMs({ job, pods, nowMs }: JobView): number {
 }
 
 /** The same for one index, after the last of its pods that failed. */
-export function indexBackoffMs(last: Pod, nowMs: number): number {
+export function indexBackoffMs(last: TrimmedPod, nowMs: number): number {
   const { counted, ignored } = failuresBefore(last)
   return Math.max(0, endedAtMs(last) + waitMs(counted + ignored + 1) - nowMs)
 }

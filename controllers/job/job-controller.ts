@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fromSelectorObject } from '../../shared/api/label-selector.ts'
 import { ignoreNotFound } from '../../shared/api/status-error.ts'
-import type { Pod } from '../../shared/api/types.ts'
 import type { Job } from '../../shared/api/workloads.ts'
 import { jobs as jobsResource, pods as podsResource } from '../../shared/client/resources.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Reason } from '../../shared/reasons/reason-table.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { claim } from '../workloads/claims.ts'
 import { jobEnd } from '../workloads/job-end.ts'
 import { OwnWrites } from '../workloads/own-writes.ts'
@@ -94,7 +94,7 @@ export function startJobController({ client, informers, clock, log }: Controller
   async function removeAll(
     key: string,
     view: JobView,
-    leaving: readonly { pod: Pod; reason?: Reason }[],
+    leaving: readonly { pod: TrimmedPod; reason?: Reason }[],
   ): Promise<{ active: number; failure?: unknown }> {
     const { job, active } = view
     const outcomes = await Promise.allSettled(
@@ -192,7 +192,7 @@ const withIndexes = (view: JobView, noted: JobStatus): JobStatus => {
 /** A failed pod tells how often its index has failed: it is kept until another has taken its place. */
 function holdBack(view: JobView): void {
   const kept = awaitedFailures(view)
-  const goes = (pod: Pod): boolean => !kept.has(pod)
+  const goes = (pod: TrimmedPod): boolean => !kept.has(pod)
   view.ended.failed = view.ended.failed.filter(goes)
   view.ended.ignored = view.ended.ignored.filter(goes)
 }

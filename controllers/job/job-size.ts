@@ -1,8 +1,8 @@
 import { hasEnded } from '../../shared/api/pod-phase.ts'
-import type { Pod } from '../../shared/api/types.ts'
 import type { Job } from '../../shared/api/workloads.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import { type Reason, reasonFor, type Situation } from '../../shared/reasons/reason-table.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { podsToDelete } from '../workloads/pods-to-delete.ts'
 import { backoffMs, indexBackoffMs } from './backoff.ts'
 import {
@@ -27,7 +27,7 @@ export interface NewPod {
 }
 export interface SizePlan {
   create: NewPod[]
-  remove: { pod: Pod; reason: Reason | undefined }[]
+  remove: { pod: TrimmedPod; reason: Reason | undefined }[]
   /** More may be made then. */
   againInMs?: number
 }
@@ -61,13 +61,13 @@ export function sizeOf(view: JobView): SizePlan {
   return { create, remove: [] }
 }
 
-function whyOneLess(pod: Pod, job: Job): Situation<'Job'> {
+function whyOneLess(pod: TrimmedPod, job: Job): Situation<'Job'> {
   if (!isIndexed(job)) return 'parallelism lowered'
   return indexOf(pod, job) === undefined ? 'completions lowered, Indexed' : 'parallelism lowered, Indexed'
 }
 
 /** Those that are too many; of an indexed job also those that no index needs. */
-function toRemove({ job, active, nowMs }: JobView, atLeast: number): Pod[] {
+function toRemove({ job, active, nowMs }: JobView, atLeast: number): TrimmedPod[] {
   const seen = new Set<number>()
   const useless = isIndexed(job)
     ? active.filter((pod) => {
@@ -113,21 +113,21 @@ function independentPods(view: JobView, count: number): SizePlan {
   }
 }
 
-function failuresAfter(pod: Pod, { job }: JobView): NewPod['failures'] {
+function failuresAfter(pod: TrimmedPod, { job }: JobView): NewPod['failures'] {
   const { counted, ignored } = failuresBefore(pod)
   const isIgnored = failureVerdict(job, pod).action === 'Ignore'
   return { counted: counted + (isIgnored ? 0 : 1), ignored: ignored + (isIgnored ? 1 : 0) }
 }
 
 /** Pods that failed, and whose index still waits for the next one. Only where each index has a limit of its own. */
-export function awaitedFailures(view: JobView): Set<Pod> {
+export function awaitedFailures(view: JobView): Set<TrimmedPod> {
   if (view.job.spec.backoffLimitPerIndex === undefined) return new Set()
   const pending = new Set(pendingIndexes(view))
   return new Set([...lastFailures(view)].filter(([index]) => pending.has(index)).map(([, pod]) => pod))
 }
 
 /** Of each index the youngest pod that failed. */
-function lastFailures({ job, pods }: Pick<JobView, 'job' | 'pods'>): Map<number, Pod> {
+function lastFailures({ job, pods }: Pick<JobView, 'job' | 'pods'>): Map<number, TrimmedPod> {
   const failed = pods
     .filter((pod) => hasFailed(pod, job) && !isDismissed(pod))
     .sort((a, b) => rank(a) - rank(b) || createdMs(a) - createdMs(b))
@@ -138,5 +138,5 @@ function lastFailures({ job, pods }: Pick<JobView, 'job' | 'pods'>): Map<number,
     }),
   )
 }
-const rank = (pod: Pod): number => failuresBefore(pod).counted + failuresBefore(pod).ignored
-const createdMs = ({ metadata }: Pod): number => parseTime(metadata.creationTimestamp ?? '')
+const rank = (pod: TrimmedPod): number => failuresBefore(pod).counted + failuresBefore(pod).ignored
+const createdMs = ({ metadata }: TrimmedPod): number => parseTime(metadata.creationTimestamp ?? '')

@@ -1,6 +1,6 @@
-import type { Pod } from '../../shared/api/types.ts'
 import type { Job } from '../../shared/api/workloads.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { nonZero } from '../workloads/non-zero.ts'
 import { formatIndexes } from './indexes.ts'
 import { isSuspended, isTracked, type JobView } from './job-view.ts'
@@ -34,7 +34,7 @@ export function notedStatus(
   const { job, ended, terminating, nowMs } = view
   const old = job.status ?? {}
   const uncounted = old.uncountedTerminatedPods ?? {}
-  const uidsOf = (pods: readonly Pod[]): string[] => pods.map(({ metadata }) => metadata.uid ?? '')
+  const uidsOf = (pods: readonly TrimmedPod[]): string[] => pods.map(({ metadata }) => metadata.uid ?? '')
   // Of an indexed job its indexes are counted.
   const succeeded = [...(uncounted.succeeded ?? []), ...(view.completedIndexes ? [] : uidsOf(ended.succeeded))]
   const failed = [...(uncounted.failed ?? []), ...uidsOf(ended.failed)]

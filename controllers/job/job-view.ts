@@ -1,7 +1,7 @@
 import { hasEnded } from '../../shared/api/pod-phase.ts'
-import type { Pod } from '../../shared/api/types.ts'
 import type { Job } from '../../shared/api/workloads.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { isActive, isReady, isTerminating } from '../workloads/pod-states.ts'
 import { parseIndexes } from './indexes.ts'
 import { failureVerdict } from './policies.ts'
@@ -20,12 +20,12 @@ export interface JobView {
   job: Job
   nowMs: number
   /** Its own, all of them. */
-  pods: readonly Pod[]
-  active: Pod[]
+  pods: readonly TrimmedPod[]
+  active: TrimmedPod[]
   terminating: number
   ready: number
   /** Ended, and not in any count yet. */
-  ended: { succeeded: Pod[]; failed: Pod[]; ignored: Pod[] }
+  ended: { succeeded: TrimmedPod[]; failed: TrimmedPod[]; ignored: TrimmedPod[] }
   /** Those included. */
   succeeded: number
   failed: number
@@ -45,35 +45,41 @@ export const replacesFailedOnly = ({ spec }: Job): boolean =>
   spec.podReplacementPolicy === 'Failed' || spec.podFailurePolicy !== undefined
 
 /** The index of a pod; undefined where it has none that the job has. */
-export function indexOf({ metadata }: Pod, { spec }: Job): number | undefined {
+export function indexOf({ metadata }: TrimmedPod, { spec }: Job): number | undefined {
   const text = metadata.labels?.[COMPLETION_INDEX] ?? metadata.annotations?.[COMPLETION_INDEX] ?? ''
   return /^\d+$/.test(text) && Number(text) < (spec.completions ?? 0) ? Number(text) : undefined
 }
 
-export const isTracked = ({ metadata }: Pod): boolean => metadata.finalizers?.includes(TRACKING_FINALIZER) ?? false
+export const isTracked = ({ metadata }: TrimmedPod): boolean =>
+  metadata.finalizers?.includes(TRACKING_FINALIZER) ?? false
 
 /** Upstream: isPodFailed. */
-export const hasFailed = (pod: Pod, job: Job): boolean =>
+export const hasFailed = (pod: TrimmedPod, job: Job): boolean =>
   pod.status?.phase === 'Failed' || (!replacesFailedOnly(job) && isTerminating(pod))
 
 /** Pods that were released before their deletion, because fewer were wanted, do not count as failed. */
-export const isDismissed = (pod: Pod): boolean => pod.metadata.deletionTimestamp !== undefined && !isTracked(pod)
+export const isDismissed = (pod: TrimmedPod): boolean => pod.metadata.deletionTimestamp !== undefined && !isTracked(pod)
 
-const countOf = ({ metadata }: Pod, annotation: string): number => Number(metadata.annotations?.[annotation] ?? 0)
-export const failuresBefore = (pod: Pod) => ({
+const countOf = ({ metadata }: TrimmedPod, annotation: string): number =>
+  Number(metadata.annotations?.[annotation] ?? 0)
+export const failuresBefore = (pod: TrimmedPod) => ({
   counted: countOf(pod, FAILURE_COUNT),
   ignored: countOf(pod, IGNORED_FAILURE_COUNT),
 })
 
 /** Whether no more pods of the failed one's index are made. */
-function failsIndex(pod: Pod, job: Job): boolean {
+function failsIndex(pod: TrimmedPod, job: Job): boolean {
   const { action } = failureVerdict(job, pod)
   if (action === 'FailIndex') return true
   return action !== 'Ignore' && failuresBefore(pod).counted >= (job.spec.backoffLimitPerIndex ?? 0)
 }
 
 /** Upstream: the beginning of syncJob, and getNewFinishedPods. `released`: pods that are only shown to be tracked still. */
-export function viewOf(job: Job, pods: readonly Pod[], now: { nowMs: number; released: ReadonlySet<string> }): JobView {
+export function viewOf(
+  job: Job,
+  pods: readonly TrimmedPod[],
+  now: { nowMs: number; released: ReadonlySet<string> },
+): JobView {
   const { spec, status = {} } = job
   const uncounted = status.uncountedTerminatedPods ?? {}
   const known = new Set([...(uncounted.succeeded ?? []), ...(uncounted.failed ?? []), ...now.released])
@@ -100,7 +106,7 @@ export function viewOf(job: Job, pods: readonly Pod[], now: { nowMs: number; rel
   }
   if (!isIndexed(job)) return view
   const limit = spec.completions ?? 0
-  const indexes = (some: readonly Pod[]): number[] => some.flatMap((pod) => indexOf(pod, job) ?? [])
+  const indexes = (some: readonly TrimmedPod[]): number[] => some.flatMap((pod) => indexOf(pod, job) ?? [])
   view.completedIndexes = parseIndexes(status.completedIndexes, limit)
   for (const index of indexes(ended.succeeded)) view.completedIndexes.add(index)
   view.succeeded = view.completedIndexes.size
@@ -112,7 +118,7 @@ export function viewOf(job: Job, pods: readonly Pod[], now: { nowMs: number; rel
 }
 
 /** When the last container of a pod ended, in milliseconds since the epoch. Upstream: getFinishTimeFromContainers. */
-export function endedAtMs(pod: Pod): number {
+export function endedAtMs(pod: TrimmedPod): number {
   const { metadata, status } = pod
   const ends = (status?.containerStatuses ?? []).flatMap(({ state }) => state?.terminated?.finishedAt ?? [])
   if (ends.length > 0 && hasEnded(pod)) return Math.max(...ends.map(parseTime))

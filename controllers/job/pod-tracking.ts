@@ -1,5 +1,4 @@
 import { ignoreNotFound, isStatus } from '../../shared/api/status-error.ts'
-import type { Pod } from '../../shared/api/types.ts'
 import type { Job } from '../../shared/api/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Informer } from '../../shared/client/informer.ts'
@@ -7,6 +6,7 @@ import { jobs as jobsResource, pods as podsResource } from '../../shared/client/
 import type { Clock } from '../../shared/clock/clock.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Log } from '../../shared/log/log.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { controllerOf } from '../workloads/ownership.ts'
 import { isTracked, kind, TRACKING_FINALIZER } from './job-view.ts'
 
@@ -14,7 +14,7 @@ import { isTracked, kind, TRACKING_FINALIZER } from './job-view.ts'
 export interface PodTracking {
   /** UIDs of pods that were let go, though the informer does not show it yet. */
   released: ReadonlySet<string>
-  letGo(pods: readonly Pod[]): Promise<void>
+  letGo(pods: readonly TrimmedPod[]): Promise<void>
   close(): Promise<void>
 }
 
@@ -24,12 +24,12 @@ export function trackPods(options: {
   clock: Clock
   log: Log
   jobs: Informer<Job>
-  pods: Informer<Pod>
+  pods: Informer<TrimmedPod>
 }): PodTracking {
   const { client, clock, log, jobs, pods } = options
   const released = new Set<string>()
 
-  async function letGoOne({ metadata }: Pod): Promise<void> {
+  async function letGoOne({ metadata }: TrimmedPod): Promise<void> {
     const { namespace, name = '', uid = '' } = metadata
     const patch = { metadata: { uid, '$deleteFromPrimitiveList/finalizers': [TRACKING_FINALIZER] } }
     released.add(uid)
@@ -44,15 +44,15 @@ export function trackPods(options: {
     const shown = pods.get({ namespace, name })
     if (shown?.metadata.uid !== uid || !isTracked(shown)) released.delete(uid)
   }
-  const letGo = async (some: readonly Pod[]): Promise<void> => {
+  const letGo = async (some: readonly TrimmedPod[]): Promise<void> => {
     await Promise.all(some.filter(isTracked).map(letGoOne))
   }
 
-  const ownerOf = ({ metadata }: Pod) => {
+  const ownerOf = ({ metadata }: TrimmedPod) => {
     const owner = controllerOf(metadata)
     return owner?.kind === kind.kind ? owner : undefined
   }
-  const isOwned = (pod: Pod): boolean => {
+  const isOwned = (pod: TrimmedPod): boolean => {
     const owner = ownerOf(pod)
     const job = owner && jobs.get({ namespace: pod.metadata.namespace, name: owner.name })
     return job !== undefined && job.metadata.uid === owner?.uid
@@ -69,7 +69,7 @@ export function trackPods(options: {
     },
     onError: (error, pod) => log.debug({ err: error, pod }, 'a pod whose job is gone could not be let go'),
   })
-  const consider = (pod: Pod): void => {
+  const consider = (pod: TrimmedPod): void => {
     if (!isTracked(pod)) released.delete(pod.metadata.uid ?? '')
     else if (!isOwned(pod)) orphans.add(`${pod.metadata.namespace}/${pod.metadata.name}`)
   }

@@ -1,5 +1,5 @@
-import type { Pod } from '../../shared/api/types.ts'
 import type { Job } from '../../shared/api/workloads.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { parseIndexes } from './indexes.ts'
 
 type Rule = NonNullable<Job['spec']['podFailurePolicy']>['rules'][number]
@@ -12,7 +12,7 @@ export interface FailureVerdict {
 }
 
 /** By the first rule of the policy that matches; without one it counts. Upstream: pkg/controller/job/pod_failure_policy.go. */
-export function failureVerdict({ spec }: Job, pod: Pod): FailureVerdict {
+export function failureVerdict({ spec }: Job, pod: TrimmedPod): FailureVerdict {
   if (pod.status?.phase !== 'Failed') return { action: 'Count' }
   for (const [index, rule] of (spec.podFailurePolicy?.rules ?? []).entries()) {
     const matched = rule.onExitCodes ? matchedContainer(rule, pod) : matchedCondition(rule, pod)
@@ -27,9 +27,9 @@ export function failureVerdict({ spec }: Job, pod: Pod): FailureVerdict {
   return { action: 'Count' }
 }
 
-const nameOf = ({ metadata }: Pod): string => `${metadata.namespace}/${metadata.name}`
+const nameOf = ({ metadata }: TrimmedPod): string => `${metadata.namespace}/${metadata.name}`
 
-function matchedContainer({ onExitCodes }: Rule, pod: Pod): string | undefined {
+function matchedContainer({ onExitCodes }: Rule, pod: TrimmedPod): string | undefined {
   const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])]
   for (const { name, state } of statuses) {
     const exitCode = state?.terminated?.exitCode ?? 0
@@ -41,7 +41,7 @@ function matchedContainer({ onExitCodes }: Rule, pod: Pod): string | undefined {
   return undefined
 }
 
-function matchedCondition({ onPodConditions = [] }: Rule, pod: Pod): string | undefined {
+function matchedCondition({ onPodConditions = [] }: Rule, pod: TrimmedPod): string | undefined {
   const matched = onPodConditions.find(({ type, status }) =>
     pod.status?.conditions?.some((condition) => condition.type === type && condition.status === (status ?? 'True')),
   )

@@ -1,11 +1,12 @@
 import { isStatus } from '../../shared/api/status-error.ts'
-import type { Lease, Node, Pod } from '../../shared/api/types.ts'
+import type { Lease, Node } from '../../shared/api/types.ts'
 import { leases as leasesResource, nodes as nodesResource } from '../../shared/client/resources.ts'
 import { parseTime, toTime } from '../../shared/clock/timestamp.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
 import { setPodStatus } from '../pod-conditions.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { conditionTaints, type EvictionStance, isEvicting } from './condition-taints.ts'
 import { isReady, zoneEvictions, zoneOf } from './zones.ts'
 
@@ -140,7 +141,7 @@ export function startNodeLifecycle(
     }
   }
 
-  const recordOnPod = (regarding: Pod): void =>
+  const recordOnPod = (regarding: TrimmedPod): void =>
     recorder.record({ kind: 'Pod', regarding, type: 'Warning', reason: 'NodeNotReady', message: 'Node is not ready' })
 
   const queue = createWorkQueue<string>({

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fromSelectorObject } from '../../shared/api/label-selector.ts'
 import { ignoreNotFound } from '../../shared/api/status-error.ts'
-import type { Pod } from '../../shared/api/types.ts'
 import type { ReplicaSet } from '../../shared/api/workloads.ts'
 import { pods as podsResource } from '../../shared/client/resources.ts'
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import { type Reason, reasonFor } from '../../shared/reasons/reason-table.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { claim } from '../workloads/claims.ts'
 import { controllerOf } from '../workloads/ownership.ts'
 import { createPodControl, isNamespaceGoing } from '../workloads/pod-control.ts'
@@ -46,7 +46,7 @@ export function startReplicaSetController(context: ControllerContext, flavor: Fl
     if (failure) throw failure.error
   }
 
-  async function manage(key: string, set: ReplicaSet, active: Pod[]): Promise<StatusInput['failure']> {
+  async function manage(key: string, set: ReplicaSet, active: TrimmedPod[]): Promise<StatusInput['failure']> {
     const missing = (set.spec.replicas ?? 1) - active.length
     try {
       if (missing > 0) await slowStart(Math.min(missing, BURST), () => createOne(key, set))
@@ -62,7 +62,7 @@ export function startReplicaSetController(context: ControllerContext, flavor: Fl
     expectations.made(key, await control.create(set, set.spec.template))
   }
 
-  async function shrink(key: string, set: ReplicaSet, active: Pod[], count: number): Promise<void> {
+  async function shrink(key: string, set: ReplicaSet, active: TrimmedPod[], count: number): Promise<void> {
     const siblings = siblingsOf(set)
     const related = siblings.flatMap(({ metadata }) => pods.byIndex('controller', metadata.uid ?? '')).filter(isActive)
     const leaving = podsToDelete({ pods: active, count, related, nowMs: clock.now() })

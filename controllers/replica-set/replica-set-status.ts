@@ -1,6 +1,6 @@
 import { matchesLabels } from '../../shared/api/label-selector.ts'
-import type { Pod } from '../../shared/api/types.ts'
 import type { ReplicaSet } from '../../shared/api/workloads.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { type Condition, findCondition, withCondition, withoutCondition } from '../workloads/conditions.ts'
 import { nonZero } from '../workloads/non-zero.ts'
 import { wordsOf } from '../workloads/pod-control.ts'
@@ -9,9 +9,9 @@ import { isAvailable, isReady, isTerminating } from '../workloads/pod-states.ts'
 export interface StatusInput {
   set: ReplicaSet
   /** The set's own, active. */
-  pods: readonly Pod[]
+  pods: readonly TrimmedPod[]
   /** The set's own, all of them. */
-  all: readonly Pod[]
+  all: readonly TrimmedPod[]
   /** Why pods could not be made, or deleted. */
   failure?: { error: unknown; during: 'create' | 'delete' }
   nowMs: number
@@ -23,7 +23,7 @@ export function replicaSetStatus({ set, pods, all, failure, nowMs }: StatusInput
   const templateLabels = Object.entries(spec.template.metadata?.labels ?? {}).map(
     ([key, value]) => ({ key, operator: 'in', values: [value] }) as const,
   )
-  const count = (holds: (pod: Pod) => boolean): number => pods.filter(holds).length
+  const count = (holds: (pod: TrimmedPod) => boolean): number => pods.filter(holds).length
   return {
     replicas: pods.length,
     terminatingReplicas: all.filter(isTerminating).length,

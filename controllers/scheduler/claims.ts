@@ -1,10 +1,13 @@
 import { claimNames } from '../../shared/api/pod-claims.ts'
-import type { Pod } from '../../shared/api/types.ts'
 import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import type { Informer } from '../../shared/client/informer.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 
 /** Why the claims of a pod keep it from any node; in upstream's words. Upstream: pkg/scheduler/framework/plugins/volumebinding. */
-export function claimsProblem(pod: Pod, claims: Pick<Informer<PersistentVolumeClaim>, 'get'>): string | undefined {
+export function claimsProblem(
+  pod: TrimmedPod,
+  claims: Pick<Informer<PersistentVolumeClaim>, 'get'>,
+): string | undefined {
   const { namespace } = pod.metadata
   let isUnbound = false
   for (const name of claimNames(pod)) {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { podRequests } from '../../shared/api/amounts.ts'
-import type { Node, Pod } from '../../shared/api/types.ts'
+import type { Node } from '../../shared/api/types.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { NodeInfo, podInfo } from './node-info.ts'
 import { Nominations } from './nominations.ts'
 
@@ -19,7 +20,7 @@ export class ClusterView {
     return this.#placed.has(uid)
   }
 
-  place(pod: Pod, nodeName: string): void {
+  place(pod: TrimmedPod, nodeName: string): void {
     const uid = pod.metadata.uid ?? ''
     if (this.#placed.get(uid) !== nodeName) this.unplace(uid)
     this.#placed.set(uid, nodeName)
@@ -28,7 +29,7 @@ export class ClusterView {
   }
 
   /** Takes in a pod on its node, or its new version there. True when it now asks for more or less than before. */
-  update(pod: Pod, nodeName: string): boolean {
+  update(pod: TrimmedPod, nodeName: string): boolean {
     const uid = pod.metadata.uid ?? ''
     const known = this.#placed.get(uid) === nodeName ? this.#nodes.get(nodeName)?.pods.get(uid) : undefined
     const isSame = known?.pod.metadata.generation === pod.metadata.generation

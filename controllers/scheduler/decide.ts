@@ -1,4 +1,4 @@
-import type { Pod } from '../../shared/api/types.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { type Rejection, rejectionOf } from './filters.ts'
 import type { NodeInfo, PodInfo, PresentNode } from './node-info.ts'
 import { priorityOf } from './node-info.ts'
@@ -21,7 +21,7 @@ export interface DecisionContext extends PreemptionContext {
   /** What keeps the pod from every node alike. */
   problem?: string
   /** Whether the pod is about to end because the scheduler deleted it. */
-  isPreempted(pod: Pod): boolean
+  isPreempted(pod: TrimmedPod): boolean
 }
 
 /** Upstream: pkg/scheduler/schedule_one.go. */
@@ -84,7 +84,7 @@ function preempt(
 
 /** Upstream: PodEligibleToPreemptOthers in plugins/defaultpreemption. */
 function ineligible(
-  pod: Pod,
+  pod: TrimmedPod,
   rejected: Map<PresentNode, Rejection>,
   { nominations, isPreempted }: DecisionContext,
 ): string | undefined {

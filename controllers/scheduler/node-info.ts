@@ -1,10 +1,11 @@
 import { type Amounts, add, amountsOf, podRequests } from '../../shared/api/amounts.ts'
 import { collide, type HostPort, hostPortsOf } from '../../shared/api/host-ports.ts'
-import type { Node, Pod } from '../../shared/api/types.ts'
+import type { Node } from '../../shared/api/types.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 
 /** What scheduling needs to know of a pod, worked out once. */
 export interface PodInfo {
-  pod: Pod
+  pod: TrimmedPod
   requests: Amounts
   /** The same for scoring: a pod that asks for nothing is given a little, so that such pods spread too. */
   weighed: Amounts
@@ -17,7 +18,7 @@ const WEIGHED_AT_LEAST: [string, number][] = [
   ['memory', 200 * 1024 * 1024 * 1000],
 ]
 
-export function podInfo(pod: Pod): PodInfo {
+export function podInfo(pod: TrimmedPod): PodInfo {
   const requests = podRequests(pod)
   return {
     pod,
@@ -27,7 +28,7 @@ export function podInfo(pod: Pod): PodInfo {
   }
 }
 
-export const priorityOf = ({ spec }: Pod): number => spec.priority ?? 0
+export const priorityOf = ({ spec }: TrimmedPod): number => spec.priority ?? 0
 
 /** One whose node is known. */
 export type PresentNode = NodeInfo & { node: Node }

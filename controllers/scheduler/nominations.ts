@@ -1,4 +1,4 @@
-import type { Pod } from '../../shared/api/types.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { type PodInfo, podInfo, priorityOf } from './node-info.ts'
 
 const NONE: readonly PodInfo[] = []
@@ -11,12 +11,12 @@ export class Nominations {
   readonly #nodeOf = new Map<string, string>()
   readonly #onNode = new Map<string, Map<string, PodInfo>>()
 
-  nodeOf({ metadata: { uid = '' } }: Pod): string | undefined {
+  nodeOf({ metadata: { uid = '' } }: TrimmedPod): string | undefined {
     return this.#nodeOf.get(uid)
   }
 
   /** The empty name takes the nomination back. */
-  set(pod: Pod, nodeName: string): void {
+  set(pod: TrimmedPod, nodeName: string): void {
     const { uid = '' } = pod.metadata
     this.remove(uid)
     if (nodeName === '') return
@@ -26,7 +26,7 @@ export class Nominations {
   }
 
   /** Takes in what the API says of a pod. A version from before this scheduler nominated a node does not take that back. */
-  observe(pod: Pod, old: Pod | undefined): void {
+  observe(pod: TrimmedPod, old: TrimmedPod | undefined): void {
     const nodeName = pod.status?.nominatedNodeName ?? ''
     const isUnchanged = nodeName === '' && !old?.status?.nominatedNodeName
     this.set(pod, isUnchanged ? (this.nodeOf(pod) ?? '') : nodeName)
@@ -43,7 +43,7 @@ export class Nominations {
   }
 
   /** Pods for which the room on a node is kept from `pod`: they are as important, or more. */
-  before(pod: Pod, nodeName = ''): readonly PodInfo[] {
+  before(pod: TrimmedPod, nodeName = ''): readonly PodInfo[] {
     return this.#select(
       nodeName,
       (other) => priorityOf(other) >= priorityOf(pod) && other.metadata.uid !== pod.metadata.uid,
@@ -51,11 +51,11 @@ export class Nominations {
   }
 
   /** Pods that are less important than `pod`. */
-  below(pod: Pod, nodeName: string): readonly PodInfo[] {
+  below(pod: TrimmedPod, nodeName: string): readonly PodInfo[] {
     return this.#select(nodeName, (other) => priorityOf(other) < priorityOf(pod))
   }
 
-  #select(nodeName: string, matches: (other: Pod) => boolean): readonly PodInfo[] {
+  #select(nodeName: string, matches: (other: TrimmedPod) => boolean): readonly PodInfo[] {
     const pods = this.#onNode.get(nodeName)
     return pods ? [...pods.values()].filter(({ pod }) => matches(pod)) : NONE
   }

@@ -1,5 +1,5 @@
-import type { Pod } from '../../shared/api/types.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import type { Budgets } from './budgets.ts'
 import { type Rejection, rejectionOf } from './filters.ts'
 import { type NodeInfo, type PodInfo, type PresentNode, priorityOf } from './node-info.ts'
@@ -81,7 +81,8 @@ function reprieve(pod: PodInfo, node: NodeInfo, info: PodInfo): boolean {
   return fits
 }
 
-const startOf = ({ status }: Pod, nowMs: number): number => (status?.startTime ? parseTime(status.startTime) : nowMs)
+const startOf = ({ status }: TrimmedPod, nowMs: number): number =>
+  status?.startTime ? parseTime(status.startTime) : nowMs
 
 /** The higher priority first; of one priority the pod that has run longer. */
 const byImportance =

@@ -1,10 +1,10 @@
 import { isStatus } from '../../shared/api/status-error.ts'
-import type { Pod } from '../../shared/api/types.ts'
 import { pods } from '../../shared/client/resources.ts'
 import { reasonFor } from '../../shared/reasons/reason-table.ts'
 import type { ControllerContext } from '../controller.ts'
 import type { EventRecorder } from '../event-recorder.ts'
 import { setPodStatus } from '../pod-conditions.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import type { PodInfo } from './node-info.ts'
 import type { Candidate } from './preemption.ts'
 
@@ -23,7 +23,7 @@ export class Preemptor {
   }
 
   /** Whether the pod ends by a preemption. */
-  isVictim({ metadata, status }: Pod): boolean {
+  isVictim({ metadata, status }: TrimmedPod): boolean {
     if (this.#deleted.has(metadata.uid ?? '')) return true
     const target = status?.conditions?.find(({ type }) => type === CONDITION.type)
     return metadata.deletionTimestamp !== undefined && target?.status === 'True' && target.reason === CONDITION.reason
@@ -34,22 +34,22 @@ export class Preemptor {
   }
 
   /** Resolves when all victims have begun to end; `yielding`: pods whose nomination for the node is over. */
-  async preempt(preemptor: Pod, { nodeName, victims }: Candidate, yielding: readonly PodInfo[]): Promise<void> {
+  async preempt(preemptor: TrimmedPod, { nodeName, victims }: Candidate, yielding: readonly PodInfo[]): Promise<void> {
     await Promise.all([
       ...yielding.map(({ pod }) => this.takeBackNomination(pod)),
       ...victims.filter(({ pod }) => !this.#isEnding(pod)).map(({ pod }) => this.#end(pod, preemptor, nodeName)),
     ])
   }
 
-  async takeBackNomination(pod: Pod): Promise<void> {
+  async takeBackNomination(pod: TrimmedPod): Promise<void> {
     await setPodStatus(this.#context.client, pod, { nominatedNodeName: '' }, this.#context.clock.now())
   }
 
-  #isEnding({ metadata: { uid = '', deletionTimestamp } }: Pod): boolean {
+  #isEnding({ metadata: { uid = '', deletionTimestamp } }: TrimmedPod): boolean {
     return deletionTimestamp !== undefined || this.#deleted.has(uid)
   }
 
-  async #end(victim: Pod, preemptor: Pod, nodeName: string): Promise<void> {
+  async #end(victim: TrimmedPod, preemptor: TrimmedPod, nodeName: string): Promise<void> {
     const { client, clock } = this.#context
     const { namespace, name = '', uid = '' } = victim.metadata
     const message = `${preemptor.spec.schedulerName}: preempting to accommodate a higher priority pod`

@@ -1,6 +1,6 @@
 import { hasEnded } from '../../shared/api/pod-phase.ts'
 import { isStatus } from '../../shared/api/status-error.ts'
-import type { Binding, Node, Pod, PodDisruptionBudget } from '../../shared/api/types.ts'
+import type { Binding, Node, PodDisruptionBudget } from '../../shared/api/types.ts'
 import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import { persistentVolumeClaims, podDisruptionBudgets, pods as podsResource } from '../../shared/client/resources.ts'
@@ -9,6 +9,7 @@ import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-q
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
 import { setPodStatus } from '../pod-conditions.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { Budgets } from './budgets.ts'
 import { claimsProblem, isBound } from './claims.ts'
 import { ClusterView } from './cluster-view.ts'
@@ -74,7 +75,7 @@ class Scheduler implements Controller {
       if (isBound(claim) && !(old && isBound(old))) this.#retryAll()
     }
     const nodeSeen = (node: Node, old?: Node): void => this.#observeNode(node, old)
-    const podSeen = (pod: Pod, old?: Pod): void => this.#observePod(pod, old)
+    const podSeen = (pod: TrimmedPod, old?: TrimmedPod): void => this.#observePod(pod, old)
     this.#claims.addHandler({ onAdd: (claim) => claimSeen(claim), onUpdate: claimSeen })
     informers.nodes().addHandler({
       onAdd: (node) => nodeSeen(node),
@@ -107,7 +108,7 @@ class Scheduler implements Controller {
     this.#tryOne()
   }
 
-  #decide(pod: Pod): Decision {
+  #decide(pod: TrimmedPod): Decision {
     return decide(podInfo(pod), this.#cluster.nodes(), {
       random: this.#random,
       nowMs: this.#context.clock.now(),
@@ -119,7 +120,7 @@ class Scheduler implements Controller {
   }
 
   /** True when the pod is where it should be, or is no longer ours to place. */
-  async #bind(pod: Pod, nodeName: string): Promise<boolean> {
+  async #bind(pod: TrimmedPod, nodeName: string): Promise<boolean> {
     this.#cluster.place(pod, nodeName)
     try {
       await this.#postBinding(pod, nodeName)
@@ -134,7 +135,7 @@ class Scheduler implements Controller {
     }
   }
 
-  async #postBinding(pod: Pod, nodeName: string): Promise<void> {
+  async #postBinding(pod: TrimmedPod, nodeName: string): Promise<void> {
     const { namespace, name = '', uid } = pod.metadata
     await this.#context.client.create<Binding>(
       podsResource,
@@ -157,7 +158,7 @@ class Scheduler implements Controller {
   }
 
   /** Says why the pod has no node, and makes room for it where that was decided. */
-  async #refuse(pod: Pod, refusal: Refusal, lastVerdict: string | undefined): Promise<void> {
+  async #refuse(pod: TrimmedPod, refusal: Refusal, lastVerdict: string | undefined): Promise<void> {
     const { message, nominated, preemption } = refusal
     const { nominations } = this.#cluster
     const yielding = preemption ? nominations.below(pod, preemption.nodeName) : []
@@ -178,7 +179,7 @@ class Scheduler implements Controller {
     }
   }
 
-  async #reject(pod: Pod, message: string, nominatedNodeName: string | undefined): Promise<void> {
+  async #reject(pod: TrimmedPod, message: string, nominatedNodeName: string | undefined): Promise<void> {
     const old = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled')
     if (old?.status === 'False' && old.message === message && nominatedNodeName === undefined) return
     this.#recorder.record({
@@ -193,7 +194,7 @@ class Scheduler implements Controller {
     await setPodStatus(this.#context.client, pod, { condition, nominatedNodeName }, this.#context.clock.now())
   }
 
-  #observePod(pod: Pod, old?: Pod): void {
+  #observePod(pod: TrimmedPod, old?: TrimmedPod): void {
     const { uid = '' } = pod.metadata
     if (hasEnded(pod)) {
       this.#leaveQueue(uid)
@@ -213,7 +214,7 @@ class Scheduler implements Controller {
     }
   }
 
-  #forgetPod({ metadata: { uid = '' } }: Pod): void {
+  #forgetPod({ metadata: { uid = '' } }: TrimmedPod): void {
     this.#leaveQueue(uid)
     this.#freed(uid)
   }
@@ -275,7 +276,7 @@ class Scheduler implements Controller {
   }
 }
 
-const isOurs = ({ metadata, spec }: Pod): boolean =>
+const isOurs = ({ metadata, spec }: TrimmedPod): boolean =>
   !metadata.deletionTimestamp && (spec.schedulerName ?? NAME) === NAME && (spec.schedulingGates ?? []).length === 0
 
 /** What of a node decides whether pods fit: its heartbeats do not. */

@@ -1,9 +1,9 @@
-import type { Pod } from '../../shared/api/types.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 
 type State = 'active' | 'trying' | 'parked'
 
 interface Waiting {
-  pod: Pod
+  pod: TrimmedPod
   /** Order of arrival. */
   number: number
   state: State
@@ -13,7 +13,7 @@ interface Waiting {
 
 /** A pod taken to be tried. */
 export interface Attempt {
-  pod: Pod
+  pod: TrimmedPod
   lastVerdict: string | undefined
   /** The try failed; true if the pod is worth another try at once, because something has changed since it was taken. */
   park(verdict: string): boolean
@@ -31,7 +31,7 @@ export class SchedulingQueue {
   #changes = 0
 
   /** Takes in a pod, or its new version. True when it became active: it is new, or was parked and its spec has changed. */
-  put(pod: Pod): boolean {
+  put(pod: TrimmedPod): boolean {
     const uid = pod.metadata.uid ?? ''
     const known = this.#waiting.get(uid)
     if (!known) {
@@ -92,7 +92,7 @@ export class SchedulingQueue {
     return true
   }
 
-  #activeOf({ spec: { priority = 0 } }: Pod): Set<string> {
+  #activeOf({ spec: { priority = 0 } }: TrimmedPod): Set<string> {
     const uids = this.#active.get(priority) ?? new Set()
     this.#active.set(priority, uids)
     return uids

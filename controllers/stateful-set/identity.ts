@@ -1,6 +1,7 @@
-import type { ObjectMeta, Pod } from '../../shared/api/types.ts'
+import type { ObjectMeta } from '../../shared/api/types.ts'
 import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import type { StatefulSet } from '../../shared/api/workloads.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { REVISION_HASH_LABEL } from '../workloads/revision-history.ts'
 
 const POD_NAME_LABEL = 'statefulset.kubernetes.io/pod-name'
@@ -30,7 +31,7 @@ export const identityLabels = (name: string, ordinal: number): Record<string, st
 
 /** Gives a pod of the template its name, its place in the headless service, its claims, and its revision. Upstream: newVersionedStatefulSetPod. */
 export function identify(
-  pod: Pod,
+  pod: TrimmedPod,
   set: StatefulSet,
   { ordinal, revision }: { ordinal: number; revision: string },
 ): void {

@@ -1,8 +1,8 @@
 import { scaledValue } from '../../shared/api/int-or-percent.ts'
 import { hasEnded } from '../../shared/api/pod-phase.ts'
-import type { Pod } from '../../shared/api/types.ts'
 import type { StatefulSet } from '../../shared/api/workloads.ts'
 import { type Reason, reasonFor } from '../../shared/reasons/reason-table.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { isAvailable, isReady } from '../workloads/pod-states.ts'
 import { REVISION_HASH_LABEL } from '../workloads/revision-history.ts'
 import { ordinalOf, wantedOrdinals } from './identity.ts'
@@ -10,7 +10,7 @@ import { ordinalOf, wantedOrdinals } from './identity.ts'
 export interface StatefulInput {
   set: StatefulSet
   /** The set's own, whatever state they are in. */
-  pods: readonly Pod[]
+  pods: readonly TrimmedPod[]
   /** Names of the revision that pods are to leave, and of the one that they are to have. */
   current: string
   update: string
@@ -20,23 +20,23 @@ export interface StatefulInput {
 /** What is to be done at one look. */
 export interface StatefulPlan {
   create: { ordinal: number; revision: string }[]
-  remove: { pod: Pod; reason?: Reason }[]
+  remove: { pod: TrimmedPod; reason?: Reason }[]
 }
 
 /** Running and ready, and for long enough. Upstream: isRunningAndAvailable. */
-export const isUp = (pod: Pod, { set, nowMs }: Pick<StatefulInput, 'set' | 'nowMs'>): boolean =>
+export const isUp = (pod: TrimmedPod, { set, nowMs }: Pick<StatefulInput, 'set' | 'nowMs'>): boolean =>
   pod.status?.phase === 'Running' && isAvailable(pod, set.spec.minReadySeconds ?? 0, nowMs)
 
-const isLeaving = ({ metadata }: Pod): boolean => metadata.deletionTimestamp !== undefined
-export const revisionOf = ({ metadata }: Pod): string => metadata.labels?.[REVISION_HASH_LABEL] ?? ''
+const isLeaving = ({ metadata }: TrimmedPod): boolean => metadata.deletionTimestamp !== undefined
+export const revisionOf = ({ metadata }: TrimmedPod): string => metadata.labels?.[REVISION_HASH_LABEL] ?? ''
 
 /**
  * Pods that are to stay, by ordinal, and those beyond the wanted ones, the highest first. Pods without a set's name
  * belong to none.
  */
 export function sorted({ set, pods }: Pick<StatefulInput, 'set' | 'pods'>): {
-  replicas: Map<number, Pod>
-  condemned: Pod[]
+  replicas: Map<number, TrimmedPod>
+  condemned: TrimmedPod[]
 } {
   const wanted = new Set(wantedOrdinals(set))
   const numbered = pods.flatMap((pod) => {
@@ -59,10 +59,10 @@ export function sorted({ set, pods }: Pick<StatefulInput, 'set' | 'pods'>): {
 export function planStatefulSet(input: StatefulInput): StatefulPlan {
   const { set } = input
   const plan: StatefulPlan = { create: [], remove: [] }
-  if (isLeaving({ metadata: set.metadata } as Pod)) return plan
+  if (isLeaving({ metadata: set.metadata } as TrimmedPod)) return plan
   const inOrder = set.spec.podManagementPolicy !== 'Parallel'
   const { replicas, condemned } = sorted(input)
-  const isHealthy = (pod: Pod | undefined): boolean => pod !== undefined && isUp(pod, input) && !isLeaving(pod)
+  const isHealthy = (pod: TrimmedPod | undefined): boolean => pod !== undefined && isUp(pod, input) && !isLeaving(pod)
   for (const ordinal of wantedOrdinals(set)) {
     const pod = replicas.get(ordinal)
     if (!pod) plan.create.push({ ordinal, revision: revisionFor(ordinal, input) })
@@ -92,11 +92,12 @@ function revisionFor(ordinal: number, { set, current, update }: StatefulInput): 
 }
 
 /** Pods of another revision that go now, from the highest down. Upstream: updateStatefulSet, and updateStatefulSetAfterInvariantEstablished. */
-function outdated(stays: readonly (Pod | undefined)[], input: StatefulInput): StatefulPlan['remove'] {
+function outdated(stays: readonly (TrimmedPod | undefined)[], input: StatefulInput): StatefulPlan['remove'] {
   const { set, update } = input
   const { partition = 0, maxUnavailable } = set.spec.updateStrategy?.rollingUpdate ?? {}
-  const isDown = (pod: Pod | undefined): boolean => !pod || !isUp(pod, input) || isLeaving(pod)
-  const isOld = (pod: Pod | undefined): pod is Pod => pod !== undefined && !isLeaving(pod) && revisionOf(pod) !== update
+  const isDown = (pod: TrimmedPod | undefined): boolean => !pod || !isUp(pod, input) || isLeaving(pod)
+  const isOld = (pod: TrimmedPod | undefined): pod is TrimmedPod =>
+    pod !== undefined && !isLeaving(pod) && revisionOf(pod) !== update
   const reason = reasonFor('StatefulSet', 'template changed, RollingUpdate')
   const fromTop = stays.slice(partition).toReversed()
   if (maxUnavailable === undefined) {
@@ -118,8 +119,8 @@ const atMost = (value: number | string, replicas: number): number =>
 /** Upstream: computeReplicaStatus, and completeRollingUpdate in stateful_set_utils.go. */
 export function statefulSetStatus(input: StatefulInput): NonNullable<StatefulSet['status']> {
   const { set, pods, current, update } = input
-  const count = (holds: (pod: Pod) => boolean): number => pods.filter(holds).length
-  const isReadyNow = (pod: Pod): boolean => pod.status?.phase === 'Running' && isReady(pod)
+  const count = (holds: (pod: TrimmedPod) => boolean): number => pods.filter(holds).length
+  const isReadyNow = (pod: TrimmedPod): boolean => pod.status?.phase === 'Running' && isReady(pod)
   const ofRevision = (revision: string): number => count((pod) => !isLeaving(pod) && revisionOf(pod) === revision)
   const wanted = set.spec.replicas ?? 1
   const status = {

@@ -1,5 +1,5 @@
 import { ignoreNotFound, isStatus } from '../../shared/api/status-error.ts'
-import type { ObjectMeta, Pod } from '../../shared/api/types.ts'
+import type { ObjectMeta } from '../../shared/api/types.ts'
 import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import type { StatefulSet } from '../../shared/api/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
@@ -7,6 +7,7 @@ import type { Informer } from '../../shared/client/informer.ts'
 import { persistentVolumeClaims } from '../../shared/client/resources.ts'
 import type { EventRecorder } from '../event-recorder.ts'
 import type { Metadata } from '../informers.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { controllerReference, type OwnerReference } from '../workloads/ownership.ts'
 import { wordsOf } from '../workloads/pod-control.ts'
 import { claimsOf } from './identity.ts'
@@ -18,7 +19,7 @@ export interface PodClaims {
   /** False while a claim of an earlier pod of that number is about to go. Throws when a claim cannot be made. */
   ensure(set: StatefulSet, ordinal: number): Promise<boolean>
   /** Gives the pod's claims the owners that they are to have. */
-  retain(set: StatefulSet, ordinal: number, state: { pod: Pod; condemned: boolean }): Promise<void>
+  retain(set: StatefulSet, ordinal: number, state: { pod: TrimmedPod; condemned: boolean }): Promise<void>
 }
 
 export function createPodClaims({
@@ -29,7 +30,7 @@ export function createPodClaims({
 }: {
   client: Client
   claims: Informer<Metadata>
-  pods: Informer<Pod>
+  pods: Informer<TrimmedPod>
   recorder: EventRecorder
 }): PodClaims {
   async function make(set: StatefulSet, claim: PersistentVolumeClaim, pod: string): Promise<void> {
@@ -92,7 +93,7 @@ export function createPodClaims({
 export function wantedOwners(
   claim: ObjectMeta,
   set: StatefulSet,
-  { pod, condemned }: { pod: Pod; condemned: boolean },
+  { pod, condemned }: { pod: TrimmedPod; condemned: boolean },
 ): OwnerReference[] | undefined {
   const { whenDeleted, whenScaled } = set.spec.persistentVolumeClaimRetentionPolicy ?? {}
   const goesWithPod = condemned && whenScaled === 'Delete'

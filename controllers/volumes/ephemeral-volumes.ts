@@ -5,6 +5,7 @@ import { persistentVolumeClaims, pods as podsResource } from '../../shared/clien
 import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder } from '../event-recorder.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { controllerReference } from '../workloads/ownership.ts'
 import { wordsOf } from '../workloads/pod-control.ts'
 
@@ -22,8 +23,8 @@ export function startEphemeralVolumes({ client, informers, clock, log }: Control
   }
 
   async function make(
-    pod: Pod,
-    { name: volume, ephemeral }: NonNullable<Pod['spec']['volumes']>[number],
+    pod: TrimmedPod,
+    { name: volume, ephemeral }: NonNullable<TrimmedPod['spec']['volumes']>[number],
   ): Promise<void> {
     const { namespace, name } = pod.metadata
     const template = ephemeral?.volumeClaimTemplate
@@ -65,4 +66,4 @@ export function startEphemeralVolumes({ client, informers, clock, log }: Control
   }
 }
 
-const hasEphemeral = ({ spec }: Pod): boolean => spec.volumes?.some(({ ephemeral }) => ephemeral) ?? false
+const hasEphemeral = ({ spec }: TrimmedPod): boolean => spec.volumes?.some(({ ephemeral }) => ephemeral) ?? false

@@ -4,6 +4,7 @@ import type { Client } from '../../shared/client/client.ts'
 import { pods } from '../../shared/client/resources.ts'
 import type { Reason } from '../../shared/reasons/reason-table.ts'
 import type { EventRecorder } from '../event-recorder.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { controllerReference, type OwnerKind } from './ownership.ts'
 
 interface Owner {
@@ -23,7 +24,7 @@ export interface PodControl {
   /** `change` has the last word on the pod. */
   create(owner: Owner, template: PodTemplateSpec, change?: (pod: Pod) => void): Promise<Pod>
   /** A pod that is gone already is deleted. `reason`: what the pod's hooks are told. */
-  delete(owner: Owner, pod: Pod, reason?: Reason): Promise<void>
+  delete(owner: Owner, pod: TrimmedPod, reason?: Reason): Promise<void>
 }
 
 /** Upstream: RealPodControl in pkg/controller/controller_utils.go. */

@@ -1,16 +1,17 @@
-import type { ObjectMeta, Pod } from '../../shared/api/types.ts'
+import type { ObjectMeta } from '../../shared/api/types.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { Expectations } from './expectations.ts'
 
-type PodLike = Pick<Pod, 'metadata'>
+type PodLike = Pick<TrimmedPod, 'metadata'>
 
 /** Which pods an owner (`namespace/name`) has made or removed that the informer does not show so yet. */
 export class PodExpectations {
   readonly #expectations: Expectations
-  readonly #pods: Informer<Pod>
+  readonly #pods: Informer<TrimmedPod>
 
-  constructor({ clock, pods }: { clock: Clock; pods: Informer<Pod> }) {
+  constructor({ clock, pods }: { clock: Clock; pods: Informer<TrimmedPod> }) {
     this.#expectations = new Expectations(clock)
     this.#pods = pods
   }

@@ -1,7 +1,8 @@
 import { fromSelectorObject, type LabelSelectorObject, matchesLabels } from '../../shared/api/label-selector.ts'
-import type { ObjectMeta, Pod } from '../../shared/api/types.ts'
+import type { ObjectMeta } from '../../shared/api/types.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import type { WorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { controllerOf } from './ownership.ts'
 import type { PodExpectations } from './pod-expectations.ts'
 
@@ -12,7 +13,7 @@ interface Owner {
 export interface PodOwnersOptions<T extends Owner> {
   /** With the index `namespace`. */
   owners: Informer<T>
-  pods: Informer<Pod>
+  pods: Informer<TrimmedPod>
   kind: string
   selectorOf(owner: T): LabelSelectorObject | undefined
   expectations: PodExpectations
@@ -49,20 +50,20 @@ const keyOf = ({ metadata }: Owner): string => `${metadata.namespace}/${metadata
 
 function followPods<T extends Owner>(
   { owners, pods, kind, selectorOf }: PodOwnersOptions<T>,
-  tellOf: (owner: T, pod: Pod) => void,
+  tellOf: (owner: T, pod: TrimmedPod) => void,
 ): void {
-  const tellOwner = (pod: Pod, reference = controllerOf(pod.metadata)): void => {
+  const tellOwner = (pod: TrimmedPod, reference = controllerOf(pod.metadata)): void => {
     if (reference?.kind !== kind) return
     const owner = owners.get({ namespace: pod.metadata.namespace, name: reference.name })
     if (owner?.metadata.uid === reference.uid) tellOf(owner, pod)
   }
-  const tellSuitors = (pod: Pod): void => {
+  const tellSuitors = (pod: TrimmedPod): void => {
     for (const owner of owners.byIndex('namespace', pod.metadata.namespace ?? '')) {
       const selector = fromSelectorObject(selectorOf(owner))
       if (selector && matchesLabels(selector, pod.metadata.labels)) tellOf(owner, pod)
     }
   }
-  const tell = (pod: Pod): void => {
+  const tell = (pod: TrimmedPod): void => {
     if (controllerOf(pod.metadata)) tellOwner(pod)
     else if (!pod.metadata.deletionTimestamp) tellSuitors(pod)
   }

@@ -1,5 +1,5 @@
-import type { Pod } from '../../shared/api/types.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { isReady, readySinceMs } from './pod-states.ts'
 
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost'
@@ -7,10 +7,10 @@ const phases = ['Pending', 'Unknown', 'Running']
 
 export interface DeletionInput {
   /** Active ones. */
-  pods: readonly Pod[]
+  pods: readonly TrimmedPod[]
   count: number
   /** Active pods of the same owner's owner, these included: on a node where many are, one goes rather. */
-  related: readonly Pod[]
+  related: readonly TrimmedPod[]
   nowMs: number
 }
 
@@ -18,14 +18,14 @@ export interface DeletionInput {
  * Which pods go first: those without a node, then not running, not ready, cheap to delete, on crowded nodes,
  * ready for a shorter time, restarted more often, younger. Pure; upstream: ActivePodsWithRanks in pkg/controller/controller_utils.go.
  */
-export function podsToDelete({ pods, count, related, nowMs }: DeletionInput): Pod[] {
+export function podsToDelete({ pods, count, related, nowMs }: DeletionInput): TrimmedPod[] {
   if (count >= pods.length) return [...pods]
   const crowds = new Map<string, number>()
   for (const { spec } of related) crowds.set(spec.nodeName ?? '', (crowds.get(spec.nodeName ?? '') ?? 0) + 1)
-  const crowdOf = ({ spec }: Pod): number => crowds.get(spec.nodeName ?? '') ?? 0
-  const least = (rank: (pod: Pod) => number) => (a: Pod, b: Pod) => rank(a) - rank(b)
+  const crowdOf = ({ spec }: TrimmedPod): number => crowds.get(spec.nodeName ?? '') ?? 0
+  const least = (rank: (pod: TrimmedPod) => number) => (a: TrimmedPod, b: TrimmedPod) => rank(a) - rank(b)
   /** Ages are compared on a logarithmic scale; among those of about the same age chance decides, by UID. */
-  const youngest = (sinceMs: (pod: Pod) => number | undefined) => (a: Pod, b: Pod) => {
+  const youngest = (sinceMs: (pod: TrimmedPod) => number | undefined) => (a: TrimmedPod, b: TrimmedPod) => {
     const [one, other] = [sinceMs(a), sinceMs(b)]
     if (one === undefined || other === undefined || one === other) return 0
     return magnitude(nowMs - one) - magnitude(nowMs - other) || compare(a.metadata.uid, b.metadata.uid)
@@ -40,7 +40,7 @@ export function podsToDelete({ pods, count, related, nowMs }: DeletionInput): Po
     least((pod) => -mostRestarts(pod)),
     youngest(({ metadata }) => parseTime(metadata.creationTimestamp ?? '')),
   ]
-  const order = (a: Pod, b: Pod): number => {
+  const order = (a: TrimmedPod, b: TrimmedPod): number => {
     for (const comparison of comparisons) {
       const found = comparison(a, b)
       if (found !== 0) return found
@@ -54,10 +54,10 @@ export function podsToDelete({ pods, count, related, nowMs }: DeletionInput): Po
 const magnitude = (ms: number): number => (ms <= 0 ? -1 : Math.floor(Math.log2(ms * 1e6)))
 const compare = (a = '', b = ''): number => (a < b ? -1 : Number(a > b))
 
-function deletionCost({ metadata }: Pod): number {
+function deletionCost({ metadata }: TrimmedPod): number {
   const text = metadata.annotations?.[DELETION_COST] ?? ''
   return /^(0|-?[1-9]\d*)$/.test(text) ? Number(text) : 0
 }
 
-const mostRestarts = ({ status }: Pod): number =>
+const mostRestarts = ({ status }: TrimmedPod): number =>
   Math.max(0, ...(status?.containerStatuses ?? []).map(({ restartCount }) => restartCount))

@@ -1,5 +1,5 @@
 import { quantityMilliValue } from './quantity.ts'
-import type { Container, Pod } from './types.ts'
+import type { Container, PodSpec } from './types.ts'
 
 /** Resource name → thousandths of its unit (cores, bytes, pieces), so that sums are exact. */
 export type Amounts = Map<string, number>
@@ -9,8 +9,16 @@ type Requests = Record<string, string> | undefined
 export const amountsOf = (list: Requests): Amounts =>
   new Map(Object.entries(list ?? {}).map(([name, quantity]) => [name, quantityMilliValue(quantity)]))
 
+/** The fields of a pod that say what it asks for. */
+interface Asking {
+  spec: Pick<PodSpec, 'overhead'> & {
+    containers: Pick<Container, 'resources'>[]
+    initContainers?: Pick<Container, 'resources' | 'restartPolicy'>[]
+  }
+}
+
 /** What a pod occupies: its containers together, or its greediest moment of initialisation, and its overhead. */
-export function podRequests({ spec }: Pick<Pod, 'spec'>): Amounts {
+export function podRequests({ spec }: Asking): Amounts {
   const total: Amounts = new Map()
   for (const container of spec.containers) add(total, requestsOf(container))
   const sidecars: Amounts = new Map()
@@ -28,7 +36,7 @@ export function podRequests({ spec }: Pick<Pod, 'spec'>): Amounts {
   return add(total, amountsOf(spec.overhead))
 }
 
-const requestsOf = ({ resources }: Container): Amounts => amountsOf(resources?.requests)
+const requestsOf = ({ resources }: Pick<Container, 'resources'>): Amounts => amountsOf(resources?.requests)
 
 export function add(to: Amounts, amounts: Amounts, sign: 1 | -1 = 1): Amounts {
   for (const [name, amount] of amounts) to.set(name, (to.get(name) ?? 0) + sign * amount)

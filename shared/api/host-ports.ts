@@ -1,4 +1,4 @@
-import type { Pod } from './types.ts'
+import type { Container } from './types.ts'
 
 /** A port of the node that a pod wants for itself. */
 export interface HostPort {
@@ -9,7 +9,7 @@ export interface HostPort {
 
 const ANY_IP = '0.0.0.0'
 
-export const hostPortsOf = ({ spec }: Pod): HostPort[] =>
+export const hostPortsOf = ({ spec }: { spec: { containers: Pick<Container, 'ports'>[] } }): HostPort[] =>
   spec.containers
     .flatMap(({ ports = [] }) => ports)
     .filter(({ hostPort }) => hostPort)

@@ -1,6 +1,6 @@
-import type { Pod } from './types.ts'
+import type { PodStatus } from './types.ts'
 
 /** The phases that no pod leaves. */
 export const isTerminalPhase = (phase?: string): boolean => phase === 'Succeeded' || phase === 'Failed'
 
-export const hasEnded = ({ status }: Pick<Pod, 'status'>): boolean => isTerminalPhase(status?.phase)
+export const hasEnded = ({ status }: { status?: Pick<PodStatus, 'phase'> }): boolean => isTerminalPhase(status?.phase)

@@ -47,7 +47,7 @@ const podOf = (
     conditions: [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: '2026-01-01T00:00:00Z' }],
   },
 })
-const names = (pods: Pod[]) => pods.map(({ metadata }) => metadata.name)
+const names = (pods: readonly Pick<Pod, 'metadata'>[]) => pods.map(({ metadata }) => metadata.name)
 
 t.test('which nodes', async (t) => {
   const taint = (key: string, effect: string): Node => nodeOf('n', { taints: [{ key, effect }] })

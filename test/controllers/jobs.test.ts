@@ -6,6 +6,7 @@ import { countedStatus, notedStatus } from '../../controllers/job/job-status.ts'
 import { viewOf } from '../../controllers/job/job-view.ts'
 import { completion, deadlineInMs, outcomeOf } from '../../controllers/job/outcome.ts'
 import { failureVerdict, metSuccessPolicy } from '../../controllers/job/policies.ts'
+import type { TrimmedPod } from '../../controllers/trimmed-pod.ts'
 import { timeLeftMs } from '../../controllers/ttl-after-finished.ts'
 import { jobEnd } from '../../controllers/workloads/job-end.ts'
 import type { Pod } from '../../shared/api/types.ts'
@@ -60,7 +61,7 @@ function podOf({ phase = 'Running', ended = 0, exitCode = 1, tracked = true, ...
     },
   }
 }
-const view = (job: Job, ...pods: Pod[]) => viewOf(job, pods, { nowMs, released: new Set() })
+const view = (job: Job, ...pods: TrimmedPod[]) => viewOf(job, pods, { nowMs, released: new Set() })
 const succeeded = (parts: PodParts = {}) => podOf({ phase: 'Succeeded', ...parts })
 const failed = (parts: PodParts = {}) => podOf({ phase: 'Failed', ...parts })
 const never = { restartPolicy: 'Never', containers: [] }
@@ -97,7 +98,7 @@ t.test('how many pods', async (t) => {
 })
 
 t.test('pods with an index', async (t) => {
-  const plan = (job: Job, ...pods: Pod[]) => {
+  const plan = (job: Job, ...pods: TrimmedPod[]) => {
     const { create, remove } = sizeOf(view(job, ...pods))
     return [create.map(({ index }) => index), remove.map(({ pod }) => pods.indexOf(pod))]
   }
@@ -214,7 +215,7 @@ t.test('each end is counted once', async (t) => {
   t.ok(noted.startTime)
   const again = view({ ...job, status: noted }, one, other)
   t.same([again.succeeded, again.failed, again.ended.failed], [1, 1, []], 'noted: no news')
-  const letGo = (...pods: Pod[]) => ({
+  const letGo = (...pods: Pick<TrimmedPod, 'metadata'>[]) => ({
     outcome: undefined,
     active: 1,
     released: new Set(pods.map(({ metadata }) => metadata.uid ?? '')),

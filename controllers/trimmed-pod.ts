@@ -1,0 +1,118 @@
+import { Interned } from '../shared/api/interned.ts'
+import { remembered } from '../shared/api/remembered.ts'
+import type { Container, ContainerStatus, ObjectMeta, Pod, PodSpec, PodStatus } from '../shared/api/types.ts'
+import { trimMetadata } from './trimmed-metadata.ts'
+
+/**
+ * Some fields of a type. `Unread` is one of the others: it may have any type here, so that a whole object can stand for its part,
+ * and the part does not pass for the whole.
+ */
+type Part<Whole, Kept extends keyof Whole, Unread extends Exclude<keyof Whole, Kept>> = Pick<Whole, Kept> & {
+  [field in Unread]?: unknown
+}
+
+export type TrimmedContainer = Part<Container, 'name' | 'resources' | 'ports' | 'restartPolicy', 'stdinOnce'>
+
+export type TrimmedPodSpec = Part<
+  PodSpec,
+  | 'nodeName'
+  | 'nodeSelector'
+  | 'affinity'
+  | 'tolerations'
+  | 'schedulerName'
+  | 'schedulingGates'
+  | 'priority'
+  | 'preemptionPolicy'
+  | 'overhead'
+  | 'hostNetwork'
+  | 'hostname'
+  | 'subdomain'
+  | 'volumes',
+  'serviceAccount'
+> & { containers: TrimmedContainer[]; initContainers?: TrimmedContainer[] }
+
+/** Of the statuses of containers those that have ended once; of init containers, those that failed or were restarted. */
+export type TrimmedPodStatus = Part<
+  PodStatus,
+  | 'phase'
+  | 'reason'
+  | 'conditions'
+  | 'podIP'
+  | 'startTime'
+  | 'nominatedNodeName'
+  | 'containerStatuses'
+  | 'initContainerStatuses',
+  'hostIPs'
+>
+
+/** What control loops read of a pod. Thousands may be held: a loop that reads more adds the field here and below. */
+export interface TrimmedPod {
+  /** Of the annotations those of {@link readAnnotations}. */
+  metadata: Omit<ObjectMeta, 'managedFields'>
+  spec: TrimmedPodSpec
+  status?: TrimmedPodStatus
+}
+
+/** Read by ReplicaSets of the pods that they may delete, and by jobs of the pods that failed. */
+const readAnnotations = [
+  'controller.kubernetes.io/pod-deletion-cost',
+  'batch.kubernetes.io/job-completion-index',
+  'batch.kubernetes.io/job-index-failure-count',
+  'batch.kubernetes.io/job-index-ignored-failure-count',
+]
+
+/** Pods of one template are scheduled alike. */
+const specs = new Interned<TrimmedPodSpec>(256)
+const labels = new Interned<Record<string, string>>(256)
+
+export function trimPod({ metadata, spec, status }: Pod): TrimmedPod {
+  const kept = trimMetadata(metadata)
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(([name]) => readAnnotations.includes(name))
+  if (annotations.length > 0) kept.annotations = Object.fromEntries(annotations)
+  if (kept.labels) kept.labels = labels.of(kept.labels)
+  return {
+    metadata: kept,
+    spec: trimSpec(spec),
+    status: {
+      phase: status?.phase,
+      reason: status?.reason,
+      conditions: status?.conditions,
+      podIP: status?.podIP,
+      startTime: status?.startTime,
+      nominatedNodeName: status?.nominatedNodeName,
+      // Of most pods none: those that never ended.
+      containerStatuses: status?.containerStatuses?.filter(hasEndedOnce),
+      initContainerStatuses: status?.initContainerStatuses?.filter(
+        (one) => hasEndedOnce(one) && (one.restartCount > 0 || one.state?.terminated?.exitCode !== 0),
+      ),
+    },
+  }
+}
+
+const hasEndedOnce = ({ restartCount, state }: ContainerStatus): boolean =>
+  restartCount > 0 || state?.terminated !== undefined
+
+const trimSpec = remembered(
+  (spec: PodSpec): TrimmedPodSpec =>
+    specs.of({
+      nodeName: spec.nodeName,
+      nodeSelector: spec.nodeSelector,
+      affinity: spec.affinity,
+      tolerations: spec.tolerations,
+      schedulerName: spec.schedulerName,
+      schedulingGates: spec.schedulingGates,
+      priority: spec.priority,
+      preemptionPolicy: spec.preemptionPolicy,
+      overhead: spec.overhead,
+      hostNetwork: spec.hostNetwork,
+      hostname: spec.hostname,
+      subdomain: spec.subdomain,
+      containers: spec.containers.map(trimContainer),
+      initContainers: spec.initContainers?.map(trimContainer),
+      volumes: spec.volumes?.filter(({ persistentVolumeClaim, ephemeral }) => persistentVolumeClaim ?? ephemeral),
+    }),
+)
+
+function trimContainer({ name, resources, ports, restartPolicy }: Container): TrimmedContainer {
+  return { name, resources, ports, restartPolicy }
+}
