@@ -98,6 +98,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance<Ser
     ...(extension ? extension.settings(api.log) : withoutSchemas),
   })
   for (const method of everyMethod) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
+  // Fastify would refuse one without a content type, by itself.
+  app.addHttpMethod('QUERY', { overrideExisting: true })
   const cors = createCors(options.corsAllowedOrigins ?? [])
   app.decorateRequest('exchange', null as unknown as Exchange)
   app.decorateRequest('kubernetes', { getter: kubernetesRequest })
@@ -142,15 +144,13 @@ const kubernetes =
     app.setNotFoundHandler(handler)
   }
 
-const bytes = { 'content-type': 'application/octet-stream' }
+/** Of those that Fastify reads; the client's own stay in `request.raw`. */
+const noBody = { 'content-type': undefined, 'content-length': undefined, 'transfer-encoding': undefined }
 
 /** Kubernetes has its own opinion of media types, and of when a body is read: after the kind was found, and the method. */
 function keepBodies(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
   app.addHook('onRequest', (request, _reply, done) => {
-    // Of those that Fastify reads; the client's own stay in `request.raw`.
-    if (request.raw.headers['content-type'] !== undefined) request.headers = bytes
+    if (request.raw.method !== 'GET') request.headers = noBody
     done()
   })
 }

@@ -24,7 +24,7 @@ export function flowControl({ flowControl, watchdog, reports, ...options }: Flow
     const { attributes } = exchange
     if (attributes.resource && watchdog.sheds(attributes.verb)) return tooMany(exchange, reports, 'heap')
     // A client may leave while a hook of a plugin keeps its request.
-    exchange.onClose(() => exchange.hasBegun || exchange.served())
+    if (exchange.reply.isObserved) exchange.onClose(() => exchange.hasBegun || exchange.served())
     if (isLongRunning(attributes)) {
       exchange.onServed = () => options.answers.leave(exchange.response)
       return undefined
