@@ -19,8 +19,8 @@ export default command({
   options: { ...clusterPlace, output: outputOption },
   notes: [
     'advance 10m lets ten minutes pass at once: whatever the server, the controllers and the kubelets wait for happens, in order. Programs in',
-    'containers go on at their own pace; the file that KUBESTAGE_CLOCK_FILE names says how far time has been moved, and who has a handler for',
-    'SIGCONT gets one. Ctrl-C leaves time where it has come to.',
+    'containers go on at their own pace; the file that KUBESTAGE_CLOCK_FILE names says how far time has been moved, and programs with a handler for',
+    'SIGCONT get that signal. Ctrl-C leaves time where it has come to.',
   ],
   complete: async ({ positionals: [word] }) => (word === undefined ? ['advance'] : []),
   async run({ values, positionals: [word, duration, ...rest] }) {

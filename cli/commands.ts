@@ -6,7 +6,7 @@ export interface Entry {
   load(): Promise<{ default: Command }>
 }
 
-/** All words that may follow `kubestage` but `completion` and `help`, in the order in which they are told. */
+/** All words that may follow `kubestage` but `completion` and `help`, in help order. */
 export const commands: Readonly<Record<string, Entry>> = {
   up: { summary: 'start a cluster: API server, controllers and a kubelet', load: () => import('./up.ts') },
   down: { summary: 'stop it', load: () => import('./down.ts') },

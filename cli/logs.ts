@@ -21,7 +21,7 @@ export default command({
     follow: option(flag, { default: false, short: 'f', help: 'Go on with what is written from now on, until Ctrl-C' }),
   },
   complete: async ({ positionals }) => (positionals.length === 0 ? [...programs] : []),
-  notes: ['up is what a cluster started with --detach has said. The others are one JSON object a line.'],
+  notes: ['up: output of a cluster started with --detach. The others are one JSON object a line.'],
   async run({ values: { stateDir, node, follow }, positionals: [program = 'apiserver', ...rest] }) {
     if (rest.length > 0) throw new UsageError(`usage: kubestage logs (${programs.join(' | ')})`)
     if (!programs.some((known) => known === program)) throw unknownWord('logs', program, programs)

@@ -84,7 +84,8 @@ function overview(): string {
 }
 
 function unknownCommand(name: string): UsageError {
-  if (name.startsWith('-')) return new UsageError(`${name} stands before any command; kubestage help lists them`)
+  if (name.startsWith('-'))
+    return new UsageError(`flag ${name} given before a command; kubestage help lists all commands`)
   const near = nearest(name, [...Object.keys(commands), ...Object.keys(builtIn)])
   return new UsageError(`unknown command ${name}${near ? `; did you mean ${near}?` : ''} (kubestage help lists all)`)
 }

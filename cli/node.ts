@@ -105,7 +105,7 @@ export default command({
     const node = found.find(({ metadata }) => metadata.name === name)
     if (!node) throw new ConfigError(`there is no node ${name}; kubestage node list shows all`)
     if (!node.status?.daemonEndpoints?.kubeletEndpoint?.Port)
-      throw new ConfigError(`node ${name} has no kubelet of ours: its status tells no port`)
+      throw new ConfigError(`node ${name} is not run by Kubestage: its status has no kubelet port`)
     await withProgress(`${word} ${name}`, askKubelet(await accessTo(values), name, request))
     process.stdout.write(`${deed.done(name, words, values)}\n`)
     return 0

@@ -103,7 +103,7 @@ async function workloadsOf(positionals: readonly string[], afterDashes: readonly
     process.stderr.write(
       `kubestage: ${kind} ${metadata.name} is left out: a hook of its chart is no part of the application\n`,
     )
-  if (sorted.workloads.length === 0) throw new UsageError(`${named.join(', ')}: nothing in there runs in pods`)
+  if (sorted.workloads.length === 0) throw new UsageError(`${named.join(', ')}: no workloads found`)
   return sorted
 }
 

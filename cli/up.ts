@@ -102,14 +102,16 @@ function checkNotRestarting(stateDir: string): void {
   )
 }
 
-/** Throws where the folder's kubeconfig is that of a cluster which others started, and which answers: ours would take its place. */
+/**
+ * Throws if the folder's kubeconfig belongs to a running cluster of another program: this one would replace the file.
+ */
 async function checkNobodyElse(stateDir: string): Promise<void> {
   const kubeconfig = elsewhere({ stateDir, kubeconfig: '' })
   if (kubeconfig === undefined) return
   const { askServer } = await import('./ask-server.ts')
   const answers = await askServer({ stateDir, kubeconfig }, { path: '/version' }).then(Boolean, () => false)
   const remedy = 'stop that, or choose another folder with --state-dir'
-  if (answers) throw new ConfigError(`${kubeconfig} is that of another cluster, which answers: ${remedy}`)
+  if (answers) throw new ConfigError(`${kubeconfig} belongs to another running cluster: ${remedy}`)
 }
 
 /** A server that is started again has the port of the one before, which clients know. */

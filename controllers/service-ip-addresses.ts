@@ -16,7 +16,7 @@ export function startServiceIPAddresses({ client, informers, clock, log }: Contr
       else
         await client.create<WithMeta<V1IPAddress>>(ipAddresses, addressOf(ip, service)).catch(ignoring('AlreadyExists'))
     },
-    onError: (error, ip) => log.warn({ err: error, ip }, 'cannot tell whose an address is'),
+    onError: (error, ip) => log.warn({ err: error, ip }, 'cannot find the Service of an address'),
   })
   const own = (service: Service): void => {
     for (const ip of addressesOf(service)) {

@@ -50,7 +50,7 @@ export class ClusterJournal {
       if (isWanted(entry)) resolve(entry)
     })
     const timer = this.#clock.setTimer(toMs(timeout), () =>
-      reject(new Error(`waited ${timeout} in vain for a request with ${show(filter)}; ${this.#whatCame()}`)),
+      reject(new Error(`timed out after ${timeout} waiting for a request with ${show(filter)}; ${this.#whatCame()}`)),
     )
     const close = (): void => reject(closing.reason)
     closing.addEventListener('abort', close)

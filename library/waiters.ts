@@ -65,7 +65,9 @@ export function createWaiters(client: Client, clock: Clock, closing: AbortSignal
     }
     closing.throwIfAborted()
     const wanted = `${resource.plural}${name === undefined ? '' : ` ${name}`}${labelSelector ? ` (${labelSelector})` : ''}`
-    throw new Error(`waited ${timeout} in vain for ${wanted}; ${last ? `last seen: ${show(last)}` : 'there was none'}`)
+    throw new Error(
+      `timed out after ${timeout} waiting for ${wanted}; ${last ? `last seen: ${show(last)}` : 'there was none'}`,
+    )
   }
   return {
     waitFor: <T extends object>(

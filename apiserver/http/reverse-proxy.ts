@@ -56,7 +56,7 @@ function send(exchange: Exchange, asked: Omit<BackendRequest, 'method'>): Promis
     outgoing.on('response', resolve)
     outgoing.on('error', (error) => reject(notReached(requestError(error, asked.url))))
     exchange.onClose(() => outgoing.destroy())
-    // A request of HTTP/2 comes in the same clothes, but is no stream.
+    // A request of HTTP/2 has the same interface, but is not a Node stream.
     request.on('data', (part: Buffer) => outgoing.write(part))
     request.on('end', () => outgoing.end())
     request.on('aborted', () => outgoing.destroy())

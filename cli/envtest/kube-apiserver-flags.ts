@@ -11,7 +11,7 @@ export const kubeApiserverFlags = {
   'cert-dir': 'folder of apiserver.crt and apiserver.key, which are made where missing',
   'tls-cert-file': 'certificate to serve with, instead of the one in --cert-dir',
   'tls-private-key-file': 'its key',
-  'client-ca-file': 'whose client certificates are believed',
+  'client-ca-file': 'CA of client certificates',
   'service-cluster-ip-range': 'range of cluster IPs (default 10.0.0.0/24)',
   'enable-bootstrap-token-auth': 'accept bootstrap tokens (default false)',
   'authorization-mode': 'AlwaysAllow: every authenticated user is authorized (default RBAC)',

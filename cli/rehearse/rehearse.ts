@@ -46,8 +46,9 @@ const shortOfTime: readonly Fault[] = ['goes-on-after-term', 'hook-overruns']
 const lacksTime = (finding: Finding): boolean => isBad(finding) && shortOfTime.includes(finding.fault)
 
 /**
- * Lets those die in real time of whose deaths faster time leaves something open. Of a workload's deaths with the same faults and doubts the first
- * speaks for all where it turns out as it did before.
+ * Repeats inconclusive shutdowns in real time. If several shutdowns of a workload have the same faults and doubts, only
+ * the
+ * first is repeated, unless its result differs.
  */
 async function confirm(
   rehearsals: Rehearsals,

@@ -42,7 +42,7 @@ const rules: Rule[] = [
     fault: 'hook-fails',
     when: ({ stop }) => stop.hook?.outcome === 'Failed' && !isRefused(stop.hook.message),
     says: ({ stop }) => `its preStop hook fails (${whyHookFailed(stop)})`,
-    remedy: () => 'mend it: TERM comes all the same, and whatever the hook is for has not been done',
+    remedy: () => 'fix the hook: TERM is sent anyway, so its work is skipped',
   },
   {
     fault: 'hook-overruns',
@@ -72,7 +72,7 @@ const rules: Rule[] = [
     fault: 'ignores-term',
     when: ({ stop }) => stop.killed && stop.asked?.disposition === 'Ignored',
     says: (judged) => `asked not to get ${signal(judged)}, and is killed at the deadline`,
-    remedy: () => 'handle it instead of ignoring it; who is started by a program that ignores it (nohup) does, too',
+    remedy: () => 'handle it instead of ignoring it; a program inherits this from a parent that ignores it (nohup)',
   },
   {
     fault: 'goes-on-after-term',

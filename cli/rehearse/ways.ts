@@ -176,7 +176,8 @@ export const ways: readonly Way[] = [
     },
     graceSeconds: (own) => 2 * own,
     like: 'update',
-    // Who was asked by the kubelet before is not asked again, and time without a kubelet is no pod's fault, nor who is served in it: `update` tells of all that.
+    // The second kubelet sends no second TERM. The time and requests without a kubelet are not the pod's fault.
+    // `update` covers both.
     mild: [
       'stops-too-soon',
       'cuts-requests',

@@ -95,7 +95,7 @@ export async function startNode(options: NodeOptions, client: Client): Promise<R
       }),
       shim.firstCrash.then((ending) => {
         const remedy = ending.startsWith('cannot be started')
-          ? '; install perl, which starts containers, or leave the node away with --kubelet=false'
+          ? '; install perl, which starts containers, or run without a node: --kubelet=false'
           : lastWords(logFile)
         throw new ConfigError(`the shim, a Perl program, ended before the node was ready (${ending})${remedy}`)
       }),

@@ -67,7 +67,7 @@ export function trackPods(options: {
       const job = owner && (await client.get<Job>(jobsResource, { namespace, name: owner.name }).catch(ignoreNotFound))
       if (job?.metadata.uid !== owner?.uid || !owner) await letGo([pod])
     },
-    onError: (error, pod) => log.debug({ err: error, pod }, 'a pod whose job is gone could not be let go'),
+    onError: (error, pod) => log.debug({ err: error, pod }, 'a pod of a deleted job could not be released'),
   })
   const consider = (pod: TrimmedPod): void => {
     if (!isTracked(pod)) released.delete(pod.metadata.uid ?? '')

@@ -23,7 +23,7 @@ def follow(core, until):
     ):
         if until(event["type"], event["object"]):
             return event["object"]
-    raise AssertionError("waited in vain")
+    raise AssertionError("timed out")
 
 
 def test_a_pod_runs_and_goes(core):

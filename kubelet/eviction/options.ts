@@ -34,7 +34,10 @@ export const evictionOptions = {
     default: {},
     help: 'Evict pods when a node has less, as memory.available=100Mi; what is not given here or below is not measured; repeatable',
   }),
-  evictionSoft: option(amounts, { default: {}, help: 'The same, when it lasts; repeatable' }),
+  evictionSoft: option(amounts, {
+    default: {},
+    help: 'Soft thresholds: evict only after the grace period; repeatable',
+  }),
   evictionSoftGracePeriod: option(durations, { default: {}, help: 'How long, for each of evictionSoft; repeatable' }),
   evictionMaxPodGracePeriod: option(wholeNumber({ min: 0, max: 86_400, placeholder: 'SECONDS' }), {
     default: 0,

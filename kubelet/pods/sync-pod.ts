@@ -67,7 +67,7 @@ export function createSyncPod(options: SyncPodOptions) {
       } catch (error) {
         if (!(error instanceof StartFailure)) throw error
         const before = reasons.get(uidOf(pod), container.name)?.reason
-        // Its kill was news enough for one more round, which tells that it is backing off.
+        // The kill triggers one extra sync, which reports the back-off.
         if (before === 'PostStartHookError' && error.reason === 'CrashLoopBackOff') failures.push(againNow)
         reasons.set(uidOf(pod), container.name, { reason: error.reason, message: error.message })
         failures.push(error)

@@ -162,7 +162,7 @@ t.test('a cluster in the background, and all that can be asked of it', async (t)
       t.match(await run(t, word, found), { code: 1, output: instead })
     t.match(await run(t, 'up', '-d', '--port=0', found), {
       code: 1,
-      output: /that of another cluster, which answers: stop that, or/,
+      output: /belongs to another running cluster: stop that, or/,
     })
     writeFileSync(join(folder, 'state', 'kubeconfig'), '{{{')
     t.match(await run(t, 'clock', found), { code: 2, output: /^kubestage: \S+kubeconfig is no kubeconfig: .*\n$/ })

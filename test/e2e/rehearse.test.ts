@@ -222,7 +222,7 @@ t.test('what cannot be rehearsed is one sentence', async (t) => {
   const empty = t.testdir({ 'map.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n', 'bad.yaml': 'a: [' })
   t.same(await run(), [2, 'kubestage: usage: kubestage rehearse (FILE… | IMAGE | -- COMMAND…)\n'])
   t.same(await run('none.yaml'), [2, 'kubestage: none.yaml: no such file\n'])
-  t.match(await run(`${empty}/map.yaml`), [2, /map\.yaml: nothing in there runs in pods\n$/])
+  t.match(await run(`${empty}/map.yaml`), [2, /map\.yaml: no workloads found\n$/])
   t.match(await run(`${empty}/bad.yaml`), [2, /bad\.yaml:\d+: /])
   t.match(await run('--ways=explode', file), [2, /^kubestage: there is no way "explode"; there are delete, update/])
   t.match(await run('--ways=tain', file), [2, /did you mean taint\?\n$/])

@@ -17,7 +17,7 @@ export async function until<Value>(
   for (;;) {
     const value = await condition()
     if (value) return value
-    if (realClock.monotonic() > deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`)
+    if (realClock.monotonic() > deadline) throw new Error(`timed out after ${timeoutMs} ms waiting for ${what}`)
     await realClock.sleep(betweenMs)
   }
 }

@@ -36,7 +36,7 @@ t.test('the journal tells what came, and a failed assertion what came instead', 
   })
   await t.rejects(
     cluster.journal.waitFor({ verb: 'delete' }, { timeout: '50ms' }),
-    /waited 50ms in vain .*\n {2}#1 create/,
+    /timed out after 50ms waiting for .*\n {2}#1 create/,
   )
   const { metadata } = await client.create<KubeObject>(configMaps, { metadata: { namespace, generateName: 'new-' } })
   cluster.journal.assert({ verb: 'create', name: metadata.name }, 1)
@@ -142,13 +142,13 @@ t.test('waiters say what they saw', async (t) => {
   const options = { timeout: '50ms' }
   await t.rejects(
     cluster.waitFor(configMaps, { namespace, name: 'a' }, never, options),
-    /waited 50ms in vain for configmaps a; last seen: .*"is":"there"/,
+    /timed out after 50ms waiting for configmaps a; last seen: .*"is":"there"/,
   )
   await t.rejects(
     cluster.waitFor(configMaps, { namespace, name: 'b' }, never, options),
-    /waited 50ms in vain for configmaps b; there was none/,
+    /timed out after 50ms waiting for configmaps b; there was none/,
   )
-  await t.rejects(cluster.waitForDeleted(configMaps, { namespace, name: 'a' }, options), /in vain/)
+  await t.rejects(cluster.waitForDeleted(configMaps, { namespace, name: 'a' }, options), /timed out/)
   await cluster.waitForDeleted(configMaps, { namespace, name: 'b' })
   await t.rejects(startCluster({ nodes: 1, time: 'virtual' }), /processes cannot wait for a virtual clock/)
 })

@@ -7,7 +7,7 @@ import { FailedCall } from './refusals.ts'
 import { isExempt } from './rules.ts'
 import type { WebhookContext } from './webhook-context.ts'
 
-/** Asks validating webhooks, all at once; the first that refuses speaks for all. Upstream: webhook/validating/dispatcher.go. */
+/** Calls validating webhooks in parallel; the first refusal decides. Upstream: webhook/validating/dispatcher.go. */
 export function validatingWebhooks(context: WebhookContext): AdmissionPlugin {
   const ask = async (attributes: AdmissionAttributes, candidate: WebhookCandidate): Promise<void> => {
     try {

@@ -59,7 +59,7 @@ sub read_only {
   fork => sub {
     my $child = fork;
     return defined $child unless $child;
-    # Nobody shall wait for us who waits for the rest.
+    # Close inherited descriptors so that no reader waits on this process.
     syscall($number{close_range}, 3, 0xffffffff, 0) if $number{close_range};
     open($_, '+<', '/dev/null') for \*STDIN, \*STDOUT, \*STDERR;
     waitpid($child, 0);

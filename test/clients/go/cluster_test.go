@@ -135,7 +135,7 @@ func within(t *testing.T, what string, done <-chan struct{}) {
 	select {
 	case <-done:
 	case <-time.After(30 * time.Second):
-		t.Fatal("waited in vain for " + what)
+		t.Fatal("timed out waiting for " + what)
 	}
 }
 

@@ -28,7 +28,10 @@ const namespace = 'default'
 /** Always the same pods, unless others are asked for: `KUBESTAGE_SEED=$RANDOM KUBESTAGE_RUNS=500`. */
 const seed = Number(process.env.KUBESTAGE_SEED ?? 2238)
 const numRuns = Number(process.env.KUBESTAGE_RUNS ?? 20)
-/** Two seconds for who was just asked, one for the last look, ten and their spread for one failed try, one for rounding. */
+/**
+ * Two seconds for a process that just received TERM, one for the last look, ten and their spread for one failed try,
+ * one for rounding.
+ */
 const MARGIN_SECONDS = 2 + 1 + 15 + 1
 function startStore(clock: VirtualClock): Client {
   const catalog = new Catalog(resources)
