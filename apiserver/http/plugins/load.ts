@@ -1,5 +1,5 @@
-import { statSync } from 'node:fs'
-import { registerHooks } from 'node:module'
+import { readFileSync, statSync } from 'node:fs'
+import { registerHooks, stripTypeScriptTypes } from 'node:module'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Clock } from '../../../shared/clock/clock.ts'
@@ -44,7 +44,7 @@ async function load(given: string, { folder, clock }: { folder: string; clock: C
     const isMissing = !file && (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND'
     if (isMissing && String((error as Error).message).includes(`'${packageOf(given)}'`))
       throw new ConfigError(`${name}: there is no file ${path}, and no package of this name`)
-    throw pluginError(name, 'cannot be loaded', error, file)
+    throw pluginError(name, 'cannot be loaded', file ? withLine(error, file) : error, file)
   } finally {
     timer.cancel()
   }
@@ -63,6 +63,19 @@ function defaultOf(module: Record<string, unknown>): unknown {
 function notAPlugin(module: Record<string, unknown>): string {
   const exported = Object.keys(module).join(', ') || 'nothing'
   return `must export a function as default (export default async (app) => { … }); it exports ${exported}`
+}
+
+/** Of a mistake in JavaScript Node prints the line, and tells it to no program; its parser of TypeScript does. */
+function withLine(error: unknown, file: string): unknown {
+  if (!(error instanceof SyntaxError) || error.stack?.includes(`${file}:`)) return error
+  // That the parser is experimental.
+  process.removeAllListeners('warning')
+  try {
+    stripTypeScriptTypes(readFileSync(file, 'utf8'), { sourceUrl: file })
+  } catch (located) {
+    error.stack = (located as Error).stack
+  }
+  return error
 }
 
 /** `@scope/name/file` → `@scope/name`. */
