@@ -1,5 +1,7 @@
 /** The most words of a sentence. */
 export const maxWords = 35
+/** The most words of a table's cell: it holds a fact. */
+export const maxCellWords = 40
 
 export interface PlainWord {
   word: RegExp

@@ -1,6 +1,6 @@
 // Holds the pages against scripts/plain-words.ts: plain words, and sentences that are read once. Prints every finding; exit code 1 if there is one.
 import { globSync, readFileSync } from 'node:fs'
-import { maxWords, plainWords } from './plain-words.ts'
+import { maxCellWords, maxWords, plainWords } from './plain-words.ts'
 
 interface Finding {
   file: string
@@ -27,27 +27,34 @@ function audienceOf(file: string): Finding[] {
 }
 
 function findingsOf(file: string): Finding[] {
-  return unitsOf(readFileSync(file, 'utf8')).flatMap(({ text, line }) => [
+  return unitsOf(readFileSync(file, 'utf8')).flatMap(({ text, line, isCell }) => [
+    ...(isCell && wordsOf(text) > maxCellWords
+      ? [{ file, line, what: `a cell of ${wordsOf(text)} words: ${text.slice(0, 60)}…` }]
+      : []),
     ...plainWords.flatMap(({ word, instead }) => {
       const found = word.exec(text)
       return found ? [{ file, line, what: `says "${found[0]}"; instead: ${instead}` }] : []
     }),
     ...sentencesOf(text).flatMap((sentence) => {
-      const count = sentence.split(/\s+/).filter((word) => /\w/.test(word)).length
+      const count = wordsOf(sentence)
       return count > maxWords ? [{ file, line, what: `a sentence of ${count} words: ${sentence.slice(0, 60)}…` }] : []
     }),
   ])
 }
 
+function wordsOf(text: string): number {
+  return text.split(/\s+/).filter((word) => /\w/.test(word)).length
+}
+
 /** What is read as one: a paragraph, an item of a list, a cell of a table. Code and generated tables are left out. */
-function unitsOf(page: string): { text: string; line: number }[] {
-  const units: { text: string; line: number }[] = []
+function unitsOf(page: string): { text: string; line: number; isCell?: boolean }[] {
+  const units: { text: string; line: number; isCell?: boolean }[] = []
   let open = false
   for (const [index, raw] of withoutCode(page).split('\n').entries()) {
     const text = raw.trim()
     const line = index + 1
     if (text.startsWith('|')) {
-      units.push(...text.split('|').map((cell) => ({ text: cell.trim(), line })))
+      units.push(...text.split('|').map((cell) => ({ text: cell.trim(), line, isCell: true })))
       open = false
     } else if (text === '' || /^#/.test(text)) {
       if (text) units.push({ text, line })

@@ -75,7 +75,7 @@ t.test('roles', async (t) => {
     t.equal(elsewhere.status, 403)
   })
 
-  t.test('nobody grants what they do not hold', async (t) => {
+  t.test('a user cannot grant permissions that it does not hold', async (t) => {
     const wider = {
       metadata: { name: 'wider' },
       rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'delete', 'watch'] }],
@@ -175,7 +175,7 @@ t.test('roles', async (t) => {
   })
 })
 
-t.test('acting as somebody else', async (t) => {
+t.test('acting as another user', async (t) => {
   const server = await startTestApiServer(t)
   const authentication = 'authentication.k8s.io'
   await role(
@@ -256,7 +256,7 @@ t.test('tokens of service accounts', async (t) => {
       }
     ).status
 
-  t.test('prove who bears them, and can be checked by anybody', async (t) => {
+  t.test('name their user, and any client can verify them', async (t) => {
     const { status, spec } = await request({})
     t.equal(spec.expirationSeconds, 3600)
     t.match((await whoAmI(status.token)).body, {

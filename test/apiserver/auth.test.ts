@@ -23,7 +23,7 @@ import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 
 const nowMs = Date.now()
 
-t.test('who asks', async (t) => {
+t.test('the user of a request', async (t) => {
   const pki = ensureClusterPki({
     directory: t.testdir(),
     nowMs,
@@ -145,7 +145,7 @@ const resource = (
 }
 const here = { namespace: 'default' }
 
-t.test('health and version for anybody, discovery for whoever has a name', async (t) => {
+t.test('health and version for every client, discovery for authenticated ones', async (t) => {
   for (const open of ['/healthz', '/livez', '/readyz', '/version']) t.equal(await path(nobody, 'get', open), 'allowed')
   t.equal(await path(nobody, 'get', '/api'), 'forbidden: User "system:anonymous" cannot get path "/api"')
   t.equal(await path(jane, 'get', '/apis/apps/v1'), 'allowed')

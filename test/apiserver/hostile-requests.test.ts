@@ -55,7 +55,7 @@ function codeOf(session: ClientHttp2Session, method: string, path: string, body?
   return new Promise((resolve) => stream.on('close', () => resolve(code)))
 }
 
-t.test('whoever asks, the server lives on', async (t) => {
+t.test('the server survives every client', async (t) => {
   const server = await startTestApiServer(t)
   const stranger = connect(`https://127.0.0.1:${server.port}`, { ca: server.tls.ca })
   t.teardown(() => stranger.destroy())
@@ -72,7 +72,7 @@ t.test('answers for people: as they ask, in either version of HTTP', async (t) =
   t.ok((await linesOf('/version', 'curl/8')) > 1)
 })
 
-t.test('what nobody asks for in earnest is refused, and not counted', async (t) => {
+t.test('nonsense is refused, and not counted', async (t) => {
   const server = await startTestApiServer(t)
   const admin = server.session()
   const table: [code: number, method: string, path: string][] = [
@@ -123,7 +123,7 @@ t.test('to run a command by a GET needs what a POST needs', async (t) => {
   }
 })
 
-t.test('who leaves before being let in takes no place away', async (t) => {
+t.test('a client that leaves before its request is admitted frees its place', async (t) => {
   const server = await startTestApiServer(t)
   const socket = tlsConnect({ ...server.tls, port: server.port, host: '127.0.0.1', ALPNProtocols: ['h2'] })
   await once(socket, 'secureConnect')
@@ -141,7 +141,7 @@ t.test('who leaves before being let in takes no place away', async (t) => {
   t.match(body, 'apiserver_current_inflight_requests{request_kind="mutating"} 0')
 })
 
-t.test('who wants another protocol, and leaves in the middle of a body, takes no place away', async (t) => {
+t.test('a client that asks for an upgrade, and leaves in the middle of a body, frees its place', async (t) => {
   const server = await startTestApiServer(t)
   const socket = tlsConnect({ ...server.tls, port: server.port, host: '127.0.0.1' })
   const lines = [
@@ -163,7 +163,7 @@ t.test('who wants another protocol, and leaves in the middle of a body, takes no
   await until(() => underWay(0), { what: 'its end' })
 })
 
-t.test('a proxied path leads to nobody but whom it names, and tells nobody the token', async (t) => {
+t.test('a proxied path leads only to the backend that it names, and does not forward the token', async (t) => {
   const server = await startTestApiServer(t)
   const seen: { url: string | undefined; protocol: string | undefined }[] = []
   const backend = createServer((_request, response) => response.end('reached'))
@@ -204,7 +204,7 @@ t.test('a proxied path leads to nobody but whom it names, and tells nobody the t
   t.strictSame(seen, [{ url: '/a', protocol: 'chat' }])
 })
 
-t.test('a kubelet that answers nonsense is told of, and harms nobody', async (t) => {
+t.test('nonsense from a kubelet is reported, and affects no other request', async (t) => {
   const pki = ensureClusterPki({
     directory: t.testdir(),
     nowMs: realClock.now(),

@@ -204,7 +204,7 @@ t.test('a watch from a revision that is forgotten: 200, then 410 in the stream',
   t.same(resumed.types(), ['ADDED x'])
 })
 
-t.test('strangers are told so', async (t) => {
+t.test('unauthenticated clients get 401', async (t) => {
   const { send } = await startTestApiServer(t)
   const { status, body } = await send(pods, { anonymous: true })
   t.equal(status, 403)
@@ -213,7 +213,7 @@ t.test('strangers are told so', async (t) => {
   t.equal((await send(pods, { anonymous: true, headers: { authorization: 'Bearer nonsense' } })).status, 401)
 })
 
-t.test('acting as somebody else', async (t) => {
+t.test('acting as another user', async (t) => {
   const { send } = await startTestApiServer(t)
   const as = (headers: Record<string, string>) => send(configMaps, { headers })
   t.match((await as({ 'impersonate-user': 'jane' })).body, {

@@ -39,7 +39,7 @@ const metric = async ({ send }: TestApiServer, name: string): Promise<number> =>
   return Number(line?.slice(name.length + 1))
 }
 
-t.test('clients without credentials displace each other, and nobody else', async (t) => {
+t.test('clients without credentials displace only each other', async (t) => {
   const lines: { msg: string; client?: string }[] = []
   const server = await start(t, { maxAnonymousConnections: 3 }, lines)
   const { ca, ...admin } = server.tls
@@ -206,7 +206,7 @@ t.test('bytes that a client has not read keep its next requests waiting', async 
   await until(async () => (await metric(server, 'kubestage_apiserver_waiting_requests')) === 3, { what: '3 wait' })
 })
 
-t.test('answers that nobody reads are cut off, and those who wait behind them leave no trace', async (t) => {
+t.test('answers that are not read are cut off, and requests that wait behind them leave no trace', async (t) => {
   const lines: { msg: string; client?: string }[] = []
   const server = await start(t, { maxRequestsPerConnection: 2, unreadTimeout: 400 }, lines)
   await withLargeObject(server)

@@ -99,7 +99,7 @@ t.test('proxy', async (t) => {
     t.match(page, { status: 503, body: { message: 'error trying to reach service: the page is larger than 16 MiB' } })
   })
 
-  t.test('joins those who want the connection', async (t) => {
+  t.test('joins the streams of a connection', async (t) => {
     const socket = connect({ port: server.port, host: '127.0.0.1', ...server.tls })
     socket.write(`GET ${core}/pods/p/proxy/ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`)
     const [head] = (await once(socket, 'data')) as [Buffer]
@@ -194,7 +194,7 @@ t.test('bindings and component statuses are nowhere stored', async (t) => {
   )
 })
 
-t.test('who owns the replicas, seen as a Scale and kept on the object', async (t) => {
+t.test('owners of the replicas, seen as a Scale and kept on the object', async (t) => {
   const replicas = { 'f:spec': { 'f:replicas': {} } }
   const more = { 'f:spec': { 'f:paused': {}, 'f:replicas': {} } }
   const entry = (manager: string, fieldsV1: object, rest: Partial<ManagedFieldsEntry> = {}) =>

@@ -30,7 +30,7 @@ t.test('a reason in the address of the server', (t) => {
   t.end()
 })
 
-t.test('who asked is what the server knows, not what a record claims', async (t) => {
+t.test('the user of a request is set by the server, not by the record', async (t) => {
   const server = await startTestApiServer(t)
   const admin = server.client({ name: 'jane', groups: ['system:masters'] })
   const kubelet = server.client({ name: 'system:node:node-1', groups: ['system:nodes'] })

@@ -184,7 +184,7 @@ t.test('history that is gone is 410, in the stream', async (t) => {
   await storage.close()
 })
 
-t.test('those who see the same share one encoding per turn of the loop', async (t) => {
+t.test('watchers with the same view share one encoding per turn of the loop', async (t) => {
   const { put, watch } = setUp()
   const sinks = await Promise.all(Array.from({ length: 1200 }, () => watch()))
   encodings = 0
@@ -195,7 +195,7 @@ t.test('those who see the same share one encoding per turn of the loop', async (
   t.same(sinks[1199]!.sink.seen.slice(0, 2), ['+0@2', '+1@3'])
 })
 
-t.test('one who comes in between sees each event once', async (t) => {
+t.test('a watcher that starts in between sees each event once', async (t) => {
   const { put, watch } = setUp()
   const { sink: first } = await watch()
   await put('a/x')
@@ -215,7 +215,7 @@ t.test('a cache that closes ends its watches after what has happened', async (t)
   t.ok(sink.ended)
 })
 
-t.test('who does not read is cut off, and the others are not', async (t) => {
+t.test('a watcher that does not read is cut off, and the others are not', async (t) => {
   const { put, watch } = setUp()
   const { sink: slow } = await watch()
   const { sink: quick } = await watch()
@@ -285,7 +285,7 @@ t.test('a long state is sent as quickly as it is read; what happens meanwhile co
   t.same(sink.seen.slice(-2), ['~100@202', '-299@203'])
 })
 
-t.test('bookmarks for those who want them; whoever leaves hears nothing more', async (t) => {
+t.test('bookmarks for watchers that want them; a watcher that leaves gets nothing more', async (t) => {
   const { cache, put, watch } = setUp()
   const { sink: marked, watch: leaving } = await watch({ bookmarks: true })
   const { sink: unmarked } = await watch()

@@ -194,7 +194,7 @@ t.test(
   },
 )
 
-t.test('kube-apiserver makes its own certificate where there is none, and believes only whom it is told', async (t) => {
+t.test('kube-apiserver makes its own certificate if there is none, and trusts only the given CA', async (t) => {
   const port = await freePort()
   const certDir = mkdtempSync(join(folder, 'certs-'))
   const [known, strangers] = ['known-', 'strangers-'].map((name) =>
@@ -221,7 +221,7 @@ t.test('kube-apiserver makes its own certificate where there is none, and believ
   t.equal(await server.stop(), 0)
 })
 
-t.test('pods are told to believe the certificate that is served, whoever issued it', async (t) => {
+t.test('pods trust the certificate that is served, from any issuer', async (t) => {
   const issuer = ensureClusterPki({
     directory: mkdtempSync(join(folder, 'issuer-')),
     nowMs: realClock.now(),

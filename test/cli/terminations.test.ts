@@ -60,7 +60,7 @@ t.test('no reason moves the cursor, breaks a line or turns it round', (t) => {
   t.end()
 })
 
-t.test('of a cluster that keeps them in a file, also after it was started anew', async (t) => {
+t.test('of a cluster that keeps them in a file, also after a restart', async (t) => {
   const stateDir = scratchFolder(t, 'terminations')
   const up = () =>
     startCommand(t, ['up', '--port=0', `--state-dir=${stateDir}`, `--storage=sqlite:${stateDir}/objects.db`])

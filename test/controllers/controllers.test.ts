@@ -492,7 +492,7 @@ t.test('a quota speaks of a kind that is yet to come', async (t) => {
   }
 })
 
-t.test('claims, volumes and their classes go when nobody uses them any more', async (t) => {
+t.test('claims, volumes and their classes are deleted when they are no longer used', async (t) => {
   const namespace = await newNamespace()
   const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } }
   const claim = { namespace, name: 'data' }

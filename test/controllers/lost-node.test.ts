@@ -113,13 +113,13 @@ t.test('a node that falls silent', async (t) => {
   t.equal(await podNow('loyal'), undefined, 'nor does it tolerate that')
 })
 
-t.test('when no node is ready it is not the nodes that are ill', async (t) => {
+t.test('while no node is ready no pods are evicted', async (t) => {
   alive.clear()
   await pass(70)
   t.same(await taintsOf('n2'), ['node.kubernetes.io/unreachable:NoSchedule'])
 })
 
-t.test('several nodes fail: one after the other is cleared; when most of a zone is ill nobody is', async (t) => {
+t.test('several nodes fail: one after the other is cleared; none while most of a zone is not ready', async (t) => {
   const nodesOf = (zone: string, ready: boolean[]): Node[] =>
     ready.map((one, index) => ({
       metadata: { name: `${zone}${index}`, labels: { 'topology.kubernetes.io/zone': zone } },

@@ -216,7 +216,7 @@ t.test('a pod asks for its containers, or its greediest initialisation, and its 
   t.same(asked({ containers, overhead: { cpu: '1m' } }), { cpu: 301, memory: 1_024_000 })
 })
 
-t.test('the queue: importance, then arrival; what was in vain waits for a change', async (t) => {
+t.test('the queue: priority, then arrival; a pod that failed waits for a change', async (t) => {
   const queue = new SchedulingQueue()
   const [first, second, urgent] = [pod(), pod(), pod({ priority: 10 })]
   t.same(

@@ -132,7 +132,7 @@ t.test('blocks are written in the language that they say', async (t) => {
   }
 })
 
-t.test('messages of ours are quoted as they are', async (t) => {
+t.test("the product's messages are quoted as they are", async (t) => {
   const sources = globSync(['{apiserver,cli,kubelet,shared}/**/*.ts', 'bin/**/*.mjs'], { cwd: repository })
   const texts = sources.map((file) => readFileSync(join(repository, file), 'utf8')).join('\n')
   const quoted = [...pages.values()].flatMap(codeOf).filter(({ text }) => text.startsWith('kubestage: '))

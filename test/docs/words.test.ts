@@ -30,6 +30,11 @@ t.test('words to decode, and long sentences, each with its line', async (t) => {
     ],
   })
   t.same(wordsOf(t, `A sentence goes on\n${long}\n`).findings.length, 1, 'over the end of a line')
+  const short = `${Array.from({ length: 21 }, () => 'word').join(' ')}.`
+  t.same(wordsOf(t, `| ${short} ${short} |\n|---|\n`).findings, [
+    `README.md:1: a cell of 42 words: ${short.slice(0, 60)}`,
+  ])
+  t.same(wordsOf(t, `${short} ${short}\n`).findings, [], 'a paragraph may be longer than a cell')
 })
 
 t.test('a clause that begins with who, wherever it stands', async (t) => {

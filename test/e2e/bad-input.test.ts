@@ -224,7 +224,7 @@ t.test('a folder for temporary files that is none', async (t) => {
   )
 })
 
-t.test('a variable that is mistyped is told, and does no harm', async (t) => {
+t.test('a mistyped variable is reported, and is harmless', async (t) => {
   const variables = { KUBESTAGE_PROT: '1', KUBESTAGE_MINE: '1' }
   const command = startCommand(t, ['version'], { variables })
   t.equal(await command.ended, 0)

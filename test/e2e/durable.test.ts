@@ -72,7 +72,7 @@ t.test('a cluster goes on where it was killed', async (t) => {
   )
 })
 
-t.test('many who change one object at once lose nothing', async (t) => {
+t.test('many clients that change one object at once lose nothing', async (t) => {
   const storage = `--storage=sqlite:${join(folder, 'many.db')}`
   const { client } = await startTestCluster(t, '--kubelet=false', '--scheduler=false', storage)
   await client.create<ConfigMap>(configmaps, { metadata: { name: 'shared' } }, { namespace })

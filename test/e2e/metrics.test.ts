@@ -130,7 +130,7 @@ t.test('CPU and memory are those of the processes, and only grow as they do', as
   t.ok(busy!.containers[0]!.cpu.usageCoreNanoSeconds >= before * 1e9)
 })
 
-t.test('who may read it: as upstream, by nodes/metrics, with a token', async (t) => {
+t.test('access as upstream: by nodes/metrics, with a token', async (t) => {
   const { status } = await client.get<Node>(nodes, { name: 'node-1' })
   const port = status?.daemonEndpoints?.kubeletEndpoint?.Port
   const host = status?.addresses?.find(({ type }) => type === 'InternalIP')?.address

@@ -127,7 +127,7 @@ t.test('good applications die well in every way', async (t) => {
   )
 })
 
-t.test('who takes the advice that was measured dies well', async (t) => {
+t.test('a program that follows the measured advice dies well', async (t) => {
   if (!isRoot) return skipOrFail(t, notRoot)
   const advised = (fault: Fault, pattern: RegExp): string => {
     const remedies = reports
@@ -178,7 +178,7 @@ t.test('a program that waits by itself is judged by real time', async (t) => {
   t.match(hasty, '1 death is in doubt: a second that a program waits by itself counts as 20.')
 })
 
-t.test('who ends unasked is not let die', async (t) => {
+t.test('a pod that ends by itself is not rehearsed', async (t) => {
   const command = startCommand(t, [
     'rehearse',
     '--time-scale=20',
@@ -205,7 +205,7 @@ t.test('one that is interrupted leaves nothing', async (t) => {
   )
 })
 
-t.test('an image that nobody knows is told once, and not waited for', async (t) => {
+t.test('an unknown image is reported once, without a wait', async (t) => {
   const command = startCommand(t, ['rehearse', '--ready-timeout=10m', '-o=json', 'nobody/knows:1'])
   t.equal(await command.ended, 1)
   const { workloads } = JSON.parse(command.stdout()) as Report

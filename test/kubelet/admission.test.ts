@@ -117,7 +117,7 @@ t.test('kernel parameters', async (t) => {
   t.match(withSysctl('kernel.shm_rmid_forced', { hostIPC: true }), { reason: 'SysctlForbidden' })
 })
 
-t.test('who makes room for a critical pod', async (t) => {
+t.test('pods that make room for a critical pod', async (t) => {
   const critical = pod('q', { priority: 2_000_000_000 })
   const loads = (...pods: Pod[]) => pods.map(podLoad)
   const names = (running: Pod[], cpu: number) =>

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readKubeletConfig } from '../../kubelet/config.ts'
 
-t.test('a kubelet with a supervisor hears of its variables from nobody else', async (t) => {
+t.test('a kubelet with a supervisor gets its variables only from there', async (t) => {
   process.env.KUBESTAGE_PORT = '7443'
   t.teardown(() => {
     delete process.env.KUBESTAGE_PORT

@@ -80,7 +80,7 @@ t.test('memory is reclaimed first; what is not observed is not met', async (t) =
   t.same(state.pressure, { memory: true, disk: true, pid: false })
 })
 
-t.test('who goes first', async (t) => {
+t.test('the order of evictions', async (t) => {
   const usage: Record<string, PodUsage> = {
     within: using(50),
     over: using(150),
@@ -170,7 +170,7 @@ t.test('limits of local storage', async (t) => {
   t.equal(exceededLocalLimit(two, using(0, { diskBytes: Mi })), undefined)
 })
 
-t.test('who is taken under pressure', async (t) => {
+t.test('pods that are admitted under pressure', async (t) => {
   const calm = { memory: false, disk: false, pid: false }
   const bestEffort = { ...podOf('p'), status: { qosClass: 'BestEffort' } }
   const burstable = { ...podOf('p'), status: { qosClass: 'Burstable' } }

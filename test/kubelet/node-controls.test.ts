@@ -194,7 +194,7 @@ t.test('a kubelet that ends while its node is lost does not wait for it', async 
   t.ok(kubelet.isLost())
 })
 
-t.test('a kubelet that begins anew on a lost node is lost as well, until the node returns', async (t) => {
+t.test('a kubelet that restarts on a lost node is lost as well, until the node returns', async (t) => {
   let port: number | undefined
   const lossMark: LossMark = {
     get port() {

@@ -9,7 +9,7 @@ const pod = (name: string, image: string): Pod => ({
   spec: { nodeName: 'n1', containers: [{ name: 'c', image, env: [{ name: 'A', value: 'a' }] }] },
 })
 
-t.test('pods of one template share their spec, and nobody keeps who manages which field', async (t) => {
+t.test('pods of one template share their spec, and managedFields are dropped', async (t) => {
   const listed = [pod('a', 'x'), pod('b', 'x'), pod('c', 'y')]
   const client = {
     list: async () => ({ metadata: { resourceVersion: '1' }, items: listed }),

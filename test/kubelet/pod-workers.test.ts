@@ -8,7 +8,7 @@ const pod = (metadata: Pod['metadata'] = {}): Pod => ({
   spec: { containers: [], terminationGracePeriodSeconds: 30 },
 })
 
-t.test('who is killed is told of as it is now', async (t) => {
+t.test('a kill reports the current state of the pod', async (t) => {
   const clock = createVirtualClock()
   const ended: Pod[] = []
   const workers = createPodWorkers({

@@ -45,7 +45,7 @@ function startWorker(options: Partial<ProbeWorkerOptions> = {}) {
   return { clock, runs, worker, hasEnded: () => ended }
 }
 
-t.test('ticks count from the beginning, or from the last time that somebody wanted to know at once', async (t) => {
+t.test('ticks count from the start, or from the last immediate probe', async (t) => {
   const { clock, runs, worker, hasEnded } = startWorker()
   await clock.advance(11_000)
   t.same(runs.splice(0), [0, 5, 10])

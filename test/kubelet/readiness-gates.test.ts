@@ -10,7 +10,7 @@ import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 import { createMemoryApi } from './memory-api.ts'
 import { simulatedActions } from './simulated-actions.ts'
 
-t.test('a gate that nobody speaks of is closed', async (t) => {
+t.test('a gate without a condition is closed', async (t) => {
   const rootDir = mkdtempSync(path.join(tmpdir(), 'kubestage-gates-'))
   const clock = createVirtualClock()
   const api = createMemoryApi(clock)

@@ -125,7 +125,7 @@ t.test('told briefly, of what is said in one turn of the event loop only the las
   t.same(waiting(), ['a: 5'])
 })
 
-t.test('told briefly, a pod that is over is gone without a word, unless somebody else keeps it', async (t) => {
+t.test('with brief reports, a pod that is over is removed without a status, unless a finalizer keeps it', async (t) => {
   const { clock, manager, removed, waiting } = held({ brief: true, isFinished: () => true })
   const ending = (name: string, finalizers: string[]): Pod => {
     const { metadata, ...rest } = podNamed(name)

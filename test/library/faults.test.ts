@@ -7,7 +7,7 @@ import { configMap, namespace, outside, start } from './stage.ts'
 
 const { configMaps, namespaces } = resources
 
-t.test('faults strike whom they mean, as often as they say', async (t) => {
+t.test('faults strike the requests that they select, as often as they say', async (t) => {
   const cluster = await start(t)
   const client = outside(t, cluster)
   const create = (name: string) => client.create(configMaps, configMap(name))

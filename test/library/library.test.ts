@@ -107,7 +107,7 @@ t.test('virtual time moves when it is told to, and not otherwise', async (t) => 
   t.match(await cluster.terminations.of('web'), { podName: 'web' })
 })
 
-t.test('a simulated node makes no files, and waits for what volumes are made of all the same', async (t) => {
+t.test('a simulated node makes no files, and still waits for the sources of volumes', async (t) => {
   const stateDir = t.testdir()
   await using cluster = await startCluster({ simulatedNodes: 1, time: 'virtual', stateDir })
   const { client, clock } = cluster
@@ -153,7 +153,7 @@ t.test('waiters say what they saw', async (t) => {
   await t.rejects(startCluster({ nodes: 1, time: 'virtual' }), /processes cannot wait for a virtual clock/)
 })
 
-t.test('clusters side by side; clients of the client library, as anybody', async (t) => {
+t.test('clusters side by side; clients of the client library, as any user', async (t) => {
   const [one, two] = await Promise.all([startCluster({ apiOnly: true }), startCluster({ apiOnly: true })])
   await one.client.create(configMaps, configMap('only-in-one'))
   const seen = await Promise.all(

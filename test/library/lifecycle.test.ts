@@ -81,7 +81,7 @@ t.test('a cluster that is closed while it makes its signing key leaves no folder
   t.notOk(existsSync(dirname(cluster.kubeconfigFile)))
 })
 
-t.test('who waits when a cluster is closed is told so', async (t) => {
+t.test('a wait that is open when a cluster is closed is rejected', async (t) => {
   const cluster = await start(t)
   const never = (): boolean => false
   const waits: Promise<unknown>[] = [

@@ -53,7 +53,7 @@ t.test('an answer that ends with its connection, and one that does not', async (
   t.equal(torn.end(), undefined)
 })
 
-t.test('the body of a success that nobody wants is counted and not kept; a failure says why', async (t) => {
+t.test('the unwanted body of a success is counted and not kept; a failure says why', async (t) => {
   const read = (text: string, cut: number) => {
     const reader = new AnswerReader(true)
     return reader.push(Buffer.from(text.slice(0, cut))) ?? reader.push(Buffer.from(text.slice(cut)))

@@ -8,7 +8,7 @@ import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
 
 const ms = 1
 
-t.test('a back-off doubles to its limit, starts anew, and spreads by chance', async (t) => {
+t.test('a back-off doubles to its limit, starts again, and spreads by chance', async (t) => {
   const plain = createBackoff({ initialMs: 100, maxMs: 500 })
   t.same([plain.next(), plain.next(), plain.next(), plain.next(), plain.next()], [100, 200, 400, 500, 500])
   plain.reset()
@@ -144,7 +144,7 @@ t.test('what was moved is not undone where it began', async (t) => {
   t.same(undone, ['moved', 'left'])
 })
 
-t.test('a few at the same time; who waits comes in order, and a turn that nobody waits for is kept', async (t) => {
+t.test('a few at the same time; callers wait in order, and a turn without a waiter is kept', async (t) => {
   const turns = new Turns(2)
   t.same([turns.take(), turns.take()], [undefined, undefined])
   const log: string[] = []

@@ -249,7 +249,7 @@ t.test('a server that speaks only HTTP/1.1 is spoken to in that', async (t) => {
   t.same(versions, ['1.1', '1.1', '1.1'])
 })
 
-t.test('where nobody listens the first request says so', async (t) => {
+t.test('if the port is not open the first request says so', async (t) => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

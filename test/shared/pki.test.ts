@@ -18,7 +18,7 @@ const options = (directory: string, changes: Partial<ClusterPkiOptions> = {}): C
   ...changes,
 })
 
-t.test('every certificate is signed by the CA and says who it is', async (t) => {
+t.test('every certificate is signed by the CA and names its subject', async (t) => {
   const pki = ensureClusterPki(options(t.testdir()))
   const ca = new X509Certificate(pki.ca.cert)
   t.ok(ca.ca)
@@ -86,7 +86,7 @@ t.test('a folder that is removed while a key is made does not come back', async 
   t.notOk(existsSync(directory))
 })
 
-t.test('what no longer fits is made anew', async (t) => {
+t.test('what no longer fits is made again', async (t) => {
   const directory = t.testdir()
   const first = ensureClusterPki(options(directory))
 

@@ -239,7 +239,7 @@ t.test('what comes of calls that fail', async (t) => {
   })
 })
 
-t.test('whom a webhook is asked about', async (t) => {
+t.test('the objects that a webhook is called for', async (t) => {
   await post('/api/v1/namespaces', { metadata: { name: 'marked', labels: { checked: 'yes' } } })
   const cases: [name: string, more: object, asked: string[]][] = [
     ['by-namespace', { namespaceSelector: { matchLabels: { checked: 'yes' } } }, ['marked/plain', 'marked/red']],
@@ -316,7 +316,7 @@ t.test('a rule of another version of the resource counts, unless it must be exac
   t.equal(requests('exact').length, 0)
 })
 
-t.test('who was asked before a change is asked again, if it wants to be', async (t) => {
+t.test('a webhook that was called before a change is called again, if it wants to be', async (t) => {
   await install(t, 'mutating', [
     { name: 'willing', more: { reinvocationPolicy: 'IfNeeded' } },
     { name: 'once' },
@@ -330,7 +330,7 @@ t.test('who was asked before a change is asked again, if it wants to be', async 
   t.equal(requests('once').length, 1)
 })
 
-t.test('a dry run asks only who says that it does nothing else', async (t) => {
+t.test('a dry run calls only webhooks without side effects', async (t) => {
   await install(t, 'validating', [{ name: 'quiet', more: { sideEffects: 'NoneOnDryRun' } }])
   await post(`${core}/configmaps?dryRun=All`, configMap('x'))
   t.match(requests('quiet')[0], { dryRun: true, options: { dryRun: ['All'] } })
@@ -556,7 +556,7 @@ t.test('reviews of the older version', async (t) => {
   t.equal(hooks.reviews.get('/older')?.[0]?.apiVersion, 'admission.k8s.io/v1beta1')
 })
 
-t.test('a slow webhook holds up nobody else', async (t) => {
+t.test('a slow webhook delays no other request', async (t) => {
   const asked = Promise.withResolvers<() => void>()
   const answer: Answer = (_review, request) => void asked.resolve(() => request.socket.destroy())
   await install(t, 'validating', [{ name: 'sleeps', answer, more: { timeoutSeconds: 30 } }])

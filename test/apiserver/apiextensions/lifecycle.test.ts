@@ -207,7 +207,7 @@ t.test('each version shows its own fields of what is stored in one', async (t) =
   t.strictSame(server.get(v1, 't', 'default').spec, { a: 'z' })
 })
 
-t.test('names belong to whom came first, and are free when it goes', async (t) => {
+t.test('names belong to the first definition, and are free when it is deleted', async (t) => {
   const server = await new Server(t).start()
   const versions = [versionOf('v1', { a: text }, { storage: true })]
   await server.create(customresourcedefinition, definitionOf(versions, { shortNames: ['th'] }))

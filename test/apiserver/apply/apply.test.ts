@@ -234,7 +234,7 @@ t.test('managers with nothing in common may come in any order', async () => {
   )
 })
 
-t.test('what nobody speaks of any more is gone; what others own stays', async () => {
+t.test('fields that the manager no longer applies are removed; fields of other owners stay', async () => {
   fc.assert(
     fc.property(podConfig('m'), podConfig('m'), podConfig('n'), (before, after, other) => {
       const stage = new Stage(pod, { hasStatus: true })

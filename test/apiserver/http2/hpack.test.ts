@@ -93,7 +93,7 @@ t.test('Huffman codes and their padding', async (t) => {
   t.equal(decode('1fff'), undefined, 'eleven bits of padding')
 })
 
-t.test('what we encode, anybody can read', async (t) => {
+t.test('other decoders read what is encoded here', async (t) => {
   const long = 'x'.repeat(20_000)
   const encoded = encodeHead(
     201,

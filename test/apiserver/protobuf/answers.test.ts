@@ -10,7 +10,7 @@ import { startTestApiServer } from '../../harness/api-server.ts'
 const protobuf = 'application/vnd.kubernetes.protobuf'
 const core = '/api/v1/namespaces/default'
 
-t.test('who takes nothing but protobuf gets it', async (t) => {
+t.test('a client that accepts only protobuf gets it', async (t) => {
   const server = await startTestApiServer(t)
   const ask = (path: string, accept: string, method = 'GET', body?: object) =>
     server.send(path, { method, body, headers: { accept } })

@@ -28,7 +28,7 @@ t.test('memory: history is bounded in number and in bytes', async (t) => {
   t.equal((await small.list({ prefix: '/', revision: 48 })).entries[0]?.revision, 48)
 })
 
-t.test('what nobody writes any more expires', async (t) => {
+t.test('objects that are no longer written expire', async (t) => {
   const storage = createMemoryStorage()
   const clock = createVirtualClock()
   const expiry = startExpiry({ storage, clock, prefix: '/events/', ttlMs: 3_600_000 })

@@ -10,7 +10,7 @@ import { type Answer, apiServer, client, otherCa, startNode } from './start-node
 const line = (second: number, text: string, tag = 'F') =>
   `2026-01-01T00:00:${String(second).padStart(2, '0')}.000000000Z stdout ${tag} ${text}\n`
 
-t.test('who may ask', async (t) => {
+t.test('authentication and authorization', async (t) => {
   const { get } = await startNode(t)
   t.same(await get('/healthz'), { code: 200, text: 'ok' })
   t.same(await get('/healthz', {}), { code: 401, text: 'Unauthorized' })

@@ -16,7 +16,7 @@ t.test('a log is cut into files', (t) => {
   t.end()
 })
 
-t.test('one that somebody has taken away', (t) => {
+t.test('a log file that was removed', (t) => {
   const file = join(t.testdir(), '0.log')
   const log = new ContainerLog(file, createVirtualClock())
   log.write(Buffer.from('first\n'))

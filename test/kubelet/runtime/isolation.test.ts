@@ -259,7 +259,7 @@ t.test('what a container writes beside its volumes has a bound, all places toget
   await node.runtime.stopContainer(id, { signal: 'KILL', gracePeriodMs: 0 })
 })
 
-t.test('a shared process namespace: one view of the processes, with a process 1 that is nobody’s', async (t) => {
+t.test('a shared process namespace: one view of the processes, with a process 1 of no container', async (t) => {
   const capabilities = await possibleIsolation({ rootDir: t.testdir() })
   if (capabilities.isolation !== 'pod') return skipOrFail(t, 'this machine gives us no namespaces')
   const node = await startNode(t, capabilities)
@@ -313,7 +313,7 @@ t.test('a shared process namespace: one view of the processes, with a process 1 
   t.equal(left().length, 0)
 })
 
-t.test('somebody who is not root has namespaces of processes, too, where namespaces of users can be had', async (t) => {
+t.test('an ordinary user has PID namespaces, too, if user namespaces are allowed', async (t) => {
   if (process.getuid?.() !== 0) return skipOrFail(t, 'the tests above have shown it')
   const folder = mkdtempSync(path.join(tmpdir(), 'kubestage-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))

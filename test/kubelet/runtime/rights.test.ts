@@ -93,7 +93,7 @@ const waysOut: Record<string, string> = {
   'read its memory': 'head -c 1 /proc/kcore | grep -q . && echo got out',
 }
 
-t.test('who is not privileged does not leave the box', async (t) => {
+t.test('an unprivileged container does not leave the box', async (t) => {
   const capabilities = await possibleIsolation({ rootDir: t.testdir() })
   if (capabilities.files !== 'own') return skipOrFail(t, 'this machine lets us mount nothing')
   const node = await startNode(t, capabilities)

@@ -139,7 +139,7 @@ t.test('exit codes: its own, 128 and the signal, 128 for what cannot start', asy
   t.ok(failed.every(({ exitCode, state }) => exitCode === 128 && state === 'exited'))
 })
 
-t.test('on a system that the shim knows little of, processes start, read, write and end all the same', async (t) => {
+t.test('on an unknown system processes still start, read, write and end', async (t) => {
   const node = await startNode(t, undefined, { unknownSystem: true })
   const { runtime } = node
   const sandbox = await sandboxOf(runtime, 'elsewhere')

@@ -33,7 +33,7 @@ t.test('keys become lines', async (t) => {
   t.same(typed('ls\r\x04').told, ['end'], 'at the begin of a line')
 })
 
-t.test('a shell at which somebody sits', async (t) => {
+t.test('an interactive shell', async (t) => {
   const node = await startNode(t)
   const { runtime } = node
   const sandbox = await sandboxOf(runtime, 'typed')
