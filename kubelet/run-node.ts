@@ -1,5 +1,4 @@
 import path from 'node:path'
-import { quantityValue } from '../shared/api/quantity.ts'
 import type { Pod } from '../shared/api/types.ts'
 import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
@@ -18,9 +17,10 @@ import { configz } from './http/configz.ts'
 import { startHealthz } from './http/healthz.ts'
 import type { ControlledNode } from './http/node-controls.ts'
 import { KubeletMetrics } from './metrics/kubelet-metrics.ts'
-import { createLossMark, type LossMark } from './node/loss-mark.ts'
+import type { LossMark } from './node/loss-mark.ts'
 import { createNodeTime, type NodeTime } from './node/node-time.ts'
 import { shutdownGroups } from './node/shutdown-options.ts'
+import { nodeRuntimes } from './node-runtimes.ts'
 import { backoffConfig } from './pods/backoff-options.ts'
 import { type RebootableKubelet, startRebootableKubelet } from './rebootable-kubelet.ts'
 import type { ContainerRuntime, RuntimeCapabilities } from './runtime/container-runtime.ts'
@@ -61,16 +61,13 @@ export async function runNode({
   const rootDir = path.resolve(config.rootDir)
   // Secrets of pods are files below it.
   makeFolder(rootDir)
-  const images = config.runtime === 'simulated' ? undefined : await openImages(config, rootDir)
-  const direct = await createRuntime({ config: { ...config, rootDir }, clock, log, images })
-  const runtime = moving ? trackedRuntime(direct, moving.activity) : direct
-  const lossMark = config.runtime === 'simulated' ? undefined : await openLossMark(rootDir)
+  const opened = await nodeRuntimes[config.runtime]({ config: { ...config, rootDir }, clock, log })
+  const { images, lossMark } = opened
+  const runtime = moving ? trackedRuntime(opened.runtime, moving.activity) : opened.runtime
   const actions = createActions(clock)
   const time = moving
     ? createNodeTime({ ...moving, tellContainers: (movedMs, isLast) => runtime.timeMoved(movedMs, { isLast }) })
-    : config.runtime === 'simulated'
-      ? clusterTime
-      : undefined
+    : opened.sharedTime
   const pods = () => [...(kubelets?.current.pods() ?? [])]
   const onError = (error: unknown) => log.warn({ err: error }, 'no certificate for the API of the kubelet yet')
   const tls = await ownTls({ config, client, clock, onError })
@@ -111,7 +108,7 @@ export async function runNode({
     maxPods: config.maxPods,
     port: server?.port ?? 0,
     rootDir,
-    podFiles: config.runtime !== 'simulated',
+    podFiles: opened.podFiles,
     brief,
     terminationReasons: config.featureGates.PodTerminationReason,
     eviction: evictionConfig(config),
@@ -141,9 +138,6 @@ export async function runNode({
     },
   }
 }
-
-/** Of a node in the API server's process: it has moved already when it is asked to. */
-const clusterTime: NodeTime = { moveTo: async () => undefined }
 
 /** What containers have for themselves on this node, to be seen and selected by. */
 const capabilityLabels = ({ isolation, files }: RuntimeCapabilities): Record<string, string> => ({
@@ -183,27 +177,6 @@ async function startServer({ tls, config, client, lossMark, metrics, limits, ...
   })
 }
 
-async function openImages({ image, imagePath, imageStopSignal }: KubeletConfig, rootDir: string): Promise<Images> {
-  const { createKeptImages } = await import('./runtime/images/kept-images.ts')
-  const map = { commands: image, paths: imagePath, stopSignals: imageStopSignal }
-  return createKeptImages(map, path.join(rootDir, 'images.json'))
-}
-
-/** The shim, which is the machine as far as pods can tell, begins without it. */
-async function openLossMark(rootDir: string): Promise<LossMark> {
-  const { runtimeDir } = await import('./runtime/process/shim.ts')
-  return createLossMark(path.join(runtimeDir(rootDir), 'lost'))
-}
-
-/** Beside the kubelet's own folder. */
-const secretPlaces = ({ kubeconfig, bootstrapKubeconfig, tlsPrivateKeyFile, hiddenPaths }: KubeletConfig): string[] =>
-  [kubeconfig, bootstrapKubeconfig, tlsPrivateKeyFile, ...hiddenPaths].filter(Boolean).map((file) => path.resolve(file))
-
-interface RuntimeOptions extends Omit<RunNodeOptions, 'client' | 'moving'> {
-  /** Absent for a runtime that only pretends. */
-  images: Images | undefined
-}
-
 /** Loads ahead what a real node will need. */
 export async function loadRuntime(): Promise<void> {
   await Promise.all([
@@ -211,29 +184,4 @@ export async function loadRuntime(): Promise<void> {
     import('./runtime/process/index.ts'),
     import('./runtime/images/images.ts'),
   ])
-}
-
-/** Loaded only when wanted: a simulated node needs no process, a real one no simulation. */
-async function createRuntime({ config, clock, log, images }: RuntimeOptions): Promise<ContainerRuntime> {
-  if (!images) {
-    const { createSimulatedRuntime } = await import('./runtime/simulated.ts')
-    return createSimulatedRuntime({ clock, nodeIP: config.nodeIp })
-  }
-  const { createProcessRuntime, possibleIsolation } = await import('./runtime/process/index.ts')
-  const capabilities: RuntimeCapabilities =
-    config.isolation === 'none' ? { isolation: 'none', files: 'host' } : await possibleIsolation(config)
-  if (capabilities.files === 'host')
-    log.warn({ files: 'host' }, 'containers see all files of this machine, keys among them')
-  return createProcessRuntime({
-    rootDir: config.rootDir,
-    clock,
-    images,
-    nodeIP: config.nodeIp,
-    supervised: config.supervised,
-    hidden: secretPlaces(config),
-    layerBytes: quantityValue(config.containerLayerSize),
-    logs: { fileBytes: quantityValue(config.containerLogMaxSize), files: config.containerLogMaxFiles },
-    capabilities,
-    warn: (message, fields) => log.warn(fields, message),
-  })
 }

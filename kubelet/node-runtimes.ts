@@ -1,0 +1,86 @@
+import path from 'node:path'
+import { quantityValue } from '../shared/api/quantity.ts'
+import type { Clock } from '../shared/clock/clock.ts'
+import type { Logger } from '../shared/log/log.ts'
+import type { KubeletConfig } from './config.ts'
+import { createLossMark, type LossMark } from './node/loss-mark.ts'
+import type { NodeTime } from './node/node-time.ts'
+import type { ContainerRuntime, RuntimeCapabilities } from './runtime/container-runtime.ts'
+import type { Images } from './runtime/images/images.ts'
+
+interface RuntimeOptions {
+  /** Its `rootDir` is absolute. */
+  config: KubeletConfig
+  clock: Clock
+  log: Logger
+}
+
+/** A runtime, and what a node that has it differs in. */
+interface NodeRuntime {
+  runtime: ContainerRuntime
+  /** Absent where an image is no more than its name. */
+  images?: Images
+  /** Absent where a node that is lost cannot outlive its kubelet. */
+  lossMark?: LossMark
+  /** How the node's API moves the time of a node that has none for itself. Absent where it cannot. */
+  sharedTime?: NodeTime
+  /** Pods have folders and files on this machine. */
+  podFiles: boolean
+}
+
+/** By `--runtime`. Each is loaded only when wanted: a simulated node needs no process, a real one no simulation. */
+export const nodeRuntimes: Record<KubeletConfig['runtime'], (options: RuntimeOptions) => Promise<NodeRuntime>> = {
+  process: openProcesses,
+  simulated: openSimulation,
+}
+
+async function openSimulation({ config, clock }: RuntimeOptions): Promise<NodeRuntime> {
+  const { createSimulatedRuntime } = await import('./runtime/simulated.ts')
+  const runtime = createSimulatedRuntime({ clock, nodeIP: config.nodeIp })
+  return { runtime, sharedTime: clusterTime, podFiles: false }
+}
+
+/** Of a node in the API server's process: it has moved already when it is asked to. */
+const clusterTime: NodeTime = { moveTo: async () => undefined }
+
+async function openProcesses(options: RuntimeOptions): Promise<NodeRuntime> {
+  const images = await openImages(options.config)
+  const runtime = await createProcesses(options, images)
+  return { runtime, images, lossMark: await openLossMark(options.config), podFiles: true }
+}
+
+async function createProcesses({ config, clock, log }: RuntimeOptions, images: Images): Promise<ContainerRuntime> {
+  const { createProcessRuntime, possibleIsolation } = await import('./runtime/process/index.ts')
+  const capabilities: RuntimeCapabilities =
+    config.isolation === 'none' ? { isolation: 'none', files: 'host' } : await possibleIsolation(config)
+  if (capabilities.files === 'host')
+    log.warn({ files: 'host' }, 'containers see all files of this machine, keys among them')
+  return createProcessRuntime({
+    rootDir: config.rootDir,
+    clock,
+    images,
+    nodeIP: config.nodeIp,
+    supervised: config.supervised,
+    hidden: secretPlaces(config),
+    layerBytes: quantityValue(config.containerLayerSize),
+    logs: { fileBytes: quantityValue(config.containerLogMaxSize), files: config.containerLogMaxFiles },
+    capabilities,
+    warn: (message, fields) => log.warn(fields, message),
+  })
+}
+
+async function openImages({ rootDir, image, imagePath, imageStopSignal }: KubeletConfig): Promise<Images> {
+  const { createKeptImages } = await import('./runtime/images/kept-images.ts')
+  const map = { commands: image, paths: imagePath, stopSignals: imageStopSignal }
+  return createKeptImages(map, path.join(rootDir, 'images.json'))
+}
+
+/** The shim, which is the machine as far as pods can tell, begins without it. */
+async function openLossMark({ rootDir }: KubeletConfig): Promise<LossMark> {
+  const { runtimeDir } = await import('./runtime/process/shim.ts')
+  return createLossMark(path.join(runtimeDir(rootDir), 'lost'))
+}
+
+/** Beside the kubelet's own folder. */
+const secretPlaces = ({ kubeconfig, bootstrapKubeconfig, tlsPrivateKeyFile, hiddenPaths }: KubeletConfig): string[] =>
+  [kubeconfig, bootstrapKubeconfig, tlsPrivateKeyFile, ...hiddenPaths].filter(Boolean).map((file) => path.resolve(file))
