@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { text } from 'node:stream/consumers'
+import { readBody } from '../../shared/http/read-body.ts'
 import type { ImageEntry, KnownEntry } from '../runtime/images/image-entry.ts'
 import { type ImageMeaning, meaningOf } from '../runtime/images/image-meaning.ts'
 import type { Images } from '../runtime/images/images.ts'
@@ -40,13 +40,17 @@ function remove(images: Images, pattern: string): void {
   throw new Problem(404, `"${pattern}" ${remedy}`)
 }
 
+const tooLarge = (): Problem => new Problem(413, 'the entry is too long')
+const noJson = (): Problem => new Problem(400, 'the entry is no JSON')
+
 async function readEntry(body: IncomingMessage): Promise<ImageEntry> {
-  if (Number(body.headers['content-length'] ?? 0) > maxBytes) throw new Problem(413, 'the entry is too long')
+  if (Number(body.headers['content-length'] ?? 0) > maxBytes) throw tooLarge()
+  const bytes = await readBody(body, { maxBytes, tooLarge, brokenOff: noJson })
   let entry: unknown
   try {
-    entry = JSON.parse(await text(body))
+    entry = JSON.parse(new TextDecoder().decode(bytes))
   } catch {
-    throw new Problem(400, 'the entry is no JSON')
+    throw noJson()
   }
   const { pattern, command, path, stopSignal } = (entry ?? {}) as Record<string, unknown>
   const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''

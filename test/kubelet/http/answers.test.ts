@@ -1,6 +1,8 @@
 /** What the kubelet's HTTPS API answers, request by request: status, content type and body. */
 import { once } from 'node:events'
-import { Agent, type RequestOptions } from 'node:https'
+import type { IncomingMessage } from 'node:http'
+import { Agent, type RequestOptions, request } from 'node:https'
+import { text as readText } from 'node:stream/consumers'
 import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
 import type { ControlledNode } from '../../../kubelet/http/node-controls.ts'
@@ -271,6 +273,20 @@ t.test('the protocols that a refused upgrade could have had', async (t) => {
     'x-accepted-stream-protocol-versions': 'v4.channel.k8s.io, v3.channel.k8s.io, v2.channel.k8s.io, channel.k8s.io',
     connection: 'close',
   })
+})
+
+t.test('an entry of an image is bounded also where its length is not announced', async (t) => {
+  const { port } = await startNode(t, fullNode(false))
+  const send = async (body: string) => {
+    const sent = request({ host: '127.0.0.1', port, method: 'PUT', path: '/debug/images', ca: ca.cert, ...apiServer })
+    sent.write(body)
+    sent.end()
+    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    return { status: response.statusCode, body: await readText(response) }
+  }
+  t.match(await send(entry), { status: 200, body: added.body })
+  const tooLong = JSON.stringify({ pattern: 'x'.repeat(65_536), path: '/x' })
+  t.same(await send(tooLong), { status: 413, body: 'the entry is too long' })
 })
 
 t.test('bytes that are no request', async (t) => {

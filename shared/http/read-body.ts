@@ -1,0 +1,28 @@
+import type { IncomingMessage } from 'node:http'
+
+export interface BodyLimits {
+  maxBytes: number
+  /** The error for a body of more bytes. */
+  tooLarge(): Error
+  /** The error for a body that breaks off. */
+  brokenOff(): Error
+}
+
+/** The whole body of a request. What is sent beyond the limit is thrown away, so that the client reads the answer. */
+export function readBody(request: IncomingMessage, { maxBytes, tooLarge, brokenOff }: BodyLimits): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes > maxBytes) {
+        request.removeAllListeners('data')
+        request.resume()
+        reject(tooLarge())
+      } else chunks.push(chunk)
+    })
+    request.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes)))
+    request.on('error', () => reject(brokenOff()))
+    request.on('aborted', () => reject(brokenOff()))
+  })
+}
