@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { methodNotAllowed, methodNotSupported, resourceNotFound } from '../../shared/api/status-errors.ts'
 import type { RequestedResource } from '../auth/types.ts'
 import type { ResourceDefinition, Verb } from '../kind/resource-definition.ts'
+import { traitsOf } from '../kind/subresource-traits.ts'
 import type { ApiContext } from './api-context.ts'
 import type { Exchange, ResourceExchange } from './exchange.ts'
 import { asHandler } from './front/handle.ts'
@@ -109,7 +110,7 @@ function isShaped(
   const wrongScope = namespaced
     ? name !== undefined && namespace === undefined && !watchPrefix
     : namespace !== undefined
-  const tooLong = watchPrefix ? subresource !== undefined : rest.length > 0 && subresource !== 'proxy'
+  const tooLong = watchPrefix ? subresource !== undefined : rest.length > 0 && !traitsOf(subresource).hasPath
   return !(wrongScope || tooLong || name?.includes('/'))
 }
 

@@ -1,5 +1,6 @@
 import { conflict, invalid, modified, plainError } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
+import { traitsOf } from '../kind/subresource-traits.ts'
 import { otherNamespace } from './before-create.ts'
 import { upstreamKey } from './keys.ts'
 import type { ObjectScope } from './write-context.ts'
@@ -57,8 +58,9 @@ export function keepSystemFields({ definition, namespace }: ObjectScope, object:
 
 /** A write of the object keeps the status, a write of the status, or of its approval, keeps the rest; a binding is a write of both. */
 export function keepOtherHalf({ definition, subresource }: ObjectScope, object: KubeObject, old: KubeObject): void {
-  if (!definition.subresources?.status || subresource === 'binding') return
-  if (subresource === 'status' || subresource === 'approval') {
+  const { writes } = traitsOf(subresource)
+  if (!definition.subresources?.status || writes === 'both') return
+  if (writes === 'status') {
     for (const field of new Set([...Object.keys(object), ...Object.keys(old)])) {
       if (field !== 'metadata' && field !== 'status') object[field] = old[field]
     }

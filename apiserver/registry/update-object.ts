@@ -3,6 +3,7 @@ import { modified, notFound } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import type { AdmissionAttributes, AdmissionView } from '../admission/admission-plugin.ts'
+import { traitsOf } from '../kind/subresource-traits.ts'
 import { sameButTimes, trackFields } from '../patch/field-manager.ts'
 import { invalidObject } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
@@ -131,8 +132,8 @@ async function replace(
   keepSystemFields(scope, object, old)
   keepOtherHalf(scope, object, old)
   if (!options.managedFieldsAreSet) {
-    // A real server forgets the time of what is written through scale.
-    const time = scope.subresource === 'scale' ? '' : toTime(registry.clock.now())
+    // A real server keeps no time of a write through scale.
+    const time = traitsOf(scope.subresource).untimed ? '' : toTime(registry.clock.now())
     trackFields(definition, old, object, { manager: options.fieldManager, subresource: scope.subresource, time })
   }
   const attributes = attributesOf(scope, { object, old }, options, view)
@@ -156,7 +157,7 @@ async function replace(
   refuseIfWrong()
   strategy.prepareForUpdate?.(object, old, context)
   // What happens to an object is no new intention, even where its annotations are a part of that.
-  const isIntended = scope.subresource !== 'status' && strategy.generation?.changed(object, old)
+  const isIntended = traitsOf(scope.subresource).writes !== 'status' && strategy.generation?.changed(object, old)
   if (isIntended) object.metadata.generation = nextInt64(old.metadata.generation ?? 0)
 
   // Upstream checks the metadata twice, for all objects and for the kind, and tells of each mistake twice.

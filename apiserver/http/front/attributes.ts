@@ -1,5 +1,6 @@
 import { parseFieldSelector } from '../../../shared/api/field-selector.ts'
 import type { Attributes, User } from '../../auth/types.ts'
+import { traitsOf } from '../../kind/subresource-traits.ts'
 import { booleanParameter, type RequestInfo } from '../request-info.ts'
 
 const verbs = new Map([
@@ -45,11 +46,9 @@ function verbOf({
   return verbs.get(method) ?? method.toLowerCase()
 }
 
-const longRunning = new Set(['attach', 'exec', 'log', 'portforward', 'proxy'])
-
 /** What may go on for as long as the client wants counts for no limit of requests under way. */
 export const isLongRunning = ({ verb, resource }: Attributes): boolean =>
-  verb === 'watch' || (resource?.subresource !== undefined && longRunning.has(resource.subresource))
+  verb === 'watch' || traitsOf(resource?.subresource).longRunning === true
 
 const readOnly = new Set(['get', 'list', 'watch', 'head', 'options'])
 
