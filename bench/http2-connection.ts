@@ -1,5 +1,7 @@
 import { once } from 'node:events'
 import { connect, type TLSSocket } from 'node:tls'
+import { frameOf, uint32 } from '../shared/http2/frames.ts'
+import { defaultWindow, Flag, FrameType, frameHeaderBytes, maxWindow, preface } from '../shared/http2/protocol.ts'
 
 /** The server's address, and the client's credentials; PEM texts. */
 export interface Target {
@@ -21,11 +23,6 @@ export interface Answer {
   beginning: string
 }
 
-const FRAME = { data: 0, headers: 1, resetStream: 3, settings: 4, ping: 6, goAway: 7, windowUpdate: 8 }
-const FLAG = { endStream: 1, ack: 1, endHeaders: 4 }
-const LARGEST_WINDOW = 2 ** 31 - 1
-const DEFAULT_WINDOW = 65_535
-const HEADER_BYTES = 9
 const FAILURE = '{"kind":"Status"'
 
 interface Stream {
@@ -52,10 +49,10 @@ export class Http2Connection {
   readonly #authority: string
   readonly #streams = new Map<number, Stream>()
   #nextStream = 1
-  #sendWindow = DEFAULT_WINDOW
+  #sendWindow = defaultWindow
   #unsent: Unsent[] = []
   #received = 0
-  readonly #header = Buffer.alloc(HEADER_BYTES)
+  readonly #header = Buffer.alloc(frameHeaderBytes)
   #headerFilled = 0
   #frame: { length: number; type: number; flags: number; stream: number } | undefined
   #frameLeft = 0
@@ -73,9 +70,9 @@ export class Http2Connection {
     this.#authority = authority
     const noHeaderTable = [0, 1, 0, 0, 0, 0]
     const largestStreamWindow = [0, 4, 0x7f, 0xff, 0xff, 0xff]
-    socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
-    socket.write(frame(FRAME.settings, 0, 0, Buffer.from([...noHeaderTable, ...largestStreamWindow])))
-    socket.write(frame(FRAME.windowUpdate, 0, 0, uint32(LARGEST_WINDOW - DEFAULT_WINDOW)))
+    socket.write(preface)
+    socket.write(frameOf(FrameType.settings, 0, 0, Buffer.from([...noHeaderTable, ...largestStreamWindow])))
+    socket.write(frameOf(FrameType.windowUpdate, 0, 0, uint32(maxWindow - defaultWindow)))
     socket.on('data', (chunk: Buffer) => this.#read(chunk))
     socket.on('error', (error) => this.#fail(error))
     socket.on('close', () => this.#fail(new Error('the server closed the connection')))
@@ -110,12 +107,15 @@ export class Http2Connection {
       ...(contentType && { 'content-type': contentType }),
       ...(body && { 'content-length': String(body.length) }),
     })
-    const headers = frame(FRAME.headers, FLAG.endHeaders | (body ? 0 : FLAG.endStream), id, block)
+    const headers = frameOf(FrameType.headers, Flag.endHeaders | (body ? 0 : Flag.endStream), id, block)
     return new Promise<Answer>((resolve, reject) => {
       this.#streams.set(id, { bytes: 0, beginning: undefined, resolve, reject, ...callbacks })
       if (!body) this.#socket.write(headers)
       else
-        this.#send({ frames: Buffer.concat([headers, frame(FRAME.data, FLAG.endStream, id, body)]), size: body.length })
+        this.#send({
+          frames: Buffer.concat([headers, frameOf(FrameType.data, Flag.endStream, id, body)]),
+          size: body.length,
+        })
     })
   }
 
@@ -132,10 +132,10 @@ export class Http2Connection {
   #read(chunk: Buffer): void {
     for (let at = 0; at < chunk.length || (this.#frame && this.#frameLeft === 0); ) {
       if (!this.#frame) {
-        const taken = chunk.copy(this.#header, this.#headerFilled, at, at + HEADER_BYTES - this.#headerFilled)
+        const taken = chunk.copy(this.#header, this.#headerFilled, at, at + frameHeaderBytes - this.#headerFilled)
         at += taken
         this.#headerFilled += taken
-        if (this.#headerFilled < HEADER_BYTES) return
+        if (this.#headerFilled < frameHeaderBytes) return
         this.#beginFrame()
       }
       const part = chunk.subarray(at, at + this.#frameLeft)
@@ -160,7 +160,7 @@ export class Http2Connection {
   }
 
   #take(part: Buffer): void {
-    if (this.#frame!.type !== FRAME.data) {
+    if (this.#frame!.type !== FrameType.data) {
       this.#payload.push(part)
       return
     }
@@ -176,14 +176,16 @@ export class Http2Connection {
     const stream = this.#streams.get(id)
     const payload = this.#payload.length === 1 ? this.#payload[0]! : Buffer.concat(this.#payload)
     this.#frame = undefined
-    if (type === FRAME.headers) stream?.onHead?.()
-    if (type === FRAME.data) this.#widen(length)
-    if ((type === FRAME.headers || type === FRAME.data) && flags & FLAG.endStream) this.#end(id)
-    if (type === FRAME.settings && !(flags & FLAG.ack)) this.#socket.write(frame(FRAME.settings, FLAG.ack, 0))
-    if (type === FRAME.ping && !(flags & FLAG.ack)) this.#socket.write(frame(FRAME.ping, FLAG.ack, 0, payload))
-    if (type === FRAME.windowUpdate && id === 0) this.#widenSending(payload.readUInt32BE(0))
-    if (type === FRAME.goAway) this.#fail(new Error(`the server went away: ${payload.subarray(8)}`))
-    if (type === FRAME.resetStream) stream?.reject(new Error(`stream reset, code ${payload.readUInt32BE(0)}`))
+    if (type === FrameType.headers) stream?.onHead?.()
+    if (type === FrameType.data) this.#widen(length)
+    if ((type === FrameType.headers || type === FrameType.data) && flags & Flag.endStream) this.#end(id)
+    if (type === FrameType.settings && !(flags & Flag.ack))
+      this.#socket.write(frameOf(FrameType.settings, Flag.ack, 0, []))
+    if (type === FrameType.ping && !(flags & Flag.ack))
+      this.#socket.write(frameOf(FrameType.ping, Flag.ack, 0, payload))
+    if (type === FrameType.windowUpdate && id === 0) this.#widenSending(payload.readUInt32BE(0))
+    if (type === FrameType.goAway) this.#fail(new Error(`the server went away: ${payload.subarray(8)}`))
+    if (type === FrameType.resetStream) stream?.reject(new Error(`stream reset, code ${payload.readUInt32BE(0)}`))
   }
 
   #end(id: number): void {
@@ -197,8 +199,8 @@ export class Http2Connection {
 
   #widen(received: number): void {
     this.#received += received
-    if (this.#received < LARGEST_WINDOW / 4) return
-    this.#socket.write(frame(FRAME.windowUpdate, 0, 0, uint32(this.#received)))
+    if (this.#received < maxWindow / 4) return
+    this.#socket.write(frameOf(FrameType.windowUpdate, 0, 0, uint32(this.#received)))
     this.#received = 0
   }
 
@@ -213,22 +215,6 @@ export class Http2Connection {
     for (const { reject } of this.#streams.values()) reject(error)
     this.#streams.clear()
   }
-}
-
-function frame(type: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer {
-  const bytes = Buffer.allocUnsafe(HEADER_BYTES + payload.length)
-  bytes.writeUIntBE(payload.length, 0, 3)
-  bytes[3] = type
-  bytes[4] = flags
-  bytes.writeUInt32BE(stream, 5)
-  payload.copy(bytes, HEADER_BYTES)
-  return bytes
-}
-
-function uint32(value: number): Buffer {
-  const bytes = Buffer.alloc(4)
-  bytes.writeUInt32BE(value)
-  return bytes
 }
 
 /** Every field as a literal without indexing (RFC 7541, 6.2.2). */

@@ -52,6 +52,22 @@ export const importRules: readonly ImportRule[] = [
     instead: 'shared/ is below everything: pass what it needs as an argument',
   },
   {
+    files: ['shared/http2/'],
+    imports: ['shared/http2/server/', 'shared/http2/client/'],
+    except: ['shared/http2/server/', 'shared/http2/client/'],
+    instead: 'what both sides of HTTP/2 share knows neither of them',
+  },
+  {
+    files: ['shared/http2/server/'],
+    imports: ['shared/http2/client/', 'shared/client/'],
+    instead: 'a side of HTTP/2 does not know the other: move what both need into shared/http2',
+  },
+  {
+    files: ['shared/http2/client/'],
+    imports: ['shared/http2/server/', 'shared/http2/hpack/'],
+    instead: 'a side of HTTP/2 does not know the other: move what both need into shared/http2',
+  },
+  {
     files: ['apiserver/storage/'],
     imports: ['apiserver/'],
     but: ['apiserver/storage/'],

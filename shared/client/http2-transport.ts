@@ -1,5 +1,5 @@
+import { Http2Connection } from '../http2/client/connection.ts'
 import { Http1Transport } from './http1-transport.ts'
-import { Http2Connection } from './http2-connection.ts'
 import {
   type Cancellation,
   NoHttp2Error,

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { Readable } from 'node:stream'
 import t from 'tap'
-import type { Http2Response } from '../../../apiserver/http/http2/response.ts'
 import { createVirtualClock } from '../../../shared/clock/virtual-clock.ts'
+import type { Http2Response } from '../../../shared/http2/server/response.ts'
 import { until } from '../../harness/until.ts'
 import {
   CANCEL,

@@ -2,9 +2,9 @@
 import { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import t from 'tap'
-import { Http2Connection } from '../../../apiserver/http/http2/connection.ts'
-import type { OnRequest } from '../../../apiserver/http/http2/streams.ts'
 import { createVirtualClock } from '../../../shared/clock/virtual-clock.ts'
+import { Http2Connection } from '../../../shared/http2/server/connection.ts'
+import type { OnRequest } from '../../../shared/http2/server/streams.ts'
 import {
   CONTINUATION,
   END_HEADERS,

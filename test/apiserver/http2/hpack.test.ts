@@ -1,7 +1,7 @@
 import t from 'tap'
-import { HeaderDecoder } from '../../../apiserver/http/http2/header-decoder.ts'
-import { encodeHead } from '../../../apiserver/http/http2/header-encoder.ts'
-import { decodeHuffman } from '../../../apiserver/http/http2/huffman.ts'
+import { HeaderDecoder } from '../../../shared/http2/hpack/header-decoder.ts'
+import { encodeHead } from '../../../shared/http2/hpack/header-encoder.ts'
+import { decodeHuffman } from '../../../shared/http2/hpack/huffman.ts'
 
 const bytesOf = (hex: string): Buffer => Buffer.from(hex.replaceAll(/\s/g, ''), 'hex')
 

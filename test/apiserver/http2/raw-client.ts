@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { connect, createServer, type TLSSocket } from 'node:tls'
 import type { Test } from 'tap'
 import type { Http2Choice } from '../../../apiserver/config.ts'
-import { Http2Connection } from '../../../apiserver/http/http2/connection.ts'
-import type { OnRequest } from '../../../apiserver/http/http2/streams.ts'
 import { NodeHttp2Connection } from '../../../apiserver/http/node-http2/connection.ts'
 import type { Clock } from '../../../shared/clock/clock.ts'
 import { realClock } from '../../../shared/clock/real-clock.ts'
+import { Http2Connection } from '../../../shared/http2/server/connection.ts'
+import type { OnRequest } from '../../../shared/http2/server/streams.ts'
 import { ensureClusterPki } from '../../../shared/pki/cluster-pki.ts'
 
 export interface Frame {

@@ -1,8 +1,8 @@
 /** Frames and header blocks at the server's side of HTTP/2: whatever comes, it answers or ends the connection by its rules. */
 import { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
-import { Http2Connection } from '../../../apiserver/http/http2/connection.ts'
 import { createVirtualClock } from '../../../shared/clock/virtual-clock.ts'
+import { Http2Connection } from '../../../shared/http2/server/connection.ts'
 import { echo, frame, get, head, maxStreams, post, preface, settings } from '../../apiserver/http2/raw-client.ts'
 import type { Fuzzer } from '../fuzzer.ts'
 import type { Random } from '../random.ts'

@@ -1,6 +1,6 @@
 import type { TLSSocket } from 'node:tls'
-import { defaultMaxFrameSize, defaultWindow, maxWindow } from '../http2/protocol.ts'
-import { dataFrame } from './http2-frames.ts'
+import { defaultMaxFrameSize, defaultWindow, maxWindow } from '../protocol.ts'
+import { dataFrame } from './frames.ts'
 
 /** Of a request, what the server has not taken yet. */
 export interface Body {

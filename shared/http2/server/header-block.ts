@@ -1,4 +1,4 @@
-import { ConnectionError, ErrorCode, Flag } from '../../../shared/http2/protocol.ts'
+import { ConnectionError, ErrorCode, Flag } from '../protocol.ts'
 import { calmDown, dependsOnItself, protocolError, unpadded } from './frame-checks.ts'
 import { maxHeaderListBytes } from './request-head.ts'
 

@@ -1,4 +1,4 @@
-import { ErrorCode, Flag, FrameType, frameHeaderBytes } from '../../../shared/http2/protocol.ts'
+import { Flag, FrameType, frameHeaderBytes } from '../protocol.ts'
 
 const bytes = Buffer.allocUnsafeSlow(256 * 1024)
 
@@ -71,26 +71,3 @@ export class FrameBuffer {
     } while (at < block.length)
   }
 }
-
-/** A frame of its own, for what is not part of an answer. */
-export function controlFrame(type: number, flags: number, streamId: number, payload: readonly number[]): Buffer {
-  const { length } = payload
-  const id = uint32(streamId)
-  return Buffer.from([length >> 16, length >> 8, length, type, flags, ...id, ...payload])
-}
-
-export const uint32 = (value: number): number[] => [
-  value >>> 24,
-  (value >> 16) & 0xff,
-  (value >> 8) & 0xff,
-  value & 0xff,
-]
-
-export const goAway = (lastStreamId: number, code: ErrorCode = ErrorCode.noError): Buffer =>
-  controlFrame(FrameType.goAway, 0, 0, [...uint32(lastStreamId), ...uint32(code)])
-
-export const resetStream = (streamId: number, code: ErrorCode): Buffer =>
-  controlFrame(FrameType.resetStream, 0, streamId, uint32(code))
-
-export const windowUpdate = (streamId: number, bytes: number): Buffer =>
-  controlFrame(FrameType.windowUpdate, 0, streamId, uint32(bytes))

@@ -1,13 +1,8 @@
-import {
-  ConnectionError,
-  defaultMaxFrameSize,
-  ErrorCode,
-  frameHeaderBytes,
-  preface,
-} from '../../../shared/http2/protocol.ts'
+import { cutFrames, type OnFrame } from '../frames.ts'
+import { ConnectionError, ErrorCode, preface } from '../protocol.ts'
 
-/** `payload` is a view of what arrived. */
-export type OnFrame = (type: number, flags: number, streamId: number, payload: Buffer) => void
+const tooLarge = (length: number): ConnectionError =>
+  new ConnectionError(ErrorCode.frameSizeError, `a frame of ${length} bytes`)
 
 /** Cuts what arrives, in whatever pieces, into frames. Throws a {@link ConnectionError} for what cannot be one. */
 export class FrameReader {
@@ -35,17 +30,7 @@ export class FrameReader {
       this.#prefaceRead = true
       at = preface.length
     }
-    while (bytes.length - at >= frameHeaderBytes) {
-      const length = (bytes[at]! << 16) | (bytes[at + 1]! << 8) | bytes[at + 2]!
-      if (length > defaultMaxFrameSize) {
-        throw new ConnectionError(ErrorCode.frameSizeError, `a frame of ${length} bytes`)
-      }
-      const end = at + frameHeaderBytes + length
-      if (end > bytes.length) break
-      const streamId = bytes.readUInt32BE(at + 5) & 0x7fffffff
-      this.#onFrame(bytes[at + 3]!, bytes[at + 4]!, streamId, bytes.subarray(at + frameHeaderBytes, end))
-      at = end
-    }
+    at = cutFrames(bytes, at, this.#onFrame, tooLarge)
     if (at < bytes.length) this.#rest = at === 0 ? bytes : bytes.subarray(at)
   }
 }

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events'
 import type { OutgoingHttpHeader, OutgoingHttpHeaders } from 'node:http'
-import { ErrorCode, Flag, FrameType, frameHeaderBytes } from '../../../shared/http2/protocol.ts'
+import { encodeHead } from '../hpack/header-encoder.ts'
+import { ErrorCode, Flag, FrameType, frameHeaderBytes } from '../protocol.ts'
 import type { FrameBuffer } from './frame-buffer.ts'
-import { encodeHead } from './header-encoder.ts'
 import type { StreamOwner } from './stream-owner.ts'
 
 /** Of a body that is not sent yet: from here on whoever writes is asked to wait. */

@@ -1,5 +1,5 @@
 import type { TLSSocket } from 'node:tls'
-import { type ConnectionError, defaultWindow, maxWindow } from '../../../shared/http2/protocol.ts'
+import { type ConnectionError, defaultWindow, maxWindow } from '../protocol.ts'
 import { FrameBuffer } from './frame-buffer.ts'
 import { calmDown } from './frame-checks.ts'
 import { soon } from './soon.ts'

@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http'
-import { connectionFields } from '../../../shared/http2/protocol.ts'
+import { connectionFields } from '../protocol.ts'
 import { staticNames, staticTable } from './header-tables.ts'
 
 /** Fields whose values repeat from answer to answer: their bytes are kept. */

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../../shared/http2/protocol.ts'
+import type { ErrorCode } from '../protocol.ts'
 
 /** What requests and responses need of their connection. */
 export interface StreamOwner {

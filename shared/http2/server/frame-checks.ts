@@ -1,7 +1,12 @@
-import { ConnectionError, ErrorCode, Flag, StreamError } from '../../../shared/http2/protocol.ts'
-import type { LimitName } from '../limits/limits.ts'
+import { ConnectionError, ErrorCode, Flag, StreamError } from '../protocol.ts'
 
-export type Http2Limit = Extract<LimitName, 'uselessFrames' | 'requestHead' | 'requestReadTimeout' | `http2${string}`>
+/** Limits of a server's connections, by their names in the API server's table. */
+export type Http2Limit =
+  | 'uselessFrames'
+  | 'requestHead'
+  | 'requestReadTimeout'
+  | 'http2MaxStreamsPerConnection'
+  | 'http2MaxStreamsPerAnonymousConnection'
 
 export const protocolError = (message: string): ConnectionError => new ConnectionError(ErrorCode.protocolError, message)
 

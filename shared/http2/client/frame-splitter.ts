@@ -1,6 +1,7 @@
-import { defaultMaxFrameSize, Flag, FrameType, frameHeaderBytes } from '../http2/protocol.ts'
-import { Gathered } from './gathered.ts'
-import { maxHeadBytes } from './limits.ts'
+import { Gathered } from '../../client/gathered.ts'
+import { maxHeadBytes } from '../../client/limits.ts'
+import { cutFrames, type OnFrame } from '../frames.ts'
+import { Flag, FrameType } from '../protocol.ts'
 
 export interface FrameHead {
   type: number
@@ -8,6 +9,8 @@ export interface FrameHead {
   /** Of the stream; 0 for the connection. */
   id: number
 }
+
+const tooLarge = (length: number): Error => new Error(`the server sent a frame of ${length} bytes`)
 
 /** Cuts what comes from an HTTP/2 server, in whatever pieces, into frames; a head is told of when it is whole. The payload is a view of what came. */
 export class FrameSplitter {
@@ -17,6 +20,8 @@ export class FrameSplitter {
   #begun: FrameHead | undefined
   readonly #parts = new Gathered("the head of the server's answer", maxHeadBytes)
 
+  readonly #onCut: OnFrame = (type, flags, id, payload) => this.#take({ type, flags, id }, payload)
+
   constructor(onFrame: (head: FrameHead, payload: Buffer) => void) {
     this.#onFrame = onFrame
   }
@@ -24,16 +29,7 @@ export class FrameSplitter {
   /** Throws for a frame or a head that is larger than we allow, and what `onFrame` throws. */
   push(chunk: Buffer): void {
     const bytes = this.#unread ? Buffer.concat([this.#unread, chunk]) : chunk
-    let at = 0
-    while (bytes.length - at >= frameHeaderBytes) {
-      const length = bytes.readUIntBE(at, 3)
-      if (length > defaultMaxFrameSize) throw new Error(`the server sent a frame of ${length} bytes`)
-      const end = at + frameHeaderBytes + length
-      if (end > bytes.length) break
-      const head = { type: bytes[at + 3]!, flags: bytes[at + 4]!, id: bytes.readUInt32BE(at + 5) & 0x7fffffff }
-      this.#take(head, bytes.subarray(at + frameHeaderBytes, end))
-      at = end
-    }
+    const at = cutFrames(bytes, 0, this.#onCut, tooLarge)
     // What is only looked at now is another's soon.
     this.#unread = at === bytes.length ? undefined : Buffer.from(bytes.subarray(at))
   }

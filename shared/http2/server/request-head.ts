@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { connectionFields } from '../../../shared/http2/protocol.ts'
-import type { HeaderDecoder } from './header-decoder.ts'
-import { fieldOverhead, type HeaderField } from './header-tables.ts'
+import type { HeaderDecoder } from '../hpack/header-decoder.ts'
+import { fieldOverhead, type HeaderField } from '../hpack/header-tables.ts'
+import { connectionFields } from '../protocol.ts'
 
 /** What a request's HEADERS say. */
 export interface RequestHead {

@@ -1,3 +1,5 @@
+import type { PlainRequest } from '../../client/transport.ts'
+import { emptyFrame, frameOf, setting, windowUpdate } from '../frames.ts'
 import {
   defaultMaxFrameSize,
   defaultWindow,
@@ -7,8 +9,7 @@ import {
   maxWindow,
   preface,
   Setting,
-} from '../http2/protocol.ts'
-import type { PlainRequest } from './transport.ts'
+} from '../protocol.ts'
 
 /** Numbers of RFC 7541, appendix A. */
 const known = { authority: 1, get: 2, post: 3, method: 2, path: 4, https: 7, contentLength: 28, contentType: 31 }
@@ -16,40 +17,22 @@ const indexed = (number: number): string => String.fromCharCode(0x80 | number)
 const firstStatus = 8
 const statuses = [200, 204, 206, 304, 400, 404, 500]
 
-/** A frame, with room for its payload. */
-function frame(type: number, flags: number, streamId: number, length: number): Buffer {
-  const bytes = Buffer.allocUnsafe(frameHeaderBytes + length)
-  bytes.writeUIntBE(length, 0, 3)
-  bytes[3] = type
-  bytes[4] = flags
-  bytes.writeUInt32BE(streamId, 5)
-  return bytes
-}
-
-export function controlFrame(type: number, flags: number, streamId: number, payload: Uint8Array | number[]): Buffer {
-  const bytes = frame(type, flags, streamId, payload.length)
-  bytes.set(payload, frameHeaderBytes)
-  return bytes
-}
-
-export const uint32 = (value: number): number[] => [value >>> 24, (value >> 16) & 255, (value >> 8) & 255, value & 255]
-
 /** No table of fields, no pushes, and as much of each answer as there is. */
-const settings = [
+const ourSettings = [
   [Setting.headerTableSize, 0],
   [Setting.enablePush, 0],
   [Setting.initialWindowSize, maxWindow],
-].flatMap(([name = 0, value = 0]) => [name >> 8, name, ...uint32(value)])
+].flatMap(([name = 0, value = 0]) => setting(name, value))
 
 /** What a client says first. */
 export const greeting = Buffer.concat([
   preface,
-  controlFrame(FrameType.settings, 0, 0, settings),
-  controlFrame(FrameType.windowUpdate, 0, 0, uint32(maxWindow - defaultWindow)),
+  frameOf(FrameType.settings, 0, 0, ourSettings),
+  windowUpdate(0, maxWindow - defaultWindow),
 ])
 
 export function dataFrame(streamId: number, part: Buffer, isLast: boolean): Buffer {
-  return controlFrame(FrameType.data, isLast ? Flag.endStream : 0, streamId, part)
+  return frameOf(FrameType.data, isLast ? Flag.endStream : 0, streamId, part)
 }
 
 /** HEADERS, and CONTINUATION where they are too long for one frame. */
@@ -58,7 +41,7 @@ export function headFrames(streamId: number, head: string, isAll: boolean): Buff
   for (let at = 0; at < head.length; at += defaultMaxFrameSize) {
     const part = head.slice(at, at + defaultMaxFrameSize)
     const ends = (at === 0 && isAll ? Flag.endStream : 0) | (at + part.length === head.length ? Flag.endHeaders : 0)
-    const bytes = frame(at === 0 ? FrameType.headers : FrameType.continuation, ends, streamId, part.length)
+    const bytes = emptyFrame(at === 0 ? FrameType.headers : FrameType.continuation, ends, streamId, part.length)
     bytes.write(part, frameHeaderBytes, 'latin1')
     frames.push(bytes)
   }

@@ -1,5 +1,7 @@
 import type { TLSSocket } from 'node:tls'
-import type { Clock, Timer } from '../../../shared/clock/clock.ts'
+import type { Clock, Timer } from '../../clock/clock.ts'
+import { frameOf, goAway, setting, windowUpdate } from '../frames.ts'
+import { HeaderDecoder } from '../hpack/header-decoder.ts'
 import {
   ConnectionError,
   defaultMaxFrameSize,
@@ -10,9 +12,8 @@ import {
   maxWindow,
   Setting,
   StreamError,
-} from '../../../shared/http2/protocol.ts'
-import { TokenBucket } from '../../../shared/http2/token-bucket.ts'
-import { controlFrame, goAway, uint32, windowUpdate } from './frame-buffer.ts'
+} from '../protocol.ts'
+import { TokenBucket } from '../token-bucket.ts'
 import {
   assertConnectionFrame,
   assertLength,
@@ -25,7 +26,6 @@ import {
 } from './frame-checks.ts'
 import { FrameReader } from './frame-reader.ts'
 import { HeaderBlock } from './header-block.ts'
-import { HeaderDecoder } from './header-decoder.ts'
 import { Outbox } from './outbox.ts'
 import { decodeRequestHead, maxHeaderListBytes, trailersProblem } from './request-head.ts'
 import { connectionReceiveWindow, streamReceiveWindow } from './stream.ts'
@@ -104,7 +104,7 @@ export class Http2Connection {
     socket.on('data', (chunk: Buffer) => this.#receive(chunk))
     for (const event of ['end', 'error', 'close']) socket.on(event, () => this.destroy())
     this.#outbox.send(
-      controlFrame(FrameType.settings, 0, 0, [
+      frameOf(FrameType.settings, 0, 0, [
         ...setting(Setting.maxConcurrentStreams, maxStreams.anonymous),
         ...setting(Setting.initialWindowSize, streamReceiveWindow),
         ...setting(Setting.maxHeaderListSize, maxHeaderListBytes),
@@ -120,7 +120,7 @@ export class Http2Connection {
     this.#isIdentified = true
     this.#streams.maxConcurrent = this.#maxStreams.identified
     const more = setting(Setting.maxConcurrentStreams, this.#maxStreams.identified)
-    this.#outbox.send(controlFrame(FrameType.settings, 0, 0, more))
+    this.#outbox.send(frameOf(FrameType.settings, 0, 0, more))
   }
 
   get #streamLimit(): Http2Limit {
@@ -304,7 +304,7 @@ export class Http2Connection {
       this.#countIdleFrame(Math.floor(this.#streams.size / streamsPerToken))
       this.#streams.setInitialWindow(initialWindow)
     }
-    this.#outbox.send(controlFrame(FrameType.settings, Flag.ack, 0, []))
+    this.#outbox.send(frameOf(FrameType.settings, Flag.ack, 0, []))
   }
 
   #set(name: number, value: number): void {
@@ -323,7 +323,7 @@ export class Http2Connection {
     if (type === FrameType.ping) {
       assertConnectionFrame(streamId)
       assertLength(payload, 8)
-      if (!(flags & Flag.ack)) this.#outbox.send(controlFrame(FrameType.ping, Flag.ack, 0, [...payload]))
+      if (!(flags & Flag.ack)) this.#outbox.send(frameOf(FrameType.ping, Flag.ack, 0, [...payload]))
     } else if (type === FrameType.goAway) {
       assertConnectionFrame(streamId)
     } else if (type === FrameType.priority) {
@@ -337,5 +337,3 @@ export class Http2Connection {
     if (!this.#idleFrames.take(cost)) throw calmDown('too many frames for nothing')
   }
 }
-
-const setting = (name: number, value: number): number[] => [name >> 8, name, ...uint32(value)]

@@ -1,11 +1,5 @@
 import type { TLSSocket } from 'node:tls'
-import { ErrorCode, Flag, FrameType, maxWindow, Setting } from '../http2/protocol.ts'
-import { TokenBucket } from '../http2/token-bucket.ts'
-import { PlainSink, StreamSink } from './answer-sinks.ts'
-import { type FrameHead, FrameSplitter, withoutPadding } from './frame-splitter.ts'
-import { commonHead, controlFrame, greeting, headFrames, requestHead, statusIn, uint32 } from './http2-frames.ts'
-import { Http2Outbox } from './http2-outbox.ts'
-import { type Asked, openSocket, type Stream } from './http2-stream.ts'
+import { PlainSink, StreamSink } from '../../client/answer-sinks.ts'
 import {
   type Cancellation,
   NoHttp2Error,
@@ -15,7 +9,14 @@ import {
   type StreamedAnswer,
   type TransportOptions,
   untouched,
-} from './transport.ts'
+} from '../../client/transport.ts'
+import { frameOf, resetStream, windowUpdate } from '../frames.ts'
+import { ErrorCode, Flag, FrameType, maxWindow, Setting } from '../protocol.ts'
+import { TokenBucket } from '../token-bucket.ts'
+import { type FrameHead, FrameSplitter, withoutPadding } from './frame-splitter.ts'
+import { commonHead, greeting, headFrames, requestHead, statusIn } from './frames.ts'
+import { Http2Outbox } from './outbox.ts'
+import { type Asked, openSocket, type Stream } from './stream.ts'
 
 export interface Http2ConnectionOptions extends TransportOptions {
   /** No request is to be given to it any more. */
@@ -203,7 +204,7 @@ export class Http2Connection {
   }
 
   #reset(id: number): void {
-    this.#outbox.send(controlFrame(FrameType.resetStream, 0, id, uint32(ErrorCode.cancel)))
+    this.#outbox.send(resetStream(id, ErrorCode.cancel))
   }
 
   #read(chunk: Buffer): void {
@@ -224,7 +225,7 @@ export class Http2Connection {
     else if (type === FrameType.goAway) this.#onGoAway(payload.readUInt32BE(0) & maxWindow)
     else if (flags & Flag.ack) return
     else if (type === FrameType.settings) this.#onSettings(payload)
-    else if (type === FrameType.ping) this.#outbox.answer(controlFrame(FrameType.ping, Flag.ack, 0, payload))
+    else if (type === FrameType.ping) this.#outbox.answer(frameOf(FrameType.ping, Flag.ack, 0, payload))
   }
 
   /** Throws for what no server may send to a client that allows no pushes. */
@@ -282,7 +283,7 @@ export class Http2Connection {
   /** The server may send as much again. Returns what it has not been told of. */
   #announce(id: number, received: number): number {
     if (received < announceBytes) return received
-    this.#outbox.send(controlFrame(FrameType.windowUpdate, 0, id, uint32(received)))
+    this.#outbox.send(windowUpdate(id, received))
     return 0
   }
 
@@ -316,7 +317,7 @@ export class Http2Connection {
     this.#most = Math.min(values.get(Setting.maxConcurrentStreams) ?? this.#most, this.#maxRequests)
     const window = values.get(Setting.initialWindowSize)
     if (window !== undefined) this.#outbox.setStreamWindow(window, this.#streams.values())
-    this.#outbox.answer(controlFrame(FrameType.settings, Flag.ack, 0, noBytes))
+    this.#outbox.answer(frameOf(FrameType.settings, Flag.ack, 0, noBytes))
     this.#next()
   }
 

@@ -1,6 +1,8 @@
 import type { TLSSocket } from 'node:tls'
-import type { Clock } from '../../../shared/clock/clock.ts'
-import { httpDate } from '../../../shared/clock/timestamp.ts'
+import type { Clock } from '../../clock/clock.ts'
+import { httpDate } from '../../clock/timestamp.ts'
+import { resetStream, windowUpdate } from '../frames.ts'
+import { noTable } from '../hpack/header-encoder.ts'
 import {
   ConnectionError,
   defaultMaxFrameSize,
@@ -9,11 +11,9 @@ import {
   Flag,
   maxWindow,
   StreamError,
-} from '../../../shared/http2/protocol.ts'
-import { TokenBucket } from '../../../shared/http2/token-bucket.ts'
-import { resetStream, windowUpdate } from './frame-buffer.ts'
+} from '../protocol.ts'
+import { TokenBucket } from '../token-bucket.ts'
 import { calmDown, malformed, protocolError, unpadded } from './frame-checks.ts'
-import { noTable } from './header-encoder.ts'
 import type { Outbox } from './outbox.ts'
 import { Http2Request } from './request.ts'
 import type { DecodedHead } from './request-head.ts'

@@ -1,4 +1,4 @@
-import { ConnectionError, ErrorCode } from '../../../shared/http2/protocol.ts'
+import { ConnectionError, ErrorCode } from '../protocol.ts'
 import { DynamicTable, type HeaderField, staticTable } from './header-tables.ts'
 import { decodeHuffman } from './huffman.ts'
 
