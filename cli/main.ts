@@ -13,7 +13,7 @@ import { tellStarter } from './starter.ts'
 export async function main(): Promise<void> {
   endWithLauncher()
   meetGuardian(process.env)
-  // Whoever read our output (`| head`) may leave before us; a cluster does not end for that.
+  // The reader of the output (`| head`) may end first; a cluster does not end for that.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   try {
     process.exitCode = await run(process.argv.slice(2))

@@ -68,7 +68,7 @@ export default command({
       () => new Announcement(cluster, values, { clock: realClock, imageOrigins: imageOrigins(origins) }),
     )
     if (isKept) isKept.tell('keep')
-    // Who hears that it is ready may stop it at once.
+    // A caller may stop the cluster as soon as it is ready.
     const stopping = untilStopped()
     await tellStarter({ state: 'ready', url: cluster.url })
     const isElsewhere = !isOwnPort && settings.port !== values.port

@@ -62,7 +62,7 @@ export interface ControllersOptions {
   ca: KeyPair
   /** What is published to every namespace as kube-root-ca.crt, and is in tokens' Secrets; by default the certificate of `ca`. */
   rootCa?: string
-  /** Whose client certificates the server accepts, in PEM; by default the certificate of `ca`. */
+  /** CA of the client certificates that the server accepts, in PEM; by default the certificate of `ca`. */
   clientCa?: string
   /** URL of the API server for machines that join the cluster. */
   serverUrl: string

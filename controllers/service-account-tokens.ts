@@ -54,7 +54,7 @@ export function startServiceAccountTokenController(context: ControllerContext, c
       if (!isComplete(secret)) await fill(secret, { name: accountName, uid: uid ?? '' })
     } catch (error) {
       if (isStatus(error, 'NotFound')) await remove(secret)
-      // Whoever changed it meanwhile has made another event.
+      // The write that came first makes another event.
       else if (!isStatus(error, 'Conflict')) throw error
     }
   }

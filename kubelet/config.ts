@@ -110,7 +110,7 @@ export const kubeletOptions = {
 export type KubeletConfig = Values<typeof kubeletOptions>
 
 export async function readKubeletConfig(args: readonly string[]): Promise<Resolved<typeof kubeletOptions>> {
-  // Who supervises has said everything in the config file; variables of the same names (KUBESTAGE_PORT) were meant for it.
+  // A supervisor gives everything in the config file; variables of the same names (KUBESTAGE_PORT) were meant for it.
   const env = args.includes('--supervised') ? {} : process.env
   const resolved = await resolveOptions(kubeletOptions, { args, env })
   checkOptions(resolved.values)

@@ -57,7 +57,10 @@ export interface KubeletOptions {
   staticPodPath?: string
   /** How many pods the node takes; 110 unless told. */
   maxPods?: number
-  /** Make volumes, and files for last words; on by default. Not where no program could read them: what is missing for a volume is told all the same. */
+  /**
+   * Make volumes, and files for last words; on by default. Not where no program could read them: missing sources of a
+   * volume are still reported.
+   */
   podFiles?: boolean
   /** Tell how pods are, not each step of how they came there. Off by default. */
   brief?: boolean

@@ -164,7 +164,7 @@ async function startServer({ tls, config, client, lossMark, metrics, limits, ...
   const { startKubeletServer } = await import('./http/server.ts')
   return startKubeletServer({
     host: config.nodeIp,
-    // Nobody can be told of another one while the node is lost.
+    // Another one cannot be reported while the node is lost.
     port: lossMark?.port ?? config.port,
     tls,
     ...options,

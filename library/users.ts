@@ -4,7 +4,7 @@ import { toTime } from '../shared/clock/timestamp.ts'
 import { issueCertificate, type KeyPair } from '../shared/pki/certificate.ts'
 import { kubeconfig } from '../shared/pki/kubeconfig-file.ts'
 
-/** Who a client is to the server. Roles decide what it may; the group `system:masters` may everything. */
+/** The user that a client is to the server. Roles decide what it may; the group `system:masters` may everything. */
 export interface ClusterUser {
   name: string
   groups?: readonly string[]

@@ -6,6 +6,8 @@ export const maxCellWords = 40
 export interface PlainWord {
   word: RegExp
   instead: string
+  /** Comments may say it. */
+  isForPages?: true
 }
 
 const noun = 'the noun: client, user, process, controller'
@@ -28,21 +30,21 @@ export const plainWords: readonly PlainWord[] = [
   { word: /\bof ours\b/i, instead: "Kubestage's" },
   { word: /\bbetter times\b/i, instead: 'what it waits for' },
   { word: /\bin no one's way\b/i, instead: 'harmless' },
-  { word: /\bin the way\b(?! `| code)/i, instead: 'the cause' },
-  { word: /\b(?:which|that) (?:is|are) none\b/i, instead: 'not one' },
-  { word: /\bmust be none\b/i, instead: 'not one' },
-  { word: /\bhas an end\b/i, instead: 'times out' },
+  { word: /\bin the way\b(?! `| code)/i, instead: 'the cause', isForPages: true },
+  { word: /\b(?:which|that) (?:is|are) none\b/i, instead: 'not one', isForPages: true },
+  { word: /\bmust be none\b/i, instead: 'not one', isForPages: true },
+  { word: /\bhas an end\b/i, instead: 'times out', isForPages: true },
   { word: /\bat its word\b/i, instead: 'is never replaced' },
-  { word: /\bwaited for\b/i, instead: 'waits for, with its subject' },
-  { word: /\bill\b/i, instead: 'not ready, broken' },
+  { word: /\bwaited for\b/i, instead: 'waits for, with its subject', isForPages: true },
+  { word: /\bill\b/i, instead: 'not ready, broken', isForPages: true },
   { word: /\bthinking up\b/i, instead: 'generating' },
   { word: /\bclothes\b/i, instead: 'implements the same interface' },
   { word: /\b(?:be|is|are|was|were) driven away\b/i, instead: 'evicted' },
   { word: /\bnews enough\b/i, instead: 'triggers' },
   { word: /\bbeside the most\b/i, instead: 'compared with the limit' },
-  { word: /\bin the order in which\b/i, instead: 'in … order' },
+  { word: /\bin the order in which\b/i, instead: 'in … order', isForPages: true },
   { word: /\bof the (?:dear|cheap) kind\b/i, instead: 'expensive, cheap' },
   { word: /\bpictures? of (?:a |its )?static pods?\b/i, instead: 'mirror pod' },
   { word: /\blets? (?:\w+ )?down\b/i, instead: 'loses requests' },
-  { word: /\bin doubt\b/i, instead: 'inconclusive' },
+  { word: /\bin doubt\b/i, instead: 'inconclusive', isForPages: true },
 ]

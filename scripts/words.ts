@@ -1,6 +1,7 @@
-// Holds the pages against scripts/plain-words.ts: plain words, and sentences that are read once. Prints every finding; exit code 1 if there is one.
+// Holds pages, and comments of the product, against scripts/plain-words.ts: plain words, and sentences that are read once.
+// Prints every finding; exit code 1 if there is one.
 import { globSync, readFileSync } from 'node:fs'
-import { maxCellWords, maxWords, plainWords } from './plain-words.ts'
+import { maxCellWords, maxWords, type PlainWord, plainWords } from './plain-words.ts'
 
 interface Finding {
   file: string
@@ -11,12 +12,19 @@ interface Finding {
 const pages = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'], {
   exclude: ['**/node_modules/**', 'THIRD-PARTY-NOTICES.md'],
 }).sort()
+const comments = /^[ \t]*\/\*[\s\S]*?\*\/|(?<=^|\s)(?:\/\/|#) .*$/gm
+const folders = ['apiserver', 'cli', 'controllers', 'kubelet', 'library', 'shared']
+const sources = globSync(
+  folders.map((folder) => `${folder}/**/*.{ts,pl}`),
+  { exclude: ['**/http2/**'] },
+).sort()
 const findings = [
   ...pages.flatMap(findingsOf),
   ...pages.filter((page) => /^docs\/[^/]+$/.test(page)).flatMap(audienceOf),
+  ...sources.flatMap(commentFindingsOf),
 ]
 for (const { file, line, what } of findings) console.log(`${file}:${line}: ${what}`)
-console.log(`${pages.length} pages, ${findings.length} findings`)
+console.log(`${pages.length} pages, ${sources.length} sources, ${findings.length} findings`)
 process.exitCode = findings.length ? 1 : 0
 
 /** A page of the documentation begins with its readers. */
@@ -31,15 +39,30 @@ function findingsOf(file: string): Finding[] {
     ...(isCell && wordsOf(text) > maxCellWords
       ? [{ file, line, what: `a cell of ${wordsOf(text)} words: ${text.slice(0, 60)}…` }]
       : []),
-    ...plainWords.flatMap(({ word, instead }) => {
-      const found = word.exec(text)
-      return found ? [{ file, line, what: `says "${found[0]}"; instead: ${instead}` }] : []
-    }),
+    ...wordFindings({ file, line, text }, plainWords),
     ...sentencesOf(text).flatMap((sentence) => {
       const count = wordsOf(sentence)
       return count > maxWords ? [{ file, line, what: `a sentence of ${count} words: ${sentence.slice(0, 60)}…` }] : []
     }),
   ])
+}
+
+function wordFindings(at: { file: string; line: number; text: string }, words: readonly PlainWord[]): Finding[] {
+  return words.flatMap(({ word, instead }) => {
+    const found = word.exec(at.text)
+    return found ? [{ file: at.file, line: at.line, what: `says "${found[0]}"; instead: ${instead}` }] : []
+  })
+}
+
+/** A comment over several lines is read as one. */
+function commentFindingsOf(file: string): Finding[] {
+  const source = readFileSync(file, 'utf8')
+  const words = plainWords.filter(({ isForPages }) => !isForPages)
+  return [...source.matchAll(comments)].flatMap(({ 0: comment, index }) => {
+    const text = comment.replaceAll(/`[^`\n]+`/g, 'code').replaceAll(/(?:^|\s)(?:\/?\*+\/?|\/\/|#)(?=\s|$)/g, ' ')
+    const line = source.slice(0, index).split('\n').length
+    return wordFindings({ file, line, text: text.replaceAll(/\s+/g, ' ').trim() }, words)
+  })
 }
 
 function wordsOf(text: string): number {

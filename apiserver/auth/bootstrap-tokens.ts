@@ -17,7 +17,8 @@ const form = /^([a-z0-9]{6})\.([a-z0-9]{16})$/
 const extraGroup = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/
 
 /**
- * Whose bootstrap token this is: a Secret `bootstrap-token-<id>` in kube-system says so. Undefined for one that is unknown,
+ * The user of a bootstrap token, from the Secret `bootstrap-token-<id>` in kube-system. Undefined for a token that is
+ * unknown,
  * expired or not meant for authentication. Upstream: plugin/pkg/auth/authenticator/token/bootstrap.
  */
 function bootstrapperOf(token: string, lookup: Lookup, nowMs: number): User | undefined {

@@ -27,8 +27,9 @@ const controllerBindings: readonly BindingRow[] = controllerRoles.map(({ name })
 }))
 
 /**
- * Stores the roles and bindings that every cluster has, where they are missing. They are written as they are, before anybody
- * watches: as 160 requests they would take most of the start.
+ * Stores the roles and bindings that every cluster has, where they are missing. They are written as they are, before
+ * the
+ * first watch: as 160 requests they would take most of the start.
  */
 export async function storeBootstrapPolicy(storage: Storage, creationTimestamp: string): Promise<void> {
   const put = (plural: string, row: RoleRow | BindingRow, labels: Record<string, string>, body: object) => {

@@ -158,5 +158,5 @@ const document: Fields = {
   securityDefinitions: within(13, entries(1, within(2, message(2, apiKey)))),
 }
 
-/** What `GET /openapi/v2` says as JSON, for those who take nothing but bytes. */
+/** What `GET /openapi/v2` says as JSON, for callers that take only bytes. */
 export const openapiV2Protobuf = (json: object): Buffer => encode(document, json)

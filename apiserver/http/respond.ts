@@ -11,7 +11,7 @@ import { type Negotiated, notInProtobuf } from './negotiation.ts'
 import { takeOver } from './take-over.ts'
 import type { Warnings } from './warnings.ts'
 
-/** Answers from here on are compressed for those who ask. */
+/** Answers from here on are compressed for clients that accept it. */
 export const gzipThreshold = 128 * 1024
 
 export interface Answer {

@@ -43,7 +43,7 @@ export interface PathParts {
   api: ApiContext
   config: ApiServerConfig
   requests: RequestMetrics
-  /** Whose metrics are served beside those of requests. */
+  /** Parts whose metrics are served beside those of requests. */
   sources: MetricsSources['sources']
   watchdog: Watchdog
   /** Host and port, as clients are to find the server. */

@@ -159,13 +159,13 @@ export interface StrategyContext {
   namespace?: string
   /** Present for a write of a subresource. */
   subresource?: string
-  /** Who writes. */
+  /** The user of the write. */
   user?: User
   /** Text of a Warning header of the answer, also of one that refuses the write. */
   warn?(text: string): void
   /** Cluster IPs and node ports, where the server hands them out. */
   serviceAddresses?: ServiceAddresses
-  /** Who asked for the deletion of the object with this UID, in order. */
+  /** The requests for the deletion of the object with this UID, in order. */
   deletionRequests?: { of(uid: string): TerminationRequest[] | undefined }
   /** Since when new connections no longer go to a pod. */
   endpointRemovals?: { of(podUid: string): { atMs: number; from: string } | undefined }

@@ -33,7 +33,7 @@ import {
 import { merge } from './structured-merge/merge.ts'
 import { schemaErrors } from './structured-merge/validate.ts'
 
-/** Who writes, where and when. */
+/** Manager, endpoint and time of a write. */
 export interface FieldWrite {
   /** From the parameter `fieldManager`, else from the User-Agent. */
   manager: string

@@ -8,7 +8,8 @@ const maxObjects = 10_000
 const maxRequests = 8
 
 /**
- * Who asked for the deletion of an object that is given time to end, and how: what the object itself does not tell.
+ * The requests for the deletion of an object with a grace period: users and options, which the object itself does not
+ * have.
  * Kept beside the store, so that deleted objects look as those of a stock server do.
  */
 export class DeletionRequests {

@@ -50,7 +50,7 @@ export class Registry implements WritePath {
   readonly deletionRequests = new DeletionRequests()
   /** Set by the server. */
   endpointRemovals?: EndpointRemovals
-  /** Of those who were too late once to write what a key holds, so that they are not too late again. */
+  /** Writers of a key that lost a race once take turns, so that they do not lose again. */
   readonly turns = new KeyedTurns()
   readonly #watchBacklog: WatchBacklog | undefined
   readonly #caches = new Map<string, WatchCache>()
@@ -114,7 +114,7 @@ export class Registry implements WritePath {
     return found
   }
 
-  /** For those who look and never change. */
+  /** For readers that never change the object. */
   readonly lookup: Lookup = (resource, namespace, name) => {
     const found = this.#caches.get(cacheId(resource))?.get(objectKey(resource, namespace, name))
     return found && this.decoded(found)

@@ -6,7 +6,10 @@ export interface ServedResourcesListener {
   onRemove?(resource: ResourceDefinition): void
 }
 
-/** The catalog for those who treat all kinds alike: each resource once, in one version, and told when it comes and goes. */
+/**
+ * The catalog for code that treats all kinds alike: each resource once, in one version, and told when it comes and
+ * goes.
+ */
 export class ServedResources {
   readonly #catalog: Catalog
   readonly #listeners: ServedResourcesListener[] = []

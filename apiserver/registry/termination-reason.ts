@@ -8,7 +8,7 @@ const gate = 'PodTerminationReason'
 const ignored = `is ignored: the feature gate ${gate} is off`
 const annotationPath = `metadata.annotations[${REASON_ANNOTATION}]`
 
-/** Who is asked, and told of a reason that does not count. */
+/** The feature gates, and the receiver of warnings about invalid reasons. */
 export interface ReasonContext {
   featureGates: FeatureGates
   /** Text of a Warning header. */

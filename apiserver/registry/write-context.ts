@@ -17,7 +17,7 @@ export interface ObjectScope extends RequestScope {
 
 export interface WriteOptions {
   dryRun: boolean
-  /** Who is to own the fields written. */
+  /** The manager that owns the written fields. */
   fieldManager: string
   /** The object's managedFields are right as they are: apply has set them, or this write is one that upstream does not track. */
   managedFieldsAreSet?: boolean

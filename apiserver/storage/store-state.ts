@@ -15,7 +15,10 @@ export interface Change {
 /** Watch caches keep a history of their own; this one serves readers of the store itself. */
 export const defaultHistory: EventLogLimits = { events: 10_000, bytes: 16 * 1024 * 1024 }
 
-/** What is true of a store: its entries, their recent history, and who wants to hear of more. Engines decide what becomes true, and when. */
+/**
+ * What is true of a store: its entries, their recent history, and its watchers. Engines decide what becomes true, and
+ * when.
+ */
 export class StoreState {
   readonly #entries = new Map<string, Entry>()
   readonly #log: EventLog<StorageEvent>

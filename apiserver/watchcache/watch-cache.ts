@@ -138,7 +138,7 @@ export class WatchCache {
     joined.add(sink)
     return () => {
       joined.delete(sink)
-      // Who leaves twice finds another group here, of those who came in between.
+      // A watcher that leaves twice may find a newer group here, of later watchers.
       if (joined.size === 0 && (this.#groups.get(key) as unknown) === joined) this.#groups.delete(key)
     }
   }
@@ -173,7 +173,7 @@ export class WatchCache {
     const last = lastValue === undefined ? undefined : this.#cached({ key, value: lastValue, revision })
     const event: CacheEvent = { key, revision, current, previous, last }
     this.#history.append(event)
-    // Who watches lists again, and learns why nothing can be shown.
+    // Watchers list again, and get the reason why nothing can be shown.
     if (current?.isUnconverted) this.#endAll()
     for (const group of this.#groups.values()) group.push(event, decoded)
   }
@@ -195,7 +195,7 @@ export class WatchCache {
     const values = entries.map(({ value }) => value)
     const forms = (await this.definition.custom?.webhook?.present(values)) ?? values
     for (const [index, entry] of entries.entries()) {
-      // Somebody may have written it, or deleted it, meanwhile.
+      // It may have been written or deleted meanwhile.
       if (this.#unconverted.get(entry.key) !== entry) continue
       this.#unconverted.delete(entry.key)
       this.#objects.set(new CachedObject(this.definition, { entry, shown: forms[index] }))

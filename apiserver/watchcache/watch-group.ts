@@ -72,7 +72,7 @@ export class WatchGroup<Chunk> implements EventSource, Behind {
     this.#backlog.note(this, 0)
   }
 
-  /** What is pending belongs to those who are here now. */
+  /** Pending events belong to the present watchers. */
   seal(): void {
     if (this.#pending.length === 0) return
     if (this.#sinks.length > 0) {

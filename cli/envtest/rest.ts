@@ -35,7 +35,7 @@ export async function startRest({
   clientCa,
   nodeName,
 }: RestOptions): Promise<() => Promise<void>> {
-  // Whoever issued it, kubelet and pods believe the very certificate that we serve with.
+  // Kubelet and pods trust the serving certificate itself, from any issuer.
   const rootCa = servingCert.includes(pki.ca.cert) ? servingCert : `${servingCert.trimEnd()}\n${pki.ca.cert}`
   const url = `https://${settings.host}:${server.port}`
   const controllers = await startControllers({

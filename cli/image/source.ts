@@ -6,7 +6,7 @@ import type { Origin } from '../../shared/config/resolve.ts'
 export type ShownEntry = Omit<KnownEntry, 'origin'> & { origin: string }
 export type ShownMeaning = Omit<ImageMeaning, 'entries'> & { entries: ShownEntry[] }
 
-/** Who knows what images stand for: a cluster that runs, or a configuration. */
+/** The source of image mappings: a running cluster, or a configuration. */
 export interface ImageSource {
   entries(): Promise<ShownEntry[]>
   meaning(image: string, own: OwnCommand): Promise<ShownMeaning>

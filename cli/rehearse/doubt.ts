@@ -28,7 +28,7 @@ const timed: readonly Fault[] = [
   'stops-too-soon',
   'cuts-requests',
 ]
-/** Who does not hear TERM serves until it is killed. */
+/** A program that gets no TERM serves until it is killed. */
 const deaf: readonly Fault[] = ['no-term-handler', 'shell-swallows-term', 'ignores-term']
 
 /** Faults of which faster time leaves open whether they are there: found, for all that a manifest says, or missed. None in real time. */

@@ -23,7 +23,7 @@ export class Lanes {
     }
   }
 
-  /** In the order in which they came, but for those who have to wait. */
+  /** In order of arrival, except for pods that have to wait. */
   #admit(): void {
     while (this.#running < this.#places) {
       const index = this.#waiting.findIndex(({ things }) => !things.some((thing) => this.#taken.has(thing)))

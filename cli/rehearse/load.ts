@@ -66,7 +66,7 @@ function send(url: URL, clock: Clock): Promise<Sample> {
   return new Promise((resolve) => {
     let isConnected = false
     const end = (outcome: Sample['outcome']): void => resolve({ startMs, endMs: clock.now(), outcome })
-    // Whoever took the connection, or told that it cannot serve, took the request.
+    // A program that accepted the connection, or answered that it cannot serve, got the request.
     const fail = (): void => end(isConnected ? 'cut' : 'lost')
     const outgoing = request(url, { agent: false, timeout: requestTimeoutMs }, (answer) => {
       const isUnavailable = (answer.statusCode ?? 0) >= 500

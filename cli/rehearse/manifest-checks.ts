@@ -81,7 +81,7 @@ function variablesOfReason({ lifecycle, env = [], envFrom = [] }: Container): st
   return names.filter((name) => !isSet(name))
 }
 
-/** Who asks for a name of its own and never uses it. Of a program's own file nothing is known. */
+/** A hook that asks for a name of its own and never uses it. Of a program's own file nothing is known. */
 function unheardReason({ container }: Place): ReturnType<Check> {
   const { exec, reasonDelivery } = container.lifecycle?.preStop ?? {}
   const name = reasonDelivery?.env

@@ -42,7 +42,7 @@ export function stopsOf({ termination, pod }: Observation): Stop[] {
 /** Only a record tells the requests, with their users and times. */
 const KILLED = 137
 
-/** Who had ended before the first step has none, and an empty list may be left out. */
+/** A container that had ended before the first step has none; an empty list may be left out. */
 function stopOf({ name, gracePeriodSeconds, used, exitCode, steps = [] }: TerminatedContainer): Stop {
   const hook = steps.find((step) => step.name === 'PreStop')
   const signals = steps.filter((step) => step.name.startsWith('SIG'))

@@ -238,7 +238,7 @@ const isReady = ({ status }: Pod): boolean =>
 const restartsOf = ({ status }: Pod): number =>
   (status?.containerStatuses ?? []).reduce((sum, { restartCount }) => sum + restartCount, 0)
 
-/** Who ends unasked cannot be asked to. */
+/** A pod that ends by itself cannot be rehearsed. */
 function notForLong(pod: Pod): Finding {
   const why = lastEnd(pod)
   return { fault: 'not-started', severity: 'bad', says: `is ready, but not for long${why ? `: ${why}` : ''}` }

@@ -98,7 +98,7 @@ export const findingsOf = ({ manifest, rehearsals }: WorkloadReport): Finding[] 
 
 export const diesWell = (workload: WorkloadReport): boolean => !findingsOf(workload).some(isBad)
 
-/** In short. Of who is killed where faster time leaves open why, nothing is said. */
+/** In short, without a cause if faster time leaves it open. */
 export const verdictOf = ({ findings: [worst], exitCodes }: Pick<Rehearsal, 'findings' | 'exitCodes'>): string =>
   worst?.says ?? (exitCodes.includes(KILLED) ? 'is killed: too little time to tell more' : 'dies well')
 const KILLED = 137

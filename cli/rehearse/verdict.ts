@@ -150,7 +150,7 @@ function judgePod(
   const found: Finding[] = []
   const add = (fault: Fault, says: string, remedy: string): void =>
     void found.push({ fault, severity: 'bad', says, remedy })
-  // Who would not hear TERM as PID 1 is found by other ways; here it is not PID 1.
+  // Programs that would ignore TERM as PID 1 are found by other ways; here it is not PID 1.
   const hears = stops.every(({ asked }) => asked?.disposition !== 'Default')
   if (hears && children.length > 0) {
     const names = [...new Set(children)].join(', ')

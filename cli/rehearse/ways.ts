@@ -139,7 +139,7 @@ export const ways: readonly Way[] = [
     scope: 'pod',
     applies: ({ template }) => !template.spec.hostPID,
     prepare: addWitness,
-    // Who is to see what is left needs a second of its own.
+    // The container that looks for what is left needs a second of its own.
     act: deletedWithin((own, { clock }) => own + Math.ceil(clock.scale)),
     judges: ['leaves-children'],
   },

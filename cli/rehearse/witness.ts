@@ -30,7 +30,7 @@ my $all = marked();
 until ($asked) {
   select(undef, undef, undef, 0.2);
   my $now = marked();
-  $all = $now unless $asked;   # who is asked at the same moment may be gone already
+  $all = $now unless $asked;   # a process that gets TERM at the same moment may be gone already
 }
 my @first = grep { !$all->{$all->{$_}{parent}} } keys %$all;
 for (;;) {

@@ -3,7 +3,7 @@ import { ipBytes } from '../../shared/pki/ip-bytes.ts'
 import type { SigningRequest } from '../../shared/pki/signing-request.ts'
 import { nodeClientRefusal, nodeServingRefusal } from './signers.ts'
 
-/** Who asks, as the API server wrote it into the request. */
+/** The requesting user, as the API server wrote it into the request. */
 export interface Requestor {
   username?: string
   uid?: string

@@ -5,7 +5,7 @@ import { durationMs } from '../../shared/config/option-types.ts'
 export interface Schedule {
   /** The first time after `ms`; undefined where none comes within five years, as of 31 February. */
   next(ms: number): number | undefined
-  /** Whose calendar it follows. */
+  /** The time zone of its calendar. */
   zone: string
 }
 

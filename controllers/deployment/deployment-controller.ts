@@ -159,7 +159,7 @@ export function startDeploymentController(context: ControllerContext): Controlle
     },
     onDelete: considerSet,
   })
-  // Whoever waits for old pods to be gone hears of the last.
+  // Recreate waits until the last old pod is gone.
   pods.addHandler({
     onDelete({ metadata }) {
       const reference = controllerOf(metadata)

@@ -22,7 +22,7 @@ import { type JobView, kind, viewOf } from './job-view.ts'
 import { completion, deadlineInMs, type Outcome, outcomeOf } from './outcome.ts'
 import { trackPods } from './pod-tracking.ts'
 
-/** Whose jobs are ours; others name another. */
+/** `spec.managedBy` of jobs that this controller runs. */
 const MANAGER = 'kubernetes.io/job-controller'
 
 /** Runs the pods of jobs until enough of them have succeeded. Upstream: pkg/controller/job/job_controller.go. */

@@ -8,7 +8,7 @@ import type { OwnerKind } from '../workloads/ownership.ts'
 export interface Flavor extends OwnerKind {
   kind: 'ReplicaSet' | 'ReplicationController'
   resource: Resource
-  /** Who its events are from. */
+  /** The source component of its events. */
   component: string
   selectorOf(set: ReplicaSet): LabelSelectorObject | undefined
 }

@@ -1,6 +1,6 @@
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../shared/api/volumes.ts'
 
-/** Who makes volumes: a folder of this machine for each claim, as the host-path provisioners of minikube and kind do. */
+/** The provisioner: a folder of this machine for each claim, as the host-path provisioners of minikube and kind do. */
 export const PROVISIONER = 'kubestage.dev/host-path'
 export const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by'
 

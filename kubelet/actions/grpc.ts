@@ -28,7 +28,7 @@ export async function runGrpc(
   const session = connect(`http://${address}`)
   // A refused connection is tried again until the time is over, as gRPC does: the timer speaks for it.
   session.on('error', () => {})
-  // Whoever speaks something else never gets that far: for gRPC, too, a connection is there when both have said hello.
+  // A server of another protocol never gets here: a gRPC connection is ready after both prefaces.
   session.once('remoteSettings', () => {
     connected = true
     const stream = session.request({

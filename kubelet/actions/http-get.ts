@@ -5,7 +5,10 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import type { ActionOptions, ActionResult, ActionTarget } from './action.ts'
 import { type HttpRequest, httpRequest, urlOf } from './http-request.ts'
 
-/** Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that nobody here uses. */
+/**
+ * Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that are not used
+ * here.
+ */
 const http = process.getBuiltinModule('node:http')
 const maxBodyBytes = 10 * 1024
 const maxRedirects = 10

@@ -13,7 +13,10 @@ export interface SysctlPolicy {
 
 const ipcSysctls = /^(kernel\.(sem|shm(all|max|mni|_rmid_forced)?|msg(max|mnb|mni)?)$|fs\.mqueue\.)/
 
-/** Whose parameter it is; undefined for one of the whole machine. Upstream: k8s.io/component-helpers/node/util/sysctl. */
+/**
+ * The namespace of the parameter; undefined for one of the whole machine. Upstream:
+ * k8s.io/component-helpers/node/util/sysctl.
+ */
 export function sysctlNamespace(pattern: string): 'net' | 'ipc' | undefined {
   const name = sysctlName(pattern).replace(/\*.*/, '')
   return name.startsWith('net.') ? 'net' : ipcSysctls.test(name) ? 'ipc' : undefined

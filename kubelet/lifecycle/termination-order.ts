@@ -3,7 +3,7 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import { withinLimit } from '../../shared/clock/within-limit.ts'
 import { sidecars } from '../pod/container-kinds.ts'
 
-/** Who stops when, in a pod with sidecars: after the app containers, the last sidecar first. */
+/** The order in which containers of a pod with sidecars stop: after the app containers, the last sidecar first. */
 export interface TerminationOrder {
   /** Resolves when it is the container's turn, or when `limitMs` have passed. */
   turn(container: string, limitMs: number): Promise<void>

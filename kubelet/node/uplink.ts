@@ -2,14 +2,14 @@ import type { Client, WatchQuery } from '../../shared/client/client.ts'
 
 /**
  * The node's connection to the API server, which can be cut as a cable can: what is asked then waits, watches end, and all
- * goes on when it is mended. Pods run on meanwhile.
+ * goes on when it is restored. Pods run on meanwhile.
  */
 export interface Uplink {
   readonly client: Client
   readonly isCut: boolean
   cut(): void
   mend(): void
-  /** Whoever still waits for a connection that is cut is told that it will not come. */
+  /** Rejects requests that still wait for a connection that is cut. */
   close(): void
 }
 

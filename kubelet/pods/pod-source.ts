@@ -45,7 +45,10 @@ export function startPodSource({ client, clock, nodeName, handler, onError }: Po
 /** Templates of which the pods of a node may be. */
 const MAX_SPECS = 64
 
-/** Who manages which field is half of a pod, and nothing that a node needs to know; what is left is mostly its spec, which pods of one template share. */
+/**
+ * managedFields are half of a pod, and a node does not need them; what is left is mostly its spec, which pods of one
+ * template share.
+ */
 function createTrim(): (pod: Pod) => Pod {
   const specs = new Interned<Pod['spec']>(MAX_SPECS)
   return (pod) => {

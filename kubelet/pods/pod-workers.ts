@@ -188,7 +188,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
       for (const worker of workers.values()) if (worker.work.phase === 'sync') wake(worker)
     },
     async kill(pod, killOptions) {
-      // Whoever kills it may have chosen it long ago.
+      // The kill may have been decided on an older state.
       const newest = workers.get(pod.metadata.uid ?? '')?.pod ?? pod
       const worker = apply(newest, { type: 'kill', pod: newest, options: killOptions })
       wake(worker, 'kill')

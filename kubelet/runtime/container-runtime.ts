@@ -84,7 +84,7 @@ export interface MemoryFolders {
  */
 export type PodAddressing = 'loopback' | 'host' | (string & {})
 
-/** Who listens on a port of the machine. */
+/** A program that listens on a port of the machine. */
 export interface PortHolder {
   port: number
   /** `0.0.0.0` and `::` are all addresses. */
@@ -284,7 +284,10 @@ export interface StreamedExecOptions {
 export interface ProcessStreams {
   /** Ending it is the process's end of file. */
   stdin?: Writable
-  /** Ends after the process has. Destroying it says that nobody listens any more: the process goes on, but for one on a terminal, which is hung up. */
+  /**
+   * Ends after the process has. Destroying it means that its reader has left: the process goes on, but for one on a
+   * terminal, which is hung up.
+   */
   stdout: Readable
   stderr?: Readable
   /** Of a terminal only. */

@@ -15,7 +15,7 @@ import { workloadOf } from './workload.ts'
 
 /**
  * Writes down how containers are stopped: one Termination for those of a pod that are stopped together.
- * Nobody waits for it: records are written behind, one after another, and too many at a time are dropped.
+ * No stop waits for it: records are written behind, one after another, and too many at a time are dropped.
  */
 export interface TerminationRecorder {
   stopping(request: StopRequest): ContainerStop

@@ -51,6 +51,14 @@ t.test('a page of the documentation begins with its readers', async (t) => {
   t.same(begins('It is a page.'), ['docs/page.md:3: begins without its readers: "This page is for …"'])
 })
 
+t.test('comments of the product, also over several lines', async (t) => {
+  const source = "/** For\n * whoever reads. */\nconst nobody = 'whoever' // of nobody\n// It waits for `nobody`.\n"
+  t.same(wordsIn(t, { cli: { 'a.ts': source }, test: { 'a.ts': source } }), {
+    status: 1,
+    findings: ['cli/a.ts:1: says "whoever"', 'cli/a.ts:3: says "nobody"'],
+  })
+})
+
 t.test('code, and pages without either, pass', async (t) => {
   const half = long.slice(0, 18 * 5)
   t.same(wordsOf(t, `Use \`nobody\`.\n\n\`\`\`sh\nwhoami # ${long} nobody\n\`\`\`\n\n${half}. ${half}.\n`), {

@@ -32,7 +32,8 @@ export interface Claims {
 const leewayMs = 60_000
 
 /**
- * Who the bearer is. Throws an Error, with upstream's text, when the token's time is over or what it is bound to is gone.
+ * The user of a token. Throws an Error, with upstream's text, if the token has expired or the object that it is bound
+ * to is gone.
  * Upstream: pkg/serviceaccount/claims.go.
  */
 export function bearerOf(claims: Claims, lookup: Lookup, nowMs: number): User {

@@ -14,7 +14,7 @@ export type Connection = Partial<Pick<Socket, 'remoteAddress' | 'remotePort'>>
 /** Counts the limits that clients reach, and logs their addresses and, where they are known, their users. */
 export class ClientLimits {
   readonly #reached: ReachedLimits<LimitName>
-  /** Whose credentials a connection brought, beside its certificate. */
+  /** The user of a connection's credentials, beside its certificate. */
   readonly #users = new WeakMap<Connection, string>()
 
   constructor({ clock, log }: { clock: Clock; log: Logger }) {

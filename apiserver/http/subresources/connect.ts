@@ -67,7 +67,10 @@ async function connect(
   await api.kubelet.join(node, { path, exchange, upgrade, refuse })
 }
 
-/** Who runs a command does more than to read: a WebSocket begins with a GET, but needs what a POST does. Upstream: pkg/registry/core/pod/rest/authorize.go. */
+/**
+ * Running a command is more than reading: a WebSocket begins with a GET, but needs what a POST does. Upstream:
+ * pkg/registry/core/pod/rest/authorize.go.
+ */
 async function assertMayCreate(
   { access }: ApiContext,
   { exchange, definition, target }: ResourceExchange,

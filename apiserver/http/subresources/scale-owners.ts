@@ -15,7 +15,10 @@ const scaleVersion = 'autoscaling/v1'
 
 const ownsReplicas = (entry: ManagedFieldsEntry): boolean => !isEmpty(intersection(fieldsOf(entry), specReplicas))
 
-/** Who owns the replicas of an object, as entries of its Scale. Upstream of both: apimachinery/pkg/util/managedfields/scalehandler.go. */
+/**
+ * The owners of an object's replicas, as entries of its Scale. Upstream of both:
+ * apimachinery/pkg/util/managedfields/scalehandler.go.
+ */
 export const scaleOwners = ({ metadata }: KubeObject): ManagedFieldsEntry[] =>
   storedEntries(metadata.managedFields)
     .filter(ownsReplicas)

@@ -81,7 +81,7 @@ export async function readPage(
   if (asOf !== undefined) return pageOf(cache.list(selection, { revision: asOf, limit }), selection)
   if (resourceVersion === '') return pageOf(cache.list(selection, { limit }), selection)
   const asked = parseRevision(resourceVersion, (why) => badRequest(`invalid resource version: resourceVersion: ${why}`))
-  // Whoever takes any state gets all of it.
+  // A request that accepts any state gets a complete list.
   if (asked === 0) return pageOf(cache.list(selection), selection)
   await waitForRevision(api, cache, asked)
   const exact = resourceVersionMatch === 'Exact' || (resourceVersionMatch === '' && limit > 0)

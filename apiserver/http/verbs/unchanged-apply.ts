@@ -4,7 +4,7 @@ import type { CachedObject } from '../../watchcache/cached-object.ts'
 import type { Exchange } from '../exchange.ts'
 
 interface Outcome {
-  /** Who asked for what, in a few bytes. */
+  /** A hash of user and request. */
   request: string
   warnings: readonly string[]
 }

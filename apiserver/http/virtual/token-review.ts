@@ -8,7 +8,7 @@ interface TokenReview extends KubeObject {
   spec: { token?: string; audiences?: string[] }
 }
 
-/** Whose token is this? Upstream: pkg/registry/authentication/tokenreview. */
+/** Answers with the user of a token. Upstream: pkg/registry/authentication/tokenreview. */
 export const tokenReview = review<TokenReview>((object, { api }) => {
   const { token, audiences } = object.spec
   if (!token) throw badRequest('token is required for TokenReview in authentication')

@@ -89,7 +89,7 @@ export function toV2({ metadata, spec, status }: AutoscalerV1): Autoscaler {
   return converted
 }
 
-/** Somebody may have written anything into an annotation. */
+/** Clients may write anything into an annotation. */
 function parsed(text: string | undefined): unknown {
   if (text === undefined) return undefined
   try {

@@ -67,7 +67,7 @@ export function createServiceAddresses({ cidr, services, nowMs }: AddressOptions
   const [base = '', length = '32'] = cidr.split('/')
   const size = 2 ** (32 - Number(length))
   const network = Math.floor(toNumber(base) / size) * size
-  // The first addresses are left to those who ask for a fixed one.
+  // The first addresses are left for Services that ask for a fixed one.
   const band = Math.min(Math.max(16, Math.floor(size / 16)), 256)
   const ips = new Pool({
     first: network + 1,

@@ -74,7 +74,7 @@ export function allocate(
 function fillFamilies(spec: Spec, errors: FieldErrors): void {
   const asked = spec.ipFamilies ?? []
   if (isHeadless(spec) && !spec.selector && asked.length === 0 && spec.ipFamilyPolicy === undefined) {
-    // Somebody else fills in the endpoints, of whichever family.
+    // Another component fills in the endpoints, of either family.
     spec.ipFamilyPolicy = 'RequireDualStack'
     spec.ipFamilies = ['IPv4', 'IPv6']
     return

@@ -3,7 +3,7 @@ import { upgradeOf } from '../../../shared/http/upgrades.ts'
 import { rootOf } from '../canonical-url.ts'
 import type { ControlledNode } from '../node-controls.ts'
 
-/** Cuts the connection of a request to a node that is lost. Requests that control the node reach it all the same. */
+/** Cuts the connection of a request to a node that is lost. Requests that control the node still reach it. */
 export const lostNode =
   (node: (() => ControlledNode | undefined) | undefined): onRequestHookHandler =>
   (request, _reply, done) => {

@@ -110,7 +110,7 @@ export class ContainerLog {
     try {
       this.#rotate()
     } catch {
-      // Somebody has taken it away: the next line begins another.
+      // The file was removed: the next line begins another.
     }
     this.#close()
     return 0

@@ -131,7 +131,7 @@ function ownFiles(view: ContainerView): Step[] {
     ...hostMounts.flatMap(({ path, own }, index) =>
       own
         ? layer(`upper${index}`, path, `root${path}`, shortLived[path])
-        : // Its place is there, below. A file system of somebody's own may not let even root in: then it is not seen.
+        : // Its place is there, below. A user's own file system may refuse even root: then it is not seen.
           [ifPossible(mount(path, `root${path}`, '', bind | recursive))],
     ),
     ...(view.machineSettings ? [] : machineIsReadOnly),
@@ -229,7 +229,7 @@ const machineIsReadOnly: Step[] = [
 
 /** Made in every container. */
 const made = ['/proc', '/sys', '/dev']
-/** Where programs leave what should not outlive them, and who may: on file systems of their own these have to be told. */
+/** Folders for temporary files, with their modes: file systems of their own need them as mount options. */
 const shortLived: Record<string, number> = { '/tmp': 0o1777, '/run': 0o755, '/var/tmp': 0o1777 }
 
 /** The host's file systems beside its root, from the kernel's list (`/proc/self/mountinfo`); what is mounted below another comes with it. */

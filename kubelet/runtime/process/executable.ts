@@ -98,7 +98,7 @@ function isProgram(file: string): boolean {
     fd = openSync(file, 'r')
     readSync(fd, head, 0, head.length, 0)
   } catch {
-    return true // Who may execute a file need not be allowed to read it.
+    return true // A user that may execute a file need not be allowed to read it.
   } finally {
     if (fd !== undefined) closeSync(fd)
   }

@@ -4,8 +4,9 @@ export interface Identity {
 }
 
 /**
- * Who we are, where we are nobody in particular: then namespaces can be had only together with one of users, in which we are
- * the only user there is. Undefined for root, who needs none.
+ * The kubelet's user, if it is an ordinary one: it gets other namespaces only together with a user namespace, in which
+ * it is
+ * the only user. Undefined for root, which needs none.
  */
 export function ordinaryIdentity(): Identity | undefined {
   const uid = process.getuid?.() ?? 0

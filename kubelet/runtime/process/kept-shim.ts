@@ -5,7 +5,7 @@ import { connectShim, type ShimConnection, type ShimListener } from './shim-conn
 export interface KeptShimOptions {
   rootDir: string
   clock: Clock
-  /** Somebody else starts the shim, and starts it again. */
+  /** The supervisor starts the shim, and restarts it. */
   supervised: boolean
   listener: ShimListener
   warn(message: string): void

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { PortHolder } from '../container-runtime.ts'
 
-/** Who listens on TCP ports of this machine, as Linux tells; elsewhere nothing is known. */
+/** The processes that listen on TCP ports of this machine; empty on other systems than Linux. */
 
 interface ListeningSocket {
   port: number

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 export const markerVariable = 'KUBESTAGE_CONTAINER'
 export const marker = (runtimeRoot: string, containerId: string): string => `${runtimeRoot}:${containerId}`
 
-/** Whose process it is: the marker in its environment as it was when it was executed. */
+/** The owner of a process: the marker in its environment as it was when it was executed. */
 export function markerOf(pid: number | string): string | undefined {
   try {
     const environment = readFileSync(`/proc/${pid}/environ`, 'latin1')

@@ -9,7 +9,7 @@ export interface StoredContainer extends ContainerConfig {
   id: string
   podUid: string
   createdAtMs: number
-  /** Whose processes it sees: its own alone, as process 1; those of its pod; or the machine's. */
+  /** The processes that it sees: its own only, as process 1; those of its pod; or the machine's. */
   processes: Processes
   /** It has its own view of the files. */
   ownFiles: boolean

@@ -3,7 +3,7 @@ import type { Execs } from './execs.ts'
 import type { Sandboxes } from './sandboxes.ts'
 import type { ShimListener } from './shim-connection.ts'
 
-/** Whose process the shim tells of: a container's, a sandbox's own, or a command's. */
+/** The owner of a process that the shim reports: a container's, a sandbox's own, or a command's. */
 export const shimNews = (
   { containers, sandboxes, execs }: { containers: Containers; sandboxes: Sandboxes; execs: Execs },
   lost: () => void,

@@ -16,7 +16,7 @@ const tooLarge = (length: number): Error => new Error(`the server sent a frame o
 export class FrameSplitter {
   readonly #onFrame: (head: FrameHead, payload: Buffer) => void
   #unread: Buffer | undefined
-  /** Whose CONTINUATION is still to come. */
+  /** The frame whose CONTINUATION is still to come. */
   #begun: FrameHead | undefined
   readonly #parts = new Gathered("the head of the server's answer", maxHeadBytes)
 

@@ -48,7 +48,10 @@ export function headFrames(streamId: number, head: string, isAll: boolean): Buff
   return frames.length === 1 ? frames[0]! : Buffer.concat(frames)
 }
 
-/** HPACK of a request's head, as characters that are bytes. Nobody has to remember anything. `rest`: of fields that are always the same. */
+/**
+ * HPACK of a request's head, as characters that are bytes. Without a dynamic table. `rest`: of fields that are always
+ * the same.
+ */
 export function requestHead(
   { method, path, contentType }: PlainRequest,
   { bodyBytes, rest }: { bodyBytes: number | undefined; rest: string },

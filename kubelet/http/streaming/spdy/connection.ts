@@ -25,8 +25,8 @@ export interface SpdyConnection {
 }
 
 /**
- * The server's side of SPDY/3.1 on any transport. As in the client's own implementation there are no windows: a stream that
- * nobody reads holds the whole connection up; so does a client that does not read what it is answered.
+ * The server's side of SPDY/3.1 on any transport. As in the client's own implementation there are no windows: a stream
+ * without a reader holds the whole connection up; so does a client that does not read what it is answered.
  */
 export function acceptSpdy(transport: Duplex, onStream: (stream: SpdyStream) => void): SpdyConnection {
   const streams = new Map<number, SpdyStream>()
