@@ -117,6 +117,7 @@ async function fullDisk({ subject, ledger }: Attempt, killsServer = false): Prom
   const isFull = (): Promise<boolean> => subject.writeIsRefused(/the disk is full/)
   execFileSync('sh', ['-c', `cat /dev/zero > ${filler} || true`], { stdio: 'ignore' })
   try {
+    await subject.useUpRoom(/the disk is full/)
     await until(isFull, { what: 'a write to be refused', timeoutMs: 300_000 })
     if (killsServer) {
       await endServer(subject, 'SIGKILL')
@@ -127,6 +128,7 @@ async function fullDisk({ subject, ledger }: Attempt, killsServer = false): Prom
     await ledger.delete(subject.client, isRefusal)
   } finally {
     rmSync(filler, { force: true })
+    await subject.giveRoomBack()
   }
   await until(() => subject.writeWorks(), { what: 'writes to go on', timeoutMs: 300_000 })
 }

@@ -21,8 +21,22 @@ const patienceMs = 300_000
 /** A server that is stopped by a fault answers late; one that is gone does not. */
 const requestTimeoutMs = 20_000
 
+/** Of 900 kB each: more than the small disk holds. */
+const maxRooms = 200
+
+const parentOf = (pid: number): number => {
+  try {
+    // What follows the name, which may hold anything: the state, and the parent.
+    return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[1])
+  } catch {
+    return 0
+  }
+}
+
 /** A cluster with objects in a file, on a disk of its own where we may mount one, and what may be done to it. */
 export class Subject {
+  /** Names of what takes up room on a full disk. */
+  readonly #rooms: string[] = []
   /** Holds everything; removed by the caller. */
   readonly folder: string
   readonly stateDir: string
@@ -170,6 +184,24 @@ export class Subject {
     )
   }
 
+  /** Writes until there is no room left in the file either: what was deleted has left pages that other writes take. */
+  async useUpRoom(why: RegExp): Promise<void> {
+    for (let i = 0; i < maxRooms; i++) {
+      const name = `room-${i}`
+      this.#rooms.push(name)
+      const object = { metadata: { name }, data: { text: 'x'.repeat(900_000) } }
+      const error = await this.client.create(configmaps, object, { namespace }).then(
+        () => undefined,
+        (refusal: Error) => refusal,
+      )
+      if (error && why.test(error.message)) return
+    }
+  }
+
+  async giveRoomBack(): Promise<void> {
+    for (const name of this.#rooms.splice(0)) await this.client.delete(configmaps, { namespace, name }).catch(() => {})
+  }
+
   async writeWorks(): Promise<boolean> {
     return await this.#probe().then(
       () => true,
@@ -205,9 +237,9 @@ export class Subject {
 
   /** The pod's first process. */
   processOf(name: string): number | undefined {
-    return processesWith(`${this.#mark(name)};`)
-      .sort((a, b) => a - b)
-      .at(0)
+    const found = processesWith(`${this.#mark(name)};`)
+    // Its children look like it until they run programs of their own; numbers start again at the end of their range.
+    return found.find((pid) => !found.includes(parentOf(pid)))
   }
 
   /** Of this cluster's pod alone: others may be under siege on the same machine. */
