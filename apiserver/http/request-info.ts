@@ -28,12 +28,37 @@ export type Query = Pick<URLSearchParams, 'get' | 'getAll' | 'has'>
 /** Of a URL without a question mark. */
 export const noQuery: Query = new URLSearchParams()
 
-export function parseRequestInfo(method: string, url: string): RequestInfo {
+/** What a router has found in the URL, by the names in its patterns. */
+export type RouteParams = Readonly<
+  Partial<Record<'group' | 'version' | 'namespace' | 'resource' | 'name' | 'subresource' | '*', string>>
+>
+
+export function parseRequestInfo(method: string, url: string, params?: RouteParams): RequestInfo {
   const mark = url.indexOf('?')
   const path = mark === -1 ? url : url.slice(0, mark)
   const query = mark === -1 ? noQuery : new URLSearchParams(url.slice(mark + 1))
-  return { method, path, query, target: parseTarget(path) }
+  return { method, path, query, target: params && isPlain(path, params) ? targetOf(params) : parseTarget(path) }
 }
+
+/** Whether the router has read the path as {@link parseTarget} would, so that it need not be read twice. */
+const isPlain = (path: string, { resource, '*': rest }: RouteParams): boolean =>
+  resource !== undefined &&
+  resource !== 'namespaces' &&
+  resource !== 'watch' &&
+  rest === undefined &&
+  !path.includes('%') &&
+  !path.includes('//')
+
+const targetOf = (params: RouteParams): ResourceTarget => ({
+  group: params.group ?? '',
+  version: params.version ?? '',
+  resource: params.resource ?? '',
+  namespace: params.namespace,
+  name: params.name,
+  subresource: params.subresource,
+  rest: [],
+  watchPrefix: false,
+})
 
 function parseTarget(path: string): ResourceTarget | undefined {
   const parts = split(path)

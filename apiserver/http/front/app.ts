@@ -34,6 +34,10 @@ import { everyMethod, type PathRoutes, type Roots } from './paths.ts'
 import { routableUrl } from './routable.ts'
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** In whose scope the routes of resources are. */
+    hasResources?: true
+  }
   interface FastifyRequest {
     /** The request as Kubernetes' API sees it: what its URL means, its user, and its verb. */
     exchange: Exchange
@@ -134,6 +138,7 @@ function kubernetesRequest(this: FastifyRequest): KubernetesRequest {
 const kubernetes =
   ({ api, paths, roots }: AppOptions): FastifyPluginAsync =>
   async (app) => {
+    app.decorate('hasResources', true)
     keepBodies(app)
     for (const path of paths) roots.add(app, path)
     resourceRoutes(app, api)

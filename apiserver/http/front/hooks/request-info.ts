@@ -1,9 +1,9 @@
-import type { onRequestHookHandler } from 'fastify'
+import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import { upgradeOf } from '../../../../shared/http/upgrades.ts'
 import { Exchange } from '../../exchange.ts'
 import type { Watchdog } from '../../limits/watchdog.ts'
 import { withReason } from '../../reason-prefix.ts'
-import { parseRequestInfo } from '../../request-info.ts'
+import { parseRequestInfo, type RouteParams } from '../../request-info.ts'
 import { saidMethod } from '../routable.ts'
 
 const hasBody = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
@@ -14,6 +14,10 @@ interface RequestInfoOptions {
   monotonicMs(): number
 }
 
+/** Of the API's own routes: those of plugins may use the same names for something else. */
+const paramsOf = ({ server, params }: FastifyRequest): RouteParams | undefined =>
+  server.hasResources ? (params as RouteParams) : undefined
+
 /** What the URL means in Kubernetes' grammar. From here on there is an {@link Exchange}. */
 export const requestInfo =
   ({ watchdog, maxBodyBytes, monotonicMs }: RequestInfoOptions): onRequestHookHandler =>
@@ -23,7 +27,7 @@ export const requestInfo =
     const beganMs = monotonicMs()
     watchdog.begins(raw, beganMs)
     if (hasBody.has(method)) raw.once('end', () => watchdog.begins(raw))
-    const info = parseRequestInfo(method, withReason(method, originalUrl))
+    const info = parseRequestInfo(method, withReason(method, originalUrl), paramsOf(request))
     request.exchange = new Exchange({ request: raw, reply, info, upgrade: upgradeOf(raw), beganMs, maxBodyBytes })
     done()
   }
