@@ -24,12 +24,13 @@ const requestTimeoutMs = 20_000
 /** Of 900 kB each: more than the small disk holds. */
 const maxRooms = 200
 
-const parentOf = (pid: number): number => {
+/** Undefined for a process that has ended. */
+const parentOf = (pid: number): number | undefined => {
   try {
     // What follows the name, which may hold anything: the state, and the parent.
     return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[1])
   } catch {
-    return 0
+    return undefined
   }
 }
 
@@ -239,7 +240,7 @@ export class Subject {
   processOf(name: string): number | undefined {
     const found = processesWith(`${this.#mark(name)};`)
     // Its children look like it until they run programs of their own; numbers start again at the end of their range.
-    return found.find((pid) => !found.includes(parentOf(pid)))
+    return found.find((pid) => !found.includes(parentOf(pid) ?? pid))
   }
 
   /** Of this cluster's pod alone: others may be under siege on the same machine. */
