@@ -3,7 +3,7 @@ import './supported-node.ts'
 import type { Cluster } from './cluster.ts'
 import type { StartClusterOptions } from './options.ts'
 
-export type { InjectedAnswer } from '../apiserver/http/plugins/inject.ts'
+export type { InjectedAnswer } from '../apiserver/http/plugins/injected-request.ts'
 export type { ClusterPlugin, KubernetesRequest, KubernetesServer } from '../apiserver/http/plugins/plugin.ts'
 export type { Fault, FaultEffect, FaultRule } from '../apiserver/instruments/faults.ts'
 export type { JournalEntry } from '../apiserver/instruments/journal.ts'

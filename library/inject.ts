@@ -1,5 +1,4 @@
-import type { ControlPlane } from '../apiserver/control-plane.ts'
-import type { InjectedAnswer, InjectedRequest } from '../apiserver/http/plugins/inject.ts'
+import type { InjectedAnswer, InjectedRequest } from '../apiserver/http/plugins/injected-request.ts'
 import { nearest } from '../shared/config/nearest.ts'
 import type { ClusterUser } from './users.ts'
 
@@ -11,10 +10,12 @@ export interface InjectOptions extends InjectedRequest {
 /** Answers one request without a network, through all hooks. Rejects for requests that do not end, such as a watch. */
 export type Inject = (request: InjectOptions) => Promise<InjectedAnswer>
 
+type InjectAs = (request: InjectedRequest, user?: Required<ClusterUser>) => Promise<InjectedAnswer>
+
 const known = ['method', 'url', 'user', 'headers', 'payload']
 
 /** A request that waits when `closing` aborts is rejected with its reason. */
-export function createInject(inject: ControlPlane['inject'], closing: AbortSignal): Inject {
+export function createInject(inject: InjectAs, closing: AbortSignal): Inject {
   return async (options) => {
     check(options)
     closing.throwIfAborted()

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
@@ -12,12 +12,17 @@ export function writeTypes(folder: string): void {
     for (const file of wanted) {
       for (const other of references(readFileSync(join(everything, file), 'utf8')))
         wanted.add(join(dirname(file), other))
-      cpSync(join(everything, file), join(folder, file))
+      mkdirSync(dirname(join(folder, file)), { recursive: true })
+      writeFileSync(join(folder, file), withoutFastify(readFileSync(join(everything, file), 'utf8')))
     }
   } finally {
     rmSync(everything, { recursive: true, force: true })
   }
 }
+
+/** Only authors of plugins have Fastify for its types; the compiler is to accept the others' programs as well. */
+const withoutFastify = (declaration: string): string =>
+  declaration.replace(/^(?:import .* from|declare module) 'fastify'.*$/gm, '// @ts-ignore: not installed\n$&')
 
 /** The relative ones, as names of declarations. */
 const references = (declaration: string): string[] =>

@@ -19,6 +19,7 @@ import { nodes } from '../../shared/client/resources.ts'
 import { createRestClient } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { repository } from '../harness/cluster.ts'
+import { httpsExchange } from '../harness/https-exchange.ts'
 import { findKubectls } from '../harness/kubectl.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { otherNodes, pathOf } from '../harness/toolchains.ts'
@@ -45,7 +46,7 @@ const { optionalDependencies: nodePackages } = JSON.parse(
   readFileSync(join(repository, 'bin', 'node', 'package.json'), 'utf8'),
 )
 /** What the package does not bring, and whoever checks types, runs suites, or has an old Node, has. */
-const ofTheUser = ['@kubernetes/client-node', '@types/node', 'tap', ...Object.keys(nodePackages)]
+const ofTheUser = ['@kubernetes/client-node', '@types/node', 'fastify', 'tap', ...Object.keys(nodePackages)]
 
 /** An empty folder in which the package has been installed; what it depends on is ours, so that no registry is needed. */
 t.before(async () => {
@@ -129,7 +130,7 @@ console.log(pod.spec.containers[0]?.name, status?.phase)
   writeFileSync(
     join(app, 'all.ts'),
     `import { CoreV1Api } from '@kubernetes/client-node'
-import { type FaultRule, type JournalFilter, resources, type Snapshot, type StartClusterOptions, startCluster } from 'kubestage'
+import { type ClusterPlugin, type FaultRule, type JournalFilter, resources, type Snapshot, type StartClusterOptions, startCluster } from 'kubestage'
 const options: StartClusterOptions = { apiOnly: true, journal: 100 }
 export async function all() {
   await using cluster = await startCluster(options)
@@ -144,15 +145,30 @@ export async function all() {
   await cluster.clock.advance('1s')
   // @ts-expect-error: there is no such effect
   cluster.faults.add({ then: { explode: true } })
+  const plugin: ClusterPlugin = async (app) => {
+    app.get('/mine', async (request) => request.kubernetes.user?.name)
+    app.addHook('onSend', async (_request, reply) => void reply.header('x-mine', 'yes'))
+    // @ts-expect-error: nor such a part of a request
+    app.addHook('onRequest', async (request) => request.kubernetes.usr)
+  }
+  await using other = await startCluster({ plugins: [plugin, async (app) => void app.get('/typed', async () => '')] })
+  const answer = await other.inject({ url: '/mine', user: { name: 'jane' } })
+  const code: number = answer.statusCode
   // @ts-expect-error: nor such an option
   await startCluster({ apionly: true })
-  return [core, fault.hits(), created, cluster.kubeconfigOf({ name: 'x' })]
+  return [code, core, fault.hits(), created, cluster.kubeconfigOf({ name: 'x' })]
 }
 `,
   )
   writeFileSync(join(app, 'package.json'), '{"type":"module"}')
-  const resolutions = { nodenext: 'nodenext', bundler: 'esnext' }
-  for (const [moduleResolution, module] of Object.entries(resolutions)) {
+  const checks = [
+    ['nodenext', 'nodenext', ['try.ts', 'all.ts']],
+    ['bundler', 'esnext', ['try.ts', 'all.ts']],
+    ['nodenext', 'nodenext', ['try.ts']],
+  ] as const
+  for (const [moduleResolution, module, files] of checks) {
+    // Only programs with plugins of their own need its types.
+    if (files.length === 1) rmSync(join(app, 'node_modules', 'fastify'))
     const strict = {
       strict: true,
       exactOptionalPropertyTypes: true,
@@ -168,10 +184,10 @@ export async function all() {
       types: ['node'],
       noEmit: true,
     }
-    const tsconfig = { compilerOptions: options, files: ['try.ts', 'all.ts'] }
+    const tsconfig = { compilerOptions: options, files }
     writeFileSync(join(app, 'tsconfig.json'), JSON.stringify(tsconfig))
     const types = await run(join(repository, 'node_modules', '.bin', 'tsc'), ['-p', app]).catch((error) => error)
-    t.equal(types.stdout, '', moduleResolution)
+    t.equal(types.stdout, '', `${files}, ${moduleResolution}`)
   }
   const { stdout } = await run(process.execPath, ['try.ts', join(app, 'library.db')], { cwd: app })
   t.equal(stdout, 'main Running\n')
@@ -186,6 +202,46 @@ t.test('the examples of test suites', async (t) => {
     )
   const byTap = ['clock', 'faults', 'journal', 'snapshot'].map((name) => suite(`tap/${name}.test.mjs`))
   t.same(new Set(await Promise.all([suite('--test', 'node-test/*.mjs'), ...byTap])), new Set(['passed']))
+})
+
+t.test('plugins, of the command in JavaScript and TypeScript, and of the library', async (t) => {
+  const text = (types: string) => `export default async (app${types}) => {
+  const schema = { querystring: { type: 'object', properties: { size: { type: 'integer' } } } }
+  app.get('/mine', { schema }, async ({ query, kubernetes }) => ({ query, user: kubernetes.user.name }))
+}
+`
+  const meta = "Object.assign(mine, { [Symbol.for('plugin-meta')]: { name: 'mine', fastify: '5.x' } })"
+  writeFileSync(join(app, 'mine.mjs'), `${text('').replace('export default', 'const mine =')}export default ${meta}\n`)
+  writeFileSync(join(app, 'mine.ts'), `import type { ClusterPlugin } from 'kubestage'\n${text(': any')}`)
+  writeFileSync(join(app, 'wrong.mjs'), text('').replace('integer', 'no type'))
+  const answer = '{"query":{"size":3},"user":"kubernetes-admin"}'
+  for (const file of ['mine.mjs', 'mine.ts']) {
+    const state = [`--state-dir=.plugin-${file}`]
+    const up = ['up', '--detach', '--kubelet=false', '--port=0', `--plugin=./${file}`, ...state]
+    await run(process.execPath, [program, ...up], { cwd: app })
+    t.teardown(() => run(process.execPath, [program, 'down', ...state], { cwd: app }))
+    const { server, ca, cert, key } = await loadKubeconfig(join(app, `.plugin-${file}`, 'kubeconfig'))
+    const { hostname: host, port } = new URL(server)
+    const { bytes } = await httpsExchange({ host, port, path: '/mine?size=3', ca, cert, key, agent: false })
+    t.equal(bytes.toString(), answer, file)
+  }
+  const wrong = ['up', '--kubelet=false', '--port=0', '--plugin=./wrong.mjs', '--state-dir=.plugin-wrong']
+  const { code, stderr } = await run(process.execPath, [program, ...wrong], { cwd: app }).catch((error) => error)
+  t.equal(code, 1)
+  t.match(stderr, /^kubestage: plugin \.\/wrong\.mjs has a schema that cannot be used: .*\n$/)
+  writeFileSync(
+    join(app, 'inject.mjs'),
+    `import { startCluster, StatusError } from 'kubestage'
+import mine from './mine.mjs'
+const refuse = async (app) => app.get('/refuse', async () => { throw new StatusError({ code: 409, message: 'no' }) })
+const cluster = await startCluster({ apiOnly: true, plugins: [mine, refuse] })
+const { body } = await cluster.inject({ url: '/mine?size=3' })
+const { statusCode } = await cluster.inject({ url: '/refuse' })
+await cluster.close()
+console.log(body, statusCode)
+`,
+  )
+  t.equal((await run(process.execPath, ['inject.mjs'], { cwd: app })).stdout, `${answer} 409\n`)
 })
 
 t.test('the library, in the Nodes that test suites have', async (t) => {

@@ -197,6 +197,11 @@ t.test('a plugin with which the server cannot start', async (t) => {
     [() => fails('at once'), /^plugins\[0\] threw when it was loaded: at once /],
     [(_app, _options, done) => done(new Error('by done')), /^plugins\[0\] threw when it was loaded: by done /],
     [async (app) => void app.register(async () => fails('below')), /^plugins\[0\] threw when it was loaded: below /],
+    [async (app) => void app.register(() => fails('below')), /^plugins\[0\] threw when it was loaded: below /],
+    [
+      async (app) => void app.addHook('onReady', async () => fails('late')),
+      /^plugins\[0\] threw when it was loaded: late /,
+    ],
     [
       async (app) => void app.setErrorHandler(() => {}),
       /^plugins\[0\] threw when it was loaded: Error Handler already set/,

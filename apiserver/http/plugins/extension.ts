@@ -74,7 +74,10 @@ export function registerPlugins(app: FastifyInstance, { api, plugins, client }: 
       owners.set(route, current.name)
     }
   })
-  const { setNotFoundHandler } = app
+  const { register, setNotFoundHandler } = app
+  app.register = function (this: FastifyInstance, plugin: unknown, ...options: unknown[]) {
+    return Reflect.apply(register, this, [contained(plugin), ...options])
+  } as typeof register
   app.setNotFoundHandler = function (this: FastifyInstance, ...handler: unknown[]) {
     if (current && this.prefix === '')
       throw pluginError(current.name, 'sets a not-found handler for all paths, which the API server has already')
@@ -96,7 +99,10 @@ export function registerPlugins(app: FastifyInstance, { api, plugins, client }: 
     // The schemas of routes are compiled last.
     const [, method = '', url = ''] = /^Failed building the .* schema for (\S+): ([^\s,]+)/.exec(error.message) ?? []
     const owner = owners.get(routeKey(method, url))
-    return owner === undefined ? error : pluginError(owner, 'has a schema that cannot be used', error)
+    if (owner !== undefined) return pluginError(owner, 'has a schema that cannot be used', error)
+    const [{ name, file } = {}, ...others] = plugins
+    if (error.name === 'ConfigError' || others.length > 0) return error
+    return pluginError(name ?? '', 'threw when it was loaded', error, file)
   }
 }
 
@@ -109,6 +115,23 @@ async function loaded(plugin: ClusterPlugin, app: FastifyInstance): Promise<void
   const returned = plugin(app, {}, (error) => (error ? reject(error) : resolve()))
   if (plugin.length >= 3 && !(returned instanceof Promise)) return promise
   await returned
+}
+
+/** What a plugin registers. Without a promise, what it throws at once would reach nothing but the process. */
+function contained(plugin: unknown): unknown {
+  if (typeof plugin !== 'function' || plugin.constructor.name === 'AsyncFunction') return plugin
+  const call = (...given: unknown[]): unknown => {
+    try {
+      return plugin(...given)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+  // Fastify reads how many parameters it has, its name, and notes of `fastify-plugin` on it.
+  return Object.defineProperties(Object.assign(call, plugin), {
+    length: { value: plugin.length },
+    name: { value: plugin.name },
+  })
 }
 
 /** Without a scope of its own, with what `fastify-plugin` has noted on it. */

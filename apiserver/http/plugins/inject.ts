@@ -6,26 +6,7 @@ import type { User } from '../../auth/types.ts'
 import { attributesOf } from '../front/attributes.ts'
 import { withReason } from '../reason-prefix.ts'
 import { booleanParameter, parseRequestInfo } from '../request-info.ts'
-
-export interface InjectedRequest {
-  /** Default: GET. */
-  method?: string
-  /** The path, with its query: `/api/v1/pods?limit=1`. */
-  url: string
-  headers?: Record<string, string>
-  /** Objects are sent as JSON. */
-  payload?: string | Buffer | object
-}
-
-export interface InjectedAnswer {
-  statusCode: number
-  headers: Record<string, string | number | string[] | undefined>
-  /** As text. */
-  body: string
-  rawBody: Buffer
-  /** The body parsed. Throws a SyntaxError where it is no JSON. */
-  json<Body = unknown>(): Body
-}
+import type { InjectedAnswer, InjectedRequest } from './injected-request.ts'
 
 /** Answers a request without a network, through all hooks. Rejects for what does not end, such as a watch. */
 export async function inject(
