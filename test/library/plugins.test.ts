@@ -4,6 +4,7 @@ import { connect } from 'node:http2'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { connect as tlsConnect } from 'node:tls'
 import t from 'tap'
+import { WebSocket } from 'ws'
 import { type Cluster, type ClusterPlugin, resources, StatusError, startCluster } from '../../library/index.ts'
 import { parseMetrics } from '../harness/metrics.ts'
 import { until } from '../harness/until.ts'
@@ -365,5 +366,9 @@ t.test('a watch whose client leaves ends for hooks, too', async (t) => {
   watch.on('error', () => {})
   watch.destroy()
   await until(() => answered.length > 1, { what: 'the end of the watch over HTTP/1.1' })
-  t.same(answered, ['watch 200', 'watch 200'])
+  const socket = new WebSocket(`${cluster.url.replace('https', 'wss')}${path}`, { ca, cert, key })
+  await once(socket, 'open')
+  socket.terminate()
+  await until(() => answered.length > 2, { what: 'the end of the watch over a WebSocket' })
+  t.same(answered, ['watch 200', 'watch 200', 'watch 101'])
 })

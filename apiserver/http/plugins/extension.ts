@@ -9,6 +9,7 @@ import {
   LogController,
 } from 'fastify'
 import type { Client } from '../../../shared/client/client.ts'
+import { upgradeOf } from '../../../shared/http/upgrades.ts'
 import type { Logger } from '../../../shared/log/log.ts'
 import type { ApiContext } from '../api-context.ts'
 import { parseRequestInfo } from '../request-info.ts'
@@ -35,11 +36,20 @@ export function noteSending(app: FastifyInstance): void {
   })
 }
 
-/** Hooks of `onResponse` run for each request, also where the client leaves before the end of the answer: watches have no other. */
+/**
+ * Hooks of `onResponse` run for each request, also where the client leaves before the end of the answer, as watches end, and where the
+ * connection goes on in another protocol: then at its end, with 101.
+ */
 export function reportCutAnswers(app: FastifyInstance): void {
-  app.addHook('onRequest', (_request, { raw }, done) => {
-    // Fastify waits for `finish` or `error`, and listens to neither when one has come.
-    raw.once('close', () => raw.listenerCount('error') > 0 && raw.emit('error', new Error('the client has left')))
+  app.addHook('onRequest', (request, { raw }, done) => {
+    const upgrade = upgradeOf(request.raw)
+    const end = upgrade?.socket ?? raw
+    end.once('close', () => {
+      // An answer in another protocol has taken the socket.
+      if (upgrade && !raw.socket && !raw.headersSent) raw.statusCode = 101
+      // Fastify waits for `finish` or `error`, and listens to neither when one has come.
+      if (raw.listenerCount('error') > 0) raw.emit('error', new Error('the client has left'))
+    })
     done()
   })
 }
