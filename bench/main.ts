@@ -33,7 +33,7 @@ import { measureStarts } from './starts.ts'
 
 const HELP = `Usage: npm run bench -- [--only PARTS] [--real BIN] [--rounds N] [--pods N] [--profile DIR] [--write]
 
-  --only PARTS   some of start,requests,list,watch,memory,pods,simulated,many,hooks,probes (default: all)
+  --only PARTS   some of start,requests,list,watch,http2,memory,pods,simulated,many,hooks,probes (default: all)
   --real BIN     runs kube-apiserver and etcd, the programs in the folder BIN, beside us, in turns and with the same client,
                  and compares rates and CPU time per request (with --only real: nothing else)
   --rounds N     how often each figure is taken; the median counts (default 5)
@@ -43,7 +43,7 @@ const HELP = `Usage: npm run bench -- [--only PARTS] [--real BIN] [--rounds N] [
 `
 const { values: flags } = parseArgs({
   options: {
-    only: { type: 'string', default: 'start,requests,list,watch,memory,pods,simulated,many,hooks,probes' },
+    only: { type: 'string', default: 'start,requests,list,watch,http2,memory,pods,simulated,many,hooks,probes' },
     real: { type: 'string' },
     rounds: { type: 'string', default: '5' },
     pods: { type: 'string', default: '100' },
@@ -233,7 +233,10 @@ async function measureProbes(): Promise<Row[]> {
   ]
 }
 
-function writeDocument(part: 'bench' | 'real', text: string): void {
+/** Sections of docs/performance.md. */
+type Part = 'bench' | 'real' | 'http2'
+
+function writeDocument(part: Part, text: string): void {
   const file = join(import.meta.dirname, '../docs/performance.md')
   const [before, after] = [`<!-- ${part}: begin -->`, `<!-- ${part}: end -->`]
   const document = readFileSync(file, 'utf8')
@@ -241,14 +244,14 @@ function writeDocument(part: 'bench' | 'real', text: string): void {
   writeFileSync(file, `${head}\n${text}\n${document.slice(document.indexOf(after))}`)
 }
 
-function show(part: 'bench' | 'real', text: string): void {
+function show(part: Part, text: string): void {
   process.stdout.write(`${text}\n`)
   if (flags.write) writeDocument(part, text)
 }
 
-async function startForVersus(): Promise<Server> {
+async function startForVersus(...more: string[]): Promise<Server> {
   const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-bench-'))
-  const server = await startKubestage({ stateDir, flags: BARE_API })
+  const server = await startKubestage({ stateDir, flags: [...BARE_API, ...more] })
   const stop = async (): Promise<void> => {
     await server.stop()
     rmSync(stateDir, { recursive: true, force: true })
@@ -273,10 +276,18 @@ if (flags.help) {
   if (parts.includes('probes')) rows.push(...(await measureProbes()))
   const machine = `${cpus().length} cores, ${cpus()[0]?.model.trim()}, Node ${process.versions.node}`
   if (rows.length > 0) show('bench', `${table(rows)}\n\n${machine}; median of ${rounds}, of starts ${startRounds}.`)
+  if (parts.includes('http2')) {
+    const { measureHttp2 } = await import('./http2.ts')
+    const comparisons = await measureHttp2(startForVersus, rounds)
+    show('http2', `${comparisonTable(comparisons, '--http2=node')}\n\n${machine}; median of ${rounds}.`)
+  }
   if (flags.real) {
     const { measureVersus } = await import('./versus.ts')
-    const comparisons = await measureVersus({ bin: flags.real, rounds, startOurs: startForVersus })
+    const comparisons = await measureVersus({ bin: flags.real, rounds, startOurs: () => startForVersus() })
     const load = loadavg()[0]?.toFixed(1)
-    show('real', `${comparisonTable(comparisons)}\n\n${machine}; median of ${rounds}; load average at the end ${load}.`)
+    show(
+      'real',
+      `${comparisonTable(comparisons, 'kube-apiserver + etcd')}\n\n${machine}; median of ${rounds}; load average at the end ${load}.`,
+    )
   }
 }

@@ -11,7 +11,7 @@ export interface Row {
   smallerIsBetter?: boolean
 }
 
-/** One line of the table beside a real API server, both taken in turns in one run. */
+/** One line of the table beside another server (`real`), both taken in turns in one run. */
 export interface Comparison {
   what: string
   unit: string
@@ -24,22 +24,22 @@ export interface Comparison {
 }
 
 const headings = ['what', 'unit', 'Kubestage', 'ceiling', 'ratio', 'goal', 'reached']
-const real = 'kube-apiserver + etcd'
-const comparisonHeadings = [
+const comparisonHeadings = (other: string): string[] => [
   'what',
   'unit',
   'Kubestage',
-  real,
+  other,
   'times that',
   'CPU µs, Kubestage',
-  `CPU µs, ${real}`,
+  `CPU µs, ${other}`,
   'ratio',
 ]
 
 export const table = (rows: readonly Row[]): string => aligned([headings, ...rows.map(cells)])
 
-export const comparisonTable = (rows: readonly Comparison[]): string =>
-  aligned([comparisonHeadings, ...rows.map(comparisonCells)])
+/** `other`: what Kubestage is compared with. */
+export const comparisonTable = (rows: readonly Comparison[], other: string): string =>
+  aligned([comparisonHeadings(other), ...rows.map(comparisonCells)])
 
 function aligned([head = [], ...rows]: readonly string[][]): string {
   const lines = [head, head.map(() => '---'), ...rows]

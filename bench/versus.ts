@@ -72,6 +72,9 @@ const figures: readonly Figure[] = [
   { what: 'watch, 1,000 watchers', unit: 'deliveries/s', round: watch(1_000, 10) },
 ]
 
+/** The figures with these names. */
+export const comparable = (names: readonly string[]): Figure[] => figures.filter(({ what }) => names.includes(what))
+
 /** How long after the answer to a create its event is seen, under the load of all connections; negative when it is seen before. */
 async function delays(target: Target, mark: string): Promise<number[]> {
   const count = 300
@@ -105,7 +108,7 @@ type Sides<T> = Record<Side, T>
 const sides = ['ours', 'real'] as const
 
 /** Of both, after a round that warms them up. CPU time is the server's own, with all its processes, in µs per request. */
-async function measured(servers: Sides<Server>, rounds: number, { what, unit, smallerIsBetter, round }: Figure) {
+export async function measured(servers: Sides<Server>, rounds: number, { what, unit, smallerIsBetter, round }: Figure) {
   const figure: Sides<number[]> = { ours: [], real: [] }
   const cpu: Sides<number[]> = { ours: [], real: [] }
   for (let i = 0; i <= rounds; i++) {
@@ -193,7 +196,7 @@ export async function measureVersus({ bin, rounds, startOurs }: VersusOptions): 
   }
 }
 
-async function fillBoth(target: Target): Promise<void> {
+export async function fillBoth(target: Target): Promise<void> {
   await prepare(target)
   await load(target, { count: STORED, connections: CONNECTIONS, request: (i) => create(`stored-${i}`) })
   await load(target, { count: DEPLOYMENTS, connections: CONNECTIONS, request: apply })
