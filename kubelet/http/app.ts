@@ -6,6 +6,7 @@ import { createErrorHandler, createFrameworkErrorHandler } from './error-handler
 import { authorization } from './hooks/authorization.ts'
 import { lostNode } from './hooks/lost-node.ts'
 import { upgrades } from './hooks/upgrades.ts'
+import { knownMethod } from './known-method.ts'
 import { notFound } from './not-found.ts'
 import { debug } from './plugins/debug.ts'
 import { health } from './plugins/health.ts'
@@ -13,9 +14,6 @@ import { logs } from './plugins/logs.ts'
 import { metrics } from './plugins/metrics.ts'
 import { pods } from './plugins/pods.ts'
 import { streams } from './plugins/streams.ts'
-
-/** Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that a kubelet does not use. */
-const { METHODS } = process.getBuiltinModule('node:http')
 
 function noSchemas(): never {
   throw new Error('no route has a schema')
@@ -26,7 +24,10 @@ export async function buildKubeletApp(options: KubeletAppOptions, server: Server
   const app = fastify({
     serverFactory: () => server,
     frameworkErrors: createFrameworkErrorHandler(options.log),
-    rewriteUrl: canonicalUrl,
+    rewriteUrl: (request) => {
+      request.method = knownMethod(request.method)
+      return canonicalUrl(request)
+    },
     routerOptions: {
       maxParamLength: Number.MAX_SAFE_INTEGER,
       querystringParser: (text) => new URLSearchParams(text) as never,
@@ -39,7 +40,7 @@ export async function buildKubeletApp(options: KubeletAppOptions, server: Server
   // Node answers bytes that are no request.
   server.removeAllListeners('clientError')
   // Fastify reads no bodies: the only handler that wants one reads it itself.
-  for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
+  for (const method of app.supportedMethods) app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   app.addHook('onRequest', authorization(options.reviews))
   app.addHook('onRequest', lostNode(options.node))
   app.addHook('onRequest', upgrades)
