@@ -47,9 +47,7 @@ export async function openAnswer(
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const options = { ...tlsOf(access), method, headers, agent: false }
     const outgoing = request(access.server + path, options, resolve)
-    const timer = clock.setTimer(connectMs, () =>
-      outgoing.destroy(new Error(`no word from it within ${connectMs / 1000} s`)),
-    )
+    const timer = clock.setTimer(connectMs, () => outgoing.destroy(new Error(`no answer within ${connectMs / 1000} s`)))
     outgoing
       .on('socket', (socket) => socket.once('secureConnect', timer.cancel))
       .on('error', (error) => {
@@ -81,7 +79,8 @@ const wrongRequest = new Set([400, 413, 422])
 function refusal({ server }: ClusterAccess, code: number, body: string): ConfigError {
   const message = messageOf(body)
   if (wrongRequest.has(code)) return new UsageError(message)
-  if (code === 404 && message === '404 page not found') return new ConfigError(`${server} is no Kubestage: ${message}`)
+  if (code === 404 && message === '404 page not found')
+    return new ConfigError(`${server} is not a Kubestage API server: ${message}`)
   return new ConfigError(message)
 }
 

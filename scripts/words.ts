@@ -14,10 +14,7 @@ const pages = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'], {
 }).sort()
 const comments = /^[ \t]*\/\*[\s\S]*?\*\/|(?<=^|\s)(?:\/\/|#) .*$/gm
 const folders = ['apiserver', 'cli', 'controllers', 'kubelet', 'library', 'shared']
-const sources = globSync(
-  folders.map((folder) => `${folder}/**/*.{ts,pl}`),
-  { exclude: ['**/http2/**'] },
-).sort()
+const sources = globSync(folders.map((folder) => `${folder}/**/*.{ts,pl}`)).sort()
 const findings = [
   ...pages.flatMap(findingsOf),
   ...pages.filter((page) => /^docs\/[^/]+$/.test(page)).flatMap(audienceOf),

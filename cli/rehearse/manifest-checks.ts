@@ -92,7 +92,7 @@ function unheardReason({ container }: Place): ReturnType<Check> {
   return {
     fault: 'reason-unheard',
     severity: 'bad',
-    says: `its hook is told the reason as ${name}, and never looks at it`,
+    says: `its hook gets the reason as ${name}, and never uses it`,
     remedy: `use $${name}, or leave reasonDelivery out`,
   }
 }

@@ -30,5 +30,5 @@ function quoted(text: string, start: number): { inside: string; end: number } {
     if (quote === '"' && character === '\\' && /["\\]/.test(text[at + 1] ?? '')) inside += text[++at]
     else inside += character
   }
-  throw new Error(`must be a command whose quotes have an end, not ${JSON.stringify(text)}`)
+  throw new Error(`must be a command with closed quotes, not ${JSON.stringify(text)}`)
 }

@@ -20,7 +20,7 @@ t.test('a server that takes connections and is silent', async (t) => {
   const access = await listen(t, silent)
   const clock = createVirtualClock()
   const asked = openAnswer(access, { path: '/' }, clock)
-  const told = t.rejects(asked, { name: 'ConfigError', message: /cannot be reached: no word from it within 10 s$/ })
+  const told = t.rejects(asked, { name: 'ConfigError', message: /cannot be reached: no answer within 10 s$/ })
   await once(silent, 'connection')
   await clock.advance(10_000)
   await told
@@ -49,5 +49,8 @@ t.test('what a server refuses, in its words; what was typed wrong, as such', asy
   await t.rejects(ask('/wrong'), { exitCode: 2, message: 'a fault has no foo' })
   await t.rejects(ask('/amount'), { exitCode: 2, message: 'available must be an amount' })
   await t.rejects(ask('/absent'), { exitCode: 1, message: 'nodes "x" not found' })
-  await t.rejects(ask('/elsewhere'), { exitCode: 1, message: /^https:\S+ is no Kubestage: 404 page not found$/ })
+  await t.rejects(ask('/elsewhere'), {
+    exitCode: 1,
+    message: /^https:\S+ is not a Kubestage API server: 404 page not found$/,
+  })
 })

@@ -14,5 +14,5 @@ t.test('words as a shell has them', async (t) => {
     ['a\\', ['a\\']],
   ]
   for (const [text, words] of texts) t.same(splitWords(text), words, text)
-  t.throws(() => splitWords(`sh -c 'a`), { message: /must be a command whose quotes have an end/ })
+  t.throws(() => splitWords(`sh -c 'a`), { message: /must be a command with closed quotes/ })
 })

@@ -39,7 +39,7 @@ export function encodeHead(
   return scratch.subarray(0, at)
 }
 
-/** Comes before the first block of a connection: nothing of ours is to be remembered (RFC 7541, 6.3). */
+/** Comes before the first block of a connection: the client need not keep a dynamic table (RFC 7541, 6.3). */
 export const noTable = 0x20
 
 function appendKept(name: string, value: string): void {

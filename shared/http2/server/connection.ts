@@ -152,7 +152,7 @@ export class Http2Connection {
     this.#closed = true
     this.#deadline?.cancel()
     this.#outbox.close(last)
-    // Who does not read does not end the connection either.
+    // A client that does not read does not end the connection either.
     if (!this.#socket.destroyed) {
       this.#clock.setTimer(farewellMs, () => this.#socket.destroy(), { background: true })
     }

@@ -44,7 +44,7 @@ export class Outbox {
     return !this.#writing && this.#control.length === 0 && this.#ready.size === 0 && this.#starved.size === 0
   }
 
-  /** A frame that waits for nobody's window. */
+  /** A frame that is not subject to flow control. */
   send(frame: Buffer): void {
     if (this.#closed) return
     if (this.#control.length > maxControlFrames) {

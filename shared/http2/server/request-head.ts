@@ -57,7 +57,7 @@ export function decodeRequestHead(decoder: HeaderDecoder, block: Buffer): Decode
   }
 }
 
-/** Trailers say nothing that anybody here wants, but they are read, and may be wrong. */
+/** Trailers are not used, but they are decoded and checked. */
 export function trailersProblem(decoder: HeaderDecoder, block: Buffer): string | undefined {
   let problem: string | undefined
   let bytes = 0

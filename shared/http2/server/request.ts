@@ -10,7 +10,7 @@ type Listener = (...args: unknown[]) => void
 
 /**
  * What handlers use of an IncomingMessage: method, URL, headers, and a body as `data` and `end`; `aborted` when it will never end.
- * The body waits, and so does the client, until somebody listens.
+ * The body waits, and so does the client, until there is a listener.
  */
 export class Http2Request extends EventEmitter {
   readonly httpVersion = '2.0'
@@ -56,11 +56,11 @@ export class Http2Request extends EventEmitter {
     return this
   }
 
-  /** What nobody listens to is dropped from now on. */
+  /** A body without a listener is discarded from now on. */
   resume(): this {
     if (!this.#flowing) {
       this.#flowing = true
-      // Whoever listens to `data` goes on to listen to `end`.
+      // A listener of `data` also adds one for `end`.
       soon.then(() => this.#deliver())
     }
     return this
@@ -85,7 +85,7 @@ export class Http2Request extends EventEmitter {
     this.emit('aborted')
   }
 
-  /** Of the body that nobody took, and nobody will: how much there was. */
+  /** The length of the body that was not read, and will not be. */
   discard(): number {
     const bytes = this.#waiting.reduce((sum, part) => sum + part.length, 0)
     this.#waiting = []

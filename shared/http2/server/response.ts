@@ -5,7 +5,7 @@ import { ErrorCode, Flag, FrameType, frameHeaderBytes } from '../protocol.ts'
 import type { FrameBuffer } from './frame-buffer.ts'
 import type { StreamOwner } from './stream-owner.ts'
 
-/** Of a body that is not sent yet: from here on whoever writes is asked to wait. */
+/** Of a body that is not sent yet: from here on writers are asked to wait. */
 const highWaterMark = 64 * 1024
 /** What one stream may put in before the others have their turn. */
 const turnBytes = 64 * 1024

@@ -1,7 +1,7 @@
 import type { Http2Request } from './request.ts'
 import type { Http2Response } from './response.ts'
 
-/** What a client may send of one body before somebody reads it. */
+/** What a client may send of one body before it is read. */
 export const streamReceiveWindow = 256 * 1024
 /** The same, of all its bodies. */
 export const connectionReceiveWindow = 4 * 1024 * 1024

@@ -81,7 +81,7 @@ export class Streams implements StreamOwner {
     return this.#incomplete > 0
   }
 
-  /** A complete head. What could not be taken was decoded all the same. */
+  /** A complete head. It was decoded even if the stream is refused. */
   open(id: number, endStream: boolean, head: DecodedHead): void {
     this.lastId = id
     const isFull = this.size >= this.maxConcurrent
@@ -189,7 +189,7 @@ export class Streams implements StreamOwner {
     if (id === 0 || id > this.lastId) throw protocolError('a frame of a stream that was never opened')
   }
 
-  /** The answer is complete. A client that is still sending is told that nobody reads on. */
+  /** The answer is complete. A client that is still sending gets a reset without an error. */
   answered(stream: ServerStream): void {
     if (stream.remoteEnded) this.#end(stream)
     else this.reset(stream.id, ErrorCode.noError)
@@ -204,7 +204,7 @@ export class Streams implements StreamOwner {
     }
     this.#outbox.send(resetStream(id, code))
     if (stream) this.#end(stream)
-    // Whoever makes us do this gains as much as by a reset of its own.
+    // A client that causes this gains as much as by a reset of its own.
     if (code !== ErrorCode.noError) this.#countReset()
   }
 
