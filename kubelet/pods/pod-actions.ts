@@ -5,7 +5,7 @@ import { restartsAfterKill, shouldBeStarted } from '../pod/restart-policy.ts'
 import type { ContainerRecord } from '../runtime/container-runtime.ts'
 import { initContainerActions } from './init-container-actions.ts'
 import type { PodActions, ProbeVerdicts } from './pod-needs.ts'
-import { restartAllSource } from './restart-all.ts'
+import { restartAllSource } from './restart-all-source.ts'
 import { newestRecord, type RuntimePod, readySandbox } from './runtime-pod.ts'
 
 /** The one decision of a sync. Pure: spec, records and probe results in, actions out. */

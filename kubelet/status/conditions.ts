@@ -1,7 +1,7 @@
 import { mayRestartAllContainers } from '../../shared/api/restart-rules.ts'
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../shared/api/types.ts'
 import { isSidecar } from '../pod/container-kinds.ts'
-import { restartAllSource } from '../pods/restart-all.ts'
+import { restartAllSource } from '../pods/restart-all-source.ts'
 import { type RuntimePod, readySandbox } from '../pods/runtime-pod.ts'
 
 /** A condition without its times: what is true now, and why. */
