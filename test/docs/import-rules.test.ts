@@ -87,3 +87,13 @@ t.test('no kind imports another kind, nor its folder', async (t) => {
   t.match(stdout, 'resources/job/rule.ts:1: imports apiserver/resources/pod.ts;')
   t.match(stdout, '5 files, 2 violations')
 })
+
+t.test('no part of the product imports what starts or tests it', async (t) => {
+  const parts = ['apiserver', 'controllers', 'kubelet', 'openapi', 'shared']
+  const above = ['bench', 'bin', 'cli', 'library', 'scripts', 'test']
+  const text = above.map((folder) => `import type { X } from '../${folder}/x.ts'`).join('\n')
+  const { stdout } = check(t, Object.fromEntries(parts.map((part) => [`${part}/a.ts`, text])))
+  for (const part of parts)
+    for (const [index, folder] of above.entries())
+      t.match(stdout, `${part}/a.ts:${index + 1}: imports ${folder}/x.ts; instead: `)
+})
