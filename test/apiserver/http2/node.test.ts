@@ -6,6 +6,7 @@ import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import type { Http2Choice } from '../../../apiserver/config.ts'
 import type { Limits } from '../../../apiserver/http/limits/limits.ts'
+import { startCluster } from '../../../library/index.ts'
 import { startTestApiServer, type TestApiServer } from '../../harness/api-server.ts'
 import { until } from '../../harness/until.ts'
 import {
@@ -205,4 +206,24 @@ t.test('garbage never does more than end its own connection', async (t) => {
   }
   const client = (await server.start()).send(frame(HEADERS, whole, 1, get()))
   t.equal((await client.body(1)).toString(), 'GET / ')
+})
+
+/** Whether a server packs the fields of its answer, as node:http2 does, and our own does not. */
+async function packsFields(t: Test, { port, ca }: { port: number; ca: string }): Promise<boolean> {
+  const socket = connectTls({ port, host: '127.0.0.1', ca, ALPNProtocols: ['h2'] })
+  t.teardown(() => socket.destroy())
+  await once(socket, 'secureConnect')
+  const client = new RawClient(socket).send(preface, settings(), frame(HEADERS, whole, 1, get('/version')))
+  const answer = await client.wait(({ type }) => type === HEADERS)
+  return !answer?.payload.toString('latin1').includes('application/json')
+}
+
+t.test('startCluster takes the choice', async (t) => {
+  for (const http2 of [undefined, 'own', 'node'] as const) {
+    const { url, access, close } = await startCluster({ apiOnly: true, http2 })
+    const target = { port: Number(new URL(url).port), ca: access.ca ?? '' }
+    t.equal(await packsFields(t, target), http2 === 'node', `http2: ${http2}`)
+    await close()
+  }
+  await t.rejects(startCluster({ http2: 'go' as never }), { message: /^startCluster: http2 must be one of own, node/ })
 })
