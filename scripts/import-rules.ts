@@ -1,4 +1,4 @@
-/** Who may import, or say, what. Paths are relative to the repository; a folder ends with `/`. */
+/** Which folders may import, or use, what. Paths are relative to the repository; a folder ends with `/`. */
 export interface ImportRule {
   /** Files that the rule speaks about. Default: everything but tests, bench and scripts. */
   files?: readonly string[]

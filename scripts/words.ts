@@ -9,7 +9,7 @@ interface Finding {
   what: string
 }
 
-const pages = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'], {
+const pages = globSync(['*.md', '{docs,examples,openapi,shared,test}/**/*.md'], {
   exclude: ['**/node_modules/**', 'THIRD-PARTY-NOTICES.md'],
 }).sort()
 const comments = /^[ \t]*\/\*[\s\S]*?\*\/|(?<=^|\s)(?:\/\/|#) .*$/gm

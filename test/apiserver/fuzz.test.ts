@@ -1,5 +1,5 @@
 /**
- * Hostile bodies to every verb of every kind: no error of ours, nothing that hangs or grows, and a store that is as it was.
+ * Hostile bodies to every verb of every kind: no internal error, nothing that hangs or grows, and a store that is as it was.
  * The same ones each time; FUZZ_SEED=7 tries others.
  */
 import { readFileSync } from 'node:fs'
@@ -95,7 +95,7 @@ function attempts(kind: ResourceDefinition): Arbitrary<Attempt> {
   if (can(kind, 'deletecollection')) add('DELETE', collection, bodyTypes, options, '&labelSelector=nobody%3Dhas-this')
   write(object)
   for (const { name, verbs } of subresourcesOf(kind)) {
-    if (name === 'proxy') continue // somebody else's answer
+    if (name === 'proxy') continue // the answer to another request
     if (verbs.includes('update')) write(`${object}/${name}`)
     // Streams are another matter.
     if (verbs.includes('create') && !verbs.includes('get')) add('POST', `${object}/${name}`, bodyTypes, example)

@@ -112,7 +112,7 @@ t.test('requests while it ends', (t) => {
     sample('answered', 1_100),
     sample('lost', 1_500),
     sample('lost', 2_900),
-    sample('lost', 3_100), // by then nobody sends any more
+    sample('lost', 3_100), // by then clients send no more
   ]
   const load = summarize(samples, { stopBeganMs: 1_000, endpointDelayMs: 2_000 })
   t.same(load, { sent: 6, lost: 2, cut: 1, slowestSeconds: 0.005, missingSeconds: 1.5 })

@@ -30,7 +30,7 @@ const filled = (name: string): Promise<Secret> =>
   )
 const gone = (name: string): Promise<boolean> => until(async () => !(await find(name)), { what: `the end of ${name}` })
 
-/** Who the server takes the bearer for; undefined for nobody. */
+/** The user of a token by the server; undefined if it is refused. */
 function bearer(token: string, ca: string): Promise<string | undefined> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   return new Promise((resolve, reject) => {

@@ -128,7 +128,7 @@ t.test('made for a claim, bound to it, and taken back', async (t) => {
   t.equal((await bound('theirs')).spec?.volumeName, 'by-hand')
   await client.delete(persistentVolumeClaims, { namespace: 'default', name: 'theirs' })
   await until(async () => (await volume('by-hand')).status?.phase === 'Released', { what: 'the volume to be kept' })
-  // Somebody has looked through it, and gives it back.
+  // An administrator has checked it, and releases it.
   await client.patch(persistentVolumes, { name: 'by-hand' }, { spec: { claimRef: null } })
   await make('next', { storageClassName: 'slow' })
   t.equal((await bound('next')).spec?.volumeName, 'by-hand')

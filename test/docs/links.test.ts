@@ -75,7 +75,7 @@ t.test('commands and their flags', async (t) => {
 /** Where a command may begin; its name, and the rest up to what ends it. */
 const invocation = /(?:^|npx |[$("|;&] ?)kubestage ([a-z][\w-]*)((?: [^|;&`\n)"]*)?)/gm
 
-/** Commands whose arguments are not flags of ours. */
+/** Commands whose arguments are not Kubestage's flags. */
 const withoutFlags = ['help', 'version', 'completion']
 
 /** Undefined: there is no such command. */

@@ -23,7 +23,7 @@ t.test('docker-compose: two parts, more nodes, an end in order, and what stays',
   if (!tool) return skipOrFail(t, 'no kubectl on this machine')
   const docker = await startDocker(t)
   if ('missing' in docker) return skipOrFail(t, `${docker.missing} is not installed`)
-  // Where the kernel lets no daemon run nobody can install one.
+  // If the kernel lets no daemon run, installing one does not help.
   if ('cannot' in docker) return t.pass(docker.cannot, { skip: docker.cannot })
   await ensureNodeImage(docker, t, NODE_IMAGE)
 
@@ -126,7 +126,7 @@ t.test('docker-compose: two parts, more nodes, an end in order, and what stays',
       ['@kubernetes/client-node', 'node_modules'],
     ] as const)
       symlinkSync(join(root, modules, name), join(cwd, 'node_modules', name))
-    // What clears up after a suite that was killed is an image of others, which nobody needs here.
+    // What clears up after a suite that was killed is an image of others, which is not needed here.
     await docker.run(process.execPath, ['--test'], { cwd, env: { TESTCONTAINERS_RYUK_DISABLED: 'true' } })
   })
 

@@ -1,4 +1,4 @@
-/** A client within a container: it finds the API server, is who its pod is, and knows its pod's names. */
+/** A client within a container: it finds the API server, has its pod's service account, and knows its pod's names. */
 import t from 'tap'
 import type { Node, PodSpec } from '../../shared/api/types.ts'
 import { nodes, pods } from '../../shared/client/resources.ts'

@@ -46,7 +46,7 @@ const isRefused = async (app: string): Promise<boolean> => {
   return items.some(({ name, code }) => name.startsWith(app) && code === 429)
 }
 
-/** Nobody is wanted any more. */
+/** No member is wanted any more. */
 const open = (app: string) =>
   client.patch(podDisruptionBudgets, { namespace, name: app }, { spec: { minAvailable: 0 } })
 

@@ -1,4 +1,4 @@
-/** examples/member-store in each situation of the table of reasons: no data is lost, and none is moved in vain. */
+/** examples/member-store in each situation of the table of reasons: no data is lost, and none is moved without need. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { resources, startCluster } from '../../library/index.ts'
@@ -46,7 +46,7 @@ async function play(t: Test, { who, situation, told }: Row): Promise<void> {
     .slice(0, 60)
     .replace(/-$/, '')
   const isTold = typeof told === 'string' || told === null
-  // Who deletes the owner of members that come back says so.
+  // A client that deletes the owner of members that come back gives the reason.
   const given = isTold ? undefined : situation.includes('by hand') ? 'Update' : 'Decommissioned'
   await using stage = await open(namespace, { given, elsewhere })
   const { pods: count, others = {} } = await actOf(who, situation)(stage)

@@ -27,7 +27,7 @@ export interface Fault {
   endsServer?: true
   /** The pods' processes are others afterwards. */
   endsPods?: true
-  /** Its pods are Failed afterwards, as when a node is shut down: they are made anew. */
+  /** Its pods are Failed afterwards, as when a node is shut down: they are created again. */
   failsPods?: true
   /** It needs a disk of its own, and a user who may mount. */
   needsDisk?: true

@@ -44,7 +44,7 @@ export function podOf({
   }
 }
 
-/** Runs until told to stop, then ends with 0. Whoever tells it at once waits for its handler first ({@link untilHandled}). */
+/** Runs until told to stop, then ends with 0. A caller that stops it at once waits for its handler first ({@link untilHandled}). */
 export const politeScript = 'trap "exit 0" TERM; while :; do sleep 0.05; done'
 /** Writes `bye` into the file when it is asked to end. */
 export const byeScript = (file: string): string =>
@@ -65,7 +65,7 @@ export async function followPod(client: Client, { namespace, name }: Required<Ob
   const events: WatchEvent<Pod>[] = []
   let failure: unknown
   collect().catch((error) => {
-    failure = error // thrown to whoever waits; a test that killed the server waits no more
+    failure = error // thrown to the waiting test; a test that killed the server waits no more
   })
   const seen = async (
     condition: (event: WatchEvent<Pod>) => boolean,

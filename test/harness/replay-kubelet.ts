@@ -7,7 +7,7 @@ import { tooShort, withShortage } from './shortage.ts'
 const tools = join(goldenFolder, 'kubelet')
 const observed = join(tools, 'observed.json')
 
-/** Flags of a cluster as it was when the recordings were made: nobody had heard of termination reasons. */
+/** Flags of a cluster as it was when the recordings were made: without termination reasons. */
 export const recordedFlags = ['--feature-gates=PodTerminationReason=false']
 
 /** What the images of the recordings stand for here, as settings of a cluster. */

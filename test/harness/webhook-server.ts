@@ -14,7 +14,7 @@ export type Answer = (review: Json, request: IncomingMessage, response: ServerRe
 export interface WebhookServer {
   server: Server
   port: number
-  /** PEM of who signed its certificate, in base64. */
+  /** PEM of the CA of its certificate, in base64. */
   caBundle: string
   /** Reviews that came, by path. */
   reviews: Map<string, Json[]>

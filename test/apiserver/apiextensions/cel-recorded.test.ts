@@ -1,4 +1,4 @@
-/** What a real server said of rules that use all of the language and its libraries, asked of ours. */
+/** What a real server said of rules that use all of the language and its libraries, compared with Kubestage's answers. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { rulesOf } from '../../../apiserver/apiextensions/cel/rule-check.ts'

@@ -463,7 +463,7 @@ const otherSituations: Situation[] = [
   },
 ]
 
-/** Of the key of an RSA certificate authority nobody knows; only that it can be read counts. */
+/** The public key of an RSA certificate authority without a private key; it only has to be readable. */
 const signingRequest =
   'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlISE1HNENBUUF3RERFS01BZ0dBMVVFQXd3QllUQlpNQk1HQnlxR1NNNDlBZ0VHQ0NxR1NNNDlBd0VIQTBJQQpCTVRiZFFoY3k0blV1emJyb2RJRUdsYmh0UytlOXdhVjNSVXViajlsOHhsR2FhUS9VOEQxWnFlTWNhdUVPRUxqCmpOT3pocHc5QzByZ3hlYWFXM2JzSFFPZ0FEQUtCZ2dxaGtqT1BRUURBZ05KQURCR0FpRUFpZURFTXorRkh5ZUwKbVYvRExYaTErTmZvcy9lZ000by8vTEUxWmxpUlJBZ0NJUUNESmIzQ0swaTh2YmpNSW5ncWkvdUVXaVZiMHgxUQpIOVdTazlOcEZOcEcydz09Ci0tLS0tRU5EIENFUlRJRklDQVRFIFJFUVVFU1QtLS0tLQo='
 

@@ -23,7 +23,7 @@ export function refused(questions: Question[] | (() => Question[]), codes = [401
   }
 }
 
-/** A cluster as a user starts it, and who asks it. */
+/** A cluster as a user starts it, and its clients. */
 export interface Setting {
   stage: Stage
   ask: Record<Client, Asker>

@@ -89,7 +89,7 @@ async function startStage(rootDir: string): Promise<Stage> {
   return { clock, client, kubelet, subjects, running }
 }
 
-/** What the API does not accept is nobody's problem. */
+/** Pods that the API refuses need no further check. */
 async function accepted(client: Client, pod: Pod, name: string): Promise<Pod | undefined> {
   try {
     return await client.create<Pod>(pods, { ...pod, metadata: { ...pod.metadata, name } }, { namespace })

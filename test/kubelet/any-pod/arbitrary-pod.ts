@@ -1,4 +1,4 @@
-/** Pods as nobody would write them: some are refused by the API, and of the others each has to end. */
+/** Unusual pods: some are refused by the API, and of the others each has to end. */
 import fc from 'fast-check'
 import type { Behaviour, SimulatedExec } from '../../../kubelet/runtime/simulated.ts'
 import type { Container, Pod } from '../../../shared/api/types.ts'
@@ -208,7 +208,7 @@ function longestSeconds(subject: Subject): number {
   return before.reduce((sum, one) => sum + one, own)
 }
 
-/** Nobody waits for more, even in virtual time: with a longer grace, nothing that runs is given a reason to use it up. */
+/** The test does not wait for more, even in virtual time: with a longer grace, nothing that runs is given a reason to use it up. */
 const LIMIT_SECONDS = 7_200
 const isAbsurd = (subject: Subject): boolean => longestSeconds(subject) > LIMIT_SECONDS
 /** When all end at once, one after another. */

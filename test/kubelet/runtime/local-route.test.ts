@@ -33,7 +33,7 @@ t.test('each address is given once, and again when it is free', async (t) => {
   t.equal(addresses.take(), '10.0.0.4')
 })
 
-/** From 198.18.0.0/15, which is for tests of networks and is nobody's. */
+/** From 198.18.0.0/15, which is reserved for tests of networks. */
 const ownRange = (network: string): string =>
   new AddressRange(`${network}.${(process.pid >> 4) & 255}.${(process.pid & 15) << 4}/28`).cidr
 const cidr = ownRange('198.18')

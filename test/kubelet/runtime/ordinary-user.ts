@@ -6,7 +6,7 @@ import { createImages } from '../../../kubelet/runtime/images/images.ts'
 import { createProcessRuntime, possibleIsolation, startShim } from '../../../kubelet/runtime/process/index.ts'
 import { realClock } from '../../../shared/clock/real-clock.ts'
 
-/** A kubelet as far as its runtime goes, to be run by a test as somebody who is not root. Tells what it found as JSON. */
+/** A kubelet as far as its runtime goes, to be run by a test as an ordinary user. Prints its findings as JSON. */
 const rootDir = mkdtempSync(path.join(tmpdir(), 'kubestage-'))
 const capabilities = await possibleIsolation({ rootDir })
 const { command, args } = startShim({ rootDir })

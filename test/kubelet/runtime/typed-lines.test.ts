@@ -1,4 +1,4 @@
-/** Somebody at a terminal, and a program without one. */
+/** A user at a terminal, and a program without one. */
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { createTypist } from '../../../kubelet/runtime/process/typed-lines.ts'
