@@ -1,4 +1,5 @@
 /** `kubestage up --plugin`: files of JavaScript and TypeScript, packages, the config file, processes that start again, and mistakes. */
+import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -6,7 +7,7 @@ import { loadPlugins } from '../../apiserver/http/plugins/load.ts'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { ConfigError } from '../../shared/config/option.ts'
-import { type CommandRun, startCommand } from '../harness/cluster.ts'
+import { type CommandRun, repository, startCommand } from '../harness/cluster.ts'
 import { type Answer, httpsExchange } from '../harness/https-exchange.ts'
 import { scratchFolder } from '../harness/scratch.ts'
 import { until } from '../harness/until.ts'
@@ -37,8 +38,12 @@ function up(t: Test, cwd: string, ...flags: string[]): CommandRun {
 }
 
 /** As the administrator of the cluster in the folder. */
-async function ask(cwd: string, path: string): Promise<Answer & { text: string }> {
-  const { server, ca, cert, key } = await loadKubeconfig(join(cwd, 'state', 'kubeconfig'))
+async function ask(
+  cwd: string,
+  path: string,
+  kubeconfig = join('state', 'kubeconfig'),
+): Promise<Answer & { text: string }> {
+  const { server, ca, cert, key } = await loadKubeconfig(join(cwd, kubeconfig))
   const { hostname, port } = new URL(server)
   const answer = await httpsExchange({ host: hostname, port, path, ca, cert, key, agent: false })
   return { ...answer, text: answer.bytes.toString() }
@@ -64,6 +69,19 @@ t.test('files, a package, and keys of a config file elsewhere', async (t) => {
   t.equal((await ask(cwd, '/package')).status, 200)
   t.match((await ask(cwd, '/api/v1/pods')).headers, { 'x-plugin': 'list' }, 'requests of the API, too')
   await first.stop()
+
+  const alone = spawn(process.execPath, [join(repository, 'apiserver', 'main.ts'), '--port=0', '--plugin=./mine.mjs'], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.teardown(() => alone.kill('SIGKILL'))
+  let said = ''
+  alone.stdout.on('data', (text) => {
+    said += text
+  })
+  await until(() => said.includes('"ready"'), { what: 'the API server alone' })
+  const mine = await ask(cwd, '/mine', join('.kubestage', 'kubeconfig'))
+  t.equal(mine.text, String(alone.pid), 'the API server without a cluster')
 
   const second = up(t, cwd, '--config=settings/kubestage.yaml')
   await second.printed('is ready')
