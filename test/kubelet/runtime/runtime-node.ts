@@ -33,7 +33,7 @@ export async function startNode(
     unknownSystem?: boolean
     warn?(message: string): void
     layerBytes?: number
-    /** Whose processes the shim and its containers are, and what it makes below `rootDir`. */
+    /** The user of the shim and its containers, and of what it makes below `rootDir`. */
     uid?: number
   } = {},
 ): Promise<Node> {
