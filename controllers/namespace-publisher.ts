@@ -53,7 +53,7 @@ export function startNamespacePublisher<T extends { metadata: ObjectMeta }>(
   })
   // Not before the objects that exist are known: else each create would fail once.
   void objects.synced().then(
-    () => namespaces.addHandler(namespaceHandler(queue.add)),
+    () => namespaces.addHandler(namespaceHandler((namespace) => queue.add(namespace))),
     () => {},
   )
   return { close: () => queue.close() }

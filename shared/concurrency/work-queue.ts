@@ -24,80 +24,91 @@ export interface WorkQueueOptions<Key> {
 
 const RETRY = { initialMs: 10, maxMs: 30_000 }
 
-export function createWorkQueue<Key>(options: WorkQueueOptions<Key>): WorkQueue<Key> {
-  const { clock, work, onError, concurrency = 1, retry = RETRY } = options
-  const waiting = new Set<Key>()
-  const running = new Set<Key>()
-  const delayed = new Map<Key, { timer: Timer; dueMs: number }>()
-  const backoffs = new Map<Key, Backoff>()
-  let closed = false
-  let idle: (() => void) | undefined
+class Queue<Key> implements WorkQueue<Key> {
+  readonly #clock: Clock
+  readonly #work: (key: Key) => Promise<void>
+  readonly #onError: (error: unknown, key: Key) => void
+  readonly #concurrency: number
+  readonly #retry: { initialMs: number; maxMs: number }
+  readonly #waiting = new Set<Key>()
+  readonly #running = new Set<Key>()
+  readonly #delayed = new Map<Key, { timer: Timer; dueMs: number }>()
+  readonly #backoffs = new Map<Key, Backoff>()
+  #closed = false
+  #idle: (() => void) | undefined
 
-  function add(key: Key): void {
-    if (closed) return
-    waiting.add(key)
-    // Not at once: the caller is often about to add the same key again.
-    queueMicrotask(pump)
+  constructor(options: WorkQueueOptions<Key>) {
+    const { clock, work, onError, concurrency = 1, retry = RETRY } = options
+    this.#clock = clock
+    this.#work = work
+    this.#onError = onError
+    this.#concurrency = concurrency
+    this.#retry = retry
   }
 
-  function addAfter(key: Key, delayMs: number): void {
-    if (closed) return
-    const dueMs = clock.monotonic() + delayMs
-    const earlier = delayed.get(key)
+  add(key: Key): void {
+    if (this.#closed) return
+    this.#waiting.add(key)
+    // Not at once: the caller is often about to add the same key again.
+    queueMicrotask(() => this.#pump())
+  }
+
+  addAfter(key: Key, delayMs: number): void {
+    if (this.#closed) return
+    const dueMs = this.#clock.monotonic() + delayMs
+    const earlier = this.#delayed.get(key)
     if (earlier && earlier.dueMs <= dueMs) return
     earlier?.timer.cancel()
-    const timer = clock.setTimer(
+    const timer = this.#clock.setTimer(
       delayMs,
       () => {
-        delayed.delete(key)
-        add(key)
+        this.#delayed.delete(key)
+        this.add(key)
       },
       { background: true },
     )
-    delayed.set(key, { timer, dueMs })
+    this.#delayed.set(key, { timer, dueMs })
   }
 
-  function pump(): void {
-    for (const key of waiting) {
-      if (closed || running.size >= concurrency) return
-      if (running.has(key)) continue
-      waiting.delete(key)
-      void run(key)
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#waiting.clear()
+    for (const { timer } of this.#delayed.values()) timer.cancel()
+    this.#delayed.clear()
+    if (this.#running.size > 0) await new Promise<void>((resolve) => (this.#idle = resolve))
+  }
+
+  #pump(): void {
+    for (const key of this.#waiting) {
+      if (this.#closed || this.#running.size >= this.#concurrency) return
+      if (this.#running.has(key)) continue
+      this.#waiting.delete(key)
+      void this.#run(key)
     }
   }
 
-  async function run(key: Key): Promise<void> {
-    running.add(key)
+  async #run(key: Key): Promise<void> {
+    this.#running.add(key)
     try {
-      await work(key)
-      backoffs.delete(key)
+      await this.#work(key)
+      this.#backoffs.delete(key)
     } catch (error) {
-      if (!closed) {
-        onError(error, key)
-        addAfter(key, backoffOf(key).next())
+      if (!this.#closed) {
+        this.#onError(error, key)
+        this.addAfter(key, this.#backoffOf(key).next())
       }
     } finally {
-      running.delete(key)
-      if (running.size === 0) idle?.()
-      pump()
+      this.#running.delete(key)
+      if (this.#running.size === 0) this.#idle?.()
+      this.#pump()
     }
   }
 
-  function backoffOf(key: Key): Backoff {
-    const backoff = backoffs.get(key) ?? createBackoff(retry)
-    backoffs.set(key, backoff)
+  #backoffOf(key: Key): Backoff {
+    const backoff = this.#backoffs.get(key) ?? createBackoff(this.#retry)
+    this.#backoffs.set(key, backoff)
     return backoff
   }
-
-  return {
-    add,
-    addAfter,
-    async close() {
-      closed = true
-      waiting.clear()
-      for (const { timer } of delayed.values()) timer.cancel()
-      delayed.clear()
-      if (running.size > 0) await new Promise<void>((resolve) => (idle = resolve))
-    },
-  }
 }
+
+export const createWorkQueue = <Key>(options: WorkQueueOptions<Key>): WorkQueue<Key> => new Queue<Key>(options)
