@@ -4,7 +4,7 @@ import type { Client } from '../shared/client/client.ts'
 import { events } from '../shared/client/resources.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { toMicroTime, toTime } from '../shared/clock/timestamp.ts'
-import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
+import { createWorkQueue, type WorkQueue } from '../shared/concurrency/work-queue.ts'
 import { createEventFilter, type KnownEvent } from '../shared/events/event-filter.ts'
 import type { Log } from '../shared/log/log.ts'
 
@@ -37,86 +37,108 @@ interface Entry {
   written: number
 }
 
-export function createEventRecorder(options: {
-  client: Client
-  clock: Clock
-  log: Log
-  component: string
-}): EventRecorder {
-  const { client, clock, log, component } = options
-  const filter = createEventFilter()
-  const entries = new WeakMap<KnownEvent, Entry>()
-  let waiting = 0
-  let made = 0
+class Recorder implements EventRecorder {
+  readonly #client: Client
+  readonly #clock: Clock
+  readonly #component: string
+  readonly #filter = createEventFilter()
+  readonly #entries = new WeakMap<KnownEvent, Entry>()
+  #waiting = 0
+  #made = 0
+  readonly #queue: WorkQueue<Entry>
 
-  async function post(entry: Entry): Promise<void> {
+  constructor(options: {
+    client: Client
+    clock: Clock
+    log: Log
+    component: string
+  }) {
+    const { client, clock, log, component } = options
+    this.#client = client
+    this.#clock = clock
+    this.#component = component
+    this.#queue = createWorkQueue<Entry>({
+      clock,
+      concurrency: 4,
+      work: (entry) => this.#post(entry).catch((error) => log.debug({ err: error }, 'an event was lost')),
+      onError: (error) => log.debug({ err: error }, 'an event was lost'),
+    })
+  }
+
+  record(event: RecordedEvent): void {
+    if (this.#waiting >= MAX_WAITING) return
+    const entry = this.#entryFor(event)
+    if (!entry) return
+    entry.count += 1
+    this.#waiting += 1
+    this.#queue.add(entry)
+  }
+
+  close(): Promise<void> {
+    return this.#queue.close()
+  }
+
+  async #post(entry: Entry): Promise<void> {
     const { event, count, written } = entry
-    waiting -= count - written
+    this.#waiting -= count - written
     entry.written = count
     const { metadata, message } = event
     const { namespace, name = '' } = metadata
-    const news = { ...(event.count && { count, lastTimestamp: toTime(clock.now()) }), message }
+    const news = { ...(event.count && { count, lastTimestamp: toTime(this.#clock.now()) }), message }
     if (written > 0) {
       // Events do not last.
-      const found = await client.patch(events, { namespace, name }, news).catch(ignoreNotFound)
+      const found = await this.#client.patch(events, { namespace, name }, news).catch(ignoreNotFound)
       if (found) return
     }
-    await client.create<Event>(events, { ...event, ...news }, { unread: true })
+    await this.#client.create<Event>(events, { ...event, ...news }, { unread: true })
   }
 
-  const queue = createWorkQueue<Entry>({
-    clock,
-    concurrency: 4,
-    work: (entry) => post(entry).catch((error) => log.debug({ err: error }, 'an event was lost')),
-    onError: (error) => log.debug({ err: error }, 'an event was lost'),
-  })
-
-  function build({ kind, apiVersion = 'v1', regarding, type, reason, action, message }: RecordedEvent): Event {
+  #build({ kind, apiVersion = 'v1', regarding, type, reason, action, message }: RecordedEvent): Event {
     const { name, namespace, uid, resourceVersion } = regarding.metadata
-    const nowMs = clock.now()
-    made += 1
-    const nanos = BigInt(Math.floor(nowMs)) * 1_000_000n + BigInt(made % 1_000_000)
+    const nowMs = this.#clock.now()
+    this.#made += 1
+    const nanos = BigInt(Math.floor(nowMs)) * 1_000_000n + BigInt(this.#made % 1_000_000)
     const when = action
-      ? { action, eventTime: toMicroTime(nowMs), reportingInstance: `${component}-kubestage` }
-      : { source: { component }, count: 1, firstTimestamp: toTime(nowMs), lastTimestamp: toTime(nowMs) }
+      ? { action, eventTime: toMicroTime(nowMs), reportingInstance: `${this.#component}-kubestage` }
+      : {
+          source: { component: this.#component },
+          count: 1,
+          firstTimestamp: toTime(nowMs),
+          lastTimestamp: toTime(nowMs),
+        }
     return {
       metadata: { name: `${name}.${nanos.toString(16)}`, namespace: namespace ?? 'default' },
       involvedObject: { kind, apiVersion, namespace, name, uid, resourceVersion },
       type,
       reason,
       message: message.slice(0, MAX_MESSAGE_CHARACTERS),
-      reportingComponent: component,
+      reportingComponent: this.#component,
       ...when,
     }
   }
 
   /** Undefined for an object that has had its share. */
-  function entryFor(event: RecordedEvent): Entry | undefined {
+  #entryFor(event: RecordedEvent): Entry | undefined {
     const { kind, apiVersion = 'v1', regarding, type, reason, message } = event
-    if (event.action) return { event: build(event), count: 0, written: 0 }
+    if (event.action) return { event: this.#build(event), count: 0, written: 0 }
     const { name = '', namespace, uid = '' } = regarding.metadata
     const object = { kind, apiVersion, name, namespace, uid }
-    const decision = filter.admit({ object, type, reason, message }, clock.now())
+    const decision = this.#filter.admit({ object, type, reason, message }, this.#clock.now())
     if (!decision) return undefined
-    const entry = entries.get(decision.known) ?? {
-      event: build({ ...event, message: decision.message }),
+    const entry = this.#entries.get(decision.known) ?? {
+      event: this.#build({ ...event, message: decision.message }),
       count: 0,
       written: 0,
     }
     entry.event.message = decision.message.slice(0, MAX_MESSAGE_CHARACTERS)
-    entries.set(decision.known, entry)
+    this.#entries.set(decision.known, entry)
     return entry
   }
-
-  return {
-    record(event) {
-      if (waiting >= MAX_WAITING) return
-      const entry = entryFor(event)
-      if (!entry) return
-      entry.count += 1
-      waiting += 1
-      queue.add(entry)
-    },
-    close: () => queue.close(),
-  }
 }
+
+export const createEventRecorder = (options: {
+  client: Client
+  clock: Clock
+  log: Log
+  component: string
+}): EventRecorder => new Recorder(options)
