@@ -15,6 +15,8 @@ export interface ClassifiedOwners {
   unresolvable: OwnerReference[]
 }
 
+export type OwnerFinder = ReturnType<typeof createOwnerFinder>
+
 /** Finds owners: first among what the informers know, and before one is declared gone, at the server. */
 export function createOwnerFinder(options: { client: Client; informers: Informers; resources: ApiResources }) {
   const { client, informers, resources } = options
