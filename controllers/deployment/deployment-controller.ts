@@ -3,10 +3,14 @@ import { fromSelectorObject, matchesLabels } from '../../shared/api/label-select
 import { hasEnded } from '../../shared/api/pod-phase.ts'
 import { ignoreNotFound, isStatus } from '../../shared/api/status-error.ts'
 import type { Deployment, ReplicaSet } from '../../shared/api/workloads.ts'
+import type { Client } from '../../shared/client/client.ts'
+import type { Informer } from '../../shared/client/informer.ts'
 import { deployments as deploymentsResource, replicaSets } from '../../shared/client/resources.ts'
-import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
-import { createEventRecorder } from '../event-recorder.ts'
+import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
+import type { TrimmedPod } from '../trimmed-pod.ts'
 import { claim } from '../workloads/claims.ts'
 import { controllerOf } from '../workloads/ownership.ts'
 import {
@@ -18,163 +22,188 @@ import {
   stuckInMs,
   withDeploymentCondition,
 } from './deployment-status.ts'
-import { createReplicaSetControl, kind, type Rollout } from './replica-set-control.ts'
+import { createReplicaSetControl, kind, type ReplicaSetControl, type Rollout } from './replica-set-control.ts'
 import { DESIRED_REPLICAS } from './revisions.ts'
 import { beyondHistory, isActiveSet, newSetSize, scaleSteps, shrinkOldSets, sizeOf } from './sizes.ts'
 
 /** Replaces the pods of deployments, set by set. Upstream: pkg/controller/deployment/deployment_controller.go. */
-export function startDeploymentController(context: ControllerContext): Controller {
-  const { client, informers, clock, log } = context
-  const recorder = createEventRecorder({ client, clock, log, component: 'deployment-controller' })
-  const control = createReplicaSetControl({ client, recorder, clock })
-  const deployments = informers.whole<Deployment>(deploymentsResource)
-  const sets = informers.whole<ReplicaSet>(replicaSets)
-  const pods = informers.pods()
+class DeploymentController implements Controller {
+  readonly #client: Client
+  readonly #clock: Clock
+  readonly #recorder: EventRecorder
+  readonly #control: ReplicaSetControl
+  readonly #deployments: Informer<Deployment>
+  readonly #sets: Informer<ReplicaSet>
+  readonly #pods: Informer<TrimmedPod>
+  readonly #queue: WorkQueue<string>
 
-  async function sync(key: string): Promise<void> {
+  constructor(context: ControllerContext) {
+    const { client, informers, clock, log } = context
+    this.#client = client
+    this.#clock = clock
+    this.#recorder = createEventRecorder({ client, clock, log, component: 'deployment-controller' })
+    this.#control = createReplicaSetControl({ client, recorder: this.#recorder, clock })
+    this.#deployments = informers.whole<Deployment>(deploymentsResource)
+    this.#sets = informers.whole<ReplicaSet>(replicaSets)
+    this.#pods = informers.pods()
+    this.#queue = createWorkQueue<string>({
+      clock,
+      concurrency: 5,
+      work: (key) => this.#sync(key),
+      onError: (error, key) => log.debug({ err: error, deployment: key }, 'a deployment will be looked at again'),
+    })
+    this.#deployments.addHandler({
+      onAdd: (deployment) => this.#consider(deployment),
+      onUpdate: (deployment) => this.#consider(deployment),
+    })
+    this.#sets.addHandler({
+      onAdd: (set) => this.#considerSet(set),
+      onUpdate: (set, old) => {
+        if (controllerOf(old.metadata)?.uid !== controllerOf(set.metadata)?.uid) this.#considerSet(old)
+        this.#considerSet(set)
+      },
+      onDelete: (set) => this.#considerSet(set),
+    })
+    // Recreate waits until the last old pod is gone.
+    this.#pods.addHandler({
+      onDelete: ({ metadata }) => {
+        const reference = controllerOf(metadata)
+        if (reference?.kind !== 'ReplicaSet') return
+        const set = this.#sets.get({ namespace: metadata.namespace, name: reference.name })
+        const owner = set && this.#ownerOf(set)
+        if (owner?.spec.strategy?.type === 'Recreate') this.#consider(owner)
+      },
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#queue.close()
+    await this.#recorder.close()
+  }
+
+  async #sync(key: string): Promise<void> {
     const [namespace = '', name = ''] = key.split('/')
-    const deployment = deployments.get({ namespace, name })
+    const deployment = this.#deployments.get({ namespace, name })
     const selector = fromSelectorObject(deployment?.spec.selector)
     if (!deployment || !selector) return
     try {
       const options = {
-        client,
+        client: this.#client,
         resource: replicaSets,
-        informer: sets,
+        informer: this.#sets,
         kind: { ...kind, resource: deploymentsResource },
       }
-      await rollOut(key, await claim(deployment, selector, options), deployment)
+      await this.#rollOut(key, await claim(deployment, selector, options), deployment)
     } catch (error) {
       if (!isStatus(error, 'NotFound')) throw error
     }
   }
 
-  async function rollOut(key: string, owned: ReplicaSet[], known: Deployment): Promise<void> {
+  async #rollOut(key: string, owned: ReplicaSet[], known: Deployment): Promise<void> {
     if (known.metadata.deletionTimestamp) {
-      return reportCounts(await control.split(known, owned, { create: false }))
+      return this.#reportCounts(await this.#control.split(known, owned, { create: false }))
     }
-    const deployment = await sayWhetherPaused(known)
-    if (deployment.spec.paused || isScaled(deployment, owned)) return resize(deployment, owned)
-    if (deployment.spec.strategy?.type === 'Recreate') return recreate(key, deployment, owned)
-    const rollout = await control.split(deployment, owned, { create: true })
+    const deployment = await this.#sayWhetherPaused(known)
+    if (deployment.spec.paused || isScaled(deployment, owned)) return this.#resize(deployment, owned)
+    if (deployment.spec.strategy?.type === 'Recreate') return this.#recreate(key, deployment, owned)
+    const rollout = await this.#control.split(deployment, owned, { create: true })
     const { fresh, old } = rollout
     if (!fresh) return
     const growing = growth(rollout)
     const hasMoved =
-      (await control.apply(rollout, growing)) ||
-      (await control.apply(rollout, shrinkOldSets(rollout.deployment, old, fresh)))
-    await finish(key, rollout, hasMoved)
-  }
-
-  const growth = ({ deployment, fresh, old }: Rollout) => {
-    const wanted = sizeOf(deployment)
-    if (!fresh || sizeOf(fresh) === wanted) return []
-    const to = sizeOf(fresh) > wanted ? wanted : newSetSize(deployment, [...old, fresh], sizeOf(fresh))
-    return [{ set: fresh, to, situation: 'scaled down' as const }]
+      (await this.#control.apply(rollout, growing)) ||
+      (await this.#control.apply(rollout, shrinkOldSets(rollout.deployment, old, fresh)))
+    await this.#finish(key, rollout, hasMoved)
   }
 
   /** All old pods go, and are gone, before the first new one comes. */
-  async function recreate(key: string, deployment: Deployment, owned: ReplicaSet[]): Promise<void> {
-    const before = await control.split(deployment, owned, { create: false })
+  async #recreate(key: string, deployment: Deployment, owned: ReplicaSet[]): Promise<void> {
+    const before = await this.#control.split(deployment, owned, { create: false })
     const stopping = before.old
       .filter(isActiveSet)
       .map((set) => ({ set, to: 0, situation: 'template changed, Recreate' as const }))
-    if ((await control.apply(before, stopping)) || before.old.some(hasPods)) return finish(key, before, true)
-    const rollout = before.fresh ? before : await control.split(before.deployment, owned, { create: true })
-    await finish(key, rollout, await control.apply(rollout, growth(rollout)))
+    if ((await this.#control.apply(before, stopping)) || before.old.some((set) => this.#hasPods(set)))
+      return this.#finish(key, before, true)
+    const rollout = before.fresh ? before : await this.#control.split(before.deployment, owned, { create: true })
+    await this.#finish(key, rollout, await this.#control.apply(rollout, growth(rollout)))
   }
 
-  const hasPods = ({ metadata, status }: ReplicaSet): boolean =>
-    (status?.replicas ?? 0) > 0 || pods.byIndex('controller', metadata.uid ?? '').some((pod) => !hasEnded(pod))
-
-  async function resize(deployment: Deployment, owned: ReplicaSet[]): Promise<void> {
-    const rollout = await control.split(deployment, owned, { create: false })
-    await control.apply(rollout, scaleSteps(rollout.deployment, rollout.fresh, rollout.old))
-    if (rollout.deployment.spec.paused) await cleanUp(rollout)
-    await reportCounts(rollout)
+  #hasPods({ metadata, status }: ReplicaSet): boolean {
+    return (
+      (status?.replicas ?? 0) > 0 || this.#pods.byIndex('controller', metadata.uid ?? '').some((pod) => !hasEnded(pod))
+    )
   }
 
-  async function finish(key: string, rollout: Rollout, hasMoved: boolean): Promise<void> {
+  async #resize(deployment: Deployment, owned: ReplicaSet[]): Promise<void> {
+    const rollout = await this.#control.split(deployment, owned, { create: false })
+    await this.#control.apply(rollout, scaleSteps(rollout.deployment, rollout.fresh, rollout.old))
+    if (rollout.deployment.spec.paused) await this.#cleanUp(rollout)
+    await this.#reportCounts(rollout)
+  }
+
+  async #finish(key: string, rollout: Rollout, hasMoved: boolean): Promise<void> {
     const { deployment } = rollout
-    if (!hasMoved && isComplete(deployment, deployment.status)) await cleanUp(rollout)
-    const nowMs = clock.now()
+    if (!hasMoved && isComplete(deployment, deployment.status)) await this.#cleanUp(rollout)
+    const nowMs = this.#clock.now()
     const status = rolloutStatus(deployment, { ...setsOf(rollout), nowMs })
-    await write(deployment, status)
+    await this.#write(deployment, status)
     const againInMs = stuckInMs(deployment, status, nowMs)
-    if (againInMs !== undefined) queue.addAfter(key, againInMs)
+    if (againInMs !== undefined) this.#queue.addAfter(key, againInMs)
   }
 
-  async function cleanUp({ deployment, old }: Rollout): Promise<void> {
+  async #cleanUp({ deployment, old }: Rollout): Promise<void> {
     for (const { metadata } of beyondHistory(deployment, old)) {
       const ref = { namespace: metadata.namespace, name: metadata.name ?? '' }
-      await client.delete(replicaSets, ref, { preconditions: { uid: metadata.uid } }).catch(ignoreNotFound)
+      await this.#client.delete(replicaSets, ref, { preconditions: { uid: metadata.uid } }).catch(ignoreNotFound)
     }
   }
 
-  async function sayWhetherPaused(deployment: Deployment): Promise<Deployment> {
+  async #sayWhetherPaused(deployment: Deployment): Promise<Deployment> {
     const condition = deployment.spec.progressDeadlineSeconds === undefined ? undefined : pauseCondition(deployment)
     if (!condition) return deployment
-    const conditions = withDeploymentCondition(deployment.status?.conditions, condition, clock.now())
-    return write(deployment, { ...deployment.status, conditions })
+    const conditions = withDeploymentCondition(deployment.status?.conditions, condition, this.#clock.now())
+    return this.#write(deployment, { ...deployment.status, conditions })
   }
 
-  async function reportCounts(rollout: Rollout): Promise<void> {
+  async #reportCounts(rollout: Rollout): Promise<void> {
     const { deployment } = rollout
-    await write(deployment, deploymentStatus(deployment, { ...setsOf(rollout), nowMs: clock.now() }))
+    await this.#write(deployment, deploymentStatus(deployment, { ...setsOf(rollout), nowMs: this.#clock.now() }))
   }
 
-  async function write(deployment: Deployment, status: DeploymentStatus): Promise<Deployment> {
+  async #write(deployment: Deployment, status: DeploymentStatus): Promise<Deployment> {
     if (isDeepStrictEqual(status, deployment.status)) return deployment
-    return client.update<Deployment>(deploymentsResource, { ...deployment, status }, { subresource: 'status' })
+    return this.#client.update<Deployment>(deploymentsResource, { ...deployment, status }, { subresource: 'status' })
   }
 
-  const queue = createWorkQueue<string>({
-    clock,
-    concurrency: 5,
-    work: sync,
-    onError: (error, key) => log.debug({ err: error, deployment: key }, 'a deployment will be looked at again'),
-  })
-  const consider = ({ metadata }: Deployment): void => queue.add(`${metadata.namespace}/${metadata.name}`)
-  const ownerOf = ({ metadata }: ReplicaSet): Deployment | undefined => {
+  #consider({ metadata }: Deployment): void {
+    this.#queue.add(`${metadata.namespace}/${metadata.name}`)
+  }
+
+  #ownerOf({ metadata }: ReplicaSet): Deployment | undefined {
     const reference = controllerOf(metadata)
     if (reference?.kind !== kind.kind) return undefined
-    const owner = deployments.get({ namespace: metadata.namespace, name: reference.name })
+    const owner = this.#deployments.get({ namespace: metadata.namespace, name: reference.name })
     return owner?.metadata.uid === reference.uid ? owner : undefined
   }
-  const considerSet = (set: ReplicaSet): void => {
-    const owner = ownerOf(set)
-    if (owner) consider(owner)
+
+  #considerSet(set: ReplicaSet): void {
+    const owner = this.#ownerOf(set)
+    if (owner) this.#consider(owner)
     if (controllerOf(set.metadata)) return
-    for (const deployment of deployments.byIndex('namespace', set.metadata.namespace ?? '')) {
+    for (const deployment of this.#deployments.byIndex('namespace', set.metadata.namespace ?? '')) {
       const selector = fromSelectorObject(deployment.spec.selector)
-      if (selector && matchesLabels(selector, set.metadata.labels)) consider(deployment)
+      if (selector && matchesLabels(selector, set.metadata.labels)) this.#consider(deployment)
     }
   }
-  deployments.addHandler({ onAdd: consider, onUpdate: consider })
-  sets.addHandler({
-    onAdd: considerSet,
-    onUpdate(set, old) {
-      if (controllerOf(old.metadata)?.uid !== controllerOf(set.metadata)?.uid) considerSet(old)
-      considerSet(set)
-    },
-    onDelete: considerSet,
-  })
-  // Recreate waits until the last old pod is gone.
-  pods.addHandler({
-    onDelete({ metadata }) {
-      const reference = controllerOf(metadata)
-      if (reference?.kind !== 'ReplicaSet') return
-      const set = sets.get({ namespace: metadata.namespace, name: reference.name })
-      const owner = set && ownerOf(set)
-      if (owner?.spec.strategy?.type === 'Recreate') consider(owner)
-    },
-  })
-  return {
-    async close() {
-      await queue.close()
-      await recorder.close()
-    },
-  }
+}
+
+export const startDeploymentController = (context: ControllerContext): Controller => new DeploymentController(context)
+
+const growth = ({ deployment, fresh, old }: Rollout) => {
+  const wanted = sizeOf(deployment)
+  if (!fresh || sizeOf(fresh) === wanted) return []
+  const to = sizeOf(fresh) > wanted ? wanted : newSetSize(deployment, [...old, fresh], sizeOf(fresh))
+  return [{ set: fresh, to, situation: 'scaled down' as const }]
 }
 
 const setsOf = ({ fresh, old }: Rollout) => ({ all: fresh ? [...old, fresh] : old, fresh })

@@ -39,105 +39,42 @@ export interface ReplicaSetControl {
   apply(rollout: Rollout, steps: readonly Step[]): Promise<boolean>
 }
 
-export function createReplicaSetControl({
-  client,
-  recorder,
-  clock,
-}: {
-  client: Client
-  recorder: EventRecorder
-  clock: Clock
-}): ReplicaSetControl {
-  const tell = (regarding: Deployment, type: 'Normal' | 'Warning', reason: string, message: string): void =>
-    recorder.record({ ...kind, regarding, type, reason, message })
+class RolloutSets implements ReplicaSetControl {
+  readonly #client: Client
+  readonly #recorder: EventRecorder
+  readonly #clock: Clock
 
-  async function split(
-    deployment: Deployment,
-    sets: readonly ReplicaSet[],
-    { create }: { create: boolean },
-  ): Promise<Rollout> {
+  constructor({
+    client,
+    recorder,
+    clock,
+  }: {
+    client: Client
+    recorder: EventRecorder
+    clock: Clock
+  }) {
+    this.#client = client
+    this.#recorder = recorder
+    this.#clock = clock
+  }
+
+  async split(deployment: Deployment, sets: readonly ReplicaSet[], { create }: { create: boolean }): Promise<Rollout> {
     const found = findNewest(deployment, sets)
     const old = sets.filter((set) => set !== found)
     const revision = nextRevision(old)
-    if (found) return keepUp({ deployment, fresh: found, old }, revision)
+    if (found) return this.#keepUp({ deployment, fresh: found, old }, revision)
     if (!create) return { deployment, old }
-    const made = await createNewest({ deployment, old }, revision)
+    const made = await this.#createNewest({ deployment, old }, revision)
     if (made.metadata.uid && sizeOf(made) > 0) {
       const message = `Scaled up replica set ${made.metadata.name} from 0 to ${sizeOf(made)}`
-      tell(deployment, 'Normal', 'ScalingReplicaSet', message)
+      this.#tell(deployment, 'Normal', 'ScalingReplicaSet', message)
     }
     const message = `Created new replica set "${made.metadata.name}"`
-    const noted = await note(deployment, revision, 'NewReplicaSetCreated', message)
+    const noted = await this.#note(deployment, revision, 'NewReplicaSetCreated', message)
     return { deployment: noted, fresh: made, old }
   }
 
-  /** The newest set follows the deployment's annotations and minReadySeconds; the deployment its revision. */
-  async function keepUp({ deployment, fresh, old }: Required<Rollout>, revision: bigint): Promise<Rollout> {
-    const annotations = newestAnnotations(deployment, fresh, revision)
-    const minReadySeconds = deployment.spec.minReadySeconds
-    if (
-      !isDeepStrictEqual(annotations, fresh.metadata.annotations ?? {}) ||
-      (minReadySeconds ?? 0) !== (fresh.spec.minReadySeconds ?? 0)
-    ) {
-      const metadata = { ...fresh.metadata, annotations }
-      const changed = { ...fresh, metadata, spec: { ...fresh.spec, minReadySeconds } }
-      fresh = await client.update<ReplicaSet>(replicaSets, changed)
-    }
-    const message = `Found new replica set "${fresh.metadata.name}"`
-    const isSaid = findCondition(deployment.status?.conditions, 'Progressing') !== undefined
-    const noted = await note(deployment, revisionOf(fresh), isSaid ? undefined : 'FoundNewReplicaSet', message)
-    return { deployment: noted, fresh, old }
-  }
-
-  async function createNewest({ deployment, old }: Rollout, revision: bigint): Promise<ReplicaSet> {
-    const wanted = newestSet(deployment, { old, revision, kind })
-    const { name = '', namespace } = wanted.metadata
-    try {
-      return await client.create<ReplicaSet>(replicaSets, wanted)
-    } catch (error) {
-      if (isStatus(error, 'AlreadyExists')) {
-        const there = await client.get<ReplicaSet>(replicaSets, { namespace, name })
-        const isOurs = controllerOf(there.metadata)?.uid === deployment.metadata.uid
-        if (isOurs && isSameTemplate(there.spec.template, deployment.spec.template)) return there
-        await countCollision(deployment)
-      } else if (!isNamespaceGoing(error)) {
-        const message = `Failed to create new replica set "${name}": ${wordsOf(error)}`
-        await fail(deployment, message)
-        tell(deployment, 'Warning', 'ReplicaSetCreateError', message)
-      }
-      throw error
-    }
-  }
-
-  /** The next look takes another name. */
-  async function countCollision(deployment: Deployment): Promise<void> {
-    const status = { ...deployment.status, collisionCount: (deployment.status?.collisionCount ?? 0) + 1 }
-    await client.update<Deployment>(deployments, { ...deployment, status }, { subresource: 'status' })
-  }
-
-  async function fail(deployment: Deployment, message: string): Promise<void> {
-    if (!hasDeadline(deployment)) return
-    const condition = { type: 'Progressing', status: 'False', reason: 'ReplicaSetCreateError', message }
-    const conditions = withDeploymentCondition(deployment.status?.conditions, condition, clock.now())
-    const status = { ...deployment.status, conditions }
-    await client.update<Deployment>(deployments, { ...deployment, status }, { subresource: 'status' })
-  }
-
-  /** Writes the revision, and, with a reason, that the rollout gets on. */
-  async function note(deployment: Deployment, revision: bigint, reason: string | undefined, message: string) {
-    const says = reason !== undefined && hasDeadline(deployment)
-    if (!says && revisionOf(deployment) === revision) return deployment
-    const annotations = { ...deployment.metadata.annotations, [REVISION]: String(revision) }
-    const condition = { type: 'Progressing', status: 'True', reason, message }
-    const status = {
-      ...deployment.status,
-      ...(says && { conditions: withDeploymentCondition(deployment.status?.conditions, condition, clock.now()) }),
-    }
-    const changed = { ...deployment, metadata: { ...deployment.metadata, annotations }, status }
-    return await client.update<Deployment>(deployments, changed, { subresource: 'status' })
-  }
-
-  async function apply({ deployment }: Rollout, steps: readonly Step[]): Promise<boolean> {
+  async apply({ deployment }: Rollout, steps: readonly Step[]): Promise<boolean> {
     const wanted = sizeOf(deployment)
     const said = sizeAnnotations(wanted, wanted + maxSurge(deployment))
     const latest = new Map<string, ReplicaSet>()
@@ -150,15 +87,94 @@ export function createReplicaSetControl({
       if (from === to && isDeepStrictEqual(annotations, current.metadata.annotations)) continue
       const metadata = { ...current.metadata, annotations }
       const changed = { ...current, metadata, spec: { ...current.spec, replicas: to } }
-      latest.set(name, await client.update<ReplicaSet>(replicaSets, changed))
+      latest.set(name, await this.#client.update<ReplicaSet>(replicaSets, changed))
       if (from === to) continue
       hasScaled = true
       const direction = to > from ? 'up' : 'down'
       const message = `Scaled ${direction} replica set ${name} from ${from} to ${to}`
-      tell(deployment, 'Normal', 'ScalingReplicaSet', message)
+      this.#tell(deployment, 'Normal', 'ScalingReplicaSet', message)
     }
     return hasScaled
   }
 
-  return { split, apply }
+  #tell(regarding: Deployment, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    this.#recorder.record({ ...kind, regarding, type, reason, message })
+  }
+
+  /** The newest set follows the deployment's annotations and minReadySeconds; the deployment its revision. */
+  async #keepUp({ deployment, fresh, old }: Required<Rollout>, revision: bigint): Promise<Rollout> {
+    const annotations = newestAnnotations(deployment, fresh, revision)
+    const minReadySeconds = deployment.spec.minReadySeconds
+    if (
+      !isDeepStrictEqual(annotations, fresh.metadata.annotations ?? {}) ||
+      (minReadySeconds ?? 0) !== (fresh.spec.minReadySeconds ?? 0)
+    ) {
+      const metadata = { ...fresh.metadata, annotations }
+      const changed = { ...fresh, metadata, spec: { ...fresh.spec, minReadySeconds } }
+      fresh = await this.#client.update<ReplicaSet>(replicaSets, changed)
+    }
+    const message = `Found new replica set "${fresh.metadata.name}"`
+    const isSaid = findCondition(deployment.status?.conditions, 'Progressing') !== undefined
+    const noted = await this.#note(deployment, revisionOf(fresh), isSaid ? undefined : 'FoundNewReplicaSet', message)
+    return { deployment: noted, fresh, old }
+  }
+
+  async #createNewest({ deployment, old }: Rollout, revision: bigint): Promise<ReplicaSet> {
+    const wanted = newestSet(deployment, { old, revision, kind })
+    const { name = '', namespace } = wanted.metadata
+    try {
+      return await this.#client.create<ReplicaSet>(replicaSets, wanted)
+    } catch (error) {
+      if (isStatus(error, 'AlreadyExists')) {
+        const there = await this.#client.get<ReplicaSet>(replicaSets, { namespace, name })
+        const isOurs = controllerOf(there.metadata)?.uid === deployment.metadata.uid
+        if (isOurs && isSameTemplate(there.spec.template, deployment.spec.template)) return there
+        await this.#countCollision(deployment)
+      } else if (!isNamespaceGoing(error)) {
+        const message = `Failed to create new replica set "${name}": ${wordsOf(error)}`
+        await this.#fail(deployment, message)
+        this.#tell(deployment, 'Warning', 'ReplicaSetCreateError', message)
+      }
+      throw error
+    }
+  }
+
+  /** The next look takes another name. */
+  async #countCollision(deployment: Deployment): Promise<void> {
+    const status = { ...deployment.status, collisionCount: (deployment.status?.collisionCount ?? 0) + 1 }
+    await this.#client.update<Deployment>(deployments, { ...deployment, status }, { subresource: 'status' })
+  }
+
+  async #fail(deployment: Deployment, message: string): Promise<void> {
+    if (!hasDeadline(deployment)) return
+    const condition = { type: 'Progressing', status: 'False', reason: 'ReplicaSetCreateError', message }
+    const conditions = withDeploymentCondition(deployment.status?.conditions, condition, this.#clock.now())
+    const status = { ...deployment.status, conditions }
+    await this.#client.update<Deployment>(deployments, { ...deployment, status }, { subresource: 'status' })
+  }
+
+  /** Writes the revision, and, with a reason, that the rollout gets on. */
+  async #note(
+    deployment: Deployment,
+    revision: bigint,
+    reason: string | undefined,
+    message: string,
+  ): Promise<Deployment> {
+    const says = reason !== undefined && hasDeadline(deployment)
+    if (!says && revisionOf(deployment) === revision) return deployment
+    const annotations = { ...deployment.metadata.annotations, [REVISION]: String(revision) }
+    const condition = { type: 'Progressing', status: 'True', reason, message }
+    const status = {
+      ...deployment.status,
+      ...(says && { conditions: withDeploymentCondition(deployment.status?.conditions, condition, this.#clock.now()) }),
+    }
+    const changed = { ...deployment, metadata: { ...deployment.metadata, annotations }, status }
+    return await this.#client.update<Deployment>(deployments, changed, { subresource: 'status' })
+  }
 }
+
+export const createReplicaSetControl = (context: {
+  client: Client
+  recorder: EventRecorder
+  clock: Clock
+}): ReplicaSetControl => new RolloutSets(context)
