@@ -2,16 +2,19 @@ import { isDeepStrictEqual } from 'node:util'
 import { fromSelectorObject } from '../../shared/api/label-selector.ts'
 import { ignoreNotFound } from '../../shared/api/status-error.ts'
 import type { Job } from '../../shared/api/workloads.ts'
+import type { Client } from '../../shared/client/client.ts'
+import type { Informer } from '../../shared/client/informer.ts'
 import { jobs as jobsResource, pods as podsResource } from '../../shared/client/resources.ts'
-import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Reason } from '../../shared/reasons/reason-table.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
-import { createEventRecorder } from '../event-recorder.ts'
+import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
 import type { TrimmedPod } from '../trimmed-pod.ts'
 import { claim } from '../workloads/claims.ts'
 import { jobEnd } from '../workloads/job-end.ts'
 import { OwnWrites } from '../workloads/own-writes.ts'
-import { createPodControl, isNamespaceGoing } from '../workloads/pod-control.ts'
+import { createPodControl, isNamespaceGoing, type PodControl } from '../workloads/pod-control.ts'
 import { PodExpectations } from '../workloads/pod-expectations.ts'
 import { followPodOwners } from '../workloads/pod-owners.ts'
 import { slowStart } from '../workloads/slow-start.ts'
@@ -20,69 +23,106 @@ import { awaitedFailures, sizeOf } from './job-size.ts'
 import { type Change, countedStatus, type JobStatus, notedStatus } from './job-status.ts'
 import { type JobView, kind, viewOf } from './job-view.ts'
 import { completion, deadlineInMs, type Outcome, outcomeOf } from './outcome.ts'
-import { trackPods } from './pod-tracking.ts'
+import { type PodTracking, trackPods } from './pod-tracking.ts'
 
 /** `spec.managedBy` of jobs that this controller runs. */
 const MANAGER = 'kubernetes.io/job-controller'
 
 /** Runs the pods of jobs until enough of them have succeeded. Upstream: pkg/controller/job/job_controller.go. */
-export function startJobController({ client, informers, clock, log }: ControllerContext): Controller {
-  const recorder = createEventRecorder({ client, clock, log, component: 'job-controller' })
-  const control = createPodControl({ client, recorder, kind })
-  const writes = new OwnWrites()
-  const jobs = informers.whole<Job>(jobsResource)
-  const pods = informers.pods()
-  const expectations = new PodExpectations({ clock, pods })
-  const tracking = trackPods({ client, clock, log, jobs, pods })
+class JobController implements Controller {
+  readonly #client: Client
+  readonly #clock: Clock
+  readonly #recorder: EventRecorder
+  readonly #control: PodControl
+  readonly #writes = new OwnWrites()
+  readonly #jobs: Informer<Job>
+  readonly #pods: Informer<TrimmedPod>
+  readonly #expectations: PodExpectations
+  readonly #tracking: PodTracking
+  readonly #queue: WorkQueue<string>
 
-  async function sync(key: string): Promise<void> {
+  constructor({ client, informers, clock, log }: ControllerContext) {
+    this.#client = client
+    this.#clock = clock
+    this.#recorder = createEventRecorder({ client, clock, log, component: 'job-controller' })
+    this.#control = createPodControl({ client, recorder: this.#recorder, kind })
+    this.#jobs = informers.whole<Job>(jobsResource)
+    this.#pods = informers.pods()
+    this.#expectations = new PodExpectations({ clock, pods: this.#pods })
+    this.#tracking = trackPods({ client, clock, log, jobs: this.#jobs, pods: this.#pods })
+    this.#queue = createWorkQueue<string>({
+      clock,
+      concurrency: 5,
+      work: (key) => this.#sync(key),
+      onError: (error, key) => log.debug({ err: error, job: key }, 'pods will be looked at again'),
+    })
+    followPodOwners({
+      owners: this.#jobs,
+      pods: this.#pods,
+      kind: kind.kind,
+      selectorOf: ({ spec }) => spec.selector,
+      expectations: this.#expectations,
+      queue: this.#queue,
+      onDelete: (job) => this.#writes.forget(job),
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#queue.close()
+    await this.#tracking.close()
+    await this.#recorder.close()
+  }
+
+  async #sync(key: string): Promise<void> {
     const [namespace = '', name = ''] = key.split('/')
-    const job = jobs.get({ namespace, name })
-    if (!job) return expectations.forget(key)
+    const job = this.#jobs.get({ namespace, name })
+    if (!job) return this.#expectations.forget(key)
     const selector = fromSelectorObject(job.spec.selector)
     if (!selector || (job.spec.managedBy ?? MANAGER) !== MANAGER) return
-    if (jobEnd(job)) return tracking.letGo(pods.byIndex('controller', job.metadata.uid ?? ''))
-    if (!expectations.satisfied(key) || !writes.shows(job)) return
+    if (jobEnd(job)) return this.#tracking.letGo(this.#pods.byIndex('controller', job.metadata.uid ?? ''))
+    if (!this.#expectations.satisfied(key) || !this.#writes.shows(job)) return
     const owned = await claim(job, selector, {
-      client,
+      client: this.#client,
       resource: podsResource,
-      informer: pods,
+      informer: this.#pods,
       kind: { ...kind, resource: jobsResource },
     })
-    const view = viewOf(job, owned, { nowMs: clock.now(), released: tracking.released })
+    const view = viewOf(job, owned, { nowMs: this.#clock.now(), released: this.#tracking.released })
     const decided = outcomeOf(view)
     const { active, failure } = decided
-      ? await removeAll(
+      ? await this.#removeAll(
           key,
           view,
           view.active.map((pod) => ({ pod })),
         )
-      : await manage(key, view)
+      : await this.#manage(key, view)
     const outcome = decided ?? completion(view, active)
     if (!outcome) holdBack(view)
-    await report(view, { active, outcome, looked: !decided && !job.metadata.deletionTimestamp })
+    await this.#report(view, { active, outcome, looked: !decided && !job.metadata.deletionTimestamp })
     const deadlineMs = deadlineInMs({ job, nowMs: view.nowMs })
-    if (deadlineMs !== undefined && !outcome) queue.addAfter(key, deadlineMs)
+    if (deadlineMs !== undefined && !outcome) this.#queue.addAfter(key, deadlineMs)
     if (failure) throw failure
   }
 
-  async function manage(key: string, view: JobView): Promise<{ active: number; failure?: unknown }> {
+  async #manage(key: string, view: JobView): Promise<{ active: number; failure?: unknown }> {
     const { job } = view
     if (job.metadata.deletionTimestamp) return { active: view.active.length }
     const { create, remove, againInMs } = sizeOf(view)
-    if (againInMs !== undefined) queue.addAfter(key, againInMs + 1)
+    if (againInMs !== undefined) this.#queue.addAfter(key, againInMs + 1)
     if (remove.length > 0) {
       // Fewer are wanted: let go before, they do not count as failed.
-      await tracking.letGo(remove.map(({ pod }) => pod))
-      return removeAll(key, view, remove)
+      await this.#tracking.letGo(remove.map(({ pod }) => pod))
+      return this.#removeAll(key, view, remove)
     }
     const waiting = [...create]
     let made = 0
     try {
       await slowStart(create.length, async () => {
-        const pod = await control.create(job, job.spec.template, (pod) => makeJobs(pod, job, waiting.shift() ?? {}))
+        const pod = await this.#control.create(job, job.spec.template, (pod) =>
+          makeJobs(pod, job, waiting.shift() ?? {}),
+        )
         made += 1
-        expectations.made(key, pod)
+        this.#expectations.made(key, pod)
       })
       return { active: view.active.length + made }
     } catch (failure) {
@@ -91,14 +131,16 @@ export function startJobController({ client, informers, clock, log }: Controller
   }
 
   /** Resolves to how many active ones are left, and why, if not all could be deleted. */
-  async function removeAll(
+  async #removeAll(
     key: string,
     view: JobView,
     leaving: readonly { pod: TrimmedPod; reason?: Reason }[],
   ): Promise<{ active: number; failure?: unknown }> {
     const { job, active } = view
     const outcomes = await Promise.allSettled(
-      leaving.map(({ pod, reason }) => expectations.removing(key, pod, () => control.delete(job, pod, reason))),
+      leaving.map(({ pod, reason }) =>
+        this.#expectations.removing(key, pod, () => this.#control.delete(job, pod, reason)),
+      ),
     )
     const failed = outcomes.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
     const gone = leaving.length - failed.length
@@ -107,10 +149,7 @@ export function startJobController({ client, informers, clock, log }: Controller
   }
 
   /** Notes who has ended, lets them go, counts them, and ends the job with the last of them. */
-  async function report(
-    view: JobView,
-    now: { active: number; outcome: Outcome | undefined; looked: boolean },
-  ): Promise<void> {
+  async #report(view: JobView, now: { active: number; outcome: Outcome | undefined; looked: boolean }): Promise<void> {
     const noted = notedStatus(view, { ...now, ready: now.outcome ? 0 : view.ready })
     const { ended, pods: owned } = view
     const uncounted = noted.status.uncountedTerminatedPods ?? {}
@@ -122,23 +161,25 @@ export function startJobController({ client, informers, clock, log }: Controller
     ])
     let job = view.job
     // Where nothing has to be safe before pods are let go, one write is enough.
-    if (leaving.size > 0) job = await write(job, withIndexes(view, noted.status), noted.change)
-    await tracking.letGo([...leaving])
-    const letGo = new Set([...tracking.released, ...[...leaving].map(({ metadata }) => metadata.uid ?? '')])
+    if (leaving.size > 0) job = await this.#write(job, withIndexes(view, noted.status), noted.change)
+    await this.#tracking.letGo([...leaving])
+    const letGo = new Set([...this.#tracking.released, ...[...leaving].map(({ metadata }) => metadata.uid ?? '')])
     const counted = countedStatus(view, noted.status, { ...now, released: letGo })
-    await write(job, counted.status, leaving.size > 0 ? counted.change : (counted.change ?? noted.change))
+    await this.#write(job, counted.status, leaving.size > 0 ? counted.change : (counted.change ?? noted.change))
   }
 
-  async function write(job: Job, status: JobStatus, change: Change | undefined): Promise<Job> {
+  async #write(job: Job, status: JobStatus, change: Change | undefined): Promise<Job> {
     const written = isDeepStrictEqual(status, job.status)
       ? undefined
-      : await client.update<Job>(jobsResource, { ...job, status }, { subresource: 'status' }).catch(ignoreNotFound)
-    if (written) writes.wrote(written)
-    if (change) tell(written ?? job, change)
+      : await this.#client
+          .update<Job>(jobsResource, { ...job, status }, { subresource: 'status' })
+          .catch(ignoreNotFound)
+    if (written) this.#writes.wrote(written)
+    if (change) this.#tell(written ?? job, change)
     return written ?? job
   }
 
-  function tell(job: Job, change: Change): void {
+  #tell(job: Job, change: Change): void {
     const failed = job.status?.conditions?.find(({ type }) => type === 'Failed')
     const says: Record<Change, [reason: string, message: string]> = {
       suspended: ['Suspended', 'Job suspended'],
@@ -148,32 +189,11 @@ export function startJobController({ client, informers, clock, log }: Controller
     }
     const [reason, message] = says[change]
     const type = change === 'failed' ? 'Warning' : 'Normal'
-    recorder.record({ ...kind, regarding: job, type, reason, message })
-  }
-
-  const queue = createWorkQueue<string>({
-    clock,
-    concurrency: 5,
-    work: sync,
-    onError: (error, key) => log.debug({ err: error, job: key }, 'pods will be looked at again'),
-  })
-  followPodOwners({
-    owners: jobs,
-    pods,
-    kind: kind.kind,
-    selectorOf: ({ spec }) => spec.selector,
-    expectations,
-    queue,
-    onDelete: (job) => writes.forget(job),
-  })
-  return {
-    async close() {
-      await queue.close()
-      await tracking.close()
-      await recorder.close()
-    },
+    this.#recorder.record({ ...kind, regarding: job, type, reason, message })
   }
 }
+
+export const startJobController = (context: ControllerContext): Controller => new JobController(context)
 
 /** Its indexes are what is safe of an indexed job's pods. */
 const withIndexes = (view: JobView, noted: JobStatus): JobStatus => {
