@@ -1,10 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ignoreNotFound, isStatus } from '../../shared/api/status-error.ts'
 import type { Job } from '../../shared/api/workloads.ts'
+import type { Client } from '../../shared/client/client.ts'
+import type { Informer } from '../../shared/client/informer.ts'
 import { cronJobs as cronJobsResource, jobs as jobsResource } from '../../shared/client/resources.ts'
-import { createWorkQueue } from '../../shared/concurrency/work-queue.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
-import { createEventRecorder } from '../event-recorder.ts'
+import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
 import { OwnWrites } from '../workloads/own-writes.ts'
 import { controllerOf } from '../workloads/ownership.ts'
 import { isNamespaceGoing, wordsOf } from '../workloads/pod-control.ts'
@@ -12,101 +15,125 @@ import { jobFor, planCronJob, withStarted } from './plan.ts'
 import { type CronJob, type CronJobStatus, kind } from './types.ts'
 
 /** Makes jobs at their times. Upstream: pkg/controller/cronjob/cronjob_controllerv2.go. */
-export function startCronJobController({ client, informers, clock, log }: ControllerContext): Controller {
-  const recorder = createEventRecorder({ client, clock, log, component: 'cronjob-controller' })
-  const writes = new OwnWrites()
-  const cronJobs = informers.whole<CronJob>(cronJobsResource)
-  const jobs = informers.whole<Job>(jobsResource)
+class CronJobController implements Controller {
+  readonly #client: Client
+  readonly #clock: Clock
+  readonly #recorder: EventRecorder
+  readonly #writes = new OwnWrites()
+  readonly #cronJobs: Informer<CronJob>
+  readonly #jobs: Informer<Job>
+  readonly #queue: WorkQueue<string>
 
-  async function sync(key: string): Promise<void> {
+  constructor({ client, informers, clock, log }: ControllerContext) {
+    this.#client = client
+    this.#clock = clock
+    this.#recorder = createEventRecorder({ client, clock, log, component: 'cronjob-controller' })
+    this.#cronJobs = informers.whole<CronJob>(cronJobsResource)
+    this.#jobs = informers.whole<Job>(jobsResource)
+    this.#queue = createWorkQueue<string>({
+      clock,
+      concurrency: 5,
+      work: (key) => this.#sync(key),
+      onError: (error, key) => log.debug({ err: error, cronJob: key }, 'its jobs will be looked at again'),
+    })
+    this.#cronJobs.addHandler({
+      onAdd: (cronJob) => this.#consider(cronJob),
+      onUpdate: (cronJob) => this.#consider(cronJob),
+      onDelete: (cronJob) => this.#writes.forget(cronJob),
+    })
+    this.#jobs.addHandler({
+      onAdd: (job) => this.#considerOwner(job),
+      onUpdate: (job) => this.#considerOwner(job),
+      onDelete: (job) => this.#considerOwner(job),
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#queue.close()
+    await this.#recorder.close()
+  }
+
+  async #sync(key: string): Promise<void> {
     const [namespace = '', name = ''] = key.split('/')
-    const cronJob = cronJobs.get({ namespace, name })
-    if (!cronJob || !writes.shows(cronJob)) return
+    const cronJob = this.#cronJobs.get({ namespace, name })
+    if (!cronJob || !this.#writes.shows(cronJob)) return
     const { start, status, events, remove, againInMs } = planCronJob({
       cronJob,
-      jobs: await jobsOf(cronJob),
-      nowMs: clock.now(),
+      jobs: await this.#jobsOf(cronJob),
+      nowMs: this.#clock.now(),
     })
-    for (const event of events) tell(cronJob, event)
-    if (againInMs !== undefined) queue.addAfter(key, againInMs)
-    for (const job of remove) await removeOne(cronJob, job)
-    const started = start === undefined ? undefined : await startOne(cronJob, start)
-    await report(cronJob, started && start !== undefined ? withStarted(status, started, start) : status)
+    for (const event of events) this.#tell(cronJob, event)
+    if (againInMs !== undefined) this.#queue.addAfter(key, againInMs)
+    for (const job of remove) await this.#removeOne(cronJob, job)
+    const started = start === undefined ? undefined : await this.#startOne(cronJob, start)
+    await this.#report(cronJob, started && start !== undefined ? withStarted(status, started, start) : status)
   }
 
   /** Also those that our own copy does not show yet. */
-  async function jobsOf({ metadata, status }: CronJob): Promise<Job[]> {
-    const shown = jobs.byIndex('controller', metadata.uid ?? '')
+  async #jobsOf({ metadata, status }: CronJob): Promise<Job[]> {
+    const shown = this.#jobs.byIndex('controller', metadata.uid ?? '')
     const unseen = (status?.active ?? []).filter(({ uid }) => !shown.some((job) => job.metadata.uid === uid))
     const asked = await Promise.all(
       unseen.map(({ namespace, name = '' }) =>
-        client.get<Job>(jobsResource, { namespace, name }).catch(ignoreNotFound),
+        this.#client.get<Job>(jobsResource, { namespace, name }).catch(ignoreNotFound),
       ),
     )
     return [...shown, ...asked.filter((job): job is Job => job !== undefined)]
   }
 
-  async function startOne(cronJob: CronJob, atMs: number): Promise<Job | undefined> {
+  async #startOne(cronJob: CronJob, atMs: number): Promise<Job | undefined> {
     const wanted = jobFor(cronJob, atMs)
     const { namespace, name = '' } = wanted.metadata
     try {
-      const job = await client.create<Job>(jobsResource, wanted)
-      tell(cronJob, { type: 'Normal', reason: 'SuccessfulCreate', message: `Created job ${name}` })
+      const job = await this.#client.create<Job>(jobsResource, wanted)
+      this.#tell(cronJob, { type: 'Normal', reason: 'SuccessfulCreate', message: `Created job ${name}` })
       return job
     } catch (error) {
       if (isNamespaceGoing(error)) return undefined
       if (isStatus(error, 'AlreadyExists')) {
         // Created before, and not recorded; or another owner's.
-        const job = await client.get<Job>(jobsResource, { namespace, name })
+        const job = await this.#client.get<Job>(jobsResource, { namespace, name })
         return controllerOf(job.metadata)?.uid === cronJob.metadata.uid ? job : undefined
       }
-      tell(cronJob, { type: 'Warning', reason: 'FailedCreate', message: `Error creating job: ${wordsOf(error)}` })
+      this.#tell(cronJob, { type: 'Warning', reason: 'FailedCreate', message: `Error creating job: ${wordsOf(error)}` })
       throw error
     }
   }
 
-  async function removeOne(cronJob: CronJob, { metadata }: Job): Promise<void> {
+  async #removeOne(cronJob: CronJob, { metadata }: Job): Promise<void> {
     const { namespace, name = '', uid } = metadata
     try {
       const options = { propagationPolicy: 'Background', preconditions: { uid } } as const
-      await client.delete(jobsResource, { namespace, name }, options)
-      tell(cronJob, { type: 'Normal', reason: 'SuccessfulDelete', message: `Deleted job ${name}` })
+      await this.#client.delete(jobsResource, { namespace, name }, options)
+      this.#tell(cronJob, { type: 'Normal', reason: 'SuccessfulDelete', message: `Deleted job ${name}` })
     } catch (error) {
       if (isStatus(error, 'NotFound')) return
-      tell(cronJob, { type: 'Warning', reason: 'FailedDelete', message: `Deleted job: ${wordsOf(error)}` })
+      this.#tell(cronJob, { type: 'Warning', reason: 'FailedDelete', message: `Deleted job: ${wordsOf(error)}` })
       throw error
     }
   }
 
-  async function report(cronJob: CronJob, { active = [], ...others }: CronJobStatus): Promise<void> {
+  async #report(cronJob: CronJob, { active = [], ...others }: CronJobStatus): Promise<void> {
     const status = { ...others, ...(active.length > 0 && { active }) }
     if (isDeepStrictEqual(status, cronJob.status ?? {})) return
-    const written = await client
+    const written = await this.#client
       .update<CronJob>(cronJobsResource, { ...cronJob, status }, { subresource: 'status' })
       .catch(ignoreNotFound)
-    if (written) writes.wrote(written)
+    if (written) this.#writes.wrote(written)
   }
 
-  const tell = (regarding: CronJob, event: { type: 'Normal' | 'Warning'; reason: string; message: string }): void =>
-    recorder.record({ ...kind, regarding, ...event })
+  #tell(regarding: CronJob, event: { type: 'Normal' | 'Warning'; reason: string; message: string }): void {
+    this.#recorder.record({ ...kind, regarding, ...event })
+  }
 
-  const queue = createWorkQueue<string>({
-    clock,
-    concurrency: 5,
-    work: sync,
-    onError: (error, key) => log.debug({ err: error, cronJob: key }, 'its jobs will be looked at again'),
-  })
-  const consider = ({ metadata }: CronJob): void => queue.add(`${metadata.namespace}/${metadata.name}`)
-  const considerOwner = ({ metadata }: Job): void => {
+  #consider({ metadata }: CronJob): void {
+    this.#queue.add(`${metadata.namespace}/${metadata.name}`)
+  }
+
+  #considerOwner({ metadata }: Job): void {
     const owner = controllerOf(metadata)
-    if (owner?.kind === kind.kind) queue.add(`${metadata.namespace}/${owner.name}`)
-  }
-  cronJobs.addHandler({ onAdd: consider, onUpdate: consider, onDelete: (cronJob) => writes.forget(cronJob) })
-  jobs.addHandler({ onAdd: considerOwner, onUpdate: considerOwner, onDelete: considerOwner })
-  return {
-    async close() {
-      await queue.close()
-      await recorder.close()
-    },
+    if (owner?.kind === kind.kind) this.#queue.add(`${metadata.namespace}/${owner.name}`)
   }
 }
+
+export const startCronJobController = (context: ControllerContext): Controller => new CronJobController(context)
