@@ -3,12 +3,15 @@ import { hasEnded } from '../shared/api/pod-phase.ts'
 import { addLists, maskList, type ResourceList } from '../shared/api/resource-list.ts'
 import { isStatus } from '../shared/api/status-error.ts'
 import type { KubeObject, Wire } from '../shared/api/types.ts'
+import type { Client } from '../shared/client/client.ts'
+import type { Informer } from '../shared/client/informer.ts'
 import { pods, resourceQuotas } from '../shared/client/resources.ts'
-import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
+import type { Clock } from '../shared/clock/clock.ts'
+import { createWorkQueue, type WorkQueue } from '../shared/concurrency/work-queue.ts'
 import { isInScopes } from '../shared/quota/scopes.ts'
 import { countedBy, type GroupResource, namesCountedBy, usageOf } from '../shared/quota/usage.ts'
 import type { ApiResource, ApiResources, Controller, ControllerContext } from './controller.ts'
-import type { Metadata } from './informers.ts'
+import type { Informers, Metadata } from './informers.ts'
 import type { TrimmedPod } from './trimmed-pod.ts'
 
 interface Quota extends KubeObject {
@@ -23,88 +26,111 @@ const resyncMs = 300_000
  * Keeps the status of quotas true: what is granted, and what is in use. What is created is counted by admission, at once;
  * here what is no longer there is given back. Upstream: pkg/controller/resourcequota.
  */
-export function startResourceQuotaController(context: ControllerContext, resources: ApiResources): Controller {
-  const { client, informers, clock, log } = context
-  const watched = new Set<string>()
-  const quotas = informers.selected<Quota>(resourceQuotas, {
-    handlers: [{ onAdd: changed, onUpdate: changed }],
-  })
-  const queue = createWorkQueue<string>({
-    clock,
-    work: sync,
-    onError: (error, quota) => log.warn({ err: error, quota }, 'cannot count what a quota grants'),
-  })
+class ResourceQuotaController implements Controller {
+  readonly #resources: ApiResources
+  readonly #client: Client
+  readonly #informers: Informers
+  readonly #clock: Clock
+  readonly #watched = new Set<string>()
+  readonly #quotas: Informer<Quota>
+  readonly #queue: WorkQueue<string>
 
-  function changed(quota: Quota): void {
-    for (const name of Object.keys(quota.spec?.hard ?? {})) watch(countedBy(name))
-    if (!isCounted(quota)) queue.add(keyOf(quota))
-    queue.addAfter(keyOf(quota), resyncMs)
+  constructor(context: ControllerContext, resources: ApiResources) {
+    this.#resources = resources
+    const { client, informers, clock, log } = context
+    this.#client = client
+    this.#informers = informers
+    this.#clock = clock
+    this.#quotas = informers.selected<Quota>(resourceQuotas, {
+      handlers: [{ onAdd: (quota) => this.#changed(quota), onUpdate: (quota) => this.#changed(quota) }],
+    })
+    this.#queue = createWorkQueue<string>({
+      clock,
+      work: (key) => this.#sync(key),
+      onError: (error, quota) => log.warn({ err: error, quota }, 'cannot count what a quota grants'),
+    })
+    // A custom kind may come after the quota that speaks of it, go, and come again.
+    resources.follow({
+      onAdd: (resource) => {
+        for (const quota of this.#quotas.list())
+          if (namesCountedBy(resource, Object.keys(quota.spec?.hard ?? {})).length > 0) this.#changed(quota)
+      },
+      onRemove: (resource) => this.#watched.delete(idOf(resource)),
+    })
+  }
+
+  close(): Promise<void> {
+    return this.#queue.close()
+  }
+
+  #changed(quota: Quota): void {
+    for (const name of Object.keys(quota.spec?.hard ?? {})) this.#watch(countedBy(name))
+    if (!isCounted(quota)) this.#queue.add(keyOf(quota))
+    this.#queue.addAfter(keyOf(quota), resyncMs)
   }
 
   /** What one quota speaks of is watched from then on. */
-  function watch(counted: GroupResource | undefined): void {
-    const resource = counted && find(resources, counted)
-    if (!resource || watched.has(idOf(resource))) return
-    watched.add(idOf(resource))
+  #watch(counted: GroupResource | undefined): void {
+    const resource = counted && find(this.#resources, counted)
+    if (!resource || this.#watched.has(idOf(resource))) return
+    this.#watched.add(idOf(resource))
     const given = ({ metadata }: Metadata): void => {
-      for (const quota of quotas.list()) if (quota.metadata.namespace === metadata.namespace) queue.add(keyOf(quota))
+      for (const quota of this.#quotas.list())
+        if (quota.metadata.namespace === metadata.namespace) this.#queue.add(keyOf(quota))
     }
     if (resource.plural === pods.plural && resource.group === '') {
       const onUpdate = (pod: TrimmedPod, old: TrimmedPod): void => {
         if (hasEnded(pod) && !hasEnded(old)) given(pod)
       }
-      informers.pods().addHandler({ onUpdate, onDelete: given })
-    } else informers.metadata(resource).addHandler({ onDelete: given })
+      this.#informers.pods().addHandler({ onUpdate, onDelete: given })
+    } else this.#informers.metadata(resource).addHandler({ onDelete: given })
   }
 
-  async function sync(key: string): Promise<void> {
+  async #sync(key: string): Promise<void> {
     const [namespace = '', name = ''] = key.split('/')
-    const quota = quotas.get({ namespace, name })
+    const quota = this.#quotas.get({ namespace, name })
     if (!quota) return
     const hard = quota.spec?.hard ?? {}
-    const used = await usage(quota, namespace)
+    const used = await this.#usage(quota, namespace)
     if (sameList(hard, quota.status?.hard) && sameList(used, quota.status?.used)) return
     const { metadata } = quota
     try {
-      await client.update(resourceQuotas, { ...quota, metadata, status: { hard, used } }, { subresource: 'status' })
+      await this.#client.update(
+        resourceQuotas,
+        { ...quota, metadata, status: { hard, used } },
+        { subresource: 'status' },
+      )
     } catch (error) {
       // Counted in the meantime, or gone: the next change brings it back.
-      if (isStatus(error, 'Conflict')) queue.addAfter(key, 10)
+      if (isStatus(error, 'Conflict')) this.#queue.addAfter(key, 10)
       else if (!isStatus(error, 'NotFound')) throw error
     }
   }
 
-  async function usage({ spec = {} }: Quota, namespace: string): Promise<ResourceList> {
+  async #usage({ spec = {} }: Quota, namespace: string): Promise<ResourceList> {
     const names = Object.keys(spec.hard ?? {})
     const counted = new Map(
       names.flatMap((name) => {
         const resource = countedBy(name)
-        const served = resource && find(resources, resource)
+        const served = resource && find(this.#resources, resource)
         return served ? [[idOf(served), served] as const] : []
       }),
     )
     let used: ResourceList = {}
     for (const resource of counted.values()) {
       const own = namesCountedBy(resource, names)
-      const { items } = await client.list(resource, { namespace })
+      const { items } = await this.#client.list(resource, { namespace })
       const lists = items
         .filter((item) => isInScopes(spec, resource, item))
-        .map((item) => maskList(usageOf(resource, item, clock.now()), own))
+        .map((item) => maskList(usageOf(resource, item, this.#clock.now()), own))
       used = { ...used, ...Object.fromEntries(own.map((name) => [name, '0'])), ...addLists(...lists) }
     }
     return used
   }
-
-  // A custom kind may come after the quota that speaks of it, go, and come again.
-  resources.follow({
-    onAdd: (resource) => {
-      for (const quota of quotas.list())
-        if (namesCountedBy(resource, Object.keys(quota.spec?.hard ?? {})).length > 0) changed(quota)
-    },
-    onRemove: (resource) => watched.delete(idOf(resource)),
-  })
-  return { close: () => queue.close() }
 }
+
+export const startResourceQuotaController = (context: ControllerContext, resources: ApiResources): Controller =>
+  new ResourceQuotaController(context, resources)
 
 const idOf = ({ group, plural }: GroupResource): string => `${plural}.${group}`
 const keyOf = ({ metadata }: Quota): string => `${metadata.namespace}/${metadata.name}`
