@@ -19,6 +19,7 @@ import type { ParsedWriteOptions } from './http/write-options.ts'
 import type { ResourceDefinition } from './kind/resource-definition.ts'
 import { asWritten, LocalWatch } from './local-watch.ts'
 import { keyPrefix } from './registry/keys.ts'
+import type { Registry } from './registry/registry.ts'
 import { conversionOf, type StoredObject, spliceHead } from './registry/stored-object.ts'
 import type { ObjectScope, RequestScope } from './registry/write-context.ts'
 import { decodeObject } from './validation/decoder.ts'
@@ -40,148 +41,172 @@ export interface LocalClientOptions {
 }
 
 /** A {@link Client} without a network: the same rules, the same answers, no bytes. */
-export function createLocalClient(api: ApiContext, user: User, { exact = false }: LocalClientOptions = {}): Client {
-  const { registry } = api
-  const fieldManager = user.name.replace(/^system:/, '') // as its program would be called
-  const writeOptions: ParsedWriteOptions = {
-    asked: {},
-    dryRun: false,
-    fieldManager,
-    fieldManagerGiven: true,
-    fieldValidation: 'Ignore',
-    force: false,
-    warn: () => {},
+class LocalClient implements Client {
+  readonly #api: ApiContext
+  readonly #user: User
+  readonly #exact: boolean
+  readonly #registry: Registry
+  readonly #writeOptions: ParsedWriteOptions
+
+  constructor(api: ApiContext, user: User, { exact = false }: LocalClientOptions = {}) {
+    this.#api = api
+    this.#user = user
+    this.#exact = exact
+    const { registry } = api
+    this.#registry = registry
+    // As its program would be called.
+    const fieldManager = user.name.replace(/^system:/, '')
+    this.#writeOptions = {
+      asked: {},
+      dryRun: false,
+      fieldManager,
+      fieldManagerGiven: true,
+      fieldValidation: 'Ignore',
+      force: false,
+      warn: () => {},
+    }
   }
 
-  const scopeOf = (resource: Resource, { namespace, name }: ObjectRef, subresource?: string): ObjectScope => ({
-    definition: find(api, resource),
-    namespace,
-    name,
-    subresource,
-    user,
-  })
+  async get<T extends object>(resource: Resource, ref: ObjectRef): Promise<T> {
+    const scope = this.#scopeOf(resource, ref)
+    await this.#registry.cacheOf(scope.definition).readable()
+    return shown<T>(scope.definition, this.#registry.get(scope), this.#exact)
+  }
 
-  const decoded = (scope: Omit<ObjectScope, 'name'>, body: object): KubeObject => {
+  async list<T extends object>(resource: Resource, options: ListQuery = {}): Promise<KubeList<T>> {
+    const definition = find(this.#api, resource)
+    const cache = this.#registry.cacheOf(definition)
+    await cache.readable()
+    const { items, metadata } = await readPage(this.#api, cache, selected(definition, options, false))
+    return {
+      ...typeOf(definition, 'List'),
+      metadata,
+      items: items.map((item) => shown<T>(definition, item, this.#exact)),
+    } as KubeList<T>
+  }
+
+  async create<T extends object>(
+    resource: Resource,
+    object: T,
+    options: { namespace?: string; subresource?: string; name?: string; unread?: boolean } = {},
+  ): Promise<T> {
+    const { metadata } = object as unknown as KubeObject
+    const namespace = options.namespace ?? metadata?.namespace
+    if (options.subresource !== undefined) {
+      const scope = this.#scopeOf(resource, { namespace, name: options.name ?? metadata.name ?? '' })
+      if (options.subresource === 'token') {
+        return (await makeToken(
+          this.#api,
+          object as unknown as TokenRequest,
+          scope,
+          this.#writeOptions,
+        )) as unknown as T
+      }
+      if (options.subresource !== 'binding') throw methodNotSupported(scope.definition, 'create')
+      await bind(this.#registry, scope, object as never, this.#writeOptions)
+      return object
+    }
+    const scope = { definition: find(this.#api, resource), namespace, user: this.#user }
+    if (scope.definition.virtual)
+      return (await reviewed(this.#api, scope, this.#decoded(scope, object))) as unknown as T
+    const stored = await this.#registry.create(scope, this.#decoded(scope, object), this.#writeOptions)
+    return options.unread ? object : shown<T>(scope.definition, stored, this.#exact)
+  }
+
+  async update<T extends object>(resource: Resource, object: T, options: { subresource?: string } = {}): Promise<T> {
+    const { namespace, name } = (object as unknown as KubeObject).metadata
+    const scope = this.#scopeOf(resource, { namespace, name: name ?? '' }, options.subresource)
+    const { stored } = await this.#registry.update(
+      scope,
+      {
+        uidIsPrecondition: true,
+        createAbsent: 'if the kind allows it',
+        transform: () => this.#decoded(scope, object),
+      },
+      this.#writeOptions,
+    )
+    return shown<T>(scope.definition, stored, this.#exact)
+  }
+
+  async patch<T extends object>(
+    resource: Resource,
+    ref: ObjectRef,
+    body: unknown,
+    { type = 'merge', subresource, readOnly }: { type?: PatchType; subresource?: string; readOnly?: boolean } = {},
+  ): Promise<T> {
+    if (type === 'apply') throw badRequest('apply goes over the network only')
+    const scope = this.#scopeOf(resource, ref, subresource)
+    const { definition } = scope
+    const { strategy } = definition
+    const text = toJson(body)
+    let written: KubeObject | undefined
+    const { stored } = await this.#registry.update(
+      scope,
+      {
+        uidIsPrecondition: false,
+        createAbsent: 'never',
+        transform: (current) => {
+          // Parsed again for each try: what is patched takes in parts of it.
+          const read = readPatch(mediaTypes[type], text, { schema: definition.schema, fieldValidation: 'Ignore' })
+          const object = patched(definition, current!(), read, this.#writeOptions)
+          strategy.applyDefaults?.(object, this.#registry.strategyContext(scope))
+          written = object
+          return object
+        },
+      },
+      this.#writeOptions,
+    )
+    const isNew = !(stored instanceof CachedObject) && !conversionOf(definition)
+    const asIs = isNew && (this.#exact || !mayHoldLarge(stored.value))
+    return (
+      readOnly && written && asIs
+        ? asWritten(definition, written, stored.revision)
+        : shown(definition, stored, this.#exact)
+    ) as T
+  }
+
+  async delete(resource: Resource, ref: ObjectRef, options = {}): Promise<void> {
+    const scope = this.#scopeOf(resource, ref)
+    const { featureGates } = this.#registry
+    const context = { featureGates, warn: this.#writeOptions.warn }
+    const deleteOptions = parseDeleteOptions({ ...options }, new URLSearchParams(), context)
+    await this.#registry.delete(scope, deleteOptions, { ...this.#writeOptions, asked: { ...deleteOptions } })
+  }
+
+  watch<T extends object>(resource: Resource, query: WatchQuery): AsyncIterable<WatchEvent<T>> {
+    const definition = find(this.#api, resource)
+    const { options, selection } = selected(definition, query, true)
+    return new LocalWatch<T>(this.#api, definition, {
+      selection,
+      bookmarks: options.allowWatchBookmarks,
+      after: startOf(options, this.#registry.cacheOf(definition).revision()),
+      timeoutSeconds: options.timeoutSeconds,
+      signal: query.signal,
+      exact: this.#exact,
+    })
+  }
+
+  async close(): Promise<void> {}
+
+  #scopeOf(resource: Resource, { namespace, name }: ObjectRef, subresource?: string): ObjectScope {
+    return {
+      definition: find(this.#api, resource),
+      namespace,
+      name,
+      subresource,
+      user: this.#user,
+    }
+  }
+
+  #decoded(scope: Omit<ObjectScope, 'name'>, body: object): KubeObject {
     const { object } = decodeObject(scope.definition, copy(body))
-    scope.definition.strategy.applyDefaults?.(object, registry.strategyContext(scope))
+    scope.definition.strategy.applyDefaults?.(object, this.#registry.strategyContext(scope))
     return object
   }
-
-  return {
-    async get<T extends object>(resource: Resource, ref: ObjectRef) {
-      const scope = scopeOf(resource, ref)
-      await registry.cacheOf(scope.definition).readable()
-      return shown<T>(scope.definition, registry.get(scope), exact)
-    },
-
-    async list<T extends object>(resource: Resource, options: ListQuery = {}) {
-      const definition = find(api, resource)
-      const cache = registry.cacheOf(definition)
-      await cache.readable()
-      const { items, metadata } = await readPage(api, cache, selected(definition, options, false))
-      return {
-        ...typeOf(definition, 'List'),
-        metadata,
-        items: items.map((item) => shown<T>(definition, item, exact)),
-      } as KubeList<T>
-    },
-
-    async create<T extends object>(
-      resource: Resource,
-      object: T,
-      options: { namespace?: string; subresource?: string; name?: string; unread?: boolean } = {},
-    ) {
-      const { metadata } = object as unknown as KubeObject
-      const namespace = options.namespace ?? metadata?.namespace
-      if (options.subresource !== undefined) {
-        const scope = scopeOf(resource, { namespace, name: options.name ?? metadata.name ?? '' })
-        if (options.subresource === 'token') {
-          return (await makeToken(api, object as unknown as TokenRequest, scope, writeOptions)) as unknown as T
-        }
-        if (options.subresource !== 'binding') throw methodNotSupported(scope.definition, 'create')
-        await bind(registry, scope, object as never, writeOptions)
-        return object
-      }
-      const scope = { definition: find(api, resource), namespace, user }
-      if (scope.definition.virtual) return (await reviewed(api, scope, decoded(scope, object))) as unknown as T
-      const stored = await registry.create(scope, decoded(scope, object), writeOptions)
-      return options.unread ? object : shown<T>(scope.definition, stored, exact)
-    },
-
-    async update<T extends object>(resource: Resource, object: T, options: { subresource?: string } = {}) {
-      const { namespace, name } = (object as unknown as KubeObject).metadata
-      const scope = scopeOf(resource, { namespace, name: name ?? '' }, options.subresource)
-      const { stored } = await registry.update(
-        scope,
-        {
-          uidIsPrecondition: true,
-          createAbsent: 'if the kind allows it',
-          transform: () => decoded(scope, object),
-        },
-        writeOptions,
-      )
-      return shown<T>(scope.definition, stored, exact)
-    },
-
-    async patch<T extends object>(
-      resource: Resource,
-      ref: ObjectRef,
-      body: unknown,
-      { type = 'merge', subresource, readOnly }: { type?: PatchType; subresource?: string; readOnly?: boolean } = {},
-    ) {
-      if (type === 'apply') throw badRequest('apply goes over the network only')
-      const scope = scopeOf(resource, ref, subresource)
-      const { definition } = scope
-      const { strategy } = definition
-      const text = toJson(body)
-      let written: KubeObject | undefined
-      const { stored } = await registry.update(
-        scope,
-        {
-          uidIsPrecondition: false,
-          createAbsent: 'never',
-          transform(current) {
-            // Parsed again for each try: what is patched takes in parts of it.
-            const read = readPatch(mediaTypes[type], text, { schema: definition.schema, fieldValidation: 'Ignore' })
-            const object = patched(definition, current!(), read, writeOptions)
-            strategy.applyDefaults?.(object, registry.strategyContext(scope))
-            written = object
-            return object
-          },
-        },
-        writeOptions,
-      )
-      const isNew = !(stored instanceof CachedObject) && !conversionOf(definition)
-      const asIs = isNew && (exact || !mayHoldLarge(stored.value))
-      return (
-        readOnly && written && asIs ? asWritten(definition, written, stored.revision) : shown(definition, stored, exact)
-      ) as T
-    },
-
-    async delete(resource, ref, options = {}) {
-      const scope = scopeOf(resource, ref)
-      const { featureGates } = registry
-      const context = { featureGates, warn: writeOptions.warn }
-      const deleteOptions = parseDeleteOptions({ ...options }, new URLSearchParams(), context)
-      await registry.delete(scope, deleteOptions, { ...writeOptions, asked: { ...deleteOptions } })
-    },
-
-    watch<T extends object>(resource: Resource, query: WatchQuery): AsyncIterable<WatchEvent<T>> {
-      const definition = find(api, resource)
-      const { options, selection } = selected(definition, query, true)
-      return new LocalWatch<T>(api, definition, {
-        selection,
-        bookmarks: options.allowWatchBookmarks,
-        after: startOf(options, registry.cacheOf(definition).revision()),
-        timeoutSeconds: options.timeoutSeconds,
-        signal: query.signal,
-        exact,
-      })
-    },
-
-    async close() {},
-  }
 }
+
+export const createLocalClient = (api: ApiContext, user: User, options?: LocalClientOptions): Client =>
+  new LocalClient(api, user, options)
 
 /** Of what is not stored, loops ask what a user may do. */
 async function reviewed(api: ApiContext, scope: RequestScope, object: KubeObject): Promise<KubeObject> {
