@@ -70,6 +70,9 @@ export async function siege({ seed, until, say }: SiegeOptions): Promise<SiegeRe
       const processes = steady.map((name) => subject.processOf(name))
       try {
         await fault.inflict({ subject, ledger, random })
+        // What is killed ends in its own time; until then it looks as if it went on.
+        const areOthers = (): boolean => steady.every((name, i) => subject.processOf(name) !== processes[i])
+        if (fault.endsPods) await eventually(areOthers, { what: "the pods' processes to end", timeoutMs: 60_000 })
         for (const name of steady) {
           if (fault.failsPods) await subject.removePod(name)
           if (fault.failsPods) await subject.startSteadyPod(name)
