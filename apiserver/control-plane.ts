@@ -33,7 +33,10 @@ export interface ControlPlaneOptions extends Partial<Limits> {
   /** Milliseconds that a node may be silent. */
   nodeMonitorGracePeriod?: number
   scheduler: boolean
-  /** In the form of kube-controller-manager's `--controllers`; `false`: the server stands alone, and pods need no service account. Default: all. */
+  /**
+   * In the form of kube-controller-manager's `--controllers`; `false`: the server stands alone, and pods need no
+   * service account. Default: all.
+   */
   controllers?: readonly string[] | false
   /** A folder of this machine for the volumes that claims get. Absent: they get none. */
   volumesDir?: string

@@ -61,7 +61,10 @@ export class LocalWatch<T extends object> implements AsyncIterable<WatchEvent<T>
   }
 }
 
-/** What goes over the wire, as objects: the writer's own where it is known, parsed once for all local watchers of a group where not. */
+/**
+ * What goes over the wire, as objects: the writer's own where it is known, parsed once for all local watchers of a
+ * group where not.
+ */
 function eventEncoder(definition: ResourceDefinition, exact: boolean): WatchEncoder<Events> {
   const lines = objectEncoder(definition)
   const { version } = definition

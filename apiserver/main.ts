@@ -1,5 +1,6 @@
 import { dirname, join, resolve } from 'node:path'
-// An API server with its controllers and nothing else: `kubestage up --kubelet=false` without a state folder of its own.
+// An API server with its controllers and nothing else: `kubestage up --kubelet=false` without a state folder of its
+// own.
 import { createMovableClock } from '../shared/clock/movable-clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { helpText, type Program } from '../shared/config/help.ts'

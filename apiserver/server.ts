@@ -69,7 +69,9 @@ export interface ApiServer {
   /** What is served, custom resources included. */
   readonly resources: ServedResources
   readonly instruments: Instruments
-  /** Answers a request of the user without a network, through all hooks. Rejects for what does not end, such as a watch. */
+  /**
+   * Answers a request of the user without a network, through all hooks. Rejects for what does not end, such as a watch.
+   */
   inject(user: Pick<User, 'name' | 'groups'>, request: InjectedRequest): Promise<InjectedAnswer>
   /** Ends every watch and connection. */
   close(): Promise<void>

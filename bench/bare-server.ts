@@ -1,7 +1,7 @@
 /**
- * The ceiling: what fastify over TLS and HTTP/2 does when it does nothing else. Same port for HTTP/1.1, client certificates
- * demanded, objects as large as ours; no kinds, no validation, no revisions.
- * Arguments: certificate, key, CA, and a sample of what the server under test makes of a pod.
+ * The ceiling: what fastify over TLS and HTTP/2 does when it does nothing else. Same port for HTTP/1.1, client
+ * certificates demanded, objects as large as ours; no kinds, no validation, no revisions. Arguments: certificate, key,
+ * CA, and a sample of what the server under test makes of a pod.
  */
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,7 @@
-/** The ceiling of "pods to Running": how many sleeping processes a small Node process starts, sixteen at a time, when it does nothing else. */
+/**
+ * The ceiling of "pods to Running": how many sleeping processes a small Node process starts, sixteen at a time, when it
+ * does nothing else.
+ */
 import { spawn } from 'node:child_process'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { sleeper } from './sample-pod.ts'

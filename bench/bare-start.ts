@@ -1,4 +1,7 @@
-/** The ceiling of a start: fastify over TLS in a fresh process, from its import to its first answer, and the memory that this takes. Arguments: certificate, key, CA. */
+/**
+ * The ceiling of a start: fastify over TLS in a fresh process, from its import to its first answer, and the memory that
+ * this takes. Arguments: certificate, key, CA.
+ */
 import { readFileSync } from 'node:fs'
 import { get } from 'node:https'
 import type { AddressInfo } from 'node:net'

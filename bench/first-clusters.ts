@@ -1,4 +1,7 @@
-/** Starts clusters in a fresh process, by the library of the package in the given folder, and tells how long the first ones took. */
+/**
+ * Starts clusters in a fresh process, by the library of the package in the given folder, and tells how long the first
+ * ones took.
+ */
 import { get } from 'node:https'
 import { join } from 'node:path'
 import { realClock } from '../shared/clock/real-clock.ts'

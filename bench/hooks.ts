@@ -1,4 +1,7 @@
-/** How long hooks take, as the kubelet runs them, beside a bare spawn and a bare request of the same process: medians, in milliseconds. */
+/**
+ * How long hooks take, as the kubelet runs them, beside a bare spawn and a bare request of the same process: medians,
+ * in milliseconds.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

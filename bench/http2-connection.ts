@@ -41,8 +41,9 @@ interface Unsent {
 }
 
 /**
- * Just enough HTTP/2 to load a server from the other core without being the slower of the two: a request costs a tenth of
- * what node:http2 spends on one. No header compression either way, unlimited receive windows, answers looked at but not kept.
+ * Just enough HTTP/2 to load a server from the other core without being the slower of the two: a request costs a tenth
+ * of what node:http2 spends on one. No header compression either way, unlimited receive windows, answers looked at but
+ * not kept.
  */
 export class Http2Connection {
   readonly #socket: TLSSocket

@@ -1,4 +1,7 @@
-/** The same requests to Kubestage with its own HTTP/2 and with that of Node, in turns: what our own earns (docs/decisions/005-http2.md). */
+/**
+ * The same requests to Kubestage with its own HTTP/2 and with that of Node, in turns: what our own earns
+ * (docs/decisions/005-http2.md).
+ */
 import type { Server } from './processes.ts'
 import type { Comparison } from './report.ts'
 import { comparable, fillBoth, measured } from './versus.ts'

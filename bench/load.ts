@@ -10,7 +10,9 @@ export interface Rate {
 /** Is called when all connections are open: what they cost is no part of the figure. */
 export type Begin = () => void
 
-/** `connections` workers, each with its own connection and one request at a time, until `count` requests are answered. */
+/**
+ * `connections` workers, each with its own connection and one request at a time, until `count` requests are answered.
+ */
 export async function load(
   target: Target,
   options: { count: number; connections: number; request(i: number): Request; begin?: Begin },

@@ -1,4 +1,7 @@
-/** `npm run bench`: what Kubestage does in a second, and what the same machine would do at best. See docs/performance.md. */
+/**
+ * `npm run bench`: what Kubestage does in a second, and what the same machine would do at best. See
+ * docs/performance.md.
+ */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'

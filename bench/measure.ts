@@ -6,7 +6,10 @@ import type { Server } from './processes.ts'
 import type { Row } from './report.ts'
 import { sampleDeployment, samplePod } from './sample-pod.ts'
 
-/** The server under test and its ceiling: every figure is taken of both, in turns, so that the machine's mood hits both alike. */
+/**
+ * The server under test and its ceiling: every figure is taken of both, in turns, so that the machine's mood hits both
+ * alike.
+ */
 export interface Pair {
   ours: Server
   bare: Server

@@ -6,7 +6,10 @@ import { join } from 'node:path'
 const repository = join(import.meta.dirname, '..')
 let folder: string | undefined
 
-/** The folder of the package as npm would install it, built from the sources as they are now; goes when this process ends. */
+/**
+ * The folder of the package as npm would install it, built from the sources as they are now; goes when this process
+ * ends.
+ */
 export function builtPackage(): string {
   folder ??= build()
   return folder

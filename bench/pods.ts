@@ -57,7 +57,10 @@ export interface PodFigures {
   gonePerSecond: number
 }
 
-/** Creates pods and follows them until all run; then deletes them, each by a request, and follows them until all are gone. */
+/**
+ * Creates pods and follows them until all run; then deletes them, each by a request, and follows them until all are
+ * gone.
+ */
 export async function measurePods({ target }: Server, count: number): Promise<PodFigures> {
   const pods = await follow(target, count)
   const all = (request: (i: number) => Request) => load(target, { count, connections: CONNECTIONS, request })

@@ -70,7 +70,9 @@ export async function ready(target: Target): Promise<Target> {
   return target
 }
 
-/** The bare server that sets the ceiling, with the certificates of the server it is compared with, and objects like its. */
+/**
+ * The bare server that sets the ceiling, with the certificates of the server it is compared with, and objects like its.
+ */
 export async function startBareServer(options: { pkiDir: string; sampleFile: string; like: Target }): Promise<Server> {
   const { pkiDir, sampleFile, like } = options
   const startedMs = realClock.monotonic()

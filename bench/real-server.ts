@@ -12,9 +12,9 @@ const START_TIMEOUT_MS = 60_000
 const HOST = '127.0.0.1'
 
 /**
- * kube-apiserver and etcd, the programs of these names in the folder `bin`, which count as one server. They are set up like
- * ours: TLS, client certificates, RBAC, the admission of a stock server; etcd does not wait for the disk, as our storage
- * in memory does not. Logs are kept in `folder`.
+ * kube-apiserver and etcd, the programs of these names in the folder `bin`, which count as one server. They are set up
+ * like ours: TLS, client certificates, RBAC, the admission of a stock server; etcd does not wait for the disk, as our
+ * storage in memory does not. Logs are kept in `folder`.
  */
 export async function startRealServer({ bin, folder }: { bin: string; folder: string }): Promise<Server> {
   const pkiDir = join(folder, 'pki')

@@ -4,7 +4,10 @@ export interface Row {
   unit: string
   ours: number
   ceiling?: number
-  /** The fraction of the ceiling that we mean to reach; for what should be small (times, memory), the multiple we mean to stay below. */
+  /**
+   * The fraction of the ceiling that we mean to reach; for what should be small (times, memory), the multiple we mean
+   * to stay below.
+   */
   goal?: number
   /** A limit in the row's own unit, where there is no ceiling. */
   limit?: number

@@ -1,4 +1,7 @@
-/** A cluster of the library of the package in the given folder, whose pods only seem to run; tells where it listens, and ends when it is told to. */
+/**
+ * A cluster of the library of the package in the given folder, whose pods only seem to run; tells where it listens, and
+ * ends when it is told to.
+ */
 import { once } from 'node:events'
 import { join } from 'node:path'
 import type { Target } from './http2-connection.ts'

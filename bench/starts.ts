@@ -17,7 +17,10 @@ const repository = join(import.meta.dirname, '..')
 /** What a Go program's build may take the first time. */
 const goTimeoutMs = 300_000
 
-/** How quickly things start: each of `rounds` in a fresh process, in turns with the bare one. The first round fills Node's compile cache, and is not counted. */
+/**
+ * How quickly things start: each of `rounds` in a fresh process, in turns with the bare one. The first round fills
+ * Node's compile cache, and is not counted.
+ */
 export async function measureStarts(rounds: number): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'kubestage-starts-'))
   const before = process.env.NODE_COMPILE_CACHE

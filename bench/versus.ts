@@ -1,4 +1,7 @@
-/** The same requests to Kubestage and to a real API server, in turns, so that what the machine does meanwhile hits both alike. */
+/**
+ * The same requests to Kubestage and to a real API server, in turns, so that what the machine does meanwhile hits both
+ * alike.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +17,9 @@ const STORED = 1_000
 /** What a start took is given back by then. */
 const SETTLED_MS = 1_500
 
-/** What one round of a figure says: the figure itself, and for how many requests (or deliveries) the server has worked. */
+/**
+ * What one round of a figure says: the figure itself, and for how many requests (or deliveries) the server has worked.
+ */
 interface Round {
   figure: number
   requests: number
@@ -75,7 +80,10 @@ const figures: readonly Figure[] = [
 /** The figures with these names. */
 export const comparable = (names: readonly string[]): Figure[] => figures.filter(({ what }) => names.includes(what))
 
-/** How long after the answer to a create its event is seen, under the load of all connections; negative when it is seen before. */
+/**
+ * How long after the answer to a create its event is seen, under the load of all connections; negative when it is seen
+ * before.
+ */
 async function delays(target: Target, mark: string): Promise<number[]> {
   const count = 300
   const seenMs = new Map<string, number>()
@@ -107,7 +115,9 @@ type Side = 'ours' | 'real'
 type Sides<T> = Record<Side, T>
 const sides = ['ours', 'real'] as const
 
-/** Of both, after a round that warms them up. CPU time is the server's own, with all its processes, in µs per request. */
+/**
+ * Of both, after a round that warms them up. CPU time is the server's own, with all its processes, in µs per request.
+ */
 export async function measured(servers: Sides<Server>, rounds: number, { what, unit, smallerIsBetter, round }: Figure) {
   const figure: Sides<number[]> = { ours: [], real: [] }
   const cpu: Sides<number[]> = { ours: [], real: [] }

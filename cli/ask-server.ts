@@ -21,7 +21,10 @@ export interface Question {
 /** A server that is stopped, or hangs, takes connections and is silent. What is asked may take its time. */
 const connectMs = 10_000
 
-/** Asks the API server of the cluster that is meant, as its administrator. A refusal is an error in the server's words: a UsageError where what was typed is wrong. */
+/**
+ * Asks the API server of the cluster that is meant, as its administrator. A refusal is an error in the server's words:
+ * a UsageError where what was typed is wrong.
+ */
 export async function askServer<Answer>(place: Place, question: Question): Promise<Answer> {
   const answer = accessTo(place).then((access) => openAnswer(access, question).then(text))
   return JSON.parse(await withProgress(question.doing ?? 'Asking the API server', answer)) as Answer

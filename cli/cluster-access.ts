@@ -24,8 +24,8 @@ export interface Place {
 }
 
 /**
- * The cluster that is meant, as its administrator. The state folder's own is not reached by its kubeconfig, which is the user's to change.
- * Throws where there is none.
+ * The cluster that is meant, as its administrator. The state folder's own is not reached by its kubeconfig, which is
+ * the user's to change. Throws where there is none.
  */
 export async function accessTo(place: Place): Promise<ClusterAccess> {
   const file = elsewhere(place)
@@ -40,7 +40,10 @@ export const noClusterRuns = (
   otherwise = 'or name its folder with --state-dir, or its --kubeconfig',
 ): ConfigError => new ConfigError(`no cluster runs in ${stateDir}: start one with kubestage up, ${otherwise}`)
 
-/** The kubeconfig of a cluster that no `kubestage up` of this folder started: the one that is named, or one that docker-compose left there. */
+/**
+ * The kubeconfig of a cluster that no `kubestage up` of this folder started: the one that is named, or one that
+ * docker-compose left there.
+ */
 export function elsewhere({ stateDir, kubeconfig }: Place): string | undefined {
   if (kubeconfig) return kubeconfig
   const state = stateDirectory(stateDir)

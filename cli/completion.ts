@@ -3,7 +3,10 @@ import { resolveOptions, type Sources } from '../shared/config/resolve.ts'
 import type { Command } from './command.ts'
 import type { Entry } from './commands.ts'
 
-/** How each shell is taught to ask us. `kubestage completion words …` gets what stands before the cursor, and answers with lines. */
+/**
+ * How each shell is taught to ask us. `kubestage completion words …` gets what stands before the cursor, and answers
+ * with lines.
+ */
 const scripts: Record<string, { script: string; install: string }> = {
   bash: {
     script: `_kubestage() {
@@ -49,7 +52,10 @@ export interface CompletionContext extends Pick<Sources, 'env' | 'fileKeys' | 'd
   builtIn: Readonly<Record<string, string>>
 }
 
-/** What a shell evaluates once, as in `eval "$(kubestage completion bash)"`; or, after the word `words`, what may stand where the last of the given ones begins. */
+/**
+ * What a shell evaluates once, as in `eval "$(kubestage completion bash)"`; or, after the word `words`, what may stand
+ * where the last of the given ones begins.
+ */
 export async function complete(context: CompletionContext, [shell = '', ...words]: readonly string[]): Promise<string> {
   if (shell === 'words') return lines(await candidates(context, words))
   if (shell === '--help' || shell === '-h') return help
@@ -85,7 +91,10 @@ async function candidates(context: CompletionContext, words: readonly string[]):
   return [...own, ...flags].filter(beginsWith(last))
 }
 
-/** bash makes three words of `--flag=va`, and wants the last of them completed; others make one. `prefix` is what the answer repeats. */
+/**
+ * bash makes three words of `--flag=va`, and wants the last of them completed; others make one. `prefix` is what the
+ * answer repeats.
+ */
 function atCursor(typed: readonly string[]): { last: string; before: readonly string[]; prefix: string } {
   const equals = typed.at(-1) === '=' ? typed.length - 1 : typed.at(-2) === '=' ? typed.length - 2 : -1
   if (equals > 0) return { last: typed.slice(equals - 1).join(''), before: typed.slice(0, equals - 1), prefix: '' }

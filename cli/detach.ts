@@ -27,7 +27,10 @@ export interface DetachedCluster {
   pid: number
 }
 
-/** Starts `kubestage up` in a session of its own; resolves when it is ready, and throws in its own words when it ends before. */
+/**
+ * Starts `kubestage up` in a session of its own; resolves when it is ready, and throws in its own words when it ends
+ * before.
+ */
 export async function startDetached({
   stateDir,
   args,

@@ -5,7 +5,10 @@ import { shellWord } from './shell-word.ts'
 /** Our kubectl, which knows --reason, and the plugin; both call the user's own. */
 const kubectlFolder = join(packageRoot, 'bin', 'kubestage-kubectl')
 
-/** Lines for a shell: they point kubectl at the cluster of that kubeconfig, and let it say --reason. `sh` is bash and zsh, too. */
+/**
+ * Lines for a shell: they point kubectl at the cluster of that kubeconfig, and let it say --reason. `sh` is bash and
+ * zsh, too.
+ */
 export function exportsFor(kubeconfig: string, shell: 'sh' | 'fish' = 'sh'): string[] {
   const [config, folder] = [shellWord(kubeconfig), shellWord(kubectlFolder)]
   if (shell === 'fish') return [`set -gx KUBECONFIG ${config}`, `set -gx PATH ${folder} $PATH`]

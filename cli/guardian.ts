@@ -9,9 +9,15 @@ export interface Guardian {
   /** How many servers there were before this one, and how the last of them ended: `SIGABRT`, `exit-code-1`. */
   restarts: number
   ending: string
-  /** Whether it starts the server again. Until it is told anything, it does not for the first server, and does for later ones. */
+  /**
+   * Whether it starts the server again. Until it is told anything, it does not for the first server, and does for later
+   * ones.
+   */
   tell(word: 'keep' | 'end'): void
-  /** Files with the process ids of kubelets, which it asks to end their pods, within `graceMs`, when it starts no server again. */
+  /**
+   * Files with the process ids of kubelets, which it asks to end their pods, within `graceMs`, when it starts no server
+   * again.
+   */
   hold(pidFiles: readonly string[], graceMs: number): void
 }
 

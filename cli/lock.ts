@@ -71,7 +71,10 @@ export function holderFor(pid: number): Holder {
   return { pid, startTime: startTimeOf(pid) }
 }
 
-/** From /proc/<pid>/stat, counted after the name, which may hold anything; `undefined` for a zombie, and where there is no /proc. */
+/**
+ * From /proc/<pid>/stat, counted after the name, which may hold anything; `undefined` for a zombie, and where there is
+ * no /proc.
+ */
 function startTimeOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -3,7 +3,10 @@ import { realClock } from '../shared/clock/real-clock.ts'
 
 const stepMs = 1_000
 
-/** A line on a terminal, from the second second on, that says what is waited for and how long; gone when the work is over. */
+/**
+ * A line on a terminal, from the second second on, that says what is waited for and how long; gone when the work is
+ * over.
+ */
 export async function withProgress<Result>(
   doing: string,
   work: Promise<Result>,

@@ -162,7 +162,10 @@ async function startInBackground(
   return 0
 }
 
-/** A cluster whose folder is removed ends: no command would find it any more. Then one signal is enough to end it at once. */
+/**
+ * A cluster whose folder is removed ends: no command would find it any more. Then one signal is enough to end it at
+ * once.
+ */
 async function withoutFolder({ state }: Cluster, stopping: Promise<unknown>): Promise<{ again: Promise<void> }> {
   await untilGone(state.lock)
   onTrouble(`the state folder ${shortest(state.root)} is gone, so this cluster ends`)

@@ -13,7 +13,10 @@ export interface BootstrapOptions extends KubernetesServiceOptions {
   nowMs: number
 }
 
-/** Makes sure of what every cluster has from its first moment: the system namespaces the `kubernetes` Service, which leads to our port, and what the server says of itself. */
+/**
+ * Makes sure of what every cluster has from its first moment: the system namespaces the `kubernetes` Service, which
+ * leads to our port, and what the server says of itself.
+ */
 export async function bootstrap(client: Client, options: BootstrapOptions): Promise<void> {
   for (const name of SYSTEM_NAMESPACES) await ensure<Namespace>(client, namespaces, { metadata: { name } })
   await Promise.all([ensureKubernetesService(client, options), ensureServerConfigMaps(client, options)])

@@ -8,7 +8,10 @@ import type { Controller, ControllerContext } from './controller.ts'
 type ClusterRole = WithMeta<V1ClusterRole>
 type Rule = Wire<V1PolicyRule>
 
-/** A role with an aggregationRule has the rules of those that it selects. Upstream: pkg/controller/clusterroleaggregation. */
+/**
+ * A role with an aggregationRule has the rules of those that it selects. Upstream:
+ * pkg/controller/clusterroleaggregation.
+ */
 export function startClusterRoleAggregation({ client, informers, log, clock }: ControllerContext): Controller {
   const all = (): void => {
     for (const role of roles.list()) if (role.aggregationRule) queue.add(role.metadata.name ?? '')

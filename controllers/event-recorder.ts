@@ -16,11 +16,17 @@ export interface RecordedEvent {
   type: 'Normal' | 'Warning'
   reason: string
   message: string
-  /** What was being done, e.g. `Binding`: makes an event of the newer kind (eventTime, reporting controller), as the scheduler writes them. */
+  /**
+   * What was being done, e.g. `Binding`: makes an event of the newer kind (eventTime, reporting controller), as the
+   * scheduler writes them.
+   */
   action?: string
 }
 
-/** Writes events in the background; equal ones are counted. Never in the way: beyond a bound they are dropped, as upstream does. */
+/**
+ * Writes events in the background; equal ones are counted. Never in the way: beyond a bound they are dropped, as
+ * upstream does.
+ */
 export interface EventRecorder {
   record(event: RecordedEvent): void
   close(): Promise<void>

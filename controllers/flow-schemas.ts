@@ -7,7 +7,10 @@ import type { Controller, ControllerContext } from './controller.ts'
 
 type FlowSchema = WithMeta<V1FlowSchema>
 
-/** Says of each flow schema whether its priority level is there. Upstream: apiserver/pkg/util/flowcontrol/apf_controller.go. */
+/**
+ * Says of each flow schema whether its priority level is there. Upstream:
+ * apiserver/pkg/util/flowcontrol/apf_controller.go.
+ */
 export function startFlowSchemaController({ client, informers, clock, log }: ControllerContext): Controller {
   const all = (): void => {
     for (const schema of schemas.list()) queue.add(schema.metadata.name ?? '')

@@ -60,7 +60,10 @@ export interface ControllersOptions {
   nodeMonitorGraceMs?: number
   /** Its key signs certificate requests. */
   ca: KeyPair
-  /** What is published to every namespace as kube-root-ca.crt, and is in tokens' Secrets; by default the certificate of `ca`. */
+  /**
+   * What is published to every namespace as kube-root-ca.crt, and is in tokens' Secrets; by default the certificate of
+   * `ca`.
+   */
   rootCa?: string
   /** CA of the client certificates that the server accepts, in PEM; by default the certificate of `ca`. */
   clientCa?: string

@@ -78,7 +78,10 @@ export function createInformers(options: { client: Client; clock: Clock; log: Lo
 
 const indexes = { namespace: namespaceIndex, controller: controllerIndex }
 const whole = { indexes }
-/** Kinds of which some loop reads more than the metadata. Thousands of copies may be held: what no loop reads is left out. */
+/**
+ * Kinds of which some loop reads more than the metadata. Thousands of copies may be held: what no loop reads is left
+ * out.
+ */
 const trimmed: Record<string, { transform?(object: Metadata): Metadata; indexes?: typeof indexes }> = {
   '/pods': { transform: trimPod, indexes },
   '/nodes': { transform: trimNode },

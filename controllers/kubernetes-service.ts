@@ -33,8 +33,8 @@ export async function ensureKubernetesService(client: Client, options: Kubernete
 }
 
 /**
- * Brings the Service, its Endpoints and its EndpointSlice back when they are deleted or changed. As upstream, a change of the
- * Service stays until the server starts again, and so does one of the Endpoints' ports, which the slice follows.
+ * Brings the Service, its Endpoints and its EndpointSlice back when they are deleted or changed. As upstream, a change
+ * of the Service stays until the server starts again, and so does one of the Endpoints' ports, which the slice follows.
  * Upstream, every ten seconds: pkg/controlplane/controller/kubernetesservice, pkg/controlplane/reconcilers.
  */
 export function startKubernetesService(

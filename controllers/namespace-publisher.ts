@@ -13,7 +13,10 @@ export interface PublishedObject<T extends { metadata: ObjectMeta }> {
   upToDate(object: T): boolean
 }
 
-/** Keeps one object present in every namespace that is not being deleted; brings it back when someone deletes or bends it. */
+/**
+ * Keeps one object present in every namespace that is not being deleted; brings it back when someone deletes or bends
+ * it.
+ */
 export function startNamespacePublisher<T extends { metadata: ObjectMeta }>(
   context: ControllerContext,
   published: PublishedObject<T>,

@@ -12,7 +12,10 @@ export interface PodStatusChange {
   nominatedNodeName?: string
 }
 
-/** Sets one condition of a pod, its phase or its nomination, whatever others write of it meanwhile; a pod that is gone is no failure. */
+/**
+ * Sets one condition of a pod, its phase or its nomination, whatever others write of it meanwhile; a pod that is gone
+ * is no failure.
+ */
 export async function setPodStatus(
   client: Client,
   pod: TrimmedPod,

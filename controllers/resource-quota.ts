@@ -23,8 +23,8 @@ interface Quota extends KubeObject {
 const resyncMs = 300_000
 
 /**
- * Keeps the status of quotas true: what is granted, and what is in use. What is created is counted by admission, at once;
- * here what is no longer there is given back. Upstream: pkg/controller/resourcequota.
+ * Keeps the status of quotas true: what is granted, and what is in use. What is created is counted by admission, at
+ * once; here what is no longer there is given back. Upstream: pkg/controller/resourcequota.
  */
 class ResourceQuotaController implements Controller {
   readonly #resources: ApiResources

@@ -4,8 +4,8 @@ import type { Container, ContainerStatus, ObjectMeta, Pod, PodSpec, PodStatus } 
 import { trimMetadata } from './trimmed-metadata.ts'
 
 /**
- * Some fields of a type. `Unread` is one of the others: it may have any type here, so that a whole object can stand for its part,
- * and the part does not pass for the whole.
+ * Some fields of a type. `Unread` is one of the others: it may have any type here, so that a whole object can stand for
+ * its part, and the part does not pass for the whole.
  */
 type Part<Whole, Kept extends keyof Whole, Unread extends Exclude<keyof Whole, Kept>> = Pick<Whole, Kept> & {
   [field in Unread]?: unknown
@@ -31,7 +31,9 @@ export type TrimmedPodSpec = Part<
   'serviceAccount'
 > & { containers: TrimmedContainer[]; initContainers?: TrimmedContainer[] }
 
-/** Of the statuses of containers those that have ended once; of init containers, those that failed or were restarted. */
+/**
+ * Of the statuses of containers those that have ended once; of init containers, those that failed or were restarted.
+ */
 export type TrimmedPodStatus = Part<
   PodStatus,
   | 'phase'

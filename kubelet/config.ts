@@ -126,8 +126,8 @@ function completed(values: KubeletConfig): KubeletConfig {
 }
 
 /**
- * What the node's address is, given that of the API server. A kubelet with a supervisor shares its machine. An API server that is not
- * Kubestage's refuses endpoints with loopback addresses and connections to nodes there.
+ * What the node's address is, given that of the API server. A kubelet with a supervisor shares its machine. An API
+ * server that is not Kubestage's refuses endpoints with loopback addresses and connections to nodes there.
  */
 export async function nodeAddress(
   { nodeIp, supervised }: Pick<KubeletConfig, 'nodeIp' | 'supervised'>,

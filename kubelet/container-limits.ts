@@ -7,7 +7,10 @@ interface ContainerLimit extends Limit {
   counted: string
 }
 
-/** What a container may write. Makes the help of the flags, the table in docs/configuration.md, the metric and the lines of the log. */
+/**
+ * What a container may write. Makes the help of the flags, the table in docs/configuration.md, the metric and the lines
+ * of the log.
+ */
 export const containerLimits: Readonly<Record<ContainerLimitName, ContainerLimit>> = {
   containerLayerSize: {
     what: 'bytes that a container with files of its own writes beside its volumes',

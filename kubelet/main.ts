@@ -126,8 +126,9 @@ class Supervisor {
   }
 
   /**
-   * Where it wants the pods to end in order, they do. Where it wants them to be kept, we wait: for the next server, which kills us when its
-   * own kubelet begins, for SIGTERM from the guardian, or for the guardian's end. Otherwise we end at once, and the shim ends the pods.
+   * Where it wants the pods to end in order, they do. Where it wants them to be kept, we wait: for the next server,
+   * which kills us when its own kubelet begins, for SIGTERM from the guardian, or for the guardian's end. Otherwise we
+   * end at once, and the shim ends the pods.
    */
   onGone(endPods: () => void): void {
     if (this.#pods === 'kept') {

@@ -1,6 +1,9 @@
 import { type Kubelet, type KubeletOptions, startKubelet } from './kubelet.ts'
 
-/** The kubelet of a machine that can be rebooted: another one starts after each boot, and knows only what the machine kept. */
+/**
+ * The kubelet of a machine that can be rebooted: another one starts after each boot, and knows only what the machine
+ * kept.
+ */
 export interface RebootableKubelet {
   readonly current: Kubelet
   /** Takes the machine's power away and gives it back. Resolves when the node is registered and its pods are known. */

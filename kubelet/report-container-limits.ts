@@ -11,7 +11,10 @@ interface ReportOptions {
   podOf(uid: string): Pod | undefined
 }
 
-/** Counts and logs the limits that containers reach; a full layer, which a program may hide, is an event of its pod as well. Returns a function that ends it. */
+/**
+ * Counts and logs the limits that containers reach; a full layer, which a program may hide, is an event of its pod as
+ * well. Returns a function that ends it.
+ */
 export function reportContainerLimits({ runtime, limits, events, podOf }: ReportOptions): () => void {
   const report = runtime.onLimit?.(({ limit, podUid, container }) => {
     const pod = podOf(podUid)

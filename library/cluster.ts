@@ -20,7 +20,9 @@ export interface Cluster extends Users, Waiters, AsyncDisposable {
   readonly access: Required<Pick<ClusterAccess, 'server' | 'ca' | 'cert' | 'key'>>
   /** As an administrator, without the network: not in the journal, and no fault gets in its way. */
   readonly client: Client
-  /** Answers one request without a network, through all hooks. Rejects for requests that do not end, such as a watch. */
+  /**
+   * Answers one request without a network, through all hooks. Rejects for requests that do not end, such as a watch.
+   */
   readonly inject: Inject
   readonly clock: ClusterClock
   readonly journal: ClusterJournal
@@ -44,8 +46,9 @@ export interface ClusterClock {
   /** Milliseconds since the Unix epoch, of the cluster. */
   now(): number
   /**
-   * Lets that much time pass at once, and all that is due in it happen, in kubelets with processes of their own as well. Containers can see
-   * how far time has been moved in the file that KUBESTAGE_CLOCK_FILE names, and get a SIGCONT if they have a handler for it.
+   * Lets that much time pass at once, and all that is due in it happen, in kubelets with processes of their own as
+   * well. Containers can see how far time has been moved in the file that KUBESTAGE_CLOCK_FILE names, and get a SIGCONT
+   * if they have a handler for it.
    */
   advance(duration: Duration): Promise<void>
 }

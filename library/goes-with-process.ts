@@ -2,7 +2,9 @@ import { rmSync } from 'node:fs'
 
 const folders = new Set<string>()
 
-/** Sees to it that the folder does not outlive this process, unless a signal kills it. Returns how to remove it before. */
+/**
+ * Sees to it that the folder does not outlive this process, unless a signal kills it. Returns how to remove it before.
+ */
 export function goesWithProcess(folder: string): () => void {
   if (folders.size === 0) process.on('exit', removeAll)
   folders.add(folder)

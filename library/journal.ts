@@ -14,7 +14,10 @@ export type Count = number | { min?: number; max?: number }
 const shownEntries = 20
 const patience = '5s'
 
-/** What came to the API server over the network since the start, or since `clear`; the cluster's own client and controllers need no network. */
+/**
+ * What came to the API server over the network since the start, or since `clear`; the cluster's own client and
+ * controllers need no network.
+ */
 export class ClusterJournal {
   readonly #journal: Journal
   readonly #clock: Clock
@@ -37,7 +40,10 @@ export class ClusterJournal {
     this.#journal.clear()
   }
 
-  /** Resolves to the first such request that has been answered (a watch: that has begun), also one of the past; rejects with what came instead. */
+  /**
+   * Resolves to the first such request that has been answered (a watch: that has begun), also one of the past; rejects
+   * with what came instead.
+   */
   async waitFor(filter: JournalFilter, { timeout = patience }: { timeout?: Duration } = {}): Promise<JournalEntry> {
     const isWanted = (entry: JournalEntry): boolean =>
       isMeant(filter, entry) && fits(filter, entry) && (entry.code !== undefined || entry.verb === 'watch')

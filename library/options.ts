@@ -2,17 +2,22 @@ import type { ClusterPlugin } from '../apiserver/http/plugins/plugin.ts'
 import type { FeatureGates } from '../shared/config/feature-gates.ts'
 import type { Duration } from './duration.ts'
 
-/** Everything has a default; an empty map is a control plane with one node that runs pods as processes of this machine. */
+/**
+ * Everything has a default; an empty map is a control plane with one node that runs pods as processes of this machine.
+ */
 export interface StartClusterOptions {
   /** An API server and nothing else: nothing is scheduled, collected or run, and pods need no service account. */
   apiOnly?: boolean
-  /** Nodes that run pods as processes of this machine, each a kubelet in a process of its own. Default 1; 0 if there are simulated ones. */
+  /**
+   * Nodes that run pods as processes of this machine, each a kubelet in a process of its own. Default 1; 0 if there are
+   * simulated ones.
+   */
   nodes?: number
   /** Nodes within this process, whose pods only seem to run: hundreds of pods, and any speed of time. Default 0. */
   simulatedNodes?: number
   /**
-   * Simulated pods tell each step, as real ones do: statuses one by one, events, terminations. Otherwise they tell how they are, and what
-   * is wrong: thousands come and go in a second or two. Default: with virtual time only.
+   * Simulated pods tell each step, as real ones do: statuses one by one, events, terminations. Otherwise they tell how
+   * they are, and what is wrong: thousands come and go in a second or two. Default: with virtual time only.
    */
   simulatedSteps?: boolean
   /** Default true; without it pods stay Pending until you bind them. */
@@ -33,7 +38,10 @@ export interface StartClusterOptions {
   /** Default 10.96.0.0/16. */
   serviceCidr?: string
   featureGates?: Partial<FeatureGates>
-  /** Programs that images stand for: `{'nginx:*': ['/usr/sbin/nginx', '-g', 'daemon off;']}`; a text is taken apart as by a shell. */
+  /**
+   * Programs that images stand for: `{'nginx:*': ['/usr/sbin/nginx', '-g', 'daemon off;']}`; a text is taken apart as
+   * by a shell.
+   */
   images?: Record<string, string | string[]>
   /** Folders that come first on an image's PATH: `{'busybox:*': '/opt/busybox/bin'}`. */
   imagePaths?: Record<string, string>

@@ -14,7 +14,10 @@ export interface ClusterUser {
 export interface Users {
   /** The text of a kubeconfig with a certificate of that user, which need not be known before. */
   kubeconfigOf(user: ClusterUser): string
-  /** A client of `@kubernetes/client-node`: `await cluster.apiClient(CoreV1Api)`. Default: as the administrator. Rejects when that package is not there. */
+  /**
+   * A client of `@kubernetes/client-node`: `await cluster.apiClient(CoreV1Api)`. Default: as the administrator. Rejects
+   * when that package is not there.
+   */
   apiClient<Api extends ApiType>(api: ApiConstructor<Api>, user?: ClusterUser): Promise<Api>
 }
 

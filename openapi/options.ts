@@ -1,4 +1,6 @@
-/** Query parameters by the type that they are the fields of, e.g. `ListOptions`; those of every request are under `''`. */
+/**
+ * Query parameters by the type that they are the fields of, e.g. `ListOptions`; those of every request are under `''`.
+ */
 import { readFileSync } from 'node:fs'
 
 export interface Option {

@@ -7,7 +7,10 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** [JSON name or '' when embedded, Go name, shape, Go type as the decoder's errors print it, 'o' omitempty | 'z' omitzero | ''] */
+/**
+ * [JSON name or '' when embedded, Go name, shape, Go type as the decoder's errors print it, 'o' omitempty | 'z'
+ * omitzero | '']
+ */
 type GoField = [json: string, go: string, shape: string, type: string, omit: '' | 'o' | 'z']
 
 /** One Go package: where it is, and the prefix of its types in OpenAPI names. */

@@ -1,4 +1,6 @@
-/** `terminations.kubestage.dev/v1`: what is known of the end of a pod, or of one of its containers, after it is gone. */
+/**
+ * `terminations.kubestage.dev/v1`: what is known of the end of a pod, or of one of its containers, after it is gone.
+ */
 import type { AddedField, Addition } from './addition.ts'
 
 const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1'

@@ -1,4 +1,5 @@
-// Makes what a published package ships: bundled programs, the library's types, the data beside them. `node scripts/build.ts [FOLDER]`; default: dist.
+// Makes what a published package ships: bundled programs, the library's types, the data beside them. `node
+// scripts/build.ts [FOLDER]`; default: dist.
 import { execFileSync } from 'node:child_process'
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { glob } from 'node:fs/promises'

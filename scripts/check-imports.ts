@@ -1,4 +1,5 @@
-// Holds the source against scripts/import-rules.ts and finds import cycles. Prints every violation; exit code 1 if there is one.
+// Holds the source against scripts/import-rules.ts and finds import cycles. Prints every violation; exit code 1 if
+// there is one.
 import { readFileSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
 import { dirname, join } from 'node:path'

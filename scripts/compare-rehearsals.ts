@@ -1,4 +1,5 @@
-// Rehearses the examples in real time and, beside that, faster; prints what was found at one pace only: node scripts/compare-rehearsals.ts [SCALE=20] [FLAG… FILE…]
+// Rehearses the examples in real time and, beside that, faster; prints what was found at one pace only: node
+// scripts/compare-rehearsals.ts [SCALE=20] [FLAG… FILE…]
 import { spawn } from 'node:child_process'
 import { globSync, writeFileSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'

@@ -1,4 +1,7 @@
-/** What upstream's conformance suite says of a cluster: its JUnit reports, and what is recorded of them in scripts/conformance.json. */
+/**
+ * What upstream's conformance suite says of a cluster: its JUnit reports, and what is recorded of them in
+ * scripts/conformance.json.
+ */
 
 /** By the spec's name, without the suite's labels. */
 export type Results = Map<string, 'passed' | 'failed'>
@@ -38,7 +41,10 @@ const plain = (text: string): string =>
     numeric ? String.fromCodePoint(Number.parseInt(word, numeric === '#' ? 10 : 16)) : (entities[word] ?? ''),
   )
 
-/** The results in the place of recorded ones. A spec keeps its cause; one that is new has none, and an empty one is returned for it. */
+/**
+ * The results in the place of recorded ones. A spec keeps its cause; one that is new has none, and an empty one is
+ * returned for it.
+ */
 export function recordOf(results: Results, before: Recorded): Recorded {
   const totals: Recorded['totals'] = {}
   for (const [name, result] of [...results].sort()) {

@@ -1,6 +1,6 @@
 /**
- * The results of upstream's conformance suite in docs/conformance.md, from scripts/conformance.json.
- * Without arguments: exit 1 when the page is stale, or a spec fails without a cause. With JUnit reports, the oldest first: says what they
+ * The results of upstream's conformance suite in docs/conformance.md, from scripts/conformance.json. Without arguments:
+ * exit 1 when the page is stale, or a spec fails without a cause. With JUnit reports, the oldest first: says what they
  * change; with `--write` as well they are recorded, and the page is written.
  */
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,5 @@
-// Lets the pod of examples/tour/three-ends.yaml end on a cluster of its own, and draws docs/termination.svg from what was recorded.
+// Lets the pod of examples/tour/three-ends.yaml end on a cluster of its own, and draws docs/termination.svg from what
+// was recorded.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadAll } from 'js-yaml'

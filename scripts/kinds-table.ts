@@ -1,6 +1,6 @@
 /**
- * The table of kinds in docs/compatibility.md: from the catalog, held against the discovery of a real server. `--write` puts it there;
- * without, exit 1 when it is stale.
+ * The table of kinds in docs/compatibility.md: from the catalog, held against the discovery of a real server. `--write`
+ * puts it there; without, exit 1 when it is stale.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { subresourcesOf } from '../apiserver/http/discovery-documents.ts'

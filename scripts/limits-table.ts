@@ -1,4 +1,7 @@
-/** The tables of limits in docs/configuration.md: from the tables that make the flags, the metric and the log. `--write` puts them there; without, exit 1 when they are stale. */
+/**
+ * The tables of limits in docs/configuration.md: from the tables that make the flags, the metric and the log. `--write`
+ * puts them there; without, exit 1 when they are stale.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { limitTable } from '../apiserver/http/limits/limits.ts'
 import { type ContainerLimitName, containerLimits } from '../kubelet/container-limits.ts'

@@ -1,4 +1,7 @@
-/** The tables of reasons in docs/reasons.md: from shared/reasons/reason-table.ts. `--write` puts them there; without, exit 1 when they are stale. */
+/**
+ * The tables of reasons in docs/reasons.md: from shared/reasons/reason-table.ts. `--write` puts them there; without,
+ * exit 1 when they are stale.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type Row, reasonRows, reasons } from '../shared/reasons/reason-table.ts'
 

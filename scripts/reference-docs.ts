@@ -1,6 +1,6 @@
 /**
- * The reference of docs/commands.md and docs/configuration.md: from the tables that --help and the config file's schema are made of.
- * `--write` puts it there; without, exit 1 when it is stale.
+ * The reference of docs/commands.md and docs/configuration.md: from the tables that --help and the config file's schema
+ * are made of. `--write` puts it there; without, exit 1 when it is stale.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { kubeconfigOption } from '../cli/cluster-access.ts'

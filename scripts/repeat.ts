@@ -1,4 +1,5 @@
-// Runs the examples for tap and node:test so many times, side by side, and prints each failure: node scripts/repeat.ts [TIMES=100] [WORKERS=4] [PART OF A NAME]
+// Runs the examples for tap and node:test so many times, side by side, and prints each failure: node scripts/repeat.ts
+// [TIMES=100] [WORKERS=4] [PART OF A NAME]
 import { execFile } from 'node:child_process'
 import { glob } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// Holds pages, and comments of the product, against scripts/plain-words.ts: plain words, and sentences that are read once.
-// Prints every finding; exit code 1 if there is one.
+// Holds pages, and comments of the product, against scripts/plain-words.ts: plain words, and sentences that are read
+// once. Prints every finding; exit code 1 if there is one.
 import { globSync, readFileSync } from 'node:fs'
 import { maxCellWords, maxWords, type PlainWord, plainWords } from './plain-words.ts'
 

@@ -31,7 +31,10 @@ export interface OperationOptions {
   [option: string]: unknown
 }
 
-/** The kind of a subresource, e.g. Scale: how an object looks through it, and what a change of that view does to the object. */
+/**
+ * The kind of a subresource, e.g. Scale: how an object looks through it, and what a change of that view does to the
+ * object.
+ */
 export interface AdmissionView {
   group: string
   version: string
@@ -53,7 +56,10 @@ export interface Reinvocation {
   lastOutput?: string
 }
 
-/** A rule of the cluster about writes. Both throw a StatusError to refuse; a promise only where something must be waited for. */
+/**
+ * A rule of the cluster about writes. Both throw a StatusError to refuse; a promise only where something must be waited
+ * for.
+ */
 export interface AdmissionPlugin {
   /** Is asked about what is never stored, too: evictions, bindings, tokens and connections. */
   asksAll?: boolean

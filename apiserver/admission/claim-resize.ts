@@ -12,7 +12,10 @@ const storageOf = ({ spec }: Claim): string => spec?.resources?.requests?.storag
 const classOf = ({ spec, metadata }: Claim): string =>
   metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? spec?.storageClassName ?? ''
 
-/** A claim grows only once it is bound, and where its class allows that. Upstream: plugin/pkg/admission/storage/persistentvolume/resize. */
+/**
+ * A claim grows only once it is bound, and where its class allows that. Upstream:
+ * plugin/pkg/admission/storage/persistentvolume/resize.
+ */
 export function claimResize(lookup: Lookup): AdmissionPlugin {
   return {
     validate({ operation, definition, subresource, object, old }) {

@@ -15,7 +15,10 @@ interface Amounts {
 const annotation = 'kubernetes.io/limit-ranger'
 const limitRanges = { group: '', plural: 'limitranges' }
 
-/** What is not said of a container is taken from the LimitRanges of the namespace; what goes beyond them is refused. Upstream: plugin/pkg/admission/limitranger. */
+/**
+ * What is not said of a container is taken from the LimitRanges of the namespace; what goes beyond them is refused.
+ * Upstream: plugin/pkg/admission/limitranger.
+ */
 export function limitRanger(lookupAll: LookupAll): AdmissionPlugin {
   const limitsOf = ({ namespace }: AdmissionAttributes): Limit[][] =>
     [...lookupAll(limitRanges, namespace)].map(({ spec }) => (spec as { limits?: Limit[] } | undefined)?.limits ?? [])

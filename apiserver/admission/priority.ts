@@ -10,7 +10,10 @@ interface PriorityClass extends KubeObject {
 
 const classes = { group: 'scheduling.k8s.io', plural: 'priorityclasses' }
 
-/** Turns the name of a priority class into the number that counts; of defaults there is one at most. Upstream: plugin/pkg/admission/priority. */
+/**
+ * Turns the name of a priority class into the number that counts; of defaults there is one at most. Upstream:
+ * plugin/pkg/admission/priority.
+ */
 export function priority(lookup: Lookup, lookupAll: LookupAll): AdmissionPlugin {
   const defaults = (): PriorityClass[] =>
     [...lookupAll(classes)].filter(({ globalDefault }) => globalDefault) as PriorityClass[]

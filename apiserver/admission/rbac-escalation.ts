@@ -12,8 +12,9 @@ const everything: readonly PolicyRule[] = [
 ]
 
 /**
- * A user cannot grant permissions that it does not hold, unless it may `escalate` the role or `bind` it.
- * It stands behind all other mutating rules. Upstream: pkg/registry/rbac/{role,clusterrole,rolebinding,clusterrolebinding}/policybased.
+ * A user cannot grant permissions that it does not hold, unless it may `escalate` the role or `bind` it. It stands
+ * behind all other mutating rules. Upstream:
+ * pkg/registry/rbac/{role,clusterrole,rolebinding,clusterrolebinding}/policybased.
  */
 export function rbacEscalation(access: Access): AdmissionPlugin {
   return {

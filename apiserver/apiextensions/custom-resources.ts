@@ -42,8 +42,9 @@ interface Served {
 }
 
 /**
- * Follows CustomResourceDefinitions: settles their names, serves what is established, and when one is deleted, deletes its objects first.
- * One definition at a time, in the order of their changes, so that of two that want a name the first has it.
+ * Follows CustomResourceDefinitions: settles their names, serves what is established, and when one is deleted, deletes
+ * its objects first. One definition at a time, in the order of their changes, so that of two that want a name the first
+ * has it.
  */
 export class CustomResources {
   readonly #registry: Registry

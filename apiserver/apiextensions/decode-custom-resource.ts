@@ -6,7 +6,10 @@ import { applyDefaults, type ForbiddenNulls } from './schema/defaulting.ts'
 import type { JSONSchemaProps, JsonObject } from './schema/json-schema.ts'
 import { prune } from './schema/pruning.ts'
 
-/** A parsed body as an object of the version: pruned, defaulted, metadata typed. May change the body. Throws DecodeError. */
+/**
+ * A parsed body as an object of the version: pruned, defaulted, metadata typed. May change the body. Throws
+ * DecodeError.
+ */
 export function decodeCustomResource(body: JsonObject, schema: JSONSchemaProps, nulls?: ForbiddenNulls): Decoded {
   const { kind: _kind, apiVersion: _apiVersion, metadata: source, ...fields } = asUntyped(body)
   const { metadata, strictErrors } = decodeMetadata(source, 'metadata')

@@ -16,7 +16,9 @@ import { mentions } from './schema/mentions.ts'
 
 const OBJECT_META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'
 
-/** Brings metadata, in place, into its API type; what it does not know is dropped and named. Throws {@link DecodeError}. */
+/**
+ * Brings metadata, in place, into its API type; what it does not know is dropped and named. Throws {@link DecodeError}.
+ */
 export function decodeMetadata(value: unknown, path: string): { metadata: ObjectMeta; strictErrors: string[] } {
   const decoded = decodeStruct<ObjectMeta>(OBJECT_META, value ?? {})
   const { name, ...rest } = decoded.value

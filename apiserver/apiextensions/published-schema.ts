@@ -27,7 +27,10 @@ const OF_EMBEDDED = {
 }
 const INT_OR_STRING = [{ type: 'integer' }, { type: 'string' }] as OpenApiSchema[]
 
-/** A schema as OpenAPI 3 shows it, with what every object has: apiVersion, kind and metadata, for the root and for embedded resources. */
+/**
+ * A schema as OpenAPI 3 shows it, with what every object has: apiVersion, kind and metadata, for the root and for
+ * embedded resources.
+ */
 export function publishedSchema(schema: JSONSchemaProps): OpenApiSchema {
   return withProperties(publish(schema, []), OF_OBJECT)
 }

@@ -26,7 +26,9 @@ function enforce({ verdict, reason }: Decision, attributes: Attributes): void {
   if (verdict !== 'allow') throw refusal(attributes, reason)
 }
 
-/** What the first authorizer with an opinion says; without one, the reasons of all. A promise as with {@link authorize}. */
+/**
+ * What the first authorizer with an opinion says; without one, the reasons of all. A promise as with {@link authorize}.
+ */
 export function decide(
   authorizers: readonly Authorizer[],
   attributes: Attributes,

@@ -4,8 +4,8 @@ import { unauthorized } from './chain.ts'
 import type { Authenticator, User } from './types.ts'
 
 /**
- * CN is the user (of several the last, as in Go), each O a group. The server must request certificates (`requestCert`) and
- * accept connections without one: unauthenticated clients get 401 instead of a TLS error.
+ * CN is the user (of several the last, as in Go), each O a group. The server must request certificates (`requestCert`)
+ * and accept connections without one: unauthenticated clients get 401 instead of a TLS error.
  */
 export function clientCertificate(): Authenticator {
   const known = new WeakMap<Socket, User | 'none' | 'bad'>()

@@ -31,7 +31,9 @@ const modes: readonly Mode[] = [
   { name: 'user-info', applies: ({ name }) => nodeNameOf(name) === undefined && !accountPattern.test(name) },
 ]
 
-/** The user that the request of `attributes` acts as from now on. Throws the first refusal (403) when no mode allows it. */
+/**
+ * The user that the request of `attributes` acts as from now on. Throws the first refusal (403) when no mode allows it.
+ */
 export async function impersonate(
   authorizers: readonly Authorizer[],
   wanted: WantedUser,

@@ -1,6 +1,9 @@
 import type { Authenticator, User } from './types.ts'
 
-/** By the socket objects of requests that come by `inject`. They are made in this process: no client on the network has one. */
+/**
+ * By the socket objects of requests that come by `inject`. They are made in this process: no client on the network has
+ * one.
+ */
 const users = new WeakMap<object, User>()
 
 /** From now on requests with this socket object, which must not be a connection, act as the user. */

@@ -5,8 +5,8 @@ import type { Authorizer, User } from './types.ts'
 const nodeUserPrefix = 'system:node:'
 
 /**
- * A kubelet (`system:node:<name>` in system:nodes) may read and report on its own node, the pods bound to it, and what these
- * pods refer to. What a request's body decides is left to the admission plugin NodeRestriction.
+ * A kubelet (`system:node:<name>` in system:nodes) may read and report on its own node, the pods bound to it, and what
+ * these pods refer to. What a request's body decides is left to the admission plugin NodeRestriction.
  */
 export function createNodeAuthorizer(relations: NodeRelations): Authorizer {
   return {

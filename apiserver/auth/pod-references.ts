@@ -1,7 +1,10 @@
 import { claimNames } from '../../shared/api/pod-claims.ts'
 import type { Container, Pod } from '../../shared/api/types.ts'
 
-/** Names of the objects of one resource, in the pod's own namespace, that the pod needs from the API to run. Upstream: pkg/api/v1/pod/util.go. */
+/**
+ * Names of the objects of one resource, in the pod's own namespace, that the pod needs from the API to run. Upstream:
+ * pkg/api/v1/pod/util.go.
+ */
 export function namesInPod(pod: Pod, resource: string): string[] {
   return (references[resource]?.(pod) ?? []).filter((name) => name !== undefined && name !== '') as string[]
 }

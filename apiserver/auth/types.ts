@@ -12,7 +12,10 @@ export interface User {
 /** What an authenticator may look at. */
 export interface Credentials {
   headers: IncomingHttpHeaders
-  /** The connection; over TLS (for HTTP/2 the session's) it knows the client's certificate. The same object for each request of a connection. */
+  /**
+   * The connection; over TLS (for HTTP/2 the session's) it knows the client's certificate. The same object for each
+   * request of a connection.
+   */
   socket: Socket
 }
 
@@ -27,7 +30,10 @@ export interface Authenticator {
 /** What the user wants to do, in upstream's words. */
 export interface Attributes {
   user: User
-  /** `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; the method in lower case for a path that is no resource. */
+  /**
+   * `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; the method in lower case for a
+   * path that is no resource.
+   */
   verb: string
   /** Without the query. */
   path: string
@@ -55,6 +61,9 @@ export interface Decision {
 }
 
 export interface Authorizer {
-  /** Asked in order until one allows or denies; when none does, the request is refused. A promise only where something must be looked up. */
+  /**
+   * Asked in order until one allows or denies; when none does, the request is refused. A promise only where something
+   * must be looked up.
+   */
   authorize(attributes: Attributes): Decision | Promise<Decision>
 }

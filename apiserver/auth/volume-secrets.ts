@@ -9,7 +9,10 @@ interface SecretRef {
   name?: string
 }
 
-/** Secrets that a kubelet needs to mount the volume; those of the CSI controller are not among them. Upstream: pkg/api/v1/persistentvolume/util.go. */
+/**
+ * Secrets that a kubelet needs to mount the volume; those of the CSI controller are not among them. Upstream:
+ * pkg/api/v1/persistentvolume/util.go.
+ */
 export function volumeSecrets({ spec }: PersistentVolume): SecretName[] {
   if (!spec) return []
   const { azureFile, cephfs, cinder, flexVolume, rbd, scaleIO, iscsi, storageos, csi } = spec

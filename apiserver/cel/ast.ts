@@ -1,4 +1,6 @@
-/** The tree of an expression. `at` is the character that messages point to: the operator, the dot, the opening bracket. */
+/**
+ * The tree of an expression. `at` is the character that messages point to: the operator, the dot, the opening bracket.
+ */
 
 import type { Overload } from './overloads.ts'
 import type { CelType } from './types.ts'

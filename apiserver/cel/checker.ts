@@ -61,7 +61,10 @@ export const TYPE_NAMES: ReadonlyMap<string, CelType> = new Map([
   ['google.protobuf.Duration', DURATION],
 ])
 
-/** Gives every part of an expression its type and each call its overloads. Problems are collected; the type is that of the whole. */
+/**
+ * Gives every part of an expression its type and each call its overloads. Problems are collected; the type is that of
+ * the whole.
+ */
 export function check(
   expr: Expr,
   variables: Variables,

@@ -67,8 +67,8 @@ const FORMATTED: Record<string, SchemaType> = {
 const DYNAMIC: SchemaType = { type: DYN, convert: convertDyn }
 
 /**
- * undefined: expressions do not see values of the schema at all.
- * `name`: of its type in messages. `root`: it is a whole resource, whose kind and name are seen whatever the schema says.
+ * undefined: expressions do not see values of the schema at all. `name`: of its type in messages. `root`: it is a whole
+ * resource, whose kind and name are seen whatever the schema says.
  */
 export function schemaType(schema: JSONSchemaProps | undefined, name: string, root = false): SchemaType | undefined {
   if (schema === undefined) return undefined

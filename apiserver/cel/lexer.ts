@@ -18,7 +18,10 @@ const TEXT =
   /([rR]?[bB]|[bB]?[rR]|)("""(?:[^\\]|\\[\s\S])*?"""|'''(?:[^\\]|\\[\s\S])*?'''|"(?:[^"\\\n\r]|\\.)*"|'(?:[^'\\\n\r]|\\.)*')/y
 const RAW_TEXT = /([rR][bB]?|[bB][rR])("""[\s\S]*?"""|'''[\s\S]*?'''|"[^"\n\r]*"|'[^'\n\r]*')/y
 
-/** The tokens of an expression, with one named end. What is none is told in `problems`, or thrown as {@link SyntaxProblem}. */
+/**
+ * The tokens of an expression, with one named end. What is none is told in `problems`, or thrown as {@link
+ * SyntaxProblem}.
+ */
 export function tokensOf(source: string, problems: Problem[]): Token[] {
   const tokens: Token[] = []
   let at = 0

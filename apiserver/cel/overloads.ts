@@ -32,7 +32,10 @@ export interface Overload {
 }
 export type Signature = readonly [signature: string, run: Run]
 
-/** All functions by name; a name's overloads in the order in which they are tried. Signatures are read when the first is looked for. */
+/**
+ * All functions by name; a name's overloads in the order in which they are tried. Signatures are read when the first is
+ * looked for.
+ */
 export class Functions {
   readonly #tables: readonly (readonly Signature[])[]
   #byName: Map<string, Overload[]> | undefined

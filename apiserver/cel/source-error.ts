@@ -15,7 +15,10 @@ export class SyntaxProblem extends Error {
 
 const MAX_SHOWN = 100
 
-/** Problems as cel-go prints them, in the order of the text: `ERROR: <input>:1:5: undefined field 'b'`, the line, and a mark under the place. */
+/**
+ * Problems as cel-go prints them, in the order of the text: `ERROR: <input>:1:5: undefined field 'b'`, the line, and a
+ * mark under the place.
+ */
 export function printProblems(source: string, problems: readonly Problem[]): string {
   const places = problems.map(({ text, at }) => {
     const before = source.slice(0, at).split('\n')

@@ -9,8 +9,8 @@ const allowed = {
 }
 
 /**
- * Lets pages of these origins (regular expressions) ask. Answers whether the request was a question about that alone, and is done.
- * Upstream: apiserver/pkg/server/filters/cors.go.
+ * Lets pages of these origins (regular expressions) ask. Answers whether the request was a question about that alone,
+ * and is done. Upstream: apiserver/pkg/server/filters/cors.go.
  */
 export function createCors(
   origins: readonly string[],

@@ -18,8 +18,8 @@ const typeMeta =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 
 /**
- * DeleteOptions from the body, or when there is none from the query. Only the reason is read from the query in any case,
- * for clients that send a body of their own making; that in the body wins.
+ * DeleteOptions from the body, or when there is none from the query. Only the reason is read from the query in any
+ * case, for clients that send a body of their own making; that in the body wins.
  */
 export function parseDeleteOptions(body: unknown, query: Query, context: ReasonContext): DeleteOptions {
   const options = body === undefined ? fromQuery(query) : fromBody(body)

@@ -19,7 +19,9 @@ interface ExchangeParts {
   maxBodyBytes: number
 }
 
-/** One request and its answer, as the handlers of Kubernetes' API see it. Requests of HTTP/1.1 and HTTP/2 look alike. */
+/**
+ * One request and its answer, as the handlers of Kubernetes' API see it. Requests of HTTP/1.1 and HTTP/2 look alike.
+ */
 export class Exchange {
   /** As it came. */
   readonly request: IncomingMessage

@@ -4,7 +4,10 @@ import type { ResourceExchange } from './exchange.ts'
 import type { Negotiated } from './negotiation.ts'
 import { type Answer, sendJson } from './respond.ts'
 
-/** Answers a request on a resource. What it throws (a StatusError where it is the client's fault) is answered by its caller. */
+/**
+ * Answers a request on a resource. What it throws (a StatusError where it is the client's fault) is answered by its
+ * caller.
+ */
 export type Handler = (api: ApiContext, exchange: ResourceExchange) => void | Promise<void>
 
 /** Writes, and returns what is to be answered. */

@@ -10,8 +10,8 @@ export type HealthCheck = () => string | undefined
 export type HealthChecks = Readonly<Record<string, HealthCheck>>
 
 /**
- * /healthz, /livez or /readyz, each check under a path of its own. A real server does not have the checks of `extra`: the list
- * shows them only when they fail, so that it equals a real server's while all is well.
+ * /healthz, /livez or /readyz, each check under a path of its own. A real server does not have the checks of `extra`:
+ * the list shows them only when they fail, so that it equals a real server's while all is well.
  */
 export function healthRoute(
   name: 'healthz' | 'livez' | 'readyz',

@@ -17,8 +17,8 @@ export interface Joining {
 export type Refusal = { unreachable: string } | { answer: IncomingMessage }
 
 /**
- * Joins the client to a server that agrees to the upgrade. Otherwise `refuse` answers the client. Default: the answer of the server is
- * passed on, and without one it rejects with a StatusError (500).
+ * Joins the client to a server that agrees to the upgrade. Otherwise `refuse` answers the client. Default: the answer
+ * of the server is passed on, and without one it rejects with a StatusError (500).
  */
 export function joinTo(
   backend: Omit<BackendRequest, 'method'>,
@@ -60,8 +60,8 @@ function passOn(refusal: Refusal, exchange: Exchange): void {
 }
 
 /**
- * What one side says, the other hears; and neither outlives the other. Chunk by chunk: written together they would become one TLS
- * record, and clients that poll their connection (Python's) would not see the second message in it.
+ * What one side says, the other hears; and neither outlives the other. Chunk by chunk: written together they would
+ * become one TLS record, and clients that poll their connection (Python's) would not see the second message in it.
  */
 function tie(from: Duplex, to: Duplex): void {
   from.on('error', () => from.destroy())

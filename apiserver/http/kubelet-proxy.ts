@@ -43,7 +43,9 @@ export interface KubeletProxy {
   pass(node: Node, path: string, exchange: Exchange): Promise<void>
   /** The kubelet's answer, when it begins. Rejects with a StatusError when it refuses. */
   read(node: Node, asked: Asked): Promise<IncomingMessage>
-  /** Joins the client to the kubelet, byte by byte, once that has agreed; what it says against it is passed on as it is. */
+  /**
+   * Joins the client to the kubelet, byte by byte, once that has agreed; what it says against it is passed on as it is.
+   */
   join(node: Node, joined: Joined): Promise<void>
   /** Where it is, and how we come there. */
   reach(node: Node): Backend
@@ -52,12 +54,18 @@ export interface KubeletProxy {
 
 export interface Joined extends Joining {
   path: string
-  /** Answers the client when the kubelet, asked at `url`, does not agree to the upgrade. Default: what the kubelet says is passed on. */
+  /**
+   * Answers the client when the kubelet, asked at `url`, does not agree to the upgrade. Default: what the kubelet says
+   * is passed on.
+   */
   refuse?(refusal: Refusal, url: string): Promise<void>
 }
 
 const defaultPort = 10250
-/** Without one an Agent ignores when the kubelet says that it will close an idle connection, and sends a request into its end. */
+/**
+ * Without one an Agent ignores when the kubelet says that it will close an idle connection, and sends a request into
+ * its end.
+ */
 const idleMs = 60_000
 
 export function createKubeletProxy(credentials: KubeletCredentials): KubeletProxy {

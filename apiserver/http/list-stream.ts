@@ -26,7 +26,9 @@ const batchBytes = 64 * 1024
 /** What an item has besides its value. */
 const itemOverhead = 40
 
-/** Sends a list cut from what is stored: in one piece if it is small, else in batches as quickly as the client reads. */
+/**
+ * Sends a list cut from what is stored: in one piece if it is small, else in batches as quickly as the client reads.
+ */
 export function sendList(exchange: Exchange, answer: ListAnswer): void | Promise<void> {
   const { items, negotiated } = answer
   let bytes = 0

@@ -40,7 +40,10 @@ export function negotiate(accept: string | undefined, list: boolean): Negotiated
   return negotiated
 }
 
-/** The same for a kind that has no columns: upstream's storage of reviews, tokens, bindings and evictions makes no Table. */
+/**
+ * The same for a kind that has no columns: upstream's storage of reviews, tokens, bindings and evictions makes no
+ * Table.
+ */
 export function negotiateWithoutTable(accept: string | undefined): Negotiated {
   const negotiated = negotiate(accept, false)
   if (negotiated.transform?.kind !== 'Table') return negotiated

@@ -1,4 +1,7 @@
-/** What can be done with a resource, by path and method. Upstream: apiserver/pkg/endpoints/installer.go; of custom resources: builder.go. */
+/**
+ * What can be done with a resource, by path and method. Upstream: apiserver/pkg/endpoints/installer.go; of custom
+ * resources: builder.go.
+ */
 import { openApiSchemas } from '../../openapi/schemas.ts'
 import { apiVersionOf } from '../../shared/api/api-version.ts'
 import type { ResourceDefinition, SubresourceEntry, Verb } from '../kind/resource-definition.ts'

@@ -5,8 +5,9 @@ const UNKNOWN = ['allOf', 'anyOf', 'oneOf', 'not', 'nullable', 'default'] as con
 type Published = OpenApiSchema & { [key in (typeof UNKNOWN)[number]]?: unknown } & { required?: string[] }
 
 /**
- * Schemas of OpenAPI 3 as the older format has them, by name. What a client could then only refuse by mistake (a null, a field that
- * is kept although the schema does not declare it) they leave open. Upstream: ToStructuralOpenAPIV2, and the builder that calls it.
+ * Schemas of OpenAPI 3 as the older format has them, by name. What a client could then only refuse by mistake (a null,
+ * a field that is kept although the schema does not declare it) they leave open. Upstream: ToStructuralOpenAPIV2, and
+ * the builder that calls it.
  */
 export const swaggerSchemas = (schemas: Record<string, OpenApiSchema>): Record<string, object> =>
   mapValues(schemas, (schema) => (isOpen(schema) ? openObject(schema) : swaggerSchema(schema)))
@@ -43,7 +44,10 @@ const shapeOf = (type: string | undefined, { properties, items }: OpenApiSchema)
   ...(items && { items: swaggerSchema(items) }),
 })
 
-/** Without fields that may be null, as Swagger cannot say so; of an open embedded resource without those that OpenAPI 3 adds. */
+/**
+ * Without fields that may be null, as Swagger cannot say so; of an open embedded resource without those that OpenAPI 3
+ * adds.
+ */
 function requiredOf(schema: Published): string[] {
   const { required = [], properties, additionalProperties, nullable } = schema
   if (isNullable(additionalProperties)) return []

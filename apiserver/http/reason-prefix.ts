@@ -1,6 +1,7 @@
 /**
- * A reason carried in the server's address: `https://127.0.0.1:6443/kubestage-reason-<base64url>` in place of `https://127.0.0.1:6443`.
- * A stock kubectl sends no `reason` of its own, but keeps to whatever address it is given: so each DELETE and eviction of one command has it.
+ * A reason carried in the server's address: `https://127.0.0.1:6443/kubestage-reason-<base64url>` in place of
+ * `https://127.0.0.1:6443`. A stock kubectl sends no `reason` of its own, but keeps to whatever address it is given: so
+ * each DELETE and eviction of one command has it.
  */
 const prefix = '/kubestage-reason-'
 

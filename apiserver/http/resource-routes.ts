@@ -44,7 +44,10 @@ const verbs: Readonly<Record<Exclude<Shape, 'subresource'>, Verbs>> = {
 
 const anyMethod = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']
 
-/** Below `/api/v1` and `/apis/GROUP/VERSION`. The kind is looked up for each request, so that custom resources come and go. */
+/**
+ * Below `/api/v1` and `/apis/GROUP/VERSION`. The kind is looked up for each request, so that custom resources come and
+ * go.
+ */
 const routes: readonly (readonly [pattern: string, shape: Shape])[] = [
   ['/:resource', 'collection'],
   ['/:resource/:name', 'object'],
@@ -78,7 +81,8 @@ export function resourceRoutes(app: FastifyInstance, api: ApiContext): void {
 /** `verb`: absent for a subresource, whose method says what is to be done. */
 function serve(api: ApiContext, exchange: Exchange, shape: Shape, verb?: Verb): void | Promise<void> {
   const { target, method } = exchange.info
-  // A URL may have more meanings than a router sees: the name of an object may be empty, or a resource be called `namespaces`.
+  // A URL may have more meanings than a router sees: the name of an object may be empty, or a resource be called
+  // `namespaces`.
   if (!target || shapeOf(target) !== shape) return refuse(api, exchange)
   const definition = definitionOf(api, target)
   if (!definition) return refuse(api, exchange)
@@ -131,7 +135,9 @@ function refuseWatch(definition: ResourceDefinition): never {
 
 const serves = ({ verbs }: ResourceDefinition, verb: Verb): boolean => verbs?.includes(verb) ?? true
 
-/** Says why a path of a resource is not served: its kind is not known, the path does not fit it, or the method does not. */
+/**
+ * Says why a path of a resource is not served: its kind is not known, the path does not fit it, or the method does not.
+ */
 export function refuse(api: ApiContext, exchange: Exchange) {
   const { target, path, method } = exchange.info
   if (!target) return notFound(exchange)

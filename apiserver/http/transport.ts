@@ -77,7 +77,10 @@ export class Transport {
     this.#server.on('secureConnection', (socket) => this.#accept(socket))
   }
 
-  /** Gives all requests to the handler, also those for another protocol. A connection that breaks is no error of the server. */
+  /**
+   * Gives all requests to the handler, also those for another protocol. A connection that breaks is no error of the
+   * server.
+   */
   serve(handler: Handler): Server {
     this.#handler = handler
     const handleHttp1: Handler = (request, response) => {
@@ -167,7 +170,10 @@ const errorsOfHttp1: Record<string, { status: string; limit: LimitName }> = {
   HPE_HEADER_OVERFLOW: { status: '431 Request Header Fields Too Large', limit: 'requestHead' },
 }
 
-/** Bytes that are no request: answered in the words of a real server. The client may still be sending, and reads the answer only if we do not cut it off. */
+/**
+ * Bytes that are no request: answered in the words of a real server. The client may still be sending, and reads the
+ * answer only if we do not cut it off.
+ */
 function refuse({ code = '' }: NodeJS.ErrnoException, socket: Socket, { clock, reports }: Refusing): void {
   // After `Connection: close` the answer that is under way ends the connection.
   if (socket.destroyed || socket.writableEnded || code === 'HPE_CLOSED_CONNECTION') return

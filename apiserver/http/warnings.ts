@@ -2,7 +2,10 @@
 const maxTotal = 4096
 const cutTo = 256
 
-/** Warning headers: each text once, and not more than clients can bear. Upstream: apiserver/pkg/endpoints/filters/warning.go. */
+/**
+ * Warning headers: each text once, and not more than clients can bear. Upstream:
+ * apiserver/pkg/endpoints/filters/warning.go.
+ */
 export class Warnings {
   /** Made with the first: most requests have none. */
   #texts: Set<string> | undefined

@@ -10,7 +10,10 @@ const encodings: ReadonlyMap<string, 'binary' | 'base64'> = new Map([
   ['base64.binary.k8s.io', 'base64'],
 ])
 
-/** The first subprotocol of the client that is known; undefined if it names none. Throws a StatusError (403) if it knows others only. */
+/**
+ * The first subprotocol of the client that is known; undefined if it names none. Throws a StatusError (403) if it knows
+ * others only.
+ */
 export function streamProtocol({ request }: Exchange): string | undefined {
   const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((protocol) => protocol.trim())
   const known = offered.find((protocol) => encodings.has(protocol))
@@ -19,7 +22,10 @@ export function streamProtocol({ request }: Exchange): string | undefined {
   throw new StatusError({ code: 403, reason: 'Forbidden', message })
 }
 
-/** Sends what `source` yields as messages, after an empty one, and closes when it ends. What the client sends is ignored. */
+/**
+ * Sends what `source` yields as messages, after an empty one, and closes when it ends. What the client sends is
+ * ignored.
+ */
 export async function streamOverWebSocket(
   exchange: Exchange,
   upgrade: Upgrade,

@@ -7,7 +7,9 @@ import type { Connection } from './limits/client-limits.ts'
 
 const newline = 10
 
-/** A WebSocket that gets each event as a message of its own: for browsers, which cannot read a response that goes on. */
+/**
+ * A WebSocket that gets each event as a message of its own: for browsers, which cannot read a response that goes on.
+ */
 export class WebSocketWatchSink implements WatchSink<Buffer> {
   readonly connection: Connection
   readonly #socket: WebSocket

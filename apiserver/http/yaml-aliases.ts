@@ -2,7 +2,10 @@
 const alwaysFine = 400_000
 const largestShare = 0.99
 
-/** Why an aliased document cannot be read: it contains itself, or unfolds into something far larger. Undefined when it can. */
+/**
+ * Why an aliased document cannot be read: it contains itself, or unfolds into something far larger. Undefined when it
+ * can.
+ */
 export function aliasProblem(value: unknown, text: string): string | undefined {
   const sizes = new Map<object, number>()
   let isCircular = false

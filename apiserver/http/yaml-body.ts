@@ -37,13 +37,18 @@ export async function parseYaml(text: string): Promise<ParsedYaml> {
   }
 }
 
-/** Looked for without a regular expression: these try again from each `&`, and a text may consist of them. So it is with all below. */
+/**
+ * Looked for without a regular expression: these try again from each `&`, and a text may consist of them. So it is with
+ * all below.
+ */
 function mayHaveAliases(text: string): boolean {
   const anchor = text.indexOf('&')
   return anchor !== -1 && text.includes('*', anchor)
 }
 
-/** Most of what is sent as YAML is JSON, and read in a tenth of the time. Undefined for what YAML might read otherwise. */
+/**
+ * Most of what is sent as YAML is JSON, and read in a tenth of the time. Undefined for what YAML might read otherwise.
+ */
 function asJson(text: string): object | undefined {
   if (!text.startsWith('{') || /\t|"<<"/.test(text)) return undefined
   let value: object

@@ -2,8 +2,8 @@
 const maxCounted = 100_000
 
 /**
- * Numbers from 0 up to 1 that look like chance: a function of the seed, of what is asked for, and of how often it was before.
- * So each thing that is asked for has the same luck in every run, in whatever order many are asked for at once.
+ * Numbers from 0 up to 1 that look like chance: a function of the seed, of what is asked for, and of how often it was
+ * before. So each thing that is asked for has the same luck in every run, in whatever order many are asked for at once.
  */
 export class Chance {
   readonly #seed: number
@@ -21,7 +21,10 @@ export class Chance {
   }
 }
 
-/** FNV-1a over the text, then murmur3's last mixing, without which texts that differ in one place have numbers that are close. */
+/**
+ * FNV-1a over the text, then murmur3's last mixing, without which texts that differ in one place have numbers that are
+ * close.
+ */
 function hash(text: string): number {
   let bits = 0x811c9dc5
   for (let index = 0; index < text.length; index++) bits = Math.imul(bits ^ text.charCodeAt(index), 0x01000193)

@@ -45,8 +45,9 @@ export class ClusterTime {
   }
 
   /**
-   * Lets that much time pass at once, from one thing that is due to the next, wherever it is due. Resolves when what came of it
-   * has been written, as far as that takes moments; programs need their own time. When the signal aborts, time stays where it has come to.
+   * Lets that much time pass at once, from one thing that is due to the next, wherever it is due. Resolves when what
+   * came of it has been written, as far as that takes moments; programs need their own time. When the signal aborts,
+   * time stays where it has come to.
    */
   advance(durationMs: number, signal?: AbortSignal): Promise<void> {
     const moving = this.#last.then(() => this.#advance(durationMs, signal))
@@ -72,7 +73,10 @@ export class ClusterTime {
     await Promise.all(nodes().map((node) => this.#tell(node, true)))
   }
 
-  /** Until all know what time it is, and nothing comes of it any more. Resolves to the milliseconds until there is more to do. */
+  /**
+   * Until all know what time it is, and nothing comes of it any more. Resolves to the milliseconds until there is more
+   * to do.
+   */
   async #settle(): Promise<number> {
     const { clock, revision, nodes } = this.#options
     let nextMs = Number.POSITIVE_INFINITY

@@ -13,7 +13,9 @@ export interface FaultEffect {
   reset?: boolean
   /** A watch is served, and cut after that time. */
   dropWatch?: string
-  /** A get shows the object, a list what it lists, as it was that many writes ago, as a server does that lags behind. */
+  /**
+   * A get shows the object, a list what it lists, as it was that many writes ago, as a server does that lags behind.
+   */
   stale?: number
 }
 

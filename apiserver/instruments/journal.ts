@@ -19,7 +19,10 @@ export interface JournalEntry extends ObservedRequest {
 
 export type JournalListener = (entry: JournalEntry) => void
 
-/** The last requests, in the order in which they came, and news of more. It keeps nothing until it is told how many to keep. */
+/**
+ * The last requests, in the order in which they came, and news of more. It keeps nothing until it is told how many to
+ * keep.
+ */
 export class Journal {
   readonly #clock: Clock
   readonly #listeners = new Set<JournalListener>()

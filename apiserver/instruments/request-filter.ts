@@ -3,7 +3,10 @@ import { suggestion } from '../../shared/config/option-types.ts'
 
 /** What is said of a request when it is looked for. */
 export interface ObservedRequest {
-  /** `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; the method in lower case for a path that is no resource. */
+  /**
+   * `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; the method in lower case for a
+   * path that is no resource.
+   */
   verb: string
   user: string
   /** With the query. */

@@ -2,7 +2,10 @@ import { noteStored } from '../../shared/api/exact-json.ts'
 import { badRequest } from '../../shared/api/status-errors.ts'
 import type { Storage } from '../storage/storage.ts'
 
-/** All objects as they were at one moment, but for what machines say of themselves: nodes, their leases, and where the server is. */
+/**
+ * All objects as they were at one moment, but for what machines say of themselves: nodes, their leases, and where the
+ * server is.
+ */
 export interface Snapshot {
   revision: number
   entries: readonly SnapshotEntry[]

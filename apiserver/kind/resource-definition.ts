@@ -19,14 +19,19 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
   kind: string
   plural: string
   singular: string
-  /** Version that its objects are stored in, as discovery shows it; of built-in kinds the one that a real server takes. */
+  /**
+   * Version that its objects are stored in, as discovery shows it; of built-in kinds the one that a real server takes.
+   */
   storageVersion?: string
   /** Kind of its lists; default: the kind with `List` behind it. */
   listKind?: string
   /** What precedes the metadata of an item in its lists; default: nothing but the brace. */
   itemHead?: string
   namespaced: boolean
-  /** Its objects may come into a namespace that is going or gone, and stay when it goes: for what tells of what was there. */
+  /**
+   * Its objects may come into a namespace that is going or gone, and stay when it goes: for what tells of what was
+   * there.
+   */
   outlivesNamespace?: boolean
   shortNames?: string[]
   categories?: string[]
@@ -44,7 +49,9 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
   selectableFields?: Record<string, (object: T) => string>
   /** What a request is told that selects by a field that is none of these; default: as most kinds do. */
   unsupportedField?(field: string): string
-  /** `status: true`: has a status subresource, so that main writes keep the old status, and status writes the old spec. */
+  /**
+   * `status: true`: has a status subresource, so that main writes keep the old status, and status writes the old spec.
+   */
   subresources?: { status?: boolean; scale?: boolean }
   /**
    * Fields that a write through an endpoint (`''`: the object's own) leaves alone, so that no manager owns them,
@@ -128,7 +135,9 @@ export interface Stored {
   metadata: ObjectMeta
 }
 
-/** A definition written in terms of its own type, as the registry takes it: what is decoded by `schema` is of that type. */
+/**
+ * A definition written in terms of its own type, as the registry takes it: what is decoded by `schema` is of that type.
+ */
 export const resource = <T extends Stored>(definition: ResourceDefinition<T>): ResourceDefinition =>
   definition as unknown as ResourceDefinition
 
@@ -183,13 +192,16 @@ export interface FeatureGates {
   enabled(name: string): boolean
 }
 
-/** Upstream's rest.*Strategy: optional, synchronous. Objects are the request's own and may be changed in place; `old` may not. */
+/**
+ * Upstream's rest.*Strategy: optional, synchronous. Objects are the request's own and may be changed in place; `old`
+ * may not.
+ */
 export interface Strategy<T extends Stored = KubeObject> {
   /** Fills in what the client left out; runs on every decoded body and patch result, before validation. */
   applyDefaults?(object: T, context: StrategyContext): void
   /**
-   * Takes what is scarce (addresses, ports) for a create (`old` undefined) or update, before anything is prepared or validated.
-   * Errors end the request at once.
+   * Takes what is scarce (addresses, ports) for a create (`old` undefined) or update, before anything is prepared or
+   * validated. Errors end the request at once.
    */
   begin?(object: T, old: T | undefined, errors: FieldErrors, context: StrategyContext): void
   /** Before validation of a create: clears or sets what the server owns (e.g. status). */

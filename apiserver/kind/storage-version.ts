@@ -1,6 +1,6 @@
 /**
- * The version that a custom resource is stored in stands last in its value: the definition may name another tomorrow. Clients never see
- * this member: what they are answered has its own apiVersion.
+ * The version that a custom resource is stored in stands last in its value: the definition may name another tomorrow.
+ * Clients never see this member: what they are answered has its own apiVersion.
  */
 const member = /,"apiVersion":"([^"\\]+)"\}$/
 /** The member, with a version as long as a DNS label may be. */

@@ -66,7 +66,9 @@ function setEntries(object: WithMeta, entries: ManagedFieldsEntry[]): void {
   else delete metadata.managedFields
 }
 
-/** The client's entries if it sent any that make sense, else the stored ones; a subresource never takes the client's. */
+/**
+ * The client's entries if it sent any that make sense, else the stored ones; a subresource never takes the client's.
+ */
 function currentEntries(live: WithMeta | undefined, object: WithMeta, write: FieldWrite): ManagedFieldsEntry[] {
   const stored = storedEntries(live?.metadata?.managedFields)
   const sent = object.metadata?.managedFields

@@ -50,8 +50,8 @@ const versionsOf = (siblings: NonNullable<ResourceDefinition['siblings']>): Kind
 })
 
 /**
- * Sets the managedFields of an object that is to be created (`live` undefined), or to replace the live one.
- * Never fails a write: an object whose fields cannot be tracked (an item of a keyed list without its key) loses its managedFields.
+ * Sets the managedFields of an object that is to be created (`live` undefined), or to replace the live one. Never fails
+ * a write: an object whose fields cannot be tracked (an item of a keyed list without its key) loses its managedFields.
  */
 export function trackFields(
   definition: ResourceDefinition,

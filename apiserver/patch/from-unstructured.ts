@@ -6,7 +6,10 @@ import { type FieldKind, type StructType, structType, type ValueType } from '../
 import { isMap, own } from '../values/json-map.ts'
 import { printType } from './structured-merge/go-print.ts'
 
-/** The first mistake, undefined when there is none that this converter would find. What `object` shares with `before`, which has none, is not looked at. */
+/**
+ * The first mistake, undefined when there is none that this converter would find. What `object` shares with `before`,
+ * which has none, is not looked at.
+ */
 export const conversionError = (
   schema: string,
   object: Record<string, unknown>,

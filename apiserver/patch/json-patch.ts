@@ -10,7 +10,10 @@ export interface JsonPatchOperation {
   value?: unknown
 }
 
-/** An operation does not apply: the whole patch is refused. The message is the library's; clients are not told it, webhooks' owners are. */
+/**
+ * An operation does not apply: the whole patch is refused. The message is the library's; clients are not told it,
+ * webhooks' owners are.
+ */
 export class JsonPatchError extends Error {}
 
 type Json = Record<string, unknown> | unknown[]
@@ -25,7 +28,10 @@ export function applyJsonPatch(document: unknown, operations: readonly JsonPatch
 
 const maxCopiedBytes = 3 * 1024 * 1024
 
-/** Whatever is copied into itself doubles each time: all copies of a patch together have a bound. Upstream: JSONPatchMaxCopyBytes. */
+/**
+ * Whatever is copied into itself doubles each time: all copies of a patch together have a bound. Upstream:
+ * JSONPatchMaxCopyBytes.
+ */
 class Copies {
   #bytes = 0
 

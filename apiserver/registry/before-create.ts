@@ -7,7 +7,9 @@ export function checkNewObject({ definition, namespace }: RequestScope, { metada
   if (definition.namespaced && metadata.namespace && metadata.namespace !== namespace) throw otherNamespace()
 }
 
-/** The same of what admission has made of it, which may not lose what the server has set. Upstream: rest.BeforeCreate. */
+/**
+ * The same of what admission has made of it, which may not lose what the server has set. Upstream: rest.BeforeCreate.
+ */
 export function checkAdmittedObject(scope: RequestScope, object: KubeObject): void {
   const { metadata } = object
   if (!metadata?.uid || !metadata.creationTimestamp) throw internalError('system metadata was not initialized')

@@ -56,7 +56,10 @@ export function keepSystemFields({ definition, namespace }: ObjectScope, object:
   metadata.reason = old.metadata.reason
 }
 
-/** A write of the object keeps the status, a write of the status, or of its approval, keeps the rest; a binding is a write of both. */
+/**
+ * A write of the object keeps the status, a write of the status, or of its approval, keeps the rest; a binding is a
+ * write of both.
+ */
 export function keepOtherHalf({ definition, subresource }: ObjectScope, object: KubeObject, old: KubeObject): void {
   const { writes } = traitsOf(subresource)
   if (!definition.subresources?.status || writes === 'both') return

@@ -19,8 +19,8 @@ const known = new Map<string, ManagedSet>()
 const maxKnown = 512
 
 /**
- * What the JSON of a stored object says. Sets of fields, half of most objects, are read once for all who share their part:
- * they are frozen, and so the same object each time.
+ * What the JSON of a stored object says. Sets of fields, half of most objects, are read once for all who share their
+ * part: they are frozen, and so the same object each time.
  */
 export function decodeParts(parts: readonly string[]): Record<string, unknown> {
   const sets: ManagedSet[] = []

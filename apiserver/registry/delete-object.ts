@@ -18,8 +18,8 @@ export interface DeleteResult {
 const maxAttempts = 5
 
 /**
- * Upstream's Delete: decides what the request does to the object, and does it in one write. A removal is two writes where watchers
- * see the last state first ({@link DeleteDecision}'s `written`): an update, and the delete.
+ * Upstream's Delete: decides what the request does to the object, and does it in one write. A removal is two writes
+ * where watchers see the last state first ({@link DeleteDecision}'s `written`): an update, and the delete.
  */
 export async function deleteObject(
   registry: WritePath,

@@ -14,7 +14,9 @@ export interface ExpiryOptions {
 
 const intervalMs = 60_000
 
-/** Deletes objects that were not written for a while, as a real server does with events, so that memory stays bounded. */
+/**
+ * Deletes objects that were not written for a while, as a real server does with events, so that memory stays bounded.
+ */
 export function startExpiry({ storage, clock, prefix, ttlMs, max = Number.POSITIVE_INFINITY }: ExpiryOptions): {
   close(): void
 } {

@@ -10,7 +10,10 @@ import { copy } from '../values/json-map.ts'
 import { jsonOf } from '../values/recurring.ts'
 import { decodeParts } from './decode-parts.ts'
 
-/** An object as the store has it: JSON without kind, apiVersion and resourceVersion, beginning with `{"metadata":{"name":`. */
+/**
+ * An object as the store has it: JSON without kind, apiVersion and resourceVersion, beginning with
+ * `{"metadata":{"name":`.
+ */
 export interface StoredObject {
   readonly value: string
   /** Of its last write; undefined for what a dry run would have created. */
@@ -60,7 +63,10 @@ async function encodeConverted(
   return value
 }
 
-/** The encoding of a write: a custom resource is stored in the form of its storage version, whatever version it came through. */
+/**
+ * The encoding of a write: a custom resource is stored in the form of its storage version, whatever version it came
+ * through.
+ */
 export function encodeForStorage(definition: ResourceDefinition, object: KubeObject): string {
   conversionOf(definition)?.toStorage(object)
   return encodeVersioned(definition, object)
@@ -98,7 +104,10 @@ export function copyDecoded(object: KubeObject): KubeObject {
   return out
 }
 
-/** What the JSON that clients see is joined from: `head` is what precedes the metadata, e.g. `{"kind":"Pod","apiVersion":"v1",`. */
+/**
+ * What the JSON that clients see is joined from: `head` is what precedes the metadata, e.g.
+ * `{"kind":"Pod","apiVersion":"v1",`.
+ */
 export function shownParts(head: string, stored: StoredObject, revision = stored.revision): string[] {
   const metadata = revision === undefined ? '"metadata":{' : `"metadata":{"resourceVersion":"${revision}",`
   const [first = '', ...others] = stored.parts ?? [stored.value]

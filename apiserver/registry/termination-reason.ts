@@ -15,7 +15,10 @@ export interface ReasonContext {
   warn(text: string): void
 }
 
-/** Why the object is deleted: what the request says; what was said before stands; else what the object's annotation says. */
+/**
+ * Why the object is deleted: what the request says; what was said before stands; else what the object's annotation
+ * says.
+ */
 export function terminationReason(
   { featureGates, warn }: ReasonContext,
   { reason }: DeleteOptions,

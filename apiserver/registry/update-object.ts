@@ -24,9 +24,8 @@ import type { WritePath } from './write-path.ts'
 
 export interface UpdateRequest {
   /**
-   * The new object, decoded and defaulted. Called again if another write came first.
-   * `current` gives a copy of what there is to make it from, of which only the sets in managedFields may not be changed;
-   * absent when there is nothing.
+   * The new object, decoded and defaulted. Called again if another write came first. `current` gives a copy of what
+   * there is to make it from, of which only the sets in managedFields may not be changed; absent when there is nothing.
    */
   transform(current: (() => KubeObject) | undefined): KubeObject | Promise<KubeObject>
   /** A uid in the body must be that of the object, or the write conflicts; otherwise it may not change. */

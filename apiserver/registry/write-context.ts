@@ -19,7 +19,10 @@ export interface WriteOptions {
   dryRun: boolean
   /** The manager that owns the written fields. */
   fieldManager: string
-  /** The object's managedFields are right as they are: apply has set them, or this write is one that upstream does not track. */
+  /**
+   * The object's managedFields are right as they are: apply has set them, or this write is one that upstream does not
+   * track.
+   */
   managedFieldsAreSet?: boolean
   /** Admission was asked about this as about something else, e.g. an eviction. */
   isAdmitted?: boolean

@@ -5,9 +5,9 @@ import { CompactedError, type Storage } from './storage.ts'
 const INTERVAL_MS = 5 * 60_000
 
 /**
- * Which revisions a list may still show. Every five minutes the ones from before the last time are over, so that a `continue` token
- * lasts five to ten minutes, however many pages were read with it. Watches resume from what the watch caches remember.
- * Upstream: staging/src/k8s.io/apiserver/pkg/storage/etcd3/compact.go.
+ * Which revisions a list may still show. Every five minutes the ones from before the last time are over, so that a
+ * `continue` token lasts five to ten minutes, however many pages were read with it. Watches resume from what the watch
+ * caches remember. Upstream: staging/src/k8s.io/apiserver/pkg/storage/etcd3/compact.go.
  */
 export class Compaction {
   readonly #storage: Pick<Storage, 'revision'>

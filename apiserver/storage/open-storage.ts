@@ -26,7 +26,10 @@ export function parseStorage(value: unknown): StorageChoice {
   throw new Error(`must be memory or sqlite:PATH, not ${JSON.stringify(value)}`)
 }
 
-/** Rejects with a ConfigError, one sentence, when the file cannot be used. `onRoom`: told when its disk is full, and when there is room again. */
+/**
+ * Rejects with a ConfigError, one sentence, when the file cannot be used. `onRoom`: told when its disk is full, and
+ * when there is room again.
+ */
 export async function openStorage(choice: StorageChoice, onRoom?: (isFull: boolean) => void): Promise<Storage> {
   if (choice.engine === 'memory') return createMemoryStorage()
   const { openSqliteStorage } = await import('./sqlite/sqlite.ts')

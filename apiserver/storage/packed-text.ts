@@ -14,7 +14,10 @@ const maxShared = 8 * 1024
 const maxLengths = 128
 const maxOfLength = 4
 
-/** Texts that others may have a part of, by their length: those that differ are told apart without reading them to the end. */
+/**
+ * Texts that others may have a part of, by their length: those that differ are told apart without reading them to the
+ * end.
+ */
 const known = new Map<number, string[]>()
 
 /** A text of which equal parts are held once, however many objects have them: half of a pod, or more. */

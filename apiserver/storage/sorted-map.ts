@@ -45,7 +45,10 @@ export class SortedMap<Value extends { readonly key: string }> {
     this.#chunks = [[]]
   }
 
-  /** Values whose keys begin with `prefix`, in order, beginning after `startAfter` (exclusive). A copy: later changes do not show. */
+  /**
+   * Values whose keys begin with `prefix`, in order, beginning after `startAfter` (exclusive). A copy: later changes do
+   * not show.
+   */
   range(prefix: string, startAfter?: string): Value[] {
     const found: Value[] = []
     const first = startAfter !== undefined && startAfter >= prefix ? startAfter : prefix

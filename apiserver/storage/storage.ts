@@ -13,14 +13,18 @@ export interface Storage {
   /** The revision from which on everything is known: lists and watches from before it fail. */
   oldestRevision(): number
   get(key: string): Promise<Entry | undefined>
-  /** Entries with `prefix` in key order, as they were at `revision` (default: now). Throws {@link CompactedError} below the compacted revision. */
+  /**
+   * Entries with `prefix` in key order, as they were at `revision` (default: now). Throws {@link CompactedError} below
+   * the compacted revision.
+   */
   list(options: ListOptions): Promise<ListResult>
   put(options: PutOptions): Promise<WriteResult>
   delete(options: DeleteEntryOptions): Promise<WriteResult>
   /**
-   * Delivers every write after `afterRevision` (default: from now) under `prefix`, in revision order, in one call of `onEvents` per batch.
-   * An engine tells of its own writes before the write's promise resolves, and of none that could still be lost.
-   * Throws {@link CompactedError} synchronously when the history is gone. A watcher that cannot be kept up with is ended with `onEnd(error)`.
+   * Delivers every write after `afterRevision` (default: from now) under `prefix`, in revision order, in one call of
+   * `onEvents` per batch. An engine tells of its own writes before the write's promise resolves, and of none that could
+   * still be lost. Throws {@link CompactedError} synchronously when the history is gone. A watcher that cannot be kept
+   * up with is ended with `onEnd(error)`.
    */
   watch(options: WatchOptions): StorageWatch
   /** Forgets the history below `revision`: lists and watches from before it fail. */
@@ -52,7 +56,10 @@ export interface ListResult {
   remaining: number
 }
 
-/** Writes reject when the engine cannot make them last, with {@link StorageFullError} for want of room; nothing was written then, and later writes are tried again. */
+/**
+ * Writes reject when the engine cannot make them last, with {@link StorageFullError} for want of room; nothing was
+ * written then, and later writes are tried again.
+ */
 export interface PutOptions {
   key: string
   value: string
@@ -64,7 +71,10 @@ export interface PutOptions {
 export interface DeleteEntryOptions {
   key: string
   expect?: number
-  /** What the event shows as the end of it, when that is more than what was stored. An engine may have to write it first. */
+  /**
+   * What the event shows as the end of it, when that is more than what was stored. An engine may have to write it
+   * first.
+   */
   lastValue?: string
 }
 export type WriteResult = { ok: true; revision: number } | { ok: false; current: Entry | undefined }

@@ -1,4 +1,7 @@
-/** Base64 as Go's standard encoding reads it: padded, line breaks allowed, any other stray character an error that names its place. */
+/**
+ * Base64 as Go's standard encoding reads it: padded, line breaks allowed, any other stray character an error that names
+ * its place.
+ */
 
 const canonical = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$/
 const digit = /[A-Za-z0-9+/]/

@@ -254,8 +254,8 @@ class Decoding {
   }
 
   /**
-   * A schema of the CRD language, or something simpler. Upstream's unions read themselves: they report no unknown fields,
-   * and what is none of their forms is absent, where it is no error.
+   * A schema of the CRD language, or something simpler. Upstream's unions read themselves: they report no unknown
+   * fields, and what is none of their forms is absent, where it is no error.
    */
   #schemaOr(value: unknown, type: ValueType, field: Field, struct: StructType): unknown {
     if (Array.isArray(value) && type.kind === 'schemaOrStrings') return value

@@ -84,13 +84,17 @@ const printValue = (value: unknown): string => {
   if (value instanceof Printed) return value.text
   return value === undefined ? 'null' : goJson(value)
 }
-/** JSON as Go's encoder writes it: angle brackets and ampersands escaped in structures, plain in strings of their own. */
+/**
+ * JSON as Go's encoder writes it: angle brackets and ampersands escaped in structures, plain in strings of their own.
+ */
 const goJson = (value: unknown): string => {
   const json = toJson(value)
   return typeof value === 'string' ? json : json.replace(/[<>&]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`)
 }
 
-/** A 422 that names every mistake, each once; of more than fit into the answer, the first ones and how many there are. */
+/**
+ * A 422 that names every mistake, each once; of more than fit into the answer, the first ones and how many there are.
+ */
 export function invalidObject(subject: GroupKind, name: string, errors: FieldErrors): StatusError {
   const messages = new Set<string>()
   const causes: { reason: string; message: string; field: string }[] = []

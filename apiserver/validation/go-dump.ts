@@ -4,7 +4,10 @@
  */
 import { type Field, structType, type ValueType, zeroValue } from '../../openapi/types.ts'
 
-/** Go field name → where the value is found in the v1 object, and of which type it is; given for types whose layout differs. */
+/**
+ * Go field name → where the value is found in the v1 object, and of which type it is; given for types whose layout
+ * differs.
+ */
 interface LayoutField {
   go: string
   read(source: Record<string, unknown>): unknown

@@ -1,6 +1,6 @@
 /**
- * Walks JSON text for what JSON.parse does not tell: Go's words for a syntax error, and keys that stand twice in one object.
- * Only run when JSON.parse has failed, or when duplicates matter.
+ * Walks JSON text for what JSON.parse does not tell: Go's words for a syntax error, and keys that stand twice in one
+ * object. Only run when JSON.parse has failed, or when duplicates matter.
  */
 interface Scan {
   /** Go's message, when the text is not JSON. */

@@ -34,7 +34,10 @@ export function parseJsonBody(text: string, kind: string): unknown {
   return value
 }
 
-/** As {@link parseJsonBody}, for what was parsed elsewhere (YAML): a body that is no object is refused in the same words. */
+/**
+ * As {@link parseJsonBody}, for what was parsed elsewhere (YAML): a body that is no object is refused in the same
+ * words.
+ */
 export function assertObjectBody(value: unknown, text: string, kind: string): Record<string, unknown> {
   if (value === null) return {}
   const word = jsonWord(value)
@@ -186,7 +189,10 @@ function countKeys(value: unknown): number {
 const QUOTE = 34
 const BLANK = 32
 
-/** Colons behind a quote: each ends a key, unless it stands inside a string, which then only costs a scan, as does a blank between the two. */
+/**
+ * Colons behind a quote: each ends a key, unless it stands inside a string, which then only costs a scan, as does a
+ * blank between the two.
+ */
 function countKeysInText(text: string): number {
   let keys = 0
   for (let at = text.indexOf(':'); at !== -1; at = text.indexOf(':', at + 1)) {

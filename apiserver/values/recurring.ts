@@ -3,7 +3,9 @@ import { deepEqual } from './deep-equal.ts'
 
 const texts = new WeakMap<object, string>()
 
-/** The JSON of a value, undefined for undefined; at hand for what a {@link Recurring} or {@link frozenOf} has given out. */
+/**
+ * The JSON of a value, undefined for undefined; at hand for what a {@link Recurring} or {@link frozenOf} has given out.
+ */
 export function jsonOf(value: unknown): string | undefined {
   return knownJson(value) ?? toJson(value)
 }
@@ -18,8 +20,8 @@ const maxKnown = 4
 const maxMembers = 5_000
 
 /**
- * Values that come again and again, such as the specs of pods of one template: each is held once and frozen, so that what was
- * found out about it, its JSON for one, holds for all who have it.
+ * Values that come again and again, such as the specs of pods of one template: each is held once and frozen, so that
+ * what was found out about it, its JSON for one, holds for all who have it.
  */
 export class Recurring<Value extends object> {
   #known: Value[] = []

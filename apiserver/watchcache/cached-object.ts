@@ -30,8 +30,8 @@ export class CachedObject {
   #attributes: Attributes | undefined
 
   /**
-   * `shown`: the value in the definition's version, where that is not what is stored; a function makes it when it is first read.
-   * `object`: the parsed value, if the caller has it; it is read here and not kept.
+   * `shown`: the value in the definition's version, where that is not what is stored; a function makes it when it is
+   * first read. `object`: the parsed value, if the caller has it; it is read here and not kept.
    */
   constructor(
     definition: ResourceDefinition,

@@ -31,7 +31,9 @@ export class EventRounds {
     this.#next.sources.add(source)
   }
 
-  /** Resolves once all events of the writes so far are on their way to their watchers; undefined when they are already. */
+  /**
+   * Resolves once all events of the writes so far are on their way to their watchers; undefined when they are already.
+   */
   sent(): Promise<void> | undefined {
     return (this.#next ?? this.#current)?.sent.promise
   }

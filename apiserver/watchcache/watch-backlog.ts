@@ -22,8 +22,8 @@ const defaultBytes = 8 * 1024 * 1024
 const recountShare = 1 / 16
 
 /**
- * What all watchers of the server leave unread. When that is more than the limit, those that have left more than their share
- * are cut off as well: many watches of one client hold no more than a single one could.
+ * What all watchers of the server leave unread. When that is more than the limit, those that have left more than their
+ * share are cut off as well: many watches of one client hold no more than a single one could.
  */
 export class WatchBacklog {
   readonly #limits: BacklogLimits

@@ -22,8 +22,8 @@ export interface CachedList {
 }
 
 /**
- * All objects of one resource, in key order, with their recent history: every read is served from here,
- * and every watcher hears from here. The store delivers each write before the writer knows of it, so a read is never stale.
+ * All objects of one resource, in key order, with their recent history: every read is served from here, and every
+ * watcher hears from here. The store delivers each write before the writer knows of it, so a read is never stale.
  */
 export class WatchCache {
   readonly definition: ResourceDefinition
@@ -70,7 +70,10 @@ export class WatchCache {
     this.changes++
   }
 
-  /** Resolves when all objects can be read; at once but where a webhook has to convert them first. Rejects with a StatusError. */
+  /**
+   * Resolves when all objects can be read; at once but where a webhook has to convert them first. Rejects with a
+   * StatusError.
+   */
   readable(): void | Promise<void> {
     if (this.#unconverted.size === 0) return
     this.#converting ??= this.#convert().finally(() => {
@@ -95,7 +98,9 @@ export class WatchCache {
     return overwritten ? overwritten.previous : this.#objects.get(key)
   }
 
-  /** What is selected now, after `startAfter`; or as it was at `revision`. Throws CompactedError when that is forgotten. */
+  /**
+   * What is selected now, after `startAfter`; or as it was at `revision`. Throws CompactedError when that is forgotten.
+   */
   list(selection: Selection, options: { startAfter?: string; revision?: number; limit?: number } = {}): CachedList {
     const { startAfter, revision = this.revision(), limit = 0 } = options
     const now = this.#objects.range(selection.prefix, startAfter)

@@ -13,7 +13,10 @@ interface Delivery<Chunk> {
   unread: number
 }
 
-/** Watchers that see the same: what happens in one turn of the event loop is encoded once, and the same chunk goes to all of them. */
+/**
+ * Watchers that see the same: what happens in one turn of the event loop is encoded once, and the same chunk goes to
+ * all of them.
+ */
 export class WatchGroup<Chunk> implements EventSource, Behind {
   readonly selection: Selection
   readonly bookmarks: boolean

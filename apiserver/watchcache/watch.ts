@@ -19,8 +19,8 @@ export interface WatchStart<Chunk> {
 const batchBytes = 64 * 1024
 
 /**
- * Brings one watcher up to date, then lets it hear what happens: the state or the history first, in batches as quickly as it reads,
- * and what has happened meanwhile, until nothing is left between it and the present.
+ * Brings one watcher up to date, then lets it hear what happens: the state or the history first, in batches as quickly
+ * as it reads, and what has happened meanwhile, until nothing is left between it and the present.
  */
 export class Watch<Chunk> {
   readonly #cache: WatchCache

@@ -23,7 +23,9 @@ export interface PostOptions {
 /** Authorities whose connections are kept. */
 const maxAgents = 64
 
-/** Connections are kept, for each authority its own. Time is the machine's: webhooks do not get faster with the clock. */
+/**
+ * Connections are kept, for each authority its own. Time is the machine's: webhooks do not get faster with the clock.
+ */
 export function createWebhookClient({
   clock,
   resolveService,

@@ -7,7 +7,10 @@ import { examplePort } from '../example-port.ts'
 import { findRunning } from '../running.ts'
 import type { Finding } from './finding.ts'
 
-/** Whether programs that are no containers have ports of the examples, or of the pods of the cluster that runs, at all addresses. */
+/**
+ * Whether programs that are no containers have ports of the examples, or of the pods of the cluster that runs, at all
+ * addresses.
+ */
 export async function podPorts(stateDir: string): Promise<Finding> {
   const name = 'pod ports'
   const pods = await podsOf(stateDir)

@@ -8,7 +8,10 @@ export function refuseUnknown(flags: ReadonlyMap<string, string>, known: Pick<Re
   }
 }
 
-/** Flags as Go's programs read them: `--name=value`, `--name value`, or `--name` alone for `true`. The last of several counts. */
+/**
+ * Flags as Go's programs read them: `--name=value`, `--name value`, or `--name` alone for `true`. The last of several
+ * counts.
+ */
 export function parseGoFlags(args: readonly string[]): Map<string, string> {
   const flags = new Map<string, string>()
   for (let index = 0; index < args.length; index++) {

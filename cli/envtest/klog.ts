@@ -12,7 +12,10 @@ interface Entry extends Record<string, unknown> {
   err?: { message?: string }
 }
 
-/** A log whose lines look like those of Kubernetes' own programs: `I1121 15:04:05.123456   42 kubestage] "Serving" port=6443`. */
+/**
+ * A log whose lines look like those of Kubernetes' own programs: `I1121 15:04:05.123456   42 kubestage] "Serving"
+ * port=6443`.
+ */
 export function createKlog(write: (line: string) => void): Logger {
   const stream = new Writable({
     decodeStrings: false,

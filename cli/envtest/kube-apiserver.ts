@@ -20,7 +20,10 @@ const controllerManager = {
   groups: ['system:masters', 'system:authenticated'],
 }
 
-/** What envtest starts as `kube-apiserver`: an API server and, like the real one, nothing else unless asked for. Resolves when it serves. */
+/**
+ * What envtest starts as `kube-apiserver`: an API server and, like the real one, nothing else unless asked for.
+ * Resolves when it serves.
+ */
 export async function runKubeApiserver(args: readonly string[]): Promise<void> {
   const settings = readKubeApiserverFlags(args)
   collectAlone()

@@ -14,7 +14,10 @@ export interface Edit {
 
 type Content = Record<string, Record<string, unknown> | undefined>
 
-/** Writes entries into a YAML file, and leaves all else as it is, comments too. Throws where the file is written in a way that it cannot follow. */
+/**
+ * Writes entries into a YAML file, and leaves all else as it is, comments too. Throws where the file is written in a
+ * way that it cannot follow.
+ */
 export function editConfigFile(file: string, edits: readonly Edit[]): void {
   const before = readIfThere(file)
   const after = edits.reduce((source, edit) => edited(source, edit), before)

@@ -13,7 +13,10 @@ export interface RunningImages extends ImageSource {
   change(question: Question): Promise<{ nodes: string[] }>
 }
 
-/** `only`: the name of the one node that is meant; all when empty. `origins`: of what the cluster was started with, where that is known. */
+/**
+ * `only`: the name of the one node that is meant; all when empty. `origins`: of what the cluster was started with,
+ * where that is known.
+ */
 export async function imagesOf(
   access: ClusterAccess,
   { only, origins }: { only: string; origins: ImageOrigins | undefined },

@@ -17,7 +17,9 @@ export interface Death {
   way: Way
 }
 
-/** Found by comparing times: what a program, or the machine, needs for a step counts as many times as time is faster. */
+/**
+ * Found by comparing times: what a program, or the machine, needs for a step counts as many times as time is faster.
+ */
 const timed: readonly Fault[] = [
   'goes-on-after-term',
   'grace-too-short',
@@ -31,7 +33,10 @@ const timed: readonly Fault[] = [
 /** A program that gets no TERM serves until it is killed. */
 const deaf: readonly Fault[] = ['no-term-handler', 'shell-swallows-term', 'ignores-term']
 
-/** Faults of which faster time leaves open whether they are there: found, for all that a manifest says, or missed. None in real time. */
+/**
+ * Faults of which faster time leaves open whether they are there: found, for all that a manifest says, or missed. None
+ * in real time.
+ */
 export function doubtsOf(death: Death, rehearsal: Rehearsal, pace: Pace): Fault[] {
   if (pace.scale === 1) return []
   const found = badFaults(rehearsal.findings)
@@ -60,7 +65,10 @@ function isCertain(fault: Fault, { workload, way }: Death, { graceSeconds = 0 }:
   return fault === 'grace-too-short' && way.measuresGrace === true && slept >= podGraceSeconds(workload)
 }
 
-/** Programs that wait by themselves do so longer than others send requests, or than four times their grace: here, and not in real time. */
+/**
+ * Programs that wait by themselves do so longer than others send requests, or than four times their grace: here, and
+ * not in real time.
+ */
 function maybeMissed(
   { workload, way }: Death,
   { requests, usedSeconds = 0, graceSeconds = 0 }: Rehearsal,
@@ -73,7 +81,8 @@ function maybeMissed(
   }
   const isJudged = (fault: Fault): boolean => !(way.mild === 'all' || way.mild?.includes(fault) || way.judges)
   if (!requests || found.some((fault) => deaf.includes(fault))) return []
-  // Until then others send requests, and until then the last of them is answered: here, and so in real time at the latest.
+  // Until then others send requests, and until then the last of them is answered: here, and so in real time at the
+  // latest.
   const sentSeconds = pace.endpointDelayMs / 1000
   const answeredSeconds = sentSeconds + requests.slowestSeconds
   const isCovered = (untilSeconds: number): boolean => slept.every((seconds) => seconds >= untilSeconds)

@@ -194,7 +194,10 @@ export class RehearsedPod {
   }
 }
 
-/** As its workload wants it, but that it finds a place here, and that only we let it die: a program's start is no faster where time is. */
+/**
+ * As its workload wants it, but that it finds a place here, and that only we let it die: a program's start is no faster
+ * where time is.
+ */
 function podOf({ template }: Workload, ref: Required<ObjectRef>, scale: number): Pod {
   const { metadata, spec } = structuredClone(template)
   for (const key of placement) delete spec[key]

@@ -11,7 +11,10 @@ import type { Workload } from './workload.ts'
 const early = ['Namespace', 'CustomResourceDefinition', 'PriorityClass', 'ServiceAccount']
 const order = ({ kind = '' }: KubeObject): number => (early.includes(kind) ? early.indexOf(kind) : early.length)
 
-/** Creates what workloads need to be there: their namespaces, and the other objects of the manifests, but for those of kinds that are not served. Throws a ConfigError for what the API refuses. */
+/**
+ * Creates what workloads need to be there: their namespaces, and the other objects of the manifests, but for those of
+ * kinds that are not served. Throws a ConfigError for what the API refuses.
+ */
 export async function setStage(
   cluster: Cluster,
   others: readonly KubeObject[],

@@ -24,7 +24,10 @@ export interface StagesOptions {
 
 /** Clusters of a rehearsal's own, one at a time. */
 export interface Stages {
-  /** Of a cluster whose time is so many times faster than the machine's: the one that runs, or a new one, before which that one ends. */
+  /**
+   * Of a cluster whose time is so many times faster than the machine's: the one that runs, or a new one, before which
+   * that one ends.
+   */
   at(timeScale: number): Promise<Stage>
   /** At once, but that one that starts has to have started; there is no other afterwards. */
   close(): Promise<void>

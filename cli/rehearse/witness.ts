@@ -7,8 +7,8 @@ const MARK = 'KUBESTAGE_REHEARSAL'
 const FOUND = 3
 
 /**
- * Waits, once asked to end, for the first processes of the other containers to end, and prints who of their descendants is still there.
- * All of them have the mark in their environment.
+ * Waits, once asked to end, for the first processes of the other containers to end, and prints who of their descendants
+ * is still there. All of them have the mark in their environment.
  */
 const script = String.raw`
 my $mark = "${MARK}=$ENV{${MARK}}";

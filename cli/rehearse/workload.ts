@@ -118,7 +118,9 @@ export function sortObjects(sources: readonly Source[]): Sorted {
   return { workloads, others, hooks }
 }
 
-/** Of an image, or of a command that runs in `folder`, without a manifest. An image has its own idea of where it begins. */
+/**
+ * Of an image, or of a command that runs in `folder`, without a manifest. An image has its own idea of where it begins.
+ */
 export function simpleWorkload({
   image,
   command,
@@ -142,8 +144,8 @@ export function simpleWorkload({
 }
 
 /**
- * What two pods of this machine cannot have at once: ports, unless they are bound to the pod's own address, folders and claims.
- * Pods share its network; a container that asks for `status.podIP` will bind it.
+ * What two pods of this machine cannot have at once: ports, unless they are bound to the pod's own address, folders and
+ * claims. Pods share its network; a container that asks for `status.podIP` will bind it.
  */
 export function sharedThings({ template: { spec }, load }: Workload): string[] {
   const containers = [...(spec.initContainers ?? []), ...spec.containers]

@@ -8,7 +8,10 @@ import { kubeletPidFile } from './child-specs.ts'
 
 const betweenMs = 50
 
-/** A process that an API server before this one started, and which its guardian kept alive. It is no child of this process, so it is polled. */
+/**
+ * A process that an API server before this one started, and which its guardian kept alive. It is no child of this
+ * process, so it is polled.
+ */
 export class Adopted implements Supervised {
   readonly pid: number
   readonly ended: Promise<Ending>

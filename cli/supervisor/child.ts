@@ -64,7 +64,9 @@ export class Child implements Supervised {
     if (!this.#isEnded) this.#process.kill(signal)
   }
 
-  /** All that the shim needs to clean up and go: closes its stdin, or asks by SIGTERM where another process holds that. */
+  /**
+   * All that the shim needs to clean up and go: closes its stdin, or asks by SIGTERM where another process holds that.
+   */
   release(): void {
     if (this.#process.stdin) this.#process.stdin.destroy()
     else this.signal('SIGTERM')

@@ -21,7 +21,10 @@ export interface KubeletSettings {
   timeOriginMs: number
 }
 
-/** Writes what the kubelet reads when it begins, and forgets what was told to the one before. As JSON, which needs no YAML parser. */
+/**
+ * Writes what the kubelet reads when it begins, and forgets what was told to the one before. As JSON, which needs no
+ * YAML parser.
+ */
 export function writeKubeletFiles({ settings, state, clusterRoot, pki, url, timeOriginMs }: KubeletSettings): void {
   void pki.kubeletServer // its files are there from now on
   forgetMovedClock(state.kubelet)

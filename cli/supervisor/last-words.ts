@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * `; its last words: … (FILE)` of a program that writes its log there, in plain lines or pino's JSON; `; FILE tells why` where it wrote nothing.
- * A cluster that does not start may take its folder with it, and the file with it.
+ * `; its last words: … (FILE)` of a program that writes its log there, in plain lines or pino's JSON; `; FILE tells
+ * why` where it wrote nothing. A cluster that does not start may take its folder with it, and the file with it.
  */
 export function lastWords(logFile: string): string {
   const last = lines(logFile).at(-1)

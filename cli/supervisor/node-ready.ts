@@ -11,7 +11,9 @@ export interface NodeReadyOptions {
   clock: Clock
   nodeName: string
   timeoutMs: number
-  /** The cluster's loops, as `--controllers` has them: where one takes the taint of a new node away, that is waited for. */
+  /**
+   * The cluster's loops, as `--controllers` has them: where one takes the taint of a new node away, that is waited for.
+   */
   controllers?: readonly string[]
   /** Where the reason stands when it takes longer. */
   logFile: string

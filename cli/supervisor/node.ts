@@ -40,8 +40,8 @@ export interface RunningNode {
 }
 
 /**
- * The two processes of a node: the kubelet, which is started again when it ends, and the shim, which holds the containers meanwhile.
- * Resolves when the API says that the node is ready; rejects with neither left running.
+ * The two processes of a node: the kubelet, which is started again when it ends, and the shim, which holds the
+ * containers meanwhile. Resolves when the API says that the node is ready; rejects with neither left running.
  */
 export async function startNode(options: NodeOptions, client: Client): Promise<RunningNode> {
   const { settings, state, clock, onTrouble, fate = killed } = options

@@ -64,7 +64,9 @@ export function nodeDirectory(state: StateDirectory, name: string): StateDirecto
   return { ...state, root, pki: join(root, 'pki'), logs: join(state.logs, name), kubelet: join(root, 'kubelet') }
 }
 
-/** All nodes of a cluster. Kubelets load their programs from construction on, beside the server, and wait for `start`. */
+/**
+ * All nodes of a cluster. Kubelets load their programs from construction on, beside the server, and wait for `start`.
+ */
 export class Nodes {
   readonly #kubelets: readonly (RealNode & { kubelet: Child })[]
   readonly #fate: PodsFate

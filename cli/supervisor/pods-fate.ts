@@ -7,8 +7,9 @@ export type PodsFate =
   /** Their kubelets, which live on for it, end them in order. `graceMs`: then they are killed. */
   | { pods: 'stopped'; graceMs: number }
   /**
-   * They run on: the guardian holds their life line. `restarts`: how many servers there were before this one.
-   * Their kubelets live until the next server's begin. `hold` tells the guardian which of them it may ask to end their pods instead.
+   * They run on: the guardian holds their life line. `restarts`: how many servers there were before this one. Their
+   * kubelets live until the next server's begin. `hold` tells the guardian which of them it may ask to end their pods
+   * instead.
    */
   | { pods: 'kept'; lifeLine: number; restarts: number; hold: Guardian['hold'] }
 

@@ -9,8 +9,8 @@ import { signedData } from './signature.ts'
 import { watchTokens } from './token-secrets.ts'
 
 /**
- * Signs the kubeconfig in cluster-info with every token that may sign: a machine that knows a token can then trust the kubeconfig.
- * Upstream: pkg/controller/bootstrap/bootstrapsigner.go.
+ * Signs the kubeconfig in cluster-info with every token that may sign: a machine that knows a token can then trust the
+ * kubeconfig. Upstream: pkg/controller/bootstrap/bootstrapsigner.go.
  */
 export function startBootstrapSigner({ client, informers, clock, log }: ControllerContext): Controller {
   const sign = (): void => queue.add('cluster-info')

@@ -12,7 +12,10 @@ export interface ServerAddress {
   ca: string
 }
 
-/** As kubeadm writes it: a kubeconfig without users. A machine that joins reads it as an anonymous user and checks its signature by its token. */
+/**
+ * As kubeadm writes it: a kubeconfig without users. A machine that joins reads it as an anonymous user and checks its
+ * signature by its token.
+ */
 const kubeconfigOf = ({ url, ca }: ServerAddress): string =>
   `apiVersion: v1
 clusters:
@@ -27,7 +30,9 @@ preferences: {}
 users: null
 `
 
-/** Makes the ConfigMap, or writes where the server is now. Upstream: cmd/kubeadm/app/phases/bootstraptoken/clusterinfo. */
+/**
+ * Makes the ConfigMap, or writes where the server is now. Upstream: cmd/kubeadm/app/phases/bootstraptoken/clusterinfo.
+ */
 export async function ensureClusterInfo(client: Client, server: ServerAddress): Promise<void> {
   const kubeconfig = kubeconfigOf(server)
   const known = await ensure<ConfigMap>(client, configMaps, { metadata: clusterInfoRef, data: { kubeconfig } })

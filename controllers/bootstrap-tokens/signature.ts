@@ -3,7 +3,9 @@ import { type BootstrapTokenSecret, tokenIdOf, tokenTimeLeftMs, tokenValue } fro
 
 const signaturePrefix = 'jws-kubeconfig-'
 
-/** A JSON Web Signature (HS256) without its payload: `header..signature`. Upstream: k8s.io/cluster-bootstrap/token/jws. */
+/**
+ * A JSON Web Signature (HS256) without its payload: `header..signature`. Upstream: k8s.io/cluster-bootstrap/token/jws.
+ */
 export function detachedSignature(content: string, token: { id: string; secret: string }): string {
   const encoded = (text: string): string => Buffer.from(text).toString('base64url')
   const header = encoded(JSON.stringify({ alg: 'HS256', kid: token.id }))
@@ -14,8 +16,8 @@ export function detachedSignature(content: string, token: { id: string; secret: 
 }
 
 /**
- * The data of cluster-info with one signature of its `kubeconfig` for each token that may sign, and no other signatures.
- * Undefined without a kubeconfig. Upstream: pkg/controller/bootstrap/bootstrapsigner.go.
+ * The data of cluster-info with one signature of its `kubeconfig` for each token that may sign, and no other
+ * signatures. Undefined without a kubeconfig. Upstream: pkg/controller/bootstrap/bootstrapsigner.go.
  */
 export function signedData(
   data: Readonly<Record<string, string>> | undefined,

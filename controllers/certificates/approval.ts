@@ -20,7 +20,10 @@ export interface RegisteredNode {
 
 /** A ground on which a request is approved without a person. */
 export interface Approval {
-  /** The subresource of certificatesigningrequests that the requestor must be allowed to create. Absent: nothing is asked. */
+  /**
+   * The subresource of certificatesigningrequests that the requestor must be allowed to create. Absent: nothing is
+   * asked.
+   */
   permission?: 'selfnodeclient' | 'nodeclient'
   /** Of the condition. */
   message: string
@@ -29,8 +32,8 @@ export interface Approval {
 const NODES = 'system:nodes'
 
 /**
- * On which grounds a request may be approved; none leaves it to a person.
- * A joining kubelet gets its first certificate, a node a new one for itself; beyond upstream, a node also one to serve with, for its own name and addresses.
+ * On which grounds a request may be approved; none leaves it to a person. A joining kubelet gets its first certificate,
+ * a node a new one for itself; beyond upstream, a node also one to serve with, for its own name and addresses.
  * Upstream: pkg/controller/certificates/approver/sarapprove.go.
  */
 export function approvals(

@@ -32,8 +32,8 @@ const BACKDATE_MS = 300_000
 const LONGEST_SECONDS = 365 * 86_400
 
 /**
- * Approves the certificates that kubelets ask for, signs what is approved for one of Kubernetes' own signers, and clears away what is over.
- * Upstream: pkg/controller/certificates.
+ * Approves the certificates that kubelets ask for, signs what is approved for one of Kubernetes' own signers, and
+ * clears away what is over. Upstream: pkg/controller/certificates.
  */
 class CertificatesController implements Controller {
   readonly #ca: KeyPair

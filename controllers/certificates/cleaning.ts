@@ -6,7 +6,10 @@ import { parseTime } from '../../shared/clock/timestamp.ts'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-/** Whether a request has served its purpose: decided an hour ago, left undecided for a day, or its certificate has ended. Upstream: pkg/controller/certificates/cleaner. */
+/**
+ * Whether a request has served its purpose: decided an hour ago, left undecided for a day, or its certificate has
+ * ended. Upstream: pkg/controller/certificates/cleaner.
+ */
 export function isOver({ metadata, status }: WithMeta<V1CertificateSigningRequest>, nowMs: number): boolean {
   const conditions = status?.conditions ?? []
   if (conditions.length === 0) return nowMs - parseTime(metadata.creationTimestamp ?? '') > DAY_MS

@@ -1,6 +1,9 @@
 import type { SigningRequest } from '../../shared/pki/signing-request.ts'
 
-/** What a signer insists on. Each refusal is the message of the request's Failed condition. Upstream: pkg/controller/certificates/signer and certificates/helpers. */
+/**
+ * What a signer insists on. Each refusal is the message of the request's Failed condition. Upstream:
+ * pkg/controller/certificates/signer and certificates/helpers.
+ */
 export interface Signer {
   refusal(request: SigningRequest, usages: readonly string[]): string | undefined
 }

@@ -40,7 +40,10 @@ const endOf = (job: Job): string | undefined => jobEnd(job)?.type
 
 const jobName = ({ metadata }: CronJob, atMs: number): string => `${metadata.name}-${Math.floor(atMs / 60_000)}`
 
-/** What is to be done about a CronJob now. Pure; upstream: syncCronJob and cleanupFinishedJobs in pkg/controller/cronjob/cronjob_controllerv2.go. */
+/**
+ * What is to be done about a CronJob now. Pure; upstream: syncCronJob and cleanupFinishedJobs in
+ * pkg/controller/cronjob/cronjob_controllerv2.go.
+ */
 export function planCronJob({ cronJob, jobs, nowMs }: CronJobInput): CronJobPlan {
   const { spec, metadata } = cronJob
   const plan: CronJobPlan = { status: { ...cronJob.status }, events: [], remove: surplus(cronJob, jobs) }
@@ -131,7 +134,10 @@ function surplus({ spec }: CronJob, jobs: readonly Job[]): Job[] {
   })
 }
 
-/** The last time that has come, of those since the last job; many may have been missed. Upstream: mostRecentScheduleTime in utils.go. */
+/**
+ * The last time that has come, of those since the last job; many may have been missed. Upstream: mostRecentScheduleTime
+ * in utils.go.
+ */
 function mostRecent(
   { metadata, spec, status }: CronJob,
   { next }: Schedule,

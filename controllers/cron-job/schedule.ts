@@ -36,7 +36,10 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 const HORIZON_MS = 5 * 366 * DAY_MS
 
-/** Reads a schedule that the API has taken; behaves as github.com/robfig/cron does. `timeZone`: unless the text names one. */
+/**
+ * Reads a schedule that the API has taken; behaves as github.com/robfig/cron does. `timeZone`: unless the text names
+ * one.
+ */
 export function parseSchedule(text: string, timeZone = 'UTC'): Schedule {
   const zoned = /^(?:CRON_)?TZ=(\S+)\s+(.*)$/.exec(text)
   const zone = zoned?.[1] ?? timeZone

@@ -42,7 +42,10 @@ function selects({ spec }: DaemonSet, node: Node): boolean {
   return isNamed && matchesNodeSelection(template, node)
 }
 
-/** Whether a pod of the set belongs on the node, and whether one that is there may stay. Upstream: NodeShouldRunDaemonPod. */
+/**
+ * Whether a pod of the set belongs on the node, and whether one that is there may stay. Upstream:
+ * NodeShouldRunDaemonPod.
+ */
 export function belongsOn(set: DaemonSet, node: Node): { run: boolean; stay: boolean } {
   if (!selects(set, node)) return { run: false, stay: false }
   const taints = node.spec?.taints ?? []
@@ -92,7 +95,10 @@ export interface DaemonInput {
   pods: readonly TrimmedPod[]
 }
 
-/** One pod on each node where one belongs, none elsewhere; an old and a new one while they surge. Pure; upstream: podsShouldBeOnNode in pkg/controller/daemon. */
+/**
+ * One pod on each node where one belongs, none elsewhere; an old and a new one while they surge. Pure; upstream:
+ * podsShouldBeOnNode in pkg/controller/daemon.
+ */
 export function placement({ set, nodes, pods }: DaemonInput, hash: string, nowMs: number): DaemonPlan {
   const surges = surgeCount(set, nodes.length) > 0
   const plan: DaemonPlan = { create: [], remove: [], ended: [] }
@@ -138,7 +144,10 @@ export function surging({ set, nodes, pods }: DaemonInput, hash: string, nowMs: 
   return surgeOn(new Map(wanted.map((name) => [name, byNode.get(name) ?? []])), { set, hash, nowMs })
 }
 
-/** Old pods to be replaced now: those that are not available, and others as far as maxUnavailable allows. Upstream: rollingUpdate in update.go. */
+/**
+ * Old pods to be replaced now: those that are not available, and others as far as maxUnavailable allows. Upstream:
+ * rollingUpdate in update.go.
+ */
 export function outdated({ set, nodes, pods }: DaemonInput, hash: string, nowMs: number): TrimmedPod[] {
   const { type, rollingUpdate } = set.spec.updateStrategy ?? {}
   if (type === 'OnDelete' || surgeCount(set, nodes.length) > 0) return []

@@ -21,7 +21,10 @@ const isNew = ({ metadata }: TrimmedPod, { hash }: Revised): boolean => metadata
 const isUp = (pod: TrimmedPod, { set, nowMs }: Revised): boolean =>
   isAvailable(pod, set.spec.minReadySeconds ?? 0, nowMs)
 
-/** Of a node's pods, the oldest first, those that are too many: one of each kind may stay, and the old one until the new one is up. Upstream: podsShouldBeOnNode. */
+/**
+ * Of a node's pods, the oldest first, those that are too many: one of each kind may stay, and the old one until the new
+ * one is up. Upstream: podsShouldBeOnNode.
+ */
 export function superfluous(here: readonly TrimmedPod[], revised: Revised): TrimmedPod[] {
   const fresh = here.filter((pod) => isNew(pod, revised))
   const old = here.filter((pod) => !fresh.includes(pod))
@@ -31,7 +34,10 @@ export function superfluous(here: readonly TrimmedPod[], revised: Revised): Trim
   return [...fresh.slice(1), ...old.slice(1), ...(isReplaced ? [oldOne] : [])]
 }
 
-/** Nodes that get a new pod beside their old one now: all whose old one is down, others as far as there is room. Upstream: rollingUpdate in update.go. */
+/**
+ * Nodes that get a new pod beside their old one now: all whose old one is down, others as far as there is room.
+ * Upstream: rollingUpdate in update.go.
+ */
 export function surgeOn(byNode: ReadonlyMap<string, readonly TrimmedPod[]>, revised: Revised): string[] {
   const down: string[] = []
   const candidates: string[] = []

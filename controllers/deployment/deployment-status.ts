@@ -44,7 +44,10 @@ export function deploymentStatus(
   }
 }
 
-/** The same with how the rollout gets on, and what keeps sets from their pods. Upstream: pkg/controller/deployment/progress.go. */
+/**
+ * The same with how the rollout gets on, and what keeps sets from their pods. Upstream:
+ * pkg/controller/deployment/progress.go.
+ */
 export function rolloutStatus(
   deployment: Deployment,
   { all, fresh, nowMs }: { all: readonly ReplicaSet[]; fresh?: ReplicaSet; nowMs: number },

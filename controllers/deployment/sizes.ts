@@ -47,8 +47,8 @@ const byCreation = (a: ReplicaSet, b: ReplicaSet): number =>
 export const oldestFirst = (sets: readonly ReplicaSet[]): ReplicaSet[] => [...sets].sort(byCreation)
 
 /**
- * How old sets shrink in a rolling update: first by pods that are not available anyway, then as far as enough stay available.
- * Upstream: reconcileOldReplicaSets in pkg/controller/deployment/rolling.go.
+ * How old sets shrink in a rolling update: first by pods that are not available anyway, then as far as enough stay
+ * available. Upstream: reconcileOldReplicaSets in pkg/controller/deployment/rolling.go.
  */
 export function shrinkOldSets(deployment: Deployment, old: readonly ReplicaSet[], fresh: ReplicaSet): Step[] {
   const all = [...old, fresh]
@@ -81,8 +81,8 @@ export function shrinkOldSets(deployment: Deployment, old: readonly ReplicaSet[]
 }
 
 /**
- * What a deployment that was given another size, or is paused, does to its sets: all grow or shrink in proportion while several have pods.
- * Upstream: scale in pkg/controller/deployment/sync.go.
+ * What a deployment that was given another size, or is paused, does to its sets: all grow or shrink in proportion while
+ * several have pods. Upstream: scale in pkg/controller/deployment/sync.go.
  */
 export function scaleSteps(deployment: Deployment, fresh: ReplicaSet | undefined, old: readonly ReplicaSet[]): Step[] {
   const wanted = sizeOf(deployment)

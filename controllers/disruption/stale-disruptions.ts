@@ -8,8 +8,8 @@ import { setPodStatus } from '../pod-conditions.ts'
 import type { TrimmedPod } from '../trimmed-pod.ts'
 
 /**
- * Takes DisruptionTarget back from a pod that was to be deleted and is not, two minutes later. What the kubelet says stands:
- * its kills may take longer. Upstream: pkg/controller/disruption, stale pod disruption.
+ * Takes DisruptionTarget back from a pod that was to be deleted and is not, two minutes later. What the kubelet says
+ * stands: its kills may take longer. Upstream: pkg/controller/disruption, stale pod disruption.
  */
 export function startStaleDisruptions({ client, informers, clock, log }: ControllerContext): Controller {
   const pods = informers.pods()

@@ -15,7 +15,10 @@ import { Expectations } from '../workloads/expectations.ts'
 import { isMirrored, MIRROR_MANAGER, planMirror } from './mirrored-slices.ts'
 import { MANAGED_BY_LABEL, SERVICE_LABEL } from './slices.ts'
 
-/** Mirrors the Endpoints of services without a selector into EndpointSlices. Upstream: pkg/controller/endpointslicemirroring. */
+/**
+ * Mirrors the Endpoints of services without a selector into EndpointSlices. Upstream:
+ * pkg/controller/endpointslicemirroring.
+ */
 class EndpointSliceMirroring implements Controller {
   readonly #client: Client
   readonly #services: Informer<Service>

@@ -27,7 +27,10 @@ export interface MirrorPlan extends SlicesPlan {
 export const isMirrored = ({ metadata }: Endpoints): boolean =>
   metadata.labels?.[SKIP_LABEL] !== 'true' && metadata.annotations?.[LEADER_ANNOTATION] === undefined
 
-/** What is to be written so that `existing`, the mirrored slices, say what the Endpoints say. Pure; upstream: pkg/controller/endpointslicemirroring. */
+/**
+ * What is to be written so that `existing`, the mirrored slices, say what the Endpoints say. Pure; upstream:
+ * pkg/controller/endpointslicemirroring.
+ */
 export function planMirror(endpoints: Endpoints, existing: readonly EndpointSlice[]): MirrorPlan {
   const plan: MirrorPlan = { create: [], update: [], remove: [], skipped: 0 }
   const left = new Set(existing)
@@ -74,7 +77,10 @@ interface ReadyAddress {
   ready: boolean
 }
 
-/** Each address once for each port, and ports with the same addresses together; not ready trumps ready. Upstream: pkg/api/v1/endpoints RepackSubsets. */
+/**
+ * Each address once for each port, and ports with the same addresses together; not ready trumps ready. Upstream:
+ * pkg/api/v1/endpoints RepackSubsets.
+ */
 function repack(subsets: readonly Subset[]): { ports: Port[]; addresses: ReadyAddress[] }[] {
   const byPort = new Map<string, { port: Port | undefined; addresses: Map<string, ReadyAddress> }>()
   for (const { ports = [], addresses = [], notReadyAddresses = [] } of subsets) {

@@ -22,7 +22,10 @@ export interface SlicesInput {
   nodeOf(name: string): Node | undefined
   /** Those of the service that are ours. */
   existing: readonly EndpointSlice[]
-  /** Off: a terminating pod has no endpoint, unless not being ready is published; conditions are `ready` alone. On by default. */
+  /**
+   * Off: a terminating pod has no endpoint, unless not being ready is published; conditions are `ready` alone. On by
+   * default.
+   */
   terminatingEndpoints?: boolean
 }
 export interface SlicesPlan {
@@ -31,7 +34,10 @@ export interface SlicesPlan {
   remove: EndpointSlice[]
 }
 
-/** One endpoint of a pod: `serving` is its readiness, and one that is going is not `ready`, unless not being so is published. */
+/**
+ * One endpoint of a pod: `serving` is its readiness, and one that is going is not `ready`, unless not being so is
+ * published.
+ */
 export function endpointOf(
   pod: TrimmedPod,
   service: Service,
@@ -54,8 +60,8 @@ export function endpointOf(
 }
 
 /**
- * What is to be written so that the slices say what the pods are: with as few changes as possible, an endpoint stays in its slice.
- * Pure; upstream: staging/src/k8s.io/endpointslice/reconciler.go.
+ * What is to be written so that the slices say what the pods are: with as few changes as possible, an endpoint stays in
+ * its slice. Pure; upstream: staging/src/k8s.io/endpointslice/reconciler.go.
  */
 export function planSlices(input: SlicesInput): SlicesPlan {
   const families = input.service.spec?.ipFamilies ?? ['IPv4']

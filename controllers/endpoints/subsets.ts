@@ -18,7 +18,10 @@ export const endpointsLabels = (service: Service): Record<string, string> => ({
   ...(isHeadless(service) && { [HEADLESS_LABEL]: '' }),
 })
 
-/** Pods with the same ports in one subset, in order of their addresses. Pods that are going are none. Upstream: pkg/api/v1/endpoints/util.go. */
+/**
+ * Pods with the same ports in one subset, in order of their addresses. Pods that are going are none. Upstream:
+ * pkg/api/v1/endpoints/util.go.
+ */
 export function subsetsOf(service: Service, pods: readonly TrimmedPod[]): Subset[] {
   const publishAll = service.spec?.publishNotReadyAddresses === true
   const groups = new Map<string, Required<Subset>>()

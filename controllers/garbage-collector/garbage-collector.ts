@@ -14,7 +14,10 @@ import type { OwnerReference } from '../workloads/ownership.ts'
 import { type Dependent, OwnerGraph } from './owner-graph.ts'
 import { createOwnerFinder, FOREGROUND, isDeletingDependents, isOrphaning, ORPHAN, type OwnerFinder } from './owners.ts'
 
-/** Reasons of what is gone, for dependents that are yet to be dealt with, or heard of; more than this are forgotten, oldest first. */
+/**
+ * Reasons of what is gone, for dependents that are yet to be dealt with, or heard of; more than this are forgotten,
+ * oldest first.
+ */
 const MAX_REASONS = 10_000
 
 /** Before an owner is let go: kinds are watched apart, and a dependent made just before may be heard of just after. */
@@ -23,7 +26,9 @@ const SETTLE_MS = 20
 /** How often an object may be changed by others while it is decided about; beyond, it is looked at later. */
 const MAX_CONFLICTS = 5
 
-/** One object to look at: as a dependent that may have lost its owners, or as an owner that waits for its dependents. */
+/**
+ * One object to look at: as a dependent that may have lost its owners, or as an owner that waits for its dependents.
+ */
 type Item = Dependent
 
 /**
@@ -95,8 +100,8 @@ class GarbageCollector implements Controller {
   }
 
   /**
-   * Kinds are watched apart: what is known of a dependent may be older than the news of its owner. So each write names the
-   * version that it is for, and after a conflict it is decided again. Upstream: attemptToDeleteItem, deleteObject.
+   * Kinds are watched apart: what is known of a dependent may be older than the news of its owner. So each write names
+   * the version that it is for, and after a conflict it is decided again. Upstream: attemptToDeleteItem, deleteObject.
    */
   async #onLatest(item: Item, write: (item: Item) => Promise<void>, tries = MAX_CONFLICTS): Promise<void> {
     const { resource, metadata } = item
@@ -134,7 +139,9 @@ class GarbageCollector implements Controller {
     })
   }
 
-  /** Its owner and its dependent may wait for each other: it lets its owners go first. Upstream: attemptToDeleteItem. */
+  /**
+   * Its owner and its dependent may wait for each other: it lets its owners go first. Upstream: attemptToDeleteItem.
+   */
   async #openCircle({ resource, metadata }: Item): Promise<void> {
     const owners = metadata.ownerReferences ?? []
     await this.#setOwners(
@@ -161,7 +168,10 @@ class GarbageCollector implements Controller {
     await this.#removeFinalizer({ resource, metadata }, ORPHAN)
   }
 
-  /** Those that were made just before the owner was deleted may not be heard of yet, and would be collected when it is gone. */
+  /**
+   * Those that were made just before the owner was deleted may not be heard of yet, and would be collected when it is
+   * gone.
+   */
   async #dependentsAtServer({ uid, namespace }: ObjectMeta): Promise<Dependent[]> {
     const dependents: Dependent[] = []
     for (const resource of this.#watched) {

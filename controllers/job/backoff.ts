@@ -6,7 +6,10 @@ const MAX_MS = 10 * 60_000
 
 const waitMs = (failures: number): number => Math.min(MAX_MS, FIRST_MS * 2 ** (failures - 1))
 
-/** Milliseconds until another pod may be made: longer after each failure, until one succeeds. Upstream: pkg/controller/job/backoff_utils.go. */
+/**
+ * Milliseconds until another pod may be made: longer after each failure, until one succeeds. Upstream:
+ * pkg/controller/job/backoff_utils.go.
+ */
 export function backoffMs({ job, pods, nowMs }: JobView): number {
   const ends = pods
     .filter((pod) => pod.status?.phase === 'Succeeded' || (hasFailed(pod, job) && !isDismissed(pod)))

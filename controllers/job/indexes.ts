@@ -1,6 +1,9 @@
 /** Completion indexes as a job's status writes them: `1,3-5,7`. */
 
-/** The indexes of a text that are below `limit`; what is malformed, or beyond it, is left out. Upstream: parseIndexesFromString. */
+/**
+ * The indexes of a text that are below `limit`; what is malformed, or beyond it, is left out. Upstream:
+ * parseIndexesFromString.
+ */
 export function parseIndexes(text: string | undefined, limit: number): Set<number> {
   const found = new Set<number>()
   for (const part of (text ?? '').split(',')) {

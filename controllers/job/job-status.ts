@@ -26,7 +26,10 @@ const condition = (
   message,
 })
 
-/** The status before pods are let go: ends that are to be counted are noted by their UIDs, so that none is counted twice. */
+/**
+ * The status before pods are let go: ends that are to be counted are noted by their UIDs, so that none is counted
+ * twice.
+ */
 export function notedStatus(
   view: JobView,
   { active, ready, outcome, looked }: { active: number; ready: number; outcome: Outcome | undefined; looked: boolean },
@@ -71,8 +74,8 @@ function suspend(status: JobStatus, job: Job, nowMs: number): Change | undefined
 }
 
 /**
- * The status after that: what was noted is counted, when its pod is let go; and the job's end, when nothing is left of its pods.
- * Upstream: flushUncountedAndRemoveFinalizers and enactJobFinished.
+ * The status after that: what was noted is counted, when its pod is let go; and the job's end, when nothing is left of
+ * its pods. Upstream: flushUncountedAndRemoveFinalizers and enactJobFinished.
  */
 export function countedStatus(
   view: JobView,

@@ -74,7 +74,9 @@ function failsIndex(pod: TrimmedPod, job: Job): boolean {
   return action !== 'Ignore' && failuresBefore(pod).counted >= (job.spec.backoffLimitPerIndex ?? 0)
 }
 
-/** Upstream: the beginning of syncJob, and getNewFinishedPods. `released`: pods that are only shown to be tracked still. */
+/**
+ * Upstream: the beginning of syncJob, and getNewFinishedPods. `released`: pods that are only shown to be tracked still.
+ */
 export function viewOf(
   job: Job,
   pods: readonly TrimmedPod[],

@@ -11,7 +11,10 @@ export interface FailureVerdict {
   message?: string
 }
 
-/** By the first rule of the policy that matches; without one it counts. Upstream: pkg/controller/job/pod_failure_policy.go. */
+/**
+ * By the first rule of the policy that matches; without one it counts. Upstream:
+ * pkg/controller/job/pod_failure_policy.go.
+ */
 export function failureVerdict({ spec }: Job, pod: TrimmedPod): FailureVerdict {
   if (pod.status?.phase !== 'Failed') return { action: 'Count' }
   for (const [index, rule] of (spec.podFailurePolicy?.rules ?? []).entries()) {
@@ -48,7 +51,10 @@ function matchedCondition({ onPodConditions = [] }: Rule, pod: TrimmedPod): stri
   return matched && `Pod ${nameOf(pod)} has condition ${matched.type}`
 }
 
-/** Why an indexed job has succeeded before all of its indexes have; undefined when it has not. Upstream: pkg/controller/job/success_policy.go. */
+/**
+ * Why an indexed job has succeeded before all of its indexes have; undefined when it has not. Upstream:
+ * pkg/controller/job/success_policy.go.
+ */
 export function metSuccessPolicy({ spec }: Job, completed: ReadonlySet<number>): string | undefined {
   for (const [index, { succeededIndexes, succeededCount }] of (spec.successPolicy?.rules ?? []).entries()) {
     const meant = succeededIndexes === undefined ? undefined : parseIndexes(succeededIndexes, spec.completions ?? 0)

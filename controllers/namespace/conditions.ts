@@ -9,7 +9,10 @@ export interface NamespaceCondition {
   lastTransitionTime?: string
 }
 
-/** The conditions of a terminating namespace, in upstream's words; those already there keep their time while they say the same. */
+/**
+ * The conditions of a terminating namespace, in upstream's words; those already there keep their time while they say
+ * the same.
+ */
 export function terminatingConditions(
   current: readonly NamespaceCondition[],
   remaining: RemainingContent,

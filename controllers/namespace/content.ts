@@ -14,7 +14,10 @@ export interface RemainingContent {
 
 const BATCH = 50
 
-/** Deletes all content once and tells what is left. Pods go first, and while one is there nothing else goes: they may still need the rest. */
+/**
+ * Deletes all content once and tells what is left. Pods go first, and while one is there nothing else goes: they may
+ * still need the rest.
+ */
 export async function deleteContent(
   client: Client,
   resources: readonly ApiResource[],

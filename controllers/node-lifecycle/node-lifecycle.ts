@@ -29,7 +29,10 @@ interface Heartbeat {
   sinceMs: number
 }
 
-/** Watches whether kubelets still report; says so on nodes that fell silent and their pods; keeps taints equal to conditions. */
+/**
+ * Watches whether kubelets still report; says so on nodes that fell silent and their pods; keeps taints equal to
+ * conditions.
+ */
 class NodeLifecycle implements Controller {
   readonly #monitorGraceMs: number
   readonly #client: Client

@@ -3,7 +3,10 @@ import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import type { TrimmedPod } from '../trimmed-pod.ts'
 
-/** Why the claims of a pod keep it from any node; in upstream's words. Upstream: pkg/scheduler/framework/plugins/volumebinding. */
+/**
+ * Why the claims of a pod keep it from any node; in upstream's words. Upstream:
+ * pkg/scheduler/framework/plugins/volumebinding.
+ */
 export function claimsProblem(
   pod: TrimmedPod,
   claims: Pick<Informer<PersistentVolumeClaim>, 'get'>,

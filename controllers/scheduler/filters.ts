@@ -69,7 +69,10 @@ function checkResources({ requests }: PodInfo, { allocatable, requested, pods }:
   return reasons.length > 0 ? { reasons, resolvable } : undefined
 }
 
-/** A node that says it is not Ready counts as tainted from that moment, not from when the node controller has written the taint. */
+/**
+ * A node that says it is not Ready counts as tainted from that moment, not from when the node controller has written
+ * the taint.
+ */
 function effectiveTaints({ spec, status }: Node): Taint[] {
   const taints = spec?.taints ?? []
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status

@@ -4,8 +4,8 @@ import { type PodInfo, podInfo, priorityOf } from './node-info.ts'
 const NONE: readonly PodInfo[] = []
 
 /**
- * Nodes on which pods without a node have had room made for them: `status.nominatedNodeName`, and ahead of it what is about to be written.
- * Upstream: pkg/scheduler/backend/queue/nominator.go.
+ * Nodes on which pods without a node have had room made for them: `status.nominatedNodeName`, and ahead of it what is
+ * about to be written. Upstream: pkg/scheduler/backend/queue/nominator.go.
  */
 export class Nominations {
   readonly #nodeOf = new Map<string, string>()
@@ -25,7 +25,9 @@ export class Nominations {
     this.#onNode.set(nodeName, pods.set(uid, podInfo(pod)))
   }
 
-  /** Takes in what the API says of a pod. A version from before this scheduler nominated a node does not take that back. */
+  /**
+   * Takes in what the API says of a pod. A version from before this scheduler nominated a node does not take that back.
+   */
   observe(pod: TrimmedPod, old: TrimmedPod | undefined): void {
     const nodeName = pod.status?.nominatedNodeName ?? ''
     const isUnchanged = nodeName === '' && !old?.status?.nominatedNodeName

@@ -30,7 +30,9 @@ export class SchedulingQueue {
   #arrivals = 0
   #changes = 0
 
-  /** Takes in a pod, or its new version. True when it became active: it is new, or was parked and its spec has changed. */
+  /**
+   * Takes in a pod, or its new version. True when it became active: it is new, or was parked and its spec has changed.
+   */
   put(pod: TrimmedPod): boolean {
     const uid = pod.metadata.uid ?? ''
     const known = this.#waiting.get(uid)

@@ -29,7 +29,10 @@ export const identityLabels = (name: string, ordinal: number): Record<string, st
   [POD_INDEX_LABEL]: String(ordinal),
 })
 
-/** Gives a pod of the template its name, its place in the headless service, its claims, and its revision. Upstream: newVersionedStatefulSetPod. */
+/**
+ * Gives a pod of the template its name, its place in the headless service, its claims, and its revision. Upstream:
+ * newVersionedStatefulSetPod.
+ */
 export function identify(
   pod: TrimmedPod,
   set: StatefulSet,

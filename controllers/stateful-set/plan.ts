@@ -53,8 +53,9 @@ export function sorted({ set, pods }: Pick<StatefulInput, 'set' | 'pods'>): {
 }
 
 /**
- * Which pods come and go now. In order: one after the other, each when all before it are up; the highest go first, when all that stay
- * are up; then old ones are replaced. In parallel: all at once, but for the replacing. Pure; upstream: updateStatefulSet in stateful_set_control.go.
+ * Which pods come and go now. In order: one after the other, each when all before it are up; the highest go first, when
+ * all that stay are up; then old ones are replaced. In parallel: all at once, but for the replacing. Pure; upstream:
+ * updateStatefulSet in stateful_set_control.go.
  */
 export function planStatefulSet(input: StatefulInput): StatefulPlan {
   const { set } = input
@@ -91,7 +92,10 @@ function revisionFor(ordinal: number, { set, current, update }: StatefulInput): 
   return ordinal < start + kept ? current : update
 }
 
-/** Pods of another revision that go now, from the highest down. Upstream: updateStatefulSet, and updateStatefulSetAfterInvariantEstablished. */
+/**
+ * Pods of another revision that go now, from the highest down. Upstream: updateStatefulSet, and
+ * updateStatefulSetAfterInvariantEstablished.
+ */
 function outdated(stays: readonly (TrimmedPod | undefined)[], input: StatefulInput): StatefulPlan['remove'] {
   const { set, update } = input
   const { partition = 0, maxUnavailable } = set.spec.updateStrategy?.rollingUpdate ?? {}

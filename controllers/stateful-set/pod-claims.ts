@@ -14,7 +14,10 @@ import { claimsOf } from './identity.ts'
 
 export const kind = { apiVersion: 'apps/v1', kind: 'StatefulSet' }
 
-/** The claims of a set's pods: made before them, and owned as its retention policy says. Upstream: pkg/controller/statefulset/stateful_pod_control.go. */
+/**
+ * The claims of a set's pods: made before them, and owned as its retention policy says. Upstream:
+ * pkg/controller/statefulset/stateful_pod_control.go.
+ */
 export interface PodClaims {
   /** False while a claim of an earlier pod of that number is about to go. Throws when a claim cannot be made. */
   ensure(set: StatefulSet, ordinal: number): Promise<boolean>
@@ -87,8 +90,8 @@ export function createPodClaims({
 }
 
 /**
- * The owners of a claim, if they are others than it has: the set, where claims go with it, or the pod, where one that is scaled away takes them along.
- * Upstream: updateClaimOwnerRefForSetAndPod in stateful_set_utils.go.
+ * The owners of a claim, if they are others than it has: the set, where claims go with it, or the pod, where one that
+ * is scaled away takes them along. Upstream: updateClaimOwnerRefForSetAndPod in stateful_set_utils.go.
  */
 export function wantedOwners(
   claim: ObjectMeta,

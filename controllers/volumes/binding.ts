@@ -15,7 +15,10 @@ export function isFor({ spec }: PersistentVolume, { metadata }: PersistentVolume
   return namespace === metadata.namespace && name === metadata.name && (uid === undefined || uid === metadata.uid)
 }
 
-/** The volume for a claim: one that is kept for it, or the smallest that will do. Pure; upstream: FindMatchingVolume in component-helpers/storage/volume. */
+/**
+ * The volume for a claim: one that is kept for it, or the smallest that will do. Pure; upstream: FindMatchingVolume in
+ * component-helpers/storage/volume.
+ */
 export function matchingVolume(
   claim: PersistentVolumeClaim,
   volumes: Iterable<PersistentVolume>,

@@ -40,7 +40,9 @@ export interface ClaimOptions<T> {
   mayAdopt?(object: T): boolean
 }
 
-/** The owner's objects: those it has, and orphans that it selects, which it adopts; lets go what it no longer selects. */
+/**
+ * The owner's objects: those it has, and orphans that it selects, which it adopts; lets go what it no longer selects.
+ */
 export async function claim<T extends Claimable>(
   owner: Owner,
   selector: LabelSelector,

@@ -12,7 +12,10 @@ export interface Condition {
 export const findCondition = <C extends Condition>(conditions: readonly C[] | undefined, type: string): C | undefined =>
   conditions?.find((condition) => condition.type === type)
 
-/** Sets a condition. One that says the same already, in status and reason, stays as it is; the time is that of the last change of its status. */
+/**
+ * Sets a condition. One that says the same already, in status and reason, stays as it is; the time is that of the last
+ * change of its status.
+ */
 export function withCondition<C extends Condition>(
   conditions: readonly C[] | undefined,
   { type, status, reason, message }: Pick<C, 'type' | 'status' | 'reason' | 'message'>,

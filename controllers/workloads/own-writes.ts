@@ -5,8 +5,8 @@ interface Owner {
 }
 
 /**
- * Revisions of owners that a loop has written itself. A copy from before must not be acted on: what it had counted then would be done again.
- * Upstream: ConsistencyStore in pkg/controller/util/consistency.
+ * Revisions of owners that a loop has written itself. A copy from before must not be acted on: what it had counted then
+ * would be done again. Upstream: ConsistencyStore in pkg/controller/util/consistency.
  */
 export class OwnWrites {
   readonly #revisions = new Map<string, number>()

@@ -23,8 +23,8 @@ export interface PodOwnersOptions<T extends Owner> {
 }
 
 /**
- * Has owners looked at when there is news of them, of their pods, or of an orphan that they select. Pods of others cost next to nothing.
- * Returns what has an owner looked at for other reasons.
+ * Has owners looked at when there is news of them, of their pods, or of an orphan that they select. Pods of others cost
+ * next to nothing. Returns what has an owner looked at for other reasons.
  */
 export function followPodOwners<T extends Owner>(options: PodOwnersOptions<T>): (owner: T) => void {
   const { owners, expectations, queue } = options

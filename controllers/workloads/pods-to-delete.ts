@@ -15,8 +15,9 @@ export interface DeletionInput {
 }
 
 /**
- * Which pods go first: those without a node, then not running, not ready, cheap to delete, on crowded nodes,
- * ready for a shorter time, restarted more often, younger. Pure; upstream: ActivePodsWithRanks in pkg/controller/controller_utils.go.
+ * Which pods go first: those without a node, then not running, not ready, cheap to delete, on crowded nodes, ready for
+ * a shorter time, restarted more often, younger. Pure; upstream: ActivePodsWithRanks in
+ * pkg/controller/controller_utils.go.
  */
 export function podsToDelete({ pods, count, related, nowMs }: DeletionInput): TrimmedPod[] {
   if (count >= pods.length) return [...pods]

@@ -24,7 +24,10 @@ export const templateOf = ({ data }: ControllerRevision): PodTemplateSpec => {
   return template
 }
 
-/** Makes the revision of the present template the newest of the owner's; `hashLabel`: where the revision keeps its hash. Upstream: pkg/controller/history. */
+/**
+ * Makes the revision of the present template the newest of the owner's; `hashLabel`: where the revision keeps its hash.
+ * Upstream: pkg/controller/history.
+ */
 export async function currentRevision(
   owner: Templated,
   revisions: readonly ControllerRevision[],

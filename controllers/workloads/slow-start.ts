@@ -2,8 +2,8 @@
 const FIRST = 1
 
 /**
- * Makes `count` calls, in batches that double while all goes well: what fails once would probably fail as often as it were tried.
- * Throws the first failure of the batch that had one.
+ * Makes `count` calls, in batches that double while all goes well: what fails once would probably fail as often as it
+ * were tried. Throws the first failure of the batch that had one.
  */
 export async function slowStart(count: number, call: () => Promise<unknown>): Promise<void> {
   let left = count

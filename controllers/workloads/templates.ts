@@ -35,7 +35,10 @@ const isEmpty = (value: unknown): boolean =>
 /** Whether pods of both would be alike, whatever hash they carry. */
 export const isSameTemplate = (a: PodTemplateSpec, b: PodTemplateSpec): boolean => textOf(a) === textOf(b)
 
-/** A short name for the template; another where `collisions` says that it was taken. Not upstream's value: that is made of Go's own dump. */
+/**
+ * A short name for the template; another where `collisions` says that it was taken. Not upstream's value: that is made
+ * of Go's own dump.
+ */
 export function templateHash(template: PodTemplateSpec, collisions = 0): string {
   let hash = 0x811c9dc5
   for (const byte of new TextEncoder().encode(`${textOf(template)}#${collisions}`))

@@ -1,7 +1,9 @@
 import type { ExecAction } from '../../shared/api/types.ts'
 import type { ActionOptions, ActionResult, ActionTarget } from './action.ts'
 
-/** What is kept of the output: of a probe upstream's maxReadLength, of a hook what the record of a termination shows. */
+/**
+ * What is kept of the output: of a probe upstream's maxReadLength, of a hook what the record of a termination shows.
+ */
 const maxOutputBytes = { probe: 10 * 1024, hook: 8 * 1024 }
 
 /** A command beside the container's process. Upstream: pkg/probe/exec, pkg/kubelet/lifecycle/handlers.go. */

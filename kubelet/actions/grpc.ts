@@ -8,8 +8,8 @@ const statusNames = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN']
 const unimplemented = 12
 
 /**
- * grpc.health.v1.Health/Check in plaintext: one message of one field each way, so that HTTP/2 and a few bytes are all it takes.
- * Upstream: pkg/probe/grpc.
+ * grpc.health.v1.Health/Check in plaintext: one message of one field each way, so that HTTP/2 and a few bytes are all
+ * it takes. Upstream: pkg/probe/grpc.
  */
 export async function runGrpc(
   { port, service = '' }: { port: number; service?: string },

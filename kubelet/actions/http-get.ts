@@ -29,8 +29,8 @@ class PlainHttpError extends Error {}
 class TimeoutError extends Error {}
 
 /**
- * A GET to the pod: any answer is success to a hook, 200 to 399 to a probe. Redirects are followed on the same host only.
- * Upstream: pkg/probe/http/http.go, pkg/kubelet/lifecycle/handlers.go.
+ * A GET to the pod: any answer is success to a hook, 200 to 399 to a probe. Redirects are followed on the same host
+ * only. Upstream: pkg/probe/http/http.go, pkg/kubelet/lifecycle/handlers.go.
  */
 export async function runHttpGet(
   action: HTTPGetAction,

@@ -115,7 +115,8 @@ export function admitPods(options: PodAdmissionOptions, next: PodHandler): PodAd
     onRemove(pod) {
       const uid = uidOf(pod)
       if (waiting.delete(uid)) return
-      // Upstream counts the pods that the API has: one that was deleted by force is none, though its containers still end.
+      // Upstream counts the pods that the API has: one that was deleted by force is none, though its containers still
+      // end.
       load.release(uid)
       if (!rejected.delete(uid)) next.onRemove(pod)
       else statuses.forget(uid)

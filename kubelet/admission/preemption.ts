@@ -7,8 +7,8 @@ import type { PodLoad } from './node-load.ts'
 const CLASSES = ['BestEffort', 'Burstable', 'Guaranteed'] as const
 
 /**
- * The pods to be ended so that `lacking` gets free for a critical pod: as few of the better classes as possible, and of each class
- * those that fit best. Undefined: not even all together would do. Upstream: pkg/kubelet/preemption.
+ * The pods to be ended so that `lacking` gets free for a critical pod: as few of the better classes as possible, and of
+ * each class those that fit best. Undefined: not even all together would do. Upstream: pkg/kubelet/preemption.
  */
 export function victims(pod: Pod, running: Iterable<PodLoad>, lacking: Amounts): PodLoad[] | undefined {
   const candidates = [...running].filter((load) => mayBePreempted(pod, load.pod))

@@ -23,8 +23,8 @@ export function sysctlNamespace(pattern: string): 'net' | 'ipc' | undefined {
 }
 
 /**
- * Refuses a kernel parameter that a pod may not set, or that cannot be set: upstream refuses those of the network and of IPC
- * in a pod that shares them with the machine. Upstream: pkg/kubelet/sysctl/allowlist.go.
+ * Refuses a kernel parameter that a pod may not set, or that cannot be set: upstream refuses those of the network and
+ * of IPC in a pod that shares them with the machine. Upstream: pkg/kubelet/sysctl/allowlist.go.
  */
 export function forbiddenSysctl({ sharesNetwork, sharesIpc, allowed = [] }: SysctlPolicy) {
   const isAllowed = (name: string): boolean =>

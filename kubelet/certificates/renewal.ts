@@ -29,8 +29,8 @@ const PAUSE_MS = 10_000
 const PATIENCE_MS = 900_000
 
 /**
- * Keeps a certificate valid: it asks for the next one after 70 to 90 % of its life, by chance. Resolves when the signal aborts.
- * Upstream: client-go/util/certificate/certificate_manager.go.
+ * Keeps a certificate valid: it asks for the next one after 70 to 90 % of its life, by chance. Resolves when the signal
+ * aborts. Upstream: client-go/util/certificate/certificate_manager.go.
  */
 export async function keepRenewed(first: KeyPair | undefined, options: RenewalOptions): Promise<void> {
   const { signal, random = Math.random } = options

@@ -16,7 +16,10 @@ export interface ServingCertificateOptions extends NodeCertificateOptions {
 
 const DAY_MS = 86_400_000
 
-/** The certificate of the kubelet's own API: a kubelet serves, and registers its node, before one is approved. Upstream: pkg/kubelet/certificate/kubelet.go. */
+/**
+ * The certificate of the kubelet's own API: a kubelet serves, and registers its node, before one is approved. Upstream:
+ * pkg/kubelet/certificate/kubelet.go.
+ */
 export class ServingCertificate {
   readonly #options: ServingCertificateOptions
   readonly #files: KeyPair

@@ -26,7 +26,10 @@ export interface EvictionConfig {
   pressureTransitionPeriodMs: number
 }
 
-/** Keeps the node alive at the cost of pods: when it runs low on something, one pod after the other goes. Upstream: pkg/kubelet/eviction. */
+/**
+ * Keeps the node alive at the cost of pods: when it runs low on something, one pod after the other goes. Upstream:
+ * pkg/kubelet/eviction.
+ */
 export interface EvictionManager {
   pressure(): NodePressure
   admit: AdmitHandler

@@ -12,7 +12,9 @@ const sizeLimit = (volume: NonNullable<Pod['spec']['volumes']>[number]): string 
 export const hasLocalLimits = ({ spec }: Pod): boolean =>
   (spec.volumes ?? []).some(sizeLimit) || [...spec.containers, ...(spec.initContainers ?? [])].some(limitOf)
 
-/** Which limit the pod has exceeded, as upstream's metric and status say it (pkg/kubelet/eviction/eviction_manager.go). */
+/**
+ * Which limit the pod has exceeded, as upstream's metric and status say it (pkg/kubelet/eviction/eviction_manager.go).
+ */
 export interface ExceededLimit {
   signal: 'emptydirfs.limit' | 'ephemeralpodfs.limit' | 'ephemeralcontainerfs.limit'
   message: string

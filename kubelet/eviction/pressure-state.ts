@@ -26,7 +26,10 @@ export interface PressureInput {
   transitionMs: number
 }
 
-/** One look: what is met (until enough is reclaimed), which conditions follow, and what is to be done about, the urgent first. Pure. */
+/**
+ * One look: what is met (until enough is reclaimed), which conditions follow, and what is to be done about, the urgent
+ * first. Pure.
+ */
 export function nextPressure(
   before: PressureState,
   { thresholds, observations, nowMs, transitionMs }: PressureInput,

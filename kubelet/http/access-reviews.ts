@@ -10,7 +10,10 @@ const subjectAccessReviews: Resource = {
   plural: 'subjectaccessreviews',
 }
 
-/** KubeletConfiguration's defaults, in milliseconds: `authentication.webhook.cacheTTL`, `authorization.webhook.cache(Un)authorizedTTL`. */
+/**
+ * KubeletConfiguration's defaults, in milliseconds: `authentication.webhook.cacheTTL`,
+ * `authorization.webhook.cache(Un)authorizedTTL`.
+ */
 const tokenTtlMs = 120_000
 const allowedTtlMs = 300_000
 const refusedTtlMs = 30_000

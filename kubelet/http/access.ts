@@ -42,8 +42,8 @@ const verbs: Readonly<Record<string, string>> = {
 }
 
 /**
- * 401 for a request with neither a certificate of our CA nor a valid token, 403 for one whose user the API server does not allow it.
- * Administrators (the API server itself is one) are let in without a question.
+ * 401 for a request with neither a certificate of our CA nor a valid token, 403 for one whose user the API server does
+ * not allow it. Administrators (the API server itself is one) are let in without a question.
  */
 export async function authorize(
   request: IncomingMessage,

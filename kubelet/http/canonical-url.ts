@@ -2,8 +2,8 @@
 const malformed = '/%'
 
 /**
- * The URL by which Fastify looks for the route. Empty segments do not count, and whatever a client has percent-encoded reads as if it had
- * not; a slash within a segment stays encoded.
+ * The URL by which Fastify looks for the route. Empty segments do not count, and whatever a client has percent-encoded
+ * reads as if it had not; a slash within a segment stays encoded.
  */
 export function canonicalUrl({ url = '/' }: { url?: string }): string {
   const mark = url.indexOf('?')

@@ -14,7 +14,10 @@ export interface ContainerLogRequest {
   signal: AbortSignal
 }
 
-/** The bytes of one container's log as it is now. With `follow` it goes on until the container has ended and all is read. */
+/**
+ * The bytes of one container's log as it is now. With `follow` it goes on until the container has ended and all is
+ * read.
+ */
 export async function* containerLogs(request: ContainerLogRequest): AsyncGenerator<Buffer> {
   const { options, logPath, signal } = request
   const file = await LogFile.open(logPath, options)

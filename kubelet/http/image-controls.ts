@@ -14,8 +14,8 @@ export interface ImageRequest {
 const maxBytes = 64 * 1024
 
 /**
- * `/debug/images`: GET lists what images stand for, or with `?image=…&command=…&arg=…&workingDir=…` says what a container would run;
- * PUT adds an entry to the map, DELETE with `?pattern=…` removes one.
+ * `/debug/images`: GET lists what images stand for, or with `?image=…&command=…&arg=…&workingDir=…` says what a
+ * container would run; PUT adds an entry to the map, DELETE with `?pattern=…` removes one.
  */
 export async function controlImages(
   { method, query, body }: ImageRequest,

@@ -6,7 +6,9 @@ const waitingTexts: Record<string, string> = {
   ImagePullBackOff: 'trying and failing to pull image',
 }
 
-/** Id of the container instance whose log is meant. Upstream: pkg/kubelet/kubelet_pods.go validateContainerLogStatus. */
+/**
+ * Id of the container instance whose log is meant. Upstream: pkg/kubelet/kubelet_pods.go validateContainerLogStatus.
+ */
 export function logTarget(pod: Pod, container: string, previous: boolean): string {
   const name = pod.metadata.name
   const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec

@@ -2,7 +2,10 @@ import type { NodeTime } from '../node/node-time.ts'
 import type { ControlRequest } from './node-controls.ts'
 import { Problem } from './problem.ts'
 
-/** `PUT /debug/clock?moved=<milliseconds>`: moves the node's time forward until it has been moved by so much in all; containers are told with `&last=true`. */
+/**
+ * `PUT /debug/clock?moved=<milliseconds>`: moves the node's time forward until it has been moved by so much in all;
+ * containers are told with `&last=true`.
+ */
 export async function moveClock(
   { method, query }: Omit<ControlRequest, 'word'>,
   time: NodeTime | undefined,

@@ -42,7 +42,10 @@ export async function controlNode(
   await act(node)
 }
 
-/** `PUT` and `DELETE /debug/pressure/<signal>`, the first with `?available=<amount>` where it matters how little there is. */
+/**
+ * `PUT` and `DELETE /debug/pressure/<signal>`, the first with `?available=<amount>` where it matters how little there
+ * is.
+ */
 export function putUnderPressure({ method, word, query }: ControlRequest, node: ControlledNode | undefined): void {
   if (!node) throw notReady()
   const signal = signalNamed(word)

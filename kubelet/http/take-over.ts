@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 
 /**
- * The response, for streams without an end, which Fastify does not write: logs, and exec, attach and port-forward. From here on the caller
- * answers; what fails goes to {@link failed}.
+ * The response, for streams without an end, which Fastify does not write: logs, and exec, attach and port-forward. From
+ * here on the caller answers; what fails goes to {@link failed}.
  */
 export function takeOver(reply: FastifyReply): ServerResponse {
   reply.hijack()

@@ -5,8 +5,8 @@ export interface RunningGrace {
   /** Seconds that are left; 0 or less: none. */
   readonly left: number
   /**
-   * Begins `work` and waits for it, but no longer than what is left, which is not nothing. False: it was not done in time; it
-   * goes on then. The grace counts from before the work, so that work which takes all of it is late.
+   * Begins `work` and waits for it, but no longer than what is left, which is not nothing. False: it was not done in
+   * time; it goes on then. The grace counts from before the work, so that work which takes all of it is late.
    */
   charge(work: () => Promise<unknown>): Promise<boolean>
   /** From now on `listener` is told what is left when that is suddenly less. */
@@ -17,7 +17,10 @@ export interface RunningGrace {
 export interface RunningGraces {
   /** `onShortened` is told the whole grace, where it is less than `seconds` in the end. */
   begin(podUid: string, seconds: number, options: { onShortened(seconds: number): void }): RunningGrace
-  /** The containers of a pod that are being stopped have had `seconds` from the beginning, and no more. It never lengthens. */
+  /**
+   * The containers of a pod that are being stopped have had `seconds` from the beginning, and no more. It never
+   * lengthens.
+   */
   shorten(podUid: string, seconds: number): void
 }
 

@@ -20,7 +20,10 @@ const situations: Record<NodeCause, Situation<'kubelet'>> = {
   Preempted: 'preempted by a critical pod',
 }
 
-/** Reasons of the condition `DisruptionTarget`: the traces that a deletion leaves on an API server without `metadata.reason`. */
+/**
+ * Reasons of the condition `DisruptionTarget`: the traces that a deletion leaves on an API server without
+ * `metadata.reason`.
+ */
 const disruptions: Record<string, Reason | undefined> = {
   EvictionByEvictionAPI: reasonFor('Pod', 'evicted'),
   PreemptionByScheduler: reasonFor('scheduler', 'preemption'),
@@ -28,8 +31,9 @@ const disruptions: Record<string, Reason | undefined> = {
 }
 
 /**
- * The reason written on the object. Where there is none, as on every API server that is not Kubestage's: the annotation of a pod that is
- * deleted or that the kubelet ends, then the kubelet's own cause or what the pod's conditions say, by the table.
+ * The reason written on the object. Where there is none, as on every API server that is not Kubestage's: the annotation
+ * of a pod that is deleted or that the kubelet ends, then the kubelet's own cause or what the pod's conditions say, by
+ * the table.
  */
 export function terminationReason(pod: Pod, cause?: NodeCause): string | undefined {
   const { reason, deletionTimestamp } = pod.metadata
@@ -77,8 +81,8 @@ const malformed = (field: string, name: string): string =>
   `lifecycle.preStop.reasonDelivery must set exactly "${field}" here, to a valid name; the reason is delivered as ${name}`
 
 /**
- * `--reason=$(KUBE_POD_TERM_REASON)` in a hook's command: that name alone is replaced. All else stays as upstream runs it, since
- * `$(date)` and `$$` are code where the command is a shell. `$$(NAME)` is not a reference.
+ * `--reason=$(KUBE_POD_TERM_REASON)` in a hook's command: that name alone is replaced. All else stays as upstream runs
+ * it, since `$(date)` and `$$` are code where the command is a shell. `$$(NAME)` is not a reference.
  */
 const asFlag = (word: string, name: string, reason: string): string =>
   word.replace(/\$\$|\$\(([^)]*)\)/g, (found, named?: string) => (named === name ? reason : found))

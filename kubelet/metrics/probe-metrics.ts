@@ -9,7 +9,10 @@ export interface ProbedContainer {
   type: ProbeType
 }
 
-/** `/metrics/probes`: a series lives as long as the probe of its container; upstream: pkg/kubelet/prober/prober_manager.go. */
+/**
+ * `/metrics/probes`: a series lives as long as the probe of its container; upstream:
+ * pkg/kubelet/prober/prober_manager.go.
+ */
 export class ProbeMetrics {
   readonly #results = new Counters({
     name: 'prober_probe_total',

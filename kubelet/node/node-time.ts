@@ -5,8 +5,9 @@ import type { Activity } from '../../shared/concurrency/activity.ts'
 /** The node's time, which is moved together with the cluster's. */
 export interface NodeTime {
   /**
-   * Moves it forward until it has been moved by `movedMs` in all. Resolves when what was due has been done, as far as that takes
-   * moments: to the milliseconds until there is more to do, if anything. `isLast`: no other move follows at once, so containers are told.
+   * Moves it forward until it has been moved by `movedMs` in all. Resolves when what was due has been done, as far as
+   * that takes moments: to the milliseconds until there is more to do, if anything. `isLast`: no other move follows at
+   * once, so containers are told.
    */
   moveTo(movedMs: number, options: { isLast: boolean }): Promise<number | undefined>
 }

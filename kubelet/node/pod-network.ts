@@ -3,8 +3,8 @@ import type { Node } from '../../shared/api/types.ts'
 import type { ContainerRuntime, PodAddressing } from '../runtime/container-runtime.ts'
 
 /**
- * `auto`: `node` on an API server that is not Kubestage's, since that refuses endpoints with loopback addresses; else `loopback`.
- * `node`: the node's `spec.podCIDR`. The others as in {@link PodAddressing}.
+ * `auto`: `node` on an API server that is not Kubestage's, since that refuses endpoints with loopback addresses; else
+ * `loopback`. `node`: the node's `spec.podCIDR`. The others as in {@link PodAddressing}.
  */
 export type PodCidr = 'auto' | 'node' | PodAddressing
 
@@ -17,7 +17,9 @@ export interface PodNetworkOptions {
   onShared(cidr: string, why: string): void
 }
 
-/** Which addresses pods get, and whether that is known yet. Upstream: the network plugin, which reads `spec.podCIDR`. */
+/**
+ * Which addresses pods get, and whether that is known yet. Upstream: the network plugin, which reads `spec.podCIDR`.
+ */
 export class PodNetwork {
   readonly #options: PodNetworkOptions
   readonly #ready = Promise.withResolvers<void>()

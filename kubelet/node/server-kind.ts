@@ -12,7 +12,9 @@ export interface ServerKindOptions {
 
 const RETRY = { initialMs: 100, maxMs: 7_000 }
 
-/** Whether the API server is Kubestage's. It is asked once, and until it answers; one that refuses to tell is another. */
+/**
+ * Whether the API server is Kubestage's. It is asked once, and until it answers; one that refuses to tell is another.
+ */
 export function serverKind(options: ServerKindOptions): () => Promise<boolean> {
   let known: Promise<boolean> | undefined
   return () => (known ??= ask(options))

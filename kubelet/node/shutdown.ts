@@ -17,7 +17,10 @@ export interface ShutdownGroup {
 /** What the status of a pod says that ends with its node. */
 export const SHUTDOWN_MESSAGE = 'Pod was terminated in response to imminent node shutdown.'
 
-/** All pods but critical ones share what the critical ones do not need; upstream: `shutdownGracePeriod`, `…CriticalPods`. */
+/**
+ * All pods but critical ones share what the critical ones do not need; upstream: `shutdownGracePeriod`,
+ * `…CriticalPods`.
+ */
 export const twoGroups = (totalSeconds: number, criticalSeconds: number): ShutdownGroup[] => [
   { priority: 0, graceSeconds: totalSeconds - criticalSeconds },
   { priority: CRITICAL_PRIORITY, graceSeconds: criticalSeconds },
@@ -41,7 +44,10 @@ export interface ShutdownOptions {
   kill(pod: Pod, options: KillOptions): Promise<void>
 }
 
-/** Ends all pods, the important ones last; resolves when they have ended, or had their time. Upstream: pkg/kubelet/nodeshutdown. */
+/**
+ * Ends all pods, the important ones last; resolves when they have ended, or had their time. Upstream:
+ * pkg/kubelet/nodeshutdown.
+ */
 export async function endPods({ clock, pods, groups, kill }: ShutdownOptions): Promise<void> {
   for (const [{ graceSeconds }, members] of inGroups(pods, groups)) {
     const kills = members.map((pod) =>

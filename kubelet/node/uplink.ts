@@ -1,8 +1,8 @@
 import type { Client, WatchQuery } from '../../shared/client/client.ts'
 
 /**
- * The node's connection to the API server, which can be cut as a cable can: what is asked then waits, watches end, and all
- * goes on when it is restored. Pods run on meanwhile.
+ * The node's connection to the API server, which can be cut as a cable can: what is asked then waits, watches end, and
+ * all goes on when it is restored. Pods run on meanwhile.
  */
 export interface Uplink {
   readonly client: Client

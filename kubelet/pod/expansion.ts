@@ -1,6 +1,6 @@
 /**
- * Kubernetes' `$(NAME)`: replaced when `lookup` knows the name, left as it stands when not; `$$` is a plain dollar sign.
- * No shell: `$NAME` and `${NAME}` mean nothing here.
+ * Kubernetes' `$(NAME)`: replaced when `lookup` knows the name, left as it stands when not; `$$` is a plain dollar
+ * sign. No shell: `$NAME` and `${NAME}` mean nothing here.
  */
 export function expand(text: string, lookup: (name: string) => string | undefined): string {
   return text.replace(/\$\$|\$\(([^)]*)\)/g, (found, name?: string) => {

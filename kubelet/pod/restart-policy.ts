@@ -1,7 +1,10 @@
 import { mayRestartAllContainers, restartRuleFor } from '../../shared/api/restart-rules.ts'
 import type { Container, Pod, PodSpec } from '../../shared/api/types.ts'
 
-/** Whether a container that ended with `exitCode` runs again: its first matching rule, else its own policy, else the pod's. */
+/**
+ * Whether a container that ended with `exitCode` runs again: its first matching rule, else its own policy, else the
+ * pod's.
+ */
 export function restartsAfter(spec: PodSpec, container: Container, exitCode: number): boolean {
   if (restartRuleFor(container, exitCode)) return true
   const policy = container.restartPolicy ?? spec.restartPolicy

@@ -3,8 +3,9 @@ import { allContainers, fullName } from '../pod/container-kinds.ts'
 import type { WantedUser } from '../runtime/container-runtime.ts'
 
 /**
- * The user of a container; undefined if neither the container nor its pod names one. The container's fields count before its pod's.
- * Throws where `runAsNonRoot` forbids it. Upstream: pkg/kubelet/kuberuntime security_context.go, verifyRunAsNonRoot.
+ * The user of a container; undefined if neither the container nor its pod names one. The container's fields count
+ * before its pod's. Throws where `runAsNonRoot` forbids it. Upstream: pkg/kubelet/kuberuntime security_context.go,
+ * verifyRunAsNonRoot.
  */
 export function userOf(pod: Pod, container: Container): WantedUser | undefined {
   const ofPod = pod.spec.securityContext ?? {}
@@ -18,7 +19,10 @@ export function userOf(pod: Pod, container: Container): WantedUser | undefined {
   return uid === undefined && gid === undefined && groups.length === 0 ? undefined : { uid, gid, groups }
 }
 
-/** The one user of all the pod's containers, if there is one: its tokens are that user's. Upstream: pkg/volume/util FsUserFrom. */
+/**
+ * The one user of all the pod's containers, if there is one: its tokens are that user's. Upstream: pkg/volume/util
+ * FsUserFrom.
+ */
 export function onlyUserOf(pod: Pod): number | undefined {
   const users = new Set(
     allContainers(pod.spec).map(

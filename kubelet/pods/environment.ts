@@ -8,7 +8,9 @@ export interface EnvironmentSources {
   secret(namespace: string, name: string): Promise<Secret | undefined>
   /** Variables that tell of the services of a namespace. */
   services(namespace: string): Iterable<Service>
-  /** Where the API server is, for clients in containers; without it they are told of the `kubernetes` service's address. */
+  /**
+   * Where the API server is, for clients in containers; without it they are told of the `kubernetes` service's address.
+   */
   apiServer?: URL
   allocatable(): NodeAllocatable
   hostIP: string
@@ -19,8 +21,9 @@ export interface EnvironmentSources {
 export class EnvironmentError extends Error {}
 
 /**
- * The variables of a container as its pod asks for them, in upstream's order of precedence. And one of our own: a program that binds
- * its pod's address and not all of them shares no port with another pod, since pods have no network of their own.
+ * The variables of a container as its pod asks for them, in upstream's order of precedence. And one of our own: a
+ * program that binds its pod's address and not all of them shares no port with another pod, since pods have no network
+ * of their own.
  */
 export async function containerEnvironment(
   pod: Pod,
@@ -88,7 +91,10 @@ async function valuesOf(
 const decoded = (data: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]))
 
-/** `REDIS_SERVICE_HOST` and its kin: the pod's own namespace if it wants links, and always `kubernetes`, with an address that answers. */
+/**
+ * `REDIS_SERVICE_HOST` and its kin: the pod's own namespace if it wants links, and always `kubernetes`, with an address
+ * that answers.
+ */
 function serviceVariables({ metadata, spec }: Pod, sources: EnvironmentSources): Record<string, string> {
   const env: Record<string, string> = {}
   const master = [...sources.services('default')].filter((service) => service.metadata.name === 'kubernetes')

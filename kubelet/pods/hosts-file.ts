@@ -12,8 +12,8 @@ export const hostnameOf = ({ metadata, spec }: Pod): string =>
 
 /**
  * The pod's `/etc/hosts` as a mount, so that a program finds its own host name and its pod's `hostAliases`; written
- * again for each container.
- * None for a container that mounts a file there itself, nor where the pod has no names of its own (upstream: `makeMounts` in pkg/kubelet/kubelet_pods.go).
+ * again for each container. None for a container that mounts a file there itself, nor where the pod has no names of its
+ * own (upstream: `makeMounts` in pkg/kubelet/kubelet_pods.go).
  */
 export function hostsMount(pod: Pod, container: Container, podIP: string, rootDir: string): Mount | undefined {
   const { hostNetwork, hostAliases = [] } = pod.spec

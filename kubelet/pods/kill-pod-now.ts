@@ -4,7 +4,10 @@ import { withinLimit } from '../../shared/clock/within-limit.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
 import type { KillOptions } from './pod-state-machine.ts'
 
-/** Ends a pod for the node's sake, and waits for it: half as long again as its grace, at least ten seconds. True when it has ended. */
+/**
+ * Ends a pod for the node's sake, and waits for it: half as long again as its grace, at least ten seconds. True when it
+ * has ended.
+ */
 export type KillPodNow = (pod: Pod, options: KillOptions) => Promise<boolean>
 
 const LEAST_WAIT_SECONDS = 10

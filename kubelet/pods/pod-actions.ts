@@ -49,7 +49,10 @@ export function computePodActions(pod: Pod, runtime: RuntimePod, probes: ProbeVe
   return { ...actions, killPod: true, initContainersToStart: [], containersToKill: [] }
 }
 
-/** For a pod without a sandbox, or whose sandbox was lost. Upstream: computePodActions of pkg/kubelet/kuberuntime/kuberuntime_manager.go. */
+/**
+ * For a pod without a sandbox, or whose sandbox was lost. Upstream: computePodActions of
+ * pkg/kubelet/kuberuntime/kuberuntime_manager.go.
+ */
 function sandboxActions(pod: Pod, runtime: RuntimePod): PodActions {
   const actions: PodActions = {
     killPod: true,

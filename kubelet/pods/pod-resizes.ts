@@ -21,7 +21,8 @@ export interface PodResizesOptions {
 }
 /**
  * Resizes of running pods: from what the spec asks for, by what the node keeps for it, to what the container has.
- * Nothing is enforced; what is told, and which containers are restarted for it, is as upstream has it (pkg/kubelet/allocation).
+ * Nothing is enforced; what is told, and which containers are restarted for it, is as upstream has it
+ * (pkg/kubelet/allocation).
  */
 export interface PodResizes {
   /** Looks at what the spec asks for now. */

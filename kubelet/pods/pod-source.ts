@@ -57,7 +57,10 @@ function createTrim(): (pod: Pod) => Pod {
   }
 }
 
-/** A change that asks for something, in contrast to one that reports. The generation grows with every change of the spec. */
+/**
+ * A change that asks for something, in contrast to one that reports. The generation grows with every change of the
+ * spec.
+ */
 function isMeant(pod: Pod, old: Pod): boolean {
   const parts = ({ metadata, spec }: Pod) => [
     metadata.generation,

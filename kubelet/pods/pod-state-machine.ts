@@ -3,8 +3,8 @@ import type { Pod, PodStatus } from '../../shared/api/types.ts'
 import { effectiveGraceSeconds, type NodeCause } from '../pod/grace-period.ts'
 
 /**
- * A pod's way through the kubelet, one direction only:
- * `sync` (kept as its spec wants it) → `terminating` (containers are being stopped) → `terminated` (what is left is cleaned up) → `finished`.
+ * A pod's way through the kubelet, one direction only: `sync` (kept as its spec wants it) → `terminating` (containers
+ * are being stopped) → `terminated` (what is left is cleaned up) → `finished`.
  */
 export type WorkPhase = 'sync' | 'terminating' | 'terminated' | 'finished'
 

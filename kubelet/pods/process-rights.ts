@@ -3,8 +3,8 @@ import { capabilityNames } from '../runtime/capability-names.ts'
 import type { ProcessRights } from '../runtime/container-runtime.ts'
 
 /**
- * Capabilities of a container whose manifest says nothing: those of containerd, without `MKNOD`. A container runtime lets
- * programs make devices and keeps them from opening them; here nothing would keep them from the machine's disk.
+ * Capabilities of a container whose manifest says nothing: those of containerd, without `MKNOD`. A container runtime
+ * lets programs make devices and keeps them from opening them; here nothing would keep them from the machine's disk.
  */
 const usual = [
   ...['AUDIT_WRITE', 'CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'NET_BIND_SERVICE'],

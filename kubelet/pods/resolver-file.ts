@@ -6,7 +6,10 @@ const RESOLVER = '/etc/resolv.conf'
 /** What resolvers read. Upstream: validation.MaxDNSNameservers. */
 const MAX_NAMESERVERS = 3
 
-/** The pod's `/etc/resolv.conf` as a mount, where its `dnsPolicy` or `dnsConfig` asks for one: else the machine's counts, as no cluster DNS runs. */
+/**
+ * The pod's `/etc/resolv.conf` as a mount, where its `dnsPolicy` or `dnsConfig` asks for one: else the machine's
+ * counts, as no cluster DNS runs.
+ */
 export function resolverMount(pod: Pod, container: Container, rootDir: string): Mount | undefined {
   const { dnsPolicy, dnsConfig } = pod.spec
   if ((dnsPolicy !== 'None' && !dnsConfig) || mountsItself(container, RESOLVER)) return undefined
@@ -14,7 +17,10 @@ export function resolverMount(pod: Pod, container: Container, rootDir: string): 
   return podFileMount(pod, { containerPath: RESOLVER, name: 'resolv.conf', text, rootDir })
 }
 
-/** `dnsConfig` on top of what the machine's file says, or with the policy `None` of nothing. Upstream: pkg/kubelet/network/dns. */
+/**
+ * `dnsConfig` on top of what the machine's file says, or with the policy `None` of nothing. Upstream:
+ * pkg/kubelet/network/dns.
+ */
 export function resolverFile({ spec: { dnsPolicy, dnsConfig = {} } }: Pod, machine: string): string {
   const base = dnsPolicy === 'None' ? '' : machine
   const lines = base.split('\n').map((line) => line.trim().split(/\s+/))

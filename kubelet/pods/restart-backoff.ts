@@ -1,9 +1,12 @@
 /**
- * How long a failing thing has to wait before it is tried again: 10 s, doubling to 300 s, forgotten after 600 s of peace.
- * In memory only, as the real one: a kubelet that starts again begins at 10 s.
+ * How long a failing thing has to wait before it is tried again: 10 s, doubling to 300 s, forgotten after 600 s of
+ * peace. In memory only, as the real one: a kubelet that starts again begins at 10 s.
  */
 export interface RestartBackoff {
-  /** Milliseconds since the epoch before which `key`, which failed at `failedAtMs`, may not run; undefined when it may at any time. */
+  /**
+   * Milliseconds since the epoch before which `key`, which failed at `failedAtMs`, may not run; undefined when it may
+   * at any time.
+   */
   waitUntil(key: string, failedAtMs: number): number | undefined
   /** It is tried again: the next wait will be longer. */
   next(key: string, failedAtMs: number, nowMs: number): void

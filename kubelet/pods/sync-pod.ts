@@ -51,7 +51,9 @@ const SPREAD = 0.5
 
 const againNow = new StartFailure({ reason: '', message: '', retryAtMs: 0 })
 
-/** One round for a pod that shall run: tell its status, see what it needs, do it. What comes of it the next round tells. */
+/**
+ * One round for a pod that shall run: tell its status, see what it needs, do it. What comes of it the next round tells.
+ */
 export function createSyncPod(options: SyncPodOptions) {
   const { runtime, clock, events, statuses, reasons, resizes, random = Math.random } = options
 
@@ -168,7 +170,8 @@ export function createSyncPod(options: SyncPodOptions) {
   function whenAgain(pod: Pod, failures: StartFailure[], newSandbox: boolean): number | undefined {
     const deadlineMs = statuses.deadlineMs(pod)
     if (failures.length === 0) return deadlineMs
-    // A new sandbox and a container that failed to start are news by themselves: the round that follows tells why nothing runs.
+    // A new sandbox and a container that failed to start are news by themselves: the round that follows tells why
+    // nothing runs.
     if (newSandbox || failures.some(({ reason }) => reason === 'RunContainerError')) return clock.now()
     const retries = failures.map(({ retryAtMs }) => retryAtMs ?? clock.now() + RETRY_MS * (1 + SPREAD * random()))
     return Math.min(...retries, deadlineMs ?? Number.POSITIVE_INFINITY)

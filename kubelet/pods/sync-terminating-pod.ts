@@ -17,7 +17,10 @@ export interface SyncTerminatingPodOptions {
   removeProbes(pod: Pod): void
 }
 
-/** Ends all that runs of a pod. Until it has ended, the status shows the containers as they were; a terminal phase is not told. */
+/**
+ * Ends all that runs of a pod. Until it has ended, the status shows the containers as they were; a terminal phase is
+ * not told.
+ */
 export function createSyncTerminatingPod(options: SyncTerminatingPodOptions) {
   return async (pod: Pod, work: PodWork): Promise<void> => {
     const uid = pod.metadata.uid ?? ''

@@ -8,7 +8,10 @@ const MAX_LOG_LINES = 80
 /** Enough for so many long lines with their CRI prefix. */
 const LOG_WINDOW_BYTES = 64 * 1024
 
-/** Adds to exited containers' records what they left as their last words. Read once each: a few kilobytes, not worth a thread. */
+/**
+ * Adds to exited containers' records what they left as their last words. Read once each: a few kilobytes, not worth a
+ * thread.
+ */
 export function createTerminationMessages(): (record: ContainerRecord) => ContainerRecord {
   const known = new WeakMap<ContainerRecord, string>()
   return (record) => {

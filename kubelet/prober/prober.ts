@@ -33,8 +33,8 @@ export interface ProberOptions extends ProbeRunOptions {
 }
 
 /**
- * How long a container is left alone before its first readiness probe. Upstream needs about so long to notice that it runs;
- * asked sooner, hardly a server listens yet, and would be asked again only a whole period later.
+ * How long a container is left alone before its first readiness probe. Upstream needs about so long to notice that it
+ * runs; asked sooner, hardly a server listens yet, and would be asked again only a whole period later.
  */
 const SETTLE_MS = 500
 /** A container that is younger than this when the kubelet starts is probed again from the beginning. */
@@ -53,8 +53,8 @@ export function createProber(options: ProberOptions): Prober {
   const beganMs = clock.now()
 
   /**
-   * The containers that a kubelet finds when it starts are not all asked at the same moment.
-   * Upstream spreads the first runs of all probes in a kubelet's first period, also of new containers, which then wait for nothing.
+   * The containers that a kubelet finds when it starts are not all asked at the same moment. Upstream spreads the first
+   * runs of all probes in a kubelet's first period, also of new containers, which then wait for nothing.
    */
   const ranBefore = (pod: Pod, name: string): boolean => {
     const { startedAt } = toldContainer(status(uidOf(pod)) ?? pod.status, name)?.state?.running ?? {}

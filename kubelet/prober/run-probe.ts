@@ -23,7 +23,10 @@ export interface ProbeRun {
 const PROBE_USER_AGENT = 'kube-probe/1.36'
 const TRIES = 3
 
-/** One run of a probe, told by an event when it fails. An action that could not be carried out is tried again, and then has no result. */
+/**
+ * One run of a probe, told by an event when it fails. An action that could not be carried out is tried again, and then
+ * has no result.
+ */
 export function createRunProbe(options: ProbeRunOptions): (run: ProbeRun) => Promise<ProbeResult | undefined> {
   const { actions, runtime, events } = options
 

@@ -1,4 +1,6 @@
-/** The addresses of an IPv4 range that hosts can have: without the first (the network's) and the last (its broadcast). */
+/**
+ * The addresses of an IPv4 range that hosts can have: without the first (the network's) and the last (its broadcast).
+ */
 export class AddressRange {
   /** With the network's address, as the kernel wants it: `10.244.1.128/25`. */
   readonly cidr: string

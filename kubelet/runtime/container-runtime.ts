@@ -2,8 +2,9 @@ import type { Duplex, Readable, Writable } from 'node:stream'
 import type { ContainerLimitName } from '../container-limits.ts'
 
 /**
- * The waist below the kubelet: CRI's verbs, fewer. It knows no probe, hook, phase or HTTP; the kubelet knows no process.
- * Everything here survives the kubelet: a kubelet that starts again finds its sandboxes and containers with `list`.
+ * The waist below the kubelet: CRI's verbs, fewer. It knows no probe, hook, phase or HTTP; the kubelet knows no
+ * process. Everything here survives the kubelet: a kubelet that starts again finds its sandboxes and containers with
+ * `list`.
  */
 export interface ContainerRuntime {
   /** Name and version, shown in the node's status (`containerRuntimeVersion`). */
@@ -11,7 +12,10 @@ export interface ContainerRuntime {
   capabilities(): RuntimeCapabilities
   /** A pod that sets kernel parameters has an IPC namespace for itself; otherwise none may be asked for. */
   readonly ownIpc: boolean
-  /** What an image is on this machine; with a command of its own (`hasCommand`) a container may do without one. Throws {@link ImageError} when it cannot be had. `onPulling` is called if there is something to wait for. */
+  /**
+   * What an image is on this machine; with a command of its own (`hasCommand`) a container may do without one. Throws
+   * {@link ImageError} when it cannot be had. `onPulling` is called if there is something to wait for.
+   */
   resolveImage(
     image: string,
     options: { policy: string; hasCommand?: boolean; signal?: AbortSignal },
@@ -21,11 +25,15 @@ export interface ContainerRuntime {
   stopSandbox(sandboxId: string): Promise<void>
   /** Forgets the sandbox, its containers and their files. Idempotent. */
   removeSandbox(sandboxId: string): Promise<void>
-  /** Starts the process. Throws {@link StartError} when it cannot be executed; the container is then listed as exited with 128. */
+  /**
+   * Starts the process. Throws {@link StartError} when it cannot be executed; the container is then listed as exited
+   * with 128.
+   */
   startContainer(container: ContainerConfig): Promise<ContainerRecord>
   /**
-   * Idempotent: already exited → resolves. Sends `signal` once to the main process, waits up to `gracePeriodMs`, then SIGKILL to all of it; resolves when reaped.
-   * `onSignal` is told each signal as it is sent, and how the process is set to take it where that can be known, for the termination record.
+   * Idempotent: already exited → resolves. Sends `signal` once to the main process, waits up to `gracePeriodMs`, then
+   * SIGKILL to all of it; resolves when reaped. `onSignal` is told each signal as it is sent, and how the process is
+   * set to take it where that can be known, for the termination record.
    */
   stopContainer(
     containerId: string,
@@ -37,15 +45,24 @@ export interface ContainerRuntime {
   ): Promise<void>
   /** Removes an exited container's record (and, with `logs`, its log file). Idempotent. */
   removeContainer(containerId: string, options?: { logs?: boolean }): Promise<void>
-  /** Runs a command beside the container's process, as a hook or exec probe does. Never throws for a command that fails: see `outcome`. */
+  /**
+   * Runs a command beside the container's process, as a hook or exec probe does. Never throws for a command that fails:
+   * see `outcome`.
+   */
   execSync(containerId: string, options: ExecOptions): Promise<ExecResult>
   /** The same with streams, for an interactive client. Throws {@link StartError} when it cannot be executed. */
   exec(containerId: string, options: StreamedExecOptions): Promise<ProcessStreams>
-  /** Joins the container's own process: from here on, what it prints, and what it reads if it was started with `stdin`. Throws {@link StartError} when it does not run. */
+  /**
+   * Joins the container's own process: from here on, what it prints, and what it reads if it was started with `stdin`.
+   * Throws {@link StartError} when it does not run.
+   */
   attach(containerId: string): Promise<ProcessStreams>
   /** A connection to a port of the pod. Rejects if the port is not open. */
   portForward(sandboxId: string, port: number): Promise<Duplex>
-  /** Which addresses new sandboxes get. Resolves to the reason why that is not possible on this machine; then nothing changes. */
+  /**
+   * Which addresses new sandboxes get. Resolves to the reason why that is not possible on this machine; then nothing
+   * changes.
+   */
   usePodAddresses(addressing: PodAddressing): Promise<string | undefined>
   /** All sandboxes and containers, running and exited, oldest first: the truth after a restart. */
   list(podUid?: string): Promise<{ sandboxes: Sandbox[]; containers: ContainerRecord[] }>
@@ -53,34 +70,48 @@ export interface ContainerRuntime {
   usage(podUid?: string): Promise<ContainerUsage[]>
   /** Which boot of the machine this is, shown as the node's `bootID`; undefined: that of the real machine. */
   bootId(): string | undefined
-  /** A power loss, and the machine is up again: all processes are killed without SIGTERM, all sandboxes are lost, and `bootId` is another. */
+  /**
+   * A power loss, and the machine is up again: all processes are killed without SIGTERM, all sandboxes are lost, and
+   * `bootId` is another.
+   */
   reboot(): Promise<void>
   /** Absent where nothing can be mounted. */
   readonly memoryFolders?: MemoryFolders
-  /** Programs outside the pod that listen on these TCP ports of the machine that it shares. Absent where there are none. */
+  /**
+   * Programs outside the pod that listen on these TCP ports of the machine that it shares. Absent where there are none.
+   */
   portHolders?(podUid: string, ports: ReadonlySet<number>): Promise<PortHolder[]>
-  /** Calls back for each limit that a container reaches. Returns a function that ends it. Absent where there are none. */
+  /**
+   * Calls back for each limit that a container reaches. Returns a function that ends it. Absent where there are none.
+   */
   onLimit?(listener: (reached: ReachedLimit) => void): () => void
   /** Calls back for every start and exit, at once. Returns a function that ends it. */
   onEvent(listener: (event: RuntimeEvent) => void): () => void
   /** Calls back when other images are there than before. Absent where that never happens. */
   onImagesChanged?(listener: () => void): void
-  /** The cluster's time has been moved by so much in all, which containers can see; `isLast`: enough for now, so they are told. */
+  /**
+   * The cluster's time has been moved by so much in all, which containers can see; `isLast`: enough for now, so they
+   * are told.
+   */
   timeMoved(movedMs: number, options: { isLast: boolean }): void
   close(): Promise<void>
 }
 
 /** Folders in memory, for volumes. They outlive the kubelet; a reboot takes them. */
 export interface MemoryFolders {
-  /** Idempotent: a folder that is mounted keeps its files and its size; otherwise anyone may write there, and the answer is true. */
+  /**
+   * Idempotent: a folder that is mounted keeps its files and its size; otherwise anyone may write there, and the answer
+   * is true.
+   */
   mount(folder: string, bytes: number): Promise<boolean>
   /** All that lie below. Idempotent. */
   unmountBelow(folder: string): Promise<void>
 }
 
 /**
- * `loopback`: out of 127.64.0.0/10, which every Linux answers on without being asked, so that two pods may listen on one port if each
- * binds its own address; `host`: all pods have the node's; otherwise an IPv4 range such as `10.244.1.0/24`.
+ * `loopback`: out of 127.64.0.0/10, which every Linux answers on without being asked, so that two pods may listen on
+ * one port if each binds its own address; `host`: all pods have the node's; otherwise an IPv4 range such as
+ * `10.244.1.0/24`.
  */
 export type PodAddressing = 'loopback' | 'host' | (string & {})
 
@@ -127,8 +158,9 @@ export interface SignalReception {
 export interface RuntimeCapabilities {
   isolation: 'none' | 'pod'
   /**
-   * What a container sees of the machine's files. `own`: all, with mounts at their places, and what it writes elsewhere is its own and goes with it;
-   * `mounts`: the machine's own, with those mounts whose place exists; `host`: the machine's own.
+   * What a container sees of the machine's files. `own`: all, with mounts at their places, and what it writes elsewhere
+   * is its own and goes with it; `mounts`: the machine's own, with those mounts whose place exists; `host`: the
+   * machine's own.
    */
   files: 'own' | 'mounts' | 'host'
 }
@@ -203,7 +235,10 @@ export interface ContainerConfig {
   tty: boolean
   /** Name of a container of the pod whose processes it sees, too; if that runs. */
   target?: string
-  /** In the order in which they are made: a later one may lie within an earlier. What is to be mounted is there, or a folder is made. */
+  /**
+   * In the order in which they are made: a later one may lie within an earlier. What is to be mounted is there, or a
+   * folder is made.
+   */
   mounts?: Mount[]
   /** It can write to its mounts only; where its files are its own. */
   readonlyRoot?: boolean

@@ -1,7 +1,9 @@
 import type { Activity } from '../../shared/concurrency/activity.ts'
 import type { ContainerRuntime } from './container-runtime.ts'
 
-/** The same runtime, whose starts count as being under way: they take moments. What waits for a program's end does not. */
+/**
+ * The same runtime, whose starts count as being under way: they take moments. What waits for a program's end does not.
+ */
 export function trackedRuntime(runtime: ContainerRuntime, activity: Activity): ContainerRuntime {
   const starts: Partial<ContainerRuntime> = {
     startSandbox: (config) => activity.track(runtime.startSandbox(config)),

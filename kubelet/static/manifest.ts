@@ -13,8 +13,8 @@ export interface ManifestInput {
 }
 
 /**
- * The pod that a file wants. Its name tells the node, its UID the content: the same file is the same pod also to the next kubelet,
- * a changed one another. Throws for what is no pod. Upstream: pkg/kubelet/config/common.go.
+ * The pod that a file wants. Its name tells the node, its UID the content: the same file is the same pod also to the
+ * next kubelet, a changed one another. Throws for what is no pod. Upstream: pkg/kubelet/config/common.go.
  */
 export async function podFromManifest({ text, file, nodeName, seen }: ManifestInput): Promise<Pod> {
   const manifest = (await parse(text)) as Partial<Pod> | null

@@ -26,8 +26,8 @@ export interface StaticPods extends PodHandler {
 }
 
 /**
- * Of pods of one name only one exists at a time: a changed manifest is another pod, which begins when the one before has ended.
- * Upstream: pkg/kubelet/pod_workers.go (static pods), pkg/kubelet/kubelet.go (mirror pods).
+ * Of pods of one name only one exists at a time: a changed manifest is another pod, which begins when the one before
+ * has ended. Upstream: pkg/kubelet/pod_workers.go (static pods), pkg/kubelet/kubelet.go (mirror pods).
  */
 export function createStaticPods({ mirrors, next }: StaticPodsOptions): StaticPods {
   const wanted = new Map<string, Pod>()

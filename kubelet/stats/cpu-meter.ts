@@ -17,7 +17,10 @@ export class CpuMeter {
     this.#clock = clock
   }
 
-  /** What an orphan of a container had used is lost with it: then the counter stands still until the others have used as much. */
+  /**
+   * What an orphan of a container had used is lost with it: then the counter stands still until the others have used as
+   * much.
+   */
   of(id: string, measuredSeconds: number): CpuStats {
     const before = this.#last.get(id)
     const atMs = this.#clock.monotonic()

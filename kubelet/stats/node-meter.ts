@@ -19,7 +19,9 @@ interface Measured {
   usage: ContainerUsage
 }
 
-/** Measures the machine and the running containers when it is asked to; in between it only remembers processor times. */
+/**
+ * Measures the machine and the running containers when it is asked to; in between it only remembers processor times.
+ */
 export class NodeMeter {
   readonly #options: NodeMeterOptions
   readonly #cpu: CpuMeter

@@ -1,4 +1,7 @@
-/** `/stats/summary`: the fields that are served; upstream: k8s.io/kubelet/pkg/apis/stats/v1alpha1. Times are RFC 3339 of the machine's clock. */
+/**
+ * `/stats/summary`: the fields that are served; upstream: k8s.io/kubelet/pkg/apis/stats/v1alpha1. Times are RFC 3339 of
+ * the machine's clock.
+ */
 export interface Summary {
   node: NodeStats
   pods: PodStats[]

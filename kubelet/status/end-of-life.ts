@@ -9,7 +9,10 @@ const LOST = {
   finishedAt: null as unknown as undefined,
 }
 
-/** The last status of a pod that is over: whatever was not seen to end, ended unknown; a phase that is not final is Failed. */
+/**
+ * The last status of a pod that is over: whatever was not seen to end, ended unknown; a phase that is not final is
+ * Failed.
+ */
 export function statusAtEnd(pod: Pod, status: PodStatus): PodStatus {
   const { initContainers } = pod.spec
   const initialized = !initContainers?.length || hasInitialized(pod, status)

@@ -3,7 +3,10 @@ import { isSidecar } from '../pod/container-kinds.ts'
 import { readinessConditions, withTimes } from './conditions.ts'
 import type { ProbeResults } from './container-statuses.ts'
 
-/** A status with what the probes found since: readiness changes at once, without a sync of the pod, which may be busy killing it. */
+/**
+ * A status with what the probes found since: readiness changes at once, without a sync of the pod, which may be busy
+ * killing it.
+ */
 export function withProbeResults(pod: Pod, status: PodStatus, probes: ProbeResults, time: string): PodStatus {
   const probed = (entry: ContainerStatus): ContainerStatus => {
     if (!entry.state?.running || !entry.containerID) return entry

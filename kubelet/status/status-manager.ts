@@ -13,16 +13,20 @@ import { statusAtEnd } from './end-of-life.ts'
 import { cutMessages, isLegalTransition, mergeStatus, statusPatch } from './status-merge.ts'
 
 /**
- * Brings each pod's status to the API, in order, one write at a time a pod; and at the end deletes the object. Of many pods at
- * once a few are written at the same time, and one that had to wait behind a crowd is told of by its newest status alone:
- * upstream's status manager, which has one writer, skips in the same way what was overtaken before it could be said.
+ * Brings each pod's status to the API, in order, one write at a time a pod; and at the end deletes the object. Of many
+ * pods at once a few are written at the same time, and one that had to wait behind a crowd is told of by its newest
+ * status alone: upstream's status manager, which has one writer, skips in the same way what was overtaken before it
+ * could be said.
  */
 export interface StatusManager {
   /** What the kubelet said last of a pod. */
   get(podUid: string): PodStatus | undefined
   /** Nothing is written for a status that equals the last one. */
   set(pod: Pod, status: PodStatus): void
-  /** The pod is over, its containers and volumes are gone: its last status, and then the final DELETE if it is being deleted. */
+  /**
+   * The pod is over, its containers and volumes are gone: its last status, and then the final DELETE if it is being
+   * deleted.
+   */
   terminate(pod: Pod): void
   /** Someone else wrote the object: write again what differs from what we said. */
   reconcile(pod: Pod): void
@@ -41,7 +45,10 @@ export interface StatusManagerOptions {
   /** The pod's worker has ended: nothing of it is left on the node. */
   isFinished(podUid: string): boolean
   onError(error: unknown, pod: Pod): void
-  /** Of what is said in one turn of the event loop only the last is told, and of a pod that is over only that it is gone. Off by default. */
+  /**
+   * Of what is said in one turn of the event loop only the last is told, and of a pod that is over only that it is
+   * gone. Off by default.
+   */
   brief?: boolean
 }
 
@@ -66,8 +73,9 @@ interface Saying {
 
 const RETRY_MS = 1_000
 /**
- * Between the last status and the end of the object, for clients that read a log when they see a container's state.
- * A real kubelet's own pace gives them 0.75 s (median of the recordings); on one machine a watcher needs a few milliseconds.
+ * Between the last status and the end of the object, for clients that read a log when they see a container's state. A
+ * real kubelet's own pace gives them 0.75 s (median of the recordings); on one machine a watcher needs a few
+ * milliseconds.
  */
 const LAST_LOOK_MS = 100
 /** More than this many waiting writes means that the API server is away: then only the newest counts. */

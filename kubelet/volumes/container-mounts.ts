@@ -13,7 +13,10 @@ export interface ContainerMountsOptions {
 
 type VolumeMount = NonNullable<Container['volumeMounts']>[number]
 
-/** A container's volume mounts as its runtime needs them. A missing `subPath` becomes a folder; one that leads out of its volume is an error. */
+/**
+ * A container's volume mounts as its runtime needs them. A missing `subPath` becomes a folder; one that leads out of
+ * its volume is an error.
+ */
 export function containerMounts(pod: Pod, container: Container, options: ContainerMountsOptions): Mount[] {
   return (container.volumeMounts ?? []).map((mount) => {
     const volume = pod.spec.volumes?.find(({ name }) => name === mount.name)
@@ -32,7 +35,9 @@ export function containerMounts(pod: Pod, container: Container, options: Contain
 /** Their contents come from the API, and may be changed there only. */
 const readOnlyKinds = ['configMap', 'secret', 'downwardAPI', 'projected'] as const
 
-/** Pod validation checks the text of `subPathExpr`, not its variables. Upstream: pkg/kubelet/kubelet_pods.go makeMounts. */
+/**
+ * Pod validation checks the text of `subPathExpr`, not its variables. Upstream: pkg/kubelet/kubelet_pods.go makeMounts.
+ */
 function subPathOf({ subPath, subPathExpr }: VolumeMount, env: Record<string, string>): string {
   const found = subPathExpr ? expandAll(subPathExpr, env) : (subPath ?? '')
   if (found.startsWith('/')) throw new VolumeError(`error SubPath \`${found}\` must not be an absolute path`)
@@ -42,7 +47,9 @@ function subPathOf({ subPath, subPathExpr }: VolumeMount, env: Record<string, st
   return found
 }
 
-/** Unlike in commands, an empty variable counts as missing. Upstream: pkg/kubelet/container ExpandContainerVolumeMounts. */
+/**
+ * Unlike in commands, an empty variable counts as missing. Upstream: pkg/kubelet/container ExpandContainerVolumeMounts.
+ */
 function expandAll(text: string, env: Record<string, string>): string {
   const missing = new Set<string>()
   const expanded = expand(text, (name) => {

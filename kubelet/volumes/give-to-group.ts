@@ -10,7 +10,10 @@ export interface GroupOwner {
 /** Files belong to groups and users as root says: without root they stay the kubelet's. */
 export const mayChangeOwners = (): boolean => process.getuid?.() === 0
 
-/** All files of a volume become the group's: it reads them, and unless `readonly` writes them. Upstream: pkg/volume/volume_linux.go changeFilePermission. */
+/**
+ * All files of a volume become the group's: it reads them, and unless `readonly` writes them. Upstream:
+ * pkg/volume/volume_linux.go changeFilePermission.
+ */
 export function giveToGroup(file: string, owner: GroupOwner): void {
   const stat = lstatSync(file)
   if (stat.isDirectory()) for (const name of readdirSync(file)) giveToGroup(path.join(file, name), owner)

@@ -16,7 +16,10 @@ import { type Volume, VolumeError, type VolumeSources, volumePayload } from './v
 
 /** The directories behind a pod's volumes. */
 export interface VolumeManager {
-  /** Resolves when all volumes that a container mounts stand. Tries again by itself; rejects when `signal` aborts, or after two minutes. */
+  /**
+   * Resolves when all volumes that a container mounts stand. Tries again by itself; rejects when `signal` aborts, or
+   * after two minutes.
+   */
   mount(pod: Pod, signal: AbortSignal): Promise<void>
   /** Where a volume is on this machine. */
   path(pod: Pod, volume: Volume): string

@@ -19,7 +19,10 @@ export interface VolumeSources {
   secret(namespace: string, name: string): Promise<ConfigData | undefined>
   /** Undefined where the API server gives out no tokens. */
   token(pod: Pod, request: { audience?: string; expirationSeconds?: number }): Promise<string | undefined>
-  /** Where the volume of a claim is on this machine. Throws a VolumeError while the claim has none, or one that we cannot mount. */
+  /**
+   * Where the volume of a claim is on this machine. Throws a VolumeError while the claim has none, or one that we
+   * cannot mount.
+   */
   claimed(namespace: string, claim: string): Promise<ClaimedVolume>
   allocatable(): NodeAllocatable
   addresses(pod: Pod): { podIP: string; hostIP: string }
@@ -35,7 +38,9 @@ export type ConfigData = Map<string, Buffer>
 /** A volume that cannot be set up now; the message is told by an event. */
 export class VolumeError extends Error {}
 
-/** The node cannot mount images. A container that mounts one waits, as with a container runtime without this feature. */
+/**
+ * The node cannot mount images. A container that mounts one waits, as with a container runtime without this feature.
+ */
 export class ImageVolumeError extends VolumeError {
   constructor({ name, image }: Volume) {
     super(`ImageVolumeMountFailed: volume "${name}": image "${image?.reference ?? ''}": this node cannot mount images`)
@@ -78,7 +83,10 @@ async function addProjection(pod: Pod, source: Projection, target: Target): Prom
   }
 }
 
-/** If the pod names its user, only that user reads the token; a group may read it by `fsGroup`. Upstream: pkg/volume/projected collectData. */
+/**
+ * If the pod names its user, only that user reads the token; a group may read it by `fsGroup`. Upstream:
+ * pkg/volume/projected collectData.
+ */
 function readersOf(pod: Pod, mode: number): { mode: number; owner?: number } {
   const owner = onlyUserOf(pod)
   const isSaid = owner !== undefined || pod.spec.securityContext?.fsGroup !== undefined

@@ -14,8 +14,9 @@ const programs = [
 ]
 
 /**
- * What a program may well never load, or only later, and which is large: a file of its own. Whatever else is imported late is in the same file
- * as its importer, and runs late: each file takes half a millisecond, and what is not run takes nothing.
+ * What a program may well never load, or only later, and which is large: a file of its own. Whatever else is imported
+ * late is in the same file as its importer, and runs late: each file takes half a millisecond, and what is not run
+ * takes nothing.
  */
 const large = [
   'cli/up.ts',
@@ -75,7 +76,10 @@ export async function bundle(folder: string, external: readonly string[]): Promi
   return outputs
 }
 
-/** With a single other letter, V8 would keep all of a file in two bytes a letter. What esbuild has left of them stands in patterns and comments. */
+/**
+ * With a single other letter, V8 would keep all of a file in two bytes a letter. What esbuild has left of them stands
+ * in patterns and comments.
+ */
 const inAscii = (text: string): string =>
   text.replace(/[^\0-\x7f]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
 

@@ -26,7 +26,9 @@ export const tokenIdOf = (secretName: string): string | undefined => nameForm.ex
 export const tokenValue = ({ data }: BootstrapTokenSecret, key: string): string =>
   Buffer.from(data?.[key] ?? '', 'base64').toString()
 
-/** Milliseconds until the token expires: Infinity without an expiration, 0 when it is past or is no time in RFC 3339. */
+/**
+ * Milliseconds until the token expires: Infinity without an expiration, 0 when it is past or is no time in RFC 3339.
+ */
 export function tokenTimeLeftMs(secret: BootstrapTokenSecret, nowMs: number): number {
   const expiration = tokenValue(secret, 'expiration')
   if (expiration === '') return Number.POSITIVE_INFINITY

@@ -1,4 +1,6 @@
-/** Which names `preStop.reasonDelivery.header` may have; the server refuses others, and the kubelet does not send them. */
+/**
+ * Which names `preStop.reasonDelivery.header` may have; the server refuses others, and the kubelet does not send them.
+ */
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 /** They say how long the request is, where it goes, or how the connection is used (RFC 9110, 7.6.1): no text fits. */
 const framing =

@@ -13,7 +13,10 @@ export const DISRUPTION_TIMEOUT_MS = 2 * 60_000
 export const disruptionAllowed = (status: DisruptionBudgetStatus): Condition | undefined =>
   status.conditions?.find(({ type }) => type === DISRUPTION_ALLOWED)
 
-/** The status with its condition in step with `disruptionsAllowed`; upstream: component-helpers/apps/poddisruptionbudget. */
+/**
+ * The status with its condition in step with `disruptionsAllowed`; upstream:
+ * component-helpers/apps/poddisruptionbudget.
+ */
 export function withDisruptionCondition(status: DisruptionBudgetStatus, nowMs: number): DisruptionBudgetStatus {
   const verdict =
     (status.disruptionsAllowed ?? 0) > 0

@@ -1,6 +1,6 @@
 /**
- * JSON whose integers are exact: one that no JavaScript number holds (beyond 2⁵³ − 1) is a BigInt. All others are numbers.
- * Objects of the API server hold such BigInts; what computes with them takes `Number(value)` first.
+ * JSON whose integers are exact: one that no JavaScript number holds (beyond 2⁵³ − 1) is a BigInt. All others are
+ * numbers. Objects of the API server hold such BigInts; what computes with them takes `Number(value)` first.
  */
 
 /** An integer beyond 2⁵³ − 1 has at least so many digits. */
@@ -56,7 +56,9 @@ export const nextInt64 = (value: number): number =>
     ? value + 1
     : (exactInteger(BigInt.asIntN(64, BigInt(value) + 1n)) as number)
 
-/** The exact value of an integer's digits, of which `number` is what JavaScript makes; `number` for all other numbers. */
+/**
+ * The exact value of an integer's digits, of which `number` is what JavaScript makes; `number` for all other numbers.
+ */
 function exactOf(number: number, digits: string): number | bigint {
   if (Number.isSafeInteger(number) || digits.length > maxDigits || !/^-?\d+$/.test(digits)) return number
   return exactInteger(BigInt(digits))

@@ -5,8 +5,8 @@ const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_40
 const sleepCommand = /^(?:\/\S*\/)?sleep\s+(\d+(?:\.\d+)?)([smhd]?)$/
 
 /**
- * How long a container's preStop hook sleeps, in seconds: the action, the command `sleep 40`, or all that a shell's script sleeps on
- * its way. Undefined where it does not, or that is not to be seen.
+ * How long a container's preStop hook sleeps, in seconds: the action, the command `sleep 40`, or all that a shell's
+ * script sleeps on its way. Undefined where it does not, or that is not to be seen.
  */
 export function hookSleepSeconds({ lifecycle }: Container): number | undefined {
   const { sleep, exec } = lifecycle?.preStop ?? {}
@@ -20,7 +20,10 @@ export function hookSleepSeconds({ lifecycle }: Container): number | undefined {
   return slept.length === 0 ? undefined : slept.reduce((sum, seconds) => sum + seconds, 0)
 }
 
-/** Those that are run one after the other, whatever becomes of the ones before; none of a script that decides, repeats, or leaves one running. */
+/**
+ * Those that are run one after the other, whatever becomes of the ones before; none of a script that decides, repeats,
+ * or leaves one running.
+ */
 function plainCommands(script: string): string[] {
   if (/\b(?:if|for|while|until|case|function|exit)\b|\|\||(?<!&)&(?!&)|[(){}]/.test(script)) return []
   const [first = '', ...rest] = script.split(/;|\n|&&/)

@@ -1,4 +1,7 @@
-/** Values that are equal as JSON and never changed, each held once: objects that come from one template have most in common. */
+/**
+ * Values that are equal as JSON and never changed, each held once: objects that come from one template have most in
+ * common.
+ */
 export class Interned<Value extends object> {
   readonly #known = new Map<string, Value>()
   readonly #max: number

@@ -6,7 +6,10 @@ interface WithVolumes {
   spec: Pick<PodSpec, 'volumes'>
 }
 
-/** The claim that a volume of the pod is, or stands for: an ephemeral one is named after both. Undefined for other volumes. */
+/**
+ * The claim that a volume of the pod is, or stands for: an ephemeral one is named after both. Undefined for other
+ * volumes.
+ */
 export const claimNameOf = ({ metadata }: Pick<WithVolumes, 'metadata'>, volume: Volume): string | undefined =>
   volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral && `${metadata.name}-${volume.name}`)
 

@@ -41,8 +41,8 @@ export const maskList = (list: ResourceList, names: Iterable<string>): ResourceL
 }
 
 /**
- * What a pod asks for, or is limited to: its containers together, or its greediest moment of initialisation, unless it says so
- * for itself as a whole. Upstream: component-helpers/resource/helpers.go.
+ * What a pod asks for, or is limited to: its containers together, or its greediest moment of initialisation, unless it
+ * says so for itself as a whole. Upstream: component-helpers/resource/helpers.go.
  */
 export function podResources({ spec }: Pick<Pod, 'spec'>, which: 'requests' | 'limits'): ResourceList {
   const running = spec.containers.map(({ resources }) => resources?.[which])

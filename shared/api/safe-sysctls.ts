@@ -14,7 +14,10 @@ export const safeSysctls = new Set([
   'net.ipv4.tcp_wmem',
 ])
 
-/** `kernel/shm_rmid_forced` is `kernel.shm_rmid_forced`; the first separator decides. Upstream: NormalizeName in k8s.io/component-helpers. */
+/**
+ * `kernel/shm_rmid_forced` is `kernel.shm_rmid_forced`; the first separator decides. Upstream: NormalizeName in
+ * k8s.io/component-helpers.
+ */
 export function sysctlName(text: string): string {
   const first = /[./]/.exec(text)?.[0]
   return first === '/' ? text.replace(/[./]/g, (one) => (one === '/' ? '.' : '/')) : text

@@ -1,6 +1,8 @@
 import type { Status, StatusCause } from './types.ts'
 
-/** A failure in Kubernetes' own shape: thrown on both sides of the wire, rendered by the server, parsed by the client. */
+/**
+ * A failure in Kubernetes' own shape: thrown on both sides of the wire, rendered by the server, parsed by the client.
+ */
 export class StatusError extends Error {
   readonly status: Status
   /** Headers the answer must carry, e.g. Retry-After. */

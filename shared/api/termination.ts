@@ -1,6 +1,9 @@
 import type { ObjectMeta } from './types.ts'
 
-/** kubestage.dev/v1 Termination: how containers of a pod were stopped. One of a pod's deletion, or of a kill that the pod survives. */
+/**
+ * kubestage.dev/v1 Termination: how containers of a pod were stopped. One of a pod's deletion, or of a kill that the
+ * pod survives.
+ */
 export interface Termination {
   apiVersion?: string
   kind?: string

@@ -2,8 +2,8 @@ import type { DumpOptions, ScalarTagDefinition, Schema } from 'js-yaml'
 import { exactInteger, int64Min } from './exact-json.ts'
 
 /**
- * YAML 1.1 as Kubernetes reads it: `yes` is true, `0644` is octal, and times stay text, `12:30` too.
- * `yaml`: the parser, which is loaded where it is needed. `exact`: an integer beyond 2⁵³ − 1 is a BigInt, else it is rounded.
+ * YAML 1.1 as Kubernetes reads it: `yes` is true, `0644` is octal, and times stay text, `12:30` too. `yaml`: the
+ * parser, which is loaded where it is needed. `exact`: an integer beyond 2⁵³ − 1 is a BigInt, else it is rounded.
  */
 export function kubernetesSchema(yaml: typeof import('js-yaml'), { exact = false } = {}): Schema {
   const withoutColons = <Value>(tag: ScalarTagDefinition<Value>): ScalarTagDefinition<Value> => ({

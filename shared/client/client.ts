@@ -13,8 +13,9 @@ export interface ObjectRef {
 export type PatchType = 'json' | 'merge' | 'strategic' | 'apply'
 
 /**
- * What controllers and the kubelet use: over HTTP (`rest-client.ts`), or straight onto the registry when they live in the server's process.
- * Every method throws {@link StatusError} (shared/api/status-error.ts) for an answer that is a metav1.Status failure.
+ * What controllers and the kubelet use: over HTTP (`rest-client.ts`), or straight onto the registry when they live in
+ * the server's process. Every method throws {@link StatusError} (shared/api/status-error.ts) for an answer that is a
+ * metav1.Status failure.
  */
 export interface Client {
   get<T extends object = KubeObject>(resource: Resource, ref: ObjectRef): Promise<T>
@@ -38,7 +39,9 @@ export interface Client {
     options?: {
       type?: PatchType
       subresource?: string
-      /** The answer is looked at and never changed: within the server's process it is the object that others see, too. */
+      /**
+       * The answer is looked at and never changed: within the server's process it is the object that others see, too.
+       */
       readOnly?: boolean
     },
   ): Promise<T>

@@ -10,8 +10,8 @@ interface Waiting {
 }
 
 /**
- * Kept HTTP/1.1 connections, with one request at a time on each. Plain requests and answers over a TLS socket: node:https
- * spends three times as much on each (docs/performance.md), which is most of what a kubelet does.
+ * Kept HTTP/1.1 connections, with one request at a time on each. Plain requests and answers over a TLS socket:
+ * node:https spends three times as much on each (docs/performance.md), which is most of what a kubelet does.
  */
 export class ConnectionPool {
   readonly #options: TransportOptions

@@ -1,4 +1,7 @@
-/** Bytes that come in pieces, copied into one buffer: a piece of one byte takes one byte of memory, and no piece is copied twice as it grows. */
+/**
+ * Bytes that come in pieces, copied into one buffer: a piece of one byte takes one byte of memory, and no piece is
+ * copied twice as it grows.
+ */
 export class Gathered {
   #buffer = Buffer.alloc(0)
   #length = 0

@@ -10,7 +10,10 @@ import type {
   TransportOptions,
 } from './transport.ts'
 
-/** HTTP/1.1: plain requests over a pool of connections, and a connection of node:https for each answer that is read while it comes. */
+/**
+ * HTTP/1.1: plain requests over a pool of connections, and a connection of node:https for each answer that is read
+ * while it comes.
+ */
 export class Http1Transport implements Transport {
   readonly #options: TransportOptions
   readonly #pool: ConnectionPool

@@ -10,7 +10,10 @@ import {
   type TransportOptions,
 } from './transport.ts'
 
-/** Everything on one HTTP/2 connection; HTTP/1.1 for a server that speaks nothing else, which the first request finds out. */
+/**
+ * Everything on one HTTP/2 connection; HTTP/1.1 for a server that speaks nothing else, which the first request finds
+ * out.
+ */
 export class Http2Transport implements Transport {
   readonly #options: TransportOptions
   #current: Http2Connection | undefined

@@ -4,8 +4,8 @@ import { maxAnswerBytes } from './limits.ts'
 const newline = 0x0a
 
 /**
- * Splits a stream of UTF-8 chunks into lines; keeps at most one unfinished line, and throws when that becomes too long. What follows
- * the last newline is dropped: a torn line is no event.
+ * Splits a stream of UTF-8 chunks into lines; keeps at most one unfinished line, and throws when that becomes too long.
+ * What follows the last newline is dropped: a torn line is no event.
  */
 export async function* lines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
   const unfinished = new Gathered('a line', maxAnswerBytes)

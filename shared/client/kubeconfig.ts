@@ -24,7 +24,10 @@ interface UserEntry {
   tokenFile?: string
 }
 
-/** Reads what a client needs from a kubeconfig's current (or the named) context. File names are relative to the kubeconfig. */
+/**
+ * Reads what a client needs from a kubeconfig's current (or the named) context. File names are relative to the
+ * kubeconfig.
+ */
 export async function loadKubeconfig(file: string, contextName?: string): Promise<ClusterAccess> {
   const config = await parse(await readFile(file, 'utf8'))
   const wanted = contextName ?? config['current-context']

@@ -59,10 +59,11 @@ export interface RestClientOptions extends ClusterAccess {
 }
 
 /**
- * {@link Client} over HTTPS, on connections of our own making; watches in HTTP/1.1 go through node:https. That takes 7 MB less
- * than node:http2 and 23 MB less than undici (docs/performance.md).
+ * {@link Client} over HTTPS, on connections of our own making; watches in HTTP/1.1 go through node:https. That takes 7
+ * MB less than node:http2 and 23 MB less than undici (docs/performance.md).
  *
- * A failure that the server put into words is a {@link StatusError}; everything else (refused, reset, timed out) is the plain Error of the network.
+ * A failure that the server put into words is a {@link StatusError}; everything else (refused, reset, timed out) is the
+ * plain Error of the network.
  */
 export function createRestClient(options: RestClientOptions): ServerClient {
   return new RestClient(options)

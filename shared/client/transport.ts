@@ -41,7 +41,10 @@ export interface TransportOptions {
 export interface Transport {
   /** Rejects when the connection fails, or with the error of the cancellation. */
   request(request: PlainRequest, cancellation: Cancellation): Promise<PlainAnswer>
-  /** A GET whose answer goes on; resolves with its head. Rejects when the connection fails, or when the signal aborts, as does the body. */
+  /**
+   * A GET whose answer goes on; resolves with its head. Rejects when the connection fails, or when the signal aborts,
+   * as does the body.
+   */
   stream(path: string, signal: AbortSignal): Promise<StreamedAnswer>
   /** Closes its connections when what was asked by them is answered. */
   retire(): void

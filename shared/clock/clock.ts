@@ -6,8 +6,8 @@ export interface Clock {
   /** How many of its seconds pass in one of the machine's: 1, but for a scaled clock. */
   readonly scale: number
   /**
-   * The machine's own pace, for limits on what does not get faster with the clock: answers of others, starts of programs,
-   * what the user of a client waits for. The clock itself where nothing is scaled.
+   * The machine's own pace, for limits on what does not get faster with the clock: answers of others, starts of
+   * programs, what the user of a client waits for. The clock itself where nothing is scaled.
    */
   readonly machine: Clock
   /** Milliseconds since the Unix epoch, for timestamps in API objects. May jump; never use it to measure. */
@@ -16,7 +16,10 @@ export interface Clock {
   at(machineMs: number): number
   /** Milliseconds from an arbitrary origin, never going back, for measuring and deadlines. */
   monotonic(): number
-  /** Calls `callback` once, not earlier than `delayMs` from now; at once-ish for 0 or less. The timer keeps the process alive unless `background`. */
+  /**
+   * Calls `callback` once, not earlier than `delayMs` from now; at once-ish for 0 or less. The timer keeps the process
+   * alive unless `background`.
+   */
   setTimer(delayMs: number, callback: () => void, options?: { background?: boolean }): Timer
   /** Resolves after `delayMs`; rejects with the signal's reason when it aborts first. */
   sleep(delayMs: number, options?: { signal?: AbortSignal }): Promise<void>

@@ -6,7 +6,10 @@ import { sleepOn } from './sleep.ts'
 export interface MovableClock extends Clock {
   /** By how much it has been moved so far. */
   readonly movedMs: number
-  /** Moves time forward, firing timers that come due on the way in order of their deadlines; what one starts may set the next. */
+  /**
+   * Moves time forward, firing timers that come due on the way in order of their deadlines; what one starts may set the
+   * next.
+   */
   advance(durationMs: number): Promise<void>
   /** Deadline of the next timer on `monotonic`'s scale. */
   nextDeadline(): number | undefined

@@ -1,4 +1,7 @@
-/** Kubernetes' two ways to write an instant, from and to milliseconds since the Unix epoch. Formatting only: it never asks what time it is. */
+/**
+ * Kubernetes' two ways to write an instant, from and to milliseconds since the Unix epoch. Formatting only: it never
+ * asks what time it is.
+ */
 
 /** metav1.Time: RFC 3339 in whole seconds, cut off, not rounded. */
 export function toTime(ms: number): string {

@@ -6,11 +6,14 @@ import { sleepOn } from './sleep.ts'
 /** A clock that stands still until it is moved: a scenario of minutes plays in milliseconds, and always the same. */
 export interface VirtualClock extends MovableClock {
   /**
-   * Moves time forward, firing due timers in order of their deadlines. Between two timers everything that is
-   * ready to run (promises, immediates, I/O that has arrived) runs first, so that what a timer started may set the next one.
+   * Moves time forward, firing due timers in order of their deadlines. Between two timers everything that is ready to
+   * run (promises, immediates, I/O that has arrived) runs first, so that what a timer started may set the next one.
    */
   advance(durationMs: number): Promise<void>
-  /** Moves from timer to timer until `condition` holds; rejects when no timer is left, or at `limitMs` (default: one day). */
+  /**
+   * Moves from timer to timer until `condition` holds; rejects when no timer is left, or at `limitMs` (default: one
+   * day).
+   */
   advanceUntil(condition: () => boolean, options?: { limitMs?: number }): Promise<void>
 }
 

@@ -1,4 +1,7 @@
-/** Delays that grow after each failure in a row. With jitter 1 a delay is spread over [d, 2d), so that clients of a restarted server do not come back in step. */
+/**
+ * Delays that grow after each failure in a row. With jitter 1 a delay is spread over [d, 2d), so that clients of a
+ * restarted server do not come back in step.
+ */
 export interface Backoff {
   next(): number
   reset(): void

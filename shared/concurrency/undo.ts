@@ -1,8 +1,8 @@
 type Step = () => void | Promise<void>
 
 /**
- * What has to be undone, the last first: `await using` undoes what was not moved elsewhere. As AsyncDisposableStack, which
- * Node 22 does not have: each step is taken, whatever becomes of the others; then the first error is thrown.
+ * What has to be undone, the last first: `await using` undoes what was not moved elsewhere. As AsyncDisposableStack,
+ * which Node 22 does not have: each step is taken, whatever becomes of the others; then the first error is thrown.
  */
 export class Undo implements AsyncDisposable {
   #steps: Step[] = []

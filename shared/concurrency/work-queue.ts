@@ -2,8 +2,8 @@ import type { Clock, Timer } from '../clock/clock.ts'
 import { type Backoff, createBackoff } from './backoff.ts'
 
 /**
- * Keys that need work. A key waits at most once, is never worked on twice at the same time,
- * and one added while it is being worked on runs again afterwards. A key whose work throws comes back after a growing delay.
+ * Keys that need work. A key waits at most once, is never worked on twice at the same time, and one added while it is
+ * being worked on runs again afterwards. A key whose work throws comes back after a growing delay.
  */
 export interface WorkQueue<Key> {
   add(key: Key): void

@@ -37,7 +37,10 @@ export type ControllerName = (typeof controllerNames)[number]
 const SUFFIX = '-controller'
 const fullName = (name: string): string => (name.endsWith(SUFFIX) ? name : name + SUFFIX)
 
-/** kube-controller-manager's `--controllers`: `*` is all, `name` one, `-name` all but this one, and, beyond upstream, `-*` none; `-controller` may be left out of a name. */
+/**
+ * kube-controller-manager's `--controllers`: `*` is all, `name` one, `-name` all but this one, and, beyond upstream,
+ * `-*` none; `-controller` may be left out of a name.
+ */
 export const controllers: OptionType<string[]> = {
   placeholder: '*|-*|NAME|-NAME,…',
   fromText: (value, soFar) => check(names.fromText(value, soFar)),

@@ -2,7 +2,10 @@
 export const knownFeatureGates = {
   /** `lifecycle.stopSignal`, and `stopSignal` of container statuses; alpha in Kubernetes 1.36. */
   ContainerStopSignals: false,
-  /** EndpointSlices keep pods that are terminating, and say so. Upstream has locked it since 1.26; off is as it was before. */
+  /**
+   * EndpointSlices keep pods that are terminating, and say so. Upstream has locked it since 1.26; off is as it was
+   * before.
+   */
   EndpointSliceTerminatingCondition: true,
   /** The condition `PodReadyToStartContainers`. */
   PodReadyToStartContainersCondition: true,

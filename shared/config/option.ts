@@ -1,4 +1,7 @@
-/** What a value may be: read from a flag or variable, or from a config file. Both throw an Error that says what is expected (`must be …`). */
+/**
+ * What a value may be: read from a flag or variable, or from a config file. Both throw an Error that says what is
+ * expected (`must be …`).
+ */
 export interface OptionType<Value> {
   /** Shown in `--help`, e.g. `PORT`. Empty for a switch, whose flag needs no value. */
   placeholder: string
@@ -20,7 +23,10 @@ export interface Option<Value> {
   short?: string
 }
 
-/** By camelCase name, which is the key in the config file; the flag is its kebab-case, the variable `KUBESTAGE_` and its upper snake case. */
+/**
+ * By camelCase name, which is the key in the config file; the flag is its kebab-case, the variable `KUBESTAGE_` and its
+ * upper snake case.
+ */
 export type Options = Readonly<Record<string, Option<unknown>>>
 
 export type Values<Table extends Options> = {

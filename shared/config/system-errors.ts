@@ -25,7 +25,9 @@ export interface Wording {
 /** Why the system refuses, in words; its own code where there are none. */
 export const whyRefused = ({ code = '' }: NodeJS.ErrnoException): string => reasons[code] ?? code
 
-/** What a file, a folder or a disk refuses, as one sentence; undefined for every other error. `ownReasons` by code win. */
+/**
+ * What a file, a folder or a disk refuses, as one sentence; undefined for every other error. `ownReasons` by code win.
+ */
 export function inOneSentence(
   error: NodeJS.ErrnoException,
   { place = error.path && `cannot use ${error.path}`, remedy }: Wording = {},

@@ -1,4 +1,7 @@
-/** A text taken apart at blanks as a shell does it: what stands in quotes stays together, and `\` takes a character as it is. Throws an Error for a quote without an end. */
+/**
+ * A text taken apart at blanks as a shell does it: what stands in quotes stays together, and `\` takes a character as
+ * it is. Throws an Error for a quote without an end.
+ */
 export function splitWords(text: string): string[] {
   const words: string[] = []
   let word: string | undefined

@@ -33,7 +33,9 @@ const REFILL_MS = 300_000
 const MAX_SIMILAR = 10
 const SIMILAR_WITHIN_MS = 600_000
 
-/** client-go's three steps against noise: similar events are combined, equal ones counted, and each object has a budget. */
+/**
+ * client-go's three steps against noise: similar events are combined, equal ones counted, and each object has a budget.
+ */
 export function createEventFilter(): EventFilter {
   const known = new Lru<KnownEvent>()
   const similar = new Lru<{ messages: string[]; lastMs: number }>()

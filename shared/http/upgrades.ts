@@ -2,10 +2,16 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
-/** Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that our servers do not use. */
+/**
+ * Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that our servers do
+ * not use.
+ */
 const { ServerResponse: Response } = process.getBuiltinModule('node:http')
 
-/** A connection that its client wants for another protocol (HTTP/1.1 only). The handler that takes it over answers in that protocol. */
+/**
+ * A connection that its client wants for another protocol (HTTP/1.1 only). The handler that takes it over answers in
+ * that protocol.
+ */
 export interface Upgrade {
   socket: Duplex
   /** What came after the request. */
@@ -29,8 +35,9 @@ export class OrderedResponse extends Response<IncomingMessage> {
 }
 
 /**
- * Answers requests for another protocol, each in its turn. Node tells of one as soon as it is read, also while the answers to
- * earlier requests of the connection are still to come: the socket is theirs until then. The server's answers are {@link OrderedResponse}s.
+ * Answers requests for another protocol, each in its turn. Node tells of one as soon as it is read, also while the
+ * answers to earlier requests of the connection are still to come: the socket is theirs until then. The server's
+ * answers are {@link OrderedResponse}s.
  */
 export function serveUpgrades(server: Pick<Server, 'on'>, serve: Serve): void {
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {

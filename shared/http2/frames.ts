@@ -41,7 +41,8 @@ export type OnFrame = (type: number, flags: number, streamId: number, payload: B
 
 /**
  * Calls `onFrame` for each whole frame of `bytes` from `at` on, and returns where the first that is not whole begins.
- * Throws what `tooLarge` makes of the length of a frame beyond the default, as soon as its header is there, and what `onFrame` throws.
+ * Throws what `tooLarge` makes of the length of a frame beyond the default, as soon as its header is there, and what
+ * `onFrame` throws.
  */
 export function cutFrames(bytes: Buffer, at: number, onFrame: OnFrame, tooLarge: (length: number) => Error): number {
   let from = at

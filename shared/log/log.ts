@@ -12,8 +12,8 @@ export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
 const maxKept = 1 << 20
 
 /**
- * One JSON line per entry, appended to `file` (or to stdout) at once, so that nothing is lost when the process is killed.
- * Nothing ends because a line cannot be written.
+ * One JSON line per entry, appended to `file` (or to stdout) at once, so that nothing is lost when the process is
+ * killed. Nothing ends because a line cannot be written.
  */
 export function createLog(options: { file?: string; level: Level; component: string }): Logger {
   if (options.file) mkdirSync(dirname(options.file), { recursive: true, mode: 0o700 })

@@ -1,6 +1,8 @@
 const other = 'other'
 
-/** Names that clients choose, as values of a label: the first `limit` stand for themselves, later ones count as `other`. */
+/**
+ * Names that clients choose, as values of a label: the first `limit` stand for themselves, later ones count as `other`.
+ */
 export class BoundedNames {
   readonly #limit: number
   readonly #known: Set<string>

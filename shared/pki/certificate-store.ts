@@ -17,7 +17,10 @@ export interface Identity extends Omit<CertificateRequest, 'notBefore' | 'notAft
   name: string
 }
 
-/** The pair kept in `directory`, or a new one in its place when there is none, it ends within a day, or it says something else. */
+/**
+ * The pair kept in `directory`, or a new one in its place when there is none, it ends within a day, or it says
+ * something else.
+ */
 export function ensureCertificate(directory: string, identity: Identity, nowMs: number, issuer?: KeyPair): KeyPair {
   const files = { cert: join(directory, `${identity.name}.crt`), key: join(directory, `${identity.name}.key`) }
   const kept = { cert: readIfExists(files.cert), key: readIfExists(files.key) }
@@ -30,7 +33,9 @@ export function ensureCertificate(directory: string, identity: Identity, nowMs: 
   return issued
 }
 
-/** A key that was written as PKCS #8, by an earlier version, is rewritten: not every client of a kubeconfig reads that. */
+/**
+ * A key that was written as PKCS #8, by an earlier version, is rewritten: not every client of a kubeconfig reads that.
+ */
 function inToday(kept: KeyPair, file: string): KeyPair {
   const key = asEcKeyText(kept.key)
   if (key !== kept.key) writePrivately(file, key)

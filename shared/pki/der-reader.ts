@@ -6,7 +6,10 @@ export interface Element {
   content: Buffer
 }
 
-/** The elements that stand one after the other in `der`. Throws on anything that is not DER, or nests deeper than it says. */
+/**
+ * The elements that stand one after the other in `der`. Throws on anything that is not DER, or nests deeper than it
+ * says.
+ */
 export function elements(der: Buffer): Element[] {
   const found: Element[] = []
   for (let at = 0; at < der.length; ) {

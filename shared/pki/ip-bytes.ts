@@ -1,6 +1,9 @@
 import { isIPv4 } from 'node:net'
 
-/** Of an address or a DNS name. Names have no colon; to see that by node:net's pattern for IPv6 takes longer than a certificate. */
+/**
+ * Of an address or a DNS name. Names have no colon; to see that by node:net's pattern for IPv6 takes longer than a
+ * certificate.
+ */
 export const isAddress = (text: string): boolean => text.includes(':') || isIPv4(text)
 
 /** An address in network order: 4 or 16 bytes. */

@@ -32,14 +32,19 @@ export function kubeconfig({ name, server, ca, user }: KubeconfigOptions): Kubec
   }
 }
 
-/** Writes our cluster, user and context; whatever else stands in the file (a chosen namespace, other clusters) stays. */
+/**
+ * Writes our cluster, user and context; whatever else stands in the file (a chosen namespace, other clusters) stays.
+ */
 export async function writeKubeconfig(file: string, options: KubeconfigOptions): Promise<void> {
   const ours = kubeconfig(options)
   const present = readIfExists(file)
   writePrivately(file, present ? await mergedText(present, ours) : yaml(options))
 }
 
-/** `kubeconfig` as a person would write it. Its texts need no quotes, and a library for them would take longer than all certificates. */
+/**
+ * `kubeconfig` as a person would write it. Its texts need no quotes, and a library for them would take longer than all
+ * certificates.
+ */
 const yaml = ({ name, server, ca, user }: KubeconfigOptions): string => `apiVersion: v1
 kind: Config
 current-context: ${name}

@@ -1,6 +1,9 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 
-/** An EC key in PEM as kubeadm and openssl write it (SEC 1, `EC PRIVATE KEY`): some clients, such as fabric8's, read no other form. */
+/**
+ * An EC key in PEM as kubeadm and openssl write it (SEC 1, `EC PRIVATE KEY`): some clients, such as fabric8's, read no
+ * other form.
+ */
 export const ecKeyText = (key: KeyObject): string => key.export({ type: 'sec1', format: 'pem' }).toString()
 
 /** The same of a key in PEM, in whatever form. */

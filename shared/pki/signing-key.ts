@@ -14,7 +14,10 @@ export interface SigningKeyPair {
 export interface SigningKeySource {
   /** The one of an earlier start, if there was any. */
   kept(): SigningKeyPair | undefined
-  /** A new one, which is kept. Takes a tenth of a second, beside the main thread; rejects when the folder has been removed meanwhile. */
+  /**
+   * A new one, which is kept. Takes a tenth of a second, beside the main thread; rejects when the folder has been
+   * removed meanwhile.
+   */
   make(): Promise<SigningKeyPair>
 }
 

@@ -5,7 +5,10 @@ import type { Pod } from '../api/types.ts'
 const standard = ['cpu', 'memory', 'ephemeral-storage']
 const isExtended = (name: string): boolean => name.includes('/') && !name.startsWith('kubernetes.io/')
 
-/** Requests and limits under the names that quotas have for them. Upstream of all here: pkg/quota/v1/evaluator/core/pods.go. */
+/**
+ * Requests and limits under the names that quotas have for them. Upstream of all here:
+ * pkg/quota/v1/evaluator/core/pods.go.
+ */
 function computeUsage(requests: ResourceList = {}, limits: ResourceList = {}): ResourceList {
   const usage: Record<string, string> = { pods: '1' }
   for (const [name, amount] of Object.entries(requests)) {

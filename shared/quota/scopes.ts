@@ -4,7 +4,10 @@ import type { KubeObject, Pod, Wire } from '../api/types.ts'
 
 type Requirement = Wire<V1ScopedResourceSelectorRequirement>
 
-/** Whether the quota is meant for the object at all. Upstream: pkg/quota/v1/evaluator/core/{pods,persistent_volume_claims}.go. */
+/**
+ * Whether the quota is meant for the object at all. Upstream:
+ * pkg/quota/v1/evaluator/core/{pods,persistent_volume_claims}.go.
+ */
 export function isInScopes(
   { scopes = [], scopeSelector }: Wire<V1ResourceQuotaSpec>,
   resource: { group: string; plural: string },

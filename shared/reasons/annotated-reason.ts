@@ -1,6 +1,8 @@
 import type { KubeObject } from '../api/types.ts'
 
-/** For clients that can send neither the field nor the parameter: why the object that carries it is deleted, or evicted. */
+/**
+ * For clients that can send neither the field nor the parameter: why the object that carries it is deleted, or evicted.
+ */
 export const REASON_ANNOTATION = 'kubestage.dev/termination-reason'
 const MAX_BYTES = 1024
 /** What decoders put in the place of bytes that are not UTF-8. */

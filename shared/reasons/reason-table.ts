@@ -3,8 +3,9 @@
  * kubelet take their reasons from
  * here by `reasonFor`; docs/reasons.md prints it (scripts/reasons-table.ts); test/reasons has one test per situation.
  *
- * The reasons are those of the Pod Termination Reason proposal, by its definitions: `Decommissioned` where a pod will not be replaced,
- * `Update` where a pod of another version replaces it. Where neither holds, the table has nothing, or a reason of our own.
+ * The reasons are those of the Pod Termination Reason proposal, by its definitions: `Decommissioned` where a pod will
+ * not be replaced, `Update` where a pod of another version replaces it. Where neither holds, the table has nothing, or
+ * a reason of our own.
  */
 
 /** What each reason means. */

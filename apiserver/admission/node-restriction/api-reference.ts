@@ -4,7 +4,10 @@ import { namesInPod } from '../../auth/pod-references.ts'
 type Volume = NonNullable<Pod['spec']['volumes']>[number]
 type Source = NonNullable<NonNullable<Volume['projected']>['sources']>[number]
 
-/** The kind of API object that the pod refers to, in upstream's words; undefined for a pod that needs none. Upstream: HasAPIObjectReference in pkg/api/pod/util.go. */
+/**
+ * The kind of API object that the pod refers to, in upstream's words; undefined for a pod that needs none. Upstream:
+ * HasAPIObjectReference in pkg/api/pod/util.go.
+ */
 export function apiReference(pod: Pod): string | undefined {
   if (pod.spec.serviceAccountName) return 'serviceaccounts'
   for (const plural of ['secrets', 'configmaps']) if (namesInPod(pod, plural).length > 0) return plural

@@ -25,8 +25,8 @@ const rules = new Map<string, NodeRule>([
 ])
 
 /**
- * Limits what a node's kubelet writes to its own node, the pods bound to it and their objects: the node authorizer cannot
- * see a request's body. Upstream: plugin/pkg/admission/noderestriction.
+ * Limits what a node's kubelet writes to its own node, the pods bound to it and their objects: the node authorizer
+ * cannot see a request's body. Upstream: plugin/pkg/admission/noderestriction.
  */
 export function nodeRestriction(lookup: Lookup, access: Access): AdmissionPlugin {
   return {

@@ -7,7 +7,10 @@ import type { NodeRule, NodeWrite } from './node-rule.ts'
 
 const quoted = JSON.stringify
 
-/** Only a mirror pod of the node itself, which refers to no other object: reading those would be a right that it gives itself. */
+/**
+ * Only a mirror pod of the node itself, which refers to no other object: reading those would be a right that it gives
+ * itself.
+ */
 export const createPod: NodeRule = (write) => {
   const { nodeName } = write
   const pod = write.object as unknown as Pod

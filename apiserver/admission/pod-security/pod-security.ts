@@ -77,7 +77,10 @@ const templates: Readonly<Record<string, TemplateOf>> = {
 }
 const groups = ['', 'apps', 'batch']
 
-/** The pod that the request is about, or that its object would make; a pod itself only when it is made, or gets containers. */
+/**
+ * The pod that the request is about, or that its object would make; a pod itself only when it is made, or gets
+ * containers.
+ */
 function podOf({ definition, operation, subresource, object }: AdmissionAttributes): PodLike | undefined {
   const { group, plural } = definition
   if (group === '' && plural === 'pods') {

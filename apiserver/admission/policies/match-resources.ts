@@ -12,8 +12,8 @@ export interface MatchContext {
 }
 
 /**
- * The version of its resource in which a policy, or a binding, is about a request; undefined: it is not. Throws a StatusError where
- * that cannot be told. Upstream: plugin/policy/matching.
+ * The version of its resource in which a policy, or a binding, is about a request; undefined: it is not. Throws a
+ * StatusError where that cannot be told. Upstream: plugin/policy/matching.
  */
 export function matchResources(
   match: MatchResources,

@@ -18,7 +18,10 @@ const groupVersionResource = ({ group, version, plural }: ResourceDefinition) =>
 
 const withVersion = ({ kind, ...options }: OperationOptions) => ({ kind, apiVersion: 'meta.k8s.io/v1', ...options })
 
-/** What a webhook, and a CEL expression, is told of a request besides the objects. `matched`: the version that it asked for. */
+/**
+ * What a webhook, and a CEL expression, is told of a request besides the objects. `matched`: the version that it asked
+ * for.
+ */
 export function requestOf(attributes: AdmissionAttributes, matched: ResourceDefinition, uid: string) {
   const { definition, subresource, view, name, operation, user, dryRun, options } = attributes
   const namespace = namespaceOf(attributes)

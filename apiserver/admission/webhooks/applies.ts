@@ -6,7 +6,9 @@ import { selectsNamespace, selectsObject } from './selectors.ts'
 /** Whether all conditions hold; rejects with an Error that says why that cannot be told. */
 export type MatchConditions = (candidate: WebhookCandidate, attributes: AdmissionAttributes) => Promise<boolean>
 
-/** Whether a webhook, by its selectors and conditions, is to be asked. Throws a StatusError where that cannot be told. */
+/**
+ * Whether a webhook, by its selectors and conditions, is to be asked. Throws a StatusError where that cannot be told.
+ */
 export async function applies(
   candidate: WebhookCandidate,
   attributes: AdmissionAttributes,

@@ -19,8 +19,8 @@ export interface Matching {
 const none: readonly never[] = []
 
 /**
- * Finds what is about a request. What there is, is only looked through when it, or the catalog, has changed, and for each kind of
- * request once; where there is nothing, nothing is done.
+ * Finds what is about a request. What there is, is only looked through when it, or the catalog, has changed, and for
+ * each kind of request once; where there is nothing, nothing is done.
  */
 export class Candidates<T extends Matching> {
   readonly #version: () => number
@@ -74,7 +74,10 @@ export class Candidates<T extends Matching> {
   }
 }
 
-/** The request's own version, the first, where a rule names it; else, if it may be, the first that an earlier rule names. */
+/**
+ * The request's own version, the first, where a rule names it; else, if it may be, the first that an earlier rule
+ * names.
+ */
 export function matchedDefinition(
   { rules = [], matchPolicy }: Matching,
   [own, ...others]: readonly ResourceDefinition[],

@@ -24,7 +24,10 @@ export function readPatch(patch: string): JsonPatchOperation[] {
   return operations
 }
 
-/** Changes the object of a write, in place, as a webhook wants it; says whether that changed anything. Throws a StatusError. */
+/**
+ * Changes the object of a write, in place, as a webhook wants it; says whether that changed anything. Throws a
+ * StatusError.
+ */
 export async function patchObject(
   attributes: AdmissionAttributes,
   matched: ResourceDefinition,

@@ -30,7 +30,8 @@ function matchesScope({ scope = '*' }: Rule, { namespaced }: MatchedResource): b
   return scope === '*' || namespaced === (scope === 'Namespaced')
 }
 
-// A pattern is `pods` or `pods/status`; a star stands for any resource, or behind the slash for any subresource and for none.
+// A pattern is `pods` or `pods/status`; a star stands for any resource, or behind the slash for any subresource and for
+// none.
 function matchesResource(pattern: string, { plural, subresource }: MatchedResource): boolean {
   const slash = pattern.indexOf('/')
   const [resource, sub] = slash === -1 ? [pattern, ''] : [pattern.slice(0, slash), pattern.slice(slash + 1)]

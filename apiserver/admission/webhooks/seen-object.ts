@@ -10,7 +10,9 @@ export interface SeenObjects {
   oldObject: KubeObject | null
 }
 
-/** In the version of `as`, with their kinds. Copies, but for what is below their top level. Rejects with a StatusError. */
+/**
+ * In the version of `as`, with their kinds. Copies, but for what is below their top level. Rejects with a StatusError.
+ */
 export async function seenObjects(
   { definition, view, object, old }: AdmissionAttributes,
   as: ResourceDefinition,

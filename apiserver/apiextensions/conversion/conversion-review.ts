@@ -27,7 +27,10 @@ interface Response {
   convertedObjects?: KubeObject[] | null
 }
 
-/** The objects of an answer, with their own metadata but labels and annotations. Throws a StatusError in upstream's words. */
+/**
+ * The objects of an answer, with their own metadata but labels and annotations. Throws a StatusError in upstream's
+ * words.
+ */
 export function convertedObjects(answer: Record<string, unknown>, request: ConversionRequest): KubeObject[] {
   const { version, objects, desiredAPIVersion } = request
   const fail = (why: string) => plainError(`conversion webhook for ${typeOf(objects)}${why}`)

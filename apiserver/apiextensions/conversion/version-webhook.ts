@@ -28,8 +28,8 @@ export interface VersionWebhookOptions {
 }
 
 /**
- * Asks a custom resource's conversion webhook. Reads never wait for it where that can be helped: a write is converted to every
- * served version before it is stored.
+ * Asks a custom resource's conversion webhook. Reads never wait for it where that can be helped: a write is converted
+ * to every served version before it is stored.
  */
 export class VersionWebhook {
   readonly #options: VersionWebhookOptions
@@ -76,7 +76,9 @@ export class VersionWebhook {
     return values.map((value) => shown.get(value)!)
   }
 
-  /** Converts a value that is about to be stored to all served versions. A failed version fails only its own requests. */
+  /**
+   * Converts a value that is about to be stored to all served versions. A failed version fails only its own requests.
+   */
   async announce(value: string, encoders: ReadonlyMap<string, (object: KubeObject) => string>): Promise<void> {
     const forms = new Map<string, string | Unconverted>()
     await Promise.all(

@@ -1,7 +1,9 @@
 import { isObject, type JSONSchemaProps } from './json-schema.ts'
 import { identityOf, sortedJson } from './list-types.ts'
 
-/** The old item that a new one descends from: only lists of type map have such. The old list is read once, when asked. */
+/**
+ * The old item that a new one descends from: only lists of type map have such. The old list is read once, when asked.
+ */
 export function correlation(schema: JSONSchemaProps, old: unknown): (item: unknown) => unknown {
   const keys = schema['x-kubernetes-list-map-keys'] ?? []
   if (!Array.isArray(old) || schema['x-kubernetes-list-type'] !== 'map' || keys.length === 0) return () => undefined

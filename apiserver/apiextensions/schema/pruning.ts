@@ -1,8 +1,8 @@
 import { additionalOf, isObject, itemsOf, type JSONSchemaProps, META_FIELDS, ownProperty } from './json-schema.ts'
 
 /**
- * Removes, in place, what the schema does not specify. The result names what was removed, sorted, as strict decoding reports it: `spec.list[0].name`.
- * `root`: the value is a whole object, so that apiVersion, kind and metadata stay.
+ * Removes, in place, what the schema does not specify. The result names what was removed, sorted, as strict decoding
+ * reports it: `spec.list[0].name`. `root`: the value is a whole object, so that apiVersion, kind and metadata stay.
  */
 export function prune(value: unknown, schema: JSONSchemaProps | undefined, options: { root?: boolean } = {}): string[] {
   const removed: string[] = []

@@ -10,7 +10,10 @@ import { checkNumber } from './number-rules.ts'
 import { patternMatches } from './re2.ts'
 
 export interface ValidateOptions {
-  /** Path of the value in its object; '' for the object itself. Messages name fields relative to the value, as upstream's do. */
+  /**
+   * Path of the value in its object; '' for the object itself. Messages name fields relative to the value, as
+   * upstream's do.
+   */
   path?: string
   /** What the value was before: parts that did not change are not held against it. */
   old?: unknown
@@ -22,7 +25,10 @@ export function validateValue(value: unknown, schema: JSONSchemaProps, options: 
   return check.run(value, schema, '', options.old).errors
 }
 
-/** What a check found. `matches` counts the rules that applied: the branch of an anyOf with the most is the one reported. */
+/**
+ * What a check found. `matches` counts the rules that applied: the branch of an anyOf with the most is the one
+ * reported.
+ */
 interface Outcome {
   errors: FieldError[]
   matches: number

@@ -82,7 +82,9 @@ function pathExists(fieldPath: string, schema: JSONSchemaProps): boolean {
   return at !== undefined
 }
 
-/** Compiles every rule of a structural schema; what stands above something that is wrong anyway (`known`) is left alone. */
+/**
+ * Compiles every rule of a structural schema; what stands above something that is wrong anyway (`known`) is left alone.
+ */
 export const compileAllRules = (schema: JSONSchemaProps, path: string, known: readonly FieldError[]): FieldError[] =>
   compileErrors({ schema, path, root: true }, known.map(({ field }) => field).sort())
 

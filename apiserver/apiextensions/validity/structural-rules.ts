@@ -11,7 +11,10 @@ const MISSING_TYPE: Record<Level, string> = {
   field: 'must not be empty for specified object fields',
 }
 
-/** Whether the schema is structural: types stand outside of anyOf and its like, so that each field can be found by its path. */
+/**
+ * Whether the schema is structural: types stand outside of anyOf and its like, so that each field can be found by its
+ * path.
+ */
 export function validateStructural(schema: JSONSchemaProps, path: string): FieldError[] {
   const errors = [...invariants(schema, 'root', path), ...completeness(schema, schema, path, path)]
   return errors.sort((left, right) => (sortKey(left) < sortKey(right) ? -1 : 1))

@@ -17,7 +17,9 @@ import { validateStructural } from './structural-rules.ts'
 const MAX_DEPRECATION_WARNING = 256
 const COLUMN_TYPES = ['boolean', 'date', 'integer', 'number', 'string']
 const COLUMN_FORMATS = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password']
-/** Go names: with a status subresource, the schema of status is cut out of the root, which may say no more than this. */
+/**
+ * Go names: with a status subresource, the schema of status is cut out of the root, which may say no more than this.
+ */
 const ALLOWED_AT_ROOT = [
   'Description',
   'Type',

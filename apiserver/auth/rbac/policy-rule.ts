@@ -4,7 +4,10 @@ import type { Attributes } from '../types.ts'
 
 export type PolicyRule = Wire<V1PolicyRule>
 
-/** Whether the rule covers what the user wants to do. Upstream: plugin/pkg/auth/authorizer/rbac, pkg/apis/rbac/v1/evaluation_helpers.go. */
+/**
+ * Whether the rule covers what the user wants to do. Upstream: plugin/pkg/auth/authorizer/rbac,
+ * pkg/apis/rbac/v1/evaluation_helpers.go.
+ */
 export function allows(rule: PolicyRule, { verb, path, resource }: Attributes): boolean {
   if (!matches(rule.verbs, verb)) return false
   if (!resource) return (rule.nonResourceURLs ?? []).some((url) => matchesUrl(url, path))

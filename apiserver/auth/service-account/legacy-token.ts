@@ -16,8 +16,8 @@ interface TokenSecret extends KubeObject {
 }
 
 /**
- * The bearer of a token from a Secret, and that Secret. Throws an Error, with upstream's text, for one that is good no longer.
- * Upstream: pkg/serviceaccount/legacy.go.
+ * The bearer of a token from a Secret, and that Secret. Throws an Error, with upstream's text, for one that is good no
+ * longer. Upstream: pkg/serviceaccount/legacy.go.
  */
 export function legacyBearer(
   token: string,

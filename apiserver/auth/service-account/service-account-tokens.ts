@@ -37,8 +37,8 @@ export interface ServiceAccountTokens {
   /** `warnAfterSeconds`: the token lives longer than the bearer should rely on. */
   issue(subject: TokenSubject, options: TokenOptions): Promise<string>
   /**
-   * The bearer, and those of `audiences` (default: the API's) that the token is for; undefined for text that is not ours.
-   * Throws an Error that says why a token of this cluster is no longer valid.
+   * The bearer, and those of `audiences` (default: the API's) that the token is for; undefined for text that is not
+   * ours. Throws an Error that says why a token of this cluster is no longer valid.
    */
   authenticate(token: string, audiences?: readonly string[]): Authenticated | undefined
 }

@@ -1,4 +1,6 @@
-/** What expressions of admission may ask an authorizer. None is there to be asked: they compile, and fail when they run. */
+/**
+ * What expressions of admission may ask an authorizer. None is there to be asked: they compile, and fail when they run.
+ */
 import type { Signature } from '../overloads.ts'
 import { noSuchOverload } from '../values.ts'
 

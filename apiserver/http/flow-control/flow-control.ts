@@ -22,7 +22,10 @@ export interface FlowControl {
 export interface FlowControlOptions {
   lookupAll: LookupAll
   clock: Clock
-  /** All seats of the server, which the levels share: upstream's --max-requests-inflight and --max-mutating-requests-inflight together. */
+  /**
+   * All seats of the server, which the levels share: upstream's --max-requests-inflight and
+   * --max-mutating-requests-inflight together.
+   */
   seats: number
 }
 

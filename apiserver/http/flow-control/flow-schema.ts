@@ -5,7 +5,10 @@ import type { Attributes, User } from '../../auth/types.ts'
 export type FlowSchema = WithMeta<V1FlowSchema>
 type Rule = NonNullable<NonNullable<FlowSchema['spec']>['rules']>[number]
 
-/** Which schema a request falls under: the first by precedence, then by name. Upstream: apiserver/pkg/util/flowcontrol/rule.go. */
+/**
+ * Which schema a request falls under: the first by precedence, then by name. Upstream:
+ * apiserver/pkg/util/flowcontrol/rule.go.
+ */
 export const matchSchema = (schemas: readonly FlowSchema[], attributes: Attributes): FlowSchema | undefined =>
   schemas.find(({ spec }) => spec?.rules?.some((rule) => matches(rule, attributes)))
 

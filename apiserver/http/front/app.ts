@@ -43,7 +43,9 @@ declare module 'fastify' {
     exchange: Exchange
   }
   interface FastifyReply {
-    /** Whether hooks of plugins are to see the whole answer, so that it is sent through Fastify wherever it has an end. */
+    /**
+     * Whether hooks of plugins are to see the whole answer, so that it is sent through Fastify wherever it has an end.
+     */
     isObserved: boolean
   }
 }
@@ -82,8 +84,8 @@ const withoutSchemas: Pick<FastifyServerOptions, 'schemaController'> = {
 }
 
 /**
- * The Fastify application through which every request passes. What happens to a request before its handler stands here, in order;
- * then it is a resource's or a path's. Resolves when it is ready.
+ * The Fastify application through which every request passes. What happens to a request before its handler stands here,
+ * in order; then it is a resource's or a path's. Resolves when it is ready.
  */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance<Server>> {
   const { api, authenticators, authorizers, answers, watchdog, maxBodyBytes, reports, plugins } = options
@@ -152,7 +154,9 @@ const kubernetes =
 /** Of those that Fastify reads; the client's own stay in `request.raw`. */
 const noBody = { 'content-type': undefined, 'content-length': undefined, 'transfer-encoding': undefined }
 
-/** Kubernetes has its own opinion of media types, and of when a body is read: after the kind was found, and the method. */
+/**
+ * Kubernetes has its own opinion of media types, and of when a body is read: after the kind was found, and the method.
+ */
 function keepBodies(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
     if (request.raw.method !== 'GET') request.headers = noBody

@@ -10,7 +10,10 @@ const verbs = new Map([
   ['DELETE', 'delete'],
 ])
 
-/** What authorization, flow control and the journal know of a request. Upstream: apiserver/pkg/endpoints/filters/authorization.go. */
+/**
+ * What authorization, flow control and the journal know of a request. Upstream:
+ * apiserver/pkg/endpoints/filters/authorization.go.
+ */
 export function attributesOf({ method, path, query, target }: RequestInfo, user: User): Attributes {
   if (!target) return { user, verb: method.toLowerCase(), path }
   const { group, resource, subresource, namespace } = target

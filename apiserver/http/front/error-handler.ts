@@ -64,7 +64,10 @@ const reasons: Readonly<Record<number, string>> = {
   415: 'UnsupportedMediaType',
 }
 
-/** What a plugin wants its client to be told, by Fastify's convention of `statusCode`, and what Fastify refuses for a route of a plugin. */
+/**
+ * What a plugin wants its client to be told, by Fastify's convention of `statusCode`, and what Fastify refuses for a
+ * route of a plugin.
+ */
 function withStatusCode({ code, statusCode, message = '' }: Partial<FastifyError>): StatusError | undefined {
   if (statusCode === undefined || !(statusCode >= 400 && statusCode <= 599)) return undefined
   // A mistake in how Fastify is used.

@@ -3,7 +3,10 @@ import { methodNotAllowed } from '../../../shared/api/status-errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { asHandler } from './handle.ts'
 
-/** Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that the server does not use. */
+/**
+ * Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that the server does
+ * not use.
+ */
 const { METHODS } = process.getBuiltinModule('node:http')
 
 export const everyMethod: readonly string[] = METHODS

@@ -1,6 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that the server does not use. */
+/**
+ * Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that the server does
+ * not use.
+ */
 const { METHODS } = process.getBuiltinModule('node:http')
 
 const known = new Set(METHODS)
@@ -13,8 +16,8 @@ const others = new WeakMap<object, string>()
 export const saidMethod = (request: IncomingMessage): string => others.get(request) ?? request.method ?? 'GET'
 
 /**
- * The URL by which Fastify looks for the route; {@link parseRequestInfo} reads the one that was sent. They differ where Fastify would
- * refuse a URL or a method by itself: that is a hook's to do, or the handler's, after authentication.
+ * The URL by which Fastify looks for the route; {@link parseRequestInfo} reads the one that was sent. They differ where
+ * Fastify would refuse a URL or a method by itself: that is a hook's to do, or the handler's, after authentication.
  */
 export function routableUrl(request: IncomingMessage): string {
   const { method = 'GET', url = '/' } = request

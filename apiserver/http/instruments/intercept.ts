@@ -8,7 +8,10 @@ import type { ApiContext } from '../api-context.ts'
 import type { Exchange } from '../exchange.ts'
 import { reasonsByCode } from './reasons-by-code.ts'
 
-/** Notes the request in the journal, and does to it what a fault wants. Resolves to true when it needs no answer any more. */
+/**
+ * Notes the request in the journal, and does to it what a fault wants. Resolves to true when it needs no answer any
+ * more.
+ */
 export async function intercept(api: ApiContext, exchange: Exchange, attributes: Attributes): Promise<boolean> {
   const { journal, faults } = api.instruments
   const { request, response, info } = exchange
@@ -59,7 +62,10 @@ async function carryOut(api: ApiContext, exchange: Exchange, effect: FaultEffect
   return false
 }
 
-/** The read shows what was there before the last `writes` to what it reads, as far as that is remembered. Pages that follow another are of one revision anyway. */
+/**
+ * The read shows what was there before the last `writes` to what it reads, as far as that is remembered. Pages that
+ * follow another are of one revision anyway.
+ */
 function makeStale({ catalog, registry }: ApiContext, exchange: Exchange, writes: number): void {
   const { target, query } = exchange.info
   const definition = target && catalog.find(target.group, target.version, target.resource)

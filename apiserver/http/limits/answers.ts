@@ -49,8 +49,8 @@ const smallBytes = 64 * 1024
 const sweepsPerTimeout = 4
 
 /**
- * Answers under way. A request waits while its client, or all clients together, leave too much unread, and an answer that
- * is not read for a while is cut off: memory follows what clients read, not what they ask for.
+ * Answers under way. A request waits while its client, or all clients together, leave too much unread, and an answer
+ * that is not read for a while is cut off: memory follows what clients read, not what they ask for.
  */
 export class Answers {
   readonly #limits: AnswerLimits

@@ -18,8 +18,8 @@ type ConnectionLimits = Pick<Limits, 'maxConnections' | 'maxAnonymousConnections
 const sweepsPerIdleTime = 4
 
 /**
- * The open connections of the server. A new one replaces the oldest whose client is unknown when there are too many of those:
- * unauthenticated clients can only displace each other.
+ * The open connections of the server. A new one replaces the oldest whose client is unknown when there are too many of
+ * those: unauthenticated clients can only displace each other.
  */
 export class Connections {
   readonly #limits: ConnectionLimits

@@ -9,7 +9,10 @@ type HandshakeLimits = Pick<Limits, 'maxHandshakes' | 'handshakeTimeout'>
 
 const sweepsPerTimeout = 4
 
-/** TLS handshakes under way. A new one replaces the oldest when there are too many: a client that goes on with its own is quicker. One that takes too long is ended. */
+/**
+ * TLS handshakes under way. A new one replaces the oldest when there are too many: a client that goes on with its own
+ * is quicker. One that takes too long is ended.
+ */
 export class Handshakes {
   readonly #limits: HandshakeLimits
   readonly #clock: Clock

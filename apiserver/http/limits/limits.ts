@@ -1,6 +1,6 @@
 /**
- * What clients may hold at the server, so that none of them can exhaust it. This table makes the flags and keys of the configuration,
- * the table in docs/configuration.md, the metric and the lines of the log.
+ * What clients may hold at the server, so that none of them can exhaust it. This table makes the flags and keys of the
+ * configuration, the table in docs/configuration.md, the metric and the lines of the log.
  */
 import type { Option, OptionType } from '../../../shared/config/option.ts'
 import { durationFrom, wholeNumber } from '../../../shared/config/option-types.ts'

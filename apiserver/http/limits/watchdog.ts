@@ -40,8 +40,9 @@ interface Hold {
 }
 
 /**
- * Sees when the event loop was held by one request, and when the heap is nearly full. A hold counts by CPU time, so that a busy machine
- * is not taken for one. The request is the one whose work began last before: its head or the end of its body was read.
+ * Sees when the event loop was held by one request, and when the heap is nearly full. A hold counts by CPU time, so
+ * that a busy machine is not taken for one. The request is the one whose work began last before: its head or the end of
+ * its body was read.
  */
 export class Watchdog {
   readonly #clock: Clock

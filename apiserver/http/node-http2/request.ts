@@ -3,8 +3,8 @@ import { Http2ServerRequest, type ServerHttp2Stream } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 
 /**
- * Node's request, with what handlers expect of one of HTTP/1.1: the connection's own socket, where Node has a proxy of it that the limits
- * of connections do not know, and fields without pseudo-headers.
+ * Node's request, with what handlers expect of one of HTTP/1.1: the connection's own socket, where Node has a proxy of
+ * it that the limits of connections do not know, and fields without pseudo-headers.
  */
 export class NodeHttp2Request extends Http2ServerRequest {
   constructor(

@@ -37,8 +37,8 @@ export function noteSending(app: FastifyInstance): void {
 }
 
 /**
- * Hooks of `onResponse` run for each request, also where the client leaves before the end of the answer, as watches end, and where the
- * connection goes on in another protocol: then at its end, with 101.
+ * Hooks of `onResponse` run for each request, also where the client leaves before the end of the answer, as watches
+ * end, and where the connection goes on in another protocol: then at its end, with 101.
  */
 export function reportCutAnswers(app: FastifyInstance): void {
   app.addHook('onRequest', (request, { raw }, done) => {
@@ -65,8 +65,8 @@ interface Extended {
 }
 
 /**
- * Registers the plugins at the root of the application, so that their hooks are those of all routes that follow. Returns what makes
- * a ConfigError of that with which `app.ready()` rejects.
+ * Registers the plugins at the root of the application, so that their hooks are those of all routes that follow.
+ * Returns what makes a ConfigError of that with which `app.ready()` rejects.
  */
 export function registerPlugins(app: FastifyInstance, { api, plugins, client }: Extended): Explain {
   app.decorate('kubernetes', { client: client() })
@@ -167,7 +167,9 @@ const routeKey = (method: string, url: string): string =>
 
 const isPattern = (segment: string): boolean => /[:*]/.test(segment)
 
-/** Whether Kubernetes' own API has the path: its kinds are looked up for each request, and have no routes of their own. */
+/**
+ * Whether Kubernetes' own API has the path: its kinds are looked up for each request, and have no routes of their own.
+ */
 function isTaken(url: string, { catalog }: ApiContext): boolean {
   const { target } = parseRequestInfo('GET', url)
   if (!target) return false

@@ -10,8 +10,8 @@ import { pluginError } from './plugin-error.ts'
 const patienceMs = 10_000
 
 /**
- * Loads plugins, each by the path of a file (of JavaScript, or of TypeScript whose types Node strips) or the name of a package, as seen
- * from the folder. Rejects with a ConfigError that names the plugin that cannot be loaded.
+ * Loads plugins, each by the path of a file (of JavaScript, or of TypeScript whose types Node strips) or the name of a
+ * package, as seen from the folder. Rejects with a ConfigError that names the plugin that cannot be loaded.
  */
 export async function loadPlugins(
   names: readonly string[],

@@ -3,8 +3,8 @@ import type { Client } from '../../../shared/client/client.ts'
 import type { RequestedResource, User } from '../../auth/types.ts'
 
 /**
- * A Fastify plugin: it adds routes, hooks and decorators to the API server. Its hooks see every request, those of Kubernetes' API
- * included, after authentication and authorization. As in Fastify it is `async`, or calls `done`.
+ * A Fastify plugin: it adds routes, hooks and decorators to the API server. Its hooks see every request, those of
+ * Kubernetes' API included, after authentication and authorization. As in Fastify it is `async`, or calls `done`.
  */
 export type ClusterPlugin = (
   app: FastifyInstance,
@@ -16,7 +16,10 @@ export type ClusterPlugin = (
 export interface KubernetesRequest {
   /** The user that the request acts as. Absent where the client's credentials are not valid (401). */
   user?: User
-  /** `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; the method in lower case where there is no resource. */
+  /**
+   * `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; the method in lower case where
+   * there is no resource.
+   */
   verb: string
   /** Without the query. */
   path: string

@@ -10,7 +10,10 @@ export interface Unstored {
   kind: string
 }
 
-/** Asks admission about an eviction, a binding, a token: a create of something else than the object. It may change `body` in place. */
+/**
+ * Asks admission about an eviction, a binding, a token: a create of something else than the object. It may change
+ * `body` in place.
+ */
 export function admitUnstored(
   registry: Registry,
   { subresource, ...scope }: ObjectScope & { subresource: string },

@@ -2,7 +2,10 @@ import { badRequest, notFound } from '../../../shared/api/status-errors.ts'
 import type { Node, Pod } from '../../../shared/api/types.ts'
 import type { ApiContext } from '../api-context.ts'
 
-/** The container that is asked for, or the only one: kubectl alone knows of a default among several. Upstream: pkg/registry/core/pod/strategy.go. */
+/**
+ * The container that is asked for, or the only one: kubectl alone knows of a default among several. Upstream:
+ * pkg/registry/core/pod/strategy.go.
+ */
 export function chooseContainer({ metadata, spec }: Pod, asked: string): string {
   const regular = spec.containers.map(({ name }) => name)
   const all = [

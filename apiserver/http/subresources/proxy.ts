@@ -68,7 +68,10 @@ function proxy(kind: string, locate: Locate): Handler {
   }
 }
 
-/** `/api/v1[/namespaces/NS]/KIND/NAME/proxy`, and what follows; no part of it is looked for by its name, since objects may have it. */
+/**
+ * `/api/v1[/namespaces/NS]/KIND/NAME/proxy`, and what follows; no part of it is looked for by its name, since objects
+ * may have it.
+ */
 function splitPath(path: string, isNamespaced: boolean): { prefix: string; rest: string } {
   const parts = path.split('/')
   const length = isNamespaced ? 8 : 6

@@ -104,7 +104,10 @@ const applyWorkloadScale: WriteHandler = async (api, context) => {
   })
 }
 
-/** A real server applies scales of custom resources only so far: it finds conflicts, and then cannot convert what it merged. */
+/**
+ * A real server applies scales of custom resources only so far: it finds conflicts, and then cannot convert what it
+ * merged.
+ */
 const applyCustomScale: WriteHandler = async (api, { exchange, definition: resource, target }) => {
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
   const { value: body } = await parseYaml((await exchange.body()).toString('utf8'))

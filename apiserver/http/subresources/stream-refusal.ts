@@ -25,7 +25,10 @@ export interface TranslatedStream {
   url: string
 }
 
-/** Accepts the WebSocket, and says in its error channel why there is no stream. Upstream: apiserver/pkg/util/proxy/streamtranslator.go. */
+/**
+ * Accepts the WebSocket, and says in its error channel why there is no stream. Upstream:
+ * apiserver/pkg/util/proxy/streamtranslator.go.
+ */
 export async function refuseTranslated(
   exchange: Exchange,
   refusal: Refusal,

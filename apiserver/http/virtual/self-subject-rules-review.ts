@@ -7,7 +7,10 @@ interface SelfSubjectRulesReview extends KubeObject {
   spec: { namespace?: string }
 }
 
-/** All that I may do in a namespace, as far as roles say it. Upstream: pkg/registry/authorization/selfsubjectrulesreview. */
+/**
+ * All that I may do in a namespace, as far as roles say it. Upstream:
+ * pkg/registry/authorization/selfsubjectrulesreview.
+ */
 export const selfSubjectRulesReview = review<SelfSubjectRulesReview>((object, { api, scope: { user } }) => {
   const { namespace } = object.spec
   if (!namespace) throw badRequest('no namespace on request')

@@ -77,7 +77,9 @@ function cut(a: FieldsV1, b: FieldsV1 | undefined): FieldsV1 | undefined {
   return isMember(b) ? undefined : rebuild(a, isMember(a), (element, node) => cut(node, b[element]))
 }
 
-/** The node as a member or not, with its children mapped; itself when nothing changes, undefined when nothing is left. */
+/**
+ * The node as a member or not, with its children mapped; itself when nothing changes, undefined when nothing is left.
+ */
 function rebuild(
   a: FieldsV1,
   member: boolean,

@@ -1,7 +1,10 @@
 import type { Type } from './schema.ts'
 
 export type Form = 'scalar' | 'list' | 'map'
-/** Which of the type's forms a value has; null and absent take the form of what they are compared with, else the type's first. */
+/**
+ * Which of the type's forms a value has; null and absent take the form of what they are compared with, else the type's
+ * first.
+ */
 export function formOf(type: Type, value: unknown, other?: unknown): Form {
   const decisive = value ?? other
   if (decisive !== undefined && decisive !== null) {

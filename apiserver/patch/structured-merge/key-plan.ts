@@ -18,7 +18,9 @@ interface Branch {
   plan?: KeyPlan
 }
 
-/** Per type, plans by the sequence of keys that values come with: few for objects that programs make, bounded for all. */
+/**
+ * Per type, plans by the sequence of keys that values come with: few for objects that programs make, bounded for all.
+ */
 const roots = new WeakMap<MapType, { branch: Branch; size: number }>()
 const maxBranches = 2000
 

@@ -46,7 +46,9 @@ const wrongSignature: Record<string, string> = {
   ed25519: 'x509: Ed25519 verification failure',
 }
 
-/** Undefined for a request that is signed with its own key. Upstream: validateCSR in pkg/apis/certificates/validation. */
+/**
+ * Undefined for a request that is signed with its own key. Upstream: validateCSR in pkg/apis/certificates/validation.
+ */
 function problemOf(request: string): string | undefined {
   if (blocksOf(request)[0] !== 'CERTIFICATE REQUEST') return 'PEM block type must be CERTIFICATE REQUEST'
   try {

@@ -1,4 +1,7 @@
-/** What may be said of a job's state; only what a write changes is looked at. Upstream: pkg/apis/batch/validation, pkg/registry/batch/job/strategy.go. */
+/**
+ * What may be said of a job's state; only what a write changes is looked at. Upstream: pkg/apis/batch/validation,
+ * pkg/registry/batch/job/strategy.go.
+ */
 import { invalid, OMITTED, required } from '../../validation/field-error.ts'
 import type { FieldError, FieldErrors } from '../../validation/field-errors.ts'
 import { deepEqual } from '../../values/deep-equal.ts'

@@ -4,7 +4,10 @@ import type { Container, PodSpec } from '../../../shared/api/types.ts'
 
 const defaultGraceSeconds = 30
 
-/** What a termination or a failed probe of this container will do that its author may not expect; `path` is the container's, `specPath` the pod spec's. */
+/**
+ * What a termination or a failed probe of this container will do that its author may not expect; `path` is the
+ * container's, `specPath` the pod spec's.
+ */
 export function graceWarnings(container: Container, spec: PodSpec, path: string, specPath: string): string[] {
   if (!container.lifecycle?.preStop && !container.livenessProbe && !container.startupProbe) return []
   const graceSeconds = spec.terminationGracePeriodSeconds ?? defaultGraceSeconds

@@ -1,4 +1,7 @@
-/** Hands out cluster IPs and node ports: what is taken is what the stored services say, and what was given in the last moments. */
+/**
+ * Hands out cluster IPs and node ports: what is taken is what the stored services say, and what was given in the last
+ * moments.
+ */
 import type { Service } from '../../../shared/api/types.ts'
 import type { ServiceAddresses } from '../../kind/resource-definition.ts'
 

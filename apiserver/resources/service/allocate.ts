@@ -1,4 +1,7 @@
-/** What a service gets from the server before it is looked at: addresses, families, ports; and what it loses with its type. */
+/**
+ * What a service gets from the server before it is looked at: addresses, families, ports; and what it loses with its
+ * type.
+ */
 import type { Service } from '../../../shared/api/types.ts'
 import type { ServiceAddresses } from '../../kind/resource-definition.ts'
 import { invalid } from '../../validation/field-error.ts'

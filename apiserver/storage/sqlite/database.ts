@@ -12,8 +12,8 @@ const applicationId = 0x4b_75_62_65
 const formatVersion = 1
 
 /**
- * Each write is a row, by its revision; a delete is a row without a value. So the file is the history, and what is true now is
- * the last row of each key. Compaction removes the rows that others replaced.
+ * Each write is a row, by its revision; a delete is a row without a value. So the file is the history, and what is true
+ * now is the last row of each key. Compaction removes the rows that others replaced.
  */
 const schema = `
   CREATE TABLE changes (revision INTEGER PRIMARY KEY, previous INTEGER, key TEXT NOT NULL, value TEXT, last TEXT) STRICT;
@@ -23,7 +23,10 @@ const schema = `
   PRAGMA user_version = ${formatVersion};
 `
 
-/** Removes what was replaced by changes of these revisions, oldest first: of what is left, the newest is still the last one. */
+/**
+ * Removes what was replaced by changes of these revisions, oldest first: of what is left, the newest is still the last
+ * one.
+ */
 const replaced = (limit: '' | 'LIMIT 200'): string => `
   DELETE FROM changes WHERE revision IN (
     SELECT c.revision FROM changes n JOIN changes c ON c.revision = n.previous
@@ -38,7 +41,10 @@ export class Database {
   readonly #db: DatabaseSync
   readonly #insert: StatementSync
   readonly #reserve: Reserve
-  /** Nothing is left that a change up to this revision replaced. An earlier process may have been interrupted: so the first sweep sees all. */
+  /**
+   * Nothing is left that a change up to this revision replaced. An earlier process may have been interrupted: so the
+   * first sweep sees all.
+   */
   #swept = 0
 
   /** Makes the file if there is none. Throws what SQLite throws, and {@link UnusableFile}. */
@@ -48,7 +54,8 @@ export class Database {
     this.#db = new DatabaseSync(file)
     this.#reserve = new Reserve(file)
     try {
-      // One process at a time; its death frees the file. Pages of a new file that nothing uses can be given back to the disk.
+      // One process at a time; its death frees the file. Pages of a new file that nothing uses can be given back to the
+      // disk.
       this.#db.exec('PRAGMA auto_vacuum = INCREMENTAL')
       this.#db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
       this.#prepare()
@@ -156,7 +163,10 @@ export class Database {
     }
   }
 
-  /** Gives back the room of the log of writes, which may be as large as the reserve, for as much of it as the file grows. */
+  /**
+   * Gives back the room of the log of writes, which may be as large as the reserve, for as much of it as the file
+   * grows.
+   */
   #checkpoint(): void {
     try {
       this.#db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all()

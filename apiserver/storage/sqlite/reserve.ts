@@ -9,8 +9,8 @@ const smallest = 256 * 1024
 const share = 1 / 8
 
 /**
- * Room that is taken ahead beside a storage file, so that on a full disk deletes can still be written, and a server can start. It is given
- * back when the disk is full, and taken again when there is room.
+ * Room that is taken ahead beside a storage file, so that on a full disk deletes can still be written, and a server can
+ * start. It is given back when the disk is full, and taken again when there is room.
  */
 export class Reserve {
   readonly #file: string

@@ -30,9 +30,9 @@ const compactEvery = 2_000
 const workerFile = join(import.meta.dirname, `worker${extname(import.meta.filename)}`)
 
 /**
- * A store that is still there after the power has failed. Whatever comes while one group of writes is being made durable is the next
- * group, in another thread; only then the writers, the readers and the watches learn of it.
- * Rejects with one sentence when the file cannot be used.
+ * A store that is still there after the power has failed. Whatever comes while one group of writes is being made
+ * durable is the next group, in another thread; only then the writers, the readers and the watches learn of it. Rejects
+ * with one sentence when the file cannot be used.
  */
 export async function openSqliteStorage(options: SqliteStorageOptions): Promise<Storage> {
   const { file, history = defaultHistory, onRoom = () => {} } = options

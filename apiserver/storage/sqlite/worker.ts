@@ -54,7 +54,8 @@ function carryOut(database: Database, order: Order): void {
     isKnownFull = isFull(error)
     report({ type: 'failed', reason: reasonOf(error), isFull: isKnownFull })
   }
-  // Also a delete may have found the disk full. What is known is not said again: it could be taken for the answer to `look`.
+  // Also a delete may have found the disk full. What is known is not said again: it could be taken for the answer to
+  // `look`.
   if (order.type === 'write' && database.isFull && !isKnownFull) tellRoom(database)
 }
 

@@ -13,7 +13,9 @@ interface Told {
   value(container: ContainerStats): number
 }
 
-/** What dashboards of containers read, of all that cAdvisor tells; names and texts are its own (metrics/prometheus.go). */
+/**
+ * What dashboards of containers read, of all that cAdvisor tells; names and texts are its own (metrics/prometheus.go).
+ */
 const told: readonly Told[] = [
   {
     name: 'container_cpu_usage_seconds_total',

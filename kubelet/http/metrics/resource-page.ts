@@ -5,7 +5,10 @@ import type { ContainerStats, CpuStats, MemoryStats, PodStats, Summary } from '.
 
 type Labels = Readonly<Record<string, string>>
 
-/** What a metrics server reads; upstream: pkg/kubelet/metrics/collectors/resource_metrics.go. `atMs`: when it was measured. */
+/**
+ * What a metrics server reads; upstream: pkg/kubelet/metrics/collectors/resource_metrics.go. `atMs`: when it was
+ * measured.
+ */
 export function resourceFamilies({ node, pods }: Summary, atMs: number): Family[] {
   const cpu = (stats: CpuStats, labels?: Labels): Sample => ({
     labels,

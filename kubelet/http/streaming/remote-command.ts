@@ -33,7 +33,8 @@ export async function runRemoteCommand({ verb, start }: RemoteCommand, streams: 
   if (stdin && streams.stdin) pipeline(streams.stdin, stdin).catch(() => {})
   await Promise.all([copy(stdout, streams.stdout), stderr && copy(stderr, streams.stderr)])
   const code = await exitCode
-  // A container that goes on has seen the end of its first session; whether that is the end of its input, is its own affair.
+  // A container that goes on has seen the end of its first session; whether that is the end of its input, is its own
+  // affair.
   stdin?.destroy()
   streams.finish(verb === 'exec' ? exitStatus(code) : success)
 }

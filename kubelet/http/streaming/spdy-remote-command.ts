@@ -17,7 +17,9 @@ const openTimeoutMs = 30_000
 /** For the client to read the last word, and to close its side. */
 const lingerMs = 30_000
 
-/** Resolves when the client has opened all streams that it asked for; undefined when it went before, or took too long. */
+/**
+ * Resolves when the client has opened all streams that it asked for; undefined when it went before, or took too long.
+ */
 export async function spdyRemoteStreams(options: SpdyRemoteOptions): Promise<RemoteStreams | undefined> {
   const { transport, version } = options
   const missing = new Set(streamTypes(options))

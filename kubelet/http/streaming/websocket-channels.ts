@@ -1,7 +1,10 @@
 import { Readable, Writable } from 'node:stream'
 import type { WebSocket } from 'ws'
 
-/** Streams over one WebSocket: each message begins with the number of its channel, as a byte, or in base64 texts as a digit. */
+/**
+ * Streams over one WebSocket: each message begins with the number of its channel, as a byte, or in base64 texts as a
+ * digit.
+ */
 export class WebSocketChannels {
   readonly #socket: WebSocket
   readonly #base64: boolean

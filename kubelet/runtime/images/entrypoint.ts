@@ -6,8 +6,9 @@ export const interpreters =
   /^(?:(?:ba|da|z|k)?sh|ash|python[\d.]*|node|nodejs|perl[\d.]*|ruby[\d.]*|php[\d.]*|Rscript|lua[\d.]*|tclsh)$/
 
 /**
- * What of an image's words a container's own `args` leave: the program; of an interpreter, or of `java`, also its options and what it
- * runs, which is the first word that is no option (`node server.js`, `java -jar app.jar`, `python3 -m http.server`). The others are the default arguments.
+ * What of an image's words a container's own `args` leave: the program; of an interpreter, or of `java`, also its
+ * options and what it runs, which is the first word that is no option (`node server.js`, `java -jar app.jar`, `python3
+ * -m http.server`). The others are the default arguments.
  */
 export function entrypointOf([program = '', ...words]: readonly string[]): Pick<ResolvedImage, 'entrypoint' | 'cmd'> {
   const name = basename(program)
@@ -15,7 +16,9 @@ export function entrypointOf([program = '', ...words]: readonly string[]): Pick<
   return { entrypoint: [program, ...words.slice(0, script + 1)], cmd: words.slice(script + 1) }
 }
 
-/** What runs: a container's `command` takes the place of all that its image says, its `args` of the default arguments. */
+/**
+ * What runs: a container's `command` takes the place of all that its image says, its `args` of the default arguments.
+ */
 export function wordsToRun(
   { entrypoint, cmd }: Pick<ResolvedImage, 'entrypoint' | 'cmd'>,
   { command = [], args = [] }: { command?: readonly string[]; args?: readonly string[] },

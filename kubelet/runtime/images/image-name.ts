@@ -48,7 +48,10 @@ export function parseImageName(image: string): ImageName {
   return { domain, repository, tag, digest }
 }
 
-/** The ways in which people write this name, so that a pattern in any of them meets it: with tag, with and without registry. */
+/**
+ * The ways in which people write this name, so that a pattern in any of them meets it: with tag, with and without
+ * registry.
+ */
 export function spellings({ domain, repository, tag = 'latest', digest }: ImageName): string[] {
   const short = domain === dockerHub ? [repository.replace(/^library\//, ''), repository] : []
   const names = [...short, `${domain}/${repository}`]

@@ -5,8 +5,9 @@ import { interpreters } from './entrypoint.ts'
 const readSuffix = /\.(?:py|m?js|cjs|ts|rb|pl|php|sh|jar|war|ya?ml|json|toml|ini|cfg|conf|properties|pem|crt|key)$/
 
 /**
- * Files that a command names for its program to read, as whole paths: the script of an interpreter, and what looks like a program's
- * or a configuration's file (`-jar /app.jar`, `--config=/etc/web.yaml`). What a shell's own script says is not looked at.
+ * Files that a command names for its program to read, as whole paths: the script of an interpreter, and what looks like
+ * a program's or a configuration's file (`-jar /app.jar`, `--config=/etc/web.yaml`). What a shell's own script says is
+ * not looked at.
  */
 export function namedFiles(command: readonly string[], workingDir: string): string[] {
   const [program = '', ...words] = command

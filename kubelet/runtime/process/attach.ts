@@ -4,7 +4,10 @@ import { openInput } from './input-pipe.ts'
 import { OutputStream } from './output-stream.ts'
 import { interrupt, throughTypist } from './typed-lines.ts'
 
-/** Streams of a container's own process; undefined when there is none that could say a word. `closeInput`: the shim's end of what it reads. */
+/**
+ * Streams of a container's own process; undefined when there is none that could say a word. `closeInput`: the shim's
+ * end of what it reads.
+ */
 export function attachTo(container: Container, closeInput: () => void): ProcessStreams | undefined {
   if (!container.output || container.record.state === 'exited') return undefined
   const { reader, attached } = container.output

@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
 /**
- * The boot of the machine that a node stands for. The shim is that machine: as it starts, it removes the file, and without the file
- * nothing that an earlier kubelet recorded can still run.
+ * The boot of the machine that a node stands for. The shim is that machine: as it starts, it removes the file, and
+ * without the file nothing that an earlier kubelet recorded can still run.
  */
 export class Boot {
   readonly #file: string

@@ -4,7 +4,9 @@ import { makeFolder } from '../../../shared/files/make-folder.ts'
 import { receptionOf } from './proc-files.ts'
 import { sendSignal, signalNumber } from './signals.ts'
 
-/** Says in one line by how many seconds the cluster's time has been moved, `+600`; the form that libfaketime reads, too. */
+/**
+ * Says in one line by how many seconds the cluster's time has been moved, `+600`; the form that libfaketime reads, too.
+ */
 export const clockFile = (rootDir: string): string => path.join(rootDir, 'moved-clock')
 
 /** Where a container that has its files for itself sees it. */
@@ -31,7 +33,10 @@ export function writeMovedClock(rootDir: string, movedMs: number): void {
 /** A cluster starts with a time that was not moved. */
 export const forgetMovedClock = (rootDir: string): void => rmSync(clockFile(rootDir), { force: true })
 
-/** To a process that has a handler for it, and so wants to hear of it; it changes nothing for others, stopped ones among them. */
+/**
+ * To a process that has a handler for it, and so wants to hear of it; it changes nothing for others, stopped ones among
+ * them.
+ */
 export function tellOfMovedClock(pid: number): void {
   const reception = receptionOf(pid, signalNumber('SIGCONT'))
   if (reception?.disposition === 'caught' && !reception.isStopped) sendSignal(pid, 'SIGCONT')

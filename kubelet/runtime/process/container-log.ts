@@ -30,9 +30,9 @@ const framed = Buffer.allocUnsafe(128 * 1024)
 const longestLine = longestPart + 64
 
 /**
- * Frames output as CRI does: `<time> stdout F <line>`, P for a part of a line that goes on. One stream for both outputs,
- * in the order in which they were written. The file is there from the first line on: many containers never say a word.
- * Written at once and synchronously, so that who sees an exit sees all lines.
+ * Frames output as CRI does: `<time> stdout F <line>`, P for a part of a line that goes on. One stream for both
+ * outputs, in the order in which they were written. The file is there from the first line on: many containers never say
+ * a word. Written at once and synchronously, so that who sees an exit sees all lines.
  */
 export class ContainerLog {
   readonly #file: string

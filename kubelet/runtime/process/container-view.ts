@@ -77,7 +77,8 @@ export const viewFlags = ({ processes, hostname, identity }: ContainerView): num
 
 /**
  * In a namespace of mounts, for `own`: the host's files below a layer of the container's own, devices, the host's other
- * file systems, and the pod's volumes at their places. For `mounts` volumes alone, and only where the host has the place.
+ * file systems, and the pod's volumes at their places. For `mounts` volumes alone, and only where the host has the
+ * place.
  */
 export function viewSteps(view: ContainerView): Step[] {
   const { hostname, files, identity } = view
@@ -89,7 +90,10 @@ export function viewSteps(view: ContainerView): Step[] {
   ]
 }
 
-/** Volumes whose places are hidden are mounted upon the covers; from the working directory what is covered can still be reached. */
+/**
+ * Volumes whose places are hidden are mounted upon the covers; from the working directory what is covered can still be
+ * reached.
+ */
 function machineFiles(view: ContainerView): Step[] {
   const { hidden, mounts } = view
   const within = (folder: string) => (mount: ViewMount) => `${mount.containerPath}/`.startsWith(`${folder}/`)
@@ -215,7 +219,10 @@ function ifPossible([, ...words]: Step): Step {
   return ['mountIfPossible', ...words]
 }
 
-/** As container runtimes show them to a container that is not privileged: settings can be read, memory and keys are not there. */
+/**
+ * As container runtimes show them to a container that is not privileged: settings can be read, memory and keys are not
+ * there.
+ */
 const machineIsReadOnly: Step[] = [
   ['readonly', 'root/sys'],
   ...['bus', 'fs', 'irq', 'sys', 'sysrq-trigger'].flatMap((name): Step[] => [
@@ -232,7 +239,10 @@ const made = ['/proc', '/sys', '/dev']
 /** Folders for temporary files, with their modes: file systems of their own need them as mount options. */
 const shortLived: Record<string, number> = { '/tmp': 0o1777, '/run': 0o755, '/var/tmp': 0o1777 }
 
-/** The host's file systems beside its root, from the kernel's list (`/proc/self/mountinfo`); what is mounted below another comes with it. */
+/**
+ * The host's file systems beside its root, from the kernel's list (`/proc/self/mountinfo`); what is mounted below
+ * another comes with it.
+ */
 export function hostMounts(mountinfo: string): HostMount[] {
   const paths = mountPoints(mountinfo).filter((path) => path !== '/')
   const isBelow = (path: string, others: string[]) =>

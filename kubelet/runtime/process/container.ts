@@ -5,7 +5,10 @@ import type { PipeReader } from './pipe-reader.ts'
 import type { Exited, Started, StoredContainer } from './record-store.ts'
 import { sendSignal } from './signals.ts'
 
-/** A container as the runtime holds it while its record exists. Its process leads a group; `record.pid` is 0 until it runs. */
+/**
+ * A container as the runtime holds it while its record exists. Its process leads a group; `record.pid` is 0 until it
+ * runs.
+ */
 export interface Container {
   readonly stored: StoredContainer
   record: ContainerRecord

@@ -27,7 +27,10 @@ const exitKilled = 137
 const closeTimeoutMs = 1_000
 const defaultOutputBytes = 10 * 1024
 
-/** The commands that run beside containers: hooks, exec probes, and those of people. They end with the kubelet that asked for them. */
+/**
+ * The commands that run beside containers: hooks, exec probes, and those of people. They end with the kubelet that
+ * asked for them.
+ */
 export class Execs {
   readonly #shim: () => ShimConnection
   readonly #clock: Clock

@@ -23,8 +23,8 @@ interface SearchOptions {
 }
 
 /**
- * Why a command could not be executed, in the words of a container runtime; undefined if it can be.
- * Asked before the start, because a shell would say it in other words, and would take any text file for a script of its own.
+ * Why a command could not be executed, in the words of a container runtime; undefined if it can be. Asked before the
+ * start, because a shell would say it in other words, and would take any text file for a script of its own.
  */
 export function whyNotExecutable(command: string[], options: SearchOptions): string | undefined {
   const found = locateProgram(command, options)

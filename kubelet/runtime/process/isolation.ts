@@ -17,7 +17,10 @@ import { realPlace } from './real-place.ts'
 import { runtimeDir } from './shim.ts'
 import { systemCalls } from './system-calls.ts'
 
-/** What this machine lets us do, the best first. Tried, not guessed: namespaces need Linux, and root or namespaces of users; files of one's own need root. */
+/**
+ * What this machine lets us do, the best first. Tried, not guessed: namespaces need Linux, and root or namespaces of
+ * users; files of one's own need root.
+ */
 export async function possibleIsolation(options: {
   rootDir: string
   /** Not more than `mounts`. */
@@ -75,7 +78,10 @@ export function machineView(hiddenPaths: readonly string[]): Pick<ContainerView,
   return { hidden, hostMounts: hostMounts(mountinfo).filter(isSeen) }
 }
 
-/** A host path that is missing becomes a folder, as with container runtimes. Without an own view, only what has its place can be mounted. */
+/**
+ * A host path that is missing becomes a folder, as with container runtimes. Without an own view, only what has its
+ * place can be mounted.
+ */
 export function viewMounts(mounts: Mount[], files: ContainerView['files']): ViewMount[] {
   return mounts
     .filter(({ containerPath }) => files === 'own' || existsSync(containerPath))

@@ -33,7 +33,8 @@ export function shimLaunch(launch: Launch): { namespaceFlags: number; besidePid?
   const done = program(launch)
   if (namespaces.kind === 'none') return { namespaceFlags: 0, steps: words(done) }
   const besidePid = namespaces.kind === 'new' ? namespaces.besidePid : namespaces.processes ? namespaces.pid : undefined
-  // Another's PID namespace may be entered by root, and by one who is in its namespace of users: then not by the shim, but by its child.
+  // Another's PID namespace may be entered by root, and by one who is in its namespace of users: then not by the shim,
+  // but by its child.
   if (namespaces.kind === 'enter' && ordinaryIdentity())
     return { namespaceFlags: 0, steps: words([enter(namespaces), ['fork'], ...done]) }
   if (namespaces.kind === 'new')

@@ -33,7 +33,10 @@ export class Leftovers {
     }
   }
 
-  /** One walk for all who ask meanwhile; under load it takes its time, so that walking stays a quarter of the work at most. */
+  /**
+   * One walk for all who ask meanwhile; under load it takes its time, so that walking stays a quarter of the work at
+   * most.
+   */
   #scanProcesses(): Promise<Map<string, number[]>> {
     this.#scan ??= this.#clock.sleep(Math.max(0, this.#nextScan - this.#clock.monotonic())).then(() => {
       const startedAt = this.#clock.monotonic()

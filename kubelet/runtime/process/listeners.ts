@@ -33,7 +33,10 @@ export function parseSockets(table: string): ListeningSocket[] {
   })
 }
 
-/** Four bytes in the machine's order (little-endian, on all that Node runs on but s390x), as `127.0.0.1`; IPv6 as `::` or its digits. */
+/**
+ * Four bytes in the machine's order (little-endian, on all that Node runs on but s390x), as `127.0.0.1`; IPv6 as `::`
+ * or its digits.
+ */
 function addressOf(hex: string): string {
   if (/^0{32}$/.test(hex)) return '::'
   if (hex.length > 8) return hex

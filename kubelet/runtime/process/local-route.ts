@@ -12,8 +12,8 @@ const run = promisify(execFile)
 const MAX_MS = 5_000
 
 /**
- * Makes this machine answer on a range of addresses, by one route: `ip route add local CIDR dev lo`. That needs root, unless the route is
- * there already. Routes of our own are noted in `folder` and removed when nothing uses them.
+ * Makes this machine answer on a range of addresses, by one route: `ip route add local CIDR dev lo`. That needs root,
+ * unless the route is there already. Routes of our own are noted in `folder` and removed when nothing uses them.
  */
 export class LocalRoute {
   readonly #note: string

@@ -4,7 +4,10 @@ import { containerScript, type Launch, perl } from './launch.ts'
 import { marker, markerVariable } from './marker.ts'
 import { defaultPath } from './shim.ts'
 
-/** Holds the namespaces that a pod's containers share: of processes, in which it is process 1, and of IPC with its parameters. */
+/**
+ * Holds the namespaces that a pod's containers share: of processes, in which it is process 1, and of IPC with its
+ * parameters.
+ */
 export const pause = (
   runtimeRoot: string,
   { id, sharesProcesses, sysctls }: { id: string; sharesProcesses: boolean; sysctls: Sysctl[] },

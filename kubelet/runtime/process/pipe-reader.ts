@@ -14,7 +14,10 @@ export interface PipeReader {
   close(): void
 }
 
-/** `onData` gets each piece only to look at: what it wants to keep, it copies. A pipe that is not there any more has nothing to read. */
+/**
+ * `onData` gets each piece only to look at: what it wants to keep, it copies. A pipe that is not there any more has
+ * nothing to read.
+ */
 export function readPipe(pipe: string, onData: (data: Buffer) => void): PipeReader {
   const fd = openPipe(pipe)
   if (fd === undefined) return nothing

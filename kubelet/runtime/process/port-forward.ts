@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
 /**
- * Connects to a port of a pod. The pod's own address is asked first: a server that listens on all addresses is found there
- * as well; one that listens on localhost shares that with the machine.
+ * Connects to a port of a pod. The pod's own address is asked first: a server that listens on all addresses is found
+ * there as well; one that listens on localhost shares that with the machine.
  */
 export async function connectToPod({ ip, port }: { ip: string; port: number }): Promise<Socket> {
   const problems: string[] = []

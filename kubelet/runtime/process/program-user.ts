@@ -12,7 +12,10 @@ export interface ProgramUser {
   home: string
 }
 
-/** The wanted user with its group and its home from /etc/passwd, else group 0 and `/`, as container runtimes do. Undefined: as we run ourselves. */
+/**
+ * The wanted user with its group and its home from /etc/passwd, else group 0 and `/`, as container runtimes do.
+ * Undefined: as we run ourselves.
+ */
 export function programUser(
   wanted: WantedUser | undefined,
   passwd = readOrNothing('/etc/passwd'),

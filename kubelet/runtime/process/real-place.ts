@@ -2,8 +2,8 @@ import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 /**
- * Where an absolute path of a container leads, links followed as far as the machine has it: `/var/run/x` is `/run/x` on most.
- * A link would otherwise be followed while the container's root is being made, and so lead out of it.
+ * Where an absolute path of a container leads, links followed as far as the machine has it: `/var/run/x` is `/run/x` on
+ * most. A link would otherwise be followed while the container's root is being made, and so lead out of it.
  */
 export function realPlace(path: string): string {
   if (path === '/') return path

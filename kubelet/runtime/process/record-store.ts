@@ -48,8 +48,9 @@ type Entry =
 const largestJournal = 1024 * 1024
 
 /**
- * All that a kubelet knows after it was killed: a journal, one line of JSON for each thing that happened. One file, as making
- * files is what takes time on many disks. What cannot be written, on a full disk, is written later; until then it is known here.
+ * All that a kubelet knows after it was killed: a journal, one line of JSON for each thing that happened. One file, as
+ * making files is what takes time on many disks. What cannot be written, on a full disk, is written later; until then
+ * it is known here.
  */
 export class RecordStore {
   readonly root: string

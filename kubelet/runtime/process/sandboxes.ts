@@ -12,7 +12,10 @@ import { startFailure } from './runtime-errors.ts'
 import type { ShimConnection } from './shim-connection.ts'
 import { sendSignal } from './signals.ts'
 
-/** The pods' sandboxes: a record and an address each, and where its containers share their processes, a process that is their first. */
+/**
+ * The pods' sandboxes: a record and an address each, and where its containers share their processes, a process that is
+ * their first.
+ */
 export class Sandboxes {
   readonly #store: RecordStore
   readonly #clock: Clock
@@ -83,7 +86,10 @@ export class Sandboxes {
     return sandbox
   }
 
-  /** The process that holds the namespaces that the pod's containers share; undefined when they share none. Rejects when it could not be started. */
+  /**
+   * The process that holds the namespaces that the pod's containers share; undefined when they share none. Rejects when
+   * it could not be started.
+   */
   async pausePid(sandbox: Sandbox): Promise<number | undefined> {
     return this.#hasPause(sandbox) ? this.#pause(sandbox.id).promise : undefined
   }

@@ -28,7 +28,10 @@ export interface StartedProcess {
 /** How the shim is to start a process. */
 export interface ShimRun {
   id: string
-  /** A container's or a sandbox's own process: its `id`. Others are commands in this container, and end with the kubelet that asked for them. */
+  /**
+   * A container's or a sandbox's own process: its `id`. Others are commands in this container, and end with the kubelet
+   * that asked for them.
+   */
   containerId: string
   /** With a pipe as stdin instead of an empty file. */
   hasInput: boolean
@@ -61,8 +64,8 @@ const farewellMs = 1_000
 const dash = '-'
 
 /**
- * Waits for the shim that a supervisor starts beside us, at most five seconds, and half a minute for its answer. All that it knows has been told
- * then; `known` are their ids.
+ * Waits for the shim that a supervisor starts beside us, at most five seconds, and half a minute for its answer. All
+ * that it knows has been told then; `known` are their ids.
  */
 export async function connectShim(options: {
   rootDir: string

@@ -7,9 +7,9 @@ import { systemCalls } from './system-calls.ts'
 export const runtimeDir = (rootDir: string): string => path.join(rootDir, 'runtime')
 
 /**
- * How a supervisor starts the shim: with a pipe as stdin whose other end only it keeps.
- * When that end closes, also because the supervisor was killed, the shim kills every container and ends; with a grace of
- * `graceMs` for a kubelet that still runs, and is expected to end its pods by itself. SIGTERM ends it at once.
+ * How a supervisor starts the shim: with a pipe as stdin whose other end only it keeps. When that end closes, also
+ * because the supervisor was killed, the shim kills every container and ends; with a grace of `graceMs` for a kubelet
+ * that still runs, and is expected to end its pods by itself. SIGTERM ends it at once.
  */
 export const startShim = (options: { rootDir: string; graceMs?: number }): { command: string; args: string[] } =>
   shimCommand(options.rootDir, options.graceMs ? String(Math.ceil(options.graceMs / 1000)) : 'supervised')

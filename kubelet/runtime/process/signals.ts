@@ -1,6 +1,9 @@
 import { constants } from 'node:os'
 
-/** Sends a signal (a name, with or without SIG, also SIGRTMIN+n, or a number) to a process, or with a negative id to its group. False: it is gone. */
+/**
+ * Sends a signal (a name, with or without SIG, also SIGRTMIN+n, or a number) to a process, or with a negative id to its
+ * group. False: it is gone.
+ */
 export function sendSignal(pid: number, signal: string): boolean {
   try {
     process.kill(pid, signalNumber(signal))

@@ -44,7 +44,10 @@ const calls: Partial<Record<NodeJS.Architecture, Record<string, number>>> = {
   },
 }
 
-/** By name and number in turns, as the shim and `container.pl` take them. Empty where we know none: then there are no namespaces. */
+/**
+ * By name and number in turns, as the shim and `container.pl` take them. Empty where we know none: then there are no
+ * namespaces.
+ */
 export function systemCalls(): string[] {
   const known = process.platform === 'linux' ? calls[process.arch] : undefined
   return Object.entries(known ?? {}).flatMap(([name, number]) => [name, String(number)])

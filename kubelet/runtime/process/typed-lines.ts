@@ -58,7 +58,10 @@ export function createTypist(typing: Typing): (keys: Buffer) => void {
   }
 }
 
-/** A process without a terminal, for a client who sits at one: its keys become lines, and lines of output begin on the left. */
+/**
+ * A process without a terminal, for a client who sits at one: its keys become lines, and lines of output begin on the
+ * left.
+ */
 export function throughTypist(
   { stdin, stdout, exitCode }: ProcessStreams,
   on: Pick<Typing, 'interrupt' | 'endOfInput'>,

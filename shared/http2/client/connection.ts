@@ -41,8 +41,9 @@ const sizes: Readonly<Record<number, { exactly?: number; least?: number; each?: 
 }
 const names = new Map<number, string>(Object.entries(FrameType).map(([name, type]) => [type, name]))
 /**
- * The client's side of one HTTP/2 connection (RFC 9113), for bodies that fit into memory, and answers that need not: all that is asked
- * in one turn of the event loop leaves in one write. It spends two thirds of the time that HTTP/1.1 takes for small requests, and so does our server.
+ * The client's side of one HTTP/2 connection (RFC 9113), for bodies that fit into memory, and answers that need not:
+ * all that is asked in one turn of the event loop leaves in one write. It spends two thirds of the time that HTTP/1.1
+ * takes for small requests, and so does our server.
  */
 export class Http2Connection {
   readonly #socket: TLSSocket

@@ -12,7 +12,10 @@ export interface FrameHead {
 
 const tooLarge = (length: number): Error => new Error(`the server sent a frame of ${length} bytes`)
 
-/** Cuts what comes from an HTTP/2 server, in whatever pieces, into frames; a head is told of when it is whole. The payload is a view of what came. */
+/**
+ * Cuts what comes from an HTTP/2 server, in whatever pieces, into frames; a head is told of when it is whole. The
+ * payload is a view of what came.
+ */
 export class FrameSplitter {
   readonly #onFrame: (head: FrameHead, payload: Buffer) => void
   #unread: Buffer | undefined

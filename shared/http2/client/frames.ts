@@ -87,8 +87,8 @@ function text(value: string): string {
 }
 
 /**
- * The status, which is the first field of an answer's head, and all that is wanted of it. As we allow no table of fields, it is a
- * number of the static table or a literal. Undefined for what is neither.
+ * The status, which is the first field of an answer's head, and all that is wanted of it. As we allow no table of
+ * fields, it is a number of the static table or a literal. Undefined for what is neither.
  */
 export function statusIn(block: Buffer): number | undefined {
   let at = 0

@@ -13,7 +13,10 @@ export interface Body {
 /** Answers to PING and SETTINGS that wait because the server does not read. */
 const maxAnswers = 10_000
 
-/** What goes to a server: all of one turn of the event loop in one write, and of bodies as much as the server's windows let through. */
+/**
+ * What goes to a server: all of one turn of the event loop in one write, and of bodies as much as the server's windows
+ * let through.
+ */
 export class Http2Outbox {
   readonly #socket: TLSSocket
   #frames: Buffer[] = []

@@ -9,11 +9,17 @@ const tableBytes = 4096
 export class HeaderDecoder {
   readonly #table = new DynamicTable(tableBytes)
   #block: Buffer = Buffer.alloc(0)
-  /** The block as text, each byte a character, from the first field on that is not compressed: one copy, whatever is cut from it. */
+  /**
+   * The block as text, each byte a character, from the first field on that is not compressed: one copy, whatever is cut
+   * from it.
+   */
   #text: string | undefined
   #at = 0
 
-  /** The fields of a whole block, in order, to `onField`. Throws a {@link ConnectionError} for what is not HPACK: nothing after it could be read. */
+  /**
+   * The fields of a whole block, in order, to `onField`. Throws a {@link ConnectionError} for what is not HPACK:
+   * nothing after it could be read.
+   */
   decode(block: Buffer, onField: (field: HeaderField) => void): void {
     this.#block = block
     this.#text = undefined

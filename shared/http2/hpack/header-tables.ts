@@ -91,7 +91,10 @@ function firstNumbers(keyOf: (field: HeaderField) => string): Map<string, number
 export const fieldOverhead = 32
 const sizeOf = ({ name, value }: HeaderField): number => name.length + value.length + fieldOverhead
 
-/** Fields that one side has told the other to remember: the newest has the lowest number, the oldest are forgotten first. */
+/**
+ * Fields that one side has told the other to remember: the newest has the lowest number, the oldest are forgotten
+ * first.
+ */
 export class DynamicTable {
   #maxSize: number
   #size = 0

@@ -1,4 +1,7 @@
-/** RFC 7541, appendix B: how many bits stand for each byte, and for the end of the string. The code is canonical, so they say everything. */
+/**
+ * RFC 7541, appendix B: how many bits stand for each byte, and for the end of the string. The code is canonical, so
+ * they say everything.
+ */
 const codeLengths = [
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28,
   28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 8, 15, 6, 12, 10,
@@ -41,7 +44,10 @@ function insert(root: Branch, { symbol, code, length }: { symbol: number; code: 
   branch[code & 1 ? 'one' : 'zero'] = symbol
 }
 
-/** What four bits lead to from a branch: the branch after them in bits 0-7, a byte they completed in bits 8-15, and these. */
+/**
+ * What four bits lead to from a branch: the branch after them in bits 0-7, a byte they completed in bits 8-15, and
+ * these.
+ */
 const completes = 1 << 16
 const fails = 1 << 17
 

@@ -53,8 +53,8 @@ const requestBytes = 4 * 1024
 const streamsPerToken = 64
 
 /**
- * The server's side of one HTTP/2 connection (RFC 9113), in a third of the time that node:http2 needs for small requests.
- * Priorities are read and ignored; extensions, pushes and CONNECT are not known.
+ * The server's side of one HTTP/2 connection (RFC 9113), in a third of the time that node:http2 needs for small
+ * requests. Priorities are read and ignored; extensions, pushes and CONNECT are not known.
  */
 export class Http2Connection {
   readonly #socket: TLSSocket
@@ -299,7 +299,8 @@ export class Http2Connection {
       this.#set(name, value)
       if (name === Setting.initialWindowSize) initialWindow = value
     }
-    // Only the last value of a frame lasts, and each change touches every open stream: the frame costs as much as it touches.
+    // Only the last value of a frame lasts, and each change touches every open stream: the frame costs as much as it
+    // touches.
     if (initialWindow !== undefined) {
       this.#countIdleFrame(Math.floor(this.#streams.size / streamsPerToken))
       this.#streams.setInitialWindow(initialWindow)

@@ -3,8 +3,8 @@ import { Flag, FrameType, frameHeaderBytes } from '../protocol.ts'
 const bytes = Buffer.allocUnsafeSlow(256 * 1024)
 
 /**
- * Where frames are put together, one connection's at a time: what goes out in one turn of the event loop becomes one write.
- * One buffer serves all connections, because TLS has encrypted it when `write` returns.
+ * Where frames are put together, one connection's at a time: what goes out in one turn of the event loop becomes one
+ * write. One buffer serves all connections, because TLS has encrypted it when `write` returns.
  */
 export class FrameBuffer {
   #at = 0

@@ -23,7 +23,10 @@ const forbiddenInValue = /[\0\r\n]/
 /** Of which only the first counts; the values of others are joined. */
 const single = new Set(['authorization', 'content-length', 'content-type', 'host', 'user-agent'])
 
-/** Reads a whole block, which must be done whatever becomes of the request; tells what is malformed about it (RFC 9113, 8.3). */
+/**
+ * Reads a whole block, which must be done whatever becomes of the request; tells what is malformed about it (RFC 9113,
+ * 8.3).
+ */
 export function decodeRequestHead(decoder: HeaderDecoder, block: Buffer): DecodedHead {
   const headers: Record<string, string> = {}
   const pseudo: Record<string, string> = {}

@@ -14,8 +14,8 @@ const turnBytes = 64 * 1024
 type Chunk = string | Buffer
 
 /**
- * What handlers, and pipes into it, use of a ServerResponse: `drain` when there is room again, `finish` when all was written,
- * `close` when the stream is over for whatever reason.
+ * What handlers, and pipes into it, use of a ServerResponse: `drain` when there is room again, `finish` when all was
+ * written, `close` when the stream is over for whatever reason.
  */
 export class Http2Response extends EventEmitter {
   readonly #owner: StreamOwner
@@ -137,7 +137,10 @@ export class Http2Response extends EventEmitter {
     this.emit('drain')
   }
 
-  /** Puts what may be sent now into `out`, and says how much of the connection's window that takes; undefined when there was no room. */
+  /**
+   * Puts what may be sent now into `out`, and says how much of the connection's window that takes; undefined when there
+   * was no room.
+   */
   fill(out: FrameBuffer, connectionWindow: number): number | undefined {
     this.#announced = false
     if (this.#head && !this.#fillHead(out, this.#head)) return undefined

@@ -112,7 +112,10 @@ export class Streams implements StreamOwner {
     } else this.#onRequest(request, response)
   }
 
-  /** A head on a stream that there is already: it can only be the end of the request. Returns whether it was of no use at all. */
+  /**
+   * A head on a stream that there is already: it can only be the end of the request. Returns whether it was of no use
+   * at all.
+   */
   trailers(id: number, endStream: boolean, problem: string | undefined): boolean {
     const stream = this.#open.get(id)
     if (!stream && this.#ownResets.has(id)) return true

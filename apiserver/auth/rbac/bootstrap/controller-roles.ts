@@ -1,6 +1,9 @@
 import type { RoleRow } from './rows.ts'
 
-/** What each of upstream's control loops may do; each is bound to the service account of kube-system that bears the loop's name. */
+/**
+ * What each of upstream's control loops may do; each is bound to the service account of kube-system that bears the
+ * loop's name.
+ */
 export const controllerRoles: readonly RoleRow[] = [
   {
     name: 'system:controller:attachdetach-controller',

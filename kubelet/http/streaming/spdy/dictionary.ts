@@ -25,5 +25,8 @@ function withLength(word: string): Buffer {
   return Buffer.concat([length, Buffer.from(word, 'latin1')])
 }
 
-/** What both ends' compressors start with (SPDY/3, section 2.6.10.1): a checksum in the first header block tells if it is another's. */
+/**
+ * What both ends' compressors start with (SPDY/3, section 2.6.10.1): a checksum in the first header block tells if it
+ * is another's.
+ */
 export const headerDictionary = Buffer.concat([...words.map(withLength), Buffer.from(texts.join(''), 'latin1')])

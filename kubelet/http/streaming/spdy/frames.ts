@@ -20,8 +20,8 @@ const version = 3
 const maxControlBytes = 16 * 1024
 
 /**
- * SPDY/3.1 frames, however the bytes are cut; a data frame may come as several, of which the last has its `fin`. Reads on only when asked
- * for the next frame. Throws for a control frame that is too large.
+ * SPDY/3.1 frames, however the bytes are cut; a data frame may come as several, of which the last has its `fin`. Reads
+ * on only when asked for the next frame. Throws for a control frame that is too large.
  */
 export async function* readFrames(source: AsyncIterable<Buffer>): AsyncGenerator<Frame> {
   const head = new Gathered('a head', headBytes)

@@ -8,7 +8,9 @@ export interface SpdyStreamOptions {
   send(frame: Buffer, done?: (error?: Error | null) => void): void
 }
 
-/** One stream of a connection, opened by the client. Ending it is the half-close of our side; destroying it resets both. */
+/**
+ * One stream of a connection, opened by the client. Ending it is the half-close of our side; destroying it resets both.
+ */
 export class SpdyStream extends Duplex {
   readonly id: number
   readonly headers: Headers
