@@ -10,6 +10,7 @@ const checks: Record<string, string[]> = {
   types: ['tsc', '--noEmit'],
   lint: ['biome', 'check', '.'],
   imports: ['node', 'scripts/check-imports.ts'],
+  tidy: ['node', 'scripts/check-tidy.ts'],
   words: ['node', 'scripts/words.ts'],
   generated: ['node', 'openapi/check.ts'],
   kinds: ['node', 'scripts/kinds-table.ts'],

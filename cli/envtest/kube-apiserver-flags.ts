@@ -62,9 +62,11 @@ const authorizers = ['AlwaysAllow', 'Node', 'RBAC']
 /** Of `--enable-admission-plugins`: those that are on anyway. The others of upstream are not here. */
 const admissionPlugins = new Set(
   `CertificateApproval CertificateSigning CertificateSubjectRestriction DefaultIngressClass DefaultStorageClass
-    DefaultTolerationSeconds LimitRanger MutatingAdmissionPolicy MutatingAdmissionWebhook NamespaceLifecycle NodeRestriction
-    PersistentVolumeClaimResize PodSecurity Priority ResourceQuota RuntimeClass ServiceAccount StorageObjectInUseProtection
-    TaintNodesByCondition ValidatingAdmissionPolicy ValidatingAdmissionWebhook`.split(/\s+/),
+    DefaultTolerationSeconds LimitRanger MutatingAdmissionPolicy MutatingAdmissionWebhook NamespaceLifecycle
+    NodeRestriction PersistentVolumeClaimResize PodSecurity Priority ResourceQuota RuntimeClass ServiceAccount
+    StorageObjectInUseProtection TaintNodesByCondition ValidatingAdmissionPolicy ValidatingAdmissionWebhook`.split(
+    /\s+/,
+  ),
 )
 const servedAnyway = /^(api\/all|api\/ga|v1|[^/=]+\/v1)(=true|=)?$/
 /** Flags of which some values ask for what is so anyway; the others are named in the log. */
