@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { build, type Metafile, type Plugin } from 'esbuild'
+import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
 
 /** What is started or imported by name. */
 const programs = [
@@ -42,35 +42,55 @@ const lateParts: Readonly<Record<string, string>> = {
     .join('\n'),
 }
 
+/** Packages that are large and that several programs have: one file for all. It exports what our sources import. */
+const sharedPackages: Readonly<Record<string, string>> = {
+  fastify: `import fastify from 'fastify'\nexport default fastify\nexport const { LogController } = fastify`,
+  '@fastify/ajv-compiler': `export { default } from '@fastify/ajv-compiler'`,
+  '@fastify/fast-json-stringify-compiler': `export { default } from '@fastify/fast-json-stringify-compiler'`,
+}
+
+const fileOf = (name: string): string => `packages/${name.replace('@', '').replace('/', '-')}.js`
+
 /**
  * Makes programs of the sources and the packages they are made of, except for those of `external`, in `folder`,
  * each where its source would be, with the files that only it uses beside it.
  */
 export async function bundle(folder: string, external: readonly string[]): Promise<Metafile['outputs']> {
-  const results = await Promise.all(
-    programs.map((program) =>
-      build({
-        entryPoints: [program],
-        outdir: join(folder, dirname(program)),
-        entryNames: '[name]',
-        chunkNames: '[name]-[hash]',
-        bundle: true,
-        splitting: true,
-        format: 'esm',
-        platform: 'node',
-        // An older Node than those it works with can still read it, and say so.
-        target: 'node20',
-        external: [...external],
-        // Packages in CommonJS ask for Node's own modules by `require`, some of them late or never.
-        banner: {
-          js: "import { createRequire as requireFrom } from 'node:module'\nconst require = requireFrom(import.meta.url)",
-        },
-        plugins: [sources(relative(dirname(program), '.')), leftOut],
-        metafile: true,
-        logLevel: 'warning',
-      }),
-    ),
+  const common: BuildOptions & { metafile: true } = {
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    // An older Node than those it works with can still read it, and say so.
+    target: 'node20',
+    external: [...external],
+    // Packages in CommonJS ask for Node's own modules by `require`, some of them late or never.
+    banner: {
+      js: "import { createRequire as requireFrom } from 'node:module'\nconst require = requireFrom(import.meta.url)",
+    },
+    metafile: true,
+    logLevel: 'warning',
+  }
+  const ofPrograms = programs.map((program) => {
+    const top = relative(dirname(program), '.')
+    return build({
+      ...common,
+      entryPoints: [program],
+      outdir: join(folder, dirname(program)),
+      entryNames: '[name]',
+      chunkNames: '[name]-[hash]',
+      splitting: true,
+      plugins: [sources(top), elsewhere(top), leftOut],
+    })
+  })
+  const ofPackages = Object.entries(sharedPackages).map(([name, contents]) =>
+    build({
+      ...common,
+      stdin: { contents, resolveDir: '.', sourcefile: name },
+      outfile: join(folder, fileOf(name)),
+      plugins: [leftOut],
+    }),
   )
+  const results = await Promise.all([...ofPrograms, ...ofPackages])
   const outputs: Metafile['outputs'] = Object.assign({}, ...results.map(({ metafile }) => metafile.outputs))
   for (const file of Object.keys(outputs)) writeFileSync(file, inAscii(readFileSync(file, 'utf8')))
   return outputs
@@ -111,6 +131,19 @@ const withPlaces = (source: string, place: string): string =>
     .replaceAll('import.meta.dirname', `(import.meta.dirname + '/${dirname(place)}')`)
     .replaceAll('import.meta.filename', `(import.meta.dirname + '/${place}')`)
     .replaceAll('import.meta.url', `new URL('${place}', import.meta.url).href`)
+
+/** Shared packages are imported from their own files. */
+function elsewhere(top: string): Plugin {
+  const filter = new RegExp(`^(${Object.keys(sharedPackages).join('|')})$`)
+  return {
+    name: 'elsewhere',
+    setup({ onResolve }) {
+      onResolve({ filter }, ({ path, importer }) =>
+        /[\\/]node_modules[\\/]/.test(importer) ? undefined : { path: `${top}/${fileOf(path)}`, external: true },
+      )
+    },
+  }
+}
 
 const leftOut: Plugin = {
   name: 'left out',

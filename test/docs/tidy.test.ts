@@ -21,7 +21,7 @@ t.test('functions of every form are found, with their first line and their lengt
     ['function outer() {\n  return () => {\n    1\n  }\n}', ['outer 1 5', '(callback) 2 3']],
     ['function blank() {\n  1\n\n  2\n}', ['blank 1 5']],
   ]
-  for (const [source, found] of cases) t.same(names(source), found, source.split('\n')[0])
+  for (const [source, found] of cases) t.same(names(source), found, source.split('\n', 1).join())
   t.end()
 })
 
@@ -38,7 +38,7 @@ t.test('blocks that are no functions are not found', (t) => {
     'call({\n  b: 1,\n})',
     'if (\n  a &&\n  b\n) {\n  c\n}',
   ])
-    t.same(names(source), [], source.split('\n')[0])
+    t.same(names(source), [], source.split('\n', 1).join())
   t.end()
 })
 
