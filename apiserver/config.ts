@@ -1,9 +1,9 @@
 import type { Clock } from '../shared/clock/clock.ts'
 import type { Logger } from '../shared/log/log.ts'
 import type { KeyPairSource } from './auth/service-account/signing-key.ts'
-import type { KubeletCredentials } from './http/kubelet-proxy.ts'
 import type { Limits } from './http/limits/limits.ts'
 import type { NamedPlugin } from './http/plugins/plugin.ts'
+import type { KubeletCredentials } from './http/proxy/kubelet-proxy.ts'
 import type { Storage } from './storage/storage.ts'
 
 /** What serves HTTP/2: our own implementation, or that of Node (node:http2), which is slower. */

@@ -16,7 +16,7 @@ const assembly = 'puts parts together'
 const longFunctions: Readonly<Record<string, string>> = {
   'apiserver/auth/service-account/service-account-tokens.ts createServiceAccountTokens': closure,
   'apiserver/http/flow-control/flow-control.ts createFlowControl': closure,
-  'apiserver/http/openapi-routes.ts openapiRoute': closure,
+  'apiserver/http/openapi/routes.ts openapiRoute': closure,
   'apiserver/server.ts startApiServer': assembly,
   'cli/supervisor/node.ts startNode': assembly,
   'kubelet/admission/admit-pods.ts admitPods': closure,

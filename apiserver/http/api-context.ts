@@ -9,7 +9,7 @@ import type { Snapshots } from '../instruments/snapshot.ts'
 import type { Catalog } from '../registry/catalog.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Compaction } from '../storage/compaction.ts'
-import type { KubeletProxy } from './kubelet-proxy.ts'
+import type { KubeletProxy } from './proxy/kubelet-proxy.ts'
 
 /** What watches requests, or gets in their way, on purpose. */
 export interface Instruments {

@@ -4,10 +4,10 @@ import type { KubeObject } from '../../shared/api/types.ts'
 import type { Upgrade } from '../../shared/http/upgrades.ts'
 import type { Attributes, User } from '../auth/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
-import { readBody } from './body.ts'
-import type { RequestInfo, ResourceTarget } from './request-info.ts'
-import { takeOver } from './take-over.ts'
-import { Warnings } from './warnings.ts'
+import { readBody } from './body/body.ts'
+import { Warnings } from './encode/warnings.ts'
+import type { RequestInfo, ResourceTarget } from './front/request-info.ts'
+import { takeOver } from './front/take-over.ts'
 
 interface ExchangeParts {
   request: IncomingMessage

@@ -1,8 +1,8 @@
 import { eventRounds } from '../watchcache/event-rounds.ts'
 import type { ApiContext } from './api-context.ts'
+import type { Negotiated } from './encode/negotiation.ts'
+import { type Answer, sendJson } from './encode/respond.ts'
 import type { ResourceExchange } from './exchange.ts'
-import type { Negotiated } from './negotiation.ts'
-import { type Answer, sendJson } from './respond.ts'
 
 /**
  * Answers a request on a resource. What it throws (a StatusError where it is the client's fault) is answered by its

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { firstAddress } from '../../apiserver/control-plane.ts'
-import { kubeletCredentials } from '../../apiserver/http/kubelet-proxy.ts'
+import { kubeletCredentials } from '../../apiserver/http/proxy/kubelet-proxy.ts'
 import { startApiServer } from '../../apiserver/server.ts'
 import { bootstrap } from '../../controllers/bootstrap.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'

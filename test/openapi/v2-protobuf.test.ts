@@ -1,7 +1,7 @@
 /** `/openapi/v2` in bytes says what it says in JSON. Field numbers are those of gnostic's openapi.v2.Document. */
 import t from 'tap'
-import { openapiV2 } from '../../apiserver/http/openapi-v2.ts'
-import { openapiV2Protobuf } from '../../apiserver/http/openapi-v2-protobuf.ts'
+import { openapiV2 } from '../../apiserver/http/openapi/v2.ts'
+import { openapiV2Protobuf } from '../../apiserver/http/openapi/v2-protobuf.ts'
 import { resources } from '../../apiserver/resources/index.ts'
 
 type Value = Buffer | number

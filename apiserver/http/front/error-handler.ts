@@ -3,12 +3,12 @@ import { StatusError } from '../../../shared/api/status-error.ts'
 import { badRequest, internalError } from '../../../shared/api/status-errors.ts'
 import type { Logger } from '../../../shared/log/log.ts'
 import { StorageFullError } from '../../storage/storage.ts'
+import { errorEncoding } from '../encode/negotiation.ts'
+import { sendStatusError, sendWithoutHooks } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
 import { reasonsByCode } from '../instruments/reasons-by-code.ts'
 import type { ClientLimits } from '../limits/client-limits.ts'
 import type { LimitName } from '../limits/limits.ts'
-import { errorEncoding } from '../negotiation.ts'
-import { sendStatusError, sendWithoutHooks } from '../respond.ts'
 
 type Failed = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
 

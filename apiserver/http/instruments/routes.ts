@@ -5,11 +5,11 @@ import type { FaultRule } from '../../instruments/faults.ts'
 import { filterFields, isMeant, parseFilter } from '../../instruments/request-filter.ts'
 import { eventRounds } from '../../watchcache/event-rounds.ts'
 import type { ApiContext } from '../api-context.ts'
-import { readBody } from '../body.ts'
+import { readBody } from '../body/body.ts'
+import { baseHeaders, sendJson } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
 import type { PathHandle, PathRoutes } from '../front/paths.ts'
-import { notFound } from '../resource-routes.ts'
-import { baseHeaders, sendJson } from '../respond.ts'
+import { notFound } from '../resources/resource-routes.ts'
 
 /** What a handler answers when it has answered by itself. */
 const answered = Symbol('answered')

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import type { Node } from '../../../shared/api/types.ts'
 import type { Move } from '../../instruments/cluster-time.ts'
-import type { KubeletProxy } from '../kubelet-proxy.ts'
+import type { KubeletProxy } from '../proxy/kubelet-proxy.ts'
 
 const patienceMs = 5_000
 const maxAnswer = 64 * 1024

@@ -5,7 +5,7 @@ import { ClusterTime, type Move, type TimedNode } from '../../instruments/cluste
 import { keyPrefix } from '../../registry/keys.ts'
 import type { Registry } from '../../registry/registry.ts'
 import type { StorageWatch } from '../../storage/storage.ts'
-import type { KubeletProxy } from '../kubelet-proxy.ts'
+import type { KubeletProxy } from '../proxy/kubelet-proxy.ts'
 import { moveKubeletClock } from './tell-kubelet.ts'
 
 export interface ClusterTimeParts {

@@ -3,9 +3,9 @@ import { kubernetesVersion } from '../../../shared/config/kubernetes-version.ts'
 import { contentType, exposition, type Family } from '../../../shared/metrics/exposition.ts'
 import { buildInfo, featureEnabled, processFamilies } from '../../../shared/metrics/standard-families.ts'
 import type { Registry } from '../../registry/registry.ts'
+import { sendText } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
 import { type PathRoutes, reading } from '../front/paths.ts'
-import { sendText } from '../respond.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 
 export interface MetricsSources {

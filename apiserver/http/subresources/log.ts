@@ -1,13 +1,13 @@
 import type { Pod } from '../../../shared/api/types.ts'
 import { invalid, invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
-import { asksForWebSocket } from '../accept-websocket.ts'
 import type { ApiContext } from '../api-context.ts'
+import { sendNothing } from '../encode/respond.ts'
 import type { ResourceExchange } from '../exchange.ts'
-import { integer } from '../list-options.ts'
-import { booleanParameter, type Query } from '../request-info.ts'
-import { sendNothing } from '../respond.ts'
-import { streamOverWebSocket, streamProtocol } from '../websocket-stream.ts'
+import { booleanParameter, type Query } from '../front/request-info.ts'
+import { integer } from '../options/list-options.ts'
+import { asksForWebSocket } from '../streams/accept-websocket.ts'
+import { streamOverWebSocket, streamProtocol } from '../streams/websocket-stream.ts'
 import { chooseContainer, nodeOf } from './pod-target.ts'
 
 const booleans = ['follow', 'previous', 'timestamps']

@@ -1,10 +1,10 @@
 import type { StatusError } from '../../../shared/api/status-error.ts'
 import { internalError } from '../../../shared/api/status-errors.ts'
 import type { Upgrade } from '../../../shared/http/upgrades.ts'
-import { acceptWebSocket, asksForWebSocket } from '../accept-websocket.ts'
 import type { Exchange } from '../exchange.ts'
-import type { Refusal } from '../join.ts'
-import { errorOf } from '../kubelet-proxy.ts'
+import { errorOf } from '../proxy/kubelet-proxy.ts'
+import { acceptWebSocket, asksForWebSocket } from '../streams/accept-websocket.ts'
+import type { Refusal } from '../streams/join.ts'
 
 const protocol = 'v5.channel.k8s.io'
 const channels = { stdout: 1, stderr: 2, error: 3 }

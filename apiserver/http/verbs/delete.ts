@@ -1,11 +1,11 @@
 import type { DeleteOptions } from '../../../shared/api/types.ts'
 import type { WriteOptions } from '../../registry/write-context.ts'
 import type { ApiContext } from '../api-context.ts'
-import { parseDeleteBody, parseDeleteOptions } from '../delete-options.ts'
+import { negotiate } from '../encode/negotiation.ts'
+import { encodeForClient } from '../encode/object-encoder.ts'
 import type { Exchange, ResourceExchange } from '../exchange.ts'
 import type { WriteAnswer } from '../handler.ts'
-import { negotiate } from '../negotiation.ts'
-import { encodeForClient } from '../object-encoder.ts'
+import { parseDeleteBody, parseDeleteOptions } from '../options/delete-options.ts'
 
 export async function deleteVerb(
   api: ApiContext,

@@ -1,10 +1,10 @@
 import { plainError } from '../../../shared/api/status-errors.ts'
 import type { ApiContext } from '../api-context.ts'
+import { negotiate } from '../encode/negotiation.ts'
+import { encodeForClient } from '../encode/object-encoder.ts'
+import { sendJson } from '../encode/respond.ts'
 import type { ResourceExchange } from '../exchange.ts'
-import { negotiate } from '../negotiation.ts'
-import { encodeForClient } from '../object-encoder.ts'
-import { parseRevision, waitForRevision } from '../resource-version.ts'
-import { sendJson } from '../respond.ts'
+import { parseRevision, waitForRevision } from '../options/resource-version.ts'
 
 export async function get(api: ApiContext, { exchange, definition, target }: ResourceExchange): Promise<void> {
   const { request, info, user } = exchange

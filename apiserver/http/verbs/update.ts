@@ -1,11 +1,11 @@
 import { badRequest } from '../../../shared/api/status-errors.ts'
 import type { ApiContext } from '../api-context.ts'
+import { readObject } from '../body/request-object.ts'
+import { negotiate } from '../encode/negotiation.ts'
+import { encodeForClient } from '../encode/object-encoder.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import type { WriteAnswer } from '../handler.ts'
-import { negotiate } from '../negotiation.ts'
-import { encodeForClient } from '../object-encoder.ts'
-import { readObject } from '../request-object.ts'
-import { parseWriteOptions } from '../write-options.ts'
+import { parseWriteOptions } from '../options/write-options.ts'
 
 export async function update(
   api: ApiContext,

@@ -5,17 +5,23 @@ import { messageOfKind } from '../../protobuf/messages.ts'
 import { keyPrefix } from '../../registry/keys.ts'
 import { Watch } from '../../watchcache/watch.ts'
 import type { WatchEncoder } from '../../watchcache/watch-sink.ts'
-import { acceptWebSocket, asksForWebSocket } from '../accept-websocket.ts'
 import type { ApiContext } from '../api-context.ts'
+import { type Negotiated, negotiate, notInProtobuf, type Transform, unknownShape } from '../encode/negotiation.ts'
+import { baseHeaders, contentTypes } from '../encode/respond.ts'
+import { includeObject } from '../encode/table.ts'
+import {
+  inProtobuf,
+  objectEncoder,
+  partialObjectEncoder,
+  protobufEvent,
+  tableEncoder,
+} from '../encode/watch-encoder.ts'
 import type { Exchange, ResourceExchange } from '../exchange.ts'
-import { HttpWatchSink } from '../http-watch-sink.ts'
-import { type ListOptions, parseListOptions } from '../list-options.ts'
-import { type Negotiated, negotiate, notInProtobuf, type Transform, unknownShape } from '../negotiation.ts'
-import { parseRevision } from '../resource-version.ts'
-import { baseHeaders, contentTypes } from '../respond.ts'
-import { includeObject } from '../table.ts'
-import { inProtobuf, objectEncoder, partialObjectEncoder, protobufEvent, tableEncoder } from '../watch-encoder.ts'
-import { WebSocketWatchSink } from '../websocket-watch-sink.ts'
+import { type ListOptions, parseListOptions } from '../options/list-options.ts'
+import { parseRevision } from '../options/resource-version.ts'
+import { acceptWebSocket, asksForWebSocket } from '../streams/accept-websocket.ts'
+import { HttpWatchSink } from '../streams/http-watch-sink.ts'
+import { WebSocketWatchSink } from '../streams/websocket-watch-sink.ts'
 
 /** A watch without an end of its own gets one between half an hour and an hour, so that clients spread out. */
 const minTimeoutSeconds = 1800

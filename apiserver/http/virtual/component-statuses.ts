@@ -1,11 +1,11 @@
 import { notFound } from '../../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
+import { negotiate } from '../encode/negotiation.ts'
+import { encodeForClient } from '../encode/object-encoder.ts'
+import { sendJson } from '../encode/respond.ts'
+import { includeObject } from '../encode/table.ts'
 import type { Handler } from '../handler.ts'
-import { parseListOptions } from '../list-options.ts'
-import { negotiate } from '../negotiation.ts'
-import { encodeForClient } from '../object-encoder.ts'
-import { sendJson } from '../respond.ts'
-import { includeObject } from '../table.ts'
+import { parseListOptions } from '../options/list-options.ts'
 import { transformedList } from '../verbs/list.ts'
 
 /** What a control plane consists of. Here it is one process: if it answers, all of it is well. */

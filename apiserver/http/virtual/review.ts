@@ -6,11 +6,11 @@ import type { RequestScope } from '../../registry/write-context.ts'
 import { invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import type { ApiContext } from '../api-context.ts'
+import { readObject } from '../body/request-object.ts'
+import { negotiateWithoutTable } from '../encode/negotiation.ts'
+import { encodeUnstored } from '../encode/object-encoder.ts'
 import type { WriteHandler } from '../handler.ts'
-import { negotiateWithoutTable } from '../negotiation.ts'
-import { encodeUnstored } from '../object-encoder.ts'
-import { readObject } from '../request-object.ts'
-import { parseWriteOptions } from '../write-options.ts'
+import { parseWriteOptions } from '../options/write-options.ts'
 
 /** Fills in the status of the review; what else the answer shows of it stays as it came. */
 export type Answer<T extends KubeObject> = (

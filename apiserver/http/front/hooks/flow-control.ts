@@ -1,3 +1,4 @@
+import { sendText } from '../../encode/respond.ts'
 import type { Exchange } from '../../exchange.ts'
 import type { FlowControl } from '../../flow-control/flow-control.ts'
 import type { Answers } from '../../limits/answers.ts'
@@ -5,7 +6,6 @@ import type { ClientLimits } from '../../limits/client-limits.ts'
 import type { LimitName } from '../../limits/limits.ts'
 import type { Watchdog } from '../../limits/watchdog.ts'
 import type { RequestMetrics } from '../../metrics/request-metrics.ts'
-import { sendText } from '../../respond.ts'
 import { changesNothing, isLongRunning } from '../attributes.ts'
 import type { Step } from './step.ts'
 

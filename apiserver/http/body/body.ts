@@ -1,0 +1,15 @@
+import type { IncomingMessage } from 'node:http'
+import { badRequest, requestEntityTooLarge } from '../../../shared/api/status-errors.ts'
+import { readBody as read } from '../../../shared/http/read-body.ts'
+import type { LimitName } from '../limits/limits.ts'
+
+/** The whole body. Rejects with a StatusError: 413 for more than `maxBytes`, 400 for one that breaks off. */
+export const readBody = (request: IncomingMessage, maxBytes: number): Promise<Buffer> =>
+  read(request, {
+    maxBytes,
+    tooLarge: () =>
+      requestEntityTooLarge(`Request entity too large: limit is ${maxBytes}`).atLimit(
+        'maxRequestBodyBytes' satisfies LimitName,
+      ),
+    brokenOff: () => badRequest('unexpected EOF'),
+  })

@@ -1,0 +1,206 @@
+import { parseExact, toJson } from '../../../shared/api/exact-json.ts'
+import { StatusError } from '../../../shared/api/status-error.ts'
+import {
+  badRequest,
+  requestEntityTooLarge,
+  unsupportedMediaType,
+  unsupportedMediaTypeRoute,
+} from '../../../shared/api/status-errors.ts'
+import type { ResourceDefinition } from '../../kind/resource-definition.ts'
+import { conversionError } from '../../patch/from-unstructured.ts'
+import { applyJsonPatch, JsonPatchError, type JsonPatchOperation } from '../../patch/json-patch.ts'
+import { applyMergePatch } from '../../patch/merge-patch.ts'
+import { strategicMerge } from '../../patch/strategic-merge.ts'
+import { printValue } from '../../patch/structured-merge/go-print.ts'
+import { scanJson } from '../../validation/json-scanner.ts'
+import { jsonWord } from '../../validation/json-word.ts'
+import { duplicateFields, type FieldValidation } from '../../validation/request-body.ts'
+import { isMap, type JsonMap, own, put } from '../../values/json-map.ts'
+import { mediaType } from './request-object.ts'
+
+/** A patch that has been read, of any type but apply. */
+export interface Patch {
+  /** The patched document; the argument (versioned JSON with kind and apiVersion) may be changed. */
+  apply(document: Record<string, unknown>): unknown
+  /** What a strict reader says about the patch itself. */
+  strictErrors: string[]
+  /** How messages quote what the patch made of the document. */
+  show(document: unknown): string
+  /** Unknown fields are told of in their order, not in that of the document. */
+  sortsProblems?: boolean
+}
+
+export type PatchMediaType = keyof typeof readers | 'application/apply-patch+yaml'
+
+const customTypes = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml']
+
+export function patchMediaType(contentType: string | undefined, { custom }: ResourceDefinition): PatchMediaType {
+  const type = mediaType(contentType)
+  if (custom && !customTypes.includes(type)) {
+    throw unsupportedMediaType(
+      `the body of the request was in an unknown format - accepted media types include: ${customTypes.join(', ')}`,
+    )
+  }
+  if (Object.hasOwn(readers, type) || type === 'application/apply-patch+yaml') return type as PatchMediaType
+  throw unsupportedMediaTypeRoute()
+}
+
+export function readPatch(
+  type: Exclude<PatchMediaType, 'application/apply-patch+yaml'>,
+  text: string,
+  { schema, fieldValidation }: { schema: string; fieldValidation: FieldValidation },
+): Patch {
+  let patch: unknown
+  try {
+    patch = parseExact(text)
+  } catch {
+    throw badRequest(`error decoding patch: ${scanJson(text).error ?? 'unexpected end of JSON input'}`)
+  }
+  const read = readers[type](patch, schema)
+  if (fieldValidation === 'Ignore') return { ...read, strictErrors: [] }
+  return { ...read, strictErrors: [...duplicatesIn(type, text, patch), ...read.strictErrors] }
+}
+
+function duplicatesIn(type: string, text: string, patch: unknown): string[] {
+  const prefix = type === 'application/json-patch+json' ? 'json patch ' : ''
+  return duplicateFields(text, patch).map((message) => prefix + message)
+}
+
+const readers = {
+  'application/json-patch+json': readJsonPatch,
+  'application/merge-patch+json': readMergePatch,
+  'application/strategic-merge-patch+json': readStrategicMergePatch,
+}
+
+/** As Go reads it into a struct; null is an empty one. */
+function readOperation(operation: unknown): JsonPatchOperation {
+  if (operation === null) return {}
+  const refuse = (value: unknown, where: string): never => {
+    throw badRequest(`error decoding patch: json: cannot unmarshal ${jsonWord(value)} into Go ${where}`)
+  }
+  if (!isMap(operation)) return refuse(operation, 'value of type handlers.jsonPatchOp')
+  for (const name of ['op', 'path', 'from']) {
+    const value = own(operation, name)
+    if (value !== undefined && value !== null && typeof value !== 'string')
+      refuse(value, `struct field jsonPatchOp.${name} of type string`)
+  }
+  return operation
+}
+
+const maxOperations = 10_000
+const members = new Set(['op', 'path', 'from', 'value'])
+
+function readJsonPatch(patch: unknown): Patch {
+  if (patch !== null && !Array.isArray(patch)) {
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${jsonWord(patch)} into Go value of type []handlers.jsonPatchOp`,
+    )
+  }
+  const operations = (patch ?? []).map(readOperation)
+  if (operations.length > maxOperations) {
+    throw requestEntityTooLarge(
+      `Request entity too large: The allowed maximum operations in a JSON patch is ${maxOperations}, got ${operations.length}`,
+    )
+  }
+  const unknown = operations.flatMap((operation, index) =>
+    Object.keys(operation ?? {})
+      .filter((name) => !members.has(name))
+      .map((name) => `json patch unknown field "[${index}].${name}"`),
+  )
+  return {
+    strictErrors: unknown,
+    show: (document) => toJson(sortTouched(document, touchedBy(operations))),
+    apply(document) {
+      try {
+        return applyJsonPatch(ofOwnFields(document, operations), operations)
+      } catch (error) {
+        if (error instanceof JsonPatchError) throw refused()
+        throw error
+      }
+    },
+  }
+}
+
+/** Operations can reach into the sets of fields, which are shared. */
+function ofOwnFields(document: unknown, operations: readonly JsonPatchOperation[]): unknown {
+  const reaches = ({ path, from }: JsonPatchOperation): boolean => `${path} ${from}`.includes('managedFields')
+  return operations.some(reaches) ? structuredClone(document) : document
+}
+
+/** The library's reasons are lost on the way to the client. */
+const refused = () =>
+  new StatusError({
+    code: 422,
+    reason: 'Invalid',
+    message: 'the server rejected our request due to an error in our request',
+    details: {},
+  })
+
+function readMergePatch(patch: unknown): Patch {
+  if (patch === null) throw badRequest('Invalid JSON Patch')
+  assertObject(patch)
+  return {
+    strictErrors: [],
+    apply: (document) => applyMergePatch(document, patch),
+    show: (document) => toJson(sortTouched(document, patch)),
+  }
+}
+
+function readStrategicMergePatch(patch: unknown, schema: string): Patch {
+  if (patch !== null) assertObject(patch)
+  const changes = (patch ?? {}) as Record<string, unknown>
+  return {
+    strictErrors: [],
+    show: () => printValue(patch),
+    sortsProblems: true,
+    apply(document) {
+      const { kind, apiVersion } = document
+      const merged = { ...strategicMerge(document, changes, schema), kind, apiVersion } // what it is no patch changes
+      const wrong = conversionError(schema, merged, document)
+      if (wrong) throw invalidPatch(printValue(patch), wrong)
+      return merged
+    },
+  }
+}
+
+function assertObject(patch: unknown): void {
+  if (typeof patch === 'object' && !Array.isArray(patch)) return
+  throw badRequest(
+    `error decoding patch: json: cannot unmarshal ${jsonWord(patch)} into Go value of type map[string]interface {}`,
+  )
+}
+
+/** Paths of operations as a tree. */
+function touchedBy(operations: readonly JsonPatchOperation[]): JsonMap {
+  const tree: JsonMap = {}
+  for (const { path, from } of operations) {
+    for (const pointer of [path ?? '', from ?? '']) {
+      let node = tree
+      for (const segment of pointer.split('/').slice(1)) {
+        const next = isMap(own(node, segment)) ? (node[segment] as JsonMap) : {}
+        put(node, segment, next)
+        node = next
+      }
+    }
+  }
+  return tree
+}
+
+/** A real server's patch libraries put the keys of objects in order, but only of those they have to look into. */
+function sortTouched(value: unknown, touched: unknown): unknown {
+  if (!isMap(touched) || typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((item, index) => sortTouched(item, own(touched, String(index))))
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(entries.map(([key, entry]) => [key, sortTouched(entry, own(touched, key))]))
+}
+
+/** What a patch makes of an object is no such object. */
+export function invalidPatch(value: string, why: string): StatusError {
+  const message = `Invalid value: ${toJson(value)}: ${why}`
+  return new StatusError({
+    code: 422,
+    reason: 'Invalid',
+    message: ` "" is invalid: patch: ${message}`,
+    details: { causes: [{ reason: 'FieldValueInvalid', message, field: 'patch' }] },
+  })
+}

@@ -1,0 +1,115 @@
+/** `/api` and `/apis` with what is below them that is no resource. Documents are made once per state of the catalog. */
+import { createHash } from 'node:crypto'
+import { resourceNotFound } from '../../../shared/api/status-errors.ts'
+import type { Catalog } from '../../registry/catalog.ts'
+import { assertAcceptable, encodingFor, type Negotiated, parseAccept, unknownShape } from '../encode/negotiation.ts'
+import { sendJson, sendNothing } from '../encode/respond.ts'
+import type { Exchange } from '../exchange.ts'
+import { type PathRoutes, reading } from '../front/paths.ts'
+import { notFound } from '../resources/resource-routes.ts'
+import { aggregatedDiscovery, apiGroup, apiGroupList, apiResourceList, apiVersions } from './documents.ts'
+
+const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
+const DISCOVERY_GROUP = 'apidiscovery.k8s.io'
+
+/** Documents by name, until the catalog changes. */
+class Documents {
+  readonly #catalog: Catalog
+  #generation = -1
+  #texts = new Map<string, { json: string; etag: string }>()
+  constructor(catalog: Catalog) {
+    this.#catalog = catalog
+  }
+  get(name: string, make: (definitions: ReturnType<Catalog['definitions']>) => object): { json: string; etag: string } {
+    if (this.#generation !== this.#catalog.generation) {
+      this.#texts = new Map()
+      this.#generation = this.#catalog.generation
+    }
+    let text = this.#texts.get(name)
+    if (!text) {
+      const json = JSON.stringify(make(this.#catalog.definitions()))
+      text = { json, etag: `"${createHash('sha512').update(json).digest('hex').toUpperCase()}"` }
+      this.#texts.set(name, text)
+    }
+    return text
+  }
+}
+
+/** Whether the client wants the aggregated form: the first shape in its Accept header that we know. */
+function wantsAggregated(accept: string | undefined): boolean {
+  if (!accept) return false
+  const ranges = parseAccept(accept)
+  assertAcceptable(ranges, false)
+  if (
+    ranges.some(({ parameters: { g, v, as } }) => g === DISCOVERY_GROUP && v === 'v2' && as === 'APIGroupDiscoveryList')
+  ) {
+    return true
+  }
+  if (ranges.every(({ parameters }) => parameters.as !== undefined)) throw unknownShape()
+  return false
+}
+
+/** How a document that has no other shape is wanted; refuses clients that accept other shapes only. */
+function plainForm(accept: string | undefined): Negotiated {
+  if (!accept) return { encoding: 'json' }
+  const ranges = parseAccept(accept)
+  assertAcceptable(ranges, false)
+  const plain = ranges.filter(({ parameters: { as } }) => as === undefined)
+  if (plain.length === 0) throw unknownShape()
+  return { encoding: encodingFor(plain) }
+}
+
+export function discoveryRoutes(catalog: Catalog, serverAddress: () => string): PathRoutes[] {
+  const documents = new Documents(catalog)
+  const aggregated = (exchange: Exchange, which: 'core' | 'named'): boolean => {
+    if (!wantsAggregated(exchange.request.headers.accept)) return false
+    const { json, etag } = documents.get(`aggregated ${which}`, (definitions) =>
+      aggregatedDiscovery(definitions, which),
+    )
+    const headers = { etag, vary: 'Accept', 'cache-control': 'public', 'content-type': AGGREGATED }
+    if (exchange.request.headers['if-none-match'] === etag) {
+      sendNothing(exchange, 304, headers)
+    } else sendJson(exchange, { status: 200, json, headers })
+    return true
+  }
+  const legacy = (
+    exchange: Exchange,
+    name: string,
+    make: (definitions: ReturnType<Catalog['definitions']>) => object,
+  ): void =>
+    sendJson(
+      exchange,
+      { status: 200, json: documents.get(name, make).json },
+      plainForm(exchange.request.headers.accept),
+    )
+  const resourceList = (exchange: Exchange, group: string, version: string) => {
+    if (catalog.hasVersion(group, version))
+      return legacy(exchange, `list ${group}/${version}`, (definitions) => apiResourceList(definitions, group, version))
+    if (catalog.hasGroup(group)) throw resourceNotFound()
+    notFound(exchange)
+  }
+  return [
+    {
+      first: 'api',
+      methods: reading,
+      paths: {
+        '': (exchange) =>
+          aggregated(exchange, 'core') ||
+          legacy(exchange, `versions ${serverAddress()}`, () => apiVersions(serverAddress())),
+        '/:version': (exchange, { version = '' }) => resourceList(exchange, '', version),
+      },
+    },
+    {
+      first: 'apis',
+      methods: reading,
+      paths: {
+        '': (exchange) => aggregated(exchange, 'named') || legacy(exchange, 'groups', apiGroupList),
+        '/:group': (exchange, { group = '' }) => {
+          if (group === '' || !catalog.hasGroup(group)) return notFound(exchange)
+          legacy(exchange, `group ${group}`, (definitions) => apiGroup(definitions, group))
+        },
+        '/:group/:version': (exchange, { group = '', version = '' }) => resourceList(exchange, group, version),
+      },
+    },
+  ]
+}

@@ -1,0 +1,117 @@
+import { notAcceptable, notAcceptableRoute } from '../../../shared/api/status-errors.ts'
+
+/** How the client wants its answer. */
+export interface Negotiated {
+  encoding: 'json' | 'yaml' | 'protobuf'
+  /** What objects are turned into; absent: nothing. */
+  transform?: Transform
+}
+export interface Transform {
+  kind: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList'
+  version: 'v1' | 'v1beta1'
+}
+
+export interface MediaRange {
+  type: string
+  quality: number
+  parameters: Record<string, string>
+}
+
+const json = 'application/json'
+const yaml = 'application/yaml'
+/** Only for clients that accept nothing else: JSON is cut from the stored text, without parsing. */
+const protobuf = 'application/vnd.kubernetes.protobuf'
+const media = [json, yaml, protobuf]
+const watchMedia = [...media, `${json};stream=watch`, `${protobuf};stream=watch`]
+const acceptable = new Set(['*/*', ...media])
+
+const plain: Negotiated = { encoding: 'json' }
+const known = new Map<string, Negotiated>()
+const maxKnown = 1000
+
+/** Reads the Accept header of a request on a resource; `list`: the 406 of a collection names the watch types too. */
+export function negotiate(accept: string | undefined, list: boolean): Negotiated {
+  if (accept === undefined || accept === '' || accept === json || accept === '*/*') return plain
+  const found = known.get(accept)
+  if (found) return found
+  const negotiated = choose(parseAccept(accept), list)
+  if (known.size >= maxKnown) known.clear()
+  known.set(accept, negotiated)
+  return negotiated
+}
+
+/**
+ * The same for a kind that has no columns: upstream's storage of reviews, tokens, bindings and evictions makes no
+ * Table.
+ */
+export function negotiateWithoutTable(accept: string | undefined): Negotiated {
+  const negotiated = negotiate(accept, false)
+  if (negotiated.transform?.kind !== 'Table') return negotiated
+  const others = parseAccept(accept ?? '').filter(({ parameters }) => parameters.as !== 'Table')
+  if (!others.some(({ type }) => acceptable.has(type))) throw unknownShape()
+  return choose(others, false)
+}
+
+/** Best first; of equals, the order of the header. */
+export function parseAccept(accept: string): MediaRange[] {
+  const ranges = accept.split(',').map((part): MediaRange => {
+    const [type = '', ...pairs] = part.split(';').map((piece) => piece.trim())
+    const parameters = Object.fromEntries(
+      pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
+    )
+    const quality = Number(parameters.q ?? 1)
+    return { type: type.toLowerCase(), quality: Number.isNaN(quality) ? 1 : quality, parameters }
+  })
+  return ranges.sort((a, b) => b.quality - a.quality)
+}
+
+/** Refuses, as the router does, clients that accept none of these types; parameters do not count. */
+export function assertAcceptable(ranges: readonly MediaRange[], list: boolean): void {
+  if (ranges.some(({ type }) => acceptable.has(type))) return
+  throw notAcceptableRoute(`Available representations: ${(list ? watchMedia : media).join(', ')}`)
+}
+
+function choose(ranges: readonly MediaRange[], list: boolean): Negotiated {
+  assertAcceptable(ranges, list)
+  const candidates = ranges.flatMap((range) => {
+    const negotiated = acceptable.has(range.type) ? read(range) : undefined
+    return negotiated ? [{ negotiated, type: range.type }] : []
+  })
+  const best = candidates.find(({ type }) => type !== protobuf) ?? candidates[0]
+  if (!best) throw unknownShape()
+  return best.negotiated
+}
+
+export const unknownShape = () => notAcceptable(`only the following media types are accepted: ${media.join(', ')}`)
+
+const kinds = new Set(['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'])
+
+/** Undefined for a transformation that we do not know. */
+function read({ type, parameters }: MediaRange): Negotiated | undefined {
+  const encoding = encodingOf(type)
+  const { as, g, v } = parameters
+  if (as === undefined) return { encoding }
+  if (!kinds.has(as) || g !== 'meta.k8s.io' || (v !== 'v1' && v !== 'v1beta1')) return undefined
+  return { encoding, transform: { kind: as as Transform['kind'], version: v } }
+}
+
+const encodingOf = (type: string): Negotiated['encoding'] =>
+  type === yaml ? 'yaml' : type === protobuf ? 'protobuf' : 'json'
+
+/** The encoding of what has no other shape: the first that is taken, and protobuf last. */
+export function encodingFor(ranges: readonly MediaRange[]): Negotiated['encoding'] {
+  const types = ranges.map(({ type }) => type).filter((type) => acceptable.has(type))
+  return encodingOf(types.find((type) => type !== protobuf) ?? types[0] ?? json)
+}
+
+/** Errors come in the encoding asked for, if it is one; nothing else about Accept matters to them. */
+export function errorEncoding(accept: string | undefined): Negotiated {
+  if (accept === undefined || !/yaml|protobuf/.test(accept)) return plain
+  return { encoding: encodingFor(parseAccept(accept)) }
+}
+
+/** Of what has no protobuf form, as the encoder refuses; `type` as Go prints it. */
+export const notInProtobuf = (type: string) =>
+  notAcceptable(
+    `object ${type} does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message`,
+  )

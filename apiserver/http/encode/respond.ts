@@ -1,0 +1,205 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
+import type { Gzip } from 'node:zlib'
+import type { FastifyReply } from 'fastify'
+import { parseStored, toJson } from '../../../shared/api/exact-json.ts'
+import type { StatusError } from '../../../shared/api/status-error.ts'
+import { dumpOptions } from '../../../shared/api/yaml-schema.ts'
+import { encodeProtobuf } from '../../protobuf/encode.ts'
+import type { JsonMap } from '../../values/json-map.ts'
+import { takeOver } from '../front/take-over.ts'
+import { type Negotiated, notInProtobuf } from './negotiation.ts'
+import type { Warnings } from './warnings.ts'
+
+/** Answers from here on are compressed for clients that accept it. */
+export const gzipThreshold = 128 * 1024
+
+export interface Answer {
+  status: number
+  /** JSON text, what it is joined from, or its bytes (which are shared, not copied), without a newline at the end. */
+  json: string | readonly string[] | Buffer
+  headers?: OutgoingHttpHeaders
+}
+
+/** A request may bring its own name. */
+export function baseHeaders(request?: IncomingMessage): OutgoingHttpHeaders {
+  return { 'audit-id': request?.headers['audit-id'] ?? randomUUID(), 'cache-control': 'no-cache, private' }
+}
+
+export const contentTypes = {
+  json: 'application/json',
+  yaml: 'application/yaml',
+  protobuf: 'application/vnd.kubernetes.protobuf',
+}
+
+/** A request to answer: an exchange, or what there is before one. */
+interface Asked {
+  request: IncomingMessage
+  reply: FastifyReply
+  warnings?: Warnings
+}
+
+const jsonOnly: Negotiated = { encoding: 'json' }
+
+/** Sends JSON, or what the client wants instead of it. */
+export function sendJson(
+  { request, reply, warnings }: Asked,
+  { status, json, headers }: Answer,
+  { encoding }: Negotiated = jsonOnly,
+): void {
+  const all = baseHeaders(request)
+  all['content-type'] = contentTypes[encoding]
+  if (headers) Object.assign(all, headers)
+  const warning = warnings?.header()
+  if (warning) Object.assign(all, { warning })
+  if (encoding === 'json' && !wantsPretty(request)) {
+    const parts = Buffer.isBuffer(json) ? [json, '\n'] : lineOf(json)
+    send({ request, reply }, { status, parts, headers: all })
+    return
+  }
+  const whole = Array.isArray(json) ? json.join('') : String(json)
+  if (encoding === 'yaml') {
+    toYaml(whole).then(
+      (text) => send({ request, reply }, { status, parts: [text], headers: all }),
+      () => reply.raw.destroy(),
+    )
+  } else {
+    const part = encoding === 'protobuf' ? toProtobuf(whole) : indented(whole)
+    send({ request, reply }, { status, parts: [part], headers: all })
+  }
+}
+
+/** Short parts cost more to write than to join. */
+const maxJoined = 1024
+
+/** With a newline at the end. */
+function lineOf(json: string | readonly string[]): string[] {
+  if (typeof json === 'string') return [`${json}\n`]
+  const pieces = ['']
+  for (const part of [...json, '\n']) {
+    const last = pieces.length - 1
+    if (pieces[last]!.length + part.length <= maxJoined) pieces[last] += part
+    else pieces.push(part)
+  }
+  return pieces
+}
+
+interface Body {
+  status: number
+  parts: readonly (string | Buffer)[]
+  headers: OutgoingHttpHeaders
+}
+
+/** Sends a body as it is or, if it is large and the client takes that, compressed. */
+function send(asked: Asked, body: Body): void {
+  const compressed = acceptsGzip(asked.request) && lengthOf(body) >= gzipThreshold
+  if (compressed) sendCompressed(asked.reply, body)
+  else sendAsIs(asked, body)
+}
+
+function lengthOf({ parts }: Body): number {
+  let bytes = 0
+  for (const part of parts) bytes += Buffer.byteLength(part)
+  return bytes
+}
+
+/** Parts that are bytes are shared with other answers, and sent without a copy. */
+export function sendAsIs({ request, reply }: Asked, body: Body): void {
+  const { status, parts, headers } = body
+  headers['content-length'] = lengthOf(body)
+  if (request.method === 'HEAD') return void reply.code(status).headers(headers).send()
+  const [first] = parts
+  // Not as text: Fastify would add a charset to its type.
+  if (parts.length === 1 && typeof first === 'string') {
+    return void reply.code(status).headers(headers).send(Buffer.from(first))
+  }
+  if (reply.isObserved)
+    return void reply
+      .code(status)
+      .headers(headers)
+      .send(Buffer.concat(parts.map(bytesOf)))
+  const response = takeOver(reply)
+  response.writeHead(status, headers)
+  for (const part of parts) response.write(part)
+  response.end()
+}
+
+const bytesOf = (part: string | Buffer): Buffer => (typeof part === 'string' ? Buffer.from(part) : part)
+
+export const acceptsGzip = ({ headers }: IncomingMessage): boolean =>
+  headers['accept-encoding'] !== undefined && /\bgzip\b/.test(String(headers['accept-encoding']))
+
+/** Answers are for this machine or the next: what compresses more takes longer than to send it. */
+export function fastGzip(): Gzip {
+  const { constants, createGzip } = process.getBuiltinModule('node:zlib') // loaded with the first large answer
+  return createGzip({ level: constants.Z_BEST_SPEED })
+}
+
+function sendCompressed(reply: FastifyReply, { status, parts, headers }: Body): void {
+  const gzip = fastGzip()
+  reply
+    .code(status)
+    .headers({ ...headers, 'content-encoding': 'gzip', vary: 'Accept-Encoding' })
+    .send(gzip)
+  for (const part of parts) gzip.write(part)
+  gzip.end()
+}
+
+/** The parser is loaded by the few who want YAML. */
+async function toYaml(json: string): Promise<string> {
+  const yaml = await import('js-yaml')
+  return yaml.dump(parseStored(json), dumpOptions(yaml))
+}
+
+function toProtobuf(json: string): Buffer {
+  const object = parseStored(json) as JsonMap
+  const encoded = encodeProtobuf(object)
+  if (encoded) return encoded
+  if (object.kind === 'Table') throw notInProtobuf('*v1.Table')
+  throw notInProtobuf(`*unstructured.Unstructured${Array.isArray(object.items) ? 'List' : ''}`)
+}
+
+const prettyAgents = /^(curl|Wget|Mozilla\/5\.0)/
+
+export function wantsPretty({ url = '', headers }: IncomingMessage): boolean {
+  const mark = url.includes('pretty=') ? url.indexOf('?') : -1
+  const asked = mark === -1 ? null : new URLSearchParams(url.slice(mark + 1)).get('pretty')
+  if (asked !== null) return asked !== '0' && asked !== 'false'
+  const agent = headers['user-agent']
+  return agent !== undefined && prettyAgents.test(agent)
+}
+
+/** For people. */
+const indented = (json: string): string => toJson(parseStored(json), { indent: 2 })
+
+export function sendText(
+  { request, reply }: Asked,
+  status: number,
+  text: string,
+  headers: OutgoingHttpHeaders = {},
+): void {
+  reply.code(status).headers({
+    ...baseHeaders(request),
+    'content-type': 'text/plain; charset=utf-8',
+    'x-content-type-options': 'nosniff',
+    'content-length': Buffer.byteLength(text),
+    ...headers,
+  })
+  reply.send(request.method === 'HEAD' ? undefined : text)
+}
+
+/** An answer without a body. `headers`: all that it has. */
+export function sendNothing({ reply }: Asked, status: number, headers: OutgoingHttpHeaders = baseHeaders()): void {
+  reply.code(status).headers(headers).send()
+}
+
+/** After a hook of `onSend` has failed, which would fail again. */
+export function sendWithoutHooks({ request, reply }: Asked, { status, headers, code }: StatusError): void {
+  const response = takeOver(reply)
+  response.writeHead(code, { ...baseHeaders(request), 'content-type': contentTypes.json, ...headers })
+  response.end(request.method === 'HEAD' ? undefined : `${JSON.stringify(status)}\n`)
+}
+
+export function sendStatusError(asked: Asked, { status, headers, code }: StatusError, negotiated?: Negotiated): void {
+  sendJson(asked, { status: code, json: JSON.stringify(status), headers }, negotiated)
+}

@@ -1,0 +1,119 @@
+import { parseStored, toJson } from '../../../shared/api/exact-json.ts'
+import type { ResourceDefinition } from '../../kind/resource-definition.ts'
+import { encodeWatchEvent } from '../../protobuf/encode.ts'
+import { decodeStored, type StoredObject, spliceHead } from '../../registry/stored-object.ts'
+import { zeroOf } from '../../validation/decoder.ts'
+import type { JsonMap } from '../../values/json-map.ts'
+import type { WatchRecord } from '../../watchcache/watch-record.ts'
+import type { WatchEncoder } from '../../watchcache/watch-sink.ts'
+import type { Transform } from './negotiation.ts'
+import { headOf } from './object-encoder.ts'
+import { partialObjectMetadata } from './partial-object-metadata.ts'
+import { type IncludeObject, tableOf } from './table.ts'
+
+type Bookmark = Extract<WatchRecord, { type: 'BOOKMARK' }>
+type Change = Exclude<WatchRecord, Bookmark>
+
+/** What a stream of events looks like: one line of JSON each, many in one buffer. */
+function linesOf(
+  lineOf: { change(record: Change): string; bookmark(record: Bookmark): string },
+  id?: string,
+): WatchEncoder<Buffer> {
+  return {
+    id,
+    encode(records) {
+      let text = ''
+      for (const record of records) {
+        const object = record.type === 'BOOKMARK' ? lineOf.bookmark(record) : lineOf.change(record)
+        text += `{"type":"${record.type}","object":${object}}\n`
+      }
+      return Buffer.from(text)
+    },
+  }
+}
+
+/** The last state of a deleted object bears the revision of its deletion. */
+const stored = ({ object, revision }: Change): StoredObject => ({ value: object.value, revision })
+
+export function objectEncoder(definition: ResourceDefinition): WatchEncoder<Buffer> {
+  const head = headOf(definition)
+  return linesOf(
+    {
+      change: ({ object, revision }) => spliceHead(head, object, revision),
+      bookmark: (record) =>
+        JSON.stringify({ ...JSON.parse(`${head.slice(0, -1)}}`), ...emptyObject(definition, record) }),
+    },
+    definition.version,
+  )
+}
+
+/** The same events for one who takes no JSON. */
+export const inProtobuf = ({ id, encode }: WatchEncoder<Buffer>): WatchEncoder<Buffer> => ({
+  id: id && `protobuf ${id}`,
+  encode: (records) =>
+    Buffer.concat(
+      String(encode(records))
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => protobufEvent(parseStored(line) as Parameters<typeof protobufEvent>[0])),
+    ),
+})
+
+/** Only kinds with a protobuf form come this far. */
+export const protobufEvent = ({ type, object }: { type: string; object: JsonMap }): Buffer =>
+  encodeWatchEvent(type, object)!
+
+export function partialObjectEncoder({ version }: Transform): WatchEncoder<Buffer> {
+  const encode = (object: Parameters<typeof partialObjectMetadata>[0]): string =>
+    toJson(partialObjectMetadata(object, version))
+  return linesOf(
+    {
+      change: (record) => encode(decodeStored(stored(record))),
+      bookmark: (record) => encode({ metadata: bookmarkMetadata(record) }),
+    },
+    `partial ${version}`,
+  )
+}
+
+/** Columns come with the first event only, so no two watchers can share. */
+export function tableEncoder(
+  definition: ResourceDefinition,
+  { version, include, now }: { version: Transform['version']; include: IncludeObject; now(): number },
+): WatchEncoder<Buffer> {
+  let withoutColumns = false
+  const encode = (object: ReturnType<typeof decodeStored>, isBookmark = false): string => {
+    const { resourceVersion } = object.metadata
+    const table = tableOf(definition, [object], {
+      version,
+      include,
+      metadata: { resourceVersion },
+      nowMs: now(),
+      withoutColumns,
+    })
+    withoutColumns = true
+    if (isBookmark) for (const row of table.rows) row.cells = row.cells.map((cell) => cell ?? '')
+    return toJson(table)
+  }
+  return linesOf({
+    change: (record) => encode(decodeStored(stored(record))),
+    bookmark: (record) => encode({ ...emptyObject(definition, record) }, true),
+  })
+}
+
+/** Nothing but a revision, in the shape of the kind. */
+function emptyObject(
+  { group, schema, custom, subresources }: ResourceDefinition,
+  record: Bookmark,
+): ReturnType<typeof decodeStored> {
+  const zero: Record<string, unknown> = custom ? {} : zeroOf(schema)
+  // Inside a real server the replicas of these are a plain number, which is never absent.
+  if (group === 'apps' && subresources?.scale) zero.spec = { replicas: 0, ...(zero.spec as object) }
+  return { ...zero, metadata: bookmarkMetadata(record) }
+}
+
+function bookmarkMetadata({ revision, initialEventsEnd }: Bookmark) {
+  return {
+    resourceVersion: String(revision),
+    ...(initialEventsEnd && { annotations: { 'k8s.io/initial-events-end': 'true' } }),
+  }
+}

@@ -1,0 +1,67 @@
+import { own } from '../../../shared/api/own.ts'
+import { sendText } from '../encode/respond.ts'
+import type { Exchange } from '../exchange.ts'
+import type { PathRoutes } from '../front/paths.ts'
+import { notFound } from '../resources/resource-routes.ts'
+
+/** Undefined while all is well, else why not. */
+export type HealthCheck = () => string | undefined
+
+export type HealthChecks = Readonly<Record<string, HealthCheck>>
+
+/**
+ * /healthz, /livez or /readyz, each check under a path of its own. A real server does not have the checks of `extra`:
+ * the list shows them only when they fail, so that it equals a real server's while all is well.
+ */
+export function healthRoute(
+  name: 'healthz' | 'livez' | 'readyz',
+  upstream: HealthChecks,
+  extra: HealthChecks = {},
+): PathRoutes {
+  const checks = { ...upstream, ...extra }
+  return {
+    first: name,
+    paths: {
+      '': (exchange) => sendAll(exchange, name, { checks, extra }),
+      '/*': (exchange, { '*': check = '' }) => {
+        const single = own(checks, check)
+        if (!single) return notFound(exchange)
+        const failed = single() !== undefined
+        sendText(exchange, failed ? 500 : 200, failed ? `internal server error: ${single()}\n` : 'ok')
+      },
+    },
+  }
+}
+
+function sendAll(
+  exchange: Exchange,
+  name: string,
+  { checks, extra }: { checks: HealthChecks; extra: HealthChecks },
+): void {
+  const { query } = exchange.info
+  const excluded = new Set(query.getAll('exclude'))
+  const lines: string[] = []
+  let failed = false
+  for (const [title, run] of Object.entries(checks)) {
+    if (excluded.delete(title)) lines.push(`[+]${title} excluded: ok`)
+    else if (run() === undefined) {
+      if (!Object.hasOwn(extra, title)) lines.push(`[+]${title} ok`)
+    } else {
+      failed = true
+      lines.push(`[-]${title} failed: reason withheld`)
+    }
+  }
+  if (excluded.size > 0) {
+    const shown = [...excluded].map((title) => JSON.stringify(title)).join(',')
+    lines.push(`warn: some health checks cannot be excluded: no matches for ${shown}`)
+  }
+  const text = `${lines.join('\n')}\n${name} check ${failed ? 'failed' : 'passed'}\n`
+  if (failed) sendText(exchange, 500, text)
+  else sendText(exchange, 200, query.has('verbose') ? text : 'ok')
+}
+
+/** The endpoint's own path, and that of each of its checks. */
+export const pathsOf = (name: string, checks: HealthChecks): string[] => [
+  `/${name}`,
+  ...Object.keys(checks).map((check) => `/${name}/${check}`),
+]

@@ -1,0 +1,17 @@
+import type { Catalog } from '../../registry/catalog.ts'
+import { sendJson } from '../encode/respond.ts'
+import type { PathHandle, PathRoutes } from '../front/paths.ts'
+
+/** The root lists every path that is worth a visit. */
+export function indexRoutes(catalog: Catalog, paths: readonly string[]): PathRoutes[] {
+  const send: PathHandle = (exchange) =>
+    sendJson(exchange, { status: 200, json: JSON.stringify({ paths: all(catalog, paths) }) })
+  return ['', 'index.html'].map((first) => ({ first, methods: ['GET'], paths: { '': send } }))
+}
+
+function all(catalog: Catalog, paths: readonly string[]): string[] {
+  const groups = catalog
+    .definitions()
+    .flatMap(({ group, version }) => (group ? [`/apis/${group}`, `/apis/${group}/${version}`] : [`/api/${version}`]))
+  return [...new Set([...paths, '/api', '/apis', '/apis/', ...groups])].sort()
+}

@@ -1,0 +1,45 @@
+import { notAcceptableRoute } from '../../../shared/api/status-errors.ts'
+import type { ServiceAccountTokens } from '../../auth/service-account/service-account-tokens.ts'
+import { keySet } from '../../auth/service-account/signing-key.ts'
+import { parseAccept } from '../encode/negotiation.ts'
+import { sendJson } from '../encode/respond.ts'
+import type { PathRoutes } from '../front/paths.ts'
+
+const maxAge = { 'cache-control': 'public, max-age=3600' }
+const keySetType = 'application/jwk-set+json'
+
+/** How others find out whether a service account's token is one. Upstream: pkg/routes/openidmetadata.go. */
+export function tokenIssuerRoutes(tokens: ServiceAccountTokens): PathRoutes[] {
+  return [
+    {
+      first: '.well-known',
+      methods: ['GET'],
+      paths: {
+        '/openid-configuration': async (exchange) => {
+          const { algorithm } = await tokens.key()
+          const document = {
+            issuer: tokens.issuer(),
+            jwks_uri: `${tokens.issuer()}/openid/v1/jwks`,
+            response_types_supported: ['id_token'],
+            subject_types_supported: ['public'],
+            id_token_signing_alg_values_supported: [algorithm],
+          }
+          sendJson(exchange, { status: 200, json: JSON.stringify(document), headers: maxAge })
+        },
+      },
+    },
+    {
+      first: 'openid',
+      methods: ['GET'],
+      paths: {
+        '/v1/jwks': async (exchange) => {
+          const { accept } = exchange.request.headers
+          if (accept && !parseAccept(accept).some(({ type }) => type === '*/*' || type === keySetType))
+            throw notAcceptableRoute(`Available representations: ${keySetType}`)
+          const headers = { ...maxAge, 'content-type': keySetType }
+          sendJson(exchange, { status: 200, json: JSON.stringify(keySet(await tokens.key())), headers })
+        },
+      },
+    },
+  ]
+}

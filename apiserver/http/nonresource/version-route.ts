@@ -1,0 +1,18 @@
+import { kubernetesVersion } from '../../../shared/config/kubernetes-version.ts'
+import { assertAcceptable, parseAccept } from '../encode/negotiation.ts'
+import { sendJson } from '../encode/respond.ts'
+import type { Exchange } from '../exchange.ts'
+import type { PathRoutes } from '../front/paths.ts'
+
+/** `gitVersion`: what to be announced as, `v1.36.3`. */
+export function versionRoute(gitVersion = kubernetesVersion.gitVersion): PathRoutes {
+  const [, major = '', minor = ''] = /^v(\d+)\.(\d+)\./.exec(gitVersion) ?? []
+  const emulated = { emulationMajor: major, emulationMinor: minor, minCompatibilityMinor: String(Number(minor) - 1) }
+  const json = JSON.stringify({ ...kubernetesVersion, major, minor, ...emulated, gitVersion })
+  const send = (exchange: Exchange): void => {
+    const { accept } = exchange.request.headers
+    if (accept) assertAcceptable(parseAccept(accept), false)
+    sendJson(exchange, { status: 200, json })
+  }
+  return { first: 'version', methods: ['GET'], paths: { '': send } }
+}

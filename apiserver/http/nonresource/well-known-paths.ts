@@ -1,0 +1,69 @@
+import type { ApiServerConfig } from '../../config.ts'
+import type { ApiContext } from '../api-context.ts'
+import { discoveryRoutes } from '../discovery/routes.ts'
+import type { PathRoutes } from '../front/paths.ts'
+import { instrumentRoutes } from '../instruments/routes.ts'
+import type { Watchdog } from '../limits/watchdog.ts'
+import { type MetricsSources, metricsRoute } from '../metrics/metrics-route.ts'
+import type { RequestMetrics } from '../metrics/request-metrics.ts'
+import { openapiRoute } from '../openapi/routes.ts'
+import { livezChecks, readyzChecks } from './health-checks.ts'
+import { healthRoute, pathsOf } from './health-routes.ts'
+import { indexRoutes } from './index-route.ts'
+import { tokenIssuerRoutes } from './token-issuer-routes.ts'
+import { versionRoute } from './version-route.ts'
+import { zpages } from './zpages.ts'
+
+/** As the root lists them. */
+const listed = [
+  '/.well-known/openid-configuration',
+  '/flagz',
+  '/metrics',
+  '/openapi/v2',
+  '/openapi/v3',
+  '/openapi/v3/',
+  '/openid/v1/jwks',
+  '/statusz',
+  '/version',
+  ...pathsOf('healthz', livezChecks),
+  ...pathsOf('livez', livezChecks),
+  ...pathsOf('readyz', readyzChecks),
+]
+
+/** As a real server's flags are called. */
+const flagsOf = ({ host, port, serviceCidr, featureGates, corsAllowedOrigins = [] }: ApiServerConfig) => ({
+  'bind-address': host,
+  'cors-allowed-origins': corsAllowedOrigins,
+  'feature-gates': featureGates,
+  'secure-port': port,
+  'service-cluster-ip-range': serviceCidr,
+})
+
+export interface PathParts {
+  api: ApiContext
+  config: ApiServerConfig
+  requests: RequestMetrics
+  /** Parts whose metrics are served beside those of requests. */
+  sources: MetricsSources['sources']
+  watchdog: Watchdog
+  /** Host and port, as clients are to find the server. */
+  address(): string
+}
+
+/** All that is served and is no resource. */
+export function wellKnownPaths({ api, config, requests, sources, watchdog, address }: PathParts): PathRoutes[] {
+  const { catalog, registry, clock, tokens } = api
+  return [
+    ...indexRoutes(catalog, listed),
+    ...discoveryRoutes(catalog, address),
+    openapiRoute(catalog),
+    ...tokenIssuerRoutes(tokens),
+    versionRoute(config.kubernetesVersion),
+    ...zpages({ flags: flagsOf(config), clock }),
+    metricsRoute({ requests, sources, registry, clock, featureGates: config.featureGates }),
+    instrumentRoutes(api),
+    healthRoute('healthz', livezChecks),
+    healthRoute('livez', livezChecks, { 'event-loop': () => watchdog.problem() }),
+    healthRoute('readyz', readyzChecks),
+  ]
+}

@@ -1,0 +1,117 @@
+import { parseExact, toJson } from '../../../shared/api/exact-json.ts'
+import { badRequest } from '../../../shared/api/status-errors.ts'
+import type { DeleteOptions } from '../../../shared/api/types.ts'
+import { gatedReason, type ReasonContext, validateReason } from '../../registry/termination-reason.ts'
+import { DecodeError, decodeStruct } from '../../validation/decoder.ts'
+import { invalid, invalidObject, notSupported } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
+import { scanJson } from '../../validation/json-scanner.ts'
+import { jsonWord } from '../../validation/json-word.ts'
+import { mediaType, unknownMediaType } from '../body/request-object.ts'
+import { parseYaml, YamlError } from '../body/yaml-body.ts'
+import { booleanParameter, type Query } from '../front/request-info.ts'
+import { integer } from './list-options.ts'
+import { validateDryRun } from './write-options.ts'
+
+const schema = 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions'
+const typeMeta =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+
+/**
+ * DeleteOptions from the body, or when there is none from the query. Only the reason is read from the query in any
+ * case, for clients that send a body of their own making; that in the body wins.
+ */
+export function parseDeleteOptions(body: unknown, query: Query, context: ReasonContext): DeleteOptions {
+  const options = body === undefined ? fromQuery(query) : fromBody(body)
+  options.reason = gatedReason(options.reason ?? query.get('reason') ?? undefined, context)
+  const errors: FieldErrors = []
+  const { propagationPolicy, orphanDependents, dryRun = [] } = options
+  if (propagationPolicy !== undefined && orphanDependents !== undefined) {
+    const detail = 'orphanDependents and deletionPropagation cannot be both set'
+    errors.push(invalid('propagationPolicy', propagationPolicy, detail))
+  } else if (propagationPolicy !== undefined && !policies.includes(propagationPolicy)) {
+    errors.push(notSupported('propagationPolicy', propagationPolicy, [...policies, 'nil']))
+  }
+  validateDryRun(dryRun, errors)
+  validateReason(options.reason, errors)
+  if (errors.length > 0) throw invalidObject({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', errors)
+  return options
+}
+
+const policies = ['Foreground', 'Background', 'Orphan']
+
+function fromQuery(query: Query): DeleteOptions {
+  const dryRun = query.getAll('dryRun')
+  return {
+    gracePeriodSeconds: integer(query, 'gracePeriodSeconds'),
+    propagationPolicy: query.get('propagationPolicy') ?? undefined,
+    orphanDependents: query.has('orphanDependents') ? booleanParameter(query, 'orphanDependents') : undefined,
+    ...(dryRun.length > 0 && { dryRun }),
+  }
+}
+
+/** `body` is what a parser of JSON or YAML made of it. */
+function fromBody(body: unknown): DeleteOptions {
+  if (body === null) return {}
+  if (typeof body !== 'object' || Array.isArray(body)) {
+    const word = jsonWord(body)
+    throw badRequest(
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${word} into Go value of type ${typeMeta}`,
+    )
+  }
+  const { kind = 'DeleteOptions', apiVersion = 'v1' } = body as DeleteOptions
+  if (kind !== 'DeleteOptions' && kind !== '') {
+    throw badRequest(
+      `no kind ${toJson(kind)} is registered for version ${toJson(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`,
+    )
+  }
+  try {
+    return decodeStruct<DeleteOptions>(schema, body).value
+  } catch (error) {
+    if (error instanceof DecodeError) throw badRequest(error.message)
+    throw error
+  }
+}
+
+/** What a parser made of the body; undefined for an empty one. */
+export async function parseDeleteBody(bytes: Buffer, contentType: string | undefined): Promise<unknown> {
+  if (bytes.length === 0) return undefined
+  switch (mediaType(contentType)) {
+    case 'application/json':
+      return parseJson(bytes.toString('utf8'))
+    case 'application/yaml':
+      return parseYamlOptions(bytes.toString('utf8'))
+    case 'application/vnd.kubernetes.protobuf':
+      return parseProtobufOptions(bytes)
+    default:
+      throw unknownMediaType()
+  }
+}
+
+async function parseYamlOptions(text: string): Promise<unknown> {
+  try {
+    return (await parseYaml(text)).value
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error
+    throw badRequest(error.message)
+  }
+}
+
+async function parseProtobufOptions(bytes: Buffer): Promise<unknown> {
+  const { decodeProtobuf, ProtobufError } = await import('../../protobuf/decode.ts')
+  try {
+    return decodeProtobuf(bytes)
+  } catch (error) {
+    if (!(error instanceof ProtobufError)) throw error
+    throw badRequest(error.message)
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return parseExact(text)
+  } catch {
+    const why = scanJson(text).error ?? 'unexpected end of JSON input'
+    throw badRequest(`couldn't get version/kind; json parse error: ${why}`)
+  }
+}

@@ -1,0 +1,112 @@
+import { type FieldSelector, parseFieldSelector } from '../../../shared/api/field-selector.ts'
+import { type LabelSelector, parseLabelSelector } from '../../../shared/api/label-selector.ts'
+import { badRequest } from '../../../shared/api/status-errors.ts'
+import type { ResourceDefinition } from '../../kind/resource-definition.ts'
+import { forbidden, invalidObject, notSupported } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
+import { booleanParameter, type Query } from '../front/request-info.ts'
+
+/** metav1.ListOptions, read and checked. */
+export interface ListOptions {
+  labels: LabelSelector
+  fields: FieldSelector
+  watch: boolean
+  allowWatchBookmarks: boolean
+  /** Undefined when the client did not say. */
+  sendInitialEvents: boolean | undefined
+  timeoutSeconds: number | undefined
+  /** Zero: no limit. */
+  limit: number
+  continue: string
+  /** Empty: not given. */
+  resourceVersion: string
+  resourceVersionMatch: string
+}
+
+export function parseListOptions(query: Query, definition: ResourceDefinition, watch: boolean): ListOptions {
+  const options: ListOptions = {
+    labels: parseLabelSelector(query.get('labelSelector') ?? ''),
+    fields: parseFieldSelector(query.get('fieldSelector') ?? ''),
+    watch,
+    allowWatchBookmarks: booleanParameter(query, 'allowWatchBookmarks'),
+    sendInitialEvents: query.has('sendInitialEvents') ? booleanParameter(query, 'sendInitialEvents') : undefined,
+    timeoutSeconds: integer(query, 'timeoutSeconds'),
+    limit: Math.max(integer(query, 'limit') ?? 0, 0),
+    continue: query.get('continue') ?? '',
+    resourceVersion: query.get('resourceVersion') ?? '',
+    resourceVersionMatch: query.get('resourceVersionMatch') ?? '',
+  }
+  const errors: FieldErrors = []
+  if (watch) validateWatch(options, errors)
+  else validateList(options, errors)
+  if (errors.length > 0) throw invalidObject({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', errors)
+  checkFields(definition, options.fields)
+  return options
+}
+
+export function integer(query: Query, name: string): number | undefined {
+  const text = query.get(name)
+  if (text === null) return undefined
+  if (!/^[-+]?[0-9]+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`)
+  if (!Number.isSafeInteger(Number(text))) {
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`)
+  }
+  return Number(text)
+}
+
+const field = 'resourceVersionMatch'
+const matches = ['Exact', 'NotOlderThan', '']
+
+function validateList({ resourceVersionMatch, resourceVersion, ...options }: ListOptions, errors: FieldErrors): void {
+  if (resourceVersionMatch !== '') validateMatch({ resourceVersionMatch, resourceVersion, ...options }, errors)
+  if (options.sendInitialEvents !== undefined) {
+    errors.push(forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'))
+  }
+}
+
+function validateMatch({ resourceVersionMatch, resourceVersion, ...options }: ListOptions, errors: FieldErrors): void {
+  if (resourceVersion === '') {
+    errors.push(forbidden(field, 'resourceVersionMatch is forbidden unless resourceVersion is provided'))
+  }
+  if (options.continue !== '') {
+    errors.push(forbidden(field, 'resourceVersionMatch is forbidden when continue is provided'))
+  }
+  if (!matches.includes(resourceVersionMatch)) errors.push(notSupported(field, resourceVersionMatch, matches))
+  if (resourceVersionMatch === 'Exact' && resourceVersion === '0') {
+    errors.push(forbidden(field, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+  }
+}
+
+function validateWatch(
+  { resourceVersionMatch, sendInitialEvents, ...options }: ListOptions,
+  errors: FieldErrors,
+): void {
+  if (sendInitialEvents === undefined) {
+    if (resourceVersionMatch !== '') {
+      errors.push(forbidden(field, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'))
+    }
+    return
+  }
+  if (resourceVersionMatch !== 'NotOlderThan') {
+    errors.push(forbidden(field, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'))
+    if (resourceVersionMatch !== '') errors.push(notSupported(field, resourceVersionMatch, ['NotOlderThan']))
+  }
+  if (options.continue !== '') {
+    errors.push(forbidden(field, 'resourceVersionMatch is forbidden when continue is provided'))
+  }
+}
+
+function checkFields(definition: ResourceDefinition, fields: FieldSelector): void {
+  const { selectableFields, namespaced, itemHead, unsupportedField } = definition
+  for (const { field } of fields) {
+    if (field === 'metadata.name') continue
+    if (field === 'metadata.namespace' && (namespaced || !selectableFields)) continue
+    if (selectableFields && Object.hasOwn(selectableFields, field)) continue
+    throw badRequest(
+      unsupportedField?.(field) ??
+        (selectableFields || itemHead !== undefined
+          ? `field label not supported: ${field}`
+          : `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`),
+    )
+  }
+}

@@ -1,0 +1,24 @@
+import type { StatusError } from '../../../shared/api/status-error.ts'
+import { resourceVersionTooLarge } from '../../../shared/api/status-errors.ts'
+import type { Clock } from '../../../shared/clock/clock.ts'
+import type { WatchCache } from '../../watchcache/watch-cache.ts'
+
+/** `refuse` makes the error: lists, watches and gets do it differently. */
+export function parseRevision(text: string, refuse: (why: string) => StatusError): number {
+  if (/^[0-9]+$/.test(text)) return Number(text)
+  const shown = JSON.stringify(text)
+  throw refuse(`Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`)
+}
+
+const patienceMs = 3000
+const stepMs = 50
+
+/** A client may have heard of a revision that is still to come; if it does not come in 3 s, it never will. */
+export async function waitForRevision({ clock }: { clock: Clock }, cache: WatchCache, revision: number): Promise<void> {
+  const { machine } = clock
+  const deadline = machine.monotonic() + patienceMs
+  while (cache.revision() < revision) {
+    if (machine.monotonic() >= deadline) throw resourceVersionTooLarge(revision, cache.revision())
+    await machine.sleep(stepMs)
+  }
+}

@@ -1,0 +1,91 @@
+import type { IncomingMessage } from 'node:http'
+import { badRequest } from '../../../shared/api/status-errors.ts'
+import type { WriteOptions } from '../../registry/write-context.ts'
+import { forbidden, invalid, invalidObject, notSupported, tooLong } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
+import type { FieldValidation } from '../../validation/request-body.ts'
+import type { Exchange } from '../exchange.ts'
+import { booleanParameter, noQuery, type Query } from '../front/request-info.ts'
+
+/** Create-, Update- and PatchOptions: the query parameters of writes. */
+export interface ParsedWriteOptions extends WriteOptions {
+  fieldValidation: FieldValidation
+  /** Whether `fieldManager` was the client's own word. */
+  fieldManagerGiven: boolean
+  force: boolean
+}
+
+/** Of a request that asks for nothing in particular. */
+const byDefault = { asked: {}, dryRun: false, fieldManagerGiven: false, fieldValidation: 'Warn', force: false } as const
+const validations = ['', 'Ignore', 'Strict', 'Warn']
+const maxManagerBytes = 128
+
+export function parseWriteOptions(
+  { info: { query }, request, warnings }: Exchange,
+  kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
+  patch?: { isApply: boolean },
+): ParsedWriteOptions {
+  if (query === noQuery && !patch?.isApply)
+    return { ...byDefault, fieldManager: managerOf(request), warn: warnings.add }
+  const errors: FieldErrors = []
+  checkTimeout(query)
+  const fieldManager = query.get('fieldManager') ?? ''
+  const fieldValidation = query.get('fieldValidation') ?? ''
+  if (patch && !patch.isApply && query.has('force')) {
+    errors.push(forbidden('force', 'may not be specified for non-apply patch'))
+  }
+  if (patch?.isApply && fieldManager === '') {
+    errors.push({ type: 'FieldValueRequired', field: 'fieldManager', detail: 'is required for apply patch' })
+  }
+  validateFieldManager(fieldManager, errors)
+  const dryRun = validateDryRun(query.getAll('dryRun'), errors)
+  if (!validations.includes(fieldValidation)) {
+    errors.push(notSupported('fieldValidation', fieldValidation, validations))
+  }
+  if (errors.length > 0) throw invalidObject({ group: 'meta.k8s.io', kind }, '', errors)
+  return {
+    asked: {
+      ...(dryRun && { dryRun: ['All'] }),
+      ...(fieldManager && { fieldManager }),
+      ...(fieldValidation && { fieldValidation }),
+    },
+    dryRun,
+    fieldManager: fieldManager || managerOf(request),
+    fieldManagerGiven: fieldManager !== '',
+    fieldValidation: (fieldValidation || 'Warn') as FieldValidation,
+    force: booleanParameter(query, 'force'),
+    warn: warnings.add,
+  }
+}
+
+/** A client without a name of its own is known by its program's. */
+function managerOf({ headers }: IncomingMessage): string {
+  const agent = headers['user-agent'] ?? ''
+  const end = agent.indexOf('/')
+  const name = (end === -1 ? agent : agent.slice(0, end)).replace(/[^\x20-\x7e]/g, '')
+  return name === '' ? 'unknown' : name.slice(0, maxManagerBytes)
+}
+
+export function validateDryRun(values: readonly string[], errors: FieldErrors): boolean {
+  if (values.some((value) => value !== 'All')) errors.push(notSupported('dryRun', values, ['All']))
+  return values.length > 0
+}
+
+function validateFieldManager(manager: string, errors: FieldErrors): void {
+  if (Buffer.byteLength(manager) > maxManagerBytes) errors.push(tooLong('fieldManager', maxManagerBytes))
+  const position = [...manager].findIndex((char) => /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(char))
+  if (position === -1) return
+  const code = [...manager][position]!.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')
+  errors.push(invalid('fieldManager', manager, `invalid character U+${code} (at position ${position})`))
+}
+
+const units = /^([-+]?)((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+$/
+
+/** The request's own deadline must at least be a duration as Go reads it. */
+function checkTimeout(query: Query): void {
+  const text = query.get('timeout')
+  if (text === null || text === '' || /^[-+]?0$/.test(text) || units.test(text)) return
+  const shown = JSON.stringify(text)
+  const why = /^[-+]?[\d.]+$/.test(text) ? `time: missing unit in duration ${shown}` : `time: invalid duration ${shown}`
+  throw badRequest(`invalid timeout specified in the request URL - ${why}`)
+}

@@ -1,0 +1,173 @@
+import type { FastifyInstance } from 'fastify'
+import { methodNotAllowed, methodNotSupported, resourceNotFound } from '../../../shared/api/status-errors.ts'
+import type { RequestedResource } from '../../auth/types.ts'
+import type { ResourceDefinition, Verb } from '../../kind/resource-definition.ts'
+import { traitsOf } from '../../kind/subresource-traits.ts'
+import type { ApiContext } from '../api-context.ts'
+import { sendText } from '../encode/respond.ts'
+import type { Exchange, ResourceExchange } from '../exchange.ts'
+import { asHandler } from '../front/handle.ts'
+import { booleanParameter, type ResourceTarget } from '../front/request-info.ts'
+import { type Handler, writing } from '../handler.ts'
+import { create } from '../verbs/create.ts'
+import { deleteVerb } from '../verbs/delete.ts'
+import { deletecollection } from '../verbs/deletecollection.ts'
+import { get } from '../verbs/get.ts'
+import { list } from '../verbs/list.ts'
+import { patch } from '../verbs/patch.ts'
+import { update } from '../verbs/update.ts'
+import { watch } from '../verbs/watch.ts'
+import { findVirtual } from '../virtual/virtual-resources.ts'
+import { findSubresource, hasSubresource } from './subresource-routes.ts'
+
+const handlers: Record<Verb, Handler> = {
+  create: writing(create),
+  delete: writing(deleteVerb),
+  deletecollection,
+  get,
+  list,
+  patch: writing(patch),
+  update: writing(update),
+  watch,
+}
+
+/** What a path names. */
+type Shape = 'collection' | 'object' | 'subresource' | 'watch'
+
+type Verbs = Readonly<Record<string, Verb>>
+
+const verbs: Readonly<Record<Exclude<Shape, 'subresource'>, Verbs>> = {
+  collection: { GET: 'list', POST: 'create', DELETE: 'deletecollection' },
+  object: { GET: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete' },
+  watch: { GET: 'watch' },
+}
+
+const anyMethod = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']
+
+/**
+ * Below `/api/v1` and `/apis/GROUP/VERSION`. The kind is looked up for each request, so that custom resources come and
+ * go.
+ */
+const routes: readonly (readonly [pattern: string, shape: Shape])[] = [
+  ['/:resource', 'collection'],
+  ['/:resource/:name', 'object'],
+  ['/:resource/:name/:subresource', 'subresource'],
+  ['/:resource/:name/:subresource/*', 'subresource'],
+  ['/namespaces/:name/status', 'subresource'],
+  ['/namespaces/:name/finalize', 'subresource'],
+  ['/namespaces/:namespace/:resource', 'collection'],
+  ['/namespaces/:namespace/:resource/:name', 'object'],
+  ['/namespaces/:namespace/:resource/:name/:subresource', 'subresource'],
+  ['/namespaces/:namespace/:resource/:name/:subresource/*', 'subresource'],
+  ['/watch/*', 'watch'],
+]
+
+/** Every path of every resource. */
+export function resourceRoutes(app: FastifyInstance, api: ApiContext): void {
+  for (const root of ['/api/:version', '/apis/:group/:version']) {
+    for (const [pattern, shape] of routes) {
+      const url = root + pattern
+      if (shape === 'subresource') {
+        app.route({ method: anyMethod, url, handler: asHandler((exchange) => serve(api, exchange, shape)) })
+        continue
+      }
+      for (const [method, verb] of Object.entries(verbs[shape])) {
+        app.route({ method, url, handler: asHandler((exchange) => serve(api, exchange, shape, verb)) })
+      }
+    }
+  }
+}
+
+/** `verb`: absent for a subresource, whose method says what is to be done. */
+function serve(api: ApiContext, exchange: Exchange, shape: Shape, verb?: Verb): void | Promise<void> {
+  const { target, method } = exchange.info
+  // A URL may have more meanings than a router sees: the name of an object may be empty, or a resource be called
+  // `namespaces`.
+  if (!target || shapeOf(target) !== shape) return refuse(api, exchange)
+  const definition = definitionOf(api, target)
+  if (!definition) return refuse(api, exchange)
+  const handler = verb ? handlerOf(definition, verb, exchange) : findSubresource(definition, target, method)
+  if (definition.deprecationWarning !== undefined) exchange.warnings.add(definition.deprecationWarning)
+  const context: ResourceExchange = { exchange, definition, target }
+  const waiting = definition.custom?.webhook && api.registry.cacheOf(definition).readable()
+  return waiting ? waiting.then(() => handler(api, context)) : handler(api, context)
+}
+
+function shapeOf({ watchPrefix, name, subresource }: ResourceTarget): Shape {
+  if (watchPrefix) return 'watch'
+  // An empty one is none.
+  if (subresource) return 'subresource'
+  return name === undefined ? 'collection' : 'object'
+}
+
+/** The kind, where the path fits it. */
+function definitionOf({ catalog }: ApiContext, target: ResourceTarget): ResourceDefinition | undefined {
+  const definition = catalog.find(target.group, target.version, target.resource)
+  return definition && isShaped(definition, target) ? definition : undefined
+}
+
+/** Whether a path with or without namespace fits the resource. */
+function isShaped(
+  { namespaced }: ResourceDefinition,
+  { namespace, name, subresource, rest, watchPrefix }: ResourceTarget,
+): boolean {
+  const wrongScope = namespaced
+    ? name !== undefined && namespace === undefined && !watchPrefix
+    : namespace !== undefined
+  const tooLong = watchPrefix ? subresource !== undefined : rest.length > 0 && !traitsOf(subresource).hasPath
+  return !(wrongScope || tooLong || name?.includes('/'))
+}
+
+function handlerOf(definition: ResourceDefinition, verb: Verb, { info }: Exchange): Handler {
+  const { target, query, method } = info
+  const asked = verb === 'list' && booleanParameter(query, 'watch') ? 'watch' : verb
+  // The collection of all namespaces can only be read.
+  const isEverywhere = definition.namespaced && target?.namespace === undefined && method !== 'GET'
+  if (isEverywhere || !serves(definition, asked === 'watch' ? 'list' : asked)) throw methodNotAllowed()
+  // What can be listed can be asked to be watched, and says that it cannot.
+  if (asked === 'watch' && !serves(definition, asked)) return () => refuseWatch(definition)
+  return definition.virtual ? findVirtual(definition, asked) : handlers[asked]
+}
+
+function refuseWatch(definition: ResourceDefinition): never {
+  throw methodNotSupported(definition, 'watch')
+}
+
+const serves = ({ verbs }: ResourceDefinition, verb: Verb): boolean => verbs?.includes(verb) ?? true
+
+/**
+ * Says why a path of a resource is not served: its kind is not known, the path does not fit it, or the method does not.
+ */
+export function refuse(api: ApiContext, exchange: Exchange) {
+  const { target, path, method } = exchange.info
+  if (!target) return notFound(exchange)
+  if (target.watchPrefix && target.resource === '') {
+    const why = 'failed to create RequestInfo: unable to determine kind and namespace from url,'
+    return sendText(exchange, 500, `Internal Server Error: ${JSON.stringify(path)}: ${why} ${path}\n`)
+  }
+  const { catalog } = api
+  const definition = catalog.find(target.group, target.version, target.resource)
+  if (!definition) {
+    if (target.group === '' || catalog.hasBuiltInGroup(target.group)) throw resourceNotFound()
+    return notFound(exchange)
+  }
+  if (!isShaped(definition, target)) {
+    if (definition.custom) return notFound(exchange)
+    throw resourceNotFound()
+  }
+  if (target.subresource) findSubresource(definition, target, method)
+  throw methodNotAllowed()
+}
+
+/** As Go's router says it. */
+export const notFound = (exchange: Exchange): void => sendText(exchange, 404, '404 page not found\n')
+
+/** Whether there is such a resource, or subresource of one. */
+export function isServed(
+  catalog: ApiContext['catalog'],
+  { group, resource, subresource }: RequestedResource,
+  version: string,
+): boolean {
+  const definition = catalog.find(group, version, resource)
+  return definition !== undefined && (!subresource || hasSubresource(definition, subresource))
+}

@@ -1,0 +1,65 @@
+import { own } from '../../../shared/api/own.ts'
+import { methodNotAllowed, notFound, resourceNotFound } from '../../../shared/api/status-errors.ts'
+import type { ResourceDefinition } from '../../kind/resource-definition.ts'
+import type { ResourceTarget } from '../front/request-info.ts'
+import { type Handler, writing } from '../handler.ts'
+import { bindPod } from '../subresources/binding.ts'
+import { attachToPod, execInPod, portForwardToPod } from '../subresources/connect.ts'
+import { evictPod } from '../subresources/eviction.ts'
+import { finalizeNamespace } from '../subresources/finalize.ts'
+import { podLog } from '../subresources/log.ts'
+import { proxyToNode, proxyToPod, proxyToService } from '../subresources/proxy.ts'
+import { getScale, patchScale, updateScale } from '../subresources/scale.ts'
+import { requestToken } from '../subresources/token.ts'
+import { get } from '../verbs/get.ts'
+import { patch } from '../verbs/patch.ts'
+import { update } from '../verbs/update.ts'
+
+type Methods = Readonly<Record<string, Handler>>
+
+/** The object itself, through the other door. */
+const sameObject: Methods = { GET: get, PUT: writing(update), PATCH: writing(patch) }
+
+const everyMethod = (handler: Handler): Methods =>
+  Object.fromEntries(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'].map((method) => [method, handler]))
+
+/** Handlers of their own, by `<group>/<plural>/<subresource>`. */
+const special: Readonly<Record<string, Methods>> = {
+  '/serviceaccounts/token': { POST: writing(requestToken) },
+  '/pods/binding': { POST: writing(bindPod) },
+  '/pods/eviction': { POST: writing(evictPod) },
+  '/pods/log': { GET: podLog },
+  '/pods/exec': { GET: execInPod, POST: execInPod },
+  '/pods/attach': { GET: attachToPod, POST: attachToPod },
+  '/pods/portforward': { GET: portForwardToPod, POST: portForwardToPod },
+  '/nodes/proxy': everyMethod(proxyToNode),
+  '/pods/proxy': everyMethod(proxyToPod),
+  '/services/proxy': everyMethod(proxyToService),
+  '/pods/ephemeralcontainers': sameObject,
+  '/pods/resize': sameObject,
+  'certificates.k8s.io/certificatesigningrequests/approval': sameObject,
+  '/namespaces/finalize': { PUT: writing(finalizeNamespace) },
+}
+
+const scale: Methods = { GET: getScale, PUT: writing(updateScale), PATCH: writing(patchScale) }
+
+export function findSubresource(
+  definition: ResourceDefinition,
+  { subresource, name = '' }: ResourceTarget,
+  method: string,
+): Handler {
+  const methods = methodsOf(definition, subresource)
+  if (!methods) throw definition.custom ? notFound(definition, name) : resourceNotFound()
+  const handler = own(methods, method)
+  if (!handler) throw methodNotAllowed()
+  return handler
+}
+
+export const hasSubresource = (definition: ResourceDefinition, name: string): boolean =>
+  methodsOf(definition, name) !== undefined
+
+function methodsOf({ group, plural, subresources, custom }: ResourceDefinition, name = ''): Methods | undefined {
+  if (name === 'status' && subresources?.status) return sameObject
+  if (name === 'scale' && (custom ? custom.scale : subresources?.scale)) return scale
+  return special[`${group}/${plural}/${name}`]
+}
