@@ -18,7 +18,7 @@ export function builtPackage(): string {
 function build(): string {
   const made = mkdtempSync(join(tmpdir(), 'kubestage-package-'))
   process.on('exit', () => rmSync(made, { recursive: true, force: true }))
-  execFileSync(process.execPath, [join(repository, 'scripts/build.ts'), join(made, 'dist')], {
+  execFileSync(process.execPath, [join(repository, 'scripts/build/main.ts'), join(made, 'dist')], {
     cwd: repository,
     env: { ...process.env, PATH: `${join(repository, 'node_modules/.bin')}:${process.env.PATH}` },
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -15,20 +15,23 @@ export const commands: Readonly<Record<string, Entry>> = {
   logs: { summary: "print the log of one of the cluster's own programs", load: () => import('./logs.ts') },
   node: {
     summary: 'list nodes; put one under pressure, shut it down, lose it, get it back',
-    load: () => import('./node.ts'),
+    load: () => import('./node/index.ts'),
   },
-  image: { summary: 'which programs images stand for; add one while a cluster runs', load: () => import('./image.ts') },
+  image: {
+    summary: 'which programs images stand for; add one while a cluster runs',
+    load: () => import('./image/index.ts'),
+  },
   config: { summary: 'print what up would go by, and where each value is from', load: () => import('./config.ts') },
   rehearse: {
     summary: 'let an application die in every way, and say how well it does',
-    load: () => import('./rehearse.ts'),
+    load: () => import('./rehearse/index.ts'),
   },
   snapshot: { summary: 'write all objects to a file', load: () => import('./snapshot.ts') },
   restore: { summary: 'make all objects what a file says', load: () => import('./restore.ts') },
   reset: { summary: 'make the cluster what it was at its start', load: () => import('./reset.ts') },
   terminations: {
     summary: 'count how pods ended, by reason, cause, verdict, user or workload',
-    load: () => import('./terminations.ts'),
+    load: () => import('./terminations/index.ts'),
   },
   journal: { summary: 'print the requests that came to the API server', load: () => import('./journal.ts') },
   fault: { summary: 'make requests fail on purpose', load: () => import('./fault.ts') },
@@ -37,8 +40,8 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: "print a folder of programs for controller-runtime's envtest",
     load: () => import('./envtest-assets.ts'),
   },
-  doctor: { summary: 'what this machine can do, and how to get the rest', load: () => import('./doctor.ts') },
-  demo: { summary: 'watch a pod die for a reason, in ten seconds', load: () => import('./demo.ts') },
+  doctor: { summary: 'what this machine can do, and how to get the rest', load: () => import('./doctor/index.ts') },
+  demo: { summary: 'watch a pod die for a reason, in ten seconds', load: () => import('./demo/index.ts') },
   version: {
     summary: 'print the versions of Kubestage, of Kubernetes as it answers, and of Node',
     load: () => import('./version.ts'),

@@ -20,8 +20,8 @@ const programs = [
  */
 const large = [
   'cli/up.ts',
-  'cli/rehearse.ts',
-  'cli/demo.ts',
+  'cli/rehearse/index.ts',
+  'cli/demo/index.ts',
   'library/start-cluster.ts',
   'library/nodes.ts',
   'apiserver/http/node-http2/connection.ts',

@@ -1,12 +1,12 @@
 // Makes what a published package ships: bundled programs, the library's types, the data beside them. `node
-// scripts/build.ts [FOLDER]`; default: dist.
+// scripts/build/main.ts [FOLDER]`; default: dist.
 import { execFileSync } from 'node:child_process'
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
 import { join } from 'node:path'
-import { bundle } from './build/bundle.ts'
-import { writeLicences } from './build/licences.ts'
-import { writeTypes } from './build/types.ts'
+import { bundle } from './bundle.ts'
+import { writeLicences } from './licences.ts'
+import { writeTypes } from './types.ts'
 
 const [folder = 'dist'] = process.argv.slice(2)
 const data = ['openapi/data/**/*.json', 'kubelet/runtime/process/*.pl', 'cli/supervisor/*.pl']

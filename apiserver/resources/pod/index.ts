@@ -1,15 +1,15 @@
-import type { Pod } from '../../shared/api/types.ts'
-import { toTime } from '../../shared/clock/timestamp.ts'
-import { resource } from '../kind/resource-definition.ts'
-import { forbidden } from '../validation/field-error.ts'
-import { deepEqual } from '../values/deep-equal.ts'
-import { Recurring } from '../values/recurring.ts'
-import { podCells, podColumns, podRowConditions } from './pod/cells.ts'
-import { defaultPodOnly, defaultPodSpec } from './pod/defaults.ts'
-import { dropDisabledFields } from './pod/gated-fields.ts'
-import { gracePeriodSeconds } from './pod/graceful-delete.ts'
-import { appArmorFromAnnotations, mergeLabelKeys, takeEphemeralContainers, takeResources } from './pod/prepare.ts'
-import { qosClass } from './pod/qos.ts'
+import type { Pod } from '../../../shared/api/types.ts'
+import { toTime } from '../../../shared/clock/timestamp.ts'
+import { resource } from '../../kind/resource-definition.ts'
+import { forbidden } from '../../validation/field-error.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
+import { Recurring } from '../../values/recurring.ts'
+import { podCells, podColumns, podRowConditions } from './cells.ts'
+import { defaultPodOnly, defaultPodSpec } from './defaults.ts'
+import { dropDisabledFields } from './gated-fields.ts'
+import { gracePeriodSeconds } from './graceful-delete.ts'
+import { appArmorFromAnnotations, mergeLabelKeys, takeEphemeralContainers, takeResources } from './prepare.ts'
+import { qosClass } from './qos.ts'
 import {
   podNameRule,
   validateEphemeralUpdate,
@@ -17,8 +17,8 @@ import {
   validateStatusUpdate,
   validateUpdate,
   validateWhole,
-} from './pod/validate-update.ts'
-import { podWarnings } from './pod/warnings.ts'
+} from './validate-update.ts'
+import { podWarnings } from './warnings.ts'
 
 export const pod = resource<Pod>({
   group: '',

@@ -1,24 +1,24 @@
-import type { KubeObject } from '../shared/api/types.ts'
-import { realClock } from '../shared/clock/real-clock.ts'
-import { Undo } from '../shared/concurrency/undo.ts'
-import { nearest } from '../shared/config/nearest.ts'
-import { option, UsageError } from '../shared/config/option.ts'
-import { duration, oneOf } from '../shared/config/option-types.ts'
-import { configOption, resolveOptions } from '../shared/config/resolve.ts'
-import { clusterOptions } from './cluster-options.ts'
-import { command } from './command.ts'
-import { rehearseOptions } from './rehearse/options.ts'
-import { progressOn } from './rehearse/progress.ts'
-import { diesWell, type Report } from './rehearse/report.ts'
-import { ways } from './rehearse/ways.ts'
-import type { Workload } from './rehearse/workload.ts'
-import { untilStopped } from './signals.ts'
+import type { KubeObject } from '../../shared/api/types.ts'
+import { realClock } from '../../shared/clock/real-clock.ts'
+import { Undo } from '../../shared/concurrency/undo.ts'
+import { nearest } from '../../shared/config/nearest.ts'
+import { option, UsageError } from '../../shared/config/option.ts'
+import { duration, oneOf } from '../../shared/config/option-types.ts'
+import { configOption, resolveOptions } from '../../shared/config/resolve.ts'
+import { clusterOptions } from '../cluster-options.ts'
+import { command } from '../command.ts'
+import { untilStopped } from '../signals.ts'
+import { rehearseOptions } from './options.ts'
+import { progressOn } from './progress.ts'
+import { diesWell, type Report } from './report.ts'
+import { ways } from './ways.ts'
+import type { Workload } from './workload.ts'
 
 const formats: Record<'text' | 'json' | 'junit' | 'markdown', () => Promise<(report: Report) => string>> = {
-  text: async () => (await import('./rehearse/formats/text.ts')).textReport,
+  text: async () => (await import('./formats/text.ts')).textReport,
   json: async () => (report) => `${JSON.stringify(report, undefined, 2)}\n`,
-  junit: async () => (await import('./rehearse/formats/junit.ts')).junitReport,
-  markdown: async () => (await import('./rehearse/formats/markdown.ts')).markdownReport,
+  junit: async () => (await import('./formats/junit.ts')).junitReport,
+  markdown: async () => (await import('./formats/markdown.ts')).markdownReport,
 }
 
 const usage = '(FILE… | IMAGE | -- COMMAND…)'
@@ -52,10 +52,7 @@ export default command({
     const { values: defaults } = await resolveOptions(clusterOptions, { args: [], env: {} })
     const { image, imagePath, imageStopSignal, isolation, hostFiles, timeScale, shutdownGracePeriod } = values
     const own = { image, imagePath, imageStopSignal, isolation, hostFiles, shutdownGracePeriod }
-    const [{ openStages }, { rehearse }] = await Promise.all([
-      import('./rehearse/stages.ts'),
-      import('./rehearse/rehearse.ts'),
-    ])
+    const [{ openStages }, { rehearse }] = await Promise.all([import('./stages.ts'), import('./rehearse.ts')])
     const settings = { ...defaults, ...own }
     const stages = await openStages({ settings, clock: realClock, workloads, others, onLeftOut: tellLeftOut })
     await using ending = new Undo()
@@ -85,8 +82,8 @@ export default command({
 })
 
 async function workloadsOf(positionals: readonly string[], afterDashes: readonly string[]) {
-  const { isManifest, readManifests } = await import('./rehearse/manifests.ts')
-  const { simpleWorkload, sortObjects } = await import('./rehearse/workload.ts')
+  const { isManifest, readManifests } = await import('./manifests.ts')
+  const { simpleWorkload, sortObjects } = await import('./workload.ts')
   const named = positionals.slice(0, positionals.length - afterDashes.length)
   if (named.length === 0 && afterDashes.length === 0) throw new UsageError(`usage: kubestage rehearse ${usage}`)
   const images = named.filter((argument) => !isManifest(argument))

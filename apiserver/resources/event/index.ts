@@ -1,12 +1,12 @@
-import type { Event } from '../../shared/api/types.ts'
-import { type ResourceDefinition, resource } from '../kind/resource-definition.ts'
-import { invalid, required } from '../validation/field-error.ts'
-import type { FieldErrors } from '../validation/field-errors.ts'
-import { qualifiedName } from '../validation/names.ts'
-import { type NewEvent, newEventConversion, toCore } from './event/conversion.ts'
-import { age, column, nameColumn, wide } from './parts/cells.ts'
-import { plain } from './parts/plain.ts'
-import { validateImmutable } from './parts/workload.ts'
+import type { Event } from '../../../shared/api/types.ts'
+import { type ResourceDefinition, resource } from '../../kind/resource-definition.ts'
+import { invalid, required } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
+import { qualifiedName } from '../../validation/names.ts'
+import { age, column, nameColumn, wide } from '../parts/cells.ts'
+import { plain } from '../parts/plain.ts'
+import { validateImmutable } from '../parts/workload.ts'
+import { type NewEvent, newEventConversion, toCore } from './conversion.ts'
 
 const columns = [
   column('Last Seen', 'When the event was last seen.'),

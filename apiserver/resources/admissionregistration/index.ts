@@ -7,18 +7,18 @@ import type {
   V1ValidatingAdmissionPolicyBinding,
   V1ValidatingWebhookConfiguration,
 } from '@kubernetes/client-node'
-import type { ObjectMeta, WithMeta } from '../../shared/api/types.ts'
-import type { ResourceDefinition } from '../kind/resource-definition.ts'
-import { required } from '../validation/field-error.ts'
+import type { ObjectMeta, WithMeta } from '../../../shared/api/types.ts'
+import type { ResourceDefinition } from '../../kind/resource-definition.ts'
+import { required } from '../../validation/field-error.ts'
+import { age, ageColumn, column, nameColumn } from '../parts/cells.ts'
+import { plain } from '../parts/plain.ts'
 import {
   validateMatchResources,
   validateParamRef,
   validatePolicySpec,
   validateValidationActions,
-} from './admissionregistration/validate-policies.ts'
-import { validateWebhooks } from './admissionregistration/validate-webhooks.ts'
-import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
-import { plain } from './parts/plain.ts'
+} from './validate-policies.ts'
+import { validateWebhooks } from './validate-webhooks.ts'
 
 const group = 'admissionregistration.k8s.io'
 const categories = ['api-extensions']

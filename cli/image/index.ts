@@ -1,16 +1,16 @@
-import type { ImageEntry } from '../kubelet/runtime/images/image-entry.ts'
-import { option, UsageError } from '../shared/config/option.ts'
-import { commandMap, flag, text } from '../shared/config/option-types.ts'
-import type { Resolved } from '../shared/config/resolve.ts'
-import { accessTo, clusterPlace, elsewhere, noClusterRuns } from './cluster-access.ts'
-import { clusterOptions } from './cluster-options.ts'
-import { command } from './command.ts'
-import type { Edit } from './image/edit-config.ts'
-import type { ImageSource, ShownEntry, ShownMeaning } from './image/source.ts'
-import { outputOption, printData, printTable } from './output.ts'
-import { findRunning } from './running.ts'
-import { shellWord } from './shell-word.ts'
-import { unknownWord } from './unknown-word.ts'
+import type { ImageEntry } from '../../kubelet/runtime/images/image-entry.ts'
+import { option, UsageError } from '../../shared/config/option.ts'
+import { commandMap, flag, text } from '../../shared/config/option-types.ts'
+import type { Resolved } from '../../shared/config/resolve.ts'
+import { accessTo, clusterPlace, elsewhere, noClusterRuns } from '../cluster-access.ts'
+import { clusterOptions } from '../cluster-options.ts'
+import { command } from '../command.ts'
+import { outputOption, printData, printTable } from '../output.ts'
+import { findRunning } from '../running.ts'
+import { shellWord } from '../shell-word.ts'
+import { unknownWord } from '../unknown-word.ts'
+import type { Edit } from './edit-config.ts'
+import type { ImageSource, ShownEntry, ShownMeaning } from './source.ts'
 
 const usage =
   '(list | which IMAGE [-- COMMAND…] | check FILE… | add (PATTERN [-- COMMAND…] | PATTERN=COMMAND) | remove PATTERN)'
@@ -63,7 +63,7 @@ async function runningImages({ values }: Request) {
   const isElsewhere = elsewhere(values) !== undefined
   const running = isElsewhere ? undefined : findRunning(values.stateDir).running
   if (!running && !isElsewhere) return undefined
-  const { imagesOf } = await import('./image/nodes.ts')
+  const { imagesOf } = await import('./nodes.ts')
   return imagesOf(await accessTo(values), { only: values.node, origins: running?.imageOrigins })
 }
 
@@ -72,7 +72,7 @@ async function sourceOf(request: Request): Promise<ImageSource> {
   const isAsked = [origins.image, origins.imagePath, origins.imageStopSignal].includes('flag')
   const running = isAsked ? undefined : await runningImages(request)
   if (running) return running
-  const { configuredImages } = await import('./image/source.ts')
+  const { configuredImages } = await import('./source.ts')
   return configuredImages(values, origins)
 }
 
@@ -95,7 +95,7 @@ async function which(request: Request, words: string[]): Promise<number> {
 
 async function check(request: Request, files: string[]): Promise<number> {
   if (files.length === 0) throw wrongCall()
-  const { checkContainers } = await import('./image/check.ts')
+  const { checkContainers } = await import('./check.ts')
   const checked = await checkContainers(files, await sourceOf(request))
   if (request.values.output !== 'text') await printData(request.values.output, checked)
   else {
@@ -171,7 +171,7 @@ async function change(request: Request, { question, edits, done }: Change): Prom
   if (!running && !save) throw noClusterRuns(request.values, 'or write it into the config file with --save')
   const places = (await running?.change(question))?.nodes ?? []
   if (save) {
-    const { editConfigFile } = await import('./image/edit-config.ts')
+    const { editConfigFile } = await import('./edit-config.ts')
     const file = config || 'kubestage.yaml'
     editConfigFile(file, edits)
     places.push(file)

@@ -1,16 +1,11 @@
 import type { V1CertificateSigningRequest } from '@kubernetes/client-node'
-import type { WithMeta } from '../../shared/api/types.ts'
-import { toTime } from '../../shared/clock/timestamp.ts'
-import type { User } from '../auth/types.ts'
-import { deepEqual } from '../values/deep-equal.ts'
-import {
-  validateCertificate,
-  validateConditions,
-  validateConditionsUpdate,
-  validateRequest,
-} from './certificatesigningrequest/validate.ts'
-import { age, ageColumn, column, humanDuration, nameColumn } from './parts/cells.ts'
-import { plain } from './parts/plain.ts'
+import type { WithMeta } from '../../../shared/api/types.ts'
+import { toTime } from '../../../shared/clock/timestamp.ts'
+import type { User } from '../../auth/types.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
+import { age, ageColumn, column, humanDuration, nameColumn } from '../parts/cells.ts'
+import { plain } from '../parts/plain.ts'
+import { validateCertificate, validateConditions, validateConditionsUpdate, validateRequest } from './validate.ts'
 
 type CertificateSigningRequest = WithMeta<V1CertificateSigningRequest>
 type Condition = NonNullable<NonNullable<CertificateSigningRequest['status']>['conditions']>[number]

@@ -1,6 +1,6 @@
-import { configOption } from '../shared/config/resolve.ts'
-import { command } from './command.ts'
-import { runDemo } from './demo/run-demo.ts'
+import { configOption } from '../../shared/config/resolve.ts'
+import { command } from '../command.ts'
+import { runDemo } from './run-demo.ts'
 
 export default command({
   purpose: 'Runs a pod on a cluster of its own, deletes it for a reason, and shows the reason in its hooks.',

@@ -1,10 +1,10 @@
-import type { Service } from '../../shared/api/types.ts'
-import { resource } from '../kind/resource-definition.ts'
-import { dns1123Label } from '../validation/names.ts'
-import { validateObjectMeta } from '../validation/object-meta.ts'
-import { age, ageColumn, column, nameColumn, orNone, wide } from './parts/cells.ts'
-import { allocate, dropFieldsOfOldType, keepAllocated, normalizeClusterIps } from './service/allocate.ts'
-import { validateService, validateServiceStatus, validateServiceUpdate } from './service/validate.ts'
+import type { Service } from '../../../shared/api/types.ts'
+import { resource } from '../../kind/resource-definition.ts'
+import { dns1123Label } from '../../validation/names.ts'
+import { validateObjectMeta } from '../../validation/object-meta.ts'
+import { age, ageColumn, column, nameColumn, orNone, wide } from '../parts/cells.ts'
+import { allocate, dropFieldsOfOldType, keepAllocated, normalizeClusterIps } from './allocate.ts'
+import { validateService, validateServiceStatus, validateServiceUpdate } from './validate.ts'
 
 const validateName = (name: string): string[] => dns1123Label(name)
 

@@ -1,12 +1,12 @@
-import type { KubeObject } from '../../shared/api/types.ts'
-import type { ResourceDefinition } from '../kind/resource-definition.ts'
-import { zeroOf } from '../validation/decoder.ts'
-import { asV1, asV2, toV2, v1Conversion } from './horizontalpodautoscaler/conversion.ts'
-import { defaultAutoscaler } from './horizontalpodautoscaler/defaults.ts'
-import type { Autoscaler, AutoscalerV1, Metric } from './horizontalpodautoscaler/types.ts'
-import { validateAutoscaler } from './horizontalpodautoscaler/validate.ts'
-import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
-import { plain } from './parts/plain.ts'
+import type { KubeObject } from '../../../shared/api/types.ts'
+import type { ResourceDefinition } from '../../kind/resource-definition.ts'
+import { zeroOf } from '../../validation/decoder.ts'
+import { age, ageColumn, column, nameColumn } from '../parts/cells.ts'
+import { plain } from '../parts/plain.ts'
+import { asV1, asV2, toV2, v1Conversion } from './conversion.ts'
+import { defaultAutoscaler } from './defaults.ts'
+import type { Autoscaler, AutoscalerV1, Metric } from './types.ts'
+import { validateAutoscaler } from './validate.ts'
 
 const names = {
   group: 'autoscaling',
