@@ -30,7 +30,7 @@ import { instruments } from './hooks/instruments.ts'
 import { requestInfo } from './hooks/request-info.ts'
 import { asHook } from './hooks/step.ts'
 import { unreadAnswers } from './hooks/unread-answers.ts'
-import { everyMethod, type PathRoutes, type Roots } from './paths.ts'
+import type { PathRoutes, Roots } from './paths.ts'
 import { routableUrl } from './routable.ts'
 
 declare module 'fastify' {
@@ -92,10 +92,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance<Ser
   const { machine } = api.clock
   const monotonicMs = (): number => machine.monotonic()
   const extension = plugins.length > 0 ? await import('../plugins/extension.ts') : undefined
+  const routedMethods = new Set<string>()
   const app = fastify<Server>({
     serverFactory: options.serverFactory,
     clientErrorHandler: options.clientErrorHandler,
-    rewriteUrl: (request) => routableUrl(request as unknown as IncomingMessage),
+    rewriteUrl: (request) => routableUrl(request as unknown as IncomingMessage, routedMethods),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: Number.MAX_SAFE_INTEGER },
     bodyLimit: maxBodyBytes,
     exposeHeadRoutes: false,
@@ -103,9 +104,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance<Ser
     allowErrorHandlerOverride: false,
     ...(extension ? extension.settings(api.log) : withoutSchemas),
   })
-  for (const method of everyMethod) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
-  // Fastify would refuse one without a content type, by itself.
-  app.addHttpMethod('QUERY', { overrideExisting: true })
+  app.addHook('onRoute', ({ method }) => {
+    for (const routed of [method].flat()) routedMethods.add(routed)
+  })
   const cors = createCors(options.corsAllowedOrigins ?? [])
   app.decorateRequest('exchange', null as unknown as Exchange)
   app.decorateRequest('kubernetes', { getter: kubernetesRequest })

@@ -2,14 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import { methodNotAllowed } from '../../../shared/api/status-errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { asHandler } from './handle.ts'
+import { commonMethods, otherMethod } from './methods.ts'
 
-/**
- * Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that the server does
- * not use.
- */
-const { METHODS } = process.getBuiltinModule('node:http')
-
-export const everyMethod: readonly string[] = METHODS
+/** For a path that answers all methods alike: each route costs start-up time. */
+export const everyMethod: readonly string[] = [...commonMethods, otherMethod]
 export const reading = ['GET', 'HEAD']
 
 /** `params`: what stands in the URL for the names in the pattern. */

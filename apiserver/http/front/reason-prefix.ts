@@ -5,14 +5,17 @@
  */
 const prefix = '/kubestage-reason-'
 
-/** The URL as it is meant: without the prefix, and with the reason as a parameter where one counts. */
-export function withReason(method: string, url: string): string {
+export function withoutReason(url: string): string {
   if (!url.startsWith(prefix)) return url
   const end = url.indexOf('/', prefix.length)
-  if (end === -1) return url
-  const rest = url.slice(end)
-  if (!deletes(method, rest)) return rest
-  const reason = Buffer.from(url.slice(prefix.length, end), 'base64url').toString()
+  return end === -1 ? url : url.slice(end)
+}
+
+/** The URL as it is meant: without the prefix, and with the reason as a parameter where one counts. */
+export function withReason(method: string, url: string): string {
+  const rest = withoutReason(url)
+  if (rest === url || !deletes(method, rest)) return rest
+  const reason = Buffer.from(url.slice(prefix.length, url.length - rest.length), 'base64url').toString()
   return `${rest}${rest.includes('?') ? '&' : '?'}reason=${encodeURIComponent(reason)}`
 }
 

@@ -1,15 +1,8 @@
 import type { IncomingMessage } from 'node:http'
+import { otherMethod } from './methods.ts'
+import { withoutReason } from './reason-prefix.ts'
 
-/**
- * Not by import: that would load all that node:http exports, and so 16 MB of fetch and WebSocket that the server does
- * not use.
- */
-const { METHODS } = process.getBuiltinModule('node:http')
-
-const known = new Set(METHODS)
-/** No route has it. */
-const unrouted = 'UNLINK'
-/** Methods of a client's own making, which HTTP/2 lets pass. */
+/** Methods that no route has. */
 const others = new WeakMap<object, string>()
 
 /** The method as the client has said it. */
@@ -19,20 +12,14 @@ export const saidMethod = (request: IncomingMessage): string => others.get(reque
  * The URL by which Fastify looks for the route; {@link parseRequestInfo} reads the one that was sent. They differ where
  * Fastify would refuse a URL or a method by itself: that is a hook's to do, or the handler's, after authentication.
  */
-export function routableUrl(request: IncomingMessage): string {
+export function routableUrl(request: IncomingMessage, routedMethods: ReadonlySet<string>): string {
   const { method = 'GET', url = '/' } = request
-  if (!known.has(method)) {
+  if (!routedMethods.has(method)) {
     others.set(request, method)
-    request.method = unrouted
+    request.method = otherMethod
   }
   const path = withoutReason(url)
   return path.includes('%') || path.includes('#') ? decodable(path) : path
-}
-
-function withoutReason(url: string): string {
-  if (!url.startsWith('/kubestage-reason-')) return url
-  const end = url.indexOf('/', 1)
-  return end === -1 ? url : url.slice(end)
 }
 
 function decodable(url: string): string {

@@ -7,6 +7,7 @@ import type { ApiContext } from '../api-context.ts'
 import { sendText } from '../encode/respond.ts'
 import type { Exchange, ResourceExchange } from '../exchange.ts'
 import { asHandler } from '../front/handle.ts'
+import { commonMethods } from '../front/methods.ts'
 import { booleanParameter, type ResourceTarget } from '../front/request-info.ts'
 import { type Handler, writing } from '../handler.ts'
 import { create } from '../verbs/create.ts'
@@ -42,8 +43,6 @@ const verbs: Readonly<Record<Exclude<Shape, 'subresource'>, Verbs>> = {
   watch: { GET: 'watch' },
 }
 
-const anyMethod = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']
-
 /**
  * Below `/api/v1` and `/apis/GROUP/VERSION`. The kind is looked up for each request, so that custom resources come and
  * go.
@@ -68,7 +67,7 @@ export function resourceRoutes(app: FastifyInstance, api: ApiContext): void {
     for (const [pattern, shape] of routes) {
       const url = root + pattern
       if (shape === 'subresource') {
-        app.route({ method: anyMethod, url, handler: asHandler((exchange) => serve(api, exchange, shape)) })
+        app.route({ method: [...commonMethods], url, handler: asHandler((exchange) => serve(api, exchange, shape)) })
         continue
       }
       for (const [method, verb] of Object.entries(verbs[shape])) {

@@ -1,6 +1,7 @@
 import { own } from '../../../shared/api/own.ts'
 import { methodNotAllowed, notFound, resourceNotFound } from '../../../shared/api/status-errors.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
+import { commonMethods } from '../front/methods.ts'
 import type { ResourceTarget } from '../front/request-info.ts'
 import { type Handler, writing } from '../handler.ts'
 import { bindPod } from '../subresources/binding.ts'
@@ -20,8 +21,7 @@ type Methods = Readonly<Record<string, Handler>>
 /** The object itself, through the other door. */
 const sameObject: Methods = { GET: get, PUT: writing(update), PATCH: writing(patch) }
 
-const everyMethod = (handler: Handler): Methods =>
-  Object.fromEntries(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'].map((method) => [method, handler]))
+const everyMethod = (handler: Handler): Methods => Object.fromEntries(commonMethods.map((method) => [method, handler]))
 
 /** Handlers of their own, by `<group>/<plural>/<subresource>`. */
 const special: Readonly<Record<string, Methods>> = {
