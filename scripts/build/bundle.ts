@@ -35,11 +35,18 @@ const large = [
 
 /** What Fastify itself would load for routes with schemas: those of plugins have it from apiserver/http/plugins. */
 const neverUsed = ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler']
-/** What Fastify loads at its start, and uses when it gets a plugin that says which Fastify it is for. */
+/** What Fastify loads at its start, and calls late or never. */
 const lateParts: Readonly<Record<string, string>> = {
-  semver: ['satisfies', 'gt', 'coerce']
-    .map((name) => `exports.${name} = (...args) => require('semver/functions/${name}')(...args)`)
+  // For a plugin that says which Fastify it is for.
+  semver: ['satisfies', 'gt', 'coerce'].map((name) => late(`exports.${name}`, `semver/functions/${name}`)).join('\n'),
+  // Our servers are made by a serverFactory.
+  'node:http2': ['createServer', 'createSecureServer']
+    .map((name) => late(`exports.${name}`, 'node:http2', name))
     .join('\n'),
+}
+
+function late(name: string, module: string, member?: string): string {
+  return `${name} = (...args) => require('${module}')${member ? `.${member}` : ''}(...args)`
 }
 
 /** Packages that are large and that several programs have: one file for all. It exports what our sources import. */

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, RouteHandlerMethod } from 'fastify'
 import { methodNotAllowed } from '../../../shared/api/status-errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { asHandler } from './handle.ts'
@@ -17,9 +17,14 @@ export interface PathRoutes {
   first: string
   /** Other methods are refused with 405, on paths that do not exist as well. Absent: there are no others. */
   methods?: readonly string[]
-  /** Handlers by what follows the first segment: a pattern of Fastify. */
-  paths: Readonly<Record<string, PathHandle>>
+  /**
+   * What follows the first segment, a pattern of Fastify, and its handler: of all `methods`, or of one each. A path
+   * without a handler for a method does not exist for it.
+   */
+  paths: Readonly<Record<string, PathHandle | HandlesByMethod>>
 }
+
+export type HandlesByMethod = Readonly<Record<string, PathHandle>>
 
 /** The first segments of all paths that are no resources. */
 export class Roots {
@@ -28,11 +33,11 @@ export class Roots {
   /** Adds the routes to the application. */
   add(app: FastifyInstance, { first, methods = everyMethod, paths }: PathRoutes): void {
     this.#methods.set(first, methods)
-    for (const [path, handle] of Object.entries(paths)) {
-      const handler = asHandler((exchange) =>
-        handle(exchange, exchange.reply.request.params as Readonly<Record<string, string>>),
-      )
-      app.route({ method: [...methods], url: `/${first}${path}`, handler })
+    for (const [path, handles] of Object.entries(paths)) {
+      const url = `/${first}${path}`
+      if (typeof handles === 'function') app.route({ method: [...methods], url, handler: handlerOf(handles) })
+      else
+        for (const [method, handle] of Object.entries(handles)) app.route({ method, url, handler: handlerOf(handle) })
     }
   }
 
@@ -46,5 +51,8 @@ export class Roots {
     if (methods && methods !== everyMethod && !methods.includes(method)) throw methodNotAllowed()
   }
 }
+
+const handlerOf = (handle: PathHandle): RouteHandlerMethod =>
+  asHandler((exchange) => handle(exchange, exchange.reply.request.params as Readonly<Record<string, string>>))
 
 const firstOf = (path: string): string => path.split('/', 2)[1] ?? ''

@@ -1,4 +1,3 @@
-import { own } from '../../../shared/api/own.ts'
 import { badRequest } from '../../../shared/api/status-errors.ts'
 import { durationMs } from '../../../shared/config/option-types.ts'
 import type { FaultRule } from '../../instruments/faults.ts'
@@ -8,11 +7,10 @@ import type { ApiContext } from '../api-context.ts'
 import { readBody } from '../body/body.ts'
 import { baseHeaders, sendJson } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
-import type { PathHandle, PathRoutes } from '../front/paths.ts'
-import { notFound } from '../resources/resource-routes.ts'
+import type { HandlesByMethod, PathHandle, PathRoutes } from '../front/paths.ts'
 
 /** What a handler answers when it has answered by itself. */
-const answered = Symbol('answered')
+const hasAnswered = Symbol('answered')
 const maxSnapshotBytes = 1024 * 1024 * 1024
 /** Of a watch on the journal; a client that leaves more unread is disconnected. */
 const maxUnreadBytes = 64 * 1024 * 1024
@@ -20,7 +18,7 @@ const maxUnreadBytes = 64 * 1024 * 1024
 /** `/kubestage/v1/…`: journal, faults, snapshots and the clock, for administrators only. */
 export function instrumentRoutes(api: ApiContext): PathRoutes {
   const { journal, faults, snapshots, time } = api.instruments
-  const handlers: Readonly<Record<string, Readonly<Record<string, PathHandle>>>> = {
+  const paths: Readonly<Record<string, HandlesByMethod>> = {
     '/journal': {
       GET: (exchange) => {
         const { query } = exchange.info
@@ -76,28 +74,24 @@ export function instrumentRoutes(api: ApiContext): PathRoutes {
       },
     },
   }
-  return {
-    first: 'kubestage',
-    paths: Object.fromEntries(
-      Object.entries(handlers).map(([path, byMethod]) => [`/v1${path}`, (...asked) => answer(byMethod, ...asked)]),
-    ),
-  }
+  return { first: 'kubestage', paths: Object.fromEntries(Object.entries(paths).map(answered)) }
 }
 
-async function answer(
-  byMethod: Readonly<Record<string, PathHandle>>,
-  exchange: Exchange,
-  params: Readonly<Record<string, string>>,
-): Promise<void> {
-  const { method } = exchange.info
-  const handler = own(byMethod, method)
-  if (!handler) return notFound(exchange)
-  const answer = await handler(exchange, params)
-  if (answer === answered) return
-  // A snapshot that is restored sends events, which leave before the answer, as those of any write.
-  if (method !== 'GET') await eventRounds.sent()
-  sendJson(exchange, { status: 200, json: JSON.stringify(answer) })
-}
+const answered = ([path, handles]: [string, HandlesByMethod]): [string, HandlesByMethod] => [
+  `/v1${path}`,
+  Object.fromEntries(Object.entries(handles).map(([method, handle]) => [method, answering(handle)])),
+]
+
+/** Sends what the handler returns. */
+const answering =
+  (handle: PathHandle): PathHandle =>
+  async (exchange, params) => {
+    const answer = await handle(exchange, params)
+    if (answer === hasAnswered) return
+    // A snapshot that is restored sends events, which leave before the answer, as those of any write.
+    if (exchange.info.method !== 'GET') await eventRounds.sent()
+    sendJson(exchange, { status: 200, json: JSON.stringify(answer) })
+  }
 
 const clockOf = ({ clock, instruments }: ApiContext): object => ({
   now: new Date(clock.now()).toISOString(),
@@ -114,7 +108,11 @@ function durationOf({ advance }: { advance?: unknown }): number {
 }
 
 /** One JSON line for each entry when it begins and when it is over; goes on until the client leaves. */
-function followJournal(api: ApiContext, exchange: Exchange, filter: ReturnType<typeof parseFilter>): typeof answered {
+function followJournal(
+  api: ApiContext,
+  exchange: Exchange,
+  filter: ReturnType<typeof parseFilter>,
+): typeof hasAnswered {
   const response = exchange.takeOver()
   response.writeHead(200, { ...baseHeaders(), 'content-type': 'application/json' })
   response.flushHeaders()
@@ -123,7 +121,7 @@ function followJournal(api: ApiContext, exchange: Exchange, filter: ReturnType<t
     if (response.writableLength > maxUnreadBytes) response.destroy()
   })
   exchange.onClose(leave)
-  return answered
+  return hasAnswered
 }
 
 const given = (values: string[]): string[] | undefined => (values.length === 0 ? undefined : values)

@@ -66,13 +66,12 @@ export function resourceRoutes(app: FastifyInstance, api: ApiContext): void {
   for (const root of ['/api/:version', '/apis/:group/:version']) {
     for (const [pattern, shape] of routes) {
       const url = root + pattern
-      if (shape === 'subresource') {
-        app.route({ method: [...commonMethods], url, handler: asHandler((exchange) => serve(api, exchange, shape)) })
-        continue
-      }
-      for (const [method, verb] of Object.entries(verbs[shape])) {
-        app.route({ method, url, handler: asHandler((exchange) => serve(api, exchange, shape, verb)) })
-      }
+      const byMethod = shape === 'subresource' ? undefined : verbs[shape]
+      app.route({
+        method: byMethod ? Object.keys(byMethod) : [...commonMethods],
+        url,
+        handler: asHandler((exchange) => serve(api, exchange, shape, byMethod?.[exchange.info.method])),
+      })
     }
   }
 }
