@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { KubeObject } from '../../shared/api/types.ts'
+import { takeOver } from '../../shared/http/take-over.ts'
 import type { Upgrade } from '../../shared/http/upgrades.ts'
 import type { Attributes, User } from '../auth/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { readBody } from './body/body.ts'
 import { Warnings } from './encode/warnings.ts'
 import type { RequestInfo, ResourceTarget } from './front/request-info.ts'
-import { takeOver } from './front/take-over.ts'
 
 interface ExchangeParts {
   request: IncomingMessage

@@ -1,5 +1,6 @@
 import type { Server } from 'node:https'
 import fastify, { type FastifyInstance } from 'fastify'
+import { withoutSchemas } from '../../shared/http/without-schemas.ts'
 import type { KubeletAppOptions } from './app-options.ts'
 import { canonicalUrl } from './canonical-url.ts'
 import { createErrorHandler, createFrameworkErrorHandler } from './error-handler.ts'
@@ -14,10 +15,6 @@ import { logs } from './plugins/logs.ts'
 import { metrics } from './plugins/metrics.ts'
 import { pods } from './plugins/pods.ts'
 import { streams } from './plugins/streams.ts'
-
-function noSchemas(): never {
-  throw new Error('no route has a schema')
-}
 
 /** The Fastify application that answers the server's requests. Resolves when it is ready. */
 export async function buildKubeletApp(options: KubeletAppOptions, server: Server): Promise<FastifyInstance> {
@@ -34,8 +31,7 @@ export async function buildKubeletApp(options: KubeletAppOptions, server: Server
     },
     exposeHeadRoutes: false,
     return503OnClosing: false,
-    // Its own compilers of schemas would be loaded, and never used: 4 MB.
-    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+    ...withoutSchemas,
   })
   // Node answers bytes that are no request.
   server.removeAllListeners('clientError')

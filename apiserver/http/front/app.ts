@@ -1,12 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from 'node:https'
-import fastify, {
-  type FastifyInstance,
-  type FastifyPluginAsync,
-  type FastifyRequest,
-  type FastifyServerOptions,
-} from 'fastify'
+import fastify, { type FastifyInstance, type FastifyPluginAsync, type FastifyRequest } from 'fastify'
 import type { Client } from '../../../shared/client/client.ts'
+import { withoutSchemas } from '../../../shared/http/without-schemas.ts'
 import { anonymousUser } from '../../auth/anonymous.ts'
 import type { Authenticator, Authorizer } from '../../auth/types.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -72,15 +68,6 @@ export interface AppOptions {
   /** The server that gives all requests to the handler, of HTTP/1.1 and of HTTP/2. */
   serverFactory(handler: (request: IncomingMessage, response: ServerResponse) => void): Server
   clientErrorHandler(error: NodeJS.ErrnoException, socket: import('node:net').Socket): void
-}
-
-function noSchemas(): never {
-  throw new Error('no route has a schema')
-}
-
-/** Fastify's own compilers of schemas would be loaded, and never used: 4 MB. */
-const withoutSchemas: Pick<FastifyServerOptions, 'schemaController'> = {
-  schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
 }
 
 /**

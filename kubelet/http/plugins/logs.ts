@@ -1,12 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import type { FastifyPluginCallback, FastifyReply } from 'fastify'
+import { takeOver } from '../../../shared/http/take-over.ts'
 import type { KubeletAppOptions } from '../app-options.ts'
 import { containerLogs } from '../container-logs.ts'
+import { failed } from '../failed.ts'
 import { logOptions } from '../log-options.ts'
 import { logTarget } from '../log-target.ts'
 import { Problem } from '../problem.ts'
-import { failed, takeOver } from '../take-over.ts'
 import { withAllBelow } from './with-all-below.ts'
 
 interface LogRoute {

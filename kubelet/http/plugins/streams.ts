@@ -1,9 +1,10 @@
 import type { FastifyPluginCallback } from 'fastify'
+import { takeOver } from '../../../shared/http/take-over.ts'
 import { upgradeOf } from '../../../shared/http/upgrades.ts'
 import type { KubeletAppOptions } from '../app-options.ts'
+import { failed } from '../failed.ts'
 import { notFound } from '../not-found.ts'
 import type { StreamRequest, StreamTarget } from '../streaming/serve-stream.ts'
-import { failed, takeOver } from '../take-over.ts'
 
 interface StreamRoute {
   Params: StreamTarget
