@@ -8,7 +8,7 @@ import { withinLimit } from '../shared/clock/within-limit.ts'
 import { makeFolder } from '../shared/files/make-folder.ts'
 import type { ReachedLimits } from '../shared/limits/reached-limits.ts'
 import type { ActionHandler } from './actions/action.ts'
-import { admitPods } from './admission/admit-pods.ts'
+import { PodAdmission } from './admission/pod-admission.ts'
 import { forbiddenSysctl } from './admission/sysctls.ts'
 import type { ContainerLimitName } from './container-limits.ts'
 import { createEventRecorder } from './events/event-recorder.ts'
@@ -36,7 +36,7 @@ import { reportContainerLimits } from './report-container-limits.ts'
 import type { ContainerRuntime } from './runtime/container-runtime.ts'
 import { watchManifests } from './static/manifest-folder.ts'
 import { createMirrorPods } from './static/mirror-pods.ts'
-import { createStaticPods } from './static/static-pods.ts'
+import { StaticPods } from './static/static-pods.ts'
 
 export interface KubeletOptions {
   client: Client
@@ -256,7 +256,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     sharesIpc: !runtime.ownIpc,
     allowed: options.allowedUnsafeSysctls,
   }
-  const admission = admitPods(
+  const admission = new PodAdmission(
     {
       clock,
       events,
@@ -277,7 +277,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       onRemove: (pod) => workers.remove(pod),
     },
   )
-  const statics = createStaticPods({
+  const statics = new StaticPods({
     mirrors: createMirrorPods({
       client,
       find: objectOf,
@@ -300,7 +300,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
           folder: options.staticPodPath,
           nodeName,
           clock,
-          onPods: statics.want,
+          onPods: (pods) => statics.want(pods),
           onError: (error, file) => warn(error, `${file} could not be read as a pod`),
         })
 

@@ -29,7 +29,7 @@ import { hostsMount } from './hosts-file.ts'
 import { createImagePuller } from './image-puller.ts'
 import { createPodCleanup } from './pod-cleanup.ts'
 import { createKillPod } from './pod-killer.ts'
-import { createPodResizes, type Shortage } from './pod-resizes.ts'
+import { PodResizes, type Shortage } from './pod-resizes.ts'
 import { createPodWorkers, type PodWorkers } from './pod-workers.ts'
 import { PortConflicts } from './port-conflicts.ts'
 import { createReasonCache } from './reason-cache.ts'
@@ -159,7 +159,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
       workers.sync(pod.metadata.uid ?? '')
     },
   })
-  const resizes = createPodResizes({
+  const resizes = new PodResizes({
     events,
     makeRoom: options.makeRoom,
     told: (pod) => manager.get(pod.metadata.uid ?? '') ?? pod.status,
@@ -170,7 +170,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     manager,
     reasons,
     probes: prober.results,
-    resizes: resizes.view,
+    resizes: (pod) => resizes.view(pod),
     onTold: prober.statusTold,
     hostIP: nodeIP,
     readyToStartConditions: options.readyToStartConditions,

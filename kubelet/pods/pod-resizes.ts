@@ -19,23 +19,6 @@ export interface PodResizesOptions {
   /** What the kubelet, or the one before it, said of the pod. */
   told(pod: Pod): PodStatus | undefined
 }
-/**
- * Resizes of running pods: from what the spec asks for, by what the node keeps for it, to what the container has.
- * Nothing is enforced; what is told, and which containers are restarted for it, is as upstream has it
- * (pkg/kubelet/allocation).
- */
-export interface PodResizes {
-  /** Looks at what the spec asks for now. */
-  plan(pod: Pod): void
-  /** A resource has changed that the container's resizePolicy wants it restarted for. */
-  needsRestart(pod: Pod, container: Container): boolean
-  /** A new instance has what is kept for it. */
-  started(pod: Pod, container: string): void
-  /** Gives the running containers what is kept for them; true when a resize has come to its end. */
-  complete(pod: Pod): boolean
-  view(pod: Pod): ResizeView
-  forget(podUid: string): void
-}
 export interface ResizeView {
   conditions: Verdict[]
   allocated(container: string): Resources
@@ -52,77 +35,91 @@ interface Entry {
 
 const NOTHING: Resources = {}
 
-export function createPodResizes({ events, makeRoom, told }: PodResizesOptions): PodResizes {
-  const entries = new Map<string, Entry>()
+/**
+ * Resizes of running pods: from what the spec asks for, by what the node keeps for it, to what the container has.
+ * Nothing is enforced; what is told, and which containers are restarted for it, is as upstream has it
+ * (pkg/kubelet/allocation).
+ */
+export class PodResizes {
+  readonly #options: PodResizesOptions
+  readonly #entries = new Map<string, Entry>()
 
-  function entryOf(pod: Pod): Entry {
-    const known = entries.get(uidOf(pod))
+  constructor(options: PodResizesOptions) {
+    this.#options = options
+  }
+
+  /** Looks at what the spec asks for now. */
+  plan(pod: Pod): void {
+    const entry = this.#entryOf(pod)
+    const asksForMore = resizable(pod).some(
+      ({ name, resources = NOTHING }) => !isDeepStrictEqual(resources, entry.allocated.get(name) ?? NOTHING),
+    )
+    entry.shortage = asksForMore ? this.#options.makeRoom(pod) : undefined
+    if (!asksForMore || entry.shortage) return
+    const wanted = resizable(pod).map(({ name, resources = NOTHING }) => [name, resources] as const)
+    entry.allocated = new Map([...entry.allocated, ...wanted])
+    entry.inProgress = true
+    this.#tell(pod, 'ResizeStarted', 'started')
+  }
+
+  /** A resource has changed that the container's resizePolicy wants it restarted for. */
+  needsRestart(pod: Pod, { name, resizePolicy = [] }: Container): boolean {
+    const { actual, allocated } = this.#entryOf(pod)
+    const [before = NOTHING, after = NOTHING] = [actual.get(name), allocated.get(name)]
+    return resizePolicy.some(
+      ({ resourceName, restartPolicy }) =>
+        restartPolicy === 'RestartContainer' &&
+        (['requests', 'limits'] as const).some((kind) => before[kind]?.[resourceName] !== after[kind]?.[resourceName]),
+    )
+  }
+
+  /** A new instance has what is kept for it. */
+  started(pod: Pod, container: string): void {
+    const entry = this.#entryOf(pod)
+    const given = entry.allocated.get(container) ?? NOTHING
+    if (entry.actual.get(container) !== given) entry.actual = new Map([...entry.actual, [container, given]])
+  }
+
+  /** Gives the running containers what is kept for them; true when a resize has come to its end. */
+  complete(pod: Pod): boolean {
+    const entry = this.#entryOf(pod)
+    if (!entry.inProgress) return false
+    entry.actual = entry.allocated
+    entry.inProgress = false
+    this.#tell(pod, 'ResizeCompleted', 'completed')
+    return true
+  }
+
+  view(pod: Pod): ResizeView {
+    const { allocated, actual, inProgress, shortage } = this.#entryOf(pod)
+    const conditions: Verdict[] = []
+    if (shortage) conditions.push({ type: 'PodResizePending', status: 'True', ...shortage })
+    if (inProgress) conditions.push({ type: 'PodResizeInProgress', status: 'True' })
+    return {
+      conditions,
+      allocated: (name) => allocated.get(name) ?? NOTHING,
+      actual: (name) => actual.get(name) ?? NOTHING,
+    }
+  }
+
+  forget(podUid: string): void {
+    this.#entries.delete(podUid)
+  }
+
+  #entryOf(pod: Pod): Entry {
+    const known = this.#entries.get(uidOf(pod))
     if (known) return known
-    const has = new Map(resizable(pod).map((container) => [container.name, hadBefore(told(pod), container)]))
+    const told = this.#options.told(pod)
+    const has = new Map(resizable(pod).map((container) => [container.name, hadBefore(told, container)]))
     const entry: Entry = { allocated: has, actual: has, inProgress: false }
-    entries.set(uidOf(pod), entry)
+    this.#entries.set(uidOf(pod), entry)
     return entry
   }
 
-  const differs = ({ allocated, actual }: Entry, name: string): boolean =>
-    !isDeepStrictEqual(allocated.get(name), actual.get(name))
-
-  function tell(pod: Pod, reason: string, what: string): void {
+  #tell(pod: Pod, reason: string, what: string): void {
     const containers = pod.spec.containers.map(({ name, resources = {} }) => ({ name, resources: inOrder(resources) }))
     const details = JSON.stringify({ containers, generation: pod.metadata.generation })
-    events.podEvent(pod, undefined, 'Normal', reason, `Pod resize ${what}: ${details}`)
-  }
-
-  return {
-    plan(pod) {
-      const entry = entryOf(pod)
-      const asksForMore = resizable(pod).some(
-        ({ name, resources = NOTHING }) => !isDeepStrictEqual(resources, entry.allocated.get(name) ?? NOTHING),
-      )
-      entry.shortage = asksForMore ? makeRoom(pod) : undefined
-      if (!asksForMore || entry.shortage) return
-      const wanted = resizable(pod).map(({ name, resources = NOTHING }) => [name, resources] as const)
-      entry.allocated = new Map([...entry.allocated, ...wanted])
-      entry.inProgress = true
-      tell(pod, 'ResizeStarted', 'started')
-    },
-    needsRestart(pod, { name, resizePolicy = [] }) {
-      const entry = entryOf(pod)
-      if (!differs(entry, name)) return false
-      const [before = NOTHING, after = NOTHING] = [entry.actual.get(name), entry.allocated.get(name)]
-      return resizePolicy.some(
-        ({ resourceName, restartPolicy }) =>
-          restartPolicy === 'RestartContainer' &&
-          (['requests', 'limits'] as const).some(
-            (kind) => before[kind]?.[resourceName] !== after[kind]?.[resourceName],
-          ),
-      )
-    },
-    started(pod, container) {
-      const entry = entryOf(pod)
-      const given = entry.allocated.get(container) ?? NOTHING
-      if (entry.actual.get(container) !== given) entry.actual = new Map([...entry.actual, [container, given]])
-    },
-    complete(pod) {
-      const entry = entryOf(pod)
-      if (!entry.inProgress) return false
-      entry.actual = entry.allocated
-      entry.inProgress = false
-      tell(pod, 'ResizeCompleted', 'completed')
-      return true
-    },
-    view(pod) {
-      const { allocated, actual, inProgress, shortage } = entryOf(pod)
-      const conditions: Verdict[] = []
-      if (shortage) conditions.push({ type: 'PodResizePending', status: 'True', ...shortage })
-      if (inProgress) conditions.push({ type: 'PodResizeInProgress', status: 'True' })
-      return {
-        conditions,
-        allocated: (name) => allocated.get(name) ?? NOTHING,
-        actual: (name) => actual.get(name) ?? NOTHING,
-      }
-    },
-    forget: (podUid) => void entries.delete(podUid),
+    this.#options.events.podEvent(pod, undefined, 'Normal', reason, `Pod resize ${what}: ${details}`)
   }
 }
 

@@ -8,97 +8,117 @@ export interface StaticPodsOptions {
   /** Handled like pods of the API, in their own names and UIDs. */
   next: PodHandler
 }
-/**
- * Pods that the node wants by itself. Stands before the handler of the API's pods, which never sees their mirror pods.
- */
-export interface StaticPods extends PodHandler {
-  /** All that the manifests want now. */
-  want(pods: Pod[]): void
-  /** Tells the API of those that it does not know. */
-  showAll(): void
-  /** Nothing of a pod is left on the node. */
-  over(podUid: string): void
-  /** The static pod that this object of the API shows. */
-  shownBy(mirror: Pod): Pod | undefined
-  /** False for one whose manifest has changed or is gone: nothing is told of it any more. */
-  isCurrent(pod: Pod): boolean
-  list(): Iterable<Pod>
-}
 
 /**
+ * Pods that the node wants by itself. Stands before the handler of the API's pods, which never sees their mirror pods.
+ *
  * Of pods of one name only one exists at a time: a changed manifest is another pod, which begins when the one before
  * has ended. Upstream: pkg/kubelet/pod_workers.go (static pods), pkg/kubelet/kubelet.go (mirror pods).
  */
-export function createStaticPods({ mirrors, next }: StaticPodsOptions): StaticPods {
-  const wanted = new Map<string, Pod>()
+export class StaticPods implements PodHandler {
+  readonly #mirrors: MirrorPods
+  readonly #next: PodHandler
+  readonly #wanted = new Map<string, Pod>()
   /** What runs, or is still ending, by name. */
-  const present = new Map<string, Pod>()
-  const pictures = new Map<string, Pod>()
-  let isRead = false
+  readonly #present = new Map<string, Pod>()
+  /** The mirror pods that the API has, by name. */
+  readonly #mirrored = new Map<string, Pod>()
+  #isRead = false
 
-  function start(name: string): void {
-    const pod = wanted.get(name)
-    if (!pod || present.has(name)) return
-    present.set(name, pod)
-    mirrors.ensure(pod)
-    next.onAdd(pod)
+  constructor({ mirrors, next }: StaticPodsOptions) {
+    this.#mirrors = mirrors
+    this.#next = next
   }
-  const isCurrent = (pod: Pod): boolean => wanted.get(nameOf(pod))?.metadata.uid === pod.metadata.uid
+
+  /** All that the manifests want now. */
+  want(pods: Pod[]): void {
+    this.#isRead = true
+    this.#wanted.clear()
+    for (const pod of pods) this.#wanted.set(nameOf(pod), pod)
+    for (const pod of this.#present.values()) if (!this.isCurrent(pod)) this.#next.onRemove(pod)
+    for (const name of this.#wanted.keys()) this.#start(name)
+    this.showAll()
+    for (const mirror of this.#mirrored.values()) this.#tidy(mirror)
+  }
+
+  /** Tells the API of those that it does not know. */
+  showAll(): void {
+    for (const [name, pod] of this.#present) {
+      if (this.isCurrent(pod) && !this.#mirrored.has(name)) this.#mirrors.ensure(pod)
+    }
+  }
+
+  /** Nothing of a pod is left on the node. */
+  over(podUid: string): void {
+    const ended = [...this.#present].find(([, { metadata }]) => metadata.uid === podUid)
+    if (!ended || this.isCurrent(ended[1])) return
+    const [name] = ended
+    this.#present.delete(name)
+    this.#start(name)
+    const mirror = this.#mirrored.get(name)
+    if (mirror) this.#tidy(mirror)
+  }
+
+  /** The static pod that this object of the API shows. */
+  shownBy(mirror: Pod): Pod | undefined {
+    return this.#present.get(nameOf(mirror))
+  }
+
+  /** False for one whose manifest has changed or is gone: nothing is told of it any more. */
+  isCurrent(pod: Pod): boolean {
+    return this.#wanted.get(nameOf(pod))?.metadata.uid === pod.metadata.uid
+  }
+
+  list(): Iterable<Pod> {
+    return this.#present.values()
+  }
+
+  onAdd(pod: Pod): void {
+    if (isMirror(pod)) this.#seen(pod)
+    else this.#next.onAdd(pod)
+  }
+
+  onUpdate(pod: Pod): void {
+    if (isMirror(pod)) this.#seen(pod)
+    else this.#next.onUpdate(pod)
+  }
+
+  onReconcile(pod: Pod): void {
+    if (isMirror(pod)) this.#seen(pod)
+    else this.#next.onReconcile(pod)
+  }
+
+  onRemove(pod: Pod): void {
+    if (!isMirror(pod)) {
+      this.#next.onRemove(pod)
+      return
+    }
+    const name = nameOf(pod)
+    this.#mirrored.delete(name)
+    const shown = this.#present.get(name)
+    if (shown && this.isCurrent(shown)) this.#mirrors.ensure(shown)
+  }
+
+  #start(name: string): void {
+    const pod = this.#wanted.get(name)
+    if (!pod || this.#present.has(name)) return
+    this.#present.set(name, pod)
+    this.#mirrors.ensure(pod)
+    this.#next.onAdd(pod)
+  }
+
+  #seen(mirror: Pod): void {
+    this.#mirrored.set(nameOf(mirror), mirror)
+    const pod = this.#present.get(nameOf(mirror))
+    if (!pod || !this.isCurrent(pod)) this.#tidy(mirror)
+    else if (mirror.metadata.deletionTimestamp || !isPictureOf(mirror, pod)) this.#mirrors.ensure(pod)
+    else this.#next.onReconcile(pod)
+  }
 
   /** Deletes pods of other clients that only look like mirror pods, and mirror pods whose pod is over. */
-  function tidy(picture: Pod): void {
-    const name = nameOf(picture)
-    if (isRead && !wanted.has(name) && !present.has(name)) mirrors.remove(picture)
-  }
-
-  function seen(picture: Pod): void {
-    pictures.set(nameOf(picture), picture)
-    const pod = present.get(nameOf(picture))
-    if (!pod || !isCurrent(pod)) tidy(picture)
-    else if (picture.metadata.deletionTimestamp || !isPictureOf(picture, pod)) mirrors.ensure(pod)
-    else next.onReconcile(pod)
-  }
-
-  function showAll(): void {
-    for (const [name, pod] of present) if (isCurrent(pod) && !pictures.has(name)) mirrors.ensure(pod)
-  }
-
-  return {
-    showAll,
-    want(pods) {
-      isRead = true
-      wanted.clear()
-      for (const pod of pods) wanted.set(nameOf(pod), pod)
-      for (const pod of present.values()) if (!isCurrent(pod)) next.onRemove(pod)
-      for (const name of wanted.keys()) start(name)
-      showAll()
-      for (const picture of pictures.values()) tidy(picture)
-    },
-    over(podUid) {
-      const ended = [...present].find(([, { metadata }]) => metadata.uid === podUid)
-      if (!ended || isCurrent(ended[1])) return
-      const [name] = ended
-      present.delete(name)
-      start(name)
-      const picture = pictures.get(name)
-      if (picture) tidy(picture)
-    },
-    shownBy: (mirror) => present.get(nameOf(mirror)),
-    isCurrent,
-    list: () => present.values(),
-    onAdd: (pod) => (isMirror(pod) ? seen(pod) : next.onAdd(pod)),
-    onUpdate: (pod) => (isMirror(pod) ? seen(pod) : next.onUpdate(pod)),
-    onReconcile: (pod) => (isMirror(pod) ? seen(pod) : next.onReconcile(pod)),
-    onRemove(pod) {
-      if (!isMirror(pod)) {
-        next.onRemove(pod)
-        return
-      }
-      const name = nameOf(pod)
-      pictures.delete(name)
-      const shown = present.get(name)
-      if (shown && isCurrent(shown)) mirrors.ensure(shown)
-    },
+  #tidy(mirror: Pod): void {
+    const name = nameOf(mirror)
+    if (this.#isRead && !this.#wanted.has(name) && !this.#present.has(name)) this.#mirrors.remove(mirror)
   }
 }
 

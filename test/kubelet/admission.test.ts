@@ -1,6 +1,6 @@
 import t from 'tap'
-import { admitPods } from '../../kubelet/admission/admit-pods.ts'
 import { NodeLoad, podLoad } from '../../kubelet/admission/node-load.ts'
+import { PodAdmission } from '../../kubelet/admission/pod-admission.ts'
 import { failedPredicate } from '../../kubelet/admission/predicates.ts'
 import { victims } from '../../kubelet/admission/preemption.ts'
 import { forbiddenSysctl } from '../../kubelet/admission/sysctls.ts'
@@ -147,7 +147,7 @@ t.test('the node takes pods, refuses them, and makes room', async (t) => {
     (what: string) =>
     ({ metadata }: Pod) =>
       void seen.push(`${what} ${metadata.name}`)
-  const admission = admitPods(
+  const admission = new PodAdmission(
     {
       clock,
       events: {

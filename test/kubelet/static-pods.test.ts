@@ -4,7 +4,7 @@ import path from 'node:path'
 import t from 'tap'
 import { mirrorOf, podFromManifest } from '../../kubelet/static/manifest.ts'
 import { watchManifests } from '../../kubelet/static/manifest-folder.ts'
-import { createStaticPods } from '../../kubelet/static/static-pods.ts'
+import { StaticPods } from '../../kubelet/static/static-pods.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { until } from '../harness/until.ts'
@@ -45,7 +45,7 @@ t.test('a file that is a pod', async (t) => {
 t.test('one pod of a name at a time, and its picture in the API', async (t) => {
   const seen: string[] = []
   const handle = (what: string) => (pod: Pod) => void seen.push(`${what} ${pod.spec.containers[0]?.image}`)
-  const statics = createStaticPods({
+  const statics = new StaticPods({
     mirrors: { ensure: handle('show'), remove: handle('hide') },
     next: {
       onAdd: handle('add'),
