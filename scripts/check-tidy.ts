@@ -22,7 +22,6 @@ const longFunctions: Readonly<Record<string, string>> = {
   'kubelet/events/event-recorder.ts createEventRecorder': closure,
   'kubelet/eviction/eviction-manager.ts createEvictionManager': closure,
   'kubelet/kubelet.ts startKubelet': assembly,
-  'kubelet/lifecycle/kill-container.ts createKillContainer': closure,
   'kubelet/node/node-registration.ts startNodeRegistration': closure,
   'kubelet/pods/pod-lifecycle.ts createPodLifecycle': closure,
   'kubelet/pods/pod-workers.ts createPodWorkers': closure,
@@ -32,7 +31,6 @@ const longFunctions: Readonly<Record<string, string>> = {
   'kubelet/run-node.ts runNode': assembly,
   'kubelet/runtime/process/shim-connection.ts greet': closure,
   'kubelet/status/status-manager.ts createStatusManager': closure,
-  'kubelet/terminations/termination-recorder.ts createTerminationRecorder': closure,
   'kubelet/volumes/volume-manager.ts createVolumeManager': closure,
   'library/start-cluster.ts startCluster': assembly,
 }

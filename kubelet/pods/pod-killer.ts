@@ -1,6 +1,6 @@
 import type { Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import type { KillContainer } from '../lifecycle/kill-container.ts'
+import type { ContainerKiller } from '../lifecycle/container-killer.ts'
 import { createTerminationOrder } from '../lifecycle/termination-order.ts'
 import { findContainer, sidecars } from '../pod/container-kinds.ts'
 import type { KillCause } from '../pod/grace-period.ts'
@@ -17,7 +17,7 @@ export interface KillPodOptions {
 /** Stops all containers of a pod at the same time, sidecars in their order, and then its sandbox. */
 export type KillPod = (pod: Pod, runtimePod: RuntimePod, options: KillPodOptions) => Promise<void>
 
-export function createKillPod(runtime: ContainerRuntime, clock: Clock, killContainer: KillContainer): KillPod {
+export function createKillPod(runtime: ContainerRuntime, clock: Clock, killer: ContainerKiller): KillPod {
   return async (pod, runtimePod, { graceSeconds, cause = 'Unknown', reason }) => {
     const running = runningContainers(runtimePod)
     const order =
@@ -30,7 +30,7 @@ export function createKillPod(runtime: ContainerRuntime, clock: Clock, killConta
         : undefined
     const podIP = runtimePod.sandboxes[0]?.ip ?? ''
     const kills = running.map((record) =>
-      killContainer({
+      killer.kill({
         pod,
         container: findContainer(pod.spec, record.name) ?? containerFromRecord(record),
         record,

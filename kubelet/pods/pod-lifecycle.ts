@@ -5,8 +5,8 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import { withinLimit } from '../../shared/clock/within-limit.ts'
 import type { ActionHandler } from '../actions/action.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
+import { ContainerKiller } from '../lifecycle/container-killer.ts'
 import { createHookRunner } from '../lifecycle/hook-runner.ts'
-import { createKillContainer } from '../lifecycle/kill-container.ts'
 import { createRunningGraces } from '../lifecycle/running-grace.ts'
 import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts'
 import type { MachineFacts } from '../node/machine.ts'
@@ -18,7 +18,7 @@ import { nextRestartCount } from '../status/container-statuses.ts'
 import { createPodStatuses } from '../status/pod-statuses.ts'
 import { createStatusManager, type StatusManager } from '../status/status-manager.ts'
 import { noTerminations } from '../terminations/no-terminations.ts'
-import { createTerminationRecorder } from '../terminations/termination-recorder.ts'
+import { ApiTerminationRecorder } from '../terminations/termination-recorder.ts'
 import { containerMounts } from '../volumes/container-mounts.ts'
 import { createVolumeManager, type VolumeManager } from '../volumes/volume-manager.ts'
 import { createVolumeSources } from '../volumes/volume-sources.ts'
@@ -193,7 +193,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
   const hooks = createHookRunner(runtime, actions)
   const terminations = options.brief
     ? noTerminations
-    : createTerminationRecorder({
+    : new ApiTerminationRecorder({
         client,
         clock,
         nodeName: options.nodeName,
@@ -207,7 +207,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
           ),
       })
   const graces = createRunningGraces(clock)
-  const killContainer = createKillContainer({
+  const killer = new ContainerKiller({
     runtime,
     clock,
     events,
@@ -222,7 +222,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
   })
   const portConflicts = podFiles ? new PortConflicts({ runtime, events }) : undefined
   const backoff = createRestartBackoff(options.crashLoopBackOff)
-  const killPod = createKillPod(runtime, clock, killContainer)
+  const killPod = createKillPod(runtime, clock, killer)
   const images = createImagePuller({ runtime, clock, events })
   const startContainer = createStartContainer({
     runtime,
@@ -231,7 +231,7 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
     hooks,
     backoff,
     ensureImage: images.ensure,
-    killContainer,
+    killer,
     environment,
     nextAttempt: (pod, name) => nextRestartCount(manager.get(pod.metadata.uid ?? ''), name),
     mounts(pod, container, { env, podIP }) {
@@ -264,12 +264,12 @@ export async function createPodLifecycle(options: PodLifecycleOptions): Promise<
       reasons,
       verdicts: prober.verdicts,
       killPod,
-      killContainer,
+      killer,
       startContainer,
       resizes,
       portConflicts,
       networkProblem: options.networkProblem,
-      restartAll: createRestartAll({ runtime, killContainer }),
+      restartAll: createRestartAll({ runtime, killer }),
       mountVolumes(pod, signal) {
         const uid = pod.metadata.uid ?? ''
         if (podFiles && !folders.has(uid)) {

@@ -1,12 +1,12 @@
 import type { Pod } from '../../shared/api/types.ts'
-import type { KillContainer } from '../lifecycle/kill-container.ts'
+import type { ContainerKiller } from '../lifecycle/container-killer.ts'
 import { ephemeralContainers, findContainer } from '../pod/container-kinds.ts'
 import type { ContainerRecord, ContainerRuntime } from '../runtime/container-runtime.ts'
 import { newestRecord, type RuntimePod } from './runtime-pod.ts'
 
 export interface RestartAllOptions {
   runtime: ContainerRuntime
-  killContainer: KillContainer
+  killer: ContainerKiller
 }
 /** Ends and forgets all containers of a pod; its sandbox, address, volumes and logs stay. */
 export type RestartAll = (pod: Pod, runtimePod: RuntimePod, source: ContainerRecord) => Promise<void>
@@ -15,14 +15,14 @@ export type RestartAll = (pod: Pod, runtimePod: RuntimePod, source: ContainerRec
  * One after another, app containers first, without their hooks. The one that caused it is forgotten last:
  * a kubelet that starts in between finds it, and goes on. Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go.
  */
-export function createRestartAll({ runtime, killContainer }: RestartAllOptions): RestartAll {
+export function createRestartAll({ runtime, killer }: RestartAllOptions): RestartAll {
   return async (pod, runtimePod, source) => {
     const podIP = runtimePod.sandboxes[0]?.ip ?? ''
     for (const { name } of [...pod.spec.containers, ...(pod.spec.initContainers ?? [])]) {
       const record = newestRecord(runtimePod, name)
       const container = findContainer(pod.spec, name)
       if (record?.state !== 'running' || !container) continue
-      await killContainer({ pod, container, record, podIP, cause: 'RestartAllContainers', message: 'killing' })
+      await killer.kill({ pod, container, record, podIP, cause: 'RestartAllContainers', message: 'killing' })
     }
     const mayStay = new Set(ephemeralContainers(pod.spec).map(({ name }) => name))
     for (const { id, name } of runtimePod.containers) {

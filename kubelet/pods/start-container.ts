@@ -1,8 +1,8 @@
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
+import type { ContainerKiller } from '../lifecycle/container-killer.ts'
 import { type HookRunner, hookFailureMessage } from '../lifecycle/hook-runner.ts'
-import type { KillContainer } from '../lifecycle/kill-container.ts'
 import { fullName } from '../pod/container-kinds.ts'
 import { goDuration } from '../pod/go-duration.ts'
 import {
@@ -28,7 +28,7 @@ export interface StartContainerOptions {
   hooks: HookRunner
   backoff: RestartBackoff
   ensureImage: EnsureImage
-  killContainer: KillContainer
+  killer: ContainerKiller
   environment(pod: Pod, container: Container, podIP: string): Promise<Record<string, string>>
   /** What to mount, where. Throws for what cannot be. */
   mounts(pod: Pod, container: Container, seen: { env: Record<string, string>; podIP: string }): Mount[]
@@ -134,7 +134,7 @@ export function createStartContainer(options: StartContainerOptions): StartConta
     const result = await options.hooks.run(hook)
     if (result.outcome === 'success') return
     events.podEvent(pod, container.name, 'Warning', 'FailedPostStartHook', 'PostStartHook failed')
-    await options.killContainer({
+    await options.killer.kill({
       pod,
       container,
       record,

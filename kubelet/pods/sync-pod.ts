@@ -3,7 +3,7 @@ import { sysctlName } from '../../shared/api/safe-sysctls.ts'
 import type { Container, Pod } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
-import type { KillContainer } from '../lifecycle/kill-container.ts'
+import type { ContainerKiller } from '../lifecycle/container-killer.ts'
 import { isSidecar } from '../pod/container-kinds.ts'
 import type { ContainerRecord, ContainerRuntime, Sandbox, Sysctl } from '../runtime/container-runtime.ts'
 import type { PodStatuses } from '../status/pod-statuses.ts'
@@ -30,7 +30,7 @@ export interface SyncPodOptions {
   reasons: ReasonCache
   verdicts: ProbeVerdicts
   killPod: KillPod
-  killContainer: KillContainer
+  killer: ContainerKiller
   startContainer: StartContainer
   restartAll: RestartAll
   resizes: PodResizes
@@ -147,7 +147,7 @@ export function createSyncPod(options: SyncPodOptions) {
       if (!actions.createSandbox) return { ended: false, againAtMs: clock.now() }
     }
     const podIP = before.sandboxes[0]?.ip ?? ''
-    for (const kill of actions.containersToKill) await options.killContainer({ ...kill, pod, podIP })
+    for (const kill of actions.containersToKill) await options.killer.kill({ ...kill, pod, podIP })
     const standing = readySandbox(before)
     const sandbox = standing ?? (await ensureSandbox(pod, before))
     const { failures, started } = await startAll(pod, before, sandbox, actions)

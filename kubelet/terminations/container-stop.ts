@@ -98,7 +98,7 @@ export class StopJournal implements ContainerStop {
     if (this.#waitedMs < 1) this.#steps.splice(this.#steps.indexOf(this.#wait), 1)
   }
 
-  graceShortened = (seconds: number): void => {
+  graceShortened(seconds: number): void {
     this.graceSeconds = seconds
   }
 

@@ -53,60 +53,80 @@ const TRIES = 5
 const RETRY_MS = 2_000
 const ASK_AGAIN_MS = 600_000
 
-export function createTerminationRecorder(options: TerminationRecorderOptions): TerminationRecorder {
-  const { client, clock } = options
-  const stoppings = new Map<string, Stopping>()
-  let waiting = 0
-  let missingUntilMs = 0
-  let tail: Promise<void> = Promise.resolve()
+/** Writes to the API server. */
+export class ApiTerminationRecorder implements TerminationRecorder {
+  readonly #options: TerminationRecorderOptions
+  readonly #stoppings = new Map<string, Stopping>()
+  #waiting = 0
+  #missingUntilMs = 0
+  #tail: Promise<void> = Promise.resolve()
 
-  function stopping(request: StopRequest): ContainerStop {
-    const uid = request.pod.metadata.uid ?? ''
-    const known = stoppings.get(uid)
-    const state: Stopping = known ?? {
+  constructor(options: TerminationRecorderOptions) {
+    this.#options = options
+  }
+
+  stopping(request: StopRequest): ContainerStop {
+    const { clock } = this.#options
+    const { record, graceSeconds } = request
+    const state = this.#stateFor(request)
+    state.running++
+    const journal: StopJournal = new StopJournal(
+      { name: record.name, containerId: record.id, graceSeconds },
+      { clock, onEnd: () => this.#ended(state, journal) },
+    )
+    return journal
+  }
+
+  podEnded(podUid: string, status: PodStatus | undefined): void {
+    const state = this.#stoppings.get(podUid)
+    if (!state || state.running > 0) return
+    this.#stoppings.delete(podUid)
+    const endMs = this.#options.clock.now()
+    if (this.#waiting >= MAX_QUEUE) return
+    this.#waiting++
+    this.#tail = this.#tail.then(() => this.#record(state, status, endMs))
+  }
+
+  flush(): Promise<void> {
+    return this.#tail
+  }
+
+  /** The pod's, with this request where it ends the whole pod. */
+  #stateFor(request: StopRequest): Stopping {
+    const uid = uidOf(request)
+    const state: Stopping = this.#stoppings.get(uid) ?? {
       request,
-      startMs: clock.now(),
+      startMs: this.#options.clock.now(),
       journals: [],
       running: 0,
       podEnds: false,
       records: Promise.resolve([]),
     }
-    stoppings.set(uid, state)
+    this.#stoppings.set(uid, state)
     if (request.podEnds) Object.assign(state, { podEnds: true, request })
-    state.running++
-    const { record, graceSeconds } = request
-    const journal: StopJournal = new StopJournal(
-      { name: record.name, containerId: record.id, graceSeconds },
-      { clock, onEnd: () => ended(uid, state, journal) },
-    )
-    return journal
+    return state
   }
 
-  function ended(uid: string, state: Stopping, journal: StopJournal): void {
+  #ended(state: Stopping, journal: StopJournal): void {
+    const uid = uidOf(state.request)
     state.journals.push(journal)
     state.running--
     if (state.running > 0) return
-    state.records = options.containers(uid).catch(() => [])
-    if (!state.podEnds) finish(uid, undefined)
+    state.records = this.#options.containers(uid).catch(() => [])
+    if (!state.podEnds) this.podEnded(uid, undefined)
   }
 
-  function finish(uid: string, status: PodStatus | undefined): void {
-    const state = stoppings.get(uid)
-    if (!state || state.running > 0) return
-    stoppings.delete(uid)
-    const endMs = clock.now()
-    if (waiting >= MAX_QUEUE) return
-    waiting++
-    tail = tail.then(async () => {
-      const record = await termination(state, { status, endMs, nodeName: options.nodeName })
-      options.onRecord?.(factsOf(record, state.journals))
-      await write(state, record)
-      waiting--
-    })
+  async #record(state: Stopping, status: PodStatus | undefined, endMs: number): Promise<void> {
+    const { nodeName, onRecord } = this.#options
+    const record = await termination(state, { status, endMs, nodeName })
+    onRecord?.(factsOf(record, state.journals))
+    await this.#write(state.request.pod, record)
+    this.#waiting--
   }
 
-  async function write({ request: { pod } }: Stopping, body: Termination): Promise<void> {
-    if (clock.monotonic() < missingUntilMs) return
+  async #write(pod: Pod, body: Termination): Promise<void> {
+    const { client, clock, onError, onMissing } = this.#options
+    if (clock.monotonic() < this.#missingUntilMs) return
     for (let tries = 1; ; tries++) {
       try {
         await client.create(terminations, body, { namespace: pod.metadata.namespace, unread: true })
@@ -115,17 +135,17 @@ export function createTerminationRecorder(options: TerminationRecorderOptions): 
         // Written by an earlier try.
         if (isStatus(error, 'AlreadyExists')) return
         if (isMissing(error)) {
-          missingUntilMs = clock.monotonic() + ASK_AGAIN_MS
-          return options.onMissing(error, ASK_AGAIN_MS)
+          this.#missingUntilMs = clock.monotonic() + ASK_AGAIN_MS
+          return onMissing(error, ASK_AGAIN_MS)
         }
-        if (error instanceof StatusError || tries === TRIES) return options.onError(error, pod)
+        if (error instanceof StatusError || tries === TRIES) return onError(error, pod)
         await clock.machine.sleep(RETRY_MS)
       }
     }
   }
-
-  return { stopping, podEnded: finish, flush: () => tail }
 }
+
+const uidOf = ({ pod }: StopRequest): string => pod.metadata.uid ?? ''
 
 /** Where RBAC asks first, an API that does not exist is a forbidden one. A namespace that is missing has a name. */
 function isMissing(error: unknown): error is StatusError {

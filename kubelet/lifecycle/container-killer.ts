@@ -28,10 +28,8 @@ export interface KillRequest {
   reason?: string
 }
 type StopOptions = Parameters<ContainerRuntime['stopContainer']>[1]
-/** Resolves when the container's processes are gone. */
-export type KillContainer = (request: KillRequest) => Promise<void>
 
-export interface KillContainerOptions {
+export interface ContainerKillerOptions {
   runtime: ContainerRuntime
   clock: Clock
   events: EventRecorder
@@ -49,44 +47,97 @@ export interface KillContainerOptions {
 }
 
 /**
- * Killing event, preStop hook, its turn among sidecars, TERM, and KILL when the grace is used up.
+ * Stops containers: Killing event, preStop hook, its turn among sidecars, TERM, and KILL when the grace is used up.
  * Hook and waiting are charged to the one grace period, in whole seconds; what is left is never less than 2 s.
  */
-export function createKillContainer(options: KillContainerOptions): KillContainer {
-  const { runtime, clock, events } = options
+export class ContainerKiller {
+  readonly #options: ContainerKillerOptions
 
-  async function preStop(request: KillRequest, stop: ContainerStop, graceSeconds: number): Promise<void> {
+  constructor(options: ContainerKillerOptions) {
+    this.#options = options
+  }
+
+  /** Resolves when the container's processes are gone. */
+  async kill(request: KillRequest): Promise<void> {
+    const { clock, events, graces, terminations } = this.#options
+    const { pod, container, record, order } = request
+    const { name } = container
+    events.podEvent(pod, name, 'Normal', 'Killing', killingMessage(request))
+    const graceSeconds = request.graceSeconds ?? this.#ownGraceSeconds(request)
+    this.#countProbeKill(request)
+    const podEnds = request.graceSeconds !== undefined
+    const stop = terminations.stopping({ ...request, graceSeconds, podEnds })
+    const grace = graces.begin(pod.metadata.uid ?? '', graceSeconds, {
+      onShortened: (seconds) => stop.graceShortened(seconds),
+    })
+    try {
+      if (container.lifecycle?.preStop && grace.left > 0) {
+        stop.hookBegins()
+        if (!(await grace.charge(() => this.#preStop(request, stop, graceSeconds)))) stop.hookOverruns()
+      }
+      if (order && grace.left > 0) {
+        stop.waitBegins()
+        await grace.charge(() => order.turn(name, grace.left * 1000))
+        stop.waitEnds()
+      }
+      const youngMs = this.#youngMs(record)
+      if (youngMs > 0) await clock.machine.sleep(youngMs)
+      await this.#stopWithin(grace, record, stop)
+    } finally {
+      grace.end()
+      stop.ended()
+    }
+    order?.ended(name)
+  }
+
+  async #preStop(request: KillRequest, stop: ContainerStop, graceSeconds: number): Promise<void> {
+    const { clock, events, hooks, warn, error } = this.#options
     const { pod, container, record, podIP } = request
     const hook = container.lifecycle?.preStop
     if (!hook) return
     const { handler, env, headers, problem } = deliverReason(hook, request.reason)
     if (problem) {
-      options.error(problem, pod)
+      error(problem, pod)
       events.podEvent(pod, container.name, 'Warning', 'InvalidReasonDelivery', problem)
     }
     const told = { ...env, ...timeVariables(clock, graceSeconds) }
-    const result = await options.hooks.run({ pod, container, record, podIP, handler, env: told, headers })
+    const result = await hooks.run({ pod, container, record, podIP, handler, env: told, headers })
     stop.hookEnds(result)
     // Also long after the kubelet stopped waiting for it.
     if (result.outcome !== 'success') {
-      options.warn(`preStop hook of container ${container.name} failed: ${result.message}`, pod)
+      warn(`preStop hook of container ${container.name} failed: ${result.message}`, pod)
       events.podEvent(pod, container.name, 'Warning', 'FailedPreStopHook', 'PreStopHook failed')
     }
   }
 
-  const ownGraceSeconds = ({ pod, container, cause }: KillRequest): number =>
-    containerGraceSeconds(pod, container, options.probeGracePeriods || !isOfProbe(cause) ? cause : 'Unknown')
+  #ownGraceSeconds({ pod, container, cause }: KillRequest): number {
+    const counts = this.#options.probeGracePeriods || !isOfProbe(cause)
+    return containerGraceSeconds(pod, container, counts ? cause : 'Unknown')
+  }
 
-  function countProbeKill({ pod, container, cause }: KillRequest): void {
+  #countProbeKill({ pod, container, cause }: KillRequest): void {
     if (!isOfProbe(cause)) return
+    const { onProbeKill, probeGracePeriods } = this.#options
     const type = cause === 'LivenessProbe' ? 'liveness' : 'startup'
     const isDeleted = pod.metadata.deletionGracePeriodSeconds !== undefined
     const own = probeOf(container, type)?.terminationGracePeriodSeconds !== undefined
-    options.onProbeKill?.(type, own && options.probeGracePeriods && !isDeleted)
+    onProbeKill?.(type, own && probeGracePeriods && !isDeleted)
+  }
+
+  /** How much of the time for its signal handlers a program has left. */
+  #youngMs({ startedAtMs }: ContainerRecord): number {
+    const { clock, handlersMs } = this.#options
+    return handlersMs - (clock.now() - startedAtMs) / clock.scale
   }
 
   /** TERM and, when what is left of the grace is over, KILL: sooner, when it is shortened meanwhile. */
-  async function stopWithin(grace: RunningGrace, { id }: ContainerRecord, how: Omit<StopOptions, 'gracePeriodMs'>) {
+  async #stopWithin(grace: RunningGrace, record: ContainerRecord, stop: ContainerStop): Promise<void> {
+    const { clock, runtime } = this.#options
+    const { id } = record
+    const how: Omit<StopOptions, 'gracePeriodMs'> = {
+      signal: stopSignalOf(record),
+      onSignal: (...sent) => stop.signalled(...sent),
+    }
     const askedMs = clock.monotonic()
     const stopping = runtime.stopContainer(id, { ...how, gracePeriodMs: atLeast(grace.left) * 1000 })
     grace.onShortened((left) => {
@@ -95,41 +146,6 @@ export function createKillContainer(options: KillContainerOptions): KillContaine
       runtime.stopContainer(id, { ...how, gracePeriodMs }).catch(() => {})
     })
     await stopping
-  }
-
-  return async (request) => {
-    const { pod, container, record, order } = request
-    const { name } = container
-    events.podEvent(pod, name, 'Normal', 'Killing', killingMessage(request))
-    const graceSeconds = request.graceSeconds ?? ownGraceSeconds(request)
-    countProbeKill(request)
-    const stop = options.terminations.stopping({
-      ...request,
-      graceSeconds,
-      podEnds: request.graceSeconds !== undefined,
-    })
-    const grace = options.graces.begin(pod.metadata.uid ?? '', graceSeconds, { onShortened: stop.graceShortened })
-    try {
-      if (container.lifecycle?.preStop && grace.left > 0) {
-        stop.hookBegins()
-        if (!(await grace.charge(() => preStop(request, stop, graceSeconds)))) stop.hookOverruns()
-      }
-      if (order && grace.left > 0) {
-        stop.waitBegins()
-        await grace.charge(() => order.turn(name, grace.left * 1000))
-        stop.waitEnds()
-      }
-      const youngMs = options.handlersMs - (clock.now() - record.startedAtMs) / clock.scale
-      if (youngMs > 0) await clock.machine.sleep(youngMs)
-      await stopWithin(grace, record, {
-        signal: stopSignalOf(record),
-        onSignal: (...sent) => stop.signalled(...sent),
-      })
-    } finally {
-      grace.end()
-      stop.ended()
-    }
-    order?.ended(name)
   }
 }
 
