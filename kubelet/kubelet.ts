@@ -31,6 +31,7 @@ import { isMirror, isStatic } from './pod/static-pod.ts'
 import { createKillPodNow } from './pods/kill-pod-now.ts'
 import { createPodLifecycle } from './pods/pod-lifecycle.ts'
 import { startPodSource } from './pods/pod-source.ts'
+import type { KillOptions } from './pods/pod-state-machine.ts'
 import type { RestartBackoffOptions } from './pods/restart-backoff.ts'
 import { reportContainerLimits } from './report-container-limits.ts'
 import type { ContainerRuntime } from './runtime/container-runtime.ts'
@@ -163,7 +164,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       events.event(nodeReference(nodeName), 'Warning', 'PodAddressesShared', message)
     },
   })
-  const { workers, statuses, ...lifecycle } = await createPodLifecycle({
+  const lifecycle = await createPodLifecycle({
     ...options,
     client,
     events,
@@ -186,6 +187,8 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     warn,
     malformed: (what, pod) => log.error({ pod: nameOf(pod) }, what),
   })
+  const { workers, statuses } = lifecycle
+  const kill = (pod: Pod, how: KillOptions): Promise<void> => workers.kill(pod, how)
   const controls = createNodeControls({
     clock,
     events,
@@ -193,7 +196,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     uplink,
     groups: options.shutdownGroups ?? twoGroups(0, 0),
     pods: activePods,
-    kill: workers.kill,
+    kill,
     updateNode: () => node.update(),
     flush,
   })
@@ -204,8 +207,8 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     config: options.eviction ?? neverEvict,
     activePods,
     observe: options.observe ?? (() => machineSignals(rootDir)),
-    usageOf: createPodMeter({ runtime, volumePath: lifecycle.volumePath }),
-    kill: createKillPodNow({ clock, events, kill: workers.kill }),
+    usageOf: createPodMeter({ runtime, volumePath: (pod, volume) => lifecycle.volumePath(pod, volume) }),
+    kill: createKillPodNow({ clock, events, kill }),
     onEvicted: (signal) => metrics.evicted(signal),
     onChange: () => void node.update(),
     onError: (error) => warn(error, 'what the node has left could not be measured'),
@@ -263,7 +266,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       statuses,
       handlers: [eviction.admit, forbiddenSysctl(sysctls), controls.admit],
       node: () => nodeSource.get({ name: nodeName }) ?? nodeObject({ ...facts(), nowMs: clock.now() }),
-      kill: workers.kill,
+      kill,
       metrics,
     },
     {

@@ -1,45 +1,32 @@
-import { mkdirSync } from 'node:fs'
 import type { Pod } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { withinLimit } from '../../shared/clock/within-limit.ts'
 import type { ActionHandler } from '../actions/action.ts'
 import type { EventRecorder } from '../events/event-recorder.ts'
-import { ContainerKiller } from '../lifecycle/container-killer.ts'
-import { createHookRunner } from '../lifecycle/hook-runner.ts'
-import { createRunningGraces } from '../lifecycle/running-grace.ts'
+import { createHookRunner, type HookRunner } from '../lifecycle/hook-runner.ts'
 import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts'
 import type { MachineFacts } from '../node/machine.ts'
-import { podDir } from '../pod/folders.ts'
-import { goDuration } from '../pod/go-duration.ts'
-import { createProber } from '../prober/prober.ts'
+import type { ProbeType } from '../prober/probe-types.ts'
+import { createProber, type Prober } from '../prober/prober.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import { nextRestartCount } from '../status/container-statuses.ts'
-import { createPodStatuses } from '../status/pod-statuses.ts'
+import { createPodStatuses, type PodStatuses } from '../status/pod-statuses.ts'
 import { createStatusManager, type StatusManager } from '../status/status-manager.ts'
-import { noTerminations } from '../terminations/no-terminations.ts'
-import { ApiTerminationRecorder } from '../terminations/termination-recorder.ts'
-import { containerMounts } from '../volumes/container-mounts.ts'
-import { createVolumeManager, type VolumeManager } from '../volumes/volume-manager.ts'
-import { createVolumeSources } from '../volumes/volume-sources.ts'
-import { newMessageFile } from './container-config.ts'
-import { containerEnvironment } from './environment.ts'
-import { createEnvironmentSources } from './environment-sources.ts'
-import { hostsMount } from './hosts-file.ts'
-import { createImagePuller } from './image-puller.ts'
-import { createPodCleanup } from './pod-cleanup.ts'
-import { createKillPod } from './pod-killer.ts'
+import type { Volume } from '../volumes/volume-payload.ts'
+import { ContainerStarter } from './container-starter.ts'
+import { ContainerSurroundings } from './container-surroundings.ts'
+import { createImagePuller, type ImagePuller } from './image-puller.ts'
+import { createPodCleanup, type PodCleanup } from './pod-cleanup.ts'
 import { PodResizes, type Shortage } from './pod-resizes.ts'
-import { createPodWorkers, type PodWorkers } from './pod-workers.ts'
+import { PodStops } from './pod-stops.ts'
+import { PodSync } from './pod-sync.ts'
+import { PodWorkers } from './pod-workers.ts'
 import { PortConflicts } from './port-conflicts.ts'
-import { createReasonCache } from './reason-cache.ts'
-import { resolverMount } from './resolver-file.ts'
-import { createRestartAll } from './restart-all.ts'
-import { createRestartBackoff, type RestartBackoffOptions } from './restart-backoff.ts'
-import { createRuntimeCache } from './runtime-cache.ts'
-import { isUp } from './runtime-pod.ts'
-import { createStartContainer } from './start-container.ts'
-import { createSyncPod } from './sync-pod.ts'
+import { createReasonCache, type ReasonCache } from './reason-cache.ts'
+import { createRestartBackoff, type RestartBackoff, type RestartBackoffOptions } from './restart-backoff.ts'
+import { createRuntimeCache, type RuntimeCache } from './runtime-cache.ts'
+import { isUp, type RuntimePod } from './runtime-pod.ts'
 import { createSyncTerminatedPod } from './sync-terminated-pod.ts'
 import { createSyncTerminatingPod } from './sync-terminating-pod.ts'
 import { createTerminationMessages } from './termination-message.ts'
@@ -86,268 +73,239 @@ export interface PodLifecycleOptions {
   /** A pod that validation should have refused. */
   malformed(what: string, pod: Pod): void
 }
-/** All that makes a pod object into processes and a status, put together. */
-export interface PodLifecycle {
-  workers: PodWorkers
-  statuses: StatusManager
-  /** Resolves when all is known that starting a container needs. */
-  synced(): Promise<void>
-  /** Ends what runs on this node of pods that are not among `known`; the API has forgotten them. */
-  endOrphans(known: Set<string>): Promise<void>
-  /** Where a volume of a pod is on this machine. */
-  volumePath: VolumeManager['path']
-  /** Whether something of the pod ran when this kubelet began. */
-  ranBefore(podUid: string): boolean
-  /** Resolves when all that is to be said of pods so far, their statuses and the records of their ends, is written. */
-  flush(): Promise<void>
-  close(): Promise<void>
-}
 
-/** How long a program is left to set its signal handlers: a real runtime takes this long for its own part. */
-const HANDLERS_MS = 30
 /** For the last records, when the kubelet stops. */
 const FLUSH_MS = 2_000
-/** After this time a container that waits for the services to be known is told why it cannot start. */
-const SERVICES_MS = 10_000
+
+/** What stands before the pods do. */
+interface Ground {
+  cache: RuntimeCache
+  surroundings: ContainerSurroundings
+  /** What the runtime had when this kubelet began. */
+  found: Map<string, RuntimePod>
+}
 
 export async function createPodLifecycle(options: PodLifecycleOptions): Promise<PodLifecycle> {
-  const { client, clock, events, metrics, runtime, actions, machine, nodeIP, rootDir, podFiles, warn } = options
-  const cache = createRuntimeCache(runtime, createTerminationMessages())
-  const reasons = createReasonCache()
-  const sources = createEnvironmentSources({
-    client,
-    clock,
-    nodeIP,
-    apiServer: options.apiServer,
-    machine,
-    onError: (error) => warn(error, 'services could not be watched'),
-  })
-  // A kubelet that has just started knows its pods sooner than the services that their containers are told of.
-  let servicesKnown: Promise<unknown> | undefined = sources.synced().then(
-    () => {
-      servicesKnown = undefined
-    },
-    () => {},
-  )
-  const environment: Parameters<typeof createStartContainer>[0]['environment'] = (pod, container, podIP) => {
-    const read = () => containerEnvironment(pod, container, podIP, sources)
-    return servicesKnown ? withinLimit(servicesKnown, SERVICES_MS, clock.machine).then(read) : read()
-  }
+  const cache = createRuntimeCache(options.runtime, createTerminationMessages())
+  const surroundings = new ContainerSurroundings(options)
+  return new PodLifecycle(options, { cache, surroundings, found: await cache.pods() })
+}
 
-  // The workers and what they call know each other; the names are bound before anything runs.
-  let workers: PodWorkers
-  const manager: StatusManager = createStatusManager({
-    client,
-    clock,
-    latest: options.latest,
-    mayHaveRunningContainers: (uid) => workers.mayHaveRunningContainers(uid),
-    isFinished: (uid) => workers.isFinished(uid),
-    onError: (error, pod) => warn(error, 'a status could not be written', pod),
-    brief: options.brief,
-  })
-  const prober = createProber({
-    runtime,
-    clock,
-    events,
-    actions,
-    metrics: metrics.probes,
-    random: options.random,
-    status: (uid) => manager.get(uid),
-    isEnding: (uid) => workers.isTerminating(uid),
-    onChange(pod, type) {
-      if (type !== 'liveness') statuses.probesChanged(pod)
-      workers.sync(pod.metadata.uid ?? '')
-    },
-  })
-  const resizes = new PodResizes({
-    events,
-    makeRoom: options.makeRoom,
-    told: (pod) => manager.get(pod.metadata.uid ?? '') ?? pod.status,
-  })
-  const statuses = createPodStatuses({
-    clock,
-    events,
-    manager,
-    reasons,
-    probes: prober.results,
-    resizes: (pod) => resizes.view(pod),
-    onTold: prober.statusTold,
-    hostIP: nodeIP,
-    readyToStartConditions: options.readyToStartConditions,
-    stopSignals: options.stopSignals,
-  })
-  const volumes = createVolumeManager({
-    clock,
-    events,
-    sources: createVolumeSources({
+/** All that makes a pod object into processes and a status, put together. */
+export class PodLifecycle {
+  readonly workers: PodWorkers
+  readonly statuses: StatusManager
+  readonly #options: PodLifecycleOptions
+  readonly #cache: RuntimeCache
+  readonly #surroundings: ContainerSurroundings
+  readonly #found: Map<string, RuntimePod>
+  readonly #reasons: ReasonCache = createReasonCache()
+  readonly #prober: Prober
+  readonly #resizes: PodResizes
+  readonly #podStatuses: PodStatuses
+  readonly #stops: PodStops
+  readonly #images: ImagePuller
+  readonly #backoff: RestartBackoff
+  readonly #portConflicts: PortConflicts | undefined
+  readonly #cleanup: PodCleanup
+  readonly #stopListening: () => void
+
+  constructor(options: PodLifecycleOptions, { cache, surroundings, found }: Ground) {
+    const { client, clock, events, metrics, runtime, random, rootDir, podFiles, warn } = options
+    this.#options = options
+    this.#cache = cache
+    this.#surroundings = surroundings
+    this.#found = found
+    // The workers and what they call know each other: the parts tell their news to methods of this object.
+    this.statuses = createStatusManager({
       client,
-      environment: sources,
-      podIP: (pod) => pod.status?.podIP ?? '',
-      tokens: podFiles,
-    }),
-    podDir: (podUid) => podDir(rootDir, podUid),
-    podFiles,
-    memoryFolders: runtime.memoryFolders,
-  })
-  const canMount = runtime.capabilities().files !== 'host'
-  const hooks = createHookRunner(runtime, actions)
-  const terminations = options.brief
-    ? noTerminations
-    : new ApiTerminationRecorder({
-        client,
-        clock,
-        nodeName: options.nodeName,
-        onRecord: (facts) => metrics.terminated(facts),
-        containers: async (uid) => (await cache.pod(uid)).containers,
-        onError: (error, pod) => warn(error, 'the record of a termination was lost', pod),
-        onMissing: ({ message }, againInMs) =>
-          options.info(
-            { answer: message, retryAfter: goDuration(againInMs) },
-            'the API server does not take terminations.kubestage.dev: how pods end is not recorded',
-          ),
-      })
-  const graces = createRunningGraces(clock)
-  const killer = new ContainerKiller({
-    runtime,
-    clock,
-    events,
-    hooks,
-    terminations,
-    graces,
-    probeGracePeriods: options.probeGracePeriods,
-    onProbeKill: (type, ownGrace) => metrics.probeKilled(type, ownGrace),
-    handlersMs: podFiles ? HANDLERS_MS : 0,
-    warn: (message, pod) => warn(undefined, message, pod),
-    error: options.malformed,
-  })
-  const portConflicts = podFiles ? new PortConflicts({ runtime, events }) : undefined
-  const backoff = createRestartBackoff(options.crashLoopBackOff)
-  const killPod = createKillPod(runtime, clock, killer)
-  const images = createImagePuller({ runtime, clock, events })
-  const startContainer = createStartContainer({
-    runtime,
-    clock,
-    events,
-    hooks,
-    backoff,
-    ensureImage: images.ensure,
-    killer,
-    environment,
-    nextAttempt: (pod, name) => nextRestartCount(manager.get(pod.metadata.uid ?? ''), name),
-    mounts(pod, container, { env, podIP }) {
-      if (!podFiles) return []
-      const volumeMounts = containerMounts(pod, container, { env, volumePath: volumes.path })
-      if (!canMount) return volumeMounts
-      const written = [hostsMount(pod, container, podIP, rootDir), resolverMount(pod, container, rootDir)]
-      return [...written.filter((mount) => mount !== undefined), ...volumeMounts]
-    },
-    onStarted: (type) => metrics.containerStarted(type),
-    messageFile: (pod, name) => (podFiles ? newMessageFile(rootDir, pod, name) : ''),
-    rootDir,
-    stopSignals: options.stopSignals,
-  })
-  /** Pods whose folders this kubelet has seen to. */
-  const folders = new Set<string>()
-  const removeProbes = (pod: Pod) => prober.remove(pod.metadata.uid ?? '')
-
-  workers = createPodWorkers({
-    clock,
-    random: options.random,
-    onWorked: (operation, seconds) => metrics.worked(operation, seconds),
-    syncPod: createSyncPod({
-      random: options.random,
+      clock,
+      latest: options.latest,
+      mayHaveRunningContainers: (uid) => this.workers.mayHaveRunningContainers(uid),
+      isFinished: (uid) => this.workers.isFinished(uid),
+      onError: (error, pod) => warn(error, 'a status could not be written', pod),
+      brief: options.brief,
+    })
+    this.#prober = createProber({
       runtime,
-      cache,
       clock,
       events,
-      statuses,
-      reasons,
-      verdicts: prober.verdicts,
+      actions: options.actions,
+      metrics: metrics.probes,
+      random,
+      status: (uid) => this.statuses.get(uid),
+      isEnding: (uid) => this.workers.isTerminating(uid),
+      onChange: (pod, type) => this.#probeChanged(pod, type),
+    })
+    this.#resizes = new PodResizes({
+      events,
+      makeRoom: options.makeRoom,
+      told: (pod) => this.statuses.get(uidOf(pod)) ?? pod.status,
+    })
+    this.#podStatuses = createPodStatuses({
+      clock,
+      events,
+      manager: this.statuses,
+      reasons: this.#reasons,
+      probes: (pod) => this.#prober.results(pod),
+      resizes: (pod) => this.#resizes.view(pod),
+      onTold: (pod, status) => this.#prober.statusTold(pod, status),
+      hostIP: options.nodeIP,
+      readyToStartConditions: options.readyToStartConditions,
+      stopSignals: options.stopSignals,
+    })
+    this.#portConflicts = podFiles ? new PortConflicts({ runtime, events }) : undefined
+    this.#backoff = createRestartBackoff(options.crashLoopBackOff)
+    this.#images = createImagePuller({ runtime, clock, events })
+    const hooks = createHookRunner(runtime, options.actions)
+    this.#stops = new PodStops({ ...options, cache, hooks })
+    this.workers = this.#createWorkers(hooks)
+    this.#cleanup = createPodCleanup({
+      runtime,
+      cache,
+      events,
+      rootDir,
+      podFiles,
+      onError: (error, pod) => warn(error, 'what was left of a pod could not be removed', pod),
+    })
+    this.#stopListening = runtime.onEvent(({ podUid }) => this.workers.sync(podUid))
+    runtime.onImagesChanged?.(() => this.#imagesChanged())
+  }
+
+  /** Resolves when all is known that starting a container needs. */
+  synced(): Promise<void> {
+    return this.#surroundings.synced()
+  }
+
+  /** Ends what runs on this node of pods that are not among `known`; the API has forgotten them. */
+  endOrphans(known: Set<string>): Promise<void> {
+    return this.#cleanup.endOrphans(this.#found, known)
+  }
+
+  /** Where a volume of a pod is on this machine. */
+  volumePath(pod: Pod, volume: Volume): string {
+    return this.#surroundings.volumePath(pod, volume)
+  }
+
+  /** Whether something of the pod ran when this kubelet began. */
+  ranBefore(podUid: string): boolean {
+    return isUp(this.#found.get(podUid))
+  }
+
+  /** Resolves when all that is to be said of pods so far, their statuses and the records of their ends, is written. */
+  async flush(): Promise<void> {
+    // The record of a pod follows the cleanup after its containers.
+    await this.workers.settled()
+    await Promise.all([this.statuses.flush(), this.#stops.flush()])
+  }
+
+  async close(): Promise<void> {
+    this.#stopListening()
+    this.#prober.close()
+    this.workers.close()
+    await withinLimit(this.#stops.flush(), FLUSH_MS, this.#options.clock.machine)
+    await this.#surroundings.close()
+  }
+
+  #createWorkers(hooks: HookRunner): PodWorkers {
+    const { clock, metrics, random, shortenRunningKills, terminationReasons, warn } = this.#options
+    const cache = this.#cache
+    const statuses = this.#podStatuses
+    const { killPod } = this.#stops
+    const removeProbes = (pod: Pod): void => this.#prober.remove(uidOf(pod))
+    const running = this.#createPodSync(hooks)
+    return new PodWorkers({
+      clock,
+      random,
+      onWorked: (operation, seconds) => metrics.worked(operation, seconds),
+      syncPod: (pod, signal) => running.sync(pod, signal),
+      syncTerminatingPod: createSyncTerminatingPod({
+        cache,
+        statuses,
+        killPod,
+        terminationReasons,
+        stopKillingProbes: (pod) => this.#prober.stopKilling(pod),
+        removeProbes,
+      }),
+      syncTerminatedPod: createSyncTerminatedPod({ cache, statuses, removeProbes }),
+      onFinished: (pod, removed) => this.#finished(pod, removed),
+      ...(shortenRunningKills && {
+        onGraceShortened: (pod: Pod, seconds: number) => this.#stops.shorten(uidOf(pod), seconds),
+      }),
+      onError: (error, pod) => warn(error, 'a pod could not be synced', pod),
+    })
+  }
+
+  #createPodSync(hooks: HookRunner): PodSync {
+    const { random, runtime, clock, events, metrics, networkProblem, rootDir, stopSignals } = this.#options
+    const { killer, killPod, restartAll } = this.#stops
+    const surroundings = this.#surroundings
+    const starter = new ContainerStarter({
+      runtime,
+      clock,
+      events,
+      hooks,
+      backoff: this.#backoff,
+      ensureImage: this.#images.ensure,
+      killer,
+      surroundings,
+      nextAttempt: (pod, name) => nextRestartCount(this.statuses.get(uidOf(pod)), name),
+      onStarted: (type) => metrics.containerStarted(type),
+      rootDir,
+      stopSignals,
+    })
+    return new PodSync({
+      random,
+      runtime,
+      cache: this.#cache,
+      clock,
+      events,
+      statuses: this.#podStatuses,
+      reasons: this.#reasons,
+      verdicts: this.#prober.verdicts,
       killPod,
       killer,
-      startContainer,
-      resizes,
-      portConflicts,
-      networkProblem: options.networkProblem,
-      restartAll: createRestartAll({ runtime, killer }),
-      mountVolumes(pod, signal) {
-        const uid = pod.metadata.uid ?? ''
-        if (podFiles && !folders.has(uid)) {
-          mkdirSync(podDir(rootDir, uid), { recursive: true })
-          folders.add(uid)
-        }
-        return volumes.mount(pod, signal)
-      },
-      addProbes: prober.add,
+      starter,
+      resizes: this.#resizes,
+      portConflicts: this.#portConflicts,
+      networkProblem,
+      restartAll,
+      mountVolumes: (pod, signal) => surroundings.mountVolumes(pod, signal),
+      addProbes: (pod) => this.#prober.add(pod),
       onSandbox: () => metrics.sandboxStarted(),
-    }),
-    syncTerminatingPod: createSyncTerminatingPod({
-      cache,
-      statuses,
-      killPod,
-      terminationReasons: options.terminationReasons,
-      stopKillingProbes: prober.stopKilling,
-      removeProbes,
-    }),
-    syncTerminatedPod: createSyncTerminatedPod({ cache, statuses, removeProbes }),
-    onFinished(pod, removed) {
-      const uid = pod.metadata.uid ?? ''
-      options.onOver(uid)
-      terminations.podEnded(uid, manager.get(uid))
-      if (removed) void forget(pod).catch((error) => warn(error, 'a pod could not be cleaned up', pod))
-      else manager.terminate(pod)
-    },
-    ...(options.shortenRunningKills && {
-      onGraceShortened: ({ metadata }: Pod, seconds: number) => graces.shorten(metadata.uid ?? '', seconds),
-    }),
-    onError: (error, pod) => warn(error, 'a pod could not be synced', pod),
-  })
-
-  const cleanup = createPodCleanup({
-    runtime,
-    cache,
-    events,
-    rootDir,
-    podFiles,
-    onError: (error, pod) => warn(error, 'what was left of a pod could not be removed', pod),
-  })
-  async function forget(pod: Pod): Promise<void> {
-    const uid = pod.metadata.uid ?? ''
-    manager.forget(uid)
-    reasons.forget(uid)
-    resizes.forget(uid)
-    portConflicts?.forget(uid)
-    volumes.forget(uid)
-    folders.delete(uid)
-    backoff.forget(`${uid}_`)
-    images.forget(uid)
-    await cleanup.remove(pod)
+    })
   }
 
-  const found = await cache.pods()
-  const stopListening = runtime.onEvent(({ podUid }) => workers.sync(podUid))
-  runtime.onImagesChanged?.(() => {
-    images.retryAll()
-    workers.syncAll()
-  })
-  return {
-    workers,
-    statuses: manager,
-    synced: sources.synced,
-    volumePath: volumes.path,
-    endOrphans: (known) => cleanup.endOrphans(found, known),
-    ranBefore: (podUid) => isUp(found.get(podUid)),
-    async flush() {
-      // The record of a pod follows the cleanup after its containers.
-      await workers.settled()
-      await Promise.all([manager.flush(), terminations.flush()])
-    },
-    async close() {
-      stopListening()
-      prober.close()
-      workers.close()
-      await withinLimit(terminations.flush(), FLUSH_MS, clock.machine)
-      await sources.close()
-    },
+  #probeChanged(pod: Pod, type: ProbeType): void {
+    if (type !== 'liveness') this.#podStatuses.probesChanged(pod)
+    this.workers.sync(uidOf(pod))
+  }
+
+  #imagesChanged(): void {
+    this.#images.retryAll()
+    this.workers.syncAll()
+  }
+
+  #finished(pod: Pod, removed: boolean): void {
+    const uid = uidOf(pod)
+    this.#options.onOver(uid)
+    this.#stops.podEnded(uid, this.statuses.get(uid))
+    if (removed) {
+      void this.#forget(pod).catch((error) => this.#options.warn(error, 'a pod could not be cleaned up', pod))
+    } else this.statuses.terminate(pod)
+  }
+
+  async #forget(pod: Pod): Promise<void> {
+    const uid = uidOf(pod)
+    this.statuses.forget(uid)
+    this.#reasons.forget(uid)
+    this.#resizes.forget(uid)
+    this.#portConflicts?.forget(uid)
+    this.#surroundings.forget(uid)
+    this.#backoff.forget(`${uid}_`)
+    this.#images.forget(uid)
+    await this.#cleanup.remove(pod)
   }
 }
+
+const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ''

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createPodWorkers } from '../../kubelet/pods/pod-workers.ts'
+import { PodWorkers } from '../../kubelet/pods/pod-workers.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
 
@@ -11,7 +11,7 @@ const pod = (metadata: Pod['metadata'] = {}): Pod => ({
 t.test('a kill reports the current state of the pod', async (t) => {
   const clock = createVirtualClock()
   const ended: Pod[] = []
-  const workers = createPodWorkers({
+  const workers = new PodWorkers({
     clock,
     syncPod: async () => ({ ended: false }),
     syncTerminatingPod: async (pod) => void ended.push(pod),
@@ -34,7 +34,7 @@ t.test('a kill reports the current state of the pod', async (t) => {
 t.test('a step that fails is tried again, and the kill waits for it', async (t) => {
   const clock = createVirtualClock()
   const errors: unknown[] = []
-  const workers = createPodWorkers({
+  const workers = new PodWorkers({
     clock,
     random: () => 0,
     syncPod: async () => ({ ended: false }),

@@ -9,19 +9,21 @@ import {
   type ContainerRecord,
   type ContainerRuntime,
   type Mount,
+  type ResolvedImage,
   type Sandbox,
   StartError,
   type WantedUser,
 } from '../runtime/container-runtime.ts'
 import { ImageVolumeError } from '../volumes/volume-payload.ts'
 import { containerConfig } from './container-config.ts'
+import type { ContainerSurroundings } from './container-surroundings.ts'
 import { userOf } from './container-user.ts'
 import type { EnsureImage } from './image-puller.ts'
 import type { RestartBackoff } from './restart-backoff.ts'
 import { type RuntimePod, recordsOf } from './runtime-pod.ts'
 import { StartFailure } from './start-failure.ts'
 
-export interface StartContainerOptions {
+export interface ContainerStarterOptions {
   runtime: ContainerRuntime
   clock: Clock
   events: EventRecorder
@@ -29,11 +31,7 @@ export interface StartContainerOptions {
   backoff: RestartBackoff
   ensureImage: EnsureImage
   killer: ContainerKiller
-  environment(pod: Pod, container: Container, podIP: string): Promise<Record<string, string>>
-  /** What to mount, where. Throws for what cannot be. */
-  mounts(pod: Pod, container: Container, seen: { env: Record<string, string>; podIP: string }): Mount[]
-  /** Where its last words will be; empty for nowhere. */
-  messageFile(pod: Pod, container: string): string
+  surroundings: ContainerSurroundings
   /** The restart count of a container of which the runtime knows nothing (any more). */
   nextAttempt(pod: Pod, container: string): number
   rootDir: string
@@ -49,13 +47,28 @@ export interface StartRequest {
   /** As it was when the sync began. */
   runtimePod: RuntimePod
 }
-/** Starts one container and runs its postStart hook. Throws a {@link StartFailure} with the waiting reason. */
-export type StartContainer = (request: StartRequest) => Promise<ContainerRecord>
 
-export function createStartContainer(options: StartContainerOptions): StartContainer {
-  const { runtime, clock, events, backoff } = options
+/** Starts containers, each when its back-off is over, and runs their postStart hooks. */
+export class ContainerStarter {
+  readonly #options: ContainerStarterOptions
 
-  function checkBackoff({ pod, container, runtimePod }: StartRequest): void {
+  constructor(options: ContainerStarterOptions) {
+    this.#options = options
+  }
+
+  /** Throws a {@link StartFailure} with the waiting reason. */
+  async start(request: StartRequest): Promise<ContainerRecord> {
+    const { onStarted, runtime } = this.#options
+    this.#checkBackoff(request)
+    await removeOldRecords(runtime, recordsOf(request.runtimePod, request.container.name))
+    onStarted?.(kindOf(request))
+    const record = await this.#launch(request)
+    await this.#postStart(request, record)
+    return record
+  }
+
+  #checkBackoff({ pod, container, runtimePod }: StartRequest): void {
+    const { backoff, clock, events } = this.#options
     const { name, image, resources } = container
     const exited = recordsOf(runtimePod, name).find(({ state }) => state === 'exited')
     if (!exited) return
@@ -75,34 +88,18 @@ export function createStartContainer(options: StartContainerOptions): StartConta
     backoff.next(key, failedAtMs, clock.now())
   }
 
-  async function launch({ pod, container, sandbox, runtimePod }: StartRequest): Promise<ContainerRecord> {
+  async #launch(request: StartRequest): Promise<ContainerRecord> {
+    const { events, nextAttempt, rootDir, runtime, stopSignals, surroundings } = this.#options
+    const { pod, container, sandbox, runtimePod } = request
     const { name } = container
-    const fail = (message: string, reason: string): never => {
-      events.podEvent(pod, name, 'Warning', 'Failed', `Error: ${message}`)
-      throw new StartFailure({ reason, message })
-    }
-    const image = await options.ensureImage(pod, container).catch((error: unknown) => {
-      if (error instanceof StartFailure) {
-        events.podEvent(pod, name, 'Warning', 'Failed', `Error: ${error.reason}`)
-      }
-      throw error
-    })
-    const env = await options
+    const image = await this.#image(request)
+    const env = await surroundings
       .environment(pod, container, sandbox.ip)
-      .catch((error: Error) => fail(error.message, 'CreateContainerConfigError'))
+      .catch((error: Error) => this.#fail(request, error.message, 'CreateContainerConfigError'))
     const [newest] = recordsOf(runtimePod, name)
-    const attempt = newest ? newest.attempt + 1 : options.nextAttempt(pod, name)
-    const { rootDir, stopSignals } = options
-    let mounts: Mount[] = []
-    let user: WantedUser | undefined
-    try {
-      mounts = options.mounts(pod, container, { env, podIP: sandbox.ip })
-      user = userOf(pod, container)
-    } catch (error) {
-      const isImage = error instanceof ImageVolumeError
-      fail((error as Error).message, isImage ? 'CreateContainerError' : 'CreateContainerConfigError')
-    }
-    const messageFile = options.messageFile(pod, name)
+    const attempt = newest ? newest.attempt + 1 : nextAttempt(pod, name)
+    const { mounts, user } = this.#mountsAndUser(request, env)
+    const messageFile = surroundings.messageFile(pod, name)
     const config = containerConfig({
       pod,
       container,
@@ -123,18 +120,47 @@ export function createStartContainer(options: StartContainerOptions): StartConta
       return record
     } catch (error) {
       if (!(error instanceof StartError)) throw error
-      return fail(error.message, 'RunContainerError')
+      return this.#fail(request, error.message, 'RunContainerError')
     }
   }
 
-  async function postStart({ pod, container, sandbox }: StartRequest, record: ContainerRecord): Promise<void> {
+  async #image({ pod, container }: StartRequest): Promise<ResolvedImage> {
+    try {
+      return await this.#options.ensureImage(pod, container)
+    } catch (error) {
+      if (error instanceof StartFailure) {
+        this.#options.events.podEvent(pod, container.name, 'Warning', 'Failed', `Error: ${error.reason}`)
+      }
+      throw error
+    }
+  }
+
+  #mountsAndUser(request: StartRequest, env: Record<string, string>): { mounts: Mount[]; user?: WantedUser } {
+    const { pod, container, sandbox } = request
+    try {
+      const mounts = this.#options.surroundings.mounts(pod, container, { env, podIP: sandbox.ip })
+      return { mounts, user: userOf(pod, container) }
+    } catch (error) {
+      const isImage = error instanceof ImageVolumeError
+      const reason = isImage ? 'CreateContainerError' : 'CreateContainerConfigError'
+      return this.#fail(request, (error as Error).message, reason)
+    }
+  }
+
+  #fail({ pod, container }: StartRequest, message: string, reason: string): never {
+    this.#options.events.podEvent(pod, container.name, 'Warning', 'Failed', `Error: ${message}`)
+    throw new StartFailure({ reason, message })
+  }
+
+  async #postStart({ pod, container, sandbox }: StartRequest, record: ContainerRecord): Promise<void> {
+    const { events, hooks, killer } = this.#options
     const handler = container.lifecycle?.postStart
     if (!handler) return
     const hook = { pod, container, record, podIP: sandbox.ip, handler }
-    const result = await options.hooks.run(hook)
+    const result = await hooks.run(hook)
     if (result.outcome === 'success') return
     events.podEvent(pod, container.name, 'Warning', 'FailedPostStartHook', 'PostStartHook failed')
-    await options.killer.kill({
+    await killer.kill({
       pod,
       container,
       record,
@@ -143,15 +169,6 @@ export function createStartContainer(options: StartContainerOptions): StartConta
       message: 'FailedPostStartHook',
     })
     throw new StartFailure({ reason: 'PostStartHookError', message: hookFailureMessage(hook, result) })
-  }
-
-  return async (request) => {
-    checkBackoff(request)
-    await removeOldRecords(runtime, recordsOf(request.runtimePod, request.container.name))
-    options.onStarted?.(kindOf(request))
-    const record = await launch(request)
-    await postStart(request, record)
-    return record
   }
 }
 

@@ -1,0 +1,134 @@
+import { mkdirSync } from 'node:fs'
+import type { Container, Pod } from '../../shared/api/types.ts'
+import type { Client } from '../../shared/client/client.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { withinLimit } from '../../shared/clock/within-limit.ts'
+import type { EventRecorder } from '../events/event-recorder.ts'
+import type { MachineFacts } from '../node/machine.ts'
+import { podDir } from '../pod/folders.ts'
+import type { ContainerRuntime, Mount } from '../runtime/container-runtime.ts'
+import { containerMounts } from '../volumes/container-mounts.ts'
+import { createVolumeManager, type VolumeManager } from '../volumes/volume-manager.ts'
+import type { Volume } from '../volumes/volume-payload.ts'
+import { createVolumeSources } from '../volumes/volume-sources.ts'
+import { newMessageFile } from './container-config.ts'
+import { containerEnvironment } from './environment.ts'
+import { createEnvironmentSources, type LiveEnvironmentSources } from './environment-sources.ts'
+import { hostsMount } from './hosts-file.ts'
+import { resolverMount } from './resolver-file.ts'
+
+export interface ContainerSurroundingsOptions {
+  client: Client
+  clock: Clock
+  events: EventRecorder
+  runtime: ContainerRuntime
+  machine: MachineFacts
+  nodeIP: string
+  /** Where containers find the API server; by default at the address of its service. */
+  apiServer?: URL
+  rootDir: string
+  /** Volumes, and files for last words, are made. */
+  podFiles: boolean
+  warn(error: unknown, what: string): void
+}
+
+/** After this time a container that waits for the services to be known is told why it cannot start. */
+const SERVICES_MS = 10_000
+
+/** What containers find around them: variables, volumes and files. Watches the services from the beginning. */
+export class ContainerSurroundings {
+  readonly #options: ContainerSurroundingsOptions
+  readonly #sources: LiveEnvironmentSources
+  readonly #volumes: VolumeManager
+  readonly #canMount: boolean
+  /** Pods whose folders this kubelet has seen to. */
+  readonly #folders = new Set<string>()
+  /** A kubelet that has just started knows its pods sooner than the services that their containers are told of. */
+  #servicesKnown: Promise<unknown> | undefined
+
+  constructor(options: ContainerSurroundingsOptions) {
+    const { client, clock, events, runtime, machine, nodeIP, apiServer, rootDir, podFiles } = options
+    this.#options = options
+    this.#sources = createEnvironmentSources({
+      client,
+      clock,
+      nodeIP,
+      apiServer,
+      machine,
+      onError: (error) => options.warn(error, 'services could not be watched'),
+    })
+    this.#servicesKnown = this.#sources.synced().then(
+      () => {
+        this.#servicesKnown = undefined
+      },
+      () => {},
+    )
+    this.#volumes = createVolumeManager({
+      clock,
+      events,
+      sources: createVolumeSources({
+        client,
+        environment: this.#sources,
+        podIP: (pod) => pod.status?.podIP ?? '',
+        tokens: podFiles,
+      }),
+      podDir: (podUid) => podDir(rootDir, podUid),
+      podFiles,
+      memoryFolders: runtime.memoryFolders,
+    })
+    this.#canMount = runtime.capabilities().files !== 'host'
+  }
+
+  /** Resolves when all is known that starting a container needs. */
+  synced(): Promise<void> {
+    return this.#sources.synced()
+  }
+
+  environment(pod: Pod, container: Container, podIP: string): Promise<Record<string, string>> {
+    const read = () => containerEnvironment(pod, container, podIP, this.#sources)
+    const known = this.#servicesKnown
+    return known ? withinLimit(known, SERVICES_MS, this.#options.clock.machine).then(read) : read()
+  }
+
+  /** What to mount, where. Throws for what cannot be. */
+  mounts(pod: Pod, container: Container, { env, podIP }: { env: Record<string, string>; podIP: string }): Mount[] {
+    const { podFiles, rootDir } = this.#options
+    if (!podFiles) return []
+    const volumePath: VolumeManager['path'] = (...of) => this.#volumes.path(...of)
+    const volumeMounts = containerMounts(pod, container, { env, volumePath })
+    if (!this.#canMount) return volumeMounts
+    const written = [hostsMount(pod, container, podIP, rootDir), resolverMount(pod, container, rootDir)]
+    return [...written.filter((mount) => mount !== undefined), ...volumeMounts]
+  }
+
+  /** Where its last words will be; empty for nowhere. */
+  messageFile(pod: Pod, container: string): string {
+    const { podFiles, rootDir } = this.#options
+    return podFiles ? newMessageFile(rootDir, pod, container) : ''
+  }
+
+  /** Resolves when the pod's volumes stand; rejects when the signal aborts. */
+  mountVolumes(pod: Pod, signal: AbortSignal): Promise<void> {
+    const { podFiles, rootDir } = this.#options
+    const uid = pod.metadata.uid ?? ''
+    if (podFiles && !this.#folders.has(uid)) {
+      mkdirSync(podDir(rootDir, uid), { recursive: true })
+      this.#folders.add(uid)
+    }
+    return this.#volumes.mount(pod, signal)
+  }
+
+  /** Where a volume of a pod is on this machine. */
+  volumePath(pod: Pod, volume: Volume): string {
+    return this.#volumes.path(pod, volume)
+  }
+
+  forget(podUid: string): void {
+    this.#volumes.forget(podUid)
+    this.#folders.delete(podUid)
+  }
+
+  close(): Promise<void> {
+    return this.#sources.close()
+  }
+}

@@ -1,0 +1,99 @@
+import type { Pod, PodStatus } from '../../shared/api/types.ts'
+import type { Client } from '../../shared/client/client.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { EventRecorder } from '../events/event-recorder.ts'
+import { ContainerKiller } from '../lifecycle/container-killer.ts'
+import type { HookRunner } from '../lifecycle/hook-runner.ts'
+import { createRunningGraces, type RunningGraces } from '../lifecycle/running-grace.ts'
+import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts'
+import { goDuration } from '../pod/go-duration.ts'
+import type { ContainerRuntime } from '../runtime/container-runtime.ts'
+import { noTerminations } from '../terminations/no-terminations.ts'
+import { ApiTerminationRecorder, type TerminationRecorder } from '../terminations/termination-recorder.ts'
+import { createKillPod, type KillPod } from './pod-killer.ts'
+import { createRestartAll, type RestartAll } from './restart-all.ts'
+import type { RuntimeCache } from './runtime-cache.ts'
+
+export interface PodStopsOptions {
+  client: Client
+  clock: Clock
+  events: EventRecorder
+  metrics: KubeletMetrics
+  runtime: ContainerRuntime
+  cache: RuntimeCache
+  hooks: HookRunner
+  nodeName: string
+  /** Programs run, which need a moment to set their signal handlers. */
+  podFiles: boolean
+  /** No end is recorded. */
+  brief?: boolean
+  /** A probe's own grace period counts. */
+  probeGracePeriods: boolean
+  info(fields: object, message: string): void
+  warn(error: unknown, what: string, pod?: Pod): void
+  /** A pod that validation should have refused. */
+  malformed(what: string, pod: Pod): void
+}
+
+/** How long a program is left to set its signal handlers: a real runtime takes this long for its own part. */
+const HANDLERS_MS = 30
+
+/** All that stops containers, alone and together, and what is recorded of it. */
+export class PodStops {
+  readonly killer: ContainerKiller
+  readonly killPod: KillPod
+  readonly restartAll: RestartAll
+  readonly #graces: RunningGraces
+  readonly #terminations: TerminationRecorder
+
+  constructor(options: PodStopsOptions) {
+    const { clock, events, hooks, metrics, probeGracePeriods, runtime, warn } = options
+    this.#graces = createRunningGraces(clock)
+    this.#terminations = options.brief ? noTerminations : recorder(options)
+    this.killer = new ContainerKiller({
+      runtime,
+      clock,
+      events,
+      hooks,
+      terminations: this.#terminations,
+      graces: this.#graces,
+      probeGracePeriods,
+      onProbeKill: (type, ownGrace) => metrics.probeKilled(type, ownGrace),
+      handlersMs: options.podFiles ? HANDLERS_MS : 0,
+      warn: (message, pod) => warn(undefined, message, pod),
+      error: options.malformed,
+    })
+    this.killPod = createKillPod(runtime, clock, this.killer)
+    this.restartAll = createRestartAll({ runtime, killer: this.killer })
+  }
+
+  /** The containers of a pod that are being stopped have had `seconds` from the beginning, and no more. */
+  shorten(podUid: string, seconds: number): void {
+    this.#graces.shorten(podUid, seconds)
+  }
+
+  /** Nothing of the pod is left to be done. `status`: its last. */
+  podEnded(podUid: string, status: PodStatus | undefined): void {
+    this.#terminations.podEnded(podUid, status)
+  }
+
+  /** Resolves when all records so far are written or given up. */
+  flush(): Promise<void> {
+    return this.#terminations.flush()
+  }
+}
+
+const recorder = ({ client, clock, nodeName, metrics, cache, info, warn }: PodStopsOptions): TerminationRecorder =>
+  new ApiTerminationRecorder({
+    client,
+    clock,
+    nodeName,
+    onRecord: (facts) => metrics.terminated(facts),
+    containers: async (uid) => (await cache.pod(uid)).containers,
+    onError: (error, pod) => warn(error, 'the record of a termination was lost', pod),
+    onMissing: ({ message }, againInMs) =>
+      info(
+        { answer: message, retryAfter: goDuration(againInMs) },
+        'the API server does not take terminations.kubestage.dev: how pods end is not recorded',
+      ),
+  })
