@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
+import { compiledAtOnce } from './compiled-at-once.ts'
 
 /** What is started or imported by name. */
 const programs = [
@@ -99,7 +100,7 @@ export async function bundle(folder: string, external: readonly string[]): Promi
   )
   const results = await Promise.all([...ofPrograms, ...ofPackages])
   const outputs: Metafile['outputs'] = Object.assign({}, ...results.map(({ metafile }) => metafile.outputs))
-  for (const file of Object.keys(outputs)) writeFileSync(file, inAscii(readFileSync(file, 'utf8')))
+  for (const file of Object.keys(outputs)) writeFileSync(file, compiledAtOnce(inAscii(readFileSync(file, 'utf8'))))
   return outputs
 }
 

@@ -112,6 +112,18 @@ for (const [version, node] of interpreters) {
   })
 }
 
+t.test('modules of a bundle are compiled with their file', async (t) => {
+  const dist = join(installed, 'dist')
+  const files = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.js'))
+  const text = files.map((file) => readFileSync(join(dist, file), 'utf8')).join('\n')
+  const modules = text.match(/^var \w+ = __(?:esm|commonJS)\(\{\n.*$/gm) ?? []
+  t.ok(modules.length > 500, `${modules.length} modules`)
+  t.same(
+    modules.filter((head) => !head.includes('": (function(')),
+    [],
+  )
+})
+
 t.test('the library, with its types', async (t) => {
   writeFileSync(
     join(app, 'try.ts'),
