@@ -25,7 +25,6 @@ const longFunctions: Readonly<Record<string, string>> = {
   'kubelet/node/node-registration.ts startNodeRegistration': closure,
   'kubelet/prober/prober.ts createProber': closure,
   'kubelet/run-node.ts runNode': assembly,
-  'kubelet/runtime/process/shim-connection.ts greet': closure,
   'kubelet/status/status-manager.ts createStatusManager': closure,
   'kubelet/volumes/volume-manager.ts createVolumeManager': closure,
   'library/start-cluster.ts startCluster': assembly,

@@ -75,7 +75,10 @@ export async function connectShim(options: {
   const { rootDir, clock } = options
   for (let attempt = 0; attempt < attempts; attempt++) {
     const pipes = openPipes(runtimeDir(rootDir))
-    if (pipes) return greet(pipes, options)
+    if (pipes) {
+      const connection = new PipeConnection(pipes, options)
+      return { connection, known: await connection.greet() }
+    }
     await clock.machine.sleep(retryMs)
   }
   throw new Error(
@@ -83,8 +86,14 @@ export async function connectShim(options: {
   )
 }
 
+/** File descriptors of the pipes to the shim and from it. */
+interface Pipes {
+  requests: number
+  events: number
+}
+
 /** Undefined while no shim reads. */
-function openPipes(root: string): { requests: number; events: number } | undefined {
+function openPipes(root: string): Pipes | undefined {
   let requests: number | undefined
   try {
     // This one can be opened only while a shim reads it; the other is ready by then.
@@ -96,83 +105,114 @@ function openPipes(root: string): { requests: number; events: number } | undefin
   }
 }
 
-async function greet(
-  pipes: { requests: number; events: number },
-  { clock, listener }: { clock: Clock; listener: ShimListener },
-): Promise<{ connection: ShimConnection; known: Set<string> }> {
-  const ready = Promise.withResolvers<void>()
-  const known = new Set<string>()
-  const requests = new Socket({ fd: pipes.requests, readable: false, writable: true })
-  const events = new Socket({ fd: pipes.events, readable: true, writable: false })
-  let isClosed = false
-  const close = (): void => {
-    isClosed = true
-    requests.destroy()
-    events.destroy()
+class PipeConnection implements ShimConnection {
+  readonly #clock: Clock
+  readonly #listener: ShimListener
+  readonly #requests: Socket
+  readonly #events: Socket
+  readonly #we = newId()
+  readonly #known = new Set<string>()
+  readonly #ready = Promise.withResolvers<void>()
+  /**
+   * Deaf until the shim's greeting: before it stands what it told a kubelet that did not hear it any more, and that is
+   * told again.
+   */
+  #state: 'deaf' | 'learning' | 'ready' = 'deaf'
+  /** The beginning of a line. */
+  #unread = ''
+  #isClosed = false
+
+  constructor(pipes: Pipes, { clock, listener }: { clock: Clock; listener: ShimListener }) {
+    this.#clock = clock
+    this.#listener = listener
+    this.#requests = new Socket({ fd: pipes.requests, readable: false, writable: true })
+    this.#events = new Socket({ fd: pipes.events, readable: true, writable: false })
+    this.#events.setEncoding('utf8')
+    this.#events.on('data', (data: string) => this.#read(data))
+    this.#requests.on('error', () => {})
+    this.#events.on('error', () => {})
+    this.#events.on('close', () => this.#lost())
   }
-  const we = newId()
-  // Before the shim's greeting stands what it told a kubelet that did not hear it any more: it is told again.
-  let state: 'deaf' | 'learning' | 'ready' = 'deaf'
-  const onLine = ([verb = '', id = '', ago = '', ...rest]: string[]): void => {
-    if (state === 'deaf') {
-      if (verb === 'greeting' && id === we) state = 'learning'
-      return
-    }
-    if (verb === 'known') {
-      state = 'ready'
-      ready.resolve()
-      return
-    }
-    if (state === 'learning') known.add(id)
-    const atMs = clock.now() - Number(ago) * clock.scale
-    if (!isReadable(verb, Number(ago), Number(rest[0]))) return
-    if (verb === 'started') listener.started(id, startedProcess(rest, atMs))
-    else if (verb === 'failed') listener.failed(id, { atMs, why: rest[0] ?? '' })
-    else if (verb === 'exited') listener.exited(id, { atMs, code: Number(rest[0]) })
-  }
-  let unread = ''
-  events.setEncoding('utf8')
-  events.on('data', (data: string) => {
-    const lines = (unread + data).split('\n')
-    unread = lines.pop() ?? ''
-    for (const line of lines) onLine(decodeWords(line))
-  })
-  requests.on('error', () => {})
-  events.on('error', () => {})
-  events.on('close', () => {
-    if (isClosed) return
-    close()
-    if (state === 'ready') listener.lost()
-    else ready.reject(new Error('the shim ended'))
-  })
-  const send = (...words: string[]): void => {
-    if (!isClosed) requests.write(encodeRequest(words))
-  }
-  // An earlier kubelet may have died in the middle of a line.
-  requests.write('\n')
-  send('hello', we, String(process.pid))
-  if (!(await withinLimit(ready.promise, answerMs, clock.machine))) {
-    close()
+
+  /** Resolves with the ids of all that the shim knows, when all of it has been told. */
+  async greet(): Promise<Set<string>> {
+    // An earlier kubelet may have died in the middle of a line.
+    this.#requests.write('\n')
+    this.#send('hello', this.#we, String(process.pid))
+    if (await withinLimit(this.#ready.promise, answerMs, this.#clock.machine)) return this.#known
+    this.#destroy()
     throw new Error(
       'the shim did not answer within 30 s; it answers one kubelet at a time: is another one running in this folder?',
     )
   }
-  const connection: ShimConnection = {
-    run({ id, containerId, hasInput, separateErrors, namespaceFlags, besidePid = 0, steps }) {
-      const numbers = [hasInput ? 1 : 0, separateErrors ? 2 : 1, namespaceFlags, besidePid].map(String)
-      send('run', id, containerId, ...numbers, ...steps)
-    },
-    closeInput: (id) => send('input', id),
-    forget: (id) => send('forget', id),
-    end: () => send('end'),
-    async close() {
-      const closed = Promise.all([requests, events].map(hasClosed))
-      // What was said is heard: the pipe is the shim's as well. A shim that was stopped hears nothing.
-      requests.end(close)
-      if (!(await withinLimit(closed, farewellMs, clock.machine))) close()
-    },
+
+  run({ id, containerId, hasInput, separateErrors, namespaceFlags, besidePid = 0, steps }: ShimRun): void {
+    const numbers = [hasInput ? 1 : 0, separateErrors ? 2 : 1, namespaceFlags, besidePid].map(String)
+    this.#send('run', id, containerId, ...numbers, ...steps)
   }
-  return { connection, known }
+
+  closeInput(id: string): void {
+    this.#send('input', id)
+  }
+
+  forget(id: string): void {
+    this.#send('forget', id)
+  }
+
+  end(): void {
+    this.#send('end')
+  }
+
+  async close(): Promise<void> {
+    const closed = Promise.all([this.#requests, this.#events].map(hasClosed))
+    // What was said is heard: the pipe is the shim's as well. A shim that was stopped hears nothing.
+    this.#requests.end(() => this.#destroy())
+    if (!(await withinLimit(closed, farewellMs, this.#clock.machine))) this.#destroy()
+  }
+
+  #send(...words: string[]): void {
+    if (!this.#isClosed) this.#requests.write(encodeRequest(words))
+  }
+
+  #read(data: string): void {
+    const lines = (this.#unread + data).split('\n')
+    this.#unread = lines.pop() ?? ''
+    for (const line of lines) this.#onLine(decodeWords(line))
+  }
+
+  #onLine([verb = '', id = '', ...rest]: string[]): void {
+    if (this.#state === 'deaf') {
+      if (verb === 'greeting' && id === this.#we) this.#state = 'learning'
+    } else if (verb === 'known') {
+      this.#state = 'ready'
+      this.#ready.resolve()
+    } else {
+      if (this.#state === 'learning') this.#known.add(id)
+      this.#onNews(verb, id, rest)
+    }
+  }
+
+  #onNews(verb: string, id: string, [ago = '', ...rest]: string[]): void {
+    const atMs = this.#clock.now() - Number(ago) * this.#clock.scale
+    if (!isReadable(verb, Number(ago), Number(rest[0]))) return
+    if (verb === 'started') this.#listener.started(id, startedProcess(rest, atMs))
+    else if (verb === 'failed') this.#listener.failed(id, { atMs, why: rest[0] ?? '' })
+    else if (verb === 'exited') this.#listener.exited(id, { atMs, code: Number(rest[0]) })
+  }
+
+  /** The pipe has closed without us: the shim has ended. */
+  #lost(): void {
+    if (this.#isClosed) return
+    this.#destroy()
+    if (this.#state === 'ready') this.#listener.lost()
+    else this.#ready.reject(new Error('the shim ended'))
+  }
+
+  #destroy(): void {
+    this.#isClosed = true
+    this.#requests.destroy()
+    this.#events.destroy()
+  }
 }
 
 const hasClosed = (pipe: Socket): Promise<void> =>
