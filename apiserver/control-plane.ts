@@ -16,9 +16,11 @@ import type { InjectedAnswer, InjectedRequest } from './http/plugins/injected-re
 import type { NamedPlugin } from './http/plugins/plugin.ts'
 import { kubeletCredentials } from './http/proxy/kubelet-proxy.ts'
 import { startApiServer } from './server.ts'
-import { openStorage, type StorageChoice } from './storage/open-storage.ts'
+import type { EtcdFiles } from './storage/open-options.ts'
+import { openStorage, type StorageChoice, showStorage } from './storage/open-storage.ts'
+import type { Storage } from './storage/storage.ts'
 
-export interface ControlPlaneOptions extends Partial<Limits> {
+export interface ControlPlaneOptions extends Partial<Limits>, EtcdFiles {
   host: string
   /** 0 takes a free one. */
   port: number
@@ -42,6 +44,8 @@ export interface ControlPlaneOptions extends Partial<Limits> {
   volumesDir?: string
   /** Default: in memory. */
   storage?: StorageChoice
+  /** Where the keys are in etcd. Default: /registry. */
+  etcdPrefix?: string
   /** URL of the API server for machines that join the cluster, in cluster-info. Default: the one it listens on. */
   joinUrl?: string
   /** What /version announces. Default: v1.36.3. */
@@ -79,7 +83,7 @@ const admin: User = { name: 'kubernetes-admin', groups: ['system:masters', 'syst
 /** An API server with its controllers in one process; the controllers know nothing of it but a client. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { host, pki, clock, log } = options
-  const storage = await openStorage(options.storage ?? { engine: 'memory' }, (isFull) => tellRoom(options, isFull))
+  const storage = await openFor(options)
   const server = await startApiServer({
     storage,
     host,
@@ -143,10 +147,20 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   }
 }
 
+function openFor(options: ControlPlaneOptions): Promise<Storage> {
+  const { storage = { engine: 'memory' }, log } = options
+  const onTrouble = (line: string): void => {
+    log.warn(line)
+    options.onTrouble?.(line)
+  }
+  return openStorage(storage, { ...options, onRoom: (isFull) => tellRoom(options, isFull), onTrouble })
+}
+
 function tellRoom({ log, onTrouble, storage }: ControlPlaneOptions, isFull: boolean): void {
-  const place = storage?.engine === 'sqlite' ? `storage file ${storage.file}` : 'storage'
+  const isFile = storage?.engine === 'sqlite'
+  const place = isFile ? `storage file ${storage.file}` : `storage ${showStorage(storage ?? { engine: 'memory' })}`
   const line = isFull
-    ? `${place}: the disk is full; reads and deletes go on, other writes are refused until there is room`
+    ? `${place}: ${isFile ? 'the disk is full' : 'its quota is used up'}; reads and deletes go on, other writes are refused until there is room`
     : `${place}: there is room again; writes go on`
   log.warn(line)
   onTrouble?.(line)
@@ -161,9 +175,9 @@ function authorityIn(file = ''): string | undefined {
   }
 }
 
-/** In a file they outlive restarts, and so are kept longer; either way they are in memory, too. */
+/** In a file or etcd they outlive restarts, and so are kept longer; either way they are in memory, too. */
 function keptTerminations({ terminationTtl = -1, storage }: ControlPlaneOptions) {
-  const isDurable = storage?.engine === 'sqlite'
+  const isDurable = storage !== undefined && storage.engine !== 'memory'
   const defaultMs = isDurable ? 7 * 24 * 3_600_000 : 3_600_000
   return {
     terminationTtlMs: terminationTtl < 0 ? defaultMs : terminationTtl,

@@ -18,6 +18,7 @@ import { timeScaleOption } from '../shared/config/time-options.ts'
 import { levels } from '../shared/log/levels.ts'
 import { http2Choices } from './config.ts'
 import { limitOptions } from './http/limits/limits.ts'
+import { etcdOptions } from './storage/etcd-options.ts'
 import { storageOption } from './storage/open-storage.ts'
 
 const kubernetesVersion: OptionType<string> = {
@@ -54,6 +55,7 @@ export const apiServerOptions = {
     { default: [], help: 'Fastify plugin whose routes and hooks the API server gets (docs/plugins.md); repeatable' },
   ),
   storage: storageOption,
+  ...etcdOptions,
   controllers: option(controllers, {
     default: ['*'],
     help: "Control loops to run: '*' for all, '-*' for none, 'NAME', '-NAME' to leave one out; repeatable",
@@ -72,7 +74,7 @@ export const apiServerOptions = {
     { ...duration, show: (ms) => (ms === byStorage ? undefined : duration.show?.(ms)) },
     {
       default: byStorage,
-      help: 'How long the records of terminations are kept (default: 1h; with a storage in a file 7 days)',
+      help: 'How long the records of terminations are kept (default: 1h; in a file or etcd 7 days)',
     },
   ),
   nodeMonitorGracePeriod: option(duration, {

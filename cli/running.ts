@@ -1,4 +1,5 @@
 import { readFileSync, rmSync } from 'node:fs'
+import { showStorage } from '../apiserver/storage/open-storage.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { toTime } from '../shared/clock/timestamp.ts'
 import { writePrivately } from '../shared/pki/files.ts'
@@ -91,7 +92,7 @@ function lastingFacts(
     ...(real.length > 0 && { node: real[0] }),
     ...(real.length > 1 && { nodes: real.length }),
     ...(simulated.length > 0 && { simulatedNodes: simulated.length }),
-    storage: storage.engine === 'memory' ? 'memory' : `sqlite:${storage.file}`,
+    storage: showStorage(storage),
     imageOrigins,
   }
 }

@@ -46,7 +46,7 @@ export interface StartClusterOptions {
   /** Folders that come first on an image's PATH: `{'busybox:*': '/opt/busybox/bin'}`. */
   imagePaths?: Record<string, string>
   /** Where objects are kept; default `memory`. */
-  storage?: 'memory' | `sqlite:${string}`
+  storage?: 'memory' | `sqlite:${string}` | `etcd:${string}`
   /** What you add to the API server: routes, hooks and decorators, as plugins of Fastify. They are loaded in order. */
   plugins?: ClusterPlugin[]
   /** How many requests the journal keeps; default 1,000. */

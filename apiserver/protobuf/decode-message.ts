@@ -1,8 +1,8 @@
 import { exactInteger } from '../../shared/api/exact-json.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
+import { ProtobufError, WireReader, type WireType } from '../../shared/protobuf/wire-reader.ts'
 import { type JsonMap, put } from '../values/json-map.ts'
 import { type FieldType, type MessageField, message } from './messages.ts'
-import { ProtobufError, WireReader, type WireType } from './wire-reader.ts'
 
 type DecodeRaw = (bytes: Buffer) => unknown
 

@@ -4,10 +4,10 @@
  * it out again.
  */
 import { parseExact } from '../../shared/api/exact-json.ts'
+import { ProtobufError, WireReader } from '../../shared/protobuf/wire-reader.ts'
 import { type JsonMap, put } from '../values/json-map.ts'
 import { decodeMessage } from './decode-message.ts'
 import { messageOfKind } from './messages.ts'
-import { ProtobufError, WireReader } from './wire-reader.ts'
 
 export { ProtobufError }
 

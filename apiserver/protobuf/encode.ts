@@ -1,8 +1,8 @@
 /** Objects as Go clients read them that take no JSON: the table of messages, the other way round. */
 import { toJson } from '../../shared/api/exact-json.ts'
+import { WireWriter } from '../../shared/protobuf/wire-writer.ts'
 import { isMap, type JsonMap } from '../values/json-map.ts'
 import { type FieldType, type Message, message, messageOfKind } from './messages.ts'
-import { WireWriter } from './wire-writer.ts'
 
 const prefix = Buffer.from('k8s\0')
 const jsonSchema = 'k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSONSchemaProps'

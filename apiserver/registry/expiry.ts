@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import type { Storage } from '../storage/storage.ts'
 
 export interface ExpiryOptions {
-  storage: Pick<Storage, 'watch' | 'list' | 'delete'>
+  storage: Pick<Storage, 'watch' | 'list' | 'delete' | 'expire'>
   clock: Clock
   /** Of the keys that expire. */
   prefix: string
@@ -17,7 +17,14 @@ const intervalMs = 60_000
 /**
  * Deletes objects that were not written for a while, as a real server does with events, so that memory stays bounded.
  */
-export function startExpiry({ storage, clock, prefix, ttlMs, max = Number.POSITIVE_INFINITY }: ExpiryOptions): {
+export function startExpiry(options: ExpiryOptions): { close(): void } {
+  const { storage, prefix, ttlMs, max } = options
+  if (!storage.expire) return startOwnExpiry(options)
+  storage.expire({ prefix, ttlMs })
+  return max === undefined ? { close: () => {} } : startOwnExpiry({ ...options, ttlMs: Number.POSITIVE_INFINITY })
+}
+
+function startOwnExpiry({ storage, clock, prefix, ttlMs, max = Number.POSITIVE_INFINITY }: ExpiryOptions): {
   close(): void
 } {
   // In the order of their last writes, so that only the first need to be looked at.

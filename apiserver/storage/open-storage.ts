@@ -1,44 +1,63 @@
 import { type OptionType, option } from '../../shared/config/option.ts'
 import { createMemoryStorage } from './memory.ts'
+import type { OpenOptions } from './open-options.ts'
 import type { Storage } from './storage.ts'
 
 /** Which engine keeps the objects. */
-export type StorageChoice = { engine: 'memory' } | { engine: 'sqlite'; file: string }
+export type StorageChoice =
+  | { engine: 'memory' }
+  | { engine: 'sqlite'; file: string }
+  | { engine: 'etcd'; endpoints: readonly string[] }
 
 const choice: OptionType<StorageChoice> = {
-  placeholder: 'memory|sqlite:PATH',
-  schema: { type: 'string', pattern: '^(memory|sqlite:.+)$' },
+  placeholder: 'memory|sqlite:PATH|etcd:URL[,URL]',
+  schema: { type: 'string', pattern: '^(memory|sqlite:.+|etcd:https?://.+)$' },
   fromText: parseStorage,
   fromFile: parseStorage,
-  show: (value) => (value.engine === 'memory' ? 'memory' : `sqlite:${value.file}`),
+  show: showStorage,
 }
 
 export const storageOption = option(choice, {
   default: { engine: 'memory' },
-  help: 'Where objects are kept: in memory, or in a file that outlives us',
+  help: 'Where objects are kept: in memory, in a file that outlives us, or in etcd (docs/etcd.md)',
 })
 
-/** `memory` or `sqlite:PATH`. */
+/** `memory`, `sqlite:PATH`, or `etcd:` and the URLs of its members with commas between. */
 export function parseStorage(value: unknown): StorageChoice {
   if (value === 'memory') return { engine: 'memory' }
-  const file = typeof value === 'string' ? /^sqlite:(.+)$/.exec(value)?.[1] : undefined
-  if (file !== undefined) return { engine: 'sqlite', file }
-  throw new Error(`must be memory or sqlite:PATH, not ${JSON.stringify(value)}`)
+  const [, engine, place = ''] = (typeof value === 'string' && /^(sqlite|etcd):(.+)$/.exec(value)) || []
+  if (engine === 'sqlite') return { engine, file: place }
+  const endpoints = place.split(',').map(endpoint)
+  if (engine === 'etcd' && !endpoints.includes('')) return { engine, endpoints }
+  throw new Error(`must be memory, sqlite:PATH or etcd:https://HOST:PORT[,…], not ${JSON.stringify(value)}`)
 }
 
-/**
- * Rejects with a ConfigError, one sentence, when the file cannot be used. `onRoom`: told when its disk is full, and
- * when there is room again.
- */
-export async function openStorage(choice: StorageChoice, onRoom?: (isFull: boolean) => void): Promise<Storage> {
+/** As `--storage` takes it. */
+export function showStorage(choice: StorageChoice): string {
+  if (choice.engine === 'memory') return 'memory'
+  return choice.engine === 'sqlite' ? `sqlite:${choice.file}` : `etcd:${choice.endpoints.join(',')}`
+}
+
+/** `https://host:port`; empty for what is none. */
+function endpoint(text: string): string {
+  const url = URL.parse(text)
+  return url && /^https?:$/.test(url.protocol) && url.pathname === '/' ? url.origin : ''
+}
+
+/** Rejects with a ConfigError, one sentence, when the file or etcd cannot be used. */
+export async function openStorage(choice: StorageChoice, options: OpenOptions): Promise<Storage> {
   if (choice.engine === 'memory') return createMemoryStorage()
-  const { openSqliteStorage } = await import('./sqlite/sqlite.ts')
-  return openSqliteStorage({ ...choice, onRoom })
+  if (choice.engine === 'sqlite') {
+    const { openSqliteStorage } = await import('./sqlite/sqlite.ts')
+    return openSqliteStorage({ ...choice, onRoom: options.onRoom })
+  }
+  const { openEtcd } = await import('./etcd/open.ts')
+  return openEtcd(choice.endpoints, options)
 }
 
 /** Before a start: on a full disk, the room that was reserved is for it. */
 export async function makeRoom(choice: StorageChoice): Promise<void> {
-  if (choice.engine === 'memory') return
+  if (choice.engine !== 'sqlite') return
   const { releaseWhereFull } = await import('./sqlite/reserve.ts')
   releaseWhereFull(choice.file)
 }

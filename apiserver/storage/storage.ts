@@ -29,7 +29,22 @@ export interface Storage {
   watch(options: WatchOptions): StorageWatch
   /** Forgets the history below `revision`: lists and watches from before it fail. */
   compact(revision: number): Promise<void>
+  /**
+   * Absent where this process is the only writer. Resolves when everything that any process was told of as written
+   * before the call can be read here: true if that has changed what is read. Rejects with
+   * {@link StorageUnavailableError}.
+   */
+  catchUp?(): Promise<boolean>
+  /** Keys of the rule go so long after their last write, by the engine itself. Absent: it has no such means. */
+  expire?(rule: ExpiryRule): void
+  /** Why the engine cannot be used now; undefined while all is well. Absent: it is a part of this process. */
+  trouble?(): string | undefined
   close(): Promise<void>
+}
+
+export interface ExpiryRule {
+  prefix: string
+  ttlMs: number
 }
 
 export interface Entry {
@@ -84,6 +99,8 @@ export interface WatchOptions {
   afterRevision?: number
   onEvents(events: readonly StorageEvent[]): void
   onEnd?(error?: Error): void
+  /** Some writes before this moment were not told: what is read is true, and only the way there is unknown. */
+  onGap?(revision: number): void
 }
 export interface StorageWatch {
   close(): void
@@ -105,6 +122,12 @@ export interface StorageEvent {
 
 /** There is no room for a write; reads and deletes go on. The message says where, and what to do. */
 export class StorageFullError extends ConfigError {}
+
+/** The engine cannot be reached; whether a write has happened is not known. The message says why, and what to do. */
+export class StorageUnavailableError extends ConfigError {}
+
+/** The engine takes no value of this size. */
+export class ValueTooLargeError extends Error {}
 
 export class CompactedError extends Error {
   readonly compactedRevision: number

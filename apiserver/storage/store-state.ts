@@ -71,6 +71,22 @@ export class StoreState {
     if (!resources.has('')) this.#tell('', events)
   }
 
+  /** Nothing more was written up to `revision`. */
+  reach(revision: number): void {
+    this.#revision = Math.max(this.#revision, revision)
+  }
+
+  /** Makes `entries`, in the order of their revisions, all that is true at `revision`: what was between is unknown. */
+  replace(entries: readonly Entry[], revision: number): void {
+    const kept = new Set(entries.map(({ key }) => key))
+    const gone = [...this.#entries.keys()].filter((key) => !kept.has(key)).map((key) => ({ key, revision }))
+    const changed = entries.filter((entry) => this.#entries.get(entry.key)?.revision !== entry.revision)
+    this.apply([...changed, ...gone])
+    this.reach(revision)
+    this.#log.compact(this.#revision)
+    for (const watches of this.#watches.values()) for (const watch of watches) watch.onGap?.(this.#revision)
+  }
+
   #tell(resource: string, events: StorageEvent[]): void {
     for (const watch of this.#watches.get(resource) ?? []) {
       const wanted = events.filter(({ key }) => key.startsWith(watch.prefix))

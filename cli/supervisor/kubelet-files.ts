@@ -79,4 +79,4 @@ function writeJson(file: string, content: object): string {
 
 /** A database has companions beside it. */
 const databaseFiles = ({ storage }: ClusterSettings): string[] =>
-  storage.engine === 'memory' ? [] : ['', '-wal', '-shm'].map((suffix) => `${resolve(storage.file)}${suffix}`)
+  storage.engine === 'sqlite' ? ['', '-wal', '-shm'].map((suffix) => `${resolve(storage.file)}${suffix}`) : []

@@ -31,6 +31,7 @@ const large = [
   'kubelet/http/app.ts', // and with it Fastify, 7 MB
   'kubelet/http/streaming/serve-stream.ts',
   'apiserver/storage/sqlite/sqlite.ts',
+  'apiserver/storage/etcd/open.ts',
   'apiserver/http/plugins/extension.ts', // and with it the compilers of schemas
 ]
 

@@ -55,7 +55,10 @@ t.test('what is mistyped is refused, and does not mean nothing', async (t) => {
     [{ time: 'virtul' }, `startCluster: time must be 'real', 'virtual' or a number from 1 to 1000, not "virtul"`],
     [{ time: 0.5 }, "startCluster: time must be 'real', 'virtual' or a number from 1 to 1000, not 0.5"],
     [{ apiOnly: 'yes' }, 'startCluster: apiOnly must be true or false, not "yes"'],
-    [{ storage: 'etcd' }, 'startCluster: storage must be memory or sqlite:PATH, not "etcd"'],
+    [
+      { storage: 'etcd' },
+      'startCluster: storage must be memory, sqlite:PATH or etcd:https://HOST:PORT[,…], not "etcd"',
+    ],
     [{ images: { nginx: 3 } }, 'startCluster: images "nginx" must be a command (text, or a list of texts), not 3'],
     [
       { shutdownGracePeriod: '2 s' },

@@ -1,8 +1,8 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { StatusError } from '../../../shared/api/status-error.ts'
-import { badRequest, internalError } from '../../../shared/api/status-errors.ts'
+import { badRequest, internalError, requestEntityTooLarge } from '../../../shared/api/status-errors.ts'
 import type { Logger } from '../../../shared/log/log.ts'
-import { StorageFullError } from '../../storage/storage.ts'
+import { StorageFullError, StorageUnavailableError, ValueTooLargeError } from '../../storage/storage.ts'
 import { errorEncoding } from '../encode/negotiation.ts'
 import { sendStatusError, sendWithoutHooks } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
@@ -49,7 +49,8 @@ export function createErrorHandler({ log, reports }: { log: Logger; reports: Cli
 /** Errors that are no bug of the server, and get no line in the log: on a full disk each write would be one. */
 function knownError(error: unknown): StatusError | undefined {
   if (error instanceof StatusError) return error
-  if (error instanceof StorageFullError) return internalError(error.message)
+  if (error instanceof StorageFullError || error instanceof StorageUnavailableError) return internalError(error.message)
+  if (error instanceof ValueTooLargeError) return requestEntityTooLarge(error.message)
   if (isTooDeep(error)) return badRequest('json: exceeded max depth')
   if (!(error instanceof Error)) return undefined
   return ofAnotherCopy(error as StatusError) ?? withStatusCode(error as FastifyError)

@@ -1,6 +1,6 @@
 import type { HealthChecks } from './health-routes.ts'
 
-/** A server that answers at all is well: it has nothing outside of its process that could fail. */
+/** A server that answers at all is well; what it has outside of its process, an engine of storage, says more. */
 const ok = (): undefined => undefined
 
 const hooks = [

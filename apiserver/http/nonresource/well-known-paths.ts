@@ -53,6 +53,7 @@ export interface PathParts {
 /** All that is served and is no resource. */
 export function wellKnownPaths({ api, config, requests, sources, watchdog, address }: PathParts): PathRoutes[] {
   const { catalog, registry, clock, tokens } = api
+  const etcd = () => registry.storage.trouble?.()
   return [
     ...indexRoutes(catalog, listed),
     ...discoveryRoutes(catalog, address),
@@ -62,8 +63,8 @@ export function wellKnownPaths({ api, config, requests, sources, watchdog, addre
     ...zpages({ flags: flagsOf(config), clock }),
     metricsRoute({ requests, sources, registry, clock, featureGates: config.featureGates }),
     instrumentRoutes(api),
-    healthRoute('healthz', livezChecks),
-    healthRoute('livez', livezChecks, { 'event-loop': () => watchdog.problem() }),
-    healthRoute('readyz', readyzChecks),
+    healthRoute('healthz', { ...livezChecks, etcd }),
+    healthRoute('livez', { ...livezChecks, etcd }, { 'event-loop': () => watchdog.problem() }),
+    healthRoute('readyz', { ...readyzChecks, etcd, 'etcd-readiness': etcd }),
   ]
 }

@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
+import { ConfigError } from '../../../shared/config/option.ts'
+import type { GrpcChannelOptions } from '../../../shared/grpc/channel.ts'
+import type { EtcdFiles } from '../open-options.ts'
+
+/** Throws a ConfigError that names the flag of a file that is missing or holds something else. */
+export function readTls({ etcdCafile, etcdCertfile, etcdKeyfile }: EtcdFiles): GrpcChannelOptions['tls'] {
+  if (Boolean(etcdCertfile) !== Boolean(etcdKeyfile))
+    throw new ConfigError('--etcd-certfile and --etcd-keyfile belong together: pass both, or neither')
+  const ca = read('--etcd-cafile', etcdCafile)
+  const cert = read('--etcd-certfile', etcdCertfile)
+  const key = read('--etcd-keyfile', etcdKeyfile)
+  check('--etcd-cafile', { ca })
+  check('--etcd-certfile', { cert })
+  check('--etcd-keyfile', { cert, key })
+  return { ca, cert, key }
+}
+
+function read(flag: string, file = ''): string | undefined {
+  if (!file) return undefined
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new ConfigError(`${flag}: ${(error as Error).message}`)
+  }
+}
+
+function check(flag: string, parts: { ca?: string; cert?: string; key?: string }): void {
+  try {
+    createSecureContext(parts)
+  } catch (error) {
+    throw new ConfigError(`${flag}: the file cannot be used (${(error as Error).message}); pass a PEM file`)
+  }
+}

@@ -1,0 +1,183 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2'
+import type { SecureContextOptions } from 'node:tls'
+import type { Clock } from '../clock/clock.ts'
+import { frame, MessageReader } from './framing.ts'
+import { decodedMessage, GrpcError, grpcCodes } from './status.ts'
+
+export interface GrpcChannelOptions {
+  /** `https://host:port` or `http://host:port`. */
+  url: string
+  tls?: Pick<SecureContextOptions, 'ca' | 'cert' | 'key'>
+  clock: Clock
+}
+
+export interface GrpcStream {
+  send(message: Buffer): void
+  /** Ends it at once; `onEnd` is not called. */
+  close(): void
+}
+interface StreamHandlers {
+  onMessage(message: Buffer): void
+  /** Called once. Undefined when the server says that all is well. */
+  onEnd(error: GrpcError | undefined): void
+}
+
+const connectTimeoutMs = 2_000
+const pingEveryMs = 5_000
+const pingTimeoutMs = 3_000
+/** For large answers: Node's default of 64 KiB costs a round trip for each. */
+const windowBytes = 8 * 1024 * 1024
+
+/** gRPC with one server over one HTTP/2 connection, which is made when it is needed, and again when it has failed. */
+export class GrpcChannel {
+  readonly url: string
+  readonly #tls: GrpcChannelOptions['tls']
+  readonly #clock: Clock
+  #session: Promise<ClientHttp2Session> | undefined
+
+  constructor({ url, tls, clock }: GrpcChannelOptions) {
+    this.url = url
+    this.#tls = tls
+    this.#clock = clock
+  }
+
+  /** One message each way. Rejects with a GrpcError. */
+  async unary(path: string, message: Buffer, { timeoutMs }: { timeoutMs: number }): Promise<Buffer> {
+    const session = await this.#connected()
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+    let answer: Buffer | undefined
+    const stream = this.#open(session, path, {
+      onMessage: (received) => {
+        answer = Buffer.from(received)
+      },
+      onEnd: (error) => {
+        if (answer && !error) resolve(answer)
+        else reject(error ?? new GrpcError(grpcCodes.unavailable, 'the answer is empty', { wasSent: true }))
+      },
+    })
+    const timer = this.#clock.setTimer(timeoutMs, () => {
+      stream.close()
+      const text = `no answer within ${timeoutMs / 1000} s`
+      reject(new GrpcError(grpcCodes.deadlineExceeded, text, { wasSent: true }))
+    })
+    stream.end(frame(message))
+    try {
+      return await promise
+    } finally {
+      timer.cancel()
+    }
+  }
+
+  /** Messages in both directions, until one side ends. Rejects with a GrpcError when there is no connection. */
+  async stream(path: string, handlers: StreamHandlers): Promise<GrpcStream> {
+    const stream = this.#open(await this.#connected(), path, handlers)
+    return { send: (message) => void stream.write(frame(message)), close: () => stream.close() }
+  }
+
+  /** Ends the connection; the next call makes another. */
+  close(): void {
+    const closing = this.#session
+    this.#session = undefined
+    closing?.then(
+      (session) => session.destroy(),
+      () => {},
+    )
+  }
+
+  #open(session: ClientHttp2Session, path: string, { onMessage, onEnd }: StreamHandlers): ClientHttp2Stream {
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': path,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+      // A member without a leader refuses, so that another is asked.
+      hasleader: 'true',
+    })
+    let status: { code: number; text: string } | undefined
+    let failure: Error | undefined
+    const note = (headers: Record<string, unknown>): void => {
+      const code = headers['grpc-status']
+      if (code !== undefined)
+        status = { code: Number(code), text: decodedMessage(String(headers['grpc-message'] ?? '')) }
+      else if (headers[':status'] !== undefined && headers[':status'] !== 200)
+        status = { code: grpcCodes.unimplemented, text: `HTTP status ${headers[':status']}` }
+    }
+    const reader = new MessageReader(onMessage)
+    stream.on('response', note).on('trailers', note)
+    stream.on('data', (chunk: Buffer) => reader.push(chunk))
+    stream.on('error', (error) => {
+      failure = error
+    })
+    stream.on('close', () => {
+      if (status?.code === 0) return onEnd(undefined)
+      const { code, text } = status ?? {
+        code: grpcCodes.unavailable,
+        text: failure?.message ?? 'the connection was lost',
+      }
+      onEnd(new GrpcError(code, text, { wasSent: true, cause: failure }))
+    })
+    return stream
+  }
+
+  async #connected(): Promise<ClientHttp2Session> {
+    if (!this.#session) {
+      const attempt = this.#connect(() => {
+        if (this.#session === attempt) this.#session = undefined
+      })
+      this.#session = attempt
+    }
+    try {
+      return await this.#session
+    } catch (error) {
+      const { message } = error as Error
+      throw new GrpcError(grpcCodes.unavailable, message, { wasSent: false, cause: error })
+    }
+  }
+
+  /** `onGone`: no more calls go this way. */
+  async #connect(onGone: () => void): Promise<ClientHttp2Session> {
+    const { promise, resolve, reject } = Promise.withResolvers<ClientHttp2Session>()
+    const session = connect(this.url, { ...this.#tls, settings: { initialWindowSize: windowBytes } })
+    const timer = this.#clock.setTimer(connectTimeoutMs, () => {
+      session.destroy(new Error(`no connection within ${connectTimeoutMs / 1000} s`))
+    })
+    // A server of another protocol never gets here.
+    session.once('remoteSettings', () => {
+      session.setLocalWindowSize(windowBytes)
+      resolve(session)
+    })
+    const leave = (error?: Error): void => {
+      timer.cancel()
+      reject(error ?? new Error('the connection was closed before it was ready'))
+      onGone()
+    }
+    session
+      .on('error', leave)
+      .on('close', () => leave())
+      .on('goaway', () => leave())
+    const ready = await promise
+    timer.cancel()
+    this.#watchOver(ready)
+    return ready
+  }
+
+  /** A halted server, or one behind a cut network, closes nothing: without an answer to a ping it counts as lost. */
+  #watchOver(session: ClientHttp2Session): void {
+    const next = this.#clock.setTimer(pingEveryMs, () => this.#ping(session), { background: true })
+    session.once('close', () => next.cancel())
+  }
+
+  #ping(session: ClientHttp2Session): void {
+    if (session.destroyed) return
+    const lost = this.#clock.setTimer(
+      pingTimeoutMs,
+      () => session.destroy(new Error(`no answer to a ping within ${pingTimeoutMs / 1000} s`)),
+      { background: true },
+    )
+    session.once('close', () => lost.cancel())
+    session.ping((error) => {
+      lost.cancel()
+      if (!error) this.#watchOver(session)
+    })
+  }
+}

@@ -1,0 +1,33 @@
+/** The status codes that callers here tell apart. */
+export const grpcCodes = {
+  invalidArgument: 3,
+  deadlineExceeded: 4,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  outOfRange: 11,
+  unimplemented: 12,
+  unavailable: 14,
+  unauthenticated: 16,
+} as const
+
+/** A call that did not succeed: what the server answered, or why there is no answer. */
+export class GrpcError extends Error {
+  readonly code: number
+  /** Whether the request may have reached the server, and so may have been carried out. */
+  readonly wasSent: boolean
+
+  constructor(code: number, message: string, { wasSent, cause }: { wasSent: boolean; cause?: unknown }) {
+    super(message, { cause })
+    this.code = code
+    this.wasSent = wasSent
+  }
+}
+
+/** `grpc-message` is percent-encoded; a server that sends it as it is, is read as it is. */
+export function decodedMessage(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

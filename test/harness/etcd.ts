@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { EtcdClient } from '../../apiserver/storage/etcd/client.ts'
+import { realClock } from '../../shared/clock/real-clock.ts'
+import { scratchFolder } from './scratch.ts'
+
+export interface EtcdProgram {
+  file: string
+  version: string
+}
+
+/** Programs that are tested with: those of ETCD_BIN (several with colons between), and the one on the PATH. */
+export function etcdPrograms(): EtcdProgram[] {
+  const files = [...(process.env.ETCD_BIN ?? '').split(':').filter(Boolean), 'etcd']
+  const found = files.flatMap((file): EtcdProgram[] => {
+    const { stdout } = spawnSync(file, ['--version'], { encoding: 'utf8' })
+    const version = /^etcd Version: (\S+)/.exec(stdout ?? '')?.[1]
+    return version ? [{ file, version }] : []
+  })
+  return [...new Map(found.map((program) => [program.version, program])).values()]
+}
+
+export const noEtcd = 'no etcd on the PATH or in ETCD_BIN (Debian: apt-get install etcd-server)'
+
+export interface RunningEtcd {
+  url: string
+  /** A client of its own, for what a test does behind the back of a server. */
+  client: EtcdClient
+  pid: number
+  kill(signal: NodeJS.Signals): void
+  /** Ends it; `start` starts it again with what it has stored. */
+  stop(): Promise<void>
+  start(): Promise<void>
+}
+
+interface StartOptions {
+  args?: readonly string[]
+  /** Of the client's URL. Default: http. */
+  scheme?: 'http' | 'https'
+  /** For a client of an etcd with TLS. */
+  tls?: { ca: string; cert: string; key: string }
+}
+
+/** An empty etcd of the test's own. */
+export async function startEtcd(t: Test, { file }: EtcdProgram, options: StartOptions = {}): Promise<RunningEtcd> {
+  const { args = [], scheme = 'http', tls } = options
+  const folder = scratchFolder(t, 'etcd')
+  const [port, peerPort] = [await freePort(), await freePort()]
+  const url = `${scheme}://127.0.0.1:${port}`
+  const peer = `http://127.0.0.1:${peerPort}`
+  const all = [
+    ...['--data-dir', join(folder, 'data'), '--listen-client-urls', url, '--advertise-client-urls', url],
+    ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', `default=${peer}`],
+    ...['--heartbeat-interval', '50', '--election-timeout', '500', '--logger', 'zap', '--log-level', 'error', ...args],
+  ]
+  const client = new EtcdClient({ endpoints: [url], tls, clock: realClock })
+  t.teardown(() => client.close())
+  let child: ChildProcess
+  const start = async (): Promise<void> => {
+    child = spawn(file, all, { stdio: 'ignore', env: { PATH: process.env.PATH } })
+    await client.call('range', { key: 'a' }, { isRepeatable: true, timeoutMs: 20_000 })
+  }
+  const stop = async (): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    child.once('exit', () => resolve())
+    if (child.exitCode !== null || child.signalCode !== null) return
+    child.kill('SIGKILL')
+    await promise
+  }
+  await start()
+  t.teardown(stop)
+  return { url, client, pid: child!.pid!, kill: (signal) => void child.kill(signal), stop, start }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  server.listen(0, '127.0.0.1', resolve)
+  await promise
+  const { port } = server.address() as { port: number }
+  server.close()
+  return port
+}
