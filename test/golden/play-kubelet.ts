@@ -14,9 +14,11 @@ import { allScenarios, recordedFlags, recordedImages, replayKubelet } from '../h
 
 const only = new RegExp(process.argv[2] ?? '')
 const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-golden-'))
+// Beside the state, which containers do not see.
+const imageDir = mkdtempSync(join(tmpdir(), 'kubestage-golden-images-'))
 const { values } = await resolveOptions(clusterOptions, { args: recordedFlags, env: {} })
 const cluster = await startCluster({
-  settings: { ...values, ...recordedImages(stateDir), stateDir, port: 0 },
+  settings: { ...values, ...recordedImages(imageDir), stateDir, port: 0 },
   clock: realClock,
   onTrouble: () => {}, // the kubelet is killed on purpose
 })
@@ -27,7 +29,7 @@ const later = readLater().kubelet
 const names = allScenarios().filter((name) => only.test(name))
 const { differences } = await replayKubelet({ stateDir, kubeconfigJson }, names.filter((name) => !later[name]), console.log)
 await cluster.stop()
-rmSync(stateDir, { recursive: true, force: true })
+for (const folder of [stateDir, imageDir]) rmSync(folder, { recursive: true, force: true })
 
 let differing = 0
 for (const name of names) {
