@@ -1,4 +1,5 @@
 import { dirname, join, resolve } from 'node:path'
+import { firstAddress, startControlPlane } from '../cluster/control-plane.ts'
 // An API server with its controllers and nothing else: `kubestage up --kubelet=false` without a state folder of its
 // own.
 import { createMovableClock } from '../shared/clock/movable-clock.ts'
@@ -13,7 +14,6 @@ import { collectAlone } from '../shared/memory/collect-alone.ts'
 import { settle } from '../shared/memory/settle.ts'
 import { ensureBootstrapper, ensureClusterPki } from '../shared/pki/cluster-pki.ts'
 import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
-import { firstAddress, startControlPlane } from './control-plane.ts'
 import { givenPlugins } from './http/plugins/given.ts'
 import { apiServerOptions } from './options.ts'
 

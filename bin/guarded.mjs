@@ -1,4 +1,4 @@
-// A cluster whose objects are in a file outlives its API server: cli/supervisor/guardian.pl is then the process that the user starts.
+// A cluster whose objects are in a file outlives its API server: cluster/supervisor/guardian.pl is then the process that the user starts.
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
@@ -21,7 +21,7 @@ export function guarded(root, command, path = process.env.PATH ?? '') {
     .split(delimiter)
     .map((folder) => join(folder, 'perl'))
     .find(isProgram)
-  const places = ['cli', join('dist', 'cli')].map((folder) => join(root, folder, 'supervisor', 'guardian.pl'))
+  const places = ['cluster', join('dist', 'cluster')].map((folder) => join(root, folder, 'supervisor', 'guardian.pl'))
   const program = places.find((file) => existsSync(file))
   return perl && program ? [perl, program, `${prctl}`, ...command] : undefined
 }

@@ -15,7 +15,7 @@ guarded() {
   case $(node -v 2>&1) in v2[6-9].* | v[3-9][0-9].*) ;; *) return 1 ;; esac
   case $(uname -sm) in 'Linux x86_64') prctl=157 ;; 'Linux aarch64') prctl=167 ;; *) prctl=0 ;; esac
   file=$(readlink -f "$0") && command -v perl >/dev/null || return 1
-  for folder in cli dist/cli; do
+  for folder in cluster dist/cluster; do
     guardian=${file%/bin/kubestage.mjs}/$folder/supervisor/guardian.pl
     [ ! -e "$guardian" ] || return 0
   done

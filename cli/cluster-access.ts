@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { stateDirectory, stateDirOption } from '../cluster/state-directory.ts'
 import { loadKubeconfig } from '../shared/client/kubeconfig.ts'
 import type { ClusterAccess } from '../shared/client/rest-client.ts'
 import { ConfigError, option, UsageError } from '../shared/config/option.ts'
@@ -7,7 +8,6 @@ import { path } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { inOneSentence } from '../shared/config/system-errors.ts'
 import { type Found, findRunning, type RunningCluster } from './running.ts'
-import { stateDirectory, stateDirOption } from './state-directory.ts'
 
 /** Of every command that speaks to a cluster. */
 export const kubeconfigOption = option(path, {

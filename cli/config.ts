@@ -1,12 +1,12 @@
+import { nodeCount } from '../cluster/node-names.ts'
+import { version } from '../cluster/package.ts'
+import { clusterOptions } from '../cluster/settings.ts'
 import { option, variableOf } from '../shared/config/option.ts'
 import { flag } from '../shared/config/option-types.ts'
 import { configSchema } from '../shared/config/schema.ts'
-import { clusterOptions } from './cluster-options.ts'
 import { command } from './command.ts'
 import { clusterKeys, fileKeys } from './file-keys.ts'
-import { nodeCount } from './node-names.ts'
 import { outputOption, printData, printTable } from './output.ts'
-import { version } from './package.ts'
 
 export default command({
   purpose:

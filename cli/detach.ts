@@ -1,12 +1,12 @@
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { packageRoot } from '../cluster/package.ts'
+import { stateDirectory, writingState } from '../cluster/state-directory.ts'
+import { spawnDetached } from '../cluster/supervisor/detached.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { ConfigError } from '../shared/config/option.ts'
 import { makeFolder } from '../shared/files/make-folder.ts'
-import { packageRoot } from './package.ts'
-import { stateDirectory, writingState } from './state-directory.ts'
-import { spawnDetached } from './supervisor/detached.ts'
 
 const patienceMs = 60_000
 

@@ -1,13 +1,13 @@
+import type { LockHolder } from '../cluster/lock.ts'
+import { stateDirOption } from '../cluster/state-directory.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { ConfigError, option } from '../shared/config/option.ts'
 import { duration } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { elsewhere, notOurs } from './cluster-access.ts'
 import { command } from './command.ts'
-import type { LockHolder } from './lock.ts'
 import { withProgress } from './progress.ts'
 import { findRunning } from './running.ts'
-import { stateDirOption } from './state-directory.ts'
 
 const stepMs = 20
 

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path'
+import { stateDirectory } from '../cluster/state-directory.ts'
 import { option, UsageError } from '../shared/config/option.ts'
 import { oneOf } from '../shared/config/option-types.ts'
 import { clusterPlace, elsewhere, isThere, noClusterRuns } from './cluster-access.ts'
 import { command } from './command.ts'
 import { exportsFor } from './exports.ts'
-import { stateDirectory } from './state-directory.ts'
 
 export default command({
   purpose: 'Prints the exports that point kubectl at the cluster, and let it say --reason: eval "$(kubestage env)".',

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { packageRoot, version } from '../cluster/package.ts'
 import { option } from '../shared/config/option.ts'
 import { path } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { inOneSentence } from '../shared/config/system-errors.ts'
 import { command } from './command.ts'
 import { writeAssets } from './envtest/assets.ts'
-import { packageRoot, version } from './package.ts'
 
 /** Of this version, installed here, run by this Node. */
 const identity = createHash('sha256').update(`${packageRoot}\n${process.execPath}`).digest('hex').slice(0, 8)

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { packageRoot } from './package.ts'
+import { packageRoot } from '../cluster/package.ts'
 import { shellWord } from './shell-word.ts'
 
 /** Our kubectl, which knows --reason, and the plugin; both call the user's own. */

@@ -1,5 +1,5 @@
+import { clusterOptions } from '../cluster/settings.ts'
 import type { Options } from '../shared/config/option.ts'
-import { clusterOptions } from './cluster-options.ts'
 import { rehearseOptions } from './rehearse/options.ts'
 
 const { config: _, ...clusterKeys } = clusterOptions

@@ -1,12 +1,12 @@
 import { closeSync, fstatSync, openSync, readSync, watch } from 'node:fs'
 import { join } from 'node:path'
+import { stateDirectory, stateDirOption } from '../cluster/state-directory.ts'
 import { ConfigError, option, UsageError } from '../shared/config/option.ts'
 import { flag, subdomain } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { elsewhere, isThere, notOurs } from './cluster-access.ts'
 import { command } from './command.ts'
 import { findRunning } from './running.ts'
-import { stateDirectory, stateDirOption } from './state-directory.ts'
 import { unknownWord } from './unknown-word.ts'
 
 const programs = ['apiserver', 'kubelet', 'up'] as const

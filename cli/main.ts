@@ -1,3 +1,6 @@
+import { meetGuardian } from '../cluster/guardian.ts'
+import { version } from '../cluster/package.ts'
+import { tellStarter } from '../cluster/supervisor/starter.ts'
 import { endWith } from '../shared/concurrency/end-with.ts'
 import { helpText } from '../shared/config/help.ts'
 import { nearest } from '../shared/config/nearest.ts'
@@ -5,9 +8,6 @@ import { ConfigError, type Options, UsageError, variableOf, variablePrefix } fro
 import { resolveOptions } from '../shared/config/resolve.ts'
 import { inOneSentence } from '../shared/config/system-errors.ts'
 import { builtIn, commands } from './commands.ts'
-import { meetGuardian } from './guardian.ts'
-import { version } from './package.ts'
-import { tellStarter } from './starter.ts'
 
 /** The `kubestage` command. Ends the process. */
 export async function main(): Promise<void> {

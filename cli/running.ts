@@ -1,15 +1,15 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { showStorage } from '../apiserver/storage/open-storage.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import { guardian } from '../cluster/guardian.ts'
+import { type Holder, holderFor, type LockHolder, living, lockHolder } from '../cluster/lock.ts'
+import { version } from '../cluster/package.ts'
+import type { ClusterSettings } from '../cluster/settings.ts'
+import { type StateDirectory, stateDirectory } from '../cluster/state-directory.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { toTime } from '../shared/clock/timestamp.ts'
 import { writePrivately } from '../shared/pki/files.ts'
-import type { Cluster } from './cluster.ts'
-import type { ClusterSettings } from './cluster-options.ts'
-import { guardian } from './guardian.ts'
 import type { ImageOrigins } from './image/source.ts'
-import { type Holder, holderFor, type LockHolder, living, lockHolder } from './lock.ts'
-import { version } from './package.ts'
-import { type StateDirectory, stateDirectory } from './state-directory.ts'
 
 /** What a cluster says of itself to other commands, from the moment when it is ready until it stops. */
 export interface RunningCluster {

@@ -1,4 +1,4 @@
-import { clusterOptions } from '../cli/cluster-options.ts'
+import { clusterOptions } from '../cluster/settings.ts'
 import { commandMap, durationMs, flag, folder, mustBe, suggestion } from '../shared/config/option-types.ts'
 import { timeScaleOption } from '../shared/config/time-options.ts'
 import type { StartClusterOptions } from './options.ts'

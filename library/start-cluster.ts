@@ -1,15 +1,15 @@
 import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type ControlPlane, firstAddress, startControlPlane } from '../apiserver/control-plane.ts'
 import type { ClusterPlugin, NamedPlugin } from '../apiserver/http/plugins/plugin.ts'
 import { parseStorage } from '../apiserver/storage/open-storage.ts'
-import type { ClusterSettings } from '../cli/cluster-options.ts'
-import { clusterOptions } from '../cli/cluster-options.ts'
-import { explainListening } from '../cli/explain-listening.ts'
-import { numbered } from '../cli/node-names.ts'
-import { openStateDirectory, type StateDirectory } from '../cli/state-directory.ts'
-import type { Nodes } from '../cli/supervisor/nodes.ts'
+import { type ControlPlane, firstAddress, startControlPlane } from '../cluster/control-plane.ts'
+import { explainListening } from '../cluster/explain-listening.ts'
+import { numbered } from '../cluster/node-names.ts'
+import type { ClusterSettings } from '../cluster/settings.ts'
+import { clusterOptions } from '../cluster/settings.ts'
+import { openStateDirectory, type StateDirectory } from '../cluster/state-directory.ts'
+import type { Nodes } from '../cluster/supervisor/nodes.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { createMovableClock, type MovableClock } from '../shared/clock/movable-clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
@@ -182,6 +182,6 @@ function clusterFaults({ faults }: ControlPlane['instruments']): ClusterFaults {
 
 /** Each has its own folders; the program is loaded where there is one. */
 async function nodesOf(state: StateDirectory, count: number): Promise<Nodes> {
-  const { Nodes, nodeDirectory } = await import('../cli/supervisor/nodes.ts')
+  const { Nodes, nodeDirectory } = await import('../cluster/supervisor/nodes.ts')
   return new Nodes(numbered('node', count).map((name) => ({ name, place: nodeDirectory(state, name) })))
 }

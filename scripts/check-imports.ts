@@ -17,7 +17,17 @@ interface Source {
   lines: string[]
 }
 
-const product = ['apiserver/', 'controllers/', 'kubelet/', 'shared/', 'openapi/', 'cli/', 'library/', 'bin/']
+const product = [
+  'apiserver/',
+  'controllers/',
+  'kubelet/',
+  'shared/',
+  'openapi/',
+  'cluster/',
+  'cli/',
+  'library/',
+  'bin/',
+]
 const sources = (await Array.fromAsync(glob(product.map((folder) => `${folder}**/*.{ts,mjs}`)))).sort().map(parse)
 const violations = [...sources.flatMap(brokenImports), ...sources.flatMap(forbiddenWords), ...cycles()]
 

@@ -18,7 +18,7 @@ const longFunctions: Readonly<Record<string, string>> = {
   'apiserver/http/flow-control/flow-control.ts createFlowControl': closure,
   'apiserver/http/openapi/routes.ts openapiRoute': closure,
   'apiserver/server.ts startApiServer': assembly,
-  'cli/supervisor/node.ts startNode': assembly,
+  'cluster/supervisor/node.ts startNode': assembly,
   'kubelet/events/event-recorder.ts createEventRecorder': closure,
   'kubelet/eviction/eviction-manager.ts createEvictionManager': closure,
   'kubelet/kubelet.ts startKubelet': assembly,
@@ -37,7 +37,18 @@ const longTexts: Readonly<Record<string, string>> = {
   'scripts/termination-picture.ts': 'CSS',
 }
 
-const folders = ['apiserver', 'kubelet', 'controllers', 'cli', 'library', 'shared', 'openapi', 'bench', 'scripts']
+const folders = [
+  'apiserver',
+  'kubelet',
+  'controllers',
+  'cluster',
+  'cli',
+  'library',
+  'shared',
+  'openapi',
+  'bench',
+  'scripts',
+]
 const files = (await Array.fromAsync(glob(folders.map((folder) => `${folder}/**/*.ts`)))).sort()
 const found: string[] = []
 const unused = new Set(Object.keys(longFunctions))

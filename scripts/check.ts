@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 
 const unitTests = globSync([
-  'test/{apiserver,cli,controllers,kubelet,library,openapi,shared}/**/*.test.ts',
+  'test/{apiserver,cli,cluster,controllers,kubelet,library,openapi,shared}/**/*.test.ts',
   'test/docs/{links,seeds}.test.ts',
 ])
 const checks: Record<string, string[]> = {

@@ -4,13 +4,13 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { kubeconfigOption } from '../cli/cluster-access.ts'
-import { clusterOptions } from '../cli/cluster-options.ts'
 import type { Command } from '../cli/command.ts'
 import { commands } from '../cli/commands.ts'
 import { clusterKeys } from '../cli/file-keys.ts'
 import { outputOption } from '../cli/output.ts'
 import { rehearseOptions } from '../cli/rehearse/options.ts'
-import { stateDirOption } from '../cli/state-directory.ts'
+import { clusterOptions } from '../cluster/settings.ts'
+import { stateDirOption } from '../cluster/state-directory.ts'
 import { flagOf, type Option, type Options, variableOf } from '../shared/config/option.ts'
 import { configOption } from '../shared/config/resolve.ts'
 

@@ -1,10 +1,10 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { version } from '../../cluster/package.ts'
+import { tryProgram } from '../../cluster/supervisor/try-program.ts'
 import { possibleIsolation } from '../../kubelet/runtime/process/isolation.ts'
 import { whyRefused } from '../../shared/config/system-errors.ts'
-import { version } from '../package.ts'
-import { tryProgram } from '../supervisor/try-program.ts'
 import type { Finding } from './finding.ts'
 
 /** What runs us. */

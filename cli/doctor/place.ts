@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { whyNotListening } from '../free-port.ts'
+import { whyNotListening } from '../../cluster/free-port.ts'
 import { findRunning } from '../running.ts'
 import type { Finding } from './finding.ts'
 

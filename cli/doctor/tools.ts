@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs'
-import { tryProgram } from '../supervisor/try-program.ts'
+import { tryProgram } from '../../cluster/supervisor/try-program.ts'
 import type { Finding } from './finding.ts'
 
 /** Older ones speak of kinds that are gone. */

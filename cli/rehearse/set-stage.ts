@@ -1,9 +1,9 @@
+import type { Cluster } from '../../cluster/cluster.ts'
 import { ignoring, isStatus, StatusError } from '../../shared/api/status-error.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import { namespaces } from '../../shared/client/resources.ts'
 import { ConfigError } from '../../shared/config/option.ts'
-import type { Cluster } from '../cluster.ts'
 import { discovery } from './discover.ts'
 import type { Workload } from './workload.ts'
 

@@ -1,3 +1,4 @@
+import type { Cluster } from '../../cluster/cluster.ts'
 import type { Event } from '../../shared/api/types.ts'
 import type { Client, ObjectRef } from '../../shared/client/client.ts'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
@@ -5,7 +6,6 @@ import { events, pods } from '../../shared/client/resources.ts'
 import { createRestClient } from '../../shared/client/rest-client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { askKubelet } from '../ask-server.ts'
-import type { Cluster } from '../cluster.ts'
 import type { Sickbay } from './sickbay.ts'
 
 /** Where pods die: a cluster, and what can be done to it. */

@@ -24,7 +24,6 @@ const large = [
   'cli/rehearse/index.ts',
   'cli/demo/index.ts',
   'library/start-cluster.ts',
-  'library/nodes.ts',
   'apiserver/http/node-http2/connection.ts',
   'controllers/index.ts',
   'kubelet/actions/grpc.ts', // and with it HTTP/2, 6 MB

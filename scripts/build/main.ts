@@ -9,7 +9,7 @@ import { writeLicences } from './licences.ts'
 import { writeTypes } from './types.ts'
 
 const [folder = 'dist'] = process.argv.slice(2)
-const data = ['openapi/data/**/*.json', 'kubelet/runtime/process/*.pl', 'cli/supervisor/*.pl']
+const data = ['openapi/data/**/*.json', 'kubelet/runtime/process/*.pl', 'cluster/supervisor/*.pl']
 const { dependencies, optionalDependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
 
 rmSync(folder, { recursive: true, force: true })

@@ -89,7 +89,7 @@ t.test('no kind imports another kind, nor its folder', async (t) => {
 })
 
 t.test('no part of the product imports what starts or tests it', async (t) => {
-  const parts = ['apiserver', 'controllers', 'kubelet', 'openapi', 'shared']
+  const parts = ['apiserver', 'cluster', 'controllers', 'kubelet', 'openapi', 'shared']
   const above = ['bench', 'bin', 'cli', 'library', 'scripts', 'test']
   const text = above.map((folder) => `import type { X } from '../${folder}/x.ts'`).join('\n')
   const { stdout } = check(t, Object.fromEntries(parts.map((part) => [`${part}/a.ts`, text])))

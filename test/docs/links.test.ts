@@ -5,9 +5,9 @@ import { dirname, join, normalize } from 'node:path'
 import { loadAll } from 'js-yaml'
 import t from 'tap'
 import { apiServerOptions } from '../../apiserver/options.ts'
-import { clusterOptions } from '../../cli/cluster-options.ts'
 import { commands } from '../../cli/commands.ts'
 import { rehearseOptions } from '../../cli/rehearse/options.ts'
+import { clusterOptions } from '../../cluster/settings.ts'
 import { kubeletOptions } from '../../kubelet/config.ts'
 import { readConfigFile } from '../../shared/config/config-file.ts'
 import { flagOf, type Options } from '../../shared/config/option.ts'
@@ -132,7 +132,7 @@ t.test('blocks are written in the language that they say', async (t) => {
 })
 
 t.test("the product's messages are quoted as they are", async (t) => {
-  const sources = globSync(['{apiserver,cli,kubelet,shared}/**/*.ts', 'bin/**/*.mjs'], { cwd: repository })
+  const sources = globSync(['{apiserver,cli,cluster,kubelet,shared}/**/*.ts', 'bin/**/*.mjs'], { cwd: repository })
   const texts = sources.map((file) => readFileSync(join(repository, file), 'utf8')).join('\n')
   const quoted = [...pages.values()].flatMap(codeOf).filter(({ text }) => text.startsWith('kubestage: '))
   t.ok(quoted.length > 5, `${quoted.length} messages`)

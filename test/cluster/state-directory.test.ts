@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openStateDirectory } from '../../cli/state-directory.ts'
+import { openStateDirectory } from '../../cluster/state-directory.ts'
 
 const another = 12_345
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { lastWords } from '../../cli/supervisor/last-words.ts'
+import { lastWords } from '../../cluster/supervisor/last-words.ts'
 
 t.test('what a program said last is told with the news of its end', (t) => {
   const file = join(t.testdir(), 'kubelet.log')

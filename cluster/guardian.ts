@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { endWith } from '../shared/concurrency/end-with.ts'
 
-/** The process that started this server and starts it again (cli/supervisor/guardian.pl). */
+/** The process that started this server and starts it again (cluster/supervisor/guardian.pl). */
 export interface Guardian {
   pid: number
   /** Standard input for shims: a pipe that closes when the guardian ends. */

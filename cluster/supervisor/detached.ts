@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import type { FirstWords } from '../starter.ts'
+import type { FirstWords } from './starter.ts'
 
 export interface Detached {
   /** 0 when it could not be started. */

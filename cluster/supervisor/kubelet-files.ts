@@ -5,7 +5,7 @@ import { toTime } from '../../shared/clock/timestamp.ts'
 import type { ClusterPki } from '../../shared/pki/cluster-pki.ts'
 import { writePrivately } from '../../shared/pki/files.ts'
 import { kubeconfig } from '../../shared/pki/kubeconfig-file.ts'
-import type { ClusterSettings } from '../cluster-options.ts'
+import type { ClusterSettings } from '../settings.ts'
 import type { StateDirectory } from '../state-directory.ts'
 import { kubeletConfigFile } from './child-specs.ts'
 
