@@ -1,7 +1,7 @@
 import { join, relative } from 'node:path'
 import { styleText } from 'node:util'
 import { givenPlugins } from '../apiserver/http/plugins/given.ts'
-import { type Cluster, startCluster } from '../cluster/cluster.ts'
+import { type Cluster, runCluster } from '../cluster/cluster.ts'
 import { portOrFreeOne } from '../cluster/free-port.ts'
 import { guardian } from '../cluster/guardian.ts'
 import { nodeCount, nodeNames, rangeOf } from '../cluster/node-names.ts'
@@ -61,7 +61,8 @@ export default command({
     reportLastEnd(values.stateDir)
     let announcement: Announcement | undefined
     const onKubelet = (): void => announcement?.update()
-    const starting = startCluster({ settings, plugins, clock: realClock, onTrouble, onKubelet, guardian: guardian() })
+    const options = { settings, plugins, clock: realClock, onTrouble, onKubelet, guardian: guardian() }
+    const starting = writingState(values.stateDir, () => runCluster({ ...options, simulatedApi: true }))
     const cluster = await withProgress('Starting', starting)
     announcement = await writingState(
       values.stateDir,

@@ -40,6 +40,12 @@ export function stateDirectory(directory: string): StateDirectory {
   }
 }
 
+/** The folders of a node beside the cluster's first. */
+export function nodeDirectory(state: StateDirectory, name: string): StateDirectory {
+  const root = join(state.root, 'nodes', name)
+  return { ...state, root, pki: join(root, 'pki'), logs: join(state.logs, name), kubelet: join(root, 'kubelet') }
+}
+
 const remedy = 'choose another folder with --state-dir'
 /** Of the folder itself, where other words fit better. */
 const folderReasons: Readonly<Record<string, string>> = {

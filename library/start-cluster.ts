@@ -1,26 +1,17 @@
-import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Instruments } from '../apiserver/http/api-context.ts'
 import type { ClusterPlugin, NamedPlugin } from '../apiserver/http/plugins/plugin.ts'
 import { parseStorage } from '../apiserver/storage/open-storage.ts'
-import { type ControlPlane, firstAddress, startControlPlane } from '../cluster/control-plane.ts'
-import { explainListening } from '../cluster/explain-listening.ts'
-import { numbered } from '../cluster/node-names.ts'
-import type { ClusterSettings } from '../cluster/settings.ts'
-import { clusterOptions } from '../cluster/settings.ts'
-import { openStateDirectory, type StateDirectory } from '../cluster/state-directory.ts'
-import type { Nodes } from '../cluster/supervisor/nodes.ts'
+import { runCluster } from '../cluster/cluster.ts'
+import { type ClusterSettings, clusterOptions } from '../cluster/settings.ts'
 import type { Clock } from '../shared/clock/clock.ts'
-import { createMovableClock, type MovableClock } from '../shared/clock/movable-clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
-import { scaledClock } from '../shared/clock/scaled-clock.ts'
 import { createVirtualClock } from '../shared/clock/virtual-clock.ts'
 import { Undo } from '../shared/concurrency/undo.ts'
+import { defaultsOf } from '../shared/config/option.ts'
 import { commandMap } from '../shared/config/option-types.ts'
-import { resolveOptions } from '../shared/config/resolve.ts'
-import { createLog } from '../shared/log/log.ts'
-import { ensureClusterPki } from '../shared/pki/cluster-pki.ts'
-import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
 import { checkOptions } from './check-options.ts'
 import type { Cluster, ClusterClock, ClusterFaults } from './cluster.ts'
 import { toMs } from './duration.ts'
@@ -36,61 +27,22 @@ const machine = realClock
 /** What `startCluster` of `index.ts` does. */
 export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
   checkOptions(options)
-  const { apiOnly = false, simulatedNodes = 0, time = 'real', onTrouble = () => {} } = options
-  const nodes = apiOnly ? 0 : (options.nodes ?? (simulatedNodes > 0 || time === 'virtual' ? 0 : 1))
-
   await using starting = new Undo()
   const stateDir = options.stateDir ?? mkdtempSync(join(tmpdir(), 'kubestage-'))
   if (options.stateDir === undefined) starting.defer(goesWithProcess(stateDir))
-  const state = openStateDirectory(stateDir)
-  starting.defer(state.release)
-  mkdirSync(state.logs, { recursive: true, mode: 0o700 })
-  const settings = await settingsFor(options)
-  const { host, serviceCidr } = settings
-  const pki = ensureClusterPki({
-    directory: state.pki,
-    nowMs: machine.now(),
-    host,
-    serviceAddress: firstAddress(serviceCidr),
-    nodeName: 'node-1',
-  })
-  const started = nodes + simulatedNodes > 0 ? await nodesOf(state, nodes) : undefined
-  if (started) starting.defer(() => started.kill())
-  const log = createLog({ file: join(state.logs, 'apiserver.log'), level: settings.logLevel, component: 'apiserver' })
-  const timeOriginMs = Math.floor(machine.now() / 1000) * 1000
-  const clock = clockFor(time, timeOriginMs)
-  const controlPlane = await startControlPlane({
-    ...settings,
-    volumesDir: state.volumes,
-    storage: parseStorage(options.storage ?? 'memory'),
-    controllers: apiOnly ? false : settings.controllers,
-    journal: options.journal ?? 1000,
-    plugins: options.plugins?.map(named),
-    pki,
-    clock,
-    log,
-  }).catch(explainListening(settings))
-  starting.defer(controlPlane.close)
-  const { url, client, instruments } = controlPlane
-  await writeKubeconfig(state.kubeconfig, { name: 'kubestage', server: url, ca: pki.ca.cert, user: pki.admin })
-
-  await started?.start({
-    settings,
-    state,
-    pki,
-    url,
+  const { apiOnly = false, time = 'real', onTrouble = () => {} } = options
+  const cluster = await runCluster({
+    settings: { ...settingsFor(options), stateDir },
     clock: machine,
-    clusterClock: clock,
-    timeOriginMs,
-    client,
-    nodeClient: controlPlane.nodeClient,
-    log,
-    onTrouble,
-    simulated: numbered('simulated', simulatedNodes),
+    clusterClock: time === 'virtual' ? (originMs) => createVirtualClock(originMs, machine) : undefined,
+    controllers: apiOnly ? false : undefined,
+    plugins: options.plugins?.map(named),
     simulatedSteps: options.simulatedSteps ?? time === 'virtual',
+    killsPods: true,
+    onTrouble,
   })
-  if (started) starting.defer(() => started.stop())
-  await instruments.snapshots.markStart()
+  starting.defer(cluster.stop)
+  const { url, pki, state, client, instruments, kubeletPid } = cluster
 
   const running = starting.move()
   const closing = new AbortController()
@@ -109,8 +61,8 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
     kubeconfigFile: state.kubeconfig,
     access: { server: url, ca: pki.ca.cert, ...pki.admin },
     client,
-    inject: createInject(controlPlane.inject, closing.signal),
-    clock: clusterClock(clock, instruments),
+    inject: createInject(cluster.inject, closing.signal),
+    clock: clusterClock(cluster.clock, instruments),
     journal: new ClusterJournal(instruments.journal, machine, closing.signal),
     faults: clusterFaults(instruments),
     terminations: new Terminations(client, waiters),
@@ -122,7 +74,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       return instruments.snapshots.reset()
     },
     killKubelet(nodeName = 'node-1') {
-      const pid = started?.kubeletPid(nodeName)
+      const pid = kubeletPid(nodeName)
       if (pid === undefined) throw new Error(`node ${nodeName} has no kubelet with a process of its own`)
       process.kill(pid, 'SIGKILL')
     },
@@ -137,10 +89,15 @@ const named = (plugin: ClusterPlugin, index: number): NamedPlugin => ({
 })
 
 /** What `kubestage up` would make of its flags, with what was given instead. */
-async function settingsFor(options: StartClusterOptions): Promise<ClusterSettings> {
-  const { values } = await resolveOptions(clusterOptions, { args: [], env: {} })
+function settingsFor(options: StartClusterOptions): ClusterSettings {
+  const { apiOnly = false, simulatedNodes = 0, time = 'real' } = options
+  const values = defaultsOf(clusterOptions)
   return {
     ...values,
+    nodes: apiOnly ? 0 : (options.nodes ?? (simulatedNodes > 0 || time === 'virtual' ? 0 : 1)),
+    simulatedNodes,
+    storage: parseStorage(options.storage ?? 'memory'),
+    journal: options.journal ?? 1000,
     host: options.host ?? values.host,
     port: options.port ?? 0,
     http2: options.http2 ?? values.http2,
@@ -150,22 +107,17 @@ async function settingsFor(options: StartClusterOptions): Promise<ClusterSetting
     featureGates: { ...values.featureGates, ...options.featureGates },
     image: commandMap.fromFile(options.images ?? {}),
     imagePath: options.imagePaths ?? {},
-    timeScale: typeof options.time === 'number' ? options.time : 1,
+    timeScale: typeof time === 'number' ? time : 1,
     shutdownGracePeriod: toMs(options.shutdownGracePeriod ?? '2s'),
   }
 }
 
-function clockFor(time: StartClusterOptions['time'], originMs: number): MovableClock {
-  if (time === 'virtual') return createVirtualClock(originMs, machine)
-  return createMovableClock(scaledClock(machine, { scale: typeof time === 'number' ? time : 1, originMs }))
-}
-
-const clusterClock = (clock: Clock, { time }: ControlPlane['instruments']): ClusterClock => ({
+const clusterClock = (clock: Clock, { time }: Instruments): ClusterClock => ({
   now: () => clock.now(),
   advance: async (duration) => time?.advance(toMs(duration)),
 })
 
-function clusterFaults({ faults }: ControlPlane['instruments']): ClusterFaults {
+function clusterFaults({ faults }: Instruments): ClusterFaults {
   return {
     add(rule) {
       const { id } = faults.add(rule)
@@ -178,10 +130,4 @@ function clusterFaults({ faults }: ControlPlane['instruments']): ClusterFaults {
     list: () => faults.list(),
     clear: () => faults.clear(),
   }
-}
-
-/** Each has its own folders; the program is loaded where there is one. */
-async function nodesOf(state: StateDirectory, count: number): Promise<Nodes> {
-  const { Nodes, nodeDirectory } = await import('../cluster/supervisor/nodes.ts')
-  return new Nodes(numbered('node', count).map((name) => ({ name, place: nodeDirectory(state, name) })))
 }

@@ -27,7 +27,6 @@ const longFunctions: Readonly<Record<string, string>> = {
   'kubelet/run-node.ts runNode': assembly,
   'kubelet/status/status-manager.ts createStatusManager': closure,
   'kubelet/volumes/volume-manager.ts createVolumeManager': closure,
-  'library/start-cluster.ts startCluster': assembly,
 }
 
 /** Files with a text of many lines that is not wrapped. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startCluster } from '../../cluster/cluster.ts'
+import { runCluster } from '../../cluster/cluster.ts'
 import { clusterOptions } from '../../cluster/settings.ts'
 import type { Pod } from '../../shared/api/types.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
@@ -30,7 +30,7 @@ export async function runDemo(options: DemoOptions = {}): Promise<boolean> {
     const { load } = await import('js-yaml')
     const pod = load(options.manifest ?? (await exampleManifest())) as Pod
     const settings = { ...values, stateDir, port: 0 }
-    const cluster = await startCluster({ settings, clock: realClock, onTrouble: narrator.aside })
+    const cluster = await runCluster({ settings, clock: realClock, onTrouble: narrator.aside })
     try {
       return await Story.tell({ cluster, narrator, pod, deadline: new Deadline(realClock, timeoutMs) })
     } finally {

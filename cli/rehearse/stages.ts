@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startCluster } from '../../cluster/cluster.ts'
+import { runCluster } from '../../cluster/cluster.ts'
 import type { ClusterSettings } from '../../cluster/settings.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
@@ -78,7 +78,7 @@ async function open(
   const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-rehearse-'))
   starting.defer(() => rmSync(stateDir, { recursive: true, force: true }))
   const own = { ...settings, timeScale, stateDir, port: 0 }
-  const cluster = await startCluster({ settings: own, clock, onTrouble: () => {} })
+  const cluster = await runCluster({ settings: own, clock, onTrouble: () => {} })
   let end = cluster.kill
   starting.defer(() => end())
   await setStage(cluster, others, { workloads, onLeftOut })

@@ -58,12 +58,6 @@ interface StartedNode {
 
 const pidFileOf = ({ place }: RealNode): string => kubeletPidFile(place)
 
-/** The folders of a node beside the cluster's first. */
-export function nodeDirectory(state: StateDirectory, name: string): StateDirectory {
-  const root = join(state.root, 'nodes', name)
-  return { ...state, root, pki: join(root, 'pki'), logs: join(state.logs, name), kubelet: join(root, 'kubelet') }
-}
-
 /**
  * All nodes of a cluster. Kubelets load their programs from construction on, beside the server, and wait for `start`.
  */

@@ -33,6 +33,9 @@ export type Values<Table extends Options> = {
   [Name in keyof Table]: Table[Name] extends Option<infer Value> ? Value : never
 }
 
+export const defaultsOf = <const Table extends Options>(table: Table): Values<Table> =>
+  Object.fromEntries(Object.entries(table).map(([name, { default: value }]) => [name, value])) as Values<Table>
+
 export function option<Value>(type: OptionType<Value>, settings: NoInfer<Omit<Option<Value>, 'type'>>): Option<Value> {
   return { type, ...settings }
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { parseCommandLine } from './command-line.ts'
-import { type Options, option, UsageError, type Values, variableOf } from './option.ts'
+import { defaultsOf, type Options, option, UsageError, type Values, variableOf } from './option.ts'
 import { path } from './option-types.ts'
 
 export interface Sources {
@@ -38,7 +38,7 @@ export async function resolveOptions<const Table extends Options>(
   const variables = fromVariables(table, sources.env)
   const file = (line.values.config ?? variables.config ?? defaultFile(sources)) as string | undefined
   const layers: [Origin, Record<string, unknown>][] = [
-    ['default', Object.fromEntries(Object.entries(table).map(([name, { default: value }]) => [name, value]))],
+    ['default', defaultsOf(table)],
     ['config file', file && !line.help ? await fromFile(file, table, sources) : {}],
     ['variable', variables],
     ['flag', line.values],

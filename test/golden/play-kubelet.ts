@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { load } from 'js-yaml'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { resolveOptions } from '../../shared/config/resolve.ts'
-import { startCluster } from '../../cluster/cluster.ts'
+import { runCluster } from '../../cluster/cluster.ts'
 import { clusterOptions } from '../../cluster/settings.ts'
 import { readFileSync } from 'node:fs'
 import { readLater } from '../harness/replay.ts'
@@ -17,7 +17,7 @@ const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-golden-'))
 // Beside the state, which containers do not see.
 const imageDir = mkdtempSync(join(tmpdir(), 'kubestage-golden-images-'))
 const { values } = await resolveOptions(clusterOptions, { args: recordedFlags, env: {} })
-const cluster = await startCluster({
+const cluster = await runCluster({
   settings: { ...values, ...recordedImages(imageDir), stateDir, port: 0 },
   clock: realClock,
   onTrouble: () => {}, // the kubelet is killed on purpose

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { load } from 'js-yaml'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { resolveOptions } from '../../shared/config/resolve.ts'
-import { startCluster } from '../../cluster/cluster.ts'
+import { runCluster } from '../../cluster/cluster.ts'
 import { clusterOptions } from '../../cluster/settings.ts'
 import { type Later, laterFile, type Replay, readLater, recordings, replayApi } from '../harness/replay.ts'
 import { allScenarios, recordedFlags, recordedImages, replayKubelet } from '../harness/replay-kubelet.ts'
@@ -16,7 +16,7 @@ const withKubelet = process.argv.includes('--kubelet')
 const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-golden-'))
 const { values } = await resolveOptions(clusterOptions, { args: withKubelet ? recordedFlags : [], env: {} })
 const parts = withKubelet ? recordedImages(stateDir) : { kubelet: false, scheduler: false }
-const cluster = await startCluster({
+const cluster = await runCluster({
   settings: { ...values, ...parts, stateDir, port: 0 },
   clock: realClock,
   onTrouble: console.error,
