@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { WebSocket } from 'ws'
-import { type Cluster, startCluster } from '../../library/index.ts'
+import type { Http2Choice } from '../../apiserver/config.ts'
+import { type Cluster, resources, startCluster } from '../../library/index.ts'
 import { findKubectls, kubectl } from '../harness/kubectl.ts'
 import { run } from '../harness/run.ts'
 import { scratchFolder } from '../harness/scratch.ts'
@@ -13,13 +14,13 @@ import { skipOrFail } from '../harness/skip.ts'
 
 let application: FastifyInstance | undefined
 let broken = false
-let cluster: Cluster
 const stateDir = scratchFolder(t, 'every-request')
 
-t.before(async () => {
-  cluster = await startCluster({
+const start = (http2: Http2Choice): Promise<Cluster> =>
+  startCluster({
     apiOnly: true,
-    stateDir,
+    http2,
+    stateDir: join(stateDir, http2),
     plugins: [
       async (app) => {
         application = app
@@ -29,14 +30,14 @@ t.before(async () => {
       },
     ],
   })
-})
-t.teardown(() => cluster.close())
+const clusters = { own: await start('own'), node: await start('node') }
+t.teardown(() => Promise.all(Object.values(clusters).map((cluster) => cluster.close())))
 
 const pods = '/api/v1/namespaces/default/pods'
 const exec = `${pods}/web/exec?command=ls&stdout=true`
 
 /** The status that the client is told; 101 for another protocol. */
-async function upgraded(path: string, protocol: string): Promise<number> {
+async function upgraded(cluster: Cluster, path: string, protocol: string): Promise<number> {
   const { ca, cert, key } = cluster.access
   const headers = { connection: 'Upgrade', upgrade: protocol, 'x-stream-protocol-version': 'v4.channel.k8s.io' }
   const asked = httpsRequest(`${cluster.url}${path}`, { ca, cert, key, headers, method: 'POST', agent: false }).end()
@@ -50,7 +51,7 @@ async function upgraded(path: string, protocol: string): Promise<number> {
   return promise.finally(() => asked.destroy())
 }
 
-async function webSocket(path: string, protocol: string[] = []): Promise<number> {
+async function webSocket(cluster: Cluster, path: string, protocol: string[] = []): Promise<number> {
   const { ca, cert, key } = cluster.access
   const socket = new WebSocket(`${cluster.url.replace('https', 'wss')}${path}`, protocol, { ca, cert, key })
   const { promise, resolve, reject } = Promise.withResolvers<number>()
@@ -60,59 +61,58 @@ async function webSocket(path: string, protocol: string[] = []): Promise<number>
   return promise.finally(() => socket.terminate())
 }
 
-async function curl(version: '--http1.1' | '--http2', path: string): Promise<number> {
+/** The code of the answer by curl, which must have spoken that version of HTTP. */
+async function curl(cluster: Cluster, version: '1.1' | '2', path: string): Promise<number> {
   const { ca, cert, key } = cluster.access
-  const files = { ca, cert, key }
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(stateDir, `${name}.pem`), text)
-  const given = Object.keys(files).flatMap((name) => [
-    `--${name === 'ca' ? 'cacert' : name}`,
-    join(stateDir, `${name}.pem`),
-  ])
-  const said = await run('curl', [
-    version,
-    '-sS',
-    '-o',
-    '/dev/null',
-    '-w',
-    '%{http_code}',
-    ...given,
-    `${cluster.url}${path}`,
-  ])
-  return Number(said?.output)
-}
-
-/** What each client is told where nothing is broken. */
-const clients: Readonly<Record<string, readonly [healthy: number, ask: () => Promise<number>]>> = {
-  'curl over HTTP/1.1': [200, () => curl('--http1.1', pods)],
-  'curl over HTTP/2': [200, () => curl('--http2', pods)],
-  'a path that is no resource': [200, async () => (await cluster.inject({ url: '/healthz' })).statusCode],
-  'a path that is not there': [404, async () => (await cluster.inject({ url: '/nowhere' })).statusCode],
-  'a watch over a WebSocket': [101, () => webSocket(`${pods}?watch=1`)],
-  'exec over SPDY': [404, () => upgraded(exec, 'SPDY/3.1')],
-  'exec over a WebSocket': [404, () => webSocket(exec, ['v4.channel.k8s.io'])],
-  'without a network': [200, async () => (await cluster.inject({ url: pods })).statusCode],
-}
-
-t.test('a hook that throws makes every client fail', async (t) => {
-  const [newest] = findKubectls().slice(-1)
-  if (!newest) skipOrFail(t, 'no kubectl on this machine')
-  const get = async () => newest && (await kubectl(t, newest, cluster.kubeconfigFile, ['get', 'pods']))
-  const version = await run('curl', ['--version'])
-  if (!version?.output.includes('HTTP2')) skipOrFail(t, 'no curl with HTTP/2 on this machine')
-  const present = Object.entries(clients).filter(
-    ([name]) => !name.startsWith('curl') || version?.output.includes('HTTP2'),
-  )
-  for (const [client, [healthy, ask]] of present) t.equal(await ask(), healthy, client)
-  t.match(await get(), { code: 0 }, 'kubectl')
-  broken = true
-  t.teardown(() => {
-    broken = false
+  const given = Object.entries({ cacert: ca, cert, key }).flatMap(([name, text]) => {
+    const file = join(stateDir, `${name}.pem`)
+    writeFileSync(file, text ?? '')
+    return [`--${name}`, file]
   })
-  for (const [client, [, ask]] of present) t.equal(await ask(), 500, client)
-  t.match(await get(), { code: 1, stderr: /Internal error occurred: on purpose/ }, 'kubectl')
-  broken = false
-  for (const [client, [healthy, ask]] of present) t.equal(await ask(), healthy, `${client}, again`)
-})
+  const asked = [`--http${version}`, '-sS', '-o', '/dev/null', '-w', '%{http_version} %{http_code}', ...given]
+  const said = await run('curl', [...asked, `${cluster.url}${path}`])
+  const [spoken, code] = said?.output.split(' ') ?? []
+  return spoken === version ? Number(code) : 0
+}
+
+const injected = async (cluster: Cluster, url: string) => (await cluster.inject({ url })).statusCode
+
+type Client = readonly [healthy: number, ask: (cluster: Cluster) => Promise<number>]
+/** What each client is told where nothing is broken. */
+const clients: Readonly<Record<string, Client>> = {
+  'curl over HTTP/1.1': [200, (cluster) => curl(cluster, '1.1', pods)],
+  'curl over HTTP/2': [200, (cluster) => curl(cluster, '2', pods)],
+  'a path that is no resource': [200, (cluster) => injected(cluster, '/healthz')],
+  'a path that is not there': [404, (cluster) => injected(cluster, '/nowhere')],
+  'a watch over a WebSocket': [101, (cluster) => webSocket(cluster, `${pods}?watch=1`)],
+  'exec over SPDY': [404, (cluster) => upgraded(cluster, exec, 'SPDY/3.1')],
+  'exec over a WebSocket': [404, (cluster) => webSocket(cluster, exec, ['v4.channel.k8s.io'])],
+  'without a network': [200, (cluster) => injected(cluster, pods)],
+}
+
+for (const [http2, cluster] of Object.entries(clusters)) {
+  t.test(`a hook that throws makes every client fail, with --http2=${http2}`, async (t) => {
+    const [newest] = findKubectls().slice(-1)
+    if (!newest) skipOrFail(t, 'no kubectl on this machine')
+    const get = async () => newest && (await kubectl(t, newest, cluster.kubeconfigFile, ['get', 'pods']))
+    const version = await run('curl', ['--version'])
+    if (!version?.output.includes('HTTP2')) skipOrFail(t, 'no curl with HTTP/2 on this machine')
+    const present = Object.entries(clients).filter(
+      ([name]) => !name.startsWith('curl') || version?.output.includes('HTTP2'),
+    )
+    for (const [client, [healthy, ask]] of present) t.equal(await ask(cluster), healthy, client)
+    t.match(await get(), { code: 0 }, 'kubectl')
+    broken = true
+    t.teardown(() => {
+      broken = false
+    })
+    for (const [client, [, ask]] of present) t.equal(await ask(cluster), 500, client)
+    t.match(await get(), { code: 1, stderr: /Internal error occurred: on purpose/ }, 'kubectl')
+    t.match(await cluster.client.list(resources.pods), { items: [] }, "the cluster's own client sends no request")
+    broken = false
+    for (const [client, [healthy, ask]] of present) t.equal(await ask(cluster), healthy, `${client}, again`)
+  })
+}
 
 interface DiscoveredResource {
   name: string
@@ -141,7 +141,7 @@ function pathOf(root: string, { name, namespaced }: DiscoveredResource, verb: st
 
 t.test('every path of discovery has a route', async (t) => {
   const app = application!
-  const json = async <Body>(url: string): Promise<Body> => (await cluster.inject({ url })).json<Body>()
+  const json = async <Body>(url: string): Promise<Body> => (await clusters.own.inject({ url })).json<Body>()
   t.notOk(app.findRoute({ method: 'GET', url: '/nowhere' }), 'one that is not there has none')
 
   const { paths } = await json<{ paths: string[] }>('/')

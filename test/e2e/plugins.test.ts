@@ -1,7 +1,9 @@
 /** `kubestage up --plugin`: files of JavaScript and TypeScript, packages, the config file, processes that start again, and mistakes. */
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:http2'
 import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { loadPlugins } from '../../apiserver/http/plugins/load.ts'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
@@ -49,6 +51,12 @@ async function ask(
   return { ...answer, text: answer.bytes.toString() }
 }
 
+async function askHttp2(cwd: string, path: string, kubeconfig: string): Promise<string> {
+  const { server, ca, cert, key } = await loadKubeconfig(join(cwd, kubeconfig))
+  const session = connect(server, { ca, cert, key })
+  return text(session.request({ ':path': path })).finally(() => session.destroy())
+}
+
 t.test('files, a package, and keys of a config file elsewhere', async (t) => {
   const cwd = put(scratchFolder(t, 'plugins'), {
     'mine.mjs': plugin('/mine'),
@@ -70,7 +78,8 @@ t.test('files, a package, and keys of a config file elsewhere', async (t) => {
   t.match((await ask(cwd, '/api/v1/pods')).headers, { 'x-plugin': 'list' }, 'requests of the API, too')
   await first.stop()
 
-  const alone = spawn(process.execPath, [join(repository, 'apiserver', 'main.ts'), '--port=0', '--plugin=./mine.mjs'], {
+  const flags = ['--port=0', '--http2=node', '--plugin=./mine.mjs']
+  const alone = spawn(process.execPath, [join(repository, 'apiserver', 'main.ts'), ...flags], {
     cwd,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -80,8 +89,9 @@ t.test('files, a package, and keys of a config file elsewhere', async (t) => {
     said += text
   })
   await until(() => said.includes('"ready"'), { what: 'the API server alone' })
-  const mine = await ask(cwd, '/mine', join('.kubestage', 'kubeconfig'))
-  t.equal(mine.text, String(alone.pid), 'the API server without a cluster')
+  const kubeconfig = join('.kubestage', 'kubeconfig')
+  t.equal((await ask(cwd, '/mine', kubeconfig)).text, String(alone.pid), 'the API server without a cluster')
+  t.equal(await askHttp2(cwd, '/mine', kubeconfig), String(alone.pid), 'over HTTP/2, by node:http2')
 
   const second = up(t, cwd, '--config=settings/kubestage.yaml')
   await second.printed('is ready')

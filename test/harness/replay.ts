@@ -15,15 +15,16 @@ export interface Replay {
  * Managed fields are ordered by whole seconds: where only they differ, a second may have passed between two writes, and the scenario is
  * played once more.
  */
-export async function replayApi(target: Target, file: string): Promise<Replay> {
+export async function replayApi(target: Target, file: string, { http2 = false } = {}): Promise<Replay> {
   const recording = join(goldenFolder, 'api', file)
   const scenarios = JSON.parse(readFileSync(recording, 'utf8')) as { name: string }[]
-  const failures = await play(target, recording)
+  const protocol = http2 ? ['--http2'] : []
+  const failures = await play(target, recording, ...protocol)
   const doubtful = failures.filter(({ differences }) =>
     differences.every(({ found }) => found.every(isOfManagedFields)),
   )
   const names = doubtful.map(({ scenario }) => scenario.replace(/[^\w ]/g, '\\$&'))
-  const again = names.length > 0 ? await play(target, recording, '--only', `^(${names.join('|')})$`) : []
+  const again = names.length > 0 ? await play(target, recording, ...protocol, '--only', `^(${names.join('|')})$`) : []
   const failed = new Map(
     [...failures.filter((failure) => !doubtful.includes(failure)), ...again].map(({ scenario, differences }) => [
       scenario,

@@ -4,11 +4,12 @@ import { type Cluster, type StartClusterOptions, startCluster } from '../../libr
 import type { ConfigMap } from '../../shared/api/types.ts'
 import { createRestClient, type RestClientOptions } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
+import { http2OfRun } from '../harness/http2-of-run.ts'
 
 export const namespace = 'default'
 
 export async function start(t: Test, options: StartClusterOptions = { apiOnly: true }): Promise<Cluster> {
-  const cluster = await startCluster(options)
+  const cluster = await startCluster({ http2: http2OfRun, ...options })
   t.teardown(() => cluster.close())
   return cluster
 }
