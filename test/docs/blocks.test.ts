@@ -70,6 +70,7 @@ const visits: readonly Visit[] = [
       'docs/compose.md',
       'docs/real-components.md',
       'docs/conformance.md',
+      'docs/etcd.md',
     ],
     arrival: `
       pods_run() {
