@@ -1,10 +1,11 @@
-import type { Namespace, Node, ObjectMeta } from '../shared/api/types.ts'
+import type { Namespace, ObjectMeta } from '../shared/api/types.ts'
 import type { Client, Resource } from '../shared/client/client.ts'
 import { type Informer, type InformerOptions, startInformer } from '../shared/client/informer.ts'
 import { namespaces, nodes, pods } from '../shared/client/resources.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import type { Log } from '../shared/log/log.ts'
 import { trimMetadata } from './trimmed-metadata.ts'
+import { type TrimmedNode, trimNode } from './trimmed-node.ts'
 import { type TrimmedPod, trimPod } from './trimmed-pod.ts'
 import { controllerIndex, namespaceIndex } from './workloads/ownership.ts'
 
@@ -16,7 +17,7 @@ export interface Metadata {
 /** One watch per collection, however many loops look at it; each begins at the first request for it. */
 export interface Informers {
   pods(): Informer<TrimmedPod>
-  nodes(): Informer<Node>
+  nodes(): Informer<TrimmedNode>
   namespaces(): Informer<Namespace>
   /** Of any kind; the metadata alone is sure to be kept. */
   metadata(resource: Resource): Informer<Metadata>
@@ -54,7 +55,7 @@ export function createInformers(options: { client: Client; clock: Clock; log: Lo
 
   return {
     pods: () => share<TrimmedPod>(pods),
-    nodes: () => share<Node>(nodes),
+    nodes: () => share<TrimmedNode>(nodes),
     namespaces: () => share<Namespace>(namespaces),
     metadata: share,
     whole: share,
@@ -105,14 +106,6 @@ const trimmed: Record<string, { transform?(object: Metadata): Metadata; indexes?
 
 function trimToMetadata({ metadata }: Metadata): Metadata {
   return { metadata: trimMetadata(metadata) }
-}
-
-function trimNode({ metadata, spec, status }: Node): Node {
-  return {
-    metadata: trimMetadata(metadata),
-    spec,
-    status: { allocatable: status?.allocatable, conditions: status?.conditions },
-  }
 }
 
 function trimNamespace({ metadata, spec, status }: Namespace): Namespace {

@@ -1,6 +1,5 @@
 import { ignoring } from '../shared/api/status-error.ts'
 import { type Taint, type Toleration, tolerates, untolerated } from '../shared/api/taints.ts'
-import type { Node } from '../shared/api/types.ts'
 import type { ObjectRef } from '../shared/client/client.ts'
 import { pods as podsResource } from '../shared/client/resources.ts'
 import type { Timer } from '../shared/clock/clock.ts'
@@ -9,6 +8,7 @@ import { reasonFor } from '../shared/reasons/reason-table.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 import { createEventRecorder } from './event-recorder.ts'
 import { setPodStatus } from './pod-conditions.ts'
+import type { TrimmedNode } from './trimmed-node.ts'
 import type { TrimmedPod } from './trimmed-pod.ts'
 
 const COMPONENT = 'taint-eviction-controller'
@@ -72,7 +72,7 @@ export function startTaintEviction(context: ControllerContext): Controller {
     work: evict,
     onError: (error, uid) => log.warn({ err: error, uid }, 'taint eviction will be tried again'),
   })
-  const considerNode = (node: Node, old?: Node): void => {
+  const considerNode = (node: TrimmedNode, old?: TrimmedNode): void => {
     if (JSON.stringify(node.spec?.taints) === JSON.stringify(old?.spec?.taints)) return
     for (const pod of pods.list()) if (pod.spec.nodeName === node.metadata.name) consider(pod)
   }

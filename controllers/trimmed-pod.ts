@@ -1,15 +1,8 @@
 import { Interned } from '../shared/api/interned.ts'
 import { remembered } from '../shared/api/remembered.ts'
 import type { Container, ContainerStatus, ObjectMeta, Pod, PodSpec, PodStatus } from '../shared/api/types.ts'
+import type { Part } from './part.ts'
 import { trimMetadata } from './trimmed-metadata.ts'
-
-/**
- * Some fields of a type. `Unread` is one of the others: it may have any type here, so that a whole object can stand for
- * its part, and the part does not pass for the whole.
- */
-type Part<Whole, Kept extends keyof Whole, Unread extends Exclude<keyof Whole, Kept>> = Pick<Whole, Kept> & {
-  [field in Unread]?: unknown
-}
 
 export type TrimmedContainer = Part<Container, 'name' | 'resources' | 'ports' | 'restartPolicy', 'stdinOnce'>
 

@@ -2,10 +2,11 @@ import { scaledValue } from '../../shared/api/int-or-percent.ts'
 import { matchesNodeSelection } from '../../shared/api/node-affinity.ts'
 import { hasEnded } from '../../shared/api/pod-phase.ts'
 import { type Toleration, untolerated } from '../../shared/api/taints.ts'
-import type { Node, PodSpec } from '../../shared/api/types.ts'
+import type { PodSpec } from '../../shared/api/types.ts'
 import type { DaemonSet } from '../../shared/api/workloads.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import { type Reason, reasonFor } from '../../shared/reasons/reason-table.ts'
+import type { TrimmedNode } from '../trimmed-node.ts'
 import type { TrimmedPod } from '../trimmed-pod.ts'
 import { isAvailable } from '../workloads/pod-states.ts'
 import { REVISION_HASH_LABEL } from '../workloads/revision-history.ts'
@@ -36,7 +37,7 @@ function tolerationsOf({ template }: DaemonSet['spec']): Toleration[] {
 }
 
 /** By name and labels, whatever taints the node has. */
-function selects({ spec }: DaemonSet, node: Node): boolean {
+function selects({ spec }: DaemonSet, node: TrimmedNode): boolean {
   const template: Pick<PodSpec, 'nodeSelector' | 'affinity' | 'nodeName'> = spec.template.spec ?? {}
   const isNamed = !template.nodeName || template.nodeName === node.metadata.name
   return isNamed && matchesNodeSelection(template, node)
@@ -46,7 +47,7 @@ function selects({ spec }: DaemonSet, node: Node): boolean {
  * Whether a pod of the set belongs on the node, and whether one that is there may stay. Upstream:
  * NodeShouldRunDaemonPod.
  */
-export function belongsOn(set: DaemonSet, node: Node): { run: boolean; stay: boolean } {
+export function belongsOn(set: DaemonSet, node: TrimmedNode): { run: boolean; stay: boolean } {
   if (!selects(set, node)) return { run: false, stay: false }
   const taints = node.spec?.taints ?? []
   const tolerated = tolerationsOf(set.spec)
@@ -91,7 +92,7 @@ export interface DaemonPlan {
 }
 export interface DaemonInput {
   set: DaemonSet
-  nodes: readonly Node[]
+  nodes: readonly TrimmedNode[]
   pods: readonly TrimmedPod[]
 }
 

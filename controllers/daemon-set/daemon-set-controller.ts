@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fromSelectorObject } from '../../shared/api/label-selector.ts'
 import { ignoreNotFound } from '../../shared/api/status-error.ts'
-import type { Node } from '../../shared/api/types.ts'
 import type { ControllerRevision, DaemonSet } from '../../shared/api/workloads.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Informer } from '../../shared/client/informer.ts'
@@ -11,6 +10,7 @@ import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-q
 import { reasonFor } from '../../shared/reasons/reason-table.ts'
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
+import type { TrimmedNode } from '../trimmed-node.ts'
 import type { TrimmedPod } from '../trimmed-pod.ts'
 import { claim } from '../workloads/claims.ts'
 import { createPodControl, isNamespaceGoing, type PodControl } from '../workloads/pod-control.ts'
@@ -35,7 +35,7 @@ class DaemonSetController implements Controller {
   readonly #revisions: Informer<ControllerRevision>
   readonly #pods: Informer<TrimmedPod>
   readonly #expectations: PodExpectations
-  readonly #nodes: Informer<Node>
+  readonly #nodes: Informer<TrimmedNode>
   readonly #queue: WorkQueue<string>
   readonly #consider: (owner: DaemonSet) => void
 

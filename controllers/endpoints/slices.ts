@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Node, Service } from '../../shared/api/types.ts'
+import type { Service } from '../../shared/api/types.ts'
 import type { EndpointSlice } from '../../shared/api/workloads.ts'
+import type { TrimmedNode } from '../trimmed-node.ts'
 import type { TrimmedPod } from '../trimmed-pod.ts'
 import { controllerReference } from '../workloads/ownership.ts'
 import { isReady } from '../workloads/pod-states.ts'
@@ -19,7 +20,7 @@ type Endpoint = NonNullable<EndpointSlice['endpoints']>[number]
 export interface SlicesInput {
   service: Service
   pods: readonly TrimmedPod[]
-  nodeOf(name: string): Node | undefined
+  nodeOf(name: string): TrimmedNode | undefined
   /** Those of the service that are ours. */
   existing: readonly EndpointSlice[]
   /**
@@ -41,7 +42,7 @@ export interface SlicesPlan {
 export function endpointOf(
   pod: TrimmedPod,
   service: Service,
-  node: Node | undefined,
+  node: TrimmedNode | undefined,
   terminatingEndpoints = true,
 ): Endpoint {
   const serving = isReady(pod)

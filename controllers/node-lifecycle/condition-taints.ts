@@ -1,6 +1,6 @@
 import type { Taint } from '../../shared/api/taints.ts'
-import type { Node } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
+import type { TrimmedNode } from '../trimmed-node.ts'
 
 const PREFIX = 'node.kubernetes.io/'
 
@@ -20,7 +20,7 @@ export type EvictionStance = 'add' | 'keep' | 'none'
 
 /** The taints that a node should have by its conditions, those of others untouched; undefined when it has them. */
 export function conditionTaints(
-  { spec, status }: Node,
+  { spec, status }: TrimmedNode,
   { stance, nowMs }: { stance: EvictionStance; nowMs: number },
 ): Taint[] | undefined {
   const current = spec?.taints ?? []

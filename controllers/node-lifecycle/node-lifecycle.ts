@@ -1,5 +1,5 @@
 import { isStatus } from '../../shared/api/status-error.ts'
-import type { Lease, Node } from '../../shared/api/types.ts'
+import type { Lease } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import { leases as leasesResource, nodes as nodesResource } from '../../shared/client/resources.ts'
@@ -9,6 +9,7 @@ import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-q
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
 import { setPodStatus } from '../pod-conditions.ts'
+import type { TrimmedNode } from '../trimmed-node.ts'
 import type { TrimmedPod } from '../trimmed-pod.ts'
 import { conditionTaints, type EvictionStance, isEvicting } from './condition-taints.ts'
 import { isReady, zoneEvictions, zoneOf } from './zones.ts'
@@ -22,7 +23,7 @@ const MACHINE_GRACE_MS = 2_000
 const STARTUP_GRACE_MS = 60_000
 const KUBELET_CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure']
 
-type NodeCondition = NonNullable<NonNullable<Node['status']>['conditions']>[number]
+type NodeCondition = NonNullable<NonNullable<TrimmedNode['status']>['conditions']>[number]
 interface Heartbeat {
   /** What we saw last, and since when, by our own clock: nodes' clocks are not believed. */
   seen: string
@@ -38,7 +39,7 @@ class NodeLifecycle implements Controller {
   readonly #client: Client
   readonly #clock: Clock
   readonly #recorder: EventRecorder
-  readonly #nodes: Informer<Node>
+  readonly #nodes: Informer<TrimmedNode>
   readonly #pods: Informer<TrimmedPod>
   readonly #leases: Informer<Lease>
   readonly #heartbeats = new Map<string, Heartbeat>()
@@ -98,7 +99,7 @@ class NodeLifecycle implements Controller {
     }
   }
 
-  #isSilent(node: Node): boolean {
+  #isSilent(node: TrimmedNode): boolean {
     const name = node.metadata.name ?? ''
     const lease = this.#leases.get({ namespace: 'kube-node-lease', name })
     const seen = JSON.stringify([lease?.spec?.renewTime, node.status?.conditions?.map((one) => one.lastHeartbeatTime)])
@@ -110,7 +111,7 @@ class NodeLifecycle implements Controller {
     return this.#clock.now() - parseTime(node.metadata.creationTimestamp ?? '') > STARTUP_GRACE_MS
   }
 
-  async #declareUnknown(node: Node): Promise<void> {
+  async #declareUnknown(node: TrimmedNode): Promise<void> {
     const name = node.metadata.name ?? ''
     const conditions = node.status?.conditions ?? []
     const unknown = KUBELET_CONDITIONS.map((type) =>
@@ -149,7 +150,7 @@ class NodeLifecycle implements Controller {
     }
   }
 
-  async #syncTaints(node: Node): Promise<void> {
+  async #syncTaints(node: TrimmedNode): Promise<void> {
     const { name = '', resourceVersion } = node.metadata
     const stance = this.#stanceOn(node)
     const taints = conditionTaints(node, { stance, nowMs: this.#clock.now() })
@@ -159,7 +160,7 @@ class NodeLifecycle implements Controller {
   }
 
   /** A zone's nodes are cleared one after the other, not all at once. */
-  #stanceOn(node: Node): EvictionStance {
+  #stanceOn(node: TrimmedNode): EvictionStance {
     if (isReady(node)) return 'none'
     const zone = zoneOf(node)
     const { calledOff, nodesPerSecond } = zoneEvictions(this.#nodes.list()).get(zone) ?? {
@@ -197,7 +198,7 @@ class NodeLifecycle implements Controller {
     })
   }
 
-  #consider({ metadata }: Node): void {
+  #consider({ metadata }: TrimmedNode): void {
     this.#queue.add(metadata.name ?? '')
   }
 }
@@ -205,5 +206,5 @@ class NodeLifecycle implements Controller {
 export const startNodeLifecycle = (context: ControllerContext, options?: { monitorGraceMs?: number }): Controller =>
   new NodeLifecycle(context, options)
 
-const readyOf = ({ status }: Node): NodeCondition | undefined =>
+const readyOf = ({ status }: TrimmedNode): NodeCondition | undefined =>
   status?.conditions?.find(({ type }) => type === 'Ready')

@@ -1,4 +1,4 @@
-import type { Node } from '../../shared/api/types.ts'
+import type { TrimmedNode } from '../trimmed-node.ts'
 
 /** How many of a zone's nodes are not ready; upstream: pkg/controller/nodelifecycle, ComputeZoneState. */
 export type ZoneState = 'Normal' | 'PartialDisruption' | 'FullDisruption'
@@ -20,20 +20,20 @@ const UNHEALTHY_SHARE = 0.55
 const UNHEALTHY_LEAST = 3
 
 /** Nodes of one region and zone fail together. */
-export const zoneOf = ({ metadata: { labels = {} } }: Node): string =>
+export const zoneOf = ({ metadata: { labels = {} } }: TrimmedNode): string =>
   [labels['topology.kubernetes.io/region'], labels['topology.kubernetes.io/zone']].join('/')
 
-export const isReady = ({ status }: Node): boolean =>
+export const isReady = ({ status }: TrimmedNode): boolean =>
   status?.conditions?.some(({ type, status: state }) => type === 'Ready' && state === 'True') ?? false
 
-function zoneState(nodes: readonly Node[]): ZoneState {
+function zoneState(nodes: readonly TrimmedNode[]): ZoneState {
   const notReady = nodes.filter((node) => !isReady(node)).length
   if (notReady === nodes.length) return 'FullDisruption'
   return notReady >= UNHEALTHY_LEAST && notReady / nodes.length >= UNHEALTHY_SHARE ? 'PartialDisruption' : 'Normal'
 }
 
 /** By zone. */
-export function zoneEvictions(nodes: Iterable<Node>): Map<string, ZoneEvictions> {
+export function zoneEvictions(nodes: Iterable<TrimmedNode>): Map<string, ZoneEvictions> {
   const zones = Map.groupBy(nodes, zoneOf)
   const states = new Map([...zones].map(([zone, members]) => [zone, zoneState(members)]))
   const calledOff = [...states.values()].every((state) => state === 'FullDisruption')

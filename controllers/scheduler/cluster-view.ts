@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { podRequests } from '../../shared/api/amounts.ts'
-import type { Node } from '../../shared/api/types.ts'
+import type { TrimmedNode } from '../trimmed-node.ts'
 import type { TrimmedPod } from '../trimmed-pod.ts'
 import { NodeInfo, podInfo } from './node-info.ts'
 import { Nominations } from './nominations.ts'
@@ -48,7 +48,7 @@ export class ClusterView {
     return true
   }
 
-  setNode(node: Node): void {
+  setNode(node: TrimmedNode): void {
     this.#node(node.metadata.name ?? '').setNode(node)
   }
 

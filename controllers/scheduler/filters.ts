@@ -1,6 +1,6 @@
 import { matchesNodeSelection } from '../../shared/api/node-affinity.ts'
 import { type Taint, untolerated } from '../../shared/api/taints.ts'
-import type { Node } from '../../shared/api/types.ts'
+import type { TrimmedNode } from '../trimmed-node.ts'
 import type { NodeInfo, PodInfo, PresentNode } from './node-info.ts'
 
 /** Why a node cannot take a pod. `resolvable`: it could if some pods were not on it, so preemption may help. */
@@ -73,7 +73,7 @@ function checkResources({ requests }: PodInfo, { allocatable, requested, pods }:
  * A node that says it is not Ready counts as tainted from that moment, not from when the node controller has written
  * the taint.
  */
-function effectiveTaints({ spec, status }: Node): Taint[] {
+function effectiveTaints({ spec, status }: TrimmedNode): Taint[] {
   const taints = spec?.taints ?? []
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status
   if (ready === undefined || ready === 'True') return taints

@@ -1,6 +1,6 @@
 import { type Amounts, add, amountsOf, podRequests } from '../../shared/api/amounts.ts'
 import { collide, type HostPort, hostPortsOf } from '../../shared/api/host-ports.ts'
-import type { Node } from '../../shared/api/types.ts'
+import type { TrimmedNode } from '../trimmed-node.ts'
 import type { TrimmedPod } from '../trimmed-pod.ts'
 
 /** What scheduling needs to know of a pod, worked out once. */
@@ -31,11 +31,11 @@ export function podInfo(pod: TrimmedPod): PodInfo {
 export const priorityOf = ({ spec }: TrimmedPod): number => spec.priority ?? 0
 
 /** One whose node is known. */
-export type PresentNode = NodeInfo & { node: Node }
+export type PresentNode = NodeInfo & { node: TrimmedNode }
 
 /** A node and what is on it. Pods may be known before their node is. */
 export class NodeInfo {
-  node: Node | undefined
+  node: TrimmedNode | undefined
   allocatable: Amounts
   readonly requested: Amounts
   readonly weighed: Amounts
@@ -56,7 +56,7 @@ export class NodeInfo {
     return copy
   }
 
-  setNode(node: Node | undefined): void {
+  setNode(node: TrimmedNode | undefined): void {
     this.node = node
     this.allocatable = amountsOf(node?.status?.allocatable)
   }

@@ -1,6 +1,6 @@
 import { hasEnded } from '../../shared/api/pod-phase.ts'
 import { isStatus } from '../../shared/api/status-error.ts'
-import type { Binding, Node, PodDisruptionBudget } from '../../shared/api/types.ts'
+import type { Binding, PodDisruptionBudget } from '../../shared/api/types.ts'
 import type { PersistentVolumeClaim } from '../../shared/api/volumes.ts'
 import type { Informer } from '../../shared/client/informer.ts'
 import { persistentVolumeClaims, podDisruptionBudgets, pods as podsResource } from '../../shared/client/resources.ts'
@@ -9,6 +9,7 @@ import { createWorkQueue, type WorkQueue } from '../../shared/concurrency/work-q
 import type { Controller, ControllerContext } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
 import { setPodStatus } from '../pod-conditions.ts'
+import type { TrimmedNode } from '../trimmed-node.ts'
 import type { TrimmedPod } from '../trimmed-pod.ts'
 import { Budgets } from './budgets.ts'
 import { claimsProblem, isBound } from './claims.ts'
@@ -74,7 +75,7 @@ class Scheduler implements Controller {
     const claimSeen = (claim: PersistentVolumeClaim, old?: PersistentVolumeClaim): void => {
       if (isBound(claim) && !(old && isBound(old))) this.#retryAll()
     }
-    const nodeSeen = (node: Node, old?: Node): void => this.#observeNode(node, old)
+    const nodeSeen = (node: TrimmedNode, old?: TrimmedNode): void => this.#observeNode(node, old)
     const podSeen = (pod: TrimmedPod, old?: TrimmedPod): void => this.#observePod(pod, old)
     this.#claims.addHandler({ onAdd: (claim) => claimSeen(claim), onUpdate: claimSeen })
     informers.nodes().addHandler({
@@ -230,7 +231,7 @@ class Scheduler implements Controller {
     if (this.#cluster.unplace(uid)) this.#retryAll()
   }
 
-  #observeNode(node: Node, old?: Node): void {
+  #observeNode(node: TrimmedNode, old?: TrimmedNode): void {
     this.#cluster.setNode(node)
     if (!old || schedulingView(node) !== schedulingView(old)) this.#retryAll()
   }
@@ -280,7 +281,7 @@ const isOurs = ({ metadata, spec }: TrimmedPod): boolean =>
   !metadata.deletionTimestamp && (spec.schedulerName ?? NAME) === NAME && (spec.schedulingGates ?? []).length === 0
 
 /** What of a node decides whether pods fit: its heartbeats do not. */
-const schedulingView = ({ metadata, spec, status }: Node): string =>
+const schedulingView = ({ metadata, spec, status }: TrimmedNode): string =>
   JSON.stringify([
     metadata.labels,
     spec?.taints,

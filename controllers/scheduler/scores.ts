@@ -1,9 +1,9 @@
 import { preferredNodeWeight } from '../../shared/api/node-affinity.ts'
 import { untolerated } from '../../shared/api/taints.ts'
-import type { Node } from '../../shared/api/types.ts'
+import type { TrimmedNode } from '../trimmed-node.ts'
 import type { NodeInfo, PodInfo } from './node-info.ts'
 
-type Candidate = NodeInfo & { node: Node }
+type Candidate = NodeInfo & { node: TrimmedNode }
 
 /** One opinion about nodes: the higher, the better. Scaled to 0…100 over the candidates, then weighted. */
 interface Score {
