@@ -142,7 +142,7 @@ export class PodWorker {
     const work = this.#work
     switch (work.phase) {
       case 'sync':
-        await this.#sync(pod)
+        this.#synced(await this.#options.syncPod(pod, this.#cancel.signal))
         return
       case 'terminating':
         await this.#options.syncTerminatingPod(pod, work)
@@ -160,9 +160,8 @@ export class PodWorker {
     }
   }
 
-  async #sync(pod: Pod): Promise<void> {
+  #synced({ ended, againAtMs }: SyncOutcome): void {
     const { clock, random = Math.random } = this.#options
-    const { ended, againAtMs } = await this.#options.syncPod(pod, this.#cancel.signal)
     const resyncAtMs = clock.now() + RESYNC_MS * (1 + SPREAD * random())
     this.#again(Math.min(againAtMs ?? resyncAtMs, resyncAtMs))
     if (ended) this.#proceed({ type: 'ended', pod: this.#pod })
