@@ -60,7 +60,7 @@ export interface RestClientOptions extends ClusterAccess {
 
 /**
  * {@link Client} over HTTPS, on connections of our own making; watches in HTTP/1.1 go through node:https. That takes 7
- * MB less than node:http2 and 23 MB less than undici (docs/performance.md).
+ * MB less than node:http2 and 23 MB less than undici (docs/decisions/017-clients-without-undici.md).
  *
  * A failure that the server put into words is a {@link StatusError}; everything else (refused, reset, timed out) is the
  * plain Error of the network.
