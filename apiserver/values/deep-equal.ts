@@ -1,4 +1,7 @@
-/** Whether two JSON values say the same: the order of keys and absent against undefined make no difference. */
+/**
+ * Whether two JSON values say the same: the order of keys and absent against undefined make no difference. Two others
+ * take a key that is undefined for a difference: `equals` (json-map.ts), and isDeepStrictEqual of node:util.
+ */
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false

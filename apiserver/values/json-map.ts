@@ -21,6 +21,10 @@ export const isBare = (value: unknown): boolean =>
   value === null ||
   (Array.isArray(value) ? value.length === 0 : isMap(value) && isEmptyMap(value))
 
+/**
+ * As deepEqual (deep-equal.ts), but a key that is undefined is not one that is absent: field management sees which keys
+ * there are.
+ */
 export function equals(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false

@@ -1,4 +1,5 @@
-import { additionalOf, itemsOf, type JSONSchemaProps } from './json-schema.ts'
+import type { JSONSchemaProps } from './json-schema.ts'
+import { structureOf } from './parts.ts'
 
 type Extension = 'x-kubernetes-embedded-resource' | 'x-kubernetes-list-type' | 'x-kubernetes-validations'
 const known: Record<Extension, WeakMap<JSONSchemaProps, boolean>> = {
@@ -12,11 +13,7 @@ export function mentions(schema: JSONSchemaProps | undefined, extension: Extensi
   if (schema === undefined) return false
   let found = known[extension].get(schema)
   if (found === undefined) {
-    found =
-      isSet(schema[extension]) ||
-      mentions(itemsOf(schema), extension) ||
-      mentions(additionalOf(schema), extension) ||
-      Object.values(schema.properties ?? {}).some((child) => mentions(child, extension))
+    found = isSet(schema[extension]) || structureOf(schema).some((part) => mentions(part.schema, extension))
     known[extension].set(schema, found)
   }
   return found

@@ -2,21 +2,16 @@ import { invalid } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 import { rulesOf } from '../cel/rule-check.ts'
-import { additionalOf, itemsOf, type JSONSchemaProps } from '../schema/json-schema.ts'
+import type { JSONSchemaProps } from '../schema/json-schema.ts'
+import { structureOf } from '../schema/parts.ts'
 import { prune } from '../schema/pruning.ts'
 import { validateValue } from '../schema/value-validator.ts'
 
 /** Every default is itself a value that its schema specifies and allows. */
 export function validateDefaults(schema: JSONSchemaProps, path: string): FieldError[] {
-  const items = itemsOf(schema)
-  const additional = additionalOf(schema)
   return [
     ...(schema.default === undefined ? [] : validateDefault(schema, `${path}.default`)),
-    ...(items === undefined ? [] : validateDefaults(items, `${path}.items`)),
-    ...Object.entries(schema.properties ?? {}).flatMap(([key, child]) =>
-      validateDefaults(child, `${path}.properties[${key}]`),
-    ),
-    ...(additional === undefined ? [] : validateDefaults(additional, `${path}.additionalProperties`)),
+    ...structureOf(schema).flatMap((part) => validateDefaults(part.schema, path + part.step)),
   ]
 }
 

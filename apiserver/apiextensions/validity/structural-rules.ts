@@ -1,7 +1,8 @@
 import { forbidden, invalid, required } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
-import { additionalOf, itemsOf, type JSONSchemaProps, ownProperty } from '../schema/json-schema.ts'
+import { itemsOf, type JSONSchemaProps, ownProperty } from '../schema/json-schema.ts'
+import { structureOf } from '../schema/parts.ts'
 import { patternError } from '../schema/re2.ts'
 
 type Level = 'root' | 'item' | 'field'
@@ -22,15 +23,9 @@ export function validateStructural(schema: JSONSchemaProps, path: string): Field
 const sortKey = (error: FieldError): string => `${error.field}: ${error.type}: ${error.detail}`
 
 function invariants(schema: JSONSchemaProps, level: Level, path: string): FieldError[] {
-  const items = itemsOf(schema)
-  const additional = additionalOf(schema)
   return [
     ...(schema.type === 'array' && schema.items === undefined ? [required(`${path}.items`, 'must be specified')] : []),
-    ...(items === undefined ? [] : invariants(items, 'item', `${path}.items`)),
-    ...Object.entries(schema.properties ?? {}).flatMap(([key, child]) =>
-      invariants(child, 'field', `${path}.properties[${key}]`),
-    ),
-    ...(additional === undefined ? [] : invariants(additional, 'field', `${path}.additionalProperties`)),
+    ...structureOf(schema).flatMap((part) => invariants(part.schema, part.level, path + part.step)),
     ...(level === 'root' && schema.additionalProperties !== undefined
       ? [forbidden(`${path}.additionalProperties`, 'must not be used at the root')]
       : []),

@@ -8,6 +8,7 @@ import type {
 } from '../custom-resource-definition.ts'
 import { parseFieldPath } from '../field-path.ts'
 import { type JSONSchemaProps, ownProperty } from '../schema/json-schema.ts'
+import { allParts } from '../schema/parts.ts'
 import { compileAllRules, validateRuleFields } from './cel-rules.ts'
 import { validateDefaults } from './default-rules.ts'
 import { fieldsSet, printSchema } from './internal-form.ts'
@@ -79,19 +80,8 @@ const HAS_NO_STRUCTURE = (schema: JSONSchemaProps): boolean =>
   (Array.isArray(schema.items) && schema.items.length > 0) ||
   schema['x-kubernetes-preserve-unknown-fields'] === false
 
-function mentions(schema: JSONSchemaProps, test: (part: JSONSchemaProps) => boolean): boolean {
-  if (test(schema)) return true
-  const parts = [
-    schema.items,
-    schema.additionalProperties,
-    schema.not,
-    schema.allOf,
-    schema.anyOf,
-    schema.oneOf,
-    Object.values(schema.properties ?? {}),
-  ]
-  return parts.flat().some((part) => typeof part === 'object' && mentions(part, test))
-}
+const mentions = (schema: JSONSchemaProps, test: (part: JSONSchemaProps) => boolean): boolean =>
+  test(schema) || allParts(schema).some((part) => mentions(part, test))
 
 function validateRootForStatus(schema: JSONSchemaProps, path: string): FieldError[] {
   for (const field of fieldsSet(schema)) {
