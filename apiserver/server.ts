@@ -1,41 +1,26 @@
-import type { Service } from '../shared/api/types.ts'
+import type { FastifyInstance } from 'fastify'
 import type { Client } from '../shared/client/client.ts'
-import { pods, secrets } from '../shared/client/resources.ts'
+import type { Clock, Timer } from '../shared/clock/clock.ts'
 import { movable } from '../shared/clock/movable-clock.ts'
 import { toTime } from '../shared/clock/timestamp.ts'
-import { chargeQuotaIn } from './admission/charge-quota.ts'
-import { admissionPlugins } from './admission/plugins.ts'
-import { rbacEscalation } from './admission/rbac-escalation.ts'
-import { rulesOf } from './apiextensions/cel/rule-check.ts'
-import { CustomResources } from './apiextensions/custom-resources.ts'
-import { createAccess } from './auth/access.ts'
 import { anonymous } from './auth/anonymous.ts'
 import { bearerToken } from './auth/bearer-token.ts'
 import { withBootstrapTokens } from './auth/bootstrap-tokens.ts'
 import { clientCertificate } from './auth/client-certificate.ts'
 import { injected } from './auth/injected.ts'
-import { createNodeAuthorizer } from './auth/node-authorizer.ts'
-import { nodeRelations } from './auth/node-relations.ts'
-import { createRbacAuthorizer } from './auth/rbac/rbac-authorizer.ts'
-import { createRuleResolver } from './auth/rbac/rule-resolver.ts'
 import { createServiceAccountTokens } from './auth/service-account/service-account-tokens.ts'
-import { superuser } from './auth/superuser.ts'
-import type { Authorizer, User } from './auth/types.ts'
+import type { User } from './auth/types.ts'
 import { storeBootstrapPolicy } from './bootstrap/bootstrap-policy.ts'
 import { storeSystemObjects } from './bootstrap/system-objects.ts'
 import type { ApiServerConfig } from './config.ts'
+import { Engine } from './engine.ts'
+import { Guards } from './guards.ts'
 import type { ApiContext, Instruments } from './http/api-context.ts'
 import { createFlowControl } from './http/flow-control/flow-control.ts'
-import { buildApp } from './http/front/app.ts'
+import { type AppOptions, buildApp } from './http/front/app.ts'
 import { Roots } from './http/front/paths.ts'
-import { Transport } from './http/front/transport.ts'
+import { type Listener, Transport } from './http/front/transport.ts'
 import { timeOfCluster } from './http/instruments/time-of-cluster.ts'
-import { Answers } from './http/limits/answers.ts'
-import { ClientLimits } from './http/limits/client-limits.ts'
-import { Connections } from './http/limits/connections.ts'
-import { Handshakes } from './http/limits/handshakes.ts'
-import { limitsOf } from './http/limits/limits.ts'
-import { Watchdog } from './http/limits/watchdog.ts'
 import { RequestMetrics } from './http/metrics/request-metrics.ts'
 import { wellKnownPaths } from './http/nonresource/well-known-paths.ts'
 import type { InjectedAnswer, InjectedRequest } from './http/plugins/injected-request.ts'
@@ -44,21 +29,16 @@ import { isServed } from './http/resources/resource-routes.ts'
 import { Faults } from './instruments/faults.ts'
 import { Journal } from './instruments/journal.ts'
 import { Snapshots } from './instruments/snapshot.ts'
+import { labelSecret } from './label-secret.ts'
 import { createLocalClient, type LocalClientOptions } from './local-client.ts'
 import { Catalog } from './registry/catalog.ts'
-import { startEndpointRemovals } from './registry/endpoint-removals.ts'
 import { startExpiry } from './registry/expiry.ts'
 import { keyPrefix } from './registry/keys.ts'
-import { Registry } from './registry/registry.ts'
 import { ServedResources } from './registry/served-resources.ts'
-import { admissionregistration } from './resources/admissionregistration/index.ts'
 import { resources } from './resources/index.ts'
-import { createServiceAddresses } from './resources/service/addresses.ts'
 import { Compaction } from './storage/compaction.ts'
 import { createMemoryStorage } from './storage/memory.ts'
-import { WatchBacklog } from './watchcache/watch-backlog.ts'
-import { serviceResolver } from './webhook-client/service-resolver.ts'
-import { createWebhookClient } from './webhook-client/webhook-client.ts'
+import type { Storage } from './storage/storage.ts'
 import { workLimits } from './work-limits.ts'
 
 export interface ApiServer {
@@ -83,131 +63,90 @@ const signingKeyDelayMs = 300
 const eventTtlMs = 3_600_000
 const defaultTerminationTtlMs = 3_600_000
 const defaultMaxTerminations = 2_000
-const everything: Authorizer = { authorize: () => ({ verdict: 'allow' }) }
 const administrator: User = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] }
 const self: User = { name: 'system:apiserver', groups: ['system:masters'] }
 
-/** Puts the server together; resolves when it listens. Which rules there are, and in which order, stands here. */
+/** Puts the server together; resolves when it listens. */
 export async function startApiServer(config: ApiServerConfig): Promise<ApiServer> {
-  const { clock, log } = config
-  const catalog = new Catalog(resources)
   const { storage = createMemoryStorage() } = config
-  const now = toTime(clock.now())
+  const catalog = new Catalog(resources)
+  const now = toTime(config.clock.now())
   await storeBootstrapPolicy(storage, now)
   await storeSystemObjects(storage, catalog, { creationTimestamp: now, serviceCidr: config.serviceCidr })
-  const limits = limitsOf(config.limits ?? {})
+  const guards = new Guards(config)
+  const { limits, watchBacklog, connections, handshakes, reports } = guards
   Object.assign(workLimits, { celSteps: limits.maxCelSteps, statusCauseBytes: limits.maxStatusCauseBytes })
-  const reports = new ClientLimits({ clock: clock.machine, log })
-  const watchBacklog = new WatchBacklog({
-    perWatch: limits.maxUnreadBytesPerWatch,
-    all: limits.maxUnreadBytes,
-    onReached: (limit, { connection = {} }, bytes) =>
-      reports.reached(limit === 'all' ? 'maxUnreadBytes' : 'maxUnreadBytesPerWatch', connection, { bytes }),
-  })
-  const registry = new Registry({
-    catalog,
-    storage,
-    clock,
-    featureGates: { enabled: (name) => config.featureGates[name] ?? false },
-    random: Math.random,
-    watchBacklog,
-  })
-  await registry.load()
-  const addresses = createServiceAddresses({
-    cidr: config.serviceCidr,
-    services: () => registry.lookupAll({ group: '', plural: 'services' }) as unknown as Iterable<Service>,
-    nowMs: () => clock.now(),
-  })
-  registry.serviceAddresses = addresses
-  const freed = storage.watch({
-    prefix: keyPrefix({ group: '', plural: 'services' }),
-    onEvents(events) {
-      for (const { previous } of events) if (previous) addresses.release(JSON.parse(previous.value) as Service)
-    },
-  })
+  const engine = new Engine({ config, catalog, storage, watchBacklog, self })
+  await engine.load()
+  const transport = new Transport({ config, limits, handshakes, tracked: connections, reports })
+  const parts = { config, storage, guards, engine, transport, api: contextOf({ config, storage, engine, transport }) }
+  const app = await buildApp(appOptions(parts))
+  return new RunningServer({ ...parts, app, listener: await transport.listen() })
+}
 
-  const webhookClient = createWebhookClient({ clock, resolveService: serviceResolver(registry) })
-  const customResources = new CustomResources({ registry, log, rulesOf, webhookClient })
-  await customResources.start()
+interface Parts {
+  config: ApiServerConfig
+  storage: Storage
+  guards: Guards
+  engine: Engine
+  transport: Transport
+  api: ApiContext
+}
 
-  let port = config.port
+/** What handlers need. */
+function contextOf({ config, storage, engine, transport }: Omit<Parts, 'api' | 'guards'>): ApiContext {
+  const { clock, log } = config
+  const { registry, objects, authorization } = engine
   const kubelet = createKubeletProxy(config.kubeletClient)
-  const { lookup } = registry
   const accountTokens = createServiceAccountTokens({
-    issuer: () => `https://${config.host}:${port}`,
+    issuer: () => `https://${config.host}:${transport.port}`,
     keyPair: config.serviceAccountKey,
-    lookup,
+    lookup: objects.lookup,
     clock,
-    label: ({ namespace, name = '', uid }, labels) =>
-      void client(self)
-        .patch(secrets, { namespace, name }, { metadata: { uid, labels } })
-        .catch((error: unknown) => log.debug({ err: error, namespace, name }, 'cannot label a Secret')),
+    label: (secret, labels) =>
+      void labelSecret(registry, self, secret, labels).catch((error: unknown) =>
+        log.debug({ err: error, namespace: secret.namespace, name: secret.name }, 'cannot label a Secret'),
+      ),
   })
   const tokens =
-    config.bootstrapTokens === false ? accountTokens : withBootstrapTokens(accountTokens, { lookup, clock })
-  const rules = createRuleResolver(registry.lookup, registry.lookupAll)
-  const authorizers: Authorizer[] = [superuser]
-  const access = createAccess(authorizers, rules)
+    config.bootstrapTokens === false
+      ? accountTokens
+      : withBootstrapTokens(accountTokens, { lookup: objects.lookup, clock })
   const movableClock = movable(clock)
   const time = movableClock && timeOfCluster({ registry, kubelet, clock: movableClock, log })
-  const instruments = { journal: new Journal(clock), faults: new Faults(), snapshots: new Snapshots(storage), time }
-  instruments.journal.keep(config.journal ?? 0)
-  const compaction = new Compaction(storage, clock)
-  const api: ApiContext = { catalog, registry, compaction, clock, log, kubelet, access, tokens, instruments }
-  const client = (user: User, options?: LocalClientOptions): Client => createLocalClient(api, user, options)
-  const relations = nodeRelations({
-    lookup: registry.lookup,
-    podsOf: (nodeName, namespace) => registry.lookupBy(pods, namespace, { field: 'spec.nodeName', value: nodeName }),
-    volumes: () => registry.lookupAll({ group: '', plural: 'persistentvolumes' }),
-  })
-  authorizers.push(createNodeAuthorizer(relations), createRbacAuthorizer(rules))
-  if (config.alwaysAllow) authorizers.push(everything)
-  registry.endpointRemovals = startEndpointRemovals({ storage, clock })
-  registry.admission.push(
-    ...admissionPlugins(
-      {
-        lookup: registry.lookup,
-        lookupAll: registry.lookupAll,
-        access,
-        chargeQuota: chargeQuotaIn(registry, self),
-        webhooks: {
-          client: webhookClient,
-          lookup: registry.lookup,
-          log,
-          follow: (plural) =>
-            registry.follow(admissionregistration.find((definition) => definition.plural === plural)!),
-          catalog,
-          applyDefaults: (definition, object) => {
-            const { namespace } = object.metadata
-            definition.strategy.applyDefaults?.(object, registry.strategyContext({ definition, namespace, user: self }))
-          },
-        },
-        nowMs: () => clock.now(),
-        random: registry.random,
-      },
-      config.disabledAdmissionPlugins,
-    ),
-  )
-  registry.admission.push(rbacEscalation(access))
+  const journal = new Journal(clock)
+  journal.keep(config.journal ?? 0)
+  return {
+    catalog: registry.catalog,
+    registry,
+    compaction: new Compaction(storage, clock),
+    clock,
+    log,
+    kubelet,
+    access: authorization.access,
+    tokens,
+    instruments: { journal, faults: new Faults(), snapshots: new Snapshots(storage), time },
+  }
+}
+
+/** Which rules there are, and in which order, stands here. */
+function appOptions({ config, guards, engine, transport, api }: Parts): AppOptions {
+  const { limits, connections, handshakes, answers, watchdog, watchBacklog, reports } = guards
   const roots = new Roots()
   const metrics = new RequestMetrics(({ resource, path }, version) =>
-    resource ? isServed(catalog, resource, version) : roots.has(path),
+    resource ? isServed(api.catalog, resource, version) : roots.has(path),
   )
-  const flowControl = createFlowControl({ lookupAll: registry.lookupAll, clock, seats: limits.maxRequestsInflight })
-  const connections = new Connections(limits, { clock: clock.machine, reports })
-  const handshakes = new Handshakes(limits, { clock: clock.machine, reports })
-  const answers = new Answers(limits, { clock: clock.machine, reports })
-  const watchdog = new Watchdog({ clock: clock.machine, log })
+  const { lookupAll } = engine.objects
+  const flowControl = createFlowControl({ lookupAll, clock: config.clock, seats: limits.maxRequestsInflight })
   const paths = wellKnownPaths({
     api,
     config,
     requests: metrics,
     sources: [flowControl, handshakes, connections, answers, watchBacklog, watchdog, reports],
     watchdog,
-    address: () => `${config.host}:${port}`,
+    address: () => `${config.host}:${transport.port}`,
   })
-  const transport = new Transport({ config, limits, handshakes, tracked: connections, reports })
-  const app = await buildApp({
+  return {
     api,
     flowControl,
     metrics,
@@ -219,70 +158,91 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
     corsAllowedOrigins: config.corsAllowedOrigins,
     serverFactory: (handler) => transport.serve(handler),
     clientErrorHandler: (error, socket) => transport.refuse(error, socket),
-    authenticators: [injected, clientCertificate(), bearerToken(tokens), anonymous],
-    authorizers,
+    authenticators: [injected, clientCertificate(), bearerToken(api.tokens), anonymous],
+    authorizers: engine.authorization.authorizers,
     paths,
     roots,
     plugins: config.plugins ?? [],
-    client: () => client(administrator),
-  })
-  const { machine } = clock
-  const events = startExpiry({
-    storage,
-    clock: machine,
-    prefix: keyPrefix({ group: '', plural: 'events' }),
-    ttlMs: eventTtlMs,
-  })
-  const terminations = startExpiry({
-    storage,
-    clock: machine,
+    client: () => createLocalClient(api, administrator),
+  }
+}
+
+/** A server that listens, and what it does by itself from time to time. */
+class RunningServer implements ApiServer {
+  readonly host: string
+  readonly port: number
+  readonly resources: ServedResources
+  readonly instruments: Instruments
+  readonly #parts: Parts & { app: FastifyInstance; listener: Listener }
+  readonly #machine: Clock
+  readonly #expiries: readonly { close(): void }[]
+  readonly #signingKey: Timer
+  #bookmarks: Timer
+
+  constructor(parts: Parts & { app: FastifyInstance; listener: Listener }) {
+    const { config, storage, api, listener } = parts
+    this.#parts = parts
+    this.#machine = config.clock.machine
+    this.host = config.host
+    this.port = listener.port
+    this.resources = new ServedResources(api.catalog)
+    this.instruments = api.instruments
+    this.#expiries = startExpiries(storage, config)
+    this.#signingKey = this.#machine.setTimer(signingKeyDelayMs, () => this.#makeSigningKey(), { background: true })
+    this.#bookmarks = this.#nextBookmarks()
+  }
+
+  client(user: User, options?: LocalClientOptions): Client {
+    return createLocalClient(this.#parts.api, user, options)
+  }
+
+  async inject(user: Pick<User, 'name' | 'groups'>, request: InjectedRequest): Promise<InjectedAnswer> {
+    const { inject } = await import('./http/plugins/inject.ts')
+    return inject(this.#parts.app, user, request)
+  }
+
+  async close(): Promise<void> {
+    const { api, app, listener, engine, guards, storage } = this.#parts
+    this.#bookmarks.cancel()
+    this.#signingKey.cancel()
+    for (const expiry of this.#expiries) expiry.close()
+    api.compaction.close()
+    this.instruments.time?.close()
+    await engine.close()
+    await listener.close()
+    await app.close()
+    guards.close()
+    await api.tokens.settled()
+    api.kubelet.close()
+    engine.closeConnections()
+    await storage.close()
+  }
+
+  #makeSigningKey(): void {
+    const { api, config } = this.#parts
+    api.tokens.key().catch((error: unknown) => config.log.error({ err: error }, 'no key to sign tokens with'))
+  }
+
+  #nextBookmarks(): Timer {
+    return this.#machine.setTimer(bookmarkIntervalMs, () => this.#sendBookmarks(), { background: true })
+  }
+
+  #sendBookmarks(): void {
+    this.#parts.engine.objects.sendBookmarks()
+    this.#bookmarks = this.#nextBookmarks()
+  }
+}
+
+/** Of what is deleted by itself: events, and records of terminations. */
+function startExpiries(
+  storage: Storage,
+  { clock: { machine: clock }, terminationTtlMs, maxTerminations }: ApiServerConfig,
+): { close(): void }[] {
+  const events = { prefix: keyPrefix({ group: '', plural: 'events' }), ttlMs: eventTtlMs }
+  const terminations = {
     prefix: keyPrefix({ group: 'kubestage.dev', plural: 'terminations' }),
-    ttlMs: config.terminationTtlMs ?? defaultTerminationTtlMs,
-    max: config.maxTerminations ?? defaultMaxTerminations,
-  })
-  const listener = await transport.listen()
-  port = listener.port
-  const signingKey = machine.setTimer(
-    signingKeyDelayMs,
-    () => tokens.key().catch((error: unknown) => log.error({ err: error }, 'no key to sign tokens with')),
-    { background: true },
-  )
-  let bookmarks = machine.setTimer(bookmarkIntervalMs, sendBookmarks, { background: true })
-  function sendBookmarks(): void {
-    registry.sendBookmarks()
-    bookmarks = machine.setTimer(bookmarkIntervalMs, sendBookmarks, { background: true })
+    ttlMs: terminationTtlMs ?? defaultTerminationTtlMs,
+    max: maxTerminations ?? defaultMaxTerminations,
   }
-  return {
-    host: config.host,
-    port: listener.port,
-    client,
-    resources: new ServedResources(catalog),
-    instruments,
-    async inject(user, request) {
-      const { inject } = await import('./http/plugins/inject.ts')
-      return inject(app, user, request)
-    },
-    async close() {
-      bookmarks.cancel()
-      compaction.close()
-      freed.close()
-      signingKey.cancel()
-      events.close()
-      terminations.close()
-      time?.close()
-      registry.endpointRemovals?.close()
-      await customResources.close()
-      registry.close()
-      await listener.close()
-      await app.close()
-      answers.close()
-      handshakes.close()
-      reports.close()
-      watchdog.close()
-      await tokens.settled()
-      kubelet.close()
-      webhookClient.close()
-      await storage.close()
-    },
-  }
+  return [events, terminations].map((expiring) => startExpiry({ storage, clock, ...expiring }))
 }

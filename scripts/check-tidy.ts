@@ -17,7 +17,6 @@ const longFunctions: Readonly<Record<string, string>> = {
   'apiserver/auth/service-account/service-account-tokens.ts createServiceAccountTokens': closure,
   'apiserver/http/flow-control/flow-control.ts createFlowControl': closure,
   'apiserver/http/openapi/routes.ts openapiRoute': closure,
-  'apiserver/server.ts startApiServer': assembly,
   'cluster/supervisor/node.ts startNode': assembly,
   'kubelet/events/event-recorder.ts createEventRecorder': closure,
   'kubelet/eviction/eviction-manager.ts createEvictionManager': closure,

@@ -170,9 +170,9 @@ export class CustomResources {
     const definitions = (crd.spec.versions ?? [])
       .filter((version) => version.served)
       .map((version) => customResource(crd, version, options))
-    await this.#registry.install(definitions)
+    await this.#registry.objects.install(definitions)
     const versions = new Set(definitions.map(({ version }) => version))
-    this.#registry.uninstall((before?.definitions ?? []).filter(({ version }) => !versions.has(version)))
+    this.#registry.objects.uninstall((before?.definitions ?? []).filter(({ version }) => !versions.has(version)))
     this.#served.set(name, {
       fingerprint,
       definitions,
@@ -231,7 +231,7 @@ export class CustomResources {
     const served = this.#served.get(name)
     this.#served.delete(name)
     served?.instances.close()
-    this.#registry.uninstall(served?.definitions ?? [])
+    this.#registry.objects.uninstall(served?.definitions ?? [])
     // Its names are free now.
     for (const crd of this.#all()) if (!isConditionTrue(crd, 'NamesAccepted')) this.#enqueue(crd.metadata.name ?? '')
   }

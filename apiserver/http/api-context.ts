@@ -17,7 +17,7 @@ export interface Instruments {
   faults: Faults
   snapshots: Snapshots
   /** Undefined if the clock cannot be moved. */
-  time: ClusterTime | undefined
+  time: (ClusterTime & { close(): void }) | undefined
 }
 
 /** What every handler needs of the server. */

@@ -13,6 +13,7 @@ import { superuser } from '../../apiserver/auth/superuser.ts'
 import type { Attributes, RequestedResource, User } from '../../apiserver/auth/types.ts'
 import { storeBootstrapPolicy } from '../../apiserver/bootstrap/bootstrap-policy.ts'
 import { Catalog } from '../../apiserver/registry/catalog.ts'
+import { ObjectCaches } from '../../apiserver/registry/object-caches.ts'
 import { Registry } from '../../apiserver/registry/registry.ts'
 import { resources } from '../../apiserver/resources/index.ts'
 import { createMemoryStorage } from '../../apiserver/storage/memory.ts'
@@ -113,14 +114,13 @@ const nobody: User = { name: 'system:anonymous', groups: ['system:unauthenticate
 const storage = createMemoryStorage()
 await storeBootstrapPolicy(storage, '2026-01-01T00:00:00Z')
 const registry = new Registry({
-  catalog: new Catalog(resources),
-  storage,
+  objects: new ObjectCaches({ catalog: new Catalog(resources), storage }),
   clock: realClock,
   featureGates: { enabled: () => true },
   random: Math.random,
 })
-await registry.load()
-t.teardown(() => registry.close())
+await registry.objects.load()
+t.teardown(() => registry.objects.close())
 const rules = createRuleResolver(registry.lookup, registry.lookupAll)
 const authorizers = [superuser, createRbacAuthorizer(rules)]
 

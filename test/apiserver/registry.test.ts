@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import type { ResourceDefinition } from '../../apiserver/kind/resource-definition.ts'
 import { Catalog } from '../../apiserver/registry/catalog.ts'
+import { ObjectCaches } from '../../apiserver/registry/object-caches.ts'
 import { Registry } from '../../apiserver/registry/registry.ts'
 import { decodeStored, type StoredObject } from '../../apiserver/registry/stored-object.ts'
 import { resources } from '../../apiserver/resources/index.ts'
@@ -18,8 +19,7 @@ function setUp(gates: Record<string, boolean> = { PodTerminationReason: true }, 
   const catalog = new Catalog(resources)
   const clock = createVirtualClock(Date.UTC(2026, 0, 1))
   const registry = new Registry({
-    catalog,
-    storage,
+    objects: new ObjectCaches({ catalog, storage }),
     clock,
     featureGates: { enabled: (name) => gates[name] ?? false },
     random: () => 0.5,
@@ -349,7 +349,7 @@ t.test('lifecycle.stopSignal, and servers with its gate off, on and off again ov
   const storage = createMemoryStorage()
   const server = async (enabled: boolean) => {
     const stage = setUp({ ContainerStopSignals: enabled }, storage)
-    await stage.registry.load()
+    await stage.registry.objects.load()
     return stage
   }
   const spec = () => ({
@@ -376,7 +376,7 @@ t.test("a probe's own grace period, and servers with its gate on, off and on aga
   const storage = createMemoryStorage()
   const server = async (enabled: boolean) => {
     const stage = setUp({ ProbeTerminationGracePeriod: enabled }, storage)
-    await stage.registry.load()
+    await stage.registry.objects.load()
     return stage
   }
   const livenessProbe = { exec: { command: ['true'] }, terminationGracePeriodSeconds: 60 }

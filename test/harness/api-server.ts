@@ -105,6 +105,8 @@ export async function startTestApiServer(
   await admin.create(accounts, { metadata: { name: 'default', namespace: 'default' } })
   return {
     ...server,
+    client: (user, options) => server.client(user, options),
+    inject: (user, request) => server.inject(user, request),
     close,
     tls: { ...pki.admin, ca: pki.ca.cert },
     serviceAccountKey: pki.serviceAccountKey,

@@ -99,11 +99,17 @@ export class Transport {
     refuse(error, socket, { clock: this.#options.config.clock.machine, reports: this.#options.reports })
   }
 
+  /** The one that is asked for, until the server listens. */
+  get port(): number {
+    const address = this.#server.address() as AddressInfo | null
+    return address?.port ?? this.#options.config.port
+  }
+
   async listen(): Promise<Listener> {
     const { host, port, http2 } = this.#options.config
     if (http2 === 'node') this.#Http2 = (await import('../node-http2/connection.ts')).NodeHttp2Connection
     await once(this.#server.listen({ host, port }), 'listening')
-    return { port: (this.#server.address() as AddressInfo).port, close: () => this.#close() }
+    return { port: this.port, close: () => this.#close() }
   }
 
   #accept(socket: TLSSocket): void {

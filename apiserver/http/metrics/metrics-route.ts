@@ -38,5 +38,7 @@ const objects = (registry: Registry): Family => ({
   name: 'apiserver_resource_objects',
   type: 'gauge',
   help: 'Stored objects by resource.',
-  samples: registry.sizes().map(({ group, plural, size }) => ({ labels: { group, resource: plural }, value: size })),
+  samples: registry.objects
+    .sizes()
+    .map(({ group, plural, size }) => ({ labels: { group, resource: plural }, value: size })),
 })

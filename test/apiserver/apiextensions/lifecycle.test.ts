@@ -8,6 +8,7 @@ import {
 import { CustomResources } from '../../../apiserver/apiextensions/custom-resources.ts'
 import type { ResourceDefinition } from '../../../apiserver/kind/resource-definition.ts'
 import { Catalog } from '../../../apiserver/registry/catalog.ts'
+import { ObjectCaches } from '../../../apiserver/registry/object-caches.ts'
 import { Registry } from '../../../apiserver/registry/registry.ts'
 import { decodeStored } from '../../../apiserver/registry/stored-object.ts'
 import { customresourcedefinition } from '../../../apiserver/resources/customresourcedefinition.ts'
@@ -30,8 +31,7 @@ class Server {
   constructor(t: Test) {
     const storage = createMemoryStorage()
     this.registry = new Registry({
-      catalog: new Catalog([customresourcedefinition]),
-      storage,
+      objects: new ObjectCaches({ catalog: new Catalog([customresourcedefinition]), storage }),
       clock: realClock,
       featureGates: { enabled: () => true },
       random: Math.random,
@@ -44,7 +44,7 @@ class Server {
     })
     t.teardown(async () => {
       await this.#custom.close()
-      this.registry.close()
+      this.registry.objects.close()
       await storage.close()
     })
   }
@@ -314,7 +314,7 @@ t.test('definitions in the store are served from the start', async (t) => {
     log: createLog({ level: 'error', component: 'test' }),
     webhookClient,
   })
-  first.registry.uninstall([first.find('v1') as ResourceDefinition])
+  first.registry.objects.uninstall([first.find('v1') as ResourceDefinition])
   await second.start()
   t.teardown(() => second.close())
   t.ok(first.find('v1'))

@@ -11,6 +11,7 @@ import t from 'tap'
 import type { ApiContext } from '../../../apiserver/http/api-context.ts'
 import { createLocalClient } from '../../../apiserver/local-client.ts'
 import { Catalog } from '../../../apiserver/registry/catalog.ts'
+import { ObjectCaches } from '../../../apiserver/registry/object-caches.ts'
 import { Registry } from '../../../apiserver/registry/registry.ts'
 import { resources } from '../../../apiserver/resources/index.ts'
 import { createMemoryStorage } from '../../../apiserver/storage/memory.ts'
@@ -36,8 +37,7 @@ const MARGIN_SECONDS = 2 + 1 + 15 + 1
 function startStore(clock: VirtualClock): Client {
   const catalog = new Catalog(resources)
   const registry = new Registry({
-    catalog,
-    storage: createMemoryStorage(),
+    objects: new ObjectCaches({ catalog, storage: createMemoryStorage() }),
     clock,
     featureGates: { enabled: () => true },
     random: () => 0,

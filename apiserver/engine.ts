@@ -1,0 +1,125 @@
+import type { Service } from '../shared/api/types.ts'
+import { chargeQuotaIn } from './admission/charge-quota.ts'
+import { admissionPlugins } from './admission/plugins.ts'
+import { rbacEscalation } from './admission/rbac-escalation.ts'
+import { rulesOf } from './apiextensions/cel/rule-check.ts'
+import { CustomResources } from './apiextensions/custom-resources.ts'
+import type { User } from './auth/types.ts'
+import { type Authorization, authorizationBy } from './authorization.ts'
+import type { ApiServerConfig } from './config.ts'
+import type { Catalog } from './registry/catalog.ts'
+import { type EndpointRemovals, startEndpointRemovals } from './registry/endpoint-removals.ts'
+import { keyPrefix } from './registry/keys.ts'
+import { ObjectCaches } from './registry/object-caches.ts'
+import { Registry } from './registry/registry.ts'
+import { admissionregistration } from './resources/admissionregistration/index.ts'
+import { createServiceAddresses, type ReleasableAddresses } from './resources/service/addresses.ts'
+import type { Storage, StorageWatch } from './storage/storage.ts'
+import type { WatchBacklog } from './watchcache/watch-backlog.ts'
+import { serviceResolver } from './webhook-client/service-resolver.ts'
+import { createWebhookClient, type WebhookClient } from './webhook-client/webhook-client.ts'
+
+export interface EngineOptions {
+  config: ApiServerConfig
+  catalog: Catalog
+  storage: Storage
+  watchBacklog: WatchBacklog
+  /** As which the server itself writes. */
+  self: User
+}
+
+/** What reads and writes objects: caches, authorization, admission, the registry, and the kinds that users define. */
+export class Engine {
+  readonly objects: ObjectCaches
+  readonly authorization: Authorization
+  readonly registry: Registry
+  readonly #webhookClient: WebhookClient
+  readonly #customResources: CustomResources
+  readonly #endpointRemovals: EndpointRemovals
+  readonly #freedAddresses: StorageWatch
+
+  constructor({ config, catalog, storage, watchBacklog, self }: EngineOptions) {
+    const { clock, log, featureGates, disabledAdmissionPlugins } = config
+    this.objects = new ObjectCaches({ catalog, storage, watchBacklog })
+    const { lookup, lookupAll } = this.objects
+    this.authorization = authorizationBy(this.objects, config)
+    const { access } = this.authorization
+    this.#webhookClient = createWebhookClient({ clock, resolveService: serviceResolver(this.objects) })
+    const nowMs = (): number => clock.now()
+    const serviceAddresses = createServiceAddresses({
+      cidr: config.serviceCidr,
+      services: () => lookupAll({ group: '', plural: 'services' }) as unknown as Iterable<Service>,
+      nowMs,
+    })
+    this.#freedAddresses = releaseFreed(storage, serviceAddresses)
+    this.#endpointRemovals = startEndpointRemovals({ storage, clock })
+    const webhooks = {
+      client: this.#webhookClient,
+      lookup,
+      log,
+      follow: (plural: string) =>
+        this.objects.follow(admissionregistration.find((definition) => definition.plural === plural)!),
+      catalog,
+    }
+    const random = Math.random
+    this.registry = new Registry({
+      objects: this.objects,
+      clock,
+      featureGates: { enabled: (name) => featureGates[name] ?? false },
+      random,
+      serviceAddresses,
+      endpointRemovals: this.#endpointRemovals,
+      admission: (registry) => [
+        ...admissionPlugins(
+          {
+            lookup,
+            lookupAll,
+            access,
+            chargeQuota: chargeQuotaIn(registry, self),
+            webhooks: {
+              ...webhooks,
+              applyDefaults(definition, object) {
+                const { namespace } = object.metadata
+                const context = registry.strategyContext({ definition, namespace, user: self })
+                definition.strategy.applyDefaults?.(object, context)
+              },
+            },
+            nowMs,
+            random,
+          },
+          disabledAdmissionPlugins,
+        ),
+        rbacEscalation(access),
+      ],
+    })
+    const parts = { registry: this.registry, log, rulesOf, webhookClient: this.#webhookClient }
+    this.#customResources = new CustomResources(parts)
+  }
+
+  /** Takes in what is stored already; resolves when all kinds of it are served. */
+  async load(): Promise<void> {
+    await this.objects.load()
+    await this.#customResources.start()
+  }
+
+  /** Ends all watches. */
+  async close(): Promise<void> {
+    this.#freedAddresses.close()
+    this.#endpointRemovals.close()
+    await this.#customResources.close()
+    this.objects.close()
+  }
+
+  /** When no request is answered any more. */
+  closeConnections(): void {
+    this.#webhookClient.close()
+  }
+}
+
+const releaseFreed = (storage: Storage, addresses: ReleasableAddresses): StorageWatch =>
+  storage.watch({
+    prefix: keyPrefix({ group: '', plural: 'services' }),
+    onEvents(events) {
+      for (const { previous } of events) if (previous) addresses.release(JSON.parse(previous.value) as Service)
+    },
+  })

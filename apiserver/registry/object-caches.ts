@@ -1,0 +1,135 @@
+import type { KubeObject } from '../../shared/api/types.ts'
+import type { ObjectRef } from '../../shared/client/client.ts'
+import type { Lookup, LookupAll } from '../admission/admission-plugin.ts'
+import type { ResourceDefinition } from '../kind/resource-definition.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { CachedObject } from '../watchcache/cached-object.ts'
+import type { WatchBacklog } from '../watchcache/watch-backlog.ts'
+import { WatchCache } from '../watchcache/watch-cache.ts'
+import type { Catalog } from './catalog.ts'
+import { keyPrefix, objectKey } from './keys.ts'
+import { decodeStored } from './stored-object.ts'
+
+export interface ObjectCachesOptions {
+  catalog: Catalog
+  storage: Storage
+  /** Of all watches. Default: of each resource on its own. */
+  watchBacklog?: WatchBacklog
+}
+
+/** The objects of all resources, as the watch caches have them: what authorization, admission and handlers read. */
+export class ObjectCaches {
+  readonly catalog: Catalog
+  readonly storage: Storage
+  readonly #watchBacklog: WatchBacklog | undefined
+  readonly #caches = new Map<string, WatchCache>()
+  readonly #decoded = new WeakMap<CachedObject, KubeObject>()
+
+  constructor({ catalog, storage, watchBacklog }: ObjectCachesOptions) {
+    this.catalog = catalog
+    this.storage = storage
+    this.#watchBacklog = watchBacklog
+    for (const definition of catalog.definitions()) if (!definition.virtual) this.cacheOf(definition)
+  }
+
+  /** Takes in what the store already holds. */
+  async load(): Promise<void> {
+    for (const cache of this.#caches.values()) await cache.load()
+  }
+
+  /** Versions of a resource share one cache, as they share one set of keys; those of custom resources each have one. */
+  cacheOf(definition: ResourceDefinition): WatchCache {
+    const id = cacheId(definition)
+    const known = this.#caches.get(id)
+    if (known) return known
+    const cache = new WatchCache(definition, keyPrefix(definition), this.storage, this.#watchBacklog)
+    this.#caches.set(id, cache)
+    return cache
+  }
+
+  /** How many objects there are of each. */
+  sizes(): { group: string; plural: string; size: number }[] {
+    return [...this.#caches.values()].map(({ definition: { group, plural }, size }) => ({ group, plural, size }))
+  }
+
+  /** Serves resources from now on, instead of what had their group, version and plural before: watches of that end. */
+  async install(definitions: readonly ResourceDefinition[]): Promise<void> {
+    for (const definition of definitions) {
+      const cache = new WatchCache(definition, keyPrefix(definition), this.storage, this.#watchBacklog)
+      await cache.load()
+      const id = cacheId(definition)
+      this.#caches.get(id)?.close()
+      this.#caches.set(id, cache)
+    }
+    this.catalog.add(definitions)
+  }
+
+  /** Serves them no longer; their watches end, what is stored stays. */
+  uninstall(definitions: readonly ResourceDefinition[]): void {
+    this.catalog.delete(definitions)
+    for (const id of definitions.map(cacheId)) {
+      this.#caches.get(id)?.close()
+      this.#caches.delete(id)
+    }
+  }
+
+  /** For readers that never change the object. */
+  readonly lookup: Lookup = (resource, namespace, name) => {
+    const found = this.#caches.get(cacheId(resource))?.get(objectKey(resource, namespace, name))
+    return found && this.decoded(found)
+  }
+
+  /** A selectable field of an object, without reading the rest of it; undefined when there is no such object. */
+  field(resource: Parameters<Lookup>[0], { namespace, name }: ObjectRef, field: string): string | undefined {
+    return this.#caches
+      .get(cacheId(resource))
+      ?.get(objectKey(resource, namespace, name))
+      ?.field(field)
+  }
+
+  /** All objects of a resource, or of one namespace of it, likewise only to be looked at. */
+  readonly lookupAll: LookupAll = (resource, namespace) => {
+    const cache = this.#caches.get(cacheId(resource))
+    if (!cache?.size) return []
+    const { items } = cache.list({ prefix: keyPrefix(resource, namespace), labels: [], fields: [] })
+    return items.map((item) => this.decoded(item))
+  }
+
+  /** Those of a namespace with this value in a selectable field, likewise only to be looked at. */
+  lookupBy<T>(
+    resource: Parameters<Lookup>[0],
+    namespace: string,
+    { field, value }: { field: string; value: string },
+  ): T[] {
+    const prefix = keyPrefix(resource, namespace)
+    const selection = { prefix, labels: [], fields: [{ field, value, equal: true }] }
+    return (this.#caches.get(cacheId(resource))?.list(selection).items ?? []).map((item) => this.decoded(item) as T)
+  }
+
+  /** All objects of a resource that is always there, and how often they have changed. */
+  follow(definition: ResourceDefinition): { objects(): Iterable<KubeObject>; version(): number } {
+    const cache = this.cacheOf(definition)
+    return { objects: () => this.lookupAll(definition), version: () => cache.changes }
+  }
+
+  /** What an object's value says, likewise only to be looked at. */
+  decoded(found: CachedObject): KubeObject {
+    let object = this.#decoded.get(found)
+    if (!object) {
+      object = decodeStored(found)
+      this.#decoded.set(found, object)
+    }
+    return object
+  }
+
+  sendBookmarks(): void {
+    for (const cache of this.#caches.values()) cache.sendBookmarks()
+  }
+
+  close(): void {
+    for (const cache of this.#caches.values()) cache.close()
+  }
+}
+
+const cacheId = (resource: Pick<ResourceDefinition, 'group' | 'plural'> & Partial<ResourceDefinition>): string =>
+  resource.custom || resource.conversion ? `${keyPrefix(resource)}@${resource.version}` : keyPrefix(resource)
