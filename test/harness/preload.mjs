@@ -2,6 +2,9 @@
 import { join } from 'node:path'
 import processOnSpawn from 'process-on-spawn'
 import { useCompileCache } from '../../bin/compile-cache.mjs'
+import { restore } from './loaders-off.cjs'
+
+restore()
 
 // Most files load much of the product: what Node has stripped of types and compiled is kept for the next file, as `kubestage` keeps it.
 useCompileCache(join(import.meta.dirname, '../..'))
