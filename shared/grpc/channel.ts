@@ -1,6 +1,7 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2'
-import type { SecureContextOptions } from 'node:tls'
-import type { Clock } from '../clock/clock.ts'
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectTls, type SecureContextOptions } from 'node:tls'
+import type { Clock, Timer } from '../clock/clock.ts'
 import { frame, MessageReader } from './framing.ts'
 import { decodedMessage, GrpcError, grpcCodes } from './status.ts'
 
@@ -137,22 +138,31 @@ export class GrpcChannel {
   /** `onGone`: no more calls go this way. */
   async #connect(onGone: () => void): Promise<ClientHttp2Session> {
     const { promise, resolve, reject } = Promise.withResolvers<ClientHttp2Session>()
-    const session = connect(this.url, { ...this.#tls, settings: { initialWindowSize: windowBytes } })
+    const socket = this.#socket()
+    const session = connect(this.url, { createConnection: () => socket, settings: { initialWindowSize: windowBytes } })
+    const leave = (error?: Error): void => {
+      timer.cancel()
+      reject(error ?? new Error('it closed the connection before it was ready, as where http and https are mixed up'))
+      onGone()
+    }
+    // A session is not told of what its socket says before the first frame, such as that a certificate is missing.
+    const fail = (error: Error): void => {
+      leave(error)
+      session.destroy(error)
+      // Before it is connected, a session leaves it open.
+      socket.destroy()
+    }
     const timer = this.#clock.setTimer(connectTimeoutMs, () => {
-      session.destroy(new Error(`no connection within ${connectTimeoutMs / 1000} s`))
+      fail(new Error(`no connection within ${connectTimeoutMs / 1000} s`))
     })
     // A server of another protocol never gets here.
     session.once('remoteSettings', () => {
       session.setLocalWindowSize(windowBytes)
       resolve(session)
     })
-    const leave = (error?: Error): void => {
-      timer.cancel()
-      reject(error ?? new Error('the connection was closed before it was ready'))
-      onGone()
-    }
+    socket.on('error', fail)
     session
-      .on('error', leave)
+      .on('error', fail)
       .on('close', () => leave())
       .on('goaway', () => leave())
     const ready = await promise
@@ -161,23 +171,30 @@ export class GrpcChannel {
     return ready
   }
 
-  /** A halted server, or one behind a cut network, closes nothing: without an answer to a ping it counts as lost. */
-  #watchOver(session: ClientHttp2Session): void {
-    const next = this.#clock.setTimer(pingEveryMs, () => this.#ping(session), { background: true })
-    session.once('close', () => next.cancel())
+  #socket(): Socket {
+    const { protocol, hostname, port } = new URL(this.url)
+    const host = hostname.replace(/^\[|\]$/g, '')
+    if (protocol === 'http:') return connectTcp(Number(port || 80), host)
+    const servername = isIP(host) ? undefined : host
+    return connectTls({ host, port: Number(port || 443), servername, ALPNProtocols: ['h2'], ...this.#tls })
   }
 
-  #ping(session: ClientHttp2Session): void {
-    if (session.destroyed) return
-    const lost = this.#clock.setTimer(
-      pingTimeoutMs,
-      () => session.destroy(new Error(`no answer to a ping within ${pingTimeoutMs / 1000} s`)),
-      { background: true },
-    )
-    session.once('close', () => lost.cancel())
-    session.ping((error) => {
-      lost.cancel()
-      if (!error) this.#watchOver(session)
-    })
+  /** A halted server, or one behind a cut network, closes nothing: without an answer to a ping it counts as lost. */
+  #watchOver(session: ClientHttp2Session): void {
+    let timer: Timer
+    const wait = (): void => {
+      timer = this.#clock.setTimer(pingEveryMs, ping, { background: true })
+    }
+    const ping = (): void => {
+      if (session.destroyed) return
+      const lost = new Error(`no answer to a ping within ${pingTimeoutMs / 1000} s`)
+      timer = this.#clock.setTimer(pingTimeoutMs, () => session.destroy(lost), { background: true })
+      session.ping((error) => {
+        timer.cancel()
+        if (!error) wait()
+      })
+    }
+    session.once('close', () => timer.cancel())
+    wait()
   }
 }

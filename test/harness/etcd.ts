@@ -39,15 +39,18 @@ interface StartOptions {
   args?: readonly string[]
   /** Of the client's URL. Default: http. */
   scheme?: 'http' | 'https'
+  /** Takes the place of another, with nothing in it. */
+  instead?: RunningEtcd
   /** For a client of an etcd with TLS. */
   tls?: { ca: string; cert: string; key: string }
 }
 
 /** An empty etcd of the test's own. */
 export async function startEtcd(t: Test, { file }: EtcdProgram, options: StartOptions = {}): Promise<RunningEtcd> {
-  const { args = [], scheme = 'http', tls } = options
+  const { args = [], scheme = 'http', instead, tls } = options
   const folder = scratchFolder(t, 'etcd')
-  const [port, peerPort] = [await freePort(), await freePort()]
+  await instead?.stop()
+  const [port, peerPort] = [instead ? new URL(instead.url).port : await freePort(), await freePort()]
   const url = `${scheme}://127.0.0.1:${port}`
   const peer = `http://127.0.0.1:${peerPort}`
   const all = [

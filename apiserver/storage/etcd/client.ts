@@ -29,6 +29,7 @@ export class EtcdClient {
   readonly #channels: readonly GrpcChannel[]
   readonly #clock: Clock
   #current = 0
+  #isClosed = false
 
   constructor({ endpoints, tls, clock }: EtcdClientOptions) {
     this.#channels = endpoints.map((url) => new GrpcChannel({ url, tls, clock }))
@@ -52,7 +53,7 @@ export class EtcdClient {
       } catch (error) {
         if (!isLost(error)) throw error
         this.leave(channel)
-        if (error.wasSent && !options.isRepeatable) throw error
+        if (this.#isClosed || (error.wasSent && !options.isRepeatable)) throw error
         if (this.#clock.monotonic() + pauseMs >= deadline) throw error
         if (attempt % this.#channels.length === 0) await this.#clock.sleep(pauseMs)
       }
@@ -87,6 +88,7 @@ export class EtcdClient {
   }
 
   close(): void {
+    this.#isClosed = true
     for (const channel of this.#channels) channel.close()
   }
 }
@@ -97,8 +99,9 @@ const isLost = (error: unknown): error is GrpcError =>
   (error.code === grpcCodes.unavailable || error.code === grpcCodes.deadlineExceeded) &&
   !isRefusedConnection(error)
 
-/** TLS that does not fit does not get better by trying again. */
-export const isRefusedConnection = ({ cause }: GrpcError): boolean => tlsReason(cause) !== undefined
+/** Certificates that do not fit, and another protocol, do not get better by trying again. */
+const isRefusedConnection = ({ cause, message }: GrpcError): boolean =>
+  tlsReason(cause) !== undefined || message === 'Protocol error'
 
 /** What is wrong between the two sides' certificates and schemes; undefined for other failures. */
 export function tlsReason(cause: unknown): string | undefined {

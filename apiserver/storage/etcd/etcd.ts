@@ -1,5 +1,5 @@
 import { noteStored } from '../../../shared/api/exact-json.ts'
-import type { ConfigError } from '../../../shared/config/option.ts'
+import { ConfigError } from '../../../shared/config/option.ts'
 import type { GrpcError } from '../../../shared/grpc/status.ts'
 import type { EventLogLimits } from '../event-log.ts'
 import {
@@ -23,7 +23,7 @@ import { Compactor } from './compactor.ts'
 import { Feed } from './feed.ts'
 import { LastValues } from './last-values.ts'
 import { Leases } from './leases.ts'
-import { rangeOf, readPast, readRange } from './load.ts'
+import { foreign, isForeign, rangeOf, readPast, readRange } from './load.ts'
 import type { Draft, Message } from './messages.ts'
 import { isCompacted, startError, storageError } from './reasons.ts'
 import { RevisionWaiters } from './revision-waiters.ts'
@@ -43,6 +43,8 @@ export interface EtcdStorageOptions extends EtcdClientOptions {
 }
 
 const defaultIntervalMs = 5 * 60_000
+/** How long a start waits for an etcd that may be starting as well. */
+const startTimeoutMs = 5_000
 /** How long a write or a read waits for the feed to be as far as etcd. */
 const patienceMs = 10_000
 
@@ -55,17 +57,19 @@ export async function openEtcdStorage(options: EtcdStorageOptions): Promise<Stor
   const place = `etcd at ${endpoints.join(', ')}`
   const prefix = `${options.prefix.replace(/\/+$/, '')}/`
   const client = new EtcdClient(options)
+  let storage: EtcdStorage | undefined
   try {
-    const { version, header } = await client.call('status', {}, { isRepeatable: true })
+    const { version, header } = await client.call('status', {}, { isRepeatable: true, timeoutMs: startTimeoutMs })
     checkVersion(version, place)
     const { entries, revision } = await readPast(client, prefix, history)
     const state = new StoreState(history, revision)
     for (const entry of entries) state.restore(entry)
     const clusterId = header?.cluster_id ?? ''
-    const storage = new EtcdStorage({ ...options, client, prefix, place, version, clusterId, state })
+    storage = new EtcdStorage({ ...options, client, prefix, place, version, clusterId, state })
     await storage.catchUp()
     return storage
   } catch (error) {
+    await storage?.close()
     client.close()
     throw startError(error, place)
   }
@@ -190,6 +194,7 @@ class EtcdStorage implements Storage {
     const latest = await this.#latest()
     if (this.revision() < latest && this.#tellsProgress) this.#feed.requestProgress()
     await this.#reached(latest)
+    if (this.#broken) throw this.#broken
     return this.revision() !== before
   }
 
@@ -320,6 +325,7 @@ class EtcdStorage implements Storage {
       if (key === undefined) continue
       const { mod_revision, value } = kv!
       if (type === 0) {
+        if (isForeign(value)) this.#broken ??= new ConfigError(foreign(this.#prefix))
         noteStored(value)
         changes.push({ key, revision: mod_revision, value })
       } else if (this.#state.get(key) || changes.some((change) => change.key === key)) {

@@ -42,7 +42,7 @@ export async function readRange(
     for (const { key: theirs, value, mod_revision } of kvs) {
       const own = ownKey(prefix, theirs)
       if (own === undefined) continue
-      if (value.startsWith('k8s\0')) throw new ConfigError(foreign(prefix))
+      if (isForeign(value)) throw new ConfigError(foreign(prefix))
       noteStored(value)
       entries.push({ key: own, value, revision: mod_revision })
     }
@@ -51,7 +51,10 @@ export async function readRange(
   }
 }
 
-const foreign = (prefix: string): string =>
+/** A real kube-apiserver's protobuf. */
+export const isForeign = (value: string): boolean => value.startsWith('k8s\0')
+
+export const foreign = (prefix: string): string =>
   `the objects below ${prefix} in etcd are those of a real kube-apiserver; name another prefix with --etcd-prefix`
 
 /**
