@@ -1,7 +1,8 @@
 import { apiVersionOf } from '../shared/api/api-version.ts'
 import { mayHoldLarge, parseStored, toJson } from '../shared/api/exact-json.ts'
+import { own } from '../shared/api/own.ts'
 import { badRequest, methodNotSupported, resourceNotFound } from '../shared/api/status-errors.ts'
-import type { KubeList, KubeObject, WatchEvent } from '../shared/api/types.ts'
+import type { Binding, KubeList, KubeObject, WatchEvent } from '../shared/api/types.ts'
 import type { Client, ListQuery, ObjectRef, PatchType, Resource, WatchQuery } from '../shared/client/client.ts'
 import type { User } from './auth/types.ts'
 import type { ApiContext } from './http/api-context.ts'
@@ -30,6 +31,16 @@ const mediaTypes: Record<Exclude<PatchType, 'apply'>, Exclude<PatchMediaType, 'a
   json: 'application/json-patch+json',
   merge: 'application/merge-patch+json',
   strategic: 'application/strategic-merge-patch+json',
+}
+
+/** What is created through a subresource instead of an object, by its name. */
+type Creation = (api: ApiContext, scope: ObjectScope, body: object, options: ParsedWriteOptions) => Promise<object>
+const creations: Readonly<Record<string, Creation>> = {
+  async binding({ registry }, scope, body, options) {
+    await bind(registry, scope, body as Binding, options)
+    return body
+  },
+  token: (api, scope, body, options) => makeToken(api, body as TokenRequest, scope, options),
 }
 
 export interface LocalClientOptions {
@@ -94,17 +105,9 @@ class LocalClient implements Client {
     const namespace = options.namespace ?? metadata?.namespace
     if (options.subresource !== undefined) {
       const scope = this.#scopeOf(resource, { namespace, name: options.name ?? metadata.name ?? '' })
-      if (options.subresource === 'token') {
-        return (await makeToken(
-          this.#api,
-          object as unknown as TokenRequest,
-          scope,
-          this.#writeOptions,
-        )) as unknown as T
-      }
-      if (options.subresource !== 'binding') throw methodNotSupported(scope.definition, 'create')
-      await bind(this.#registry, scope, object as never, this.#writeOptions)
-      return object
+      const create = own(creations, options.subresource)
+      if (!create) throw methodNotSupported(scope.definition, 'create')
+      return (await create(this.#api, scope, object, this.#writeOptions)) as T
     }
     const scope = { definition: find(this.#api, resource), namespace, user: this.#user }
     if (scope.definition.virtual)

@@ -3,8 +3,8 @@
  * puts it there; without, exit 1 when it is stale.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { subresourcesOf } from '../apiserver/http/discovery/documents.ts'
 import type { ResourceDefinition } from '../apiserver/kind/resource-definition.ts'
+import { subresourcesOf } from '../apiserver/kind/subresources.ts'
 import { resources } from '../apiserver/resources/index.ts'
 import { unattended } from './unattended-kinds.ts'
 

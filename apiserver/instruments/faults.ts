@@ -1,5 +1,6 @@
 import { badRequest, notFound } from '../../shared/api/status-errors.ts'
 import { durationMs } from '../../shared/config/option-types.ts'
+import { traitsOf } from '../kind/subresource-traits.ts'
 import { Chance } from './chance.ts'
 import { filterFields, isMeant, type ObservedRequest, parseFilter, type RequestFilter } from './request-filter.ts'
 
@@ -94,7 +95,7 @@ function canStrike({ dropWatch, stale, ...others }: FaultEffect, { verb, subreso
   return (
     Object.keys(others).length > 0 ||
     (dropWatch !== undefined && verb === 'watch') ||
-    (stale !== undefined && isRead(verb) && (subresource === undefined || subresource === 'status'))
+    (stale !== undefined && isRead(verb) && (subresource === undefined || traitsOf(subresource).canBeStale === true))
   )
 }
 const isRead = (verb: string): boolean => verb === 'get' || verb === 'list'

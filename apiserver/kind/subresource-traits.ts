@@ -1,27 +1,38 @@
 import { own } from '../../shared/api/own.ts'
 
-/** What is special about the endpoint of a subresource. A name means the same for every kind. */
+/**
+ * What is special about the endpoint of a subresource. A name means the same for every kind: authentication, flow
+ * control and faults see a request before its kind is looked up. Which kinds have it: `subresourcesOf`.
+ */
 export interface SubresourceTraits {
   /** A request may go on for as long as the client wants, so that it counts for no limit of requests under way. */
   longRunning?: boolean
+  /** The request becomes a connection, which both sides write to. */
+  takesConnection?: boolean
   /** Its path goes on behind its name: the rest is the path of another server. */
   hasPath?: boolean
+  /** It is read as text: the type of its options, and the parameter with which the text has no end. */
+  text?: { options: string; endless: string }
+  /** A read shows the object, so that a fault can make it stale. */
+  canBeStale?: boolean
   /** The half that a write changes of an object that has a status; it keeps the other. Default: all but the status. */
   writes?: 'status' | 'both'
+  /** The half that no manager owns by a write through it, as the write does not change it. Default: the status. */
+  unowned?: 'spec'
   /** The time of its writes is not in `managedFields`, as with a real server. */
   untimed?: boolean
 }
 
 const traits: Readonly<Record<string, SubresourceTraits>> = {
   approval: { writes: 'status' },
-  attach: { longRunning: true },
+  attach: { longRunning: true, takesConnection: true },
   binding: { writes: 'both' },
-  exec: { longRunning: true },
-  log: { longRunning: true },
-  portforward: { longRunning: true },
+  exec: { longRunning: true, takesConnection: true },
+  log: { longRunning: true, text: { options: 'PodLogOptions', endless: 'follow' } },
+  portforward: { longRunning: true, takesConnection: true },
   proxy: { longRunning: true, hasPath: true },
   scale: { untimed: true },
-  status: { writes: 'status' },
+  status: { writes: 'status', unowned: 'spec', canBeStale: true },
 }
 
 const ordinary: SubresourceTraits = {}

@@ -1,3 +1,4 @@
+import { traitsOf } from '../kind/subresource-traits.ts'
 import type { JsonMap } from '../values/json-map.ts'
 import { type FieldsV1, fieldPaths, noFields } from './structured-merge/fields.ts'
 import type { Type } from './structured-merge/schema.ts'
@@ -69,6 +70,6 @@ const status = fieldPaths('status')
 const spec = fieldPaths('spec')
 /** Upstream's reset fields where a kind says nothing else: the endpoints of spec and status keep to themselves. */
 export function defaultResetFields(hasStatus: boolean, subresource: string | undefined): FieldsV1 {
-  if (subresource === 'status') return spec
+  if (traitsOf(subresource).unowned === 'spec') return spec
   return hasStatus ? status : noFields
 }

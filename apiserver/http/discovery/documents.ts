@@ -2,10 +2,10 @@
 
 import { createHash } from 'node:crypto'
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
-import type { ResourceDefinition, SubresourceEntry, Verb } from '../../kind/resource-definition.ts'
+import type { ResourceDefinition, Verb } from '../../kind/resource-definition.ts'
+import { subresourcesOf } from '../../kind/subresources.ts'
 
 const allVerbs: Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
-const subresourceVerbs = ['get', 'patch', 'update']
 
 /** Upstream's priorities: which group wins a short name. Others follow by name. */
 const groupOrder = [
@@ -64,20 +64,6 @@ function compareVersions(a: string, b: string): number {
     Number(rightMajor) - Number(leftMajor) ||
     Number(rightMinor) - Number(leftMinor)
   )
-}
-
-/** The subresources with those that every definition has by a flag. */
-export function subresourcesOf(definition: ResourceDefinition): SubresourceEntry[] {
-  const { kind, subresources, extraSubresources = [], custom } = definition
-  const entries = [
-    ...extraSubresources,
-    ...(subresources?.status ? [{ name: 'status', kind, verbs: subresourceVerbs }] : []),
-    ...(subresources?.scale
-      ? [{ name: 'scale', group: 'autoscaling', version: 'v1', kind: 'Scale', verbs: subresourceVerbs }]
-      : []),
-  ]
-  // Of custom resources status comes first.
-  return custom ? entries : entries.sort((a, b) => byText(a.name, b.name))
 }
 
 export const apiVersions = (serverAddress: string) => ({

@@ -82,6 +82,7 @@ function decodeSegment(segment: string): string {
   }
 }
 
+/** Upstream: apiserver/pkg/endpoints/request/requestinfo.go, by their names too. */
 const namespaceSubresources = new Set(['status', 'finalize'])
 
 function locate(group: string, version: string, parts: string[]): ResourceTarget {

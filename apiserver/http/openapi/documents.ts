@@ -7,7 +7,7 @@ import { toJson } from '../../../shared/api/exact-json.ts'
 import { kubernetesVersion } from '../../../shared/config/kubernetes-version.ts'
 import { publishedList, publishedSchema } from '../../apiextensions/published-schema.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
-import { subresourcesOf } from '../discovery/documents.ts'
+import { subresourcesOf } from '../../kind/subresources.ts'
 import { fixedOperations, groupOperation, versionOperation } from './discovery.ts'
 import {
   groupPrefix,

@@ -5,7 +5,8 @@
 import { openApiSchemas } from '../../../openapi/schemas.ts'
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import type { ResourceDefinition, SubresourceEntry, Verb } from '../../kind/resource-definition.ts'
-import { subresourcesOf } from '../discovery/documents.ts'
+import { traitsOf } from '../../kind/subresource-traits.ts'
+import { subresourcesOf } from '../../kind/subresources.ts'
 import { everyRequest, type OpenApiParameter, optionsAs, pathParameters } from './parameters.ts'
 
 export interface GroupVersionKind {
@@ -188,8 +189,8 @@ class PathOperations {
     const write = { ...entry, body: { schema, required: true }, parameters: optionsAs('CreateOptions') }
     const scoped = this.#scoped(path, entry?.subresource)
     if (verbs.includes('get')) {
-      const isLog = entry?.subresource === 'log'
-      const options = isLog ? optionsAs('PodLogOptions') : []
+      const { text } = traitsOf(entry?.subresource)
+      const options = text ? optionsAs(text.options) : []
       this.#add(path, 'get', 'get', {
         ...entry,
         id: ['read', scoped],
@@ -197,8 +198,8 @@ class PathOperations {
         parameters: this.#isCustom
           ? optionsAs('ListOptions').filter(({ name }) => name === 'resourceVersion')
           : options,
-        answers: { 200: isLog ? TEXT : schema },
-        ...(isLog && { produces: ['text/plain', ...encodings] }),
+        answers: { 200: text ? TEXT : schema },
+        ...(text && { produces: ['text/plain', ...encodings] }),
       })
     }
     if (verbs.includes('update')) {

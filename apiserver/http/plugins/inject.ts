@@ -3,6 +3,7 @@ import { anonymousUser } from '../../auth/anonymous.ts'
 import { actingAs } from '../../auth/impersonation.ts'
 import { actOn } from '../../auth/injected.ts'
 import type { User } from '../../auth/types.ts'
+import { traitsOf } from '../../kind/subresource-traits.ts'
 import { attributesOf } from '../front/attributes.ts'
 import { withReason } from '../front/reason-prefix.ts'
 import { booleanParameter, parseRequestInfo } from '../front/request-info.ts'
@@ -32,17 +33,16 @@ function userOf({ name, groups }: Pick<User, 'name' | 'groups'>): User {
   return name === anonymousUser.name ? anonymousUser : actingAs({ name, groups, extra: {} }, [])
 }
 
-const takesConnection = new Set(['attach', 'exec', 'portforward'])
-
 function assertEnds({ method = 'GET', url }: InjectedRequest, user: User): void {
   const info = parseRequestInfo(method, withReason(method, url))
   const { verb, resource } = attributesOf(info, user)
-  const { subresource } = resource ?? {}
+  const subresource = resource?.subresource
+  const { text, takesConnection } = traitsOf(subresource)
   const what =
     verb === 'watch'
       ? 'a watch'
-      : subresource === 'log' && booleanParameter(info.query, 'follow')
-        ? 'a log that is followed'
-        : takesConnection.has(subresource ?? '') && subresource
+      : text && booleanParameter(info.query, text.endless)
+        ? `a ${subresource} that is followed`
+        : takesConnection && subresource
   if (what) throw new Error(`inject: ${what} has no end; use a client over the network`)
 }

@@ -1,6 +1,7 @@
 import { own } from '../../../shared/api/own.ts'
 import { methodNotAllowed, notFound, resourceNotFound } from '../../../shared/api/status-errors.ts'
-import type { ResourceDefinition } from '../../kind/resource-definition.ts'
+import type { ResourceDefinition, SubresourceEntry } from '../../kind/resource-definition.ts'
+import { subresourcesOf } from '../../kind/subresources.ts'
 import { commonMethods } from '../front/methods.ts'
 import type { ResourceTarget } from '../front/request-info.ts'
 import { type Handler, writing } from '../handler.ts'
@@ -23,7 +24,7 @@ const sameObject: Methods = { GET: get, PUT: writing(update), PATCH: writing(pat
 
 const everyMethod = (handler: Handler): Methods => Object.fromEntries(commonMethods.map((method) => [method, handler]))
 
-/** Handlers of their own, by `<group>/<plural>/<subresource>`. */
+/** Of subresources that show neither the object nor its scale, by `<group>/<plural>/<subresource>`. */
 const special: Readonly<Record<string, Methods>> = {
   '/serviceaccounts/token': { POST: writing(requestToken) },
   '/pods/binding': { POST: writing(bindPod) },
@@ -35,9 +36,6 @@ const special: Readonly<Record<string, Methods>> = {
   '/nodes/proxy': everyMethod(proxyToNode),
   '/pods/proxy': everyMethod(proxyToPod),
   '/services/proxy': everyMethod(proxyToService),
-  '/pods/ephemeralcontainers': sameObject,
-  '/pods/resize': sameObject,
-  'certificates.k8s.io/certificatesigningrequests/approval': sameObject,
   '/namespaces/finalize': { PUT: writing(finalizeNamespace) },
 }
 
@@ -58,8 +56,18 @@ export function findSubresource(
 export const hasSubresource = (definition: ResourceDefinition, name: string): boolean =>
   methodsOf(definition, name) !== undefined
 
-function methodsOf({ group, plural, subresources, custom }: ResourceDefinition, name = ''): Methods | undefined {
-  if (name === 'status' && subresources?.status) return sameObject
-  if (name === 'scale' && (custom ? custom.scale : subresources?.scale)) return scale
-  return special[`${group}/${plural}/${name}`]
+const known = new WeakMap<ResourceDefinition, ReadonlyMap<string, Methods>>()
+
+function methodsOf(definition: ResourceDefinition, name = ''): Methods | undefined {
+  let methods = known.get(definition)
+  if (!methods) {
+    methods = new Map(subresourcesOf(definition).map((entry) => [entry.name, handlersOf(definition, entry)]))
+    known.set(definition, methods)
+  }
+  return methods.get(name)
+}
+
+function handlersOf({ group, plural }: ResourceDefinition, { name, kind, ...of }: SubresourceEntry): Methods {
+  const isScale = kind === 'Scale' && of.group === 'autoscaling'
+  return special[`${group}/${plural}/${name}`] ?? (isScale ? scale : sameObject)
 }
