@@ -41,18 +41,21 @@ t.test('nodes of both kinds', async (t) => {
     t.end()
   })
 
-  for (const name of names) {
-    t.test(`${name} is lost, shut down, returns, and reboots`, async (t) => {
-      for (const word of ['lose', 'shutdown']) {
-        t.match(await kubestage('node', word, name), `${name} is `)
-        await until(async () => !(await isReady(name)), { what: `${name} not to be ready after ${word}` })
-        t.equal(await kubestage('node', 'return', name), `${name} is back\n`)
-        await until(() => isReady(name), { what: `${name} to be ready after ${word}` })
-      }
-      t.match(await kubestage('node', 'reboot', name), `${name} has rebooted`)
-      await until(() => isReady(name), { what: `${name} to be ready after its reboot` })
-    })
-  }
+  t.test('each is lost, shut down, returns, and reboots', async (t) => {
+    t.jobs = names.length // most of the time they wait
+    for (const name of names) {
+      t.test(name, async (t) => {
+        for (const word of ['lose', 'shutdown']) {
+          t.match(await kubestage('node', word, name), `${name} is `)
+          await until(async () => !(await isReady(name)), { what: `${name} not to be ready after ${word}` })
+          t.equal(await kubestage('node', 'return', name), `${name} is back\n`)
+          await until(() => isReady(name), { what: `${name} to be ready after ${word}` })
+        }
+        t.match(await kubestage('node', 'reboot', name), `${name} has rebooted`)
+        await until(() => isReady(name), { what: `${name} to be ready after its reboot` })
+      })
+    }
+  })
 
   t.test('time is moved on all, and images on those that run programs', async () => {
     await kubestage('clock', 'advance', '10m')
