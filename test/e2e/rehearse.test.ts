@@ -12,6 +12,9 @@ const folder = join(repository, 'examples', 'rehearse')
 const scale = process.env.KUBESTAGE_REHEARSE_SCALE ?? '20'
 const isRealTime = scale === '1'
 t.setTimeout(isRealTime ? 3_600_000 : 720_000)
+t.jobs = 2 // most of the time they wait
+/** What is timed to the fraction of a second, and cannot be tried again. */
+const alone = { buffered: false }
 
 /** In the environment of what a rehearsal starts. */
 const mark = `rehearsal-${process.pid}`
@@ -99,69 +102,6 @@ t.test('each planted fault is found, and nothing else', async (t) => {
   }
 })
 
-t.test('good applications die well in every way', async (t) => {
-  if (!isRoot) return skipOrFail(t, notRoot)
-  const { code, workloads, told } = await rehearse(t, good, '--jobs=4')
-  t.equal(code, 0)
-  t.match(told, /^pod\/good-worker force: dies well$/m, 'each death is told as soon as it is over')
-  const [server, worker] = workloads
-  for (const workload of workloads) t.same(findingsOf(workload).filter(isBad), [], workload.name)
-  const reasons = (workload?: WorkloadReport) => workload?.rehearsals.map(({ way, reason }) => [way, reason])
-  t.same(reasons(worker), [
-    ['delete', undefined],
-    ['update', 'Update'],
-    ['decommissioned', 'Decommissioned'],
-    ['eviction', 'Eviction'],
-    ['deadline', undefined],
-    ['liveness', undefined],
-    ['short-grace', undefined],
-    ['force', undefined],
-    ['children', undefined],
-    ['taint', 'IntolerableTaint'],
-    ['kubelet-restart', worker?.rehearsals.find(({ way }) => way === 'kubelet-restart')?.reason],
-    ['shutdown', 'Eviction'],
-  ])
-  t.ok(
-    server?.rehearsals.every(({ requests }) => requests && requests.sent > 0),
-    'under load',
-  )
-})
-
-t.test('a program that follows the measured advice dies well', async (t) => {
-  if (!isRoot) return skipOrFail(t, notRoot)
-  const advised = (fault: Fault, pattern: RegExp): string => {
-    const remedies = reports
-      .flatMap(findingsOf)
-      .flatMap((finding) => (finding.fault === fault ? (finding.remedy ?? '') : []))
-    return pattern.exec(remedies.join('\n'))?.[1] ?? remedies.join('\n')
-  }
-  const seconds = advised('stops-too-soon', /add a sleep hook of about (\d+) s/)
-  const grace = advised('grace-too-short', /set terminationGracePeriodSeconds to (\d+)/)
-  const source = (file: string): string => readFileSync(join(folder, `${file}.yaml`), 'utf8')
-  const mended = t.testdir({
-    'drops-requests.yaml': `${source('drops-requests')}    lifecycle: {preStop: {sleep: {seconds: ${seconds}}}}\n`,
-    'grace-too-short.yaml': source('grace-too-short').replace(/(?<=PeriodSeconds: )\d+/, grace),
-  })
-  const files = readdirSync(mended).map((name) => join(mended, name))
-  const { code, workloads } = await rehearse(t, files, '--ways=delete')
-  t.equal(code, 0, `${seconds} s, ${grace} s`)
-  for (const workload of workloads) t.same(findingsOf(workload), [], workload.name, { workload })
-})
-
-t.test('a command, and thresholds from the file', async (t) => {
-  if (!isRoot) return skipOrFail(t, notRoot)
-  const config = join(
-    t.testdir({ 'kubestage.yaml': 'allowedExitCodes: [0, 7]\nways: [delete]\nport: 7443\n' }),
-    'kubestage.yaml',
-  )
-  const run = async (...flags: string[]): Promise<unknown> => {
-    const script = 'trap "exit 7" TERM; while :; do sleep 0.05; done'
-    return await startCommand(t, ['rehearse', '--time-scale=20', ...flags, '--', 'sh', '-c', script]).ended
-  }
-  t.equal(await run('--ways=delete'), 1)
-  t.equal(await run(`--config=${config}`), 0)
-})
-
 t.test('a program that waits by itself is judged by real time', async (t) => {
   if (!isRoot) return skipOrFail(t, notRoot)
   const script = 'trap "sleep 2; exit 0" TERM; while :; do sleep 0.05; done'
@@ -227,4 +167,67 @@ t.test('what cannot be rehearsed is one sentence', async (t) => {
   t.match(await run('--ways=explode', file), [2, /^kubestage: there is no way "explode"; there are delete, update/])
   t.match(await run('--ways=tain', file), [2, /did you mean taint\?\n$/])
   t.match(await run('--load=ftp://pod/', file), [2, /^kubestage: load must be an address such as/])
+})
+
+t.test('good applications die well in every way', alone, async (t) => {
+  if (!isRoot) return skipOrFail(t, notRoot)
+  const { code, workloads, told } = await rehearse(t, good, '--jobs=4')
+  t.equal(code, 0)
+  t.match(told, /^pod\/good-worker force: dies well$/m, 'each death is told as soon as it is over')
+  const [server, worker] = workloads
+  for (const workload of workloads) t.same(findingsOf(workload).filter(isBad), [], workload.name)
+  const reasons = (workload?: WorkloadReport) => workload?.rehearsals.map(({ way, reason }) => [way, reason])
+  t.same(reasons(worker), [
+    ['delete', undefined],
+    ['update', 'Update'],
+    ['decommissioned', 'Decommissioned'],
+    ['eviction', 'Eviction'],
+    ['deadline', undefined],
+    ['liveness', undefined],
+    ['short-grace', undefined],
+    ['force', undefined],
+    ['children', undefined],
+    ['taint', 'IntolerableTaint'],
+    ['kubelet-restart', worker?.rehearsals.find(({ way }) => way === 'kubelet-restart')?.reason],
+    ['shutdown', 'Eviction'],
+  ])
+  t.ok(
+    server?.rehearsals.every(({ requests }) => requests && requests.sent > 0),
+    'under load',
+  )
+})
+
+t.test('a command, and thresholds from the file', alone, async (t) => {
+  if (!isRoot) return skipOrFail(t, notRoot)
+  const config = join(
+    t.testdir({ 'kubestage.yaml': 'allowedExitCodes: [0, 7]\nways: [delete]\nport: 7443\n' }),
+    'kubestage.yaml',
+  )
+  const run = async (...flags: string[]): Promise<unknown> => {
+    const script = 'trap "exit 7" TERM; while :; do sleep 0.05; done'
+    return await startCommand(t, ['rehearse', '--time-scale=20', ...flags, '--', 'sh', '-c', script]).ended
+  }
+  t.equal(await run('--ways=delete'), 1)
+  t.equal(await run(`--config=${config}`), 0)
+})
+
+t.test('a program that follows the measured advice dies well', alone, async (t) => {
+  if (!isRoot) return skipOrFail(t, notRoot)
+  const advised = (fault: Fault, pattern: RegExp): string => {
+    const remedies = reports
+      .flatMap(findingsOf)
+      .flatMap((finding) => (finding.fault === fault ? (finding.remedy ?? '') : []))
+    return pattern.exec(remedies.join('\n'))?.[1] ?? remedies.join('\n')
+  }
+  const seconds = advised('stops-too-soon', /add a sleep hook of about (\d+) s/)
+  const grace = advised('grace-too-short', /set terminationGracePeriodSeconds to (\d+)/)
+  const source = (file: string): string => readFileSync(join(folder, `${file}.yaml`), 'utf8')
+  const mended = t.testdir({
+    'drops-requests.yaml': `${source('drops-requests')}    lifecycle: {preStop: {sleep: {seconds: ${seconds}}}}\n`,
+    'grace-too-short.yaml': source('grace-too-short').replace(/(?<=PeriodSeconds: )\d+/, grace),
+  })
+  const files = readdirSync(mended).map((name) => join(mended, name))
+  const { code, workloads } = await rehearse(t, files, '--ways=delete')
+  t.equal(code, 0, `${seconds} s, ${grace} s`)
+  for (const workload of workloads) t.same(findingsOf(workload), [], workload.name, { workload })
 })

@@ -11,6 +11,7 @@ import { until } from '../harness/until.ts'
 
 const configmaps = { group: '', version: 'v1', plural: 'configmaps' }
 const namespace = 'default'
+t.jobs = 3 // each has a cluster of its own, and waits most of the time
 
 t.test('objects in a file: when the API server ends, it starts again, and pods run on', async (t) => {
   const cluster = await startTestCluster(t, `--storage=sqlite:${join(scratchFolder(t, 'store'), 'state.db')}`)

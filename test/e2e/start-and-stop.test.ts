@@ -14,6 +14,7 @@ import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
 
 const namespace = 'default'
+t.jobs = 3 // each has a cluster of its own, and waits most of the time
 
 /** Ends with this exit code after one line. */
 async function refusal(
