@@ -56,41 +56,36 @@ process.on('SIGTERM', () => setTimeout(() => server.close(() => process.exit(0))
 /** Usual ports of development servers, and the API server's own. */
 const busyPorts = [3000, 5000, 6443, 8000, 8080, 8090]
 
+/** Where a page takes a cluster for granted. */
+const cluster = {
+  arrival: `
+    pods_run() {
+      for name in "$@"; do kubectl run "$name" --image=pause; done
+      for name in "$@"; do kubectl wait --for=condition=Ready "pod/$name"; done
+    }
+    one_ends_badly() {
+      kubectl run "$1" --image=busybox --command -- sleep 1000
+      kubectl wait --for=condition=Ready "pod/$1"
+      kubectl delete pod "$1" --grace-period=1
+    }
+    records_are_there() { until [ "$(kubectl get terminations --no-headers | wc -l)" = "$1" ]; do sleep 0.1; done; }
+    kubestage up --detach
+    eval "$(kubestage env)"`,
+  departure: 'kubestage down',
+  files: {
+    'server.js': () => server,
+    'app.yaml': () => readFileSync(join(repository, 'examples/rehearse/good.yaml'), 'utf8').replaceAll('5823', '8080'),
+  },
+}
+
 const visits: readonly Visit[] = [
   { pages: ['README.md'], busyPorts },
   { pages: ['docs/tour.md'], busyPorts },
   { pages: ['docs/kubectl.md'], busyPorts },
+  { pages: ['docs/reasons.md', 'docs/nodes.md', 'docs/metrics.md', 'docs/rehearse.md'], ...cluster },
   {
-    pages: [
-      'docs/reasons.md',
-      'docs/nodes.md',
-      'docs/metrics.md',
-      'docs/rehearse.md',
-      'docs/test-suites.md',
-      'docs/compose.md',
-      'docs/real-components.md',
-      'docs/conformance.md',
-      'docs/etcd.md',
-    ],
-    arrival: `
-      pods_run() {
-        for name in "$@"; do kubectl run "$name" --image=pause; done
-        for name in "$@"; do kubectl wait --for=condition=Ready "pod/$name"; done
-      }
-      one_ends_badly() {
-        kubectl run "$1" --image=busybox --command -- sleep 1000
-        kubectl wait --for=condition=Ready "pod/$1"
-        kubectl delete pod "$1" --grace-period=1
-      }
-      records_are_there() { until [ "$(kubectl get terminations --no-headers | wc -l)" = "$1" ]; do sleep 0.1; done; }
-      kubestage up --detach
-      eval "$(kubestage env)"`,
-    departure: 'kubestage down',
-    files: {
-      'server.js': () => server,
-      'app.yaml': () =>
-        readFileSync(join(repository, 'examples/rehearse/good.yaml'), 'utf8').replaceAll('5823', '8080'),
-    },
+    pages: ['docs/test-suites.md', 'docs/compose.md', 'docs/real-components.md', 'docs/conformance.md', 'docs/etcd.md'],
+    ...cluster,
   },
 ]
 /** Each needs half a minute or so; PAGES=docs/tour.md tries one alone. */
