@@ -13,7 +13,7 @@ import { forbiddenSysctl } from './admission/sysctls.ts'
 import type { ContainerLimitName } from './container-limits.ts'
 import { createEventRecorder } from './events/event-recorder.ts'
 import { troubleOnly } from './events/trouble-only.ts'
-import { createEvictionManager, type EvictionConfig, type EvictionManager } from './eviction/eviction-manager.ts'
+import { type EvictionConfig, EvictionManager } from './eviction/eviction-manager.ts'
 import { createPodMeter } from './eviction/measure-pods.ts'
 import type { Observations } from './eviction/signals.ts'
 import { KubeletMetrics } from './metrics/kubelet-metrics.ts'
@@ -22,7 +22,7 @@ import type { LossMark } from './node/loss-mark.ts'
 import { machineFacts } from './node/machine.ts'
 import { machineSignals } from './node/machine-signals.ts'
 import { createNodeControls, type NodeControls } from './node/node-controls.ts'
-import { nodeReference, startNodeRegistration } from './node/node-registration.ts'
+import { NodeRegistration, nodeReference } from './node/node-registration.ts'
 import { nodeObject } from './node/node-status.ts'
 import { type PodCidr, PodNetwork } from './node/pod-network.ts'
 import { type ShutdownGroup, twoGroups } from './node/shutdown.ts'
@@ -200,7 +200,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     updateNode: () => node.update(),
     flush,
   })
-  const eviction = createEvictionManager({
+  const eviction = new EvictionManager({
     clock,
     events,
     nodeName,
@@ -225,7 +225,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     labels: options.nodeLabels,
   })
   await withinLimit(network.begin(), NETWORK_MS, clock.machine)
-  const node = startNodeRegistration({
+  const node = new NodeRegistration({
     client,
     clock,
     events,
@@ -264,7 +264,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       clock,
       events,
       statuses,
-      handlers: [eviction.admit, forbiddenSysctl(sysctls), controls.admit],
+      handlers: [(pod) => eviction.admit(pod), forbiddenSysctl(sysctls), controls.admit],
       node: () => nodeSource.get({ name: nodeName }) ?? nodeObject({ ...facts(), nowMs: clock.now() }),
       kill,
       metrics,

@@ -18,14 +18,8 @@ const longFunctions: Readonly<Record<string, string>> = {
   'apiserver/http/flow-control/flow-control.ts createFlowControl': closure,
   'apiserver/http/openapi/routes.ts openapiRoute': closure,
   'cluster/supervisor/node.ts startNode': assembly,
-  'kubelet/events/event-recorder.ts createEventRecorder': closure,
-  'kubelet/eviction/eviction-manager.ts createEvictionManager': closure,
   'kubelet/kubelet.ts startKubelet': assembly,
-  'kubelet/node/node-registration.ts startNodeRegistration': closure,
-  'kubelet/prober/prober.ts createProber': closure,
   'kubelet/run-node.ts runNode': assembly,
-  'kubelet/status/status-manager.ts createStatusManager': closure,
-  'kubelet/volumes/volume-manager.ts createVolumeManager': closure,
 }
 
 /** Files with a text of many lines that is not wrapped. */

@@ -48,37 +48,21 @@ const MAX_QUEUE = 1_000
 const TRIES = 12
 const RETRY_MS = 10_000
 
-export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
-  const { client, clock } = options
-  const filter: EventFilter = createEventFilter()
-  let waiting = 0
-  let tail: Promise<void> = Promise.resolve()
-  let lastNanos = 0n
+/** The queue of events to post, one after the other. */
+class Recorder implements EventRecorder {
+  readonly #options: EventRecorderOptions
+  readonly #filter: EventFilter = createEventFilter()
+  #waiting = 0
+  #tail: Promise<void> = Promise.resolve()
+  #lastNanos = 0n
 
-  function post(build: () => Promise<void>): void {
-    if (waiting >= MAX_QUEUE) return
-    waiting++
-    tail = tail.then(async () => {
-      for (let tries = 1; ; tries++) {
-        try {
-          await build()
-          break
-        } catch (error) {
-          // What the server refused it will refuse again: a namespace that is gone, for one.
-          if (error instanceof Error && 'status' in error) break
-          if (tries === TRIES) {
-            options.onError(error)
-            break
-          }
-          await clock.machine.sleep(RETRY_MS)
-        }
-      }
-      waiting--
-    })
+  constructor(options: EventRecorderOptions) {
+    this.#options = options
   }
 
-  function event(...[object, type, reason, text, annotations]: Parameters<EventRecorder['event']>): void {
-    const decision = filter.admit({ object, type, reason, message: text }, clock.now())
+  event(...[object, type, reason, text, annotations]: Parameters<EventRecorder['event']>): void {
+    const { client, clock } = this.#options
+    const decision = this.#filter.admit({ object, type, reason, message: text }, clock.now())
     if (!decision) return
     const { known, message } = decision
     const time = toTime(clock.now())
@@ -86,11 +70,11 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     // Here, not when it is posted: that may take several tries.
     const count = ++known.count
     const create = async () => {
-      const body = newEvent({ object, type, reason, message, namespace, time, count, annotations })
+      const body = this.#newEvent({ object, type, reason, message, namespace, time, count, annotations })
       known.name = body.metadata.name ?? ''
       await client.create<Event>(EVENTS, body, { namespace, unread: true })
     }
-    post(async () => {
+    this.#post(async () => {
       if (!known.name) return create()
       const news = { count, lastTimestamp: time, message }
       const ref = { namespace, name: known.name }
@@ -100,42 +84,74 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     })
   }
 
-  function newEvent(parts: {
-    object: ObjectReference
-    type: EventType
-    reason: string
-    message: string
-    namespace: string
-    time: string
-    count: number
-    annotations?: Record<string, string>
-  }): Event {
-    const { object, type, reason, message, namespace, time, count, annotations } = parts
+  podEvent(...[pod, container, ...words]: Parameters<EventRecorder['podEvent']>): void {
+    this.event(podReference(pod, container), ...words)
+  }
+
+  flush(): Promise<void> {
+    return this.#tail
+  }
+
+  #post(send: () => Promise<void>): void {
+    if (this.#waiting >= MAX_QUEUE) return
+    this.#waiting++
+    this.#tail = this.#tail.then(() => this.#try(send))
+  }
+
+  async #try(send: () => Promise<void>): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        await send()
+        break
+      } catch (error) {
+        // What the server refused it will refuse again: a namespace that is gone, for one.
+        if (error instanceof Error && 'status' in error) break
+        if (tries === TRIES) {
+          this.#options.onError(error)
+          break
+        }
+        await this.#options.clock.machine.sleep(RETRY_MS)
+      }
+    }
+    this.#waiting--
+  }
+
+  #newEvent({ object, type, reason, message, namespace, time, count, annotations }: NewEvent): Event {
+    const { clock, component, host } = this.#options
     const nanos = BigInt(Math.floor(clock.now())) * 1_000_000n
-    lastNanos = nanos > lastNanos ? nanos : lastNanos + 1n
+    this.#lastNanos = nanos > this.#lastNanos ? nanos : this.#lastNanos + 1n
     return {
-      metadata: { name: `${object.name}.${lastNanos.toString(16)}`, namespace, ...(annotations && { annotations }) },
+      metadata: {
+        name: `${object.name}.${this.#lastNanos.toString(16)}`,
+        namespace,
+        ...(annotations && { annotations }),
+      },
       involvedObject: object,
       reason,
       message,
-      source: { component: options.component, host: options.host },
+      source: { component, host },
       firstTimestamp: time,
       lastTimestamp: time,
       count,
       type,
       eventTime: null,
-      reportingComponent: options.component,
-      reportingInstance: options.host,
+      reportingComponent: component,
+      reportingInstance: host,
     }
   }
+}
 
-  return {
-    event,
-    podEvent(pod, container, ...words) {
-      event(podReference(pod, container), ...words)
-    },
-    flush: () => tail,
-  }
+export const createEventRecorder = (options: EventRecorderOptions): EventRecorder => new Recorder(options)
+
+interface NewEvent {
+  object: ObjectReference
+  type: EventType
+  reason: string
+  message: string
+  namespace: string
+  time: string
+  count: number
+  annotations?: Record<string, string>
 }
 
 function podReference({ metadata, spec }: Pod, container?: string): ObjectReference {

@@ -26,19 +26,6 @@ export interface EvictionConfig {
   pressureTransitionPeriodMs: number
 }
 
-/**
- * Keeps the node alive at the cost of pods: when it runs low on something, one pod after the other goes. Upstream:
- * pkg/kubelet/eviction.
- */
-export interface EvictionManager {
-  pressure(): NodePressure
-  admit: AdmitHandler
-  /** From now on there is only so much of it, whatever the machine says; by default half of what should be there. */
-  induce(signal: Signal, available?: Amount): void
-  /** No more. */
-  release(signal: Signal): void
-  close(): void
-}
 export interface EvictionManagerOptions {
   clock: Clock
   events: EventRecorder
@@ -62,21 +49,65 @@ const AFTER_EVICTION_MS = 1_000
 /** At once, but for two seconds after a hook. */
 const HARD_GRACE_SECONDS = 1
 
-export function createEvictionManager(options: EvictionManagerOptions): EvictionManager {
-  const { clock, events, config } = options
-  const induced = new Map<Signal, Amount | undefined>()
-  let state = noPressure
-  let timer: Timer | undefined
-  let busy: Promise<void> | undefined
-  let closed = false
+/** Why a pod is evicted. */
+interface Reason {
+  signal: string
+  message: string
+  graceSeconds: number
+  annotations?: Record<string, string>
+  disrupted?: boolean
+}
 
-  async function observations(): Promise<Observations> {
-    if (config.measured.size + induced.size === 0) return {}
-    const measured = await options.observe()
+/**
+ * Keeps the node alive at the cost of pods: when it runs low on something, one pod after the other goes. Upstream:
+ * pkg/kubelet/eviction.
+ */
+export class EvictionManager {
+  readonly #options: EvictionManagerOptions
+  readonly #induced = new Map<Signal, Amount | undefined>()
+  #state = noPressure
+  #timer: Timer | undefined
+  #busy: Promise<void> | undefined
+  #closed = false
+
+  constructor(options: EvictionManagerOptions) {
+    this.#options = options
+    this.#schedule(PERIOD_MS)
+  }
+
+  pressure(): NodePressure {
+    return this.#state.pressure
+  }
+
+  admit(pod: Pod): ReturnType<AdmitHandler> {
+    return admitUnderPressure(pod, this.#state.pressure)
+  }
+
+  /** From now on there is only so much of it, whatever the machine says; by default half of what should be there. */
+  induce(signal: Signal, available?: Amount): void {
+    this.#induced.set(signal, available)
+    this.#schedule(0)
+  }
+
+  /** No more. */
+  release(signal: Signal): void {
+    this.#induced.delete(signal)
+    this.#schedule(0)
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#timer?.cancel()
+  }
+
+  async #observations(): Promise<Observations> {
+    const { config, observe } = this.#options
+    if (config.measured.size + this.#induced.size === 0) return {}
+    const measured = await observe()
     const found: Observations = Object.fromEntries(
       Object.entries(measured).filter(([signal]) => config.measured.has(signal)),
     )
-    for (const [signal, available] of induced) {
+    for (const [signal, available] of this.#induced) {
       const { capacity = 0 } = measured[signal] ?? {}
       const wanted = Math.min(
         ...config.thresholds.filter((one) => one.signal === signal).map(({ amount }) => amountOf(amount, capacity)),
@@ -87,42 +118,43 @@ export function createEvictionManager(options: EvictionManagerOptions): Eviction
   }
 
   /** True when a pod was evicted: then there may be more to do. */
-  async function look(): Promise<boolean> {
-    const seen = await observations()
-    const before = state.pressure
-    const { thresholds } = config
-    const transitionMs = config.pressureTransitionPeriodMs
-    const { state: after, due } = nextPressure(state, {
-      thresholds,
+  async #look(): Promise<boolean> {
+    const seen = await this.#observations()
+    const before = this.#state.pressure
+    const { clock, config, onChange } = this.#options
+    const { state: after, due } = nextPressure(this.#state, {
+      thresholds: config.thresholds,
       observations: seen,
       nowMs: clock.monotonic(),
-      transitionMs,
+      transitionMs: config.pressureTransitionPeriodMs,
     })
-    state = after
-    if (JSON.stringify(after.pressure) !== JSON.stringify(before)) options.onChange()
-    if (await evictForLocalLimits()) return true
+    this.#state = after
+    if (JSON.stringify(after.pressure) !== JSON.stringify(before)) onChange()
+    if (await this.#evictForLocalLimits()) return true
     const [threshold] = due
-    return threshold !== undefined && (await evictFor(threshold, seen))
+    return threshold !== undefined && (await this.#evictFor(threshold, seen))
   }
 
-  async function evictForLocalLimits(): Promise<boolean> {
-    const limited = [...options.activePods()].filter((pod) => hasLocalLimits(pod) && !pod.metadata.deletionTimestamp)
+  async #evictForLocalLimits(): Promise<boolean> {
+    const { activePods } = this.#options
+    const limited = [...activePods()].filter((pod) => hasLocalLimits(pod) && !pod.metadata.deletionTimestamp)
     if (limited.length === 0) return false
-    const usageOf = await options.usageOf(limited)
+    const usageOf = await this.#options.usageOf(limited)
     let evicted = false
     for (const pod of limited) {
       const exceeded = exceededLocalLimit(pod, usageOf(pod))
-      if (exceeded) evicted = (await evict(pod, { ...exceeded, graceSeconds: HARD_GRACE_SECONDS })) || evicted
+      if (exceeded) evicted = (await this.#evict(pod, { ...exceeded, graceSeconds: HARD_GRACE_SECONDS })) || evicted
     }
     return evicted
   }
 
-  async function evictFor(threshold: Threshold, seen: Observations): Promise<boolean> {
+  async #evictFor(threshold: Threshold, seen: Observations): Promise<boolean> {
+    const { events, config, nodeName, activePods } = this.#options
     const { resource } = signals[threshold.signal]
-    const node = nodeReference(options.nodeName)
+    const node = nodeReference(nodeName)
     events.event(node, 'Warning', 'EvictionThresholdMet', `Attempting to reclaim ${resource}`)
-    const pods = [...options.activePods()]
-    const usageOf = await options.usageOf(pods)
+    const pods = [...activePods()]
+    const usageOf = await this.#options.usageOf(pods)
     for (const pod of rankForEviction(pods, resource, usageOf)) {
       const { message, annotations } = evictionMessage(pod, usageOf(pod), { threshold, observations: seen })
       const graceSeconds = threshold.isHard
@@ -131,23 +163,15 @@ export function createEvictionManager(options: EvictionManagerOptions): Eviction
             config.maxPodGracePeriodSeconds,
             pod.spec.terminationGracePeriodSeconds ?? config.maxPodGracePeriodSeconds,
           )
-      if (await evict(pod, { signal: threshold.signal, message, annotations, graceSeconds, disrupted: true }))
+      if (await this.#evict(pod, { signal: threshold.signal, message, annotations, graceSeconds, disrupted: true }))
         return true
     }
     return false
   }
 
-  async function evict(
-    pod: Pod,
-    why: {
-      signal: string
-      message: string
-      graceSeconds: number
-      annotations?: Record<string, string>
-      disrupted?: boolean
-    },
-  ): Promise<boolean> {
+  async #evict(pod: Pod, why: Reason): Promise<boolean> {
     if (isCritical(pod)) return false
+    const { clock, events, kill, onEvicted } = this.#options
     const { message, annotations, graceSeconds } = why
     events.podEvent(pod, undefined, 'Warning', 'Evicted', message, annotations)
     const { generation } = pod.metadata
@@ -160,42 +184,26 @@ export function createEvictionManager(options: EvictionManagerOptions): Eviction
         conditions: disruptedByKubelet(status, { message, generation, time: toTime(clock.now()) }),
       }),
     })
-    await options.kill(pod, { graceSeconds, cause: 'Evicted', status })
-    options.onEvicted?.(why.signal)
+    await kill(pod, { graceSeconds, cause: 'Evicted', status })
+    onEvicted?.(why.signal)
     return true
   }
 
-  async function round(): Promise<void> {
+  async #round(): Promise<void> {
     let evicted = false
     try {
-      evicted = await look()
+      evicted = await this.#look()
     } catch (error) {
-      options.onError(error)
+      this.#options.onError(error)
     }
-    busy = undefined
-    schedule(evicted ? AFTER_EVICTION_MS : PERIOD_MS)
+    this.#busy = undefined
+    this.#schedule(evicted ? AFTER_EVICTION_MS : PERIOD_MS)
   }
 
-  function schedule(delayMs: number): void {
-    timer?.cancel()
-    if (!closed) timer = clock.setTimer(delayMs, () => (busy ??= round()), { background: true })
-  }
-
-  schedule(PERIOD_MS)
-  return {
-    pressure: () => state.pressure,
-    admit: (pod) => admitUnderPressure(pod, state.pressure),
-    induce(signal, available) {
-      induced.set(signal, available)
-      schedule(0)
-    },
-    release(signal) {
-      induced.delete(signal)
-      schedule(0)
-    },
-    close() {
-      closed = true
-      timer?.cancel()
-    },
+  #schedule(delayMs: number): void {
+    this.#timer?.cancel()
+    if (this.#closed) return
+    const begin = () => (this.#busy ??= this.#round())
+    this.#timer = this.#options.clock.setTimer(delayMs, begin, { background: true })
   }
 }

@@ -8,14 +8,6 @@ import { createBackoff } from '../../shared/concurrency/backoff.ts'
 import type { EventRecorder, ObjectReference } from '../events/event-recorder.ts'
 import { type NodeInput, nodeObject, nodeStatus } from './node-status.ts'
 
-/** Registers the node and keeps its status true. */
-export interface NodeRegistration {
-  /** Resolves when the API has the node. */
-  registered: Promise<void>
-  /** Write what has changed now, not at the next round. */
-  update(): Promise<void>
-  close(): void
-}
 export interface NodeRegistrationOptions {
   client: Client
   clock: Clock
@@ -29,32 +21,53 @@ const UPDATE_MS = 10_000
 const REPORT_MS = 300_000
 const RETRY = { initialMs: 100, maxMs: 7_000 }
 
-export function startNodeRegistration(options: NodeRegistrationOptions): NodeRegistration {
-  const { client, clock, events } = options
-  const stopping = new AbortController()
-  let last: Node | undefined
-  let reportedAtMs = 0
-  let timer: Timer | undefined
+/** Registers the node and keeps its status true. */
+export class NodeRegistration {
+  /** Resolves when the API has the node. */
+  readonly registered: Promise<void>
+  readonly #options: NodeRegistrationOptions
+  readonly #stopping = new AbortController()
+  #last: Node | undefined
+  #reportedAtMs = 0
+  #timer: Timer | undefined
+  #lastUpdate: Promise<void> = Promise.resolve()
 
-  async function register(): Promise<void> {
+  constructor(options: NodeRegistrationOptions) {
+    this.#options = options
+    this.registered = this.#register().then(() => this.#schedule())
+  }
+
+  /** Writes what has changed now, not at the next round; one write after the other, so that no event comes twice. */
+  update(): Promise<void> {
+    this.#lastUpdate = this.#lastUpdate.then(() => this.#updateNow())
+    return this.#lastUpdate
+  }
+
+  close(): void {
+    this.#stopping.abort()
+    this.#timer?.cancel()
+  }
+
+  async #register(): Promise<void> {
     const backoff = createBackoff(RETRY)
-    while (!stopping.signal.aborted) {
+    while (!this.#stopping.signal.aborted) {
       try {
-        last = await createOrAdopt()
+        this.#last = await this.#createOrAdopt()
         return
       } catch (error) {
-        options.onError(error)
-        await clock.machine.sleep(backoff.next(), { signal: stopping.signal }).catch(() => {})
+        this.#options.onError(error)
+        await this.#options.clock.machine.sleep(backoff.next(), { signal: this.#stopping.signal }).catch(() => {})
       }
     }
   }
 
-  async function createOrAdopt(): Promise<Node> {
-    const object = nodeObject({ ...options.facts(), nowMs: clock.now() })
+  async #createOrAdopt(): Promise<Node> {
+    const { client, clock, facts } = this.#options
+    const object = nodeObject({ ...facts(), nowMs: clock.now() })
     try {
       const created = await client.create<Node>(nodes, object)
-      reportedAtMs = clock.monotonic()
-      tellTransitions(undefined, created)
+      this.#reportedAtMs = clock.monotonic()
+      this.#tellTransitions(undefined, created)
       return created
     } catch (error) {
       if (!isStatus(error, 'AlreadyExists')) throw error
@@ -66,55 +79,52 @@ export function startNodeRegistration(options: NodeRegistrationOptions): NodeReg
         { metadata: { labels, annotations } },
         { type: 'merge' },
       )
-      const booting = hasRebooted(found, object) ? await writeStatus(found, true, [BOOTING]) : found
-      await writeStatus(booting, true)
+      const booting = hasRebooted(found, object) ? await this.#writeStatus(found, true, [BOOTING]) : found
+      await this.#writeStatus(booting, true)
       return patched
     }
   }
 
-  async function writeStatus(previous: Node, always: boolean, problems: string[] = []): Promise<Node> {
-    const facts = options.facts()
+  async #writeStatus(previous: Node, always: boolean, problems: string[] = []): Promise<Node> {
+    const { client, clock } = this.#options
+    const facts = this.#options.facts()
     const input = { ...facts, problems: [...facts.problems, ...problems], nowMs: clock.now(), previous }
     const status = nodeStatus(input)
-    const due = clock.monotonic() - reportedAtMs >= REPORT_MS
+    const due = clock.monotonic() - this.#reportedAtMs >= REPORT_MS
     if (!always && !due && isDeepStrictEqual(withoutHeartbeats(status), withoutHeartbeats(previous.status ?? {})))
       return previous
     const ref = { name: previous.metadata.name ?? '' }
     const updated = await client.patch<Node>(nodes, ref, { status }, { type: 'merge', subresource: 'status' })
-    reportedAtMs = clock.monotonic()
-    tellTransitions(previous, updated)
-    last = updated
+    this.#reportedAtMs = clock.monotonic()
+    this.#tellTransitions(previous, updated)
+    this.#last = updated
     return updated
   }
 
-  let lastUpdate: Promise<void> = Promise.resolve()
-  /** One after the other, so that no transition is told twice. */
-  function update(): Promise<void> {
-    lastUpdate = lastUpdate.then(updateNow)
-    return lastUpdate
-  }
-
-  async function updateNow(): Promise<void> {
-    if (!last) return
+  async #updateNow(): Promise<void> {
+    if (!this.#last) return
+    const { client, onError } = this.#options
     try {
       // The controller that marks lost nodes writes there, too.
-      const node = await client.get<Node>(nodes, { name: last.metadata.name ?? '' })
-      tellSchedulable(last, node)
-      last = node
-      await writeStatus(node, false)
+      const node = await client.get<Node>(nodes, { name: this.#last.metadata.name ?? '' })
+      this.#tellSchedulable(this.#last, node)
+      this.#last = node
+      await this.#writeStatus(node, false)
     } catch (error) {
-      options.onError(error)
+      onError(error)
       // Someone deleted it: a kubelet without a node would do nothing for ever.
-      if (isStatus(error, 'NotFound')) await register()
+      if (isStatus(error, 'NotFound')) await this.#register()
     }
   }
 
-  function schedule(): void {
-    if (stopping.signal.aborted) return
-    timer = clock.setTimer(UPDATE_MS, () => void update().then(schedule), { background: true })
+  #schedule(): void {
+    if (this.#stopping.signal.aborted) return
+    const again = () => void this.update().then(() => this.#schedule())
+    this.#timer = this.#options.clock.setTimer(UPDATE_MS, again, { background: true })
   }
 
-  function tellTransitions(before: Node | undefined, after: Node): void {
+  #tellTransitions(before: Node | undefined, after: Node): void {
+    const { events } = this.#options
     if (before && hasRebooted(before, after)) {
       const { metadata, status } = after
       const message = `Node ${metadata.name} has been rebooted, boot id: ${status?.nodeInfo?.bootID}`
@@ -131,21 +141,11 @@ export function startNodeRegistration(options: NodeRegistrationOptions): NodeReg
     }
   }
 
-  function tellSchedulable(before: Node, { spec, metadata: { name = '' } }: Node): void {
+  #tellSchedulable(before: Node, { spec, metadata: { name = '' } }: Node): void {
     const unschedulable = spec?.unschedulable ?? false
     if (unschedulable === (before.spec?.unschedulable ?? false)) return
     const what = unschedulable ? 'NodeNotSchedulable' : 'NodeSchedulable'
-    events.event(nodeReference(name), 'Normal', what, `Node ${name} status is now: ${what}`)
-  }
-
-  const registered = register().then(schedule)
-  return {
-    registered,
-    update,
-    close() {
-      stopping.abort()
-      timer?.cancel()
-    },
+    this.#options.events.event(nodeReference(name), 'Normal', what, `Node ${name} status is now: ${what}`)
   }
 }
 

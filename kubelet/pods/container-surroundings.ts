@@ -8,7 +8,7 @@ import type { MachineFacts } from '../node/machine.ts'
 import { podDir } from '../pod/folders.ts'
 import type { ContainerRuntime, Mount } from '../runtime/container-runtime.ts'
 import { containerMounts } from '../volumes/container-mounts.ts'
-import { createVolumeManager, type VolumeManager } from '../volumes/volume-manager.ts'
+import { VolumeManager } from '../volumes/volume-manager.ts'
 import type { Volume } from '../volumes/volume-payload.ts'
 import { createVolumeSources } from '../volumes/volume-sources.ts'
 import { newMessageFile } from './container-config.ts'
@@ -63,7 +63,7 @@ export class ContainerSurroundings {
       },
       () => {},
     )
-    this.#volumes = createVolumeManager({
+    this.#volumes = new VolumeManager({
       clock,
       events,
       sources: createVolumeSources({

@@ -8,11 +8,11 @@ import { createHookRunner, type HookRunner } from '../lifecycle/hook-runner.ts'
 import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts'
 import type { MachineFacts } from '../node/machine.ts'
 import type { ProbeType } from '../prober/probe-types.ts'
-import { createProber, type Prober } from '../prober/prober.ts'
+import { Prober } from '../prober/prober.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import { nextRestartCount } from '../status/container-statuses.ts'
 import { createPodStatuses, type PodStatuses } from '../status/pod-statuses.ts'
-import { createStatusManager, type StatusManager } from '../status/status-manager.ts'
+import { StatusManager } from '../status/status-manager.ts'
 import type { Volume } from '../volumes/volume-payload.ts'
 import { ContainerStarter } from './container-starter.ts'
 import { ContainerSurroundings } from './container-surroundings.ts'
@@ -117,7 +117,7 @@ export class PodLifecycle {
     this.#surroundings = surroundings
     this.#found = found
     // The workers and what they call know each other: the parts tell their news to methods of this object.
-    this.statuses = createStatusManager({
+    this.statuses = new StatusManager({
       client,
       clock,
       latest: options.latest,
@@ -126,7 +126,7 @@ export class PodLifecycle {
       onError: (error, pod) => warn(error, 'a status could not be written', pod),
       brief: options.brief,
     })
-    this.#prober = createProber({
+    this.#prober = new Prober({
       runtime,
       clock,
       events,

@@ -8,21 +8,7 @@ import type { ProbeResults } from '../status/container-statuses.ts'
 import { toldContainer } from '../status/told-container.ts'
 import { PROBE_TYPES, type ProbeResult, type ProbeType, probeOf } from './probe-types.ts'
 import { hasEndedForGood, ProbeWorker } from './probe-worker.ts'
-import { createRunProbe, type ProbeRunOptions } from './run-probe.ts'
-
-/** All probes of all pods on the node. */
-export interface Prober {
-  /** Idempotent; called before the containers exist. */
-  add(pod: Pod): void
-  /** A deleted pod is not restarted: only readiness still counts, and all probes of sidecars. */
-  stopKilling(pod: Pod): void
-  remove(podUid: string): void
-  results(pod: Pod): ProbeResults
-  readonly verdicts: ProbeVerdicts
-  /** A status was told: a container that has started but is not ready is probed at once, or when it has settled. */
-  statusTold(pod: Pod, status: PodStatus): void
-  close(): void
-}
+import { createRunProbe, type ProbeRun, type ProbeRunOptions } from './run-probe.ts'
 
 export interface ProberOptions extends ProbeRunOptions {
   clock: Clock
@@ -40,34 +26,84 @@ const SETTLE_MS = 500
 /** A container that is younger than this when the kubelet starts is probed again from the beginning. */
 const ADOPTED_AFTER_MS = 10_000
 
-export function createProber(options: ProberOptions): Prober {
-  const { clock, status, random = Math.random } = options
-  const workers = new Map<string, Map<string, ProbeWorker>>()
-  const results: Record<ProbeType, Map<string, ProbeResult>> = {
+/** All probes of all pods on the node. */
+export class Prober {
+  readonly verdicts: ProbeVerdicts = {
+    livenessFailed: (id) => this.#results.liveness.get(id) === 'failure',
+    startup: (id) => this.#results.startup.get(id) ?? 'unknown',
+  }
+  readonly #options: ProberOptions
+  readonly #workers = new Map<string, Map<string, ProbeWorker>>()
+  readonly #results: Record<ProbeType, Map<string, ProbeResult>> = {
     liveness: new Map(),
     readiness: new Map(),
     startup: new Map(),
   }
-  const firstSeen = new Map<string, number>()
-  const runProbe = createRunProbe(options)
-  const beganMs = clock.now()
+  readonly #firstSeen = new Map<string, number>()
+  readonly #runProbe: ReturnType<typeof createRunProbe>
+  readonly #beganMs: number
 
-  /**
-   * The containers that a kubelet finds when it starts are not all asked at the same moment. Upstream spreads the first
-   * runs of all probes in a kubelet's first period, also of new containers, which then wait for nothing.
-   */
-  const ranBefore = (pod: Pod, name: string): boolean => {
-    const { startedAt } = toldContainer(status(uidOf(pod)) ?? pod.status, name)?.state?.running ?? {}
-    return startedAt !== undefined && parseTime(startedAt) < beganMs
+  constructor(options: ProberOptions) {
+    this.#options = options
+    this.#runProbe = createRunProbe(options)
+    this.#beganMs = options.clock.now()
   }
 
-  function start(pod: Pod, container: Container, type: ProbeType): void {
+  /** Idempotent; called before the containers exist. */
+  add(pod: Pod): void {
+    for (const container of allContainers(pod.spec)) {
+      if (hasEndedForGood(pod, container, this.#options.status(uidOf(pod)))) continue
+      for (const type of PROBE_TYPES) this.#start(pod, container, type)
+    }
+  }
+
+  /** A deleted pod is not restarted: only readiness still counts, and all probes of sidecars. */
+  stopKilling(pod: Pod): void {
+    for (const container of pod.spec.containers) {
+      for (const type of ['liveness', 'startup'])
+        this.#workers.get(uidOf(pod))?.get(`${container.name}/${type}`)?.stop()
+    }
+  }
+
+  remove(podUid: string): void {
+    for (const worker of this.#workers.get(podUid)?.values() ?? []) worker.stop()
+    this.#workers.delete(podUid)
+  }
+
+  results(pod: Pod): ProbeResults {
+    return {
+      started: (name, id) => this.#outcome(pod, name, id, 'startup'),
+      ready: (name, id) => this.#outcome(pod, name, id, 'readiness'),
+    }
+  }
+
+  /** A status was told: a container that has started but is not ready is probed at once, or when it has settled. */
+  statusTold(pod: Pod, { containerStatuses = [], initContainerStatuses = [] }: PodStatus): void {
+    const { machine } = this.#options.clock
+    for (const { name, started, ready, containerID = '' } of [...containerStatuses, ...initContainerStatuses]) {
+      const worker = this.#workers.get(uidOf(pod))?.get(`${name}/readiness`)
+      if (!worker || !started || ready) continue
+      const seenMs = this.#firstSeen.get(containerID)
+      if (findContainer(pod.spec, name)?.startupProbe) worker.trigger()
+      else if (seenMs === undefined) {
+        this.#firstSeen.set(containerID, machine.monotonic())
+        machine.setTimer(SETTLE_MS, () => this.#triggerUnready(worker, containerID), { background: true })
+      } else if (machine.monotonic() - seenMs >= SETTLE_MS) worker.trigger()
+    }
+  }
+
+  close(): void {
+    for (const ofPod of this.#workers.values()) for (const worker of ofPod.values()) worker.stop()
+  }
+
+  #start(pod: Pod, container: Container, type: ProbeType): void {
+    const { clock, random = Math.random, status, metrics } = this.#options
     const probe = probeOf(container, type)
-    const ofPod = workers.get(uidOf(pod)) ?? new Map<string, ProbeWorker>()
+    const ofPod = this.#workers.get(uidOf(pod)) ?? new Map<string, ProbeWorker>()
     const key = `${container.name}/${type}`
     if (!probe || ofPod.has(key)) return
-    workers.set(uidOf(pod), ofPod)
-    const known = results[type]
+    this.#workers.set(uidOf(pod), ofPod)
+    const known = this.#results[type]
     const seen = new Set<string>()
     const worker = new ProbeWorker({
       pod,
@@ -75,104 +111,80 @@ export function createProber(options: ProberOptions): Prober {
       type,
       probe,
       clock,
-      startInMs: ranBefore(pod, container.name) ? random() * (probe.periodSeconds ?? 10) * 1000 : 0,
+      startInMs: this.#ranBefore(pod, container.name) ? random() * (probe.periodSeconds ?? 10) * 1000 : 0,
       status: () => status(uidOf(pod)),
-      adopted: (id) => (type !== 'liveness' && ranLongBefore(pod, container.name, id, type) ? 'success' : undefined),
+      adopted: (id) =>
+        type !== 'liveness' && this.#ranLongBefore(pod, container.name, id, type) ? 'success' : undefined,
       result: (id) => known.get(id),
-      onResult(id, result) {
+      onResult: (id, result) => {
         seen.add(id)
         if (known.get(id) === result) return
         known.set(id, result)
-        options.onChange(pod, type, result)
+        this.#options.onChange(pod, type, result)
       },
-      async run(id) {
-        const beganMs = clock.monotonic()
-        const result = await runProbe({ pod, container, type, probe, containerId: id })
-        // What could not be told is thrown away, as upstream does.
-        if (result === 'success' || result === 'failure')
-          options.metrics?.probed({ pod, container, type }, result, (clock.monotonic() - beganMs) / 1000)
-        return result
-      },
-      onEnd() {
+      run: (id) => this.#run({ pod, container, type, probe, containerId: id }),
+      onEnd: () => {
         for (const id of seen) {
           known.delete(id)
-          if (type === 'readiness') firstSeen.delete(`containerd://${id}`)
+          if (type === 'readiness') this.#firstSeen.delete(`containerd://${id}`)
         }
         if (ofPod.get(key) === worker) ofPod.delete(key)
-        options.metrics?.stopped({ pod, container, type })
+        metrics?.stopped({ pod, container, type })
       },
     })
     ofPod.set(key, worker)
   }
 
+  async #run(probe: ProbeRun): Promise<ProbeResult | undefined> {
+    const { clock, metrics } = this.#options
+    const beganMs = clock.monotonic()
+    const result = await this.#runProbe(probe)
+    // What could not be told is thrown away, as upstream does.
+    if (result === 'success' || result === 'failure')
+      metrics?.probed(probe, result, (clock.monotonic() - beganMs) / 1000)
+    return result
+  }
+
+  /**
+   * The containers that a kubelet finds when it starts are not all asked at the same moment. Upstream spreads the first
+   * runs of all probes in a kubelet's first period, also of new containers, which then wait for nothing.
+   */
+  #ranBefore(pod: Pod, name: string): boolean {
+    const { startedAt } = this.#told(pod, name)?.state?.running ?? {}
+    return startedAt !== undefined && parseTime(startedAt) < this.#beganMs
+  }
+
+  /** Of a container that a kubelet before this one looked after, its word is taken. */
+  #ranLongBefore(pod: Pod, name: string, id: string, type: 'readiness' | 'startup'): boolean {
+    const { startedAt } = this.#told(pod, name)?.state?.running ?? {}
+    const isOld = startedAt !== undefined && parseTime(startedAt) + ADOPTED_AFTER_MS < this.#beganMs
+    return isOld && this.#saidBefore(pod, name, id, type)
+  }
+
   /** What this kubelet, or the one before it, told of a container holds until a probe says otherwise. */
-  const saidBefore = (pod: Pod, name: string, id: string, type: 'readiness' | 'startup'): boolean => {
-    const entry = toldContainer(status(uidOf(pod)) ?? pod.status, name)
+  #saidBefore(pod: Pod, name: string, id: string, type: 'readiness' | 'startup'): boolean {
+    const entry = this.#told(pod, name)
     if (!entry?.containerID?.endsWith(id)) return false
     return (type === 'readiness' ? entry.ready : entry.started) ?? false
   }
 
-  /** Of a container that a kubelet before this one looked after, its word is taken. */
-  const ranLongBefore = (pod: Pod, name: string, id: string, type: 'readiness' | 'startup'): boolean => {
-    const { startedAt } = toldContainer(status(uidOf(pod)) ?? pod.status, name)?.state?.running ?? {}
-    const isOld = startedAt !== undefined && parseTime(startedAt) + ADOPTED_AFTER_MS < beganMs
-    return isOld && saidBefore(pod, name, id, type)
+  #told(pod: Pod, name: string): ReturnType<typeof toldContainer> {
+    return toldContainer(this.#options.status(uidOf(pod)) ?? pod.status, name)
   }
 
   /** A container that became ready while it settled waits for its next tick. */
-  const triggerUnready = (worker: ProbeWorker, containerID: string): void => {
-    if (results.readiness.get(containerID.replace(/^.*:\/\//, '')) !== 'success') worker.trigger()
+  #triggerUnready(worker: ProbeWorker, containerID: string): void {
+    if (this.#results.readiness.get(containerID.replace(/^.*:\/\//, '')) !== 'success') worker.trigger()
   }
 
-  const outcome = (pod: Pod, name: string, id: string, type: 'readiness' | 'startup'): boolean => {
+  #outcome(pod: Pod, name: string, id: string, type: 'readiness' | 'startup'): boolean {
     const container = findContainer(pod.spec, name)
     if (!container || !probeOf(container, type)) return true
-    const result = results[type].get(id)
+    const result = this.#results[type].get(id)
     if (result !== undefined) return result === 'success'
     // An instance that takes the place of a killed one at once counts as started until its own probe begins.
-    if (type === 'startup') return toldContainer(status(uidOf(pod)) ?? pod.status, name)?.started ?? false
-    return saidBefore(pod, name, id, type)
-  }
-
-  return {
-    add(pod) {
-      for (const container of allContainers(pod.spec)) {
-        if (hasEndedForGood(pod, container, status(uidOf(pod)))) continue
-        for (const type of PROBE_TYPES) start(pod, container, type)
-      }
-    },
-    stopKilling(pod) {
-      for (const container of pod.spec.containers) {
-        for (const type of ['liveness', 'startup']) workers.get(uidOf(pod))?.get(`${container.name}/${type}`)?.stop()
-      }
-    },
-    remove(podUid) {
-      for (const worker of workers.get(podUid)?.values() ?? []) worker.stop()
-      workers.delete(podUid)
-    },
-    results: (pod) => ({
-      started: (name, id) => outcome(pod, name, id, 'startup'),
-      ready: (name, id) => outcome(pod, name, id, 'readiness'),
-    }),
-    verdicts: {
-      livenessFailed: (id) => results.liveness.get(id) === 'failure',
-      startup: (id) => results.startup.get(id) ?? 'unknown',
-    },
-    statusTold(pod, { containerStatuses = [], initContainerStatuses = [] }) {
-      for (const { name, started, ready, containerID = '' } of [...containerStatuses, ...initContainerStatuses]) {
-        const worker = workers.get(uidOf(pod))?.get(`${name}/readiness`)
-        if (!worker || !started || ready) continue
-        const seenMs = firstSeen.get(containerID)
-        if (findContainer(pod.spec, name)?.startupProbe) worker.trigger()
-        else if (seenMs === undefined) {
-          firstSeen.set(containerID, clock.machine.monotonic())
-          clock.machine.setTimer(SETTLE_MS, () => triggerUnready(worker, containerID), { background: true })
-        } else if (clock.machine.monotonic() - seenMs >= SETTLE_MS) worker.trigger()
-      }
-    },
-    close() {
-      for (const ofPod of workers.values()) for (const worker of ofPod.values()) worker.stop()
-    },
+    if (type === 'startup') return this.#told(pod, name)?.started ?? false
+    return this.#saidBefore(pod, name, id, type)
   }
 }
 

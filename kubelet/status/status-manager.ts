@@ -12,29 +12,6 @@ import { isMirror, isStatic } from '../pod/static-pod.ts'
 import { statusAtEnd } from './end-of-life.ts'
 import { cutMessages, isLegalTransition, mergeStatus, statusPatch } from './status-merge.ts'
 
-/**
- * Brings each pod's status to the API, in order, one write at a time a pod; and at the end deletes the object. Of many
- * pods at once a few are written at the same time, and one that had to wait behind a crowd is told of by its newest
- * status alone: upstream's status manager, which has one writer, skips in the same way what was overtaken before it
- * could be said.
- */
-export interface StatusManager {
-  /** What the kubelet said last of a pod. */
-  get(podUid: string): PodStatus | undefined
-  /** Nothing is written for a status that equals the last one. */
-  set(pod: Pod, status: PodStatus): void
-  /**
-   * The pod is over, its containers and volumes are gone: its last status, and then the final DELETE if it is being
-   * deleted.
-   */
-  terminate(pod: Pod): void
-  /** Someone else wrote the object: write again what differs from what we said. */
-  reconcile(pod: Pod): void
-  forget(podUid: string): void
-  /** Resolves when all that was said so far is written, or was given up. */
-  flush(): Promise<void>
-}
-
 export interface StatusManagerOptions {
   client: Client
   clock: Clock
@@ -85,37 +62,93 @@ const WRITERS = 8
 /** So many that wait are a crowd: fewer are told of in full. */
 const CROWD = 32
 
-export function createStatusManager(options: StatusManagerOptions): StatusManager {
-  const { client, clock, brief = false } = options
-  const entries = new Map<string, Entry>()
-  const turns = new Turns(WRITERS)
+/**
+ * Brings each pod's status to the API, in order, one write at a time a pod; and at the end deletes the object. Of many
+ * pods at once a few are written at the same time, and one that had to wait behind a crowd is told of by its newest
+ * status alone: upstream's status manager, which has one writer, skips in the same way what was overtaken before it
+ * could be said.
+ */
+export class StatusManager {
+  readonly #options: StatusManagerOptions
+  readonly #entries = new Map<string, Entry>()
+  readonly #turns = new Turns(WRITERS)
 
-  /** The end of a static pod is reported at once, before its mirror pod is deleted. */
-  const mayRun = (pod: Pod): boolean => !isStatic(pod) && options.mayHaveRunningContainers(uidOf(pod))
-
-  function push(entry: Entry, status: PodStatus): void {
-    entry.queue.push({ status, mayRun: mayRun(entry.pod) })
-    if (entry.queue.length > MAX_QUEUE) entry.queue.splice(0, entry.queue.length - 1)
-    if (!entry.busy) entry.writing = drain(entry)
+  constructor(options: StatusManagerOptions) {
+    this.#options = options
   }
 
-  async function drain(entry: Entry): Promise<void> {
+  /** What the kubelet said last of a pod. */
+  get(podUid: string): PodStatus | undefined {
+    return this.#entries.get(podUid)?.status
+  }
+
+  /** Nothing is written for a status that equals the last one. */
+  set(pod: Pod, status: PodStatus): void {
+    this.#set(pod, status, false)
+  }
+
+  /**
+   * The pod is over, its containers and volumes are gone: its last status, and then the final DELETE if it is being
+   * deleted.
+   */
+  terminate(pod: Pod): void {
+    const status = this.get(uidOf(pod)) ?? pod.status ?? {}
+    this.#set(pod, { startTime: toTime(this.#options.clock.now()), ...statusAtEnd(pod, status) }, true)
+  }
+
+  /** Someone else wrote the object: write again what differs from what we said. */
+  reconcile(pod: Pod): void {
+    const { latest, isFinished } = this.#options
+    const entry = this.#entries.get(uidOf(pod))
+    if (!entry) return
+    entry.pod = pod
+    const object = isStatic(pod) ? latest(pod) : pod
+    if (entry.queue.length > 0 || !object) return
+    const api = newest(object, entry.written)?.status ?? {}
+    if (api === object?.status) entry.written = undefined
+    const wanted = mergeStatus(api, entry.status, this.#mayRun(pod))
+    const over = !entry.deleted && pod.metadata.deletionTimestamp && isFinished(uidOf(pod))
+    if (over || statusPatch(api, wanted)) this.#push(entry, entry.status)
+  }
+
+  forget(podUid: string): void {
+    this.#entries.delete(podUid)
+  }
+
+  /** Resolves when all that was said so far is written, or was given up. */
+  async flush(): Promise<void> {
+    await Promise.all([...this.#entries.values()].map(({ writing }) => writing))
+  }
+
+  /** The end of a static pod is reported at once, before its mirror pod is deleted. */
+  #mayRun(pod: Pod): boolean {
+    return !isStatic(pod) && this.#options.mayHaveRunningContainers(uidOf(pod))
+  }
+
+  #push(entry: Entry, status: PodStatus): void {
+    entry.queue.push({ status, mayRun: this.#mayRun(entry.pod) })
+    if (entry.queue.length > MAX_QUEUE) entry.queue.splice(0, entry.queue.length - 1)
+    if (!entry.busy) entry.writing = this.#drain(entry)
+  }
+
+  async #drain(entry: Entry): Promise<void> {
+    const { clock, brief = false, onError } = this.#options
     entry.busy = true
-    while (entry.queue.length > 0 && entries.get(uidOf(entry.pod)) === entry) {
-      const isCrowded = brief || turns.waiting >= CROWD
+    while (entry.queue.length > 0 && this.#entries.get(uidOf(entry.pod)) === entry) {
+      const isCrowded = brief || this.#turns.waiting >= CROWD
       if (brief) await endOfTurn()
-      const wait = turns.take()
+      const wait = this.#turns.take()
       if (wait) await wait
       if (isCrowded) entry.queue = entry.queue.slice(-1)
       const [saying] = entry.queue as [Saying]
       try {
-        const pod = await write(entry, saying)
-        if (pod) await deleteWhenOver(entry, pod)
+        const pod = await this.#write(entry, saying)
+        if (pod) await this.#deleteWhenOver(entry, pod)
         entry.queue = entry.queue.filter((other) => other !== saying)
       } catch (error) {
         if (isGone(error)) entry.queue = []
         else {
-          options.onError(error, entry.pod)
+          onError(error, entry.pod)
           entry.queue = entry.queue.slice(-1)
           await clock.machine.sleep(RETRY_MS)
         }
@@ -125,17 +158,18 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
   }
 
   /** Ends the turn. Resolves with the object as it is then, unless it is gone. */
-  async function write(entry: Entry, { status, mayRun }: Saying): Promise<Pod | undefined> {
-    let pod = newest(options.latest(entry.pod), entry.written)
+  async #write(entry: Entry, { status, mayRun }: Saying): Promise<Pod | undefined> {
+    const { client, latest, brief } = this.#options
+    let pod = newest(latest(entry.pod), entry.written)
     try {
-      if (brief && mayGo(entry.pod)) return void (await remove(entry, entry.pod))
+      if (brief && this.#mayGo(entry.pod)) return void (await this.#remove(entry, entry.pod))
       for (let attempt = 0; pod && shows(pod, entry.pod); attempt++) {
         const api = pod.status ?? {}
         const patch = statusPatch(api, mergeStatus(api, status, mayRun))
         if (!patch) return pod
         try {
           pod = await sendPatch(client, pod, patch)
-          entry.written = newest(options.latest(entry.pod), pod) === pod ? pod : undefined
+          entry.written = newest(latest(entry.pod), pod) === pod ? pod : undefined
           return pod
         } catch (error) {
           if (attempt > 5 || !(error instanceof StatusError) || error.code !== 409) throw error
@@ -144,33 +178,35 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
       }
       return undefined
     } finally {
-      turns.give()
+      this.#turns.give()
     }
   }
 
-  async function deleteWhenOver(entry: Entry, pod: Pod): Promise<void> {
+  async #deleteWhenOver(entry: Entry, pod: Pod): Promise<void> {
     const over = pod.metadata.deletionTimestamp && hasEnded(pod)
-    if (!over || entry.deleted || !options.isFinished(uidOf(pod)) || isMirror(pod)) return
-    await clock.machine.sleep(LAST_LOOK_MS)
-    await remove(entry, pod)
+    if (!over || entry.deleted || !this.#options.isFinished(uidOf(pod)) || isMirror(pod)) return
+    await this.#options.clock.machine.sleep(LAST_LOOK_MS)
+    await this.#remove(entry, pod)
   }
 
-  async function remove(entry: Entry, pod: Pod): Promise<void> {
-    await client.delete(pods, refOf(pod), { gracePeriodSeconds: 0, preconditions: { uid: uidOf(pod) } })
+  async #remove(entry: Entry, pod: Pod): Promise<void> {
+    await this.#options.client.delete(pods, refOf(pod), { gracePeriodSeconds: 0, preconditions: { uid: uidOf(pod) } })
     entry.queue = []
     entry.deleted = true
   }
 
   /** It is being deleted, nothing of it is left here, and no finalizer keeps the object. */
-  const mayGo = (pod: Pod): boolean =>
-    Boolean(pod.metadata.deletionTimestamp) && !pod.metadata.finalizers?.length && options.isFinished(uidOf(pod))
+  #mayGo(pod: Pod): boolean {
+    const { deletionTimestamp, finalizers } = pod.metadata
+    return Boolean(deletionTimestamp) && !finalizers?.length && this.#options.isFinished(uidOf(pod))
+  }
 
-  function setStatus(pod: Pod, status: PodStatus, always: boolean): void {
+  #set(pod: Pod, status: PodStatus, always: boolean): void {
     const uid = uidOf(pod)
-    const known = entries.get(uid)
+    const known = this.#entries.get(uid)
     const before = known?.status ?? pod.status ?? {}
     if (!isLegalTransition(pod, before, status)) {
-      options.onError(new Error('dropped a status in which a container that ended for good runs again'), pod)
+      this.#options.onError(new Error('dropped a status in which a container that ended for good runs again'), pod)
       return
     }
     cutMessages(pod, status)
@@ -178,33 +214,8 @@ export function createStatusManager(options: StatusManagerOptions): StatusManage
     const entry = known ?? { pod, status, queue: [], busy: false }
     entry.pod = pod
     entry.status = status
-    entries.set(uid, entry)
-    push(entry, status)
-  }
-
-  return {
-    get: (podUid) => entries.get(podUid)?.status,
-    set: (pod, status) => setStatus(pod, status, false),
-    terminate(pod) {
-      const status = entries.get(uidOf(pod))?.status ?? pod.status ?? {}
-      setStatus(pod, { startTime: toTime(clock.now()), ...statusAtEnd(pod, status) }, true)
-    },
-    reconcile(pod) {
-      const entry = entries.get(uidOf(pod))
-      if (!entry) return
-      entry.pod = pod
-      const object = isStatic(pod) ? options.latest(pod) : pod
-      if (entry.queue.length > 0 || !object) return
-      const api = newest(object, entry.written)?.status ?? {}
-      if (api === object?.status) entry.written = undefined
-      const wanted = mergeStatus(api, entry.status, mayRun(pod))
-      const over = !entry.deleted && pod.metadata.deletionTimestamp && options.isFinished(uidOf(pod))
-      if (over || statusPatch(api, wanted)) push(entry, entry.status)
-    },
-    forget: (podUid) => void entries.delete(podUid),
-    async flush() {
-      await Promise.all([...entries.values()].map(({ writing }) => writing))
-    },
+    this.#entries.set(uid, entry)
+    this.#push(entry, status)
   }
 }
 

@@ -14,17 +14,6 @@ import { checkHostPath } from './host-path.ts'
 import { isInMemory, memoryVolumeBytes } from './memory-volume.ts'
 import { type Volume, VolumeError, type VolumeSources, volumePayload } from './volume-payload.ts'
 
-/** The directories behind a pod's volumes. */
-export interface VolumeManager {
-  /**
-   * Resolves when all volumes that a container mounts stand. Tries again by itself; rejects when `signal` aborts, or
-   * after two minutes.
-   */
-  mount(pod: Pod, signal: AbortSignal): Promise<void>
-  /** Where a volume is on this machine. */
-  path(pod: Pod, volume: Volume): string
-  forget(podUid: string): void
-}
 export interface VolumeManagerOptions {
   clock: Clock
   events: EventRecorder
@@ -53,29 +42,65 @@ const GIVE_UP_MS = 123_000
 /** Contents that stand are read again not more often than this. */
 const REFRESH_MS = 60_000
 
-export function createVolumeManager(options: VolumeManagerOptions): VolumeManager {
-  const { clock, events, sources, podFiles, memoryFolders } = options
-  const standing = new Map<string, number>()
+/** The directories behind a pod's volumes. */
+export class VolumeManager {
+  readonly #options: VolumeManagerOptions
+  /** When each was set up last. */
+  readonly #standing = new Map<string, number>()
   /** Of volumes that are claims, where they are. */
-  const claimedPaths = new Map<string, string>()
+  readonly #claimedPaths = new Map<string, string>()
 
-  function volumePath(pod: Pod, volume: Volume): string {
-    if (volume.hostPath) return volume.hostPath.path
-    const claimed = claimedPaths.get(`${pod.metadata.uid}/${volume.name}`)
-    if (claimed !== undefined) return claimed
-    const plugin = PLUGINS.find(({ field }) => volume[field] !== undefined)?.dir ?? 'empty-dir'
-    return path.join(options.podDir(pod.metadata.uid ?? ''), VOLUMES, `kubernetes.io~${plugin}`, volume.name)
+  constructor(options: VolumeManagerOptions) {
+    this.#options = options
   }
 
-  async function setUp(pod: Pod, volume: Volume): Promise<void> {
+  /**
+   * Resolves when all volumes that a container mounts stand. Tries again by itself; rejects when `signal` aborts, or
+   * after two minutes.
+   */
+  async mount(pod: Pod, signal: AbortSignal): Promise<void> {
+    const mounted = new Set(
+      allContainers(pod.spec).flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)),
+    )
+    const volumes = (pod.spec.volumes ?? []).filter(({ name }) => mounted.has(name))
+    try {
+      await Promise.all(volumes.map((volume) => this.#untilSetUp(pod, volume, signal)))
+    } catch (error) {
+      if (!signal.aborted) {
+        const open = volumes
+          .filter(({ name }) => !this.#standing.has(`${pod.metadata.uid}/${name}`))
+          .map(({ name }) => name)
+        const message = `Unable to attach or mount volumes: unmounted volumes=[${open.join(' ')}], unattached volumes=[], failed to process volumes=[]: context deadline exceeded`
+        this.#options.events.podEvent(pod, undefined, 'Warning', 'FailedMount', message)
+      }
+      throw error
+    }
+  }
+
+  /** Where a volume is on this machine. */
+  path(pod: Pod, volume: Volume): string {
+    if (volume.hostPath) return volume.hostPath.path
+    const claimed = this.#claimedPaths.get(`${pod.metadata.uid}/${volume.name}`)
+    if (claimed !== undefined) return claimed
+    const plugin = PLUGINS.find(({ field }) => volume[field] !== undefined)?.dir ?? 'empty-dir'
+    return path.join(this.#options.podDir(pod.metadata.uid ?? ''), VOLUMES, `kubernetes.io~${plugin}`, volume.name)
+  }
+
+  forget(podUid: string): void {
+    for (const known of [this.#standing, this.#claimedPaths])
+      for (const key of known.keys()) if (key.startsWith(`${podUid}/`)) known.delete(key)
+  }
+
+  async #setUp(pod: Pod, volume: Volume): Promise<void> {
+    const { clock, sources, podFiles, memoryFolders } = this.#options
     if (volume.hostPath) {
       if (podFiles) checkHostPath(volume.hostPath.path, volume.hostPath.type)
       return
     }
     const claim = claimNameOf(pod, volume)
-    if (claim !== undefined) return setUpClaim(pod, volume, claim)
+    if (claim !== undefined) return this.#setUpClaim(pod, volume, claim)
     if (podFiles && !KINDS.some((kind) => volume[kind] !== undefined)) throw new VolumeError('no volume plugin matched')
-    const dir = volumePath(pod, volume)
+    const dir = this.path(pod, volume)
     const payload = await volumePayload(pod, volume, sources)
     if (!podFiles) return
     if (payload) {
@@ -92,35 +117,38 @@ export function createVolumeManager(options: VolumeManagerOptions): VolumeManage
   }
 
   /** Once for each volume. */
-  function sayIfNotInMemory(pod: Pod, volume: Volume): void {
+  #sayIfNotInMemory(pod: Pod, volume: Volume): void {
+    const { events, podFiles, memoryFolders } = this.#options
     if (!podFiles || memoryFolders || !isInMemory(volume)) return
     const message = `Volume "${volume.name}" of medium Memory is a folder on disk, without a size: this node can mount nothing`
     events.podEvent(pod, undefined, 'Warning', 'NotInMemory', message)
   }
 
-  async function setUpClaim(pod: Pod, volume: Volume, claim: string): Promise<void> {
+  async #setUpClaim(pod: Pod, volume: Volume, claim: string): Promise<void> {
+    const { sources, podFiles } = this.#options
     const { path: folder, type, provisioned } = await sources.claimed(pod.metadata.namespace ?? '', claim)
     if (!podFiles) return
     const isNew = provisioned && !existsSync(folder)
     checkHostPath(folder, type)
     if (isNew) chmodSync(folder, 0o777)
     const key = `${pod.metadata.uid}/${volume.name}`
-    if (provisioned && !claimedPaths.has(key)) giveToGroupOf(pod, folder)
-    claimedPaths.set(key, folder)
+    if (provisioned && !this.#claimedPaths.has(key)) giveToGroupOf(pod, folder)
+    this.#claimedPaths.set(key, folder)
   }
 
-  async function untilSetUp(pod: Pod, volume: Volume, signal: AbortSignal): Promise<void> {
+  async #untilSetUp(pod: Pod, volume: Volume, signal: AbortSignal): Promise<void> {
+    const { clock, events, memoryFolders } = this.#options
     const key = `${pod.metadata.uid}/${volume.name}`
-    const stoodAtMs = standing.get(key)
+    const stoodAtMs = this.#standing.get(key)
     // One in memory is gone when the machine below has rebooted.
     const mayBeGone = isInMemory(volume) && memoryFolders !== undefined
     if (stoodAtMs !== undefined && !mayBeGone && clock.monotonic() - stoodAtMs < REFRESH_MS) return
     const startedMs = clock.monotonic()
     for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(MAX_RETRY_MS, waitMs * 2)) {
       try {
-        await setUp(pod, volume)
-        if (stoodAtMs === undefined) sayIfNotInMemory(pod, volume)
-        standing.set(key, clock.monotonic())
+        await this.#setUp(pod, volume)
+        if (stoodAtMs === undefined) this.#sayIfNotInMemory(pod, volume)
+        this.#standing.set(key, clock.monotonic())
         return
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error)
@@ -132,32 +160,6 @@ export function createVolumeManager(options: VolumeManagerOptions): VolumeManage
         await clock.sleep(waitMs, { signal })
       }
     }
-  }
-
-  return {
-    path: volumePath,
-    async mount(pod, signal) {
-      const mounted = new Set(
-        allContainers(pod.spec).flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)),
-      )
-      const volumes = (pod.spec.volumes ?? []).filter(({ name }) => mounted.has(name))
-      try {
-        await Promise.all(volumes.map((volume) => untilSetUp(pod, volume, signal)))
-      } catch (error) {
-        if (!signal.aborted) {
-          const open = volumes
-            .filter(({ name }) => !standing.has(`${pod.metadata.uid}/${name}`))
-            .map(({ name }) => name)
-          const message = `Unable to attach or mount volumes: unmounted volumes=[${open.join(' ')}], unattached volumes=[], failed to process volumes=[]: context deadline exceeded`
-          events.podEvent(pod, undefined, 'Warning', 'FailedMount', message)
-        }
-        throw error
-      }
-    },
-    forget(podUid) {
-      for (const known of [standing, claimedPaths])
-        for (const key of known.keys()) if (key.startsWith(`${podUid}/`)) known.delete(key)
-    },
   }
 }
 

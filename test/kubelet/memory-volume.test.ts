@@ -3,7 +3,7 @@ import t from 'tap'
 import type { EventRecorder } from '../../kubelet/events/event-recorder.ts'
 import { diskOf, memoryOf } from '../../kubelet/eviction/pod-usage.ts'
 import { memoryVolumeBytes } from '../../kubelet/volumes/memory-volume.ts'
-import { createVolumeManager } from '../../kubelet/volumes/volume-manager.ts'
+import { VolumeManager } from '../../kubelet/volumes/volume-manager.ts'
 import type { VolumeSources } from '../../kubelet/volumes/volume-payload.ts'
 import type { Container, Pod } from '../../shared/api/types.ts'
 import { createVirtualClock } from '../../shared/clock/virtual-clock.ts'
@@ -55,7 +55,7 @@ t.test('where nothing can be mounted it is a folder, and an event says so once',
   const clock = createVirtualClock()
   const folder = t.testdir()
   const sources = {} as VolumeSources
-  const manager = createVolumeManager({ clock, events, sources, podDir: () => folder, podFiles: true })
+  const manager = new VolumeManager({ clock, events, sources, podDir: () => folder, podFiles: true })
   const volumeMounts = ['v', 'plain'].map((name) => ({ name, mountPath: `/${name}` }))
   const volumes = [
     { name: 'v', emptyDir: { medium: 'Memory' } },

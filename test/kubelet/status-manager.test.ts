@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createStatusManager } from '../../kubelet/status/status-manager.ts'
+import { StatusManager } from '../../kubelet/status/status-manager.ts'
 import { StatusError } from '../../shared/api/status-error.ts'
 import { conflict, notFound } from '../../shared/api/status-errors.ts'
 import type { Pod, PodStatus } from '../../shared/api/types.ts'
@@ -43,7 +43,7 @@ function held({
     get: async (_resource: Resource, { name }: ObjectRef) => get(name),
     delete: async (_resource: Resource, { name }: ObjectRef) => void removed.push(name),
   }
-  const manager = createStatusManager({
+  const manager = new StatusManager({
     client: client as unknown as Client,
     clock,
     latest: (pod) => pod,

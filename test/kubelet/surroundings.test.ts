@@ -26,7 +26,7 @@ import { type VolumeFile, writeAtomically } from '../../kubelet/volumes/atomic-w
 import { containerMounts } from '../../kubelet/volumes/container-mounts.ts'
 import { giveToGroup } from '../../kubelet/volumes/give-to-group.ts'
 import { checkHostPath } from '../../kubelet/volumes/host-path.ts'
-import { createVolumeManager } from '../../kubelet/volumes/volume-manager.ts'
+import { VolumeManager } from '../../kubelet/volumes/volume-manager.ts'
 import { type VolumeSources, volumePayload } from '../../kubelet/volumes/volume-payload.ts'
 import { notFound } from '../../shared/api/status-errors.ts'
 import type { Container, Event, Pod, Service } from '../../shared/api/types.ts'
@@ -341,7 +341,7 @@ t.test('what a program does to the modes of its emptyDir stays', async (t) => {
   const volumeMounts = [{ name: 'v', mountPath: '/v' }]
   const containers = [{ name: 'c', volumeMounts }]
   const own: Pod = { ...pod, spec: { securityContext, containers, volumes: [{ name: 'v', emptyDir: {} }] } }
-  const manager = createVolumeManager({ ...options, podDir: () => root })
+  const manager = new VolumeManager({ ...options, podDir: () => root })
   const { signal } = new AbortController()
   await manager.mount(own, signal)
   const dir = manager.path(own, { name: 'v', emptyDir: {} })
@@ -353,7 +353,7 @@ t.test('what a program does to the modes of its emptyDir stays', async (t) => {
   await clock.advance(120_000)
   await manager.mount(own, signal)
   t.same(modes(), [0o700, 0o600], 'a minute later')
-  await createVolumeManager({ ...options, podDir: () => root }).mount(own, signal)
+  await new VolumeManager({ ...options, podDir: () => root }).mount(own, signal)
   t.same(modes(), [0o700, 0o600], 'and for the next kubelet')
 })
 
