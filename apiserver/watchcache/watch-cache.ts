@@ -58,6 +58,11 @@ export class WatchCache {
         for (const event of events) this.#apply(event)
       },
       onEnd: () => this.#endAll(),
+      // Watchers list again: what they would have been told is not known.
+      onGap: (revision) => {
+        this.#history.compact(revision)
+        this.#endAll()
+      },
     })
   }
 

@@ -100,9 +100,10 @@ export async function startTestApiServer(
   }
   t.teardown(close)
   const admin = server.client({ name: 'admin', groups: ['system:masters'] })
-  await admin.create({ group: '', version: 'v1', plural: 'namespaces' }, { metadata: { name: 'default' } })
+  const namespaces = { group: '', version: 'v1', plural: 'namespaces' }
+  await admin.create(namespaces, { metadata: { name: 'default' } }).catch(unlessThere)
   const accounts = { group: '', version: 'v1', plural: 'serviceaccounts' }
-  await admin.create(accounts, { metadata: { name: 'default', namespace: 'default' } })
+  await admin.create(accounts, { metadata: { name: 'default', namespace: 'default' } }).catch(unlessThere)
   return {
     ...server,
     client: (user, options) => server.client(user, options),
@@ -121,6 +122,11 @@ export async function startTestApiServer(
     send: (path, options = {}) =>
       send(`https://127.0.0.1:${server.port}${path}`, { ca: pki.ca.cert, ...pki.admin }, options),
   }
+}
+
+/** Of another server with the same storage. */
+function unlessThere(error: { status?: { code?: number } }): void {
+  if (error.status?.code !== 409) throw error
 }
 
 async function send(

@@ -1,5 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
+import { realClock } from '../../shared/clock/real-clock.ts'
 
 /** A network between a client and a server that a test can cut. */
 export class TcpProxy {
@@ -24,8 +25,8 @@ export class TcpProxy {
   }
 }
 
-/** Passes bytes on to `target`, a URL. */
-export async function startTcpProxy(t: Test, target: string): Promise<TcpProxy> {
+/** Passes bytes on to `target`, a URL; what comes back is late by `delayMs`. */
+export async function startTcpProxy(t: Test, target: string, { delayMs = 0 } = {}): Promise<TcpProxy> {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
   const state = { isCut: false }
@@ -42,7 +43,9 @@ export async function startTcpProxy(t: Test, target: string): Promise<TcpProxy> 
           upstream.destroy()
         })
     }
-    client.pipe(upstream).pipe(client)
+    client.pipe(upstream)
+    if (delayMs === 0) upstream.pipe(client)
+    else upstream.on('data', (chunk) => realClock.setTimer(delayMs, () => client.writable && client.write(chunk)))
   })
   const { promise, resolve } = Promise.withResolvers<void>()
   server.listen(0, '127.0.0.1', resolve)

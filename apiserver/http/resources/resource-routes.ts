@@ -87,8 +87,17 @@ function serve(api: ApiContext, exchange: Exchange, shape: Shape, verb?: Verb): 
   const handler = verb ? handlerOf(definition, verb, exchange) : findSubresource(definition, target, method)
   if (definition.deprecationWarning !== undefined) exchange.warnings.add(definition.deprecationWarning)
   const context: ResourceExchange = { exchange, definition, target }
-  const waiting = definition.custom?.webhook && api.registry.cacheOf(definition).readable()
+  const waiting = readable(api, context)
   return waiting ? waiting.then(() => handler(api, context)) : handler(api, context)
+}
+
+/** A promise only where objects have to be converted first, or other servers may have written. */
+function readable(api: ApiContext, { exchange, definition }: ResourceExchange): void | Promise<void> {
+  const { storage } = api.registry
+  const convert = () => definition.custom?.webhook && api.registry.cacheOf(definition).readable()
+  // A request that names a revision is content with that one.
+  if (!storage.catchUp || exchange.info.query.get('resourceVersion')) return convert() || undefined
+  return storage.catchUp().then(convert) as Promise<void>
 }
 
 function shapeOf({ watchPrefix, name, subresource }: ResourceTarget): Shape {
