@@ -21,7 +21,10 @@ export interface Informers {
   namespaces(): Informer<Namespace>
   /** Of any kind; the metadata alone is sure to be kept. */
   metadata(resource: Resource): Informer<Metadata>
-  /** Of a kind that is kept as it is, in indexes by `namespace` and by `controller`. */
+  /**
+   * Of a kind that is kept as it is, in indexes by `namespace` and by `controller`. Throws for a kind of which the list
+   * below does not say so.
+   */
   whole<T extends Metadata>(resource: Resource): Informer<T>
   /** A watch of its own, for a selector. */
   selected<T extends Metadata>(
@@ -58,7 +61,12 @@ export function createInformers(options: { client: Client; clock: Clock; log: Lo
     nodes: () => share<TrimmedNode>(nodes),
     namespaces: () => share<Namespace>(namespaces),
     metadata: share,
-    whole: share,
+    whole<T extends Metadata>(resource: Resource) {
+      const key = `${resource.group}/${resource.plural}`
+      if (trimmed[key] !== whole)
+        throw new Error(`informers keep the metadata of ${key} alone: add it to controllers/informers.ts`)
+      return share<T>(resource)
+    },
     selected: start,
     drop: (resource) => {
       const key = `${resource.group}/${resource.plural}`
