@@ -7,6 +7,7 @@ import { start } from './stage.ts'
 
 t.setTimeout(600_000)
 
+t.jobs = 2 // simulated pods need the CPU, processes wait
 const OWN = 'resolve issue 354961'
 /** `ROWS=Deployment` or `ROWS='Job: suspended'`: only those rows. */
 const only = process.env.ROWS ?? ''
