@@ -10,8 +10,8 @@ import type { Logger } from '../shared/log/log.ts'
 import { createActions } from './actions/actions.ts'
 import { ownTls, type ServerTls } from './certificates/own-tls.ts'
 import type { KubeletConfig } from './config.ts'
+import { configuredKubelet } from './configured-kubelet.ts'
 import { type ContainerLimitName, containerLimits } from './container-limits.ts'
-import { evictionConfig } from './eviction/options.ts'
 import type { Reviews } from './http/access.ts'
 import { configz } from './http/configz.ts'
 import { startHealthz } from './http/healthz.ts'
@@ -19,11 +19,9 @@ import type { ControlledNode } from './http/node-controls.ts'
 import { KubeletMetrics } from './metrics/kubelet-metrics.ts'
 import type { LossMark } from './node/loss-mark.ts'
 import { createNodeTime, type NodeTime } from './node/node-time.ts'
-import { shutdownGroups } from './node/shutdown-options.ts'
 import { nodeRuntimes } from './node-runtimes.ts'
-import { backoffConfig } from './pods/backoff-options.ts'
 import { type RebootableKubelet, startRebootableKubelet } from './rebootable-kubelet.ts'
-import type { ContainerRuntime, RuntimeCapabilities } from './runtime/container-runtime.ts'
+import type { ContainerRuntime } from './runtime/container-runtime.ts'
 import type { Images } from './runtime/images/images.ts'
 import { trackedRuntime } from './runtime/tracked-runtime.ts'
 
@@ -48,20 +46,13 @@ export interface RunningNode {
 }
 
 /** A kubelet with its runtime and its own HTTPS API, as the configuration wants them. */
-export async function runNode({
-  config,
-  client,
-  apiServer,
-  isKubestage,
-  clock,
-  log,
-  moving,
-  brief,
-}: RunNodeOptions): Promise<RunningNode> {
-  const rootDir = path.resolve(config.rootDir)
+export async function runNode(options: RunNodeOptions): Promise<RunningNode> {
+  const { client, apiServer, isKubestage, clock, log, moving, brief } = options
+  const rootDir = path.resolve(options.config.rootDir)
+  const config = { ...options.config, rootDir }
   // Secrets of pods are files below it.
   makeFolder(rootDir)
-  const opened = await nodeRuntimes[config.runtime]({ config: { ...config, rootDir }, clock, log })
+  const opened = await nodeRuntimes[config.runtime]({ config, clock, log })
   const { images, lossMark } = opened
   const runtime = moving ? trackedRuntime(opened.runtime, moving.activity) : opened.runtime
   const actions = createActions(clock)
@@ -79,7 +70,7 @@ export async function runNode({
     tls &&
     (await startServer({
       tls,
-      config: { ...config, rootDir },
+      config,
       client,
       runtime,
       images,
@@ -98,27 +89,12 @@ export async function runNode({
     log,
     runtime,
     actions,
-    nodeName: config.nodeName,
-    nodeIP: config.nodeIp,
-    podCidr: config.podCidr,
+    ...configuredKubelet(config, runtime.capabilities()),
     isKubestage,
     ...(apiServer && { apiServer }),
-    nodeLabels: { ...capabilityLabels(runtime.capabilities()), ...config.nodeLabels },
-    ...(config.staticPodPath && { staticPodPath: path.resolve(config.staticPodPath) }),
-    maxPods: config.maxPods,
     port: server?.port ?? 0,
-    rootDir,
     podFiles: opened.podFiles,
     brief,
-    terminationReasons: config.featureGates.PodTerminationReason,
-    eviction: evictionConfig(config),
-    crashLoopBackOff: backoffConfig(config),
-    shutdownGroups: shutdownGroups(config),
-    probeGracePeriods: config.featureGates.ProbeTerminationGracePeriod,
-    readyToStartConditions: config.featureGates.PodReadyToStartContainersCondition,
-    stopSignals: config.featureGates.ContainerStopSignals,
-    shortenRunningKills: config.shortenRunningKills,
-    allowedUnsafeSysctls: config.allowedUnsafeSysctls,
     lossMark,
     metrics,
     limits,
@@ -138,12 +114,6 @@ export async function runNode({
     },
   }
 }
-
-/** What containers have for themselves on this node, to be seen and selected by. */
-const capabilityLabels = ({ isolation, files }: RuntimeCapabilities): Record<string, string> => ({
-  'kubestage.dev/isolation': isolation,
-  'kubestage.dev/files': files,
-})
 
 interface ServerOptions extends Omit<RunNodeOptions, 'moving'> {
   tls: ServerTls

@@ -19,7 +19,6 @@ const longFunctions: Readonly<Record<string, string>> = {
   'apiserver/http/openapi/routes.ts openapiRoute': closure,
   'cluster/supervisor/node.ts startNode': assembly,
   'kubelet/kubelet.ts startKubelet': assembly,
-  'kubelet/run-node.ts runNode': assembly,
 }
 
 /** Files with a text of many lines that is not wrapped. */

@@ -1,0 +1,36 @@
+import path from 'node:path'
+import type { KubeletConfig } from './config.ts'
+import { evictionConfig } from './eviction/options.ts'
+import type { KubeletOptions } from './kubelet.ts'
+import { shutdownGroups } from './node/shutdown-options.ts'
+import { backoffConfig } from './pods/backoff-options.ts'
+import type { RuntimeCapabilities } from './runtime/container-runtime.ts'
+
+/** The options of a kubelet that its configuration and the capabilities of its runtime decide. Its `rootDir` is absolute. */
+export function configuredKubelet(config: KubeletConfig, capabilities: RuntimeCapabilities) {
+  const { featureGates } = config
+  return {
+    nodeName: config.nodeName,
+    nodeIP: config.nodeIp,
+    podCidr: config.podCidr,
+    nodeLabels: { ...capabilityLabels(capabilities), ...config.nodeLabels },
+    ...(config.staticPodPath && { staticPodPath: path.resolve(config.staticPodPath) }),
+    maxPods: config.maxPods,
+    rootDir: config.rootDir,
+    terminationReasons: featureGates.PodTerminationReason,
+    eviction: evictionConfig(config),
+    crashLoopBackOff: backoffConfig(config),
+    shutdownGroups: shutdownGroups(config),
+    probeGracePeriods: featureGates.ProbeTerminationGracePeriod,
+    readyToStartConditions: featureGates.PodReadyToStartContainersCondition,
+    stopSignals: featureGates.ContainerStopSignals,
+    shortenRunningKills: config.shortenRunningKills,
+    allowedUnsafeSysctls: config.allowedUnsafeSysctls,
+  } satisfies Partial<KubeletOptions>
+}
+
+/** What containers have for themselves on this node, to be seen and selected by. */
+const capabilityLabels = ({ isolation, files }: RuntimeCapabilities): Record<string, string> => ({
+  'kubestage.dev/isolation': isolation,
+  'kubestage.dev/files': files,
+})
