@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { User } from '../apiserver/auth/types.ts'
+import { checkClusterCa } from '../apiserver/bootstrap/cluster-identity.ts'
 import type { Http2Choice } from '../apiserver/config.ts'
 import type { Instruments } from '../apiserver/http/api-context.ts'
 import { type Limits, limitsOf } from '../apiserver/http/limits/limits.ts'
@@ -147,13 +148,21 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   }
 }
 
-function openFor(options: ControlPlaneOptions): Promise<Storage> {
-  const { storage = { engine: 'memory' }, log } = options
+async function openFor(options: ControlPlaneOptions): Promise<Storage> {
+  const { storage = { engine: 'memory' }, pki, log } = options
   const onTrouble = (line: string): void => {
     log.warn(line)
     options.onTrouble?.(line)
   }
-  return openStorage(storage, { ...options, onRoom: (isFull) => tellRoom(options, isFull), onTrouble })
+  const opened = await openStorage(storage, { ...options, onRoom: (isFull) => tellRoom(options, isFull), onTrouble })
+  if (storage.engine !== 'etcd') return opened
+  try {
+    await checkClusterCa(opened, pki.ca.cert)
+    return opened
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
 }
 
 function tellRoom({ log, onTrouble, storage }: ControlPlaneOptions, isFull: boolean): void {
