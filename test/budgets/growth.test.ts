@@ -9,7 +9,7 @@ import type { Shape } from './growth/entries.ts'
 import { kindsWithCollections, subjectOf, verbsOf } from './growth/fields.ts'
 import { Judge, type Verdict } from './growth/judge.ts'
 import { Meter } from './growth/meter.ts'
-import { growthDefinition, situations } from './growth/situations.ts'
+import { growthDefinition, situations } from './growth/situations/index.ts'
 import { type Verb, workOf } from './growth/writes.ts'
 import { ServerProcess } from './server-process.ts'
 

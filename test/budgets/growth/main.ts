@@ -4,7 +4,7 @@ import { ServerProcess } from '../server-process.ts'
 import { allShapes, kindsWithCollections, subjectOf, verbsOf } from './fields.ts'
 import { Judge, type Verdict } from './judge.ts'
 import { Meter } from './meter.ts'
-import { growthDefinition, situations } from './situations.ts'
+import { growthDefinition, situations } from './situations/index.ts'
 import { type Work, workOf } from './writes.ts'
 
 const { values } = parseArgs({
