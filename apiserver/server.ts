@@ -8,7 +8,7 @@ import { bearerToken } from './auth/bearer-token.ts'
 import { withBootstrapTokens } from './auth/bootstrap-tokens.ts'
 import { clientCertificate } from './auth/client-certificate.ts'
 import { injected } from './auth/injected.ts'
-import { createServiceAccountTokens } from './auth/service-account/service-account-tokens.ts'
+import { TokenIssuer } from './auth/service-account/service-account-tokens.ts'
 import type { User } from './auth/types.ts'
 import { storeBootstrapPolicy } from './bootstrap/bootstrap-policy.ts'
 import { storeSystemObjects } from './bootstrap/system-objects.ts'
@@ -16,7 +16,7 @@ import type { ApiServerConfig } from './config.ts'
 import { Engine } from './engine.ts'
 import { Guards } from './guards.ts'
 import type { ApiContext, Instruments } from './http/api-context.ts'
-import { createFlowControl } from './http/flow-control/flow-control.ts'
+import { FlowControl } from './http/flow-control/flow-control.ts'
 import { type AppOptions, buildApp } from './http/front/app.ts'
 import { Roots } from './http/front/paths.ts'
 import { type Listener, Transport } from './http/front/transport.ts'
@@ -98,7 +98,7 @@ function contextOf({ config, storage, engine, transport }: Omit<Parts, 'api' | '
   const { clock, log } = config
   const { registry, objects, authorization } = engine
   const kubelet = createKubeletProxy(config.kubeletClient)
-  const accountTokens = createServiceAccountTokens({
+  const accountTokens = new TokenIssuer({
     issuer: () => `https://${config.host}:${transport.port}`,
     keyPair: config.serviceAccountKey,
     lookup: objects.lookup,
@@ -137,7 +137,7 @@ function appOptions({ config, guards, engine, transport, api }: Parts): AppOptio
     resource ? isServed(api.catalog, resource, version) : roots.has(path),
   )
   const { lookupAll } = engine.objects
-  const flowControl = createFlowControl({ lookupAll, clock: config.clock, seats: limits.maxRequestsInflight })
+  const flowControl = new FlowControl({ lookupAll, clock: config.clock, seats: limits.maxRequestsInflight })
   const paths = wellKnownPaths({
     api,
     config,

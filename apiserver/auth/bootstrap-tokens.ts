@@ -50,7 +50,11 @@ export function withBootstrapTokens(
   { lookup, clock }: { lookup: Lookup; clock: Clock },
 ): ServiceAccountTokens {
   return {
-    ...tokens,
+    issuer: () => tokens.issuer(),
+    isForApi: (audiences) => tokens.isForApi(audiences),
+    key: () => tokens.key(),
+    settled: () => tokens.settled(),
+    issue: (subject, options) => tokens.issue(subject, options),
     authenticate(token, audiences) {
       if (!form.test(token)) return tokens.authenticate(token, audiences)
       const user = bootstrapperOf(token, lookup, clock.now())

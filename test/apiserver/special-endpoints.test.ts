@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
-import { createFlowControl } from '../../apiserver/http/flow-control/flow-control.ts'
+import { FlowControl } from '../../apiserver/http/flow-control/flow-control.ts'
 import { createCors } from '../../apiserver/http/front/cors.ts'
 import { scaleOwners, withScaleOwners } from '../../apiserver/http/subresources/scale-owners.ts'
 import type { ManagedFieldsEntry } from '../../apiserver/patch/managed-fields.ts'
@@ -373,7 +373,7 @@ t.test('too much to do', async (t) => {
     ],
   }
   const clock = createVirtualClock()
-  const control = createFlowControl({ lookupAll: ({ plural }) => objects[plural] ?? [], clock, seats: 2 })
+  const control = new FlowControl({ lookupAll: ({ plural }) => objects[plural] ?? [], clock, seats: 2 })
   const ask = (name: string, ...groups: string[]) =>
     control.admit({
       user: { name, groups: [...groups, 'system:authenticated'] },

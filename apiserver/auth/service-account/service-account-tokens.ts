@@ -52,87 +52,108 @@ export interface TokenOptions {
 /** Tokens whose signature was found right. */
 const maxVerified = 1000
 
-export function createServiceAccountTokens(options: {
+export interface TokenIssuerOptions {
   issuer: () => string
   keyPair: KeyPairSource
   lookup: Lookup
   clock: Clock
   /** Writes the date on which a token that is kept in a Secret was last used; at most once a day for each. */
   label(secret: ObjectMeta, labels: Record<string, string>): void
-}): ServiceAccountTokens {
-  const { issuer, keyPair, lookup, clock, label } = options
-  const apiAudiences = (): string[] => [issuer(), ...knownAudiences]
-  const verified = new Map<string, Claims>()
-  const kept = keyPair.kept()
-  let loaded = kept && readSigningKey(kept)
-  let loading: Promise<SigningKey> | undefined
+}
 
-  async function key(): Promise<SigningKey> {
-    if (loaded) return loaded
-    loading ??= keyPair.make().then(readSigningKey)
-    loaded = await loading
-    return loaded
+/** Signs tokens with the cluster's key, and checks them against the objects that they name. */
+export class TokenIssuer implements ServiceAccountTokens {
+  readonly #options: TokenIssuerOptions
+  readonly #verified = new Map<string, Claims>()
+  #loaded: SigningKey | undefined
+  #loading: Promise<SigningKey> | undefined
+
+  constructor(options: TokenIssuerOptions) {
+    this.#options = options
+    const kept = options.keyPair.kept()
+    this.#loaded = kept && readSigningKey(kept)
+  }
+
+  issuer(): string {
+    return this.#options.issuer()
+  }
+
+  isForApi(audiences: readonly string[]): boolean {
+    const meant = this.#apiAudiences()
+    return audiences.every((audience) => meant.includes(audience))
+  }
+
+  async key(): Promise<SigningKey> {
+    if (this.#loaded) return this.#loaded
+    this.#loading ??= this.#options.keyPair.make().then(readSigningKey)
+    this.#loaded = await this.#loading
+    return this.#loaded
+  }
+
+  async settled(): Promise<void> {
+    await this.#loading?.catch(() => {}) // reported to the request that asked for it
+  }
+
+  async issue(
+    { namespace, serviceaccount, pod, secret, node }: TokenSubject,
+    { audiences, seconds, warnAfterSeconds }: TokenOptions,
+  ): Promise<string> {
+    const now = Math.floor(this.#options.clock.now() / 1000)
+    const claims: Claims = {
+      aud: [...audiences],
+      exp: now + seconds,
+      iat: now,
+      nbf: now,
+      iss: this.issuer(),
+      jti: randomUUID(),
+      sub: `system:serviceaccount:${namespace}:${serviceaccount.name}`,
+      'kubernetes.io': {
+        namespace,
+        serviceaccount,
+        ...(pod && { pod }),
+        ...(secret && { secret }),
+        ...(node && { node }),
+        ...(warnAfterSeconds !== undefined && { warnafter: now + warnAfterSeconds }),
+      },
+    }
+    return signToken(await this.key(), claims)
+  }
+
+  authenticate(token: string, audiences: readonly string[] = this.#apiAudiences()): Authenticated | undefined {
+    const claims = this.#claimsOf(token)
+    if (!claims) return undefined
+    const isLegacy = claims.iss === legacyIssuer
+    const aud = isLegacy ? this.#apiAudiences() : claims.aud
+    const meant = audiences.filter((audience) => aud.includes(audience))
+    if (meant.length === 0) {
+      const shown = (list: readonly string[]) => `[${list.map((audience) => JSON.stringify(audience)).join(' ')}]`
+      throw new Error(`token audiences ${shown(aud)} is invalid for the target audiences ${shown(audiences)}`)
+    }
+    if (isLegacy) return this.#legacy(token, claims, meant)
+    return { user: bearerOf(claims, this.#options.lookup, this.#options.clock.now()), audiences: meant }
+  }
+
+  #apiAudiences(): string[] {
+    return [this.issuer(), ...knownAudiences]
   }
 
   /** Before the first key is made, no token of this cluster exists. */
-  function claimsOf(token: string): Claims | undefined {
-    const known = verified.get(token)
+  #claimsOf(token: string): Claims | undefined {
+    const known = this.#verified.get(token)
     if (known) return known
     const claims = readClaims(token) as unknown as Claims | undefined
-    if (claims?.iss !== issuer() && claims?.iss !== legacyIssuer) return undefined
-    if (!loaded || !isSignedBy(loaded, token)) return undefined
-    if (verified.size >= maxVerified) verified.clear()
-    verified.set(token, claims)
+    if (claims?.iss !== this.issuer() && claims?.iss !== legacyIssuer) return undefined
+    if (!this.#loaded || !isSignedBy(this.#loaded, token)) return undefined
+    if (this.#verified.size >= maxVerified) this.#verified.clear()
+    this.#verified.set(token, claims)
     return claims
   }
 
-  function legacy(token: string, claims: Claims, audiences: readonly string[]): Authenticated {
+  #legacy(token: string, claims: Claims, audiences: readonly string[]): Authenticated {
+    const { lookup, clock, label } = this.#options
     const { user, secret } = legacyBearer(token, { ...claims }, lookup)
     const labels = lastUsedLabel(secret, clock.now())
     if (labels) label(secret.metadata, labels)
     return { user, audiences: [...audiences] }
-  }
-
-  return {
-    issuer,
-    async settled() {
-      await loading?.catch(() => {}) // reported to the request that asked for it
-    },
-    isForApi: (audiences) => audiences.every((audience) => apiAudiences().includes(audience)),
-    key,
-    async issue({ namespace, serviceaccount, pod, secret, node }, { audiences, seconds, warnAfterSeconds }) {
-      const now = Math.floor(clock.now() / 1000)
-      const claims: Claims = {
-        aud: [...audiences],
-        exp: now + seconds,
-        iat: now,
-        nbf: now,
-        iss: issuer(),
-        jti: randomUUID(),
-        sub: `system:serviceaccount:${namespace}:${serviceaccount.name}`,
-        'kubernetes.io': {
-          namespace,
-          serviceaccount,
-          ...(pod && { pod }),
-          ...(secret && { secret }),
-          ...(node && { node }),
-          ...(warnAfterSeconds !== undefined && { warnafter: now + warnAfterSeconds }),
-        },
-      }
-      return signToken(await key(), claims)
-    },
-    authenticate(token, audiences = apiAudiences()) {
-      const claims = claimsOf(token)
-      if (!claims) return undefined
-      const isLegacy = claims.iss === legacyIssuer
-      const aud = isLegacy ? apiAudiences() : claims.aud
-      const meant = audiences.filter((audience) => aud.includes(audience))
-      if (meant.length === 0) {
-        const shown = (list: readonly string[]) => `[${list.map((audience) => JSON.stringify(audience)).join(' ')}]`
-        throw new Error(`token audiences ${shown(aud)} is invalid for the target audiences ${shown(audiences)}`)
-      }
-      if (isLegacy) return legacy(token, claims, meant)
-      return { user: bearerOf(claims, lookup, clock.now()), audiences: meant }
-    },
   }
 }
