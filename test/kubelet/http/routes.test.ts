@@ -30,7 +30,7 @@ const documented = {
   '/portForward/:namespace/:name': ['GET', 'POST'],
   '/portForward/:namespace/:name/:uid': ['GET', 'POST'],
   '/debug/images': ['GET', 'PUT', 'DELETE'],
-  '/debug/clock': ['GET', 'PUT', 'POST'],
+  '/debug/clock': ['PUT'],
   '/debug/node/:word': ['POST'],
   '/debug/pressure/:word': ['PUT', 'DELETE'],
 }
