@@ -5,7 +5,7 @@ import type { Clock } from '../../shared/clock/clock.ts'
 import { ConfigError } from '../../shared/config/option.ts'
 import { checkKubeletPort } from '../explain-listening.ts'
 import { Adopted, endKubeletBefore } from './adopted.ts'
-import { Child } from './child.ts'
+import { Child, type Ending, type Supervised } from './child.ts'
 import { kubeletLog, kubeletPidFile, kubeletSpec, shimSpec } from './child-specs.ts'
 import { KeptProcess } from './kept-process.ts'
 import { type KubeletSettings, writeKubeletFiles } from './kubelet-files.ts'
@@ -34,6 +34,7 @@ export interface NodeOptions extends KubeletSettings {
 }
 
 export interface RunningNode {
+  name: string
   kubeletPid(): number | undefined
   stop(): Promise<void>
   kill(): Promise<void>
@@ -44,73 +45,102 @@ export interface RunningNode {
  * containers meanwhile. Resolves when the API says that the node is ready; rejects with neither left running.
  */
 export async function startNode(options: NodeOptions, client: Client): Promise<RunningNode> {
-  const { settings, state, clock, onTrouble, fate = killed } = options
+  const { settings, state, clock, fate = killed } = options
   if (fate.pods === 'kept' && fate.restarts > 0) await endKubeletBefore(state, clock)
   await checkKubeletPort(settings.kubeletPort)
   writeKubeletFiles(options)
-  const logFile = kubeletLog(state)
-  let isReady = false
-  const shim = new KeptProcess({
-    spec: shimSpec(state, fate),
-    clock,
-    first: fate.pods === 'kept' && fate.restarts > 0 ? Adopted.shim(state.kubelet, clock) : undefined,
-    onCrash(ending, restartInMs) {
-      if (!isReady) return // told as the reason why nothing starts
-      const seconds = restartInMs / 1000
-      onTrouble(`the shim ended (${ending}), and all containers with it; both start again in ${seconds} s`)
-    },
-  })
-  const kubelet = new KeptProcess({
-    spec: kubeletSpec(state, fate),
-    clock,
-    first: options.kubelet,
-    onStart(child) {
-      if (child instanceof Child) child.begin(fate.pods)
-      if (fate.pods === 'kept') writeFileSync(kubeletPidFile(state), `${child.pid ?? ''}\n`)
-      options.onKubelet?.()
-    },
-    onCrash(ending, restartInMs) {
-      options.onKubelet?.()
-      if (!isReady) return // told as the reason why nothing starts
-      onTrouble(`the kubelet ended (${ending}) and starts again in ${restartInMs / 1000} s; its containers run on`)
-    },
-  })
-  const endShim = (): Promise<void> => shim.stop(shimTimeoutMs, 'release')
-  const kill = async (): Promise<void> => {
-    kubelet.kill()
-    await endShim()
-  }
+  const node = new NodeProcesses(options)
   try {
+    await node.ready(client)
+  } catch (error) {
+    await node.kill()
+    throw error
+  }
+  return node
+}
+
+class NodeProcesses implements RunningNode {
+  readonly name: string
+  readonly #options: NodeOptions
+  readonly #fate: PodsFate
+  readonly #shim: KeptProcess
+  readonly #kubelet: KeptProcess
+  #isReady = false
+
+  constructor(options: NodeOptions) {
+    const { state, clock, fate = killed } = options
+    this.name = options.settings.nodeName
+    this.#options = options
+    this.#fate = fate
+    this.#shim = new KeptProcess({
+      spec: shimSpec(state, fate),
+      clock,
+      first: fate.pods === 'kept' && fate.restarts > 0 ? Adopted.shim(state.kubelet, clock) : undefined,
+      onCrash: (ending, restartInMs) => this.#shimCrashed(ending, restartInMs),
+    })
+    this.#kubelet = new KeptProcess({
+      spec: kubeletSpec(state, fate),
+      clock,
+      first: options.kubelet,
+      onStart: (child) => this.#kubeletStarted(child),
+      onCrash: (ending, restartInMs) => this.#kubeletCrashed(ending, restartInMs),
+    })
+  }
+
+  /** Rejects if one of the two ends before. */
+  async ready(client: Client): Promise<void> {
+    const { settings, state, clock } = this.#options
+    const logFile = kubeletLog(state)
+    const { nodeName, controllers } = settings
     await Promise.race([
-      nodeIsReady({
-        client,
-        clock,
-        nodeName: settings.nodeName,
-        timeoutMs: readyTimeoutMs,
-        controllers: settings.controllers,
-        logFile,
-      }),
-      kubelet.firstCrash.then((ending) => {
+      nodeIsReady({ client, clock, nodeName, timeoutMs: readyTimeoutMs, controllers, logFile }),
+      this.#kubelet.firstCrash.then((ending) => {
         throw new ConfigError(`the kubelet ended before its node was ready (${ending})${lastWords(logFile)}`)
       }),
-      shim.firstCrash.then((ending) => {
+      this.#shim.firstCrash.then((ending) => {
         const remedy = ending.startsWith('cannot be started')
           ? '; install perl, which starts containers, or run without a node: --kubelet=false'
           : lastWords(logFile)
         throw new ConfigError(`the shim, a Perl program, ended before the node was ready (${ending})${remedy}`)
       }),
     ])
-  } catch (error) {
-    await kill()
-    throw error
+    this.#isReady = true
   }
-  isReady = true
-  return {
-    kubeletPid: () => kubelet.pid,
-    async stop() {
-      await kubelet.stop(stopMs(settings))
-      await endShim()
-    },
-    kill,
+
+  kubeletPid(): number | undefined {
+    return this.#kubelet.pid
+  }
+
+  async stop(): Promise<void> {
+    await this.#kubelet.stop(stopMs(this.#options.settings))
+    await this.#endShim()
+  }
+  async kill(): Promise<void> {
+    this.#kubelet.kill()
+    await this.#endShim()
+  }
+
+  #endShim(): Promise<void> {
+    return this.#shim.stop(shimTimeoutMs, 'release')
+  }
+
+  #kubeletStarted(child: Supervised): void {
+    const { state, onKubelet } = this.#options
+    if (child instanceof Child) child.begin(this.#fate.pods)
+    if (this.#fate.pods === 'kept') writeFileSync(kubeletPidFile(state), `${child.pid ?? ''}\n`)
+    onKubelet?.()
+  }
+
+  #kubeletCrashed(ending: Ending, restartInMs: number): void {
+    const { onKubelet, onTrouble } = this.#options
+    onKubelet?.()
+    if (!this.#isReady) return // reported as the reason why nothing starts
+    onTrouble(`the kubelet ended (${ending}) and starts again in ${restartInMs / 1000} s; its containers run on`)
+  }
+
+  #shimCrashed(ending: Ending, restartInMs: number): void {
+    if (!this.#isReady) return // reported as the reason why nothing starts
+    const seconds = restartInMs / 1000
+    this.#options.onTrouble(`the shim ended (${ending}), and all containers with it; both start again in ${seconds} s`)
   }
 }

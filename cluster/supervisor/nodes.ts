@@ -123,7 +123,7 @@ async function startReal(
   // One port is for one kubelet.
   const kubeletPort = isFirst ? settings.kubeletPort : 0
   const own = { ...settings, nodeName: name, kubeletPort }
-  const node = await startNode(
+  return await startNode(
     {
       settings: own,
       state: place,
@@ -139,7 +139,6 @@ async function startReal(
     },
     client,
   )
-  return { name, ...node }
 }
 
 /** Certificates of its own, by the cluster's CA. */
