@@ -7,8 +7,6 @@ import { functionsIn, withoutLiterals } from './tidy.ts'
 const maxLines = 70
 const maxColumns = 120
 
-/** A closure with inner functions, which is to become a class with methods. */
-const closure = 'a closure, not a class yet'
 /** It puts parts together, one after the other. */
 const assembly = 'puts parts together'
 
