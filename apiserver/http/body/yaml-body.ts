@@ -33,7 +33,7 @@ export async function parseYaml(text: string): Promise<ParsedYaml> {
   } catch (error) {
     if (!(error instanceof yaml.YAMLException)) throw error
     if (error.reason !== 'duplicated mapping key') throw inGoWords(error, text)
-    return { value: read(true), duplicates: [duplicatesIn(text)] }
+    return { value: read(true), duplicates: [duplicatesIn(text, error.mark)] }
   }
 }
 
@@ -103,8 +103,11 @@ function endOfQuoted(text: string, start: number): number {
   return -1
 }
 
-/** Finds keys of block mappings that stand twice, as a person would: same indentation, nothing of less between. */
-function duplicatesIn(text: string): string {
+/**
+ * Finds keys of block mappings that stand twice, as a person would: same indentation, nothing of less between. Where
+ * there is none, it is the key of a flow mapping (`{a: 1, a: 2}`) at which the parser stopped.
+ */
+function duplicatesIn(text: string, mark: { position: number; line: number }): string {
   const open: { indent: number; keys: Set<string> }[] = []
   const found: string[] = []
   for (const [index, line] of text.split('\n').entries()) {
@@ -115,10 +118,22 @@ function duplicatesIn(text: string): string {
     if (isItem && open.at(-1)?.indent === indent) open.pop()
     if (open.at(-1)?.indent !== indent) open.push({ indent, keys: new Set() })
     const { keys } = open.at(-1)!
-    if (keys.has(key)) found.push(`  line ${index + 1}: key ${JSON.stringify(key)} already set in map`)
+    if (keys.has(key)) found.push(alreadySet(index, key))
     keys.add(key)
   }
+  if (found.length === 0) found.push(alreadySet(mark.line, keyAt(text, mark.position)))
   return `yaml: unmarshal errors:\n${found.join('\n')}`
+}
+
+/** `line`: from 0 on. */
+const alreadySet = (line: number, key: string): string =>
+  `  line ${line + 1}: key ${JSON.stringify(key)} already set in map`
+
+/** The key of a flow mapping that begins there; one in quotes begins behind the first. */
+function keyAt(text: string, position: number): string {
+  const quote = text[position - 1] ?? ''
+  const end = quote === '"' || quote === "'" ? text.indexOf(quote, position) : text.indexOf(':', position)
+  return text.slice(position, end === -1 ? undefined : end).trimEnd()
 }
 
 /** The key that a line of a block mapping begins with, plain or in quotes, behind the dashes of lists. */
