@@ -5,4 +5,8 @@ const nodeModule = require('node:module')
 const { register, registerHooks } = nodeModule
 Object.assign(nodeModule, { register() {}, registerHooks: () => ({ deregister() {} }) })
 
-exports.restore = () => Object.assign(nodeModule, { register, registerHooks })
+/** For `require` and for `import`, whose names are copies. */
+exports.restore = () => {
+  Object.assign(nodeModule, { register, registerHooks })
+  nodeModule.syncBuiltinESMExports()
+}
