@@ -107,7 +107,7 @@ function endOfQuoted(text: string, start: number): number {
  * Finds keys of block mappings that stand twice, as a person would: same indentation, nothing of less between. Where
  * there is none, it is the key of a flow mapping (`{a: 1, a: 2}`) at which the parser stopped.
  */
-function duplicatesIn(text: string, mark: { position: number; line: number }): string {
+function duplicatesIn(text: string, mark = { position: 0, line: 0 }): string {
   const open: { indent: number; keys: Set<string> }[] = []
   const found: string[] = []
   for (const [index, line] of text.split('\n').entries()) {
