@@ -7,6 +7,10 @@ type Check = (value: unknown) => unknown
 
 const {
   controllers,
+  etcdCafile,
+  etcdCertfile,
+  etcdKeyfile,
+  etcdPrefix,
   featureGates,
   host,
   http2,
@@ -36,6 +40,10 @@ const checks: Record<keyof StartClusterOptions, Check> = {
   images: commandMap.fromFile,
   imagePaths: imagePath.type.fromFile,
   storage: storage.type.fromFile,
+  etcdCafile: etcdCafile.type.fromFile,
+  etcdCertfile: etcdCertfile.type.fromFile,
+  etcdKeyfile: etcdKeyfile.type.fromFile,
+  etcdPrefix: etcdPrefix.type.fromFile,
   plugins: checkFunctions,
   journal: journal.type.fromFile,
   shutdownGracePeriod: (value) => (typeof value === 'number' && value >= 0) || durationMs(value),

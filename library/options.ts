@@ -47,6 +47,14 @@ export interface StartClusterOptions {
   imagePaths?: Record<string, string>
   /** Where objects are kept; default `memory`. */
   storage?: 'memory' | `sqlite:${string}` | `etcd:${string}`
+  /** PEM file of the CA that etcd's certificates come from. */
+  etcdCafile?: string
+  /** PEM file of the client certificate for etcd; together with `etcdKeyfile`. */
+  etcdCertfile?: string
+  /** PEM file of its key. */
+  etcdKeyfile?: string
+  /** Where the cluster's keys are in etcd; each cluster needs its own. Default /registry. */
+  etcdPrefix?: string
   /** What you add to the API server: routes, hooks and decorators, as plugins of Fastify. They are loaded in order. */
   plugins?: ClusterPlugin[]
   /** How many requests the journal keeps; default 1,000. */

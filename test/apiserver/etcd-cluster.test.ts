@@ -1,6 +1,7 @@
 import t from 'tap'
 import { startCluster } from '../../library/index.ts'
 import { etcdPrograms, noEtcd, startEtcd } from '../harness/etcd.ts'
+import { startTlsEtcd } from '../harness/etcd-tls.ts'
 import { scratchFolder } from '../harness/scratch.ts'
 import { skipOrFail } from '../harness/skip.ts'
 
@@ -31,5 +32,31 @@ else {
     t.equal(kept.json<{ metadata: { resourceVersion: string } }>().metadata.resourceVersion, resourceVersion)
     const then = `${configmaps}?resourceVersion=${resourceVersion}&resourceVersionMatch=Exact`
     t.equal((await again.inject({ method: 'GET', url: then })).statusCode, 200, 'the history from before is known')
+  })
+
+  t.test('the library takes certificates and the prefix of etcd by the names of the flags', async (t) => {
+    const { etcd, file, mine } = await startTlsEtcd(t, program)
+    const storage = `etcd:${etcd.url}` as const
+    const etcdPrefix = '/teams/blue'
+    await t.rejects(startCluster({ storage, apiOnly: true, ...mine, etcdCafile: file('other.crt') }), {
+      name: 'ConfigError',
+      message: /its certificate is not signed by the CA of --etcd-cafile/,
+    })
+    await t.rejects(startCluster({ storage, apiOnly: true, ...mine, etcdKeyfile: undefined }), {
+      message: /^--etcd-certfile and --etcd-keyfile belong together/,
+    })
+    await t.rejects(startCluster({ storage, etcdCafile: 3 } as never), {
+      message: 'startCluster: etcdCafile must be text, not 3',
+    })
+    const cluster = await startCluster({ storage, apiOnly: true, ...mine, etcdPrefix })
+    t.teardown(() => cluster.close())
+    const { kvs } = await etcd.client.call('range', { key: '/teams/blue/namespaces/default' }, { isRepeatable: true })
+    t.match(JSON.parse(kvs[0]?.value ?? '{}'), { metadata: { name: 'default' } })
+    const other = await etcd.client.call(
+      'range',
+      { key: '/registry/', range_end: '/registry0' },
+      { isRepeatable: true },
+    )
+    t.equal(other.kvs.length, 0)
   })
 }

@@ -11,9 +11,12 @@ export interface EtcdProgram {
   version: string
 }
 
-/** Programs that are tested with: those of ETCD_BIN (several with colons between), and the one on the PATH. */
+/** What .ci/run builds: `server`, which is etcd, and `etcdutl`. */
+const built = join(import.meta.dirname, '..', 'toolchains', 'etcd', 'bin')
+
+/** Programs that are tested with: those of ETCD_BIN (several with colons between), the one on the PATH, the built one. */
 export function etcdPrograms(): EtcdProgram[] {
-  const files = [...(process.env.ETCD_BIN ?? '').split(':').filter(Boolean), 'etcd']
+  const files = [...(process.env.ETCD_BIN ?? '').split(':').filter(Boolean), 'etcd', join(built, 'server')]
   const found = files.flatMap((file): EtcdProgram[] => {
     const { stdout } = spawnSync(file, ['--version'], { encoding: 'utf8' })
     const version = /^etcd Version: (\S+)/.exec(stdout ?? '')?.[1]
@@ -23,6 +26,15 @@ export function etcdPrograms(): EtcdProgram[] {
 }
 
 export const noEtcd = 'no etcd on the PATH or in ETCD_BIN (Debian: apt-get install etcd-server)'
+
+/** Why a version that Kubestage promises to work with is not tested with. */
+export function missingEtcd(programs: readonly EtcdProgram[]): string[] {
+  const sources = { '3.4.': 'Debian: apt-get install etcd-server', '3.6.': 'built by .ci/run in test/toolchains/etcd' }
+  const missing = Object.entries(sources).filter(
+    ([start]) => !programs.some(({ version }) => version.startsWith(start)),
+  )
+  return missing.map(([start, source]) => `no etcd ${start}x on the PATH or in ETCD_BIN (${source})`)
+}
 
 export interface RunningEtcd {
   url: string

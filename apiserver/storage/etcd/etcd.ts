@@ -27,7 +27,7 @@ import { foreign, isForeign, rangeOf, readPast, readRange } from './load.ts'
 import type { Draft, Message } from './messages.ts'
 import { isCompacted, startError, storageError } from './reasons.ts'
 import { RevisionWaiters } from './revision-waiters.ts'
-import { ownKey, upstreamKey } from './upstream-keys.ts'
+import { ownKey, rootOf, upstreamKey } from './upstream-keys.ts'
 import { checkVersion, tellsProgress } from './version.ts'
 
 export interface EtcdStorageOptions extends EtcdClientOptions {
@@ -55,7 +55,7 @@ const patienceMs = 10_000
 export async function openEtcdStorage(options: EtcdStorageOptions): Promise<Storage> {
   const { endpoints, history = defaultHistory } = options
   const place = `etcd at ${endpoints.join(', ')}`
-  const prefix = `${options.prefix.replace(/\/+$/, '')}/`
+  const prefix = rootOf(options.prefix)
   const client = new EtcdClient(options)
   let storage: EtcdStorage | undefined
   try {

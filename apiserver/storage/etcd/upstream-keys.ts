@@ -47,6 +47,12 @@ for (const [group, plurals] of Object.entries(builtIn)) {
 
 const root = '/registry/'
 
+/** `--etcd-prefix` as keys begin with it: a slash on both sides, as upstream adds them. */
+export function rootOf(prefix: string): string {
+  const words = prefix.split('/').filter(Boolean)
+  return ['', ...words, ''].join('/')
+}
+
 /** `prefix`: what stands in etcd for `/registry`, with a slash at the end. */
 export function upstreamKey(prefix: string, key: string): string {
   const path = key.slice(root.length)

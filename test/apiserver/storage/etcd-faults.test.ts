@@ -1,6 +1,5 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type EtcdStorageOptions, openEtcdStorage } from '../../../apiserver/storage/etcd/etcd.ts'
 import { openStorage, parseStorage } from '../../../apiserver/storage/open-storage.ts'
@@ -13,9 +12,8 @@ import {
   ValueTooLargeError,
 } from '../../../apiserver/storage/storage.ts'
 import { realClock } from '../../../shared/clock/real-clock.ts'
-import { ensureCertificate } from '../../../shared/pki/certificate-store.ts'
-import { etcdPrograms, noEtcd, type RunningEtcd, startEtcd } from '../../harness/etcd.ts'
-import { scratchFolder } from '../../harness/scratch.ts'
+import { etcdPrograms, missingEtcd, type RunningEtcd, startEtcd } from '../../harness/etcd.ts'
+import { startTlsEtcd } from '../../harness/etcd-tls.ts'
 import { skipOrFail } from '../../harness/skip.ts'
 import { startTcpProxy, type TcpProxy } from '../../harness/tcp-proxy.ts'
 import { until } from '../../harness/until.ts'
@@ -57,7 +55,7 @@ function collect(storage: Storage, prefix = pods): StorageEvent[] {
 const revisions = (events: readonly StorageEvent[]): number[] => events.map(({ revision }) => revision)
 
 const programs = etcdPrograms()
-if (programs.length === 0) skipOrFail(t, noEtcd)
+for (const reason of missingEtcd(programs)) skipOrFail(t, reason)
 
 for (const program of programs) {
   const test = (title: string, body: (t: Test, etcd: RunningEtcd) => Promise<void>): void =>
@@ -244,32 +242,7 @@ for (const program of programs) {
   })
 
   t.test(`etcd ${program.version}: with TLS, and without what belongs to it`, async (t) => {
-    const folder = scratchFolder(t, 'etcd-pki')
-    const nowMs = realClock.now()
-    const ca = ensureCertificate(folder, { name: 'ca', commonName: 'etcd-ca', usage: 'ca' }, nowMs)
-    ensureCertificate(
-      folder,
-      { name: 'server', commonName: 'etcd', usage: 'server', altNames: ['127.0.0.1'] },
-      nowMs,
-      ca,
-    )
-    const client = ensureCertificate(folder, { name: 'client', commonName: 'root', usage: 'client' }, nowMs, ca)
-    ensureCertificate(folder, { name: 'other', commonName: 'other-ca', usage: 'ca' }, nowMs)
-    const file = (name: string): string => join(folder, name)
-    const etcd = await startEtcd(t, program, {
-      scheme: 'https',
-      tls: { ca: ca.cert, cert: client.cert, key: client.key },
-      args: [
-        '--cert-file',
-        file('server.crt'),
-        '--key-file',
-        file('server.key'),
-        '--client-cert-auth',
-        '--trusted-ca-file',
-        file('ca.crt'),
-      ],
-    })
-    const mine = { etcdCafile: file('ca.crt'), etcdCertfile: file('client.crt'), etcdKeyfile: file('client.key') }
+    const { etcd, file, mine } = await startTlsEtcd(t, program)
     const start = (changed: object, url = etcd.url) =>
       openStorage(parseStorage(`etcd:${url}`), { clock: realClock, ...mine, ...changed })
     const storage = await start({})

@@ -2,7 +2,7 @@ import t from 'tap'
 import { openEtcdStorage } from '../../../apiserver/storage/etcd/etcd.ts'
 import type { Storage } from '../../../apiserver/storage/storage.ts'
 import { realClock } from '../../../shared/clock/real-clock.ts'
-import { etcdPrograms, noEtcd, type RunningEtcd, startEtcd } from '../../harness/etcd.ts'
+import { etcdPrograms, missingEtcd, type RunningEtcd, startEtcd } from '../../harness/etcd.ts'
 import { skipOrFail } from '../../harness/skip.ts'
 import { storageSuite } from './suite.ts'
 
@@ -10,7 +10,7 @@ const open = ({ url }: RunningEtcd): Promise<Storage> =>
   openEtcdStorage({ endpoints: [url], prefix: '/registry', clock: realClock })
 
 const programs = etcdPrograms()
-if (programs.length === 0) skipOrFail(t, noEtcd)
+for (const reason of missingEtcd(programs)) skipOrFail(t, reason)
 
 for (const program of programs) {
   storageSuite(`etcd ${program.version}`, async () => open(await startEtcd(t, program)))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { keyPrefix, objectKey } from '../../../apiserver/registry/keys.ts'
 import { resources } from '../../../apiserver/resources/index.ts'
-import { ownKey, upstreamKey } from '../../../apiserver/storage/etcd/upstream-keys.ts'
+import { ownKey, rootOf, upstreamKey } from '../../../apiserver/storage/etcd/upstream-keys.ts'
 
 const stored = resources.filter(({ virtual }) => !virtual)
 
@@ -61,4 +61,11 @@ t.test('prefixes of a resource and of a namespace are prefixes in etcd', async (
     const key = upstreamKey('/registry/', objectKey(definition, 'default', 'x'))
     t.ok(key.startsWith(namespaced) && namespaced.startsWith(whole) && whole.endsWith('/'), whole)
   }
+})
+
+t.test('a prefix has a slash on both sides, however it is typed', async (t) => {
+  for (const typed of ['/registry', 'registry', '/registry/', '//registry//'])
+    t.equal(rootOf(typed), '/registry/', typed)
+  t.equal(rootOf('teams/blue'), '/teams/blue/')
+  for (const typed of ['', '/']) t.equal(rootOf(typed), '/', typed)
 })
