@@ -1,0 +1,67 @@
+import { isDeepStrictEqual } from 'node:util'
+import { ignoreNotFound } from '../../shared/api/status-error.ts'
+import type { Lease } from '../../shared/api/types.ts'
+import type { Client } from '../../shared/client/client.ts'
+import { leases } from '../../shared/client/resources.ts'
+
+/** What a Lease says of a leader; empty `holderIdentity`: there is no leader. */
+export interface Election {
+  holderIdentity: string
+  leaseDurationSeconds: number
+  acquireTime: string
+  renewTime: string
+  leaseTransitions: number
+}
+
+/** One Lease as a lock: each write goes by the version that was read last. Upstream: resourcelock/leaselock.go. */
+export class LeaseLock {
+  readonly namespace: string
+  readonly name: string
+  readonly #client: Client
+  #lease: Lease | undefined
+
+  constructor(client: Client, { namespace, name }: { namespace: string; name: string }) {
+    this.#client = client
+    this.namespace = namespace
+    this.name = name
+  }
+
+  /** The Lease as it was read or written last. */
+  get lease(): Lease | undefined {
+    return this.#lease
+  }
+
+  /** Undefined where there is no Lease. */
+  async read(): Promise<Election | undefined> {
+    this.#lease = await this.#client
+      .get<Lease>(leases, { namespace: this.namespace, name: this.name })
+      .catch(ignoreNotFound)
+    return this.#lease && electionOf(this.#lease)
+  }
+
+  /** Rejects with AlreadyExists. */
+  async create(spec: Election): Promise<void> {
+    const metadata = { namespace: this.namespace, name: this.name }
+    this.#lease = (await this.#client.create<object>(leases, { metadata, spec })) as Lease
+  }
+
+  /** Rejects with Conflict when another write came first. */
+  async update(spec: Election): Promise<void> {
+    if (!this.#lease) throw new Error('the Lease was not read yet')
+    this.#lease = (await this.#client.update<object>(leases, { ...this.#lease, spec })) as Lease
+  }
+}
+
+/** Missing fields are read as Go reads them. */
+export function electionOf({ spec }: Lease): Election {
+  const { holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions } = spec ?? {}
+  return {
+    holderIdentity: holderIdentity ?? '',
+    leaseDurationSeconds: leaseDurationSeconds ?? 0,
+    acquireTime: String(acquireTime ?? ''),
+    renewTime: String(renewTime ?? ''),
+    leaseTransitions: leaseTransitions ?? 0,
+  }
+}
+
+export const isSame = (one: Election | undefined, other: Election): boolean => isDeepStrictEqual(one, other)

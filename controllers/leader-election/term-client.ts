@@ -1,0 +1,37 @@
+import type { Client } from '../../shared/client/client.ts'
+import type { Term } from './term.ts'
+
+/**
+ * The client of a leader's loops. When the term is over it sends nothing more, and what is under way is given up: its
+ * caller is told a TermOverError, whatever becomes of the request.
+ */
+export function termClient(client: Client, term: Term): Client {
+  const pending = new Set<(reason: unknown) => void>()
+  const giveUp = (): void => {
+    for (const reject of pending) reject(term.signal.reason)
+    pending.clear()
+  }
+  if (term.signal.aborted) giveUp()
+  else term.signal.addEventListener('abort', giveUp, { once: true })
+
+  const during = <Answer>(call: () => Promise<Answer>): Promise<Answer> => {
+    if (!term.isHeld()) return Promise.reject(term.signal.reason)
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    pending.add(reject)
+    call()
+      .then(resolve, reject)
+      .finally(() => pending.delete(reject))
+    return promise
+  }
+  const limited = {
+    get: (...words: Parameters<Client['get']>) => during(() => client.get(...words)),
+    list: (...words: Parameters<Client['list']>) => during(() => client.list(...words)),
+    create: (...words: Parameters<Client['create']>) => during(() => client.create(...words)),
+    update: (...words: Parameters<Client['update']>) => during(() => client.update(...words)),
+    patch: (...words: Parameters<Client['patch']>) => during(() => client.patch(...words)),
+    delete: (...words: Parameters<Client['delete']>) => during(() => client.delete(...words)),
+    watch: (...words: Parameters<Client['watch']>) => client.watch(...words),
+    close: () => client.close(),
+  }
+  return limited as Client
+}

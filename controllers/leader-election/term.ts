@@ -1,0 +1,48 @@
+import type { Clock, Timer } from '../../shared/clock/clock.ts'
+
+/** A leader's loops are told this when they write after their term. */
+export class TermOverError extends Error {
+  override name = 'TermOverError'
+}
+
+/** The time in which one process leads. It is over when its Lease was not renewed in time, and for good. */
+export class Term {
+  /** As the Lease names its holder. */
+  readonly identity: string
+  readonly #clock: Clock
+  readonly #over = new AbortController()
+  #endMs = 0
+  #timer: Timer | undefined
+
+  constructor(identity: string, clock: Clock) {
+    this.identity = identity
+    this.#clock = clock
+  }
+
+  /** Aborts when the term is over; its reason is a {@link TermOverError}. */
+  get signal(): AbortSignal {
+    return this.#over.signal
+  }
+
+  /**
+   * False from the moment on from which another may lead, by the monotonic clock: a process that was stopped learns it
+   * here before any of its timers fires.
+   */
+  isHeld(): boolean {
+    if (!this.signal.aborted && this.#clock.monotonic() >= this.#endMs) this.end('the Lease was not renewed in time')
+    return !this.signal.aborted
+  }
+
+  /** The Lease was renewed: the term lasts until `endMs` of the monotonic clock. What is over stays so. */
+  extend(endMs: number): void {
+    if (this.signal.aborted) return
+    this.#endMs = endMs
+    this.#timer?.cancel()
+    this.#timer = this.#clock.setTimer(endMs - this.#clock.monotonic(), () => this.isHeld(), { background: true })
+  }
+
+  end(why: string): void {
+    this.#timer?.cancel()
+    if (!this.signal.aborted) this.#over.abort(new TermOverError(why))
+  }
+}
