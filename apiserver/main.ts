@@ -4,6 +4,7 @@ import { firstAddress, startControlPlane } from '../cluster/control-plane.ts'
 // own.
 import { createMovableClock } from '../shared/clock/movable-clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
+import { electionOptions } from '../shared/config/election-options.ts'
 import { helpText, type Program } from '../shared/config/help.ts'
 import { ConfigError, option } from '../shared/config/option.ts'
 import { flag, path, subdomain, text } from '../shared/config/option-types.ts'
@@ -24,6 +25,7 @@ const program = {
     config: configOption,
     ...apiServerOptions,
     scheduler: option(flag, { default: true, help: 'Run the scheduler; without it pods stay Pending' }),
+    ...electionOptions,
     certDir: option(path, {
       default: '.kubestage/pki',
       help: 'Folder of the CA and all certificates; made where missing',

@@ -15,13 +15,15 @@ import { openStorage, type StorageChoice, showStorage } from '../apiserver/stora
 import type { Storage } from '../apiserver/storage/storage.ts'
 import { bootstrap } from '../controllers/bootstrap.ts'
 import type { startControllers } from '../controllers/index.ts'
+import type { ElectionSettings } from '../controllers/leader-election/settings.ts'
 import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
+import type { ElectionFlags } from '../shared/config/election-options.ts'
 import { ConfigError } from '../shared/config/option.ts'
 import type { Logger } from '../shared/log/log.ts'
 import type { ClusterPki } from '../shared/pki/cluster-pki.ts'
 
-export interface ControlPlaneOptions extends Partial<Limits>, EtcdFiles {
+export interface ControlPlaneOptions extends Partial<Limits>, Partial<ElectionFlags>, EtcdFiles {
   host: string
   /** 0 takes a free one. */
   port: number
@@ -84,6 +86,7 @@ const admin: User = { name: 'kubernetes-admin', groups: ['system:masters', 'syst
 /** An API server with its controllers in one process; the controllers know nothing of it but a client. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { host, pki, clock, log } = options
+  const election = await electionFor(options)
   const storage = await openFor(options)
   const server = await startApiServer({
     storage,
@@ -119,6 +122,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       resources: server.resources,
       scheduler: options.scheduler,
       chosen: chosen || undefined,
+      election,
       terminatingEndpoints: options.featureGates.EndpointSliceTerminatingCondition,
       nodeMonitorGraceMs: options.nodeMonitorGracePeriod,
       ca: pki.ca,
@@ -146,6 +150,14 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     await server.close()
     throw error
   }
+}
+
+/** Undefined: loops that always run. Only etcd is shared by several servers. */
+async function electionFor(options: ControlPlaneOptions): Promise<ElectionSettings | undefined> {
+  const { leaderElect = options.storage?.engine === 'etcd', controllers, scheduler } = options
+  const hasNone = controllers === false || (controllers?.join() === '-*' && !scheduler)
+  if (!leaderElect || hasNone) return undefined
+  return (await import('../controllers/leader-election/election-of.ts')).electionOf(options)
 }
 
 async function openFor(options: ControlPlaneOptions): Promise<Storage> {

@@ -3,6 +3,7 @@ import { containerOptions } from '../kubelet/container-options.ts'
 import { evictionOptions } from '../kubelet/eviction/options.ts'
 import { shutdownOptions } from '../kubelet/node/shutdown-options.ts'
 import { backoffOptions } from '../kubelet/pods/backoff-options.ts'
+import { electionOptions } from '../shared/config/election-options.ts'
 import { option, type Values } from '../shared/config/option.ts'
 import {
   commandMap,
@@ -28,6 +29,7 @@ export const clusterOptions = {
     help: 'How many requests to keep for kubestage journal',
   }),
   scheduler: option(flag, { default: true, help: 'Run the scheduler; without it pods stay Pending' }),
+  ...electionOptions,
   kubelet: option(flag, { default: true, help: 'Run kubelets; without them no pods run as processes' }),
   nodes: option(wholeNumber({ min: 0, max: 100, placeholder: 'COUNT' }), {
     default: 1,

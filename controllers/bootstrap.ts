@@ -1,4 +1,4 @@
-import { ignoreNotFound } from '../shared/api/status-error.ts'
+import { ignoreNotFound, isStatus } from '../shared/api/status-error.ts'
 import type { Namespace, ObjectMeta } from '../shared/api/types.ts'
 import type { Client, Resource } from '../shared/client/client.ts'
 import { namespaces } from '../shared/client/resources.ts'
@@ -22,7 +22,7 @@ export async function bootstrap(client: Client, options: BootstrapOptions): Prom
   await Promise.all([ensureKubernetesService(client, options), ensureServerConfigMaps(client, options)])
 }
 
-/** What there is by that name; created when there is nothing. */
+/** What there is by that name; created when there is nothing. Another server may be doing the same. */
 export async function ensure<T extends { metadata: ObjectMeta }>(
   client: Client,
   resource: Resource,
@@ -30,5 +30,9 @@ export async function ensure<T extends { metadata: ObjectMeta }>(
 ): Promise<T> {
   const { namespace, name = '' } = object.metadata
   const known = await client.get<T>(resource, { namespace, name }).catch(ignoreNotFound)
-  return known ?? client.create<T>(resource, object)
+  if (known) return known
+  return client.create<T>(resource, object).catch((error: unknown) => {
+    if (isStatus(error, 'AlreadyExists')) return client.get<T>(resource, { namespace, name })
+    throw error
+  })
 }

@@ -35,8 +35,8 @@ export interface ApiResource extends Resource {
 /** All kinds that the server serves: custom ones come and go. */
 export interface ApiResources {
   current(): readonly ApiResource[]
-  /** Tells of every kind that is served now, and from now on of each that comes or goes. */
-  follow(listener: { onAdd(resource: ApiResource): void; onRemove?(resource: ApiResource): void }): void
+  /** Tells of every kind that is served now, and from now on of each that comes or goes. Returns how to leave. */
+  follow(listener: { onAdd(resource: ApiResource): void; onRemove?(resource: ApiResource): void }): () => void
 }
 
 export const supports = (resource: ApiResource, ...verbs: string[]): boolean =>

@@ -25,7 +25,7 @@ const SKIP_MIRROR = 'endpointslice.kubernetes.io/skip-mirror'
 export async function ensureKubernetesService(client: Client, options: KubernetesServiceOptions): Promise<void> {
   const wanted = serviceOf(options)
   const known = await find<Service>(client, services)
-  if (!known) await client.create<Service>(services, wanted)
+  if (!known) await client.create<Service>(services, wanted).catch(ignoring('AlreadyExists'))
   else if (known.spec?.ports?.[0]?.targetPort !== options.securePort) {
     await client.patch(services, { namespace, name }, { spec: { ports: wanted.spec?.ports } })
   }

@@ -12,7 +12,7 @@ export interface ServedResourcesListener {
  */
 export class ServedResources {
   readonly #catalog: Catalog
-  readonly #listeners: ServedResourcesListener[] = []
+  readonly #listeners = new Set<ServedResourcesListener>()
   #served: Map<string, ResourceDefinition>
 
   constructor(catalog: Catalog) {
@@ -25,10 +25,11 @@ export class ServedResources {
     return [...this.#served.values()]
   }
 
-  /** Tells of every resource that is served now, and from now on of each that comes or goes. */
-  follow(listener: ServedResourcesListener): void {
-    this.#listeners.push(listener)
+  /** Tells of every resource that is served now, and from now on of each that comes or goes. Returns how to leave. */
+  follow(listener: ServedResourcesListener): () => void {
+    this.#listeners.add(listener)
     for (const resource of this.#served.values()) listener.onAdd(resource)
+    return () => void this.#listeners.delete(listener)
   }
 
   #changed(): void {

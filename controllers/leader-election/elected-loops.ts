@@ -6,6 +6,7 @@ import { withinLimit } from '../../shared/clock/within-limit.ts'
 import type { Log } from '../../shared/log/log.ts'
 import type { Controller } from '../controller.ts'
 import { createEventRecorder, type EventRecorder } from '../event-recorder.ts'
+import type { LoopSet } from '../loop-set.ts'
 import { LeaderElector } from './leader-elector.ts'
 import type { ElectionSettings } from './settings.ts'
 import type { Term } from './term.ts'
@@ -21,11 +22,8 @@ export interface ElectedLoopsOptions {
   settings: ElectionSettings
   /** What the loops of a term write with; closed by its maker. */
   loopsClient(term: Term): Client
-  /**
-   * Starts the loops of a term with a client that is good until the term ends. Resolves, or rejects, soon after its end
-   * at the latest.
-   */
-  start(client: Client, term: Term): Promise<Controller>
+  /** Starts the loops of a term with a client that is good until the term ends. */
+  start(client: Client, term: Term): LoopSet
 }
 
 /**
@@ -36,17 +34,24 @@ export class ElectedLoops implements Controller {
   readonly #options: ElectedLoopsOptions
   readonly #events: EventRecorder
   readonly #stopping = new AbortController()
+  /** Resolves when the loops run here and have seen what there is, when another process leads, or at the end. */
+  readonly settled: Promise<void>
+  readonly #settle: () => void
   readonly #running: Promise<void>
 
   constructor(options: ElectedLoopsOptions) {
     this.#options = options
     this.#events = createEventRecorder(options)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.settled = promise
+    this.#settle = resolve
     this.#running = this.#run()
   }
 
   /** The loops stop first; then the Lease is given up. */
   async close(): Promise<void> {
     this.#stopping.abort()
+    this.#settle()
     await this.#running
     await this.#events.close()
   }
@@ -55,7 +60,12 @@ export class ElectedLoops implements Controller {
     const { log, settings } = this.#options
     const { signal } = this.#stopping
     while (!signal.aborted) {
-      const elector = new LeaderElector({ ...this.#options, identity: `${hostname()}_${randomUUID()}` })
+      const identity = `${hostname()}_${randomUUID()}`
+      const elector = new LeaderElector({
+        ...this.#options,
+        identity,
+        onLeader: (leader) => this.#note(leader, identity),
+      })
       const term = await elector.acquire(signal)
       if (!term) return
       log.info({ lease: settings.name, identity: term.identity }, 'became leader')
@@ -66,24 +76,13 @@ export class ElectedLoops implements Controller {
     }
   }
 
-  /** Until the term is over, the process ends, or the loops cannot be started. */
+  /** Until the term is over, or the process ends. */
   async #lead(term: Term): Promise<void> {
-    const { clock, log, settings, loopsClient, start } = this.#options
-    const over = AbortSignal.any([term.signal, this.#stopping.signal])
-    const starting = start(termClient(loopsClient(term), term), term)
-    const failed = starting.then(
-      () => new Promise<void>(() => {}),
-      (err: unknown) => {
-        if (!over.aborted) log.error({ err, lease: settings.name }, 'cannot start the loops')
-        return clock.machine.sleep(settings.retryPeriodMs, { signal: over }).catch(() => {})
-      },
-    )
-    const { promise: ended, resolve } = Promise.withResolvers<void>()
-    over.addEventListener('abort', () => resolve(), { once: true })
-    if (over.aborted) resolve()
-    await Promise.race([ended, failed])
-    const loops = await starting.catch(() => undefined)
-    await loops?.close()
+    const { loopsClient, start } = this.#options
+    const loops = start(termClient(loopsClient(term), term), term)
+    loops.synced().then(this.#settle, () => {})
+    await aborted(AbortSignal.any([term.signal, this.#stopping.signal]))
+    await loops.close()
   }
 
   async #giveUp(elector: LeaderElector, term: Term): Promise<void> {
@@ -91,6 +90,12 @@ export class ElectedLoops implements Controller {
     const released = elector.release(term).catch((err: unknown) => log.debug({ err }, 'the Lease was not given up'))
     await withinLimit(released, settings.renewDeadlineMs, clock.machine)
     this.#tell(elector, `${term.identity} stopped leading`)
+  }
+
+  #note(leader: string, own: string): void {
+    if (leader === '' || leader === own) return
+    this.#options.log.info({ lease: this.#options.settings.name, leader }, 'another process leads')
+    this.#settle()
   }
 
   #tell({ lease }: LeaderElector, message: string): void {
@@ -104,4 +109,11 @@ export class ElectedLoops implements Controller {
       message,
     })
   }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  if (signal.aborted) resolve()
+  else signal.addEventListener('abort', () => resolve(), { once: true })
+  return promise
 }

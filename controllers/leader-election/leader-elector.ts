@@ -19,6 +19,8 @@ export interface LeaderElectorOptions {
   identity: string
   settings: ElectionSettings
   random?: () => number
+  /** Told of each new leader; empty: the Lease was given up. */
+  onLeader?(identity: string): void
 }
 
 /** A Lease that changes all the time is not read more often. */
@@ -160,8 +162,10 @@ export class LeaderElector {
   }
 
   #observe(election: Election): true {
+    const before = this.#observed?.holderIdentity
     this.#observed = election
     this.#observedMs = this.#machine.monotonic()
+    if (election.holderIdentity !== before) this.#options.onLeader?.(election.holderIdentity)
     return true
   }
 

@@ -115,7 +115,7 @@ t.test('what owners want', async (t) => {
   ]
   const scaleOf = (...owners: (Owner | undefined)[]) => {
     const pods = owners.map((owner, index) => podOf(`p${index}`, { metadata: { ownerReferences: owner && [owner] } }))
-    return ownersScale(pods, { client, resources: { current, follow() {} } })
+    return ownersScale(pods, { client, resources: { current, follow: () => () => {} } })
   }
   const r = ownedBy('ReplicaSet', 'r')
   t.equal((await scaleOf(r, r, ownedBy('ReplicaSet', 'of-d'))).scale, 3 + 5, 'a deployment speaks for its replica set')

@@ -44,6 +44,7 @@ function collector() {
     current: () => kinds,
     follow: ({ onAdd }) => {
       for (const kind of kinds) onAdd(kind)
+      return () => {}
     },
   }
   const controller = startGarbageCollector(context, resources)

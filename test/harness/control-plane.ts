@@ -6,34 +6,35 @@ import type { Test } from 'tap'
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from '../../cluster/control-plane.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import type { VirtualClock } from '../../shared/clock/virtual-clock.ts'
+import type { ElectionFlags } from '../../shared/config/election-options.ts'
 import { knownFeatureGates } from '../../shared/config/feature-gates.ts'
 import type { KeyPair } from '../../shared/pki/certificate.ts'
-import { ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
+import { type ClusterPki, ensureClusterPki } from '../../shared/pki/cluster-pki.ts'
 
 export interface TestControlPlane extends ControlPlane {
   /** What an administrator's connection is made with. */
   tls: { ca: string; cert: string; key: string }
   /** Signs certificates of the cluster. */
   ca: KeyPair
+  /** Of all keys; another server of the cluster starts with the same. */
+  pki: ClusterPki
 }
+
+type Chosen = 'controllers' | 'scheduler' | 'volumesDir' | 'storage' | keyof ElectionFlags
 
 /** An API server with its loops in the test's own process: no node, and no scheduler unless it is asked for. */
 export async function startTestControlPlane(
   t: Test,
   {
     clock,
+    pkiOf,
     ...options
-  }: Partial<Pick<ControlPlaneOptions, 'controllers' | 'scheduler' | 'volumesDir'>> & { clock?: VirtualClock } = {},
+  }: Partial<Pick<ControlPlaneOptions, Chosen>> & { clock?: VirtualClock; pkiOf?: TestControlPlane } = {},
 ): Promise<TestControlPlane> {
   const directory = mkdtempSync(join(tmpdir(), 'kubestage-plane-'))
   const host = '127.0.0.1'
-  const pki = ensureClusterPki({
-    directory,
-    nowMs: clock?.now() ?? Date.now(),
-    host,
-    serviceAddress: '10.96.0.1',
-    nodeName: 'n1',
-  })
+  const nowMs = clock?.now() ?? Date.now()
+  const pki = pkiOf?.pki ?? ensureClusterPki({ directory, nowMs, host, serviceAddress: '10.96.0.1', nodeName: 'n1' })
   const plane = await startControlPlane({
     host,
     port: 0,
@@ -45,12 +46,14 @@ export async function startTestControlPlane(
     clock: clock ?? realClock,
     log: pino({ level: 'silent' }),
   })
+  let closing: Promise<void> | undefined
+  const close = (): Promise<void> => (closing ??= plane.close())
   t.teardown(async () => {
-    const closed = plane.close()
+    const closed = close()
     // What still waits for its time on a virtual clock has to come to its end.
     await clock?.advance(60_000)
     await closed
     rmSync(directory, { recursive: true })
   })
-  return { ...plane, tls: { ...pki.admin, ca: pki.ca.cert }, ca: pki.ca }
+  return { ...plane, close, tls: { ...pki.admin, ca: pki.ca.cert }, ca: pki.ca, pki }
 }

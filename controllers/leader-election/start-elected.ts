@@ -1,0 +1,71 @@
+import type { Client } from '../../shared/client/client.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { Log } from '../../shared/log/log.ts'
+import type { ApiResources, Controller, ControllerContext } from '../controller.ts'
+import { startLoopSet } from '../loop-set.ts'
+import { type ManagerOptions, startManagerLoops } from '../manager-loops.ts'
+import { startScheduler } from '../scheduler/scheduler.ts'
+import { ElectedLoops } from './elected-loops.ts'
+import type { ElectionSettings } from './settings.ts'
+import type { Term } from './term.ts'
+
+export interface ElectedOptions extends ManagerOptions {
+  /** For Leases and events of the election. */
+  client: Client
+  clock: Clock
+  log: Log
+  scheduler: boolean
+  /** Of the control loops; the scheduler has a Lease of its own beside theirs. */
+  election: ElectionSettings
+  /** With which the loops of a term write. Default: `client`. */
+  termClient?(term: Term): Client
+}
+
+const schedulerLease = 'kube-scheduler'
+
+/**
+ * Control loops and scheduler, each while this process holds their Lease. Resolves when it leads and they have seen
+ * what there is, or when another process leads.
+ */
+export async function startElected(options: ElectedOptions): Promise<Controller> {
+  const { client, clock, log, election, resources, termClient = () => client } = options
+  const elect = (component: string, name: string, start: (context: ControllerContext, term: Term) => Controller[]) =>
+    new ElectedLoops({
+      client,
+      clock,
+      log,
+      component,
+      settings: { ...election, name },
+      loopsClient: termClient,
+      start: (leading, term) =>
+        startLoopSet({
+          client: leading,
+          clock,
+          log,
+          resources: during(resources, term.signal),
+          start: (context) => start(context, term),
+        }),
+    })
+  const loops = [
+    elect('kube-controller-manager', election.name, (context, { signal }) =>
+      startManagerLoops(context, { ...options, resources: during(resources, signal) }),
+    ),
+    ...(options.scheduler ? [elect('kube-scheduler', schedulerLease, (context) => [startScheduler(context)])] : []),
+  ]
+  await Promise.all(loops.map((each) => each.settled))
+  return {
+    async close() {
+      await Promise.all(loops.map((each) => each.close()))
+    },
+  }
+}
+
+/** The same, of which what ends with the signal hears no more. */
+const during = (resources: ApiResources, signal: AbortSignal): ApiResources => ({
+  current: () => resources.current(),
+  follow(listener) {
+    const leave = resources.follow(listener)
+    signal.addEventListener('abort', leave, { once: true })
+    return leave
+  },
+})

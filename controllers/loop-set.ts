@@ -1,0 +1,35 @@
+import type { Client } from '../shared/client/client.ts'
+import type { Clock } from '../shared/clock/clock.ts'
+import type { Log } from '../shared/log/log.ts'
+import type { ApiResources, Controller, ControllerContext } from './controller.ts'
+import { createInformers } from './informers.ts'
+
+export interface LoopSetOptions {
+  client: Client
+  clock: Clock
+  log: Log
+  /** All kinds that are served. A kind that goes is watched no longer. */
+  resources?: ApiResources
+  /** Starts the loops; each begins at once. */
+  start(context: ControllerContext): Controller[]
+}
+
+/** Loops that share their informers. */
+export interface LoopSet extends Controller {
+  /** Resolves when every loop has seen what there is; rejects when the set is closed before. */
+  synced(): Promise<void>
+}
+
+export function startLoopSet({ client, clock, log, resources, start }: LoopSetOptions): LoopSet {
+  const informers = createInformers({ client, clock, log })
+  const leave = resources?.follow({ onAdd: () => undefined, onRemove: (resource) => informers.drop(resource) })
+  const controllers = start({ client, informers, clock, log })
+  return {
+    synced: () => informers.synced(),
+    async close() {
+      leave?.()
+      await Promise.all(controllers.map((controller) => controller.close()))
+      await informers.close()
+    },
+  }
+}

@@ -1,0 +1,87 @@
+import { type ControllerName, controllerNames, isEnabled } from '../shared/config/controller-names.ts'
+import type { KeyPair } from '../shared/pki/certificate.ts'
+import { startBootstrapSigner } from './bootstrap-tokens/bootstrap-signer.ts'
+import { startTokenCleaner } from './bootstrap-tokens/token-cleaner.ts'
+import { startCertificatesController } from './certificates/certificates-controller.ts'
+import { startClusterRoleAggregation } from './clusterrole-aggregation.ts'
+import type { ApiResources, Controller, ControllerContext } from './controller.ts'
+import { startCronJobController } from './cron-job/cron-job-controller.ts'
+import { startDaemonSetController } from './daemon-set/daemon-set-controller.ts'
+import { startDeploymentController } from './deployment/deployment-controller.ts'
+import { startDisruptionController } from './disruption/disruption-controller.ts'
+import { startEndpointSliceController } from './endpoints/endpoint-slice-controller.ts'
+import { startEndpointSliceMirroring } from './endpoints/endpoint-slice-mirroring-controller.ts'
+import { startEndpointsController } from './endpoints/endpoints-controller.ts'
+import { startGarbageCollector } from './garbage-collector/garbage-collector.ts'
+import { startJobController } from './job/job-controller.ts'
+import { startNamespaceController } from './namespace/namespace-controller.ts'
+import { startNodeLifecycle } from './node-lifecycle/node-lifecycle.ts'
+import { startPodGarbageCollector } from './pod-gc.ts'
+import { replicaSetFlavor, replicationControllerFlavor } from './replica-set/flavors.ts'
+import { startReplicaSetController } from './replica-set/replica-set-controller.ts'
+import { startResourceQuotaController } from './resource-quota.ts'
+import { startRootCaCertPublisher } from './root-ca-cert-publisher.ts'
+import { startServiceAccountController } from './service-account.ts'
+import { startServiceAccountTokenController } from './service-account-tokens.ts'
+import { startStatefulSetController } from './stateful-set/stateful-set-controller.ts'
+import { startTaintEviction } from './taint-eviction.ts'
+import { startTtlAfterFinished } from './ttl-after-finished.ts'
+import { startVolumeProtection } from './volume-protection.ts'
+import { startEphemeralVolumes } from './volumes/ephemeral-volumes.ts'
+import type { VolumeFolders } from './volumes/provisioning.ts'
+import { startVolumeController } from './volumes/volume-controller.ts'
+
+export interface ManagerOptions {
+  /** All kinds that the server serves: the namespace controller and the garbage collector treat them alike. */
+  resources: ApiResources
+  /** Which loops, in the form of kube-controller-manager's `--controllers`; default: all. */
+  chosen?: readonly string[]
+  /** A node that is silent for longer counts as lost; by default 50 s. */
+  nodeMonitorGraceMs?: number
+  /** Its key signs certificate requests. Absent: they are not signed. */
+  ca?: KeyPair
+  /** What is published to every namespace as kube-root-ca.crt, and is in tokens' Secrets. Absent: neither is made. */
+  rootCa?: string
+  /** The feature gate EndpointSliceTerminatingCondition; on by default. */
+  terminatingEndpoints?: boolean
+  /** Makes volumes for claims without one. Absent: they wait. */
+  volumeFolders?: VolumeFolders
+}
+
+/** The loops of upstream's kube-controller-manager, by its names. */
+export function startManagerLoops(context: ControllerContext, options: ManagerOptions): Controller[] {
+  const { resources, ca, rootCa, chosen = ['*'] } = options
+  const loops: Record<ControllerName, () => Controller | undefined> = {
+    'serviceaccount-controller': () => startServiceAccountController(context),
+    'serviceaccount-token-controller': () =>
+      rootCa === undefined ? undefined : startServiceAccountTokenController(context, rootCa),
+    'root-ca-certificate-publisher-controller': () =>
+      rootCa === undefined ? undefined : startRootCaCertPublisher(context, rootCa),
+    'certificatesigningrequest-controller': () => ca && startCertificatesController(context, ca),
+    'clusterrole-aggregation-controller': () => startClusterRoleAggregation(context),
+    'persistentvolume-binder-controller': () => startVolumeController(context, options.volumeFolders),
+    'persistentvolume-protection-controller': () => startVolumeProtection(context),
+    'resourcequota-controller': () => startResourceQuotaController(context, resources),
+    'namespace-controller': () => startNamespaceController(context, resources),
+    'garbage-collector-controller': () => startGarbageCollector(context, resources),
+    'node-lifecycle-controller': () => startNodeLifecycle(context, { monitorGraceMs: options.nodeMonitorGraceMs }),
+    'replicaset-controller': () => startReplicaSetController(context, replicaSetFlavor),
+    'replicationcontroller-controller': () => startReplicaSetController(context, replicationControllerFlavor),
+    'daemonset-controller': () => startDaemonSetController(context),
+    'statefulset-controller': () => startStatefulSetController(context),
+    'job-controller': () => startJobController(context),
+    'ttl-after-finished-controller': () => startTtlAfterFinished(context),
+    'bootstrap-signer-controller': () => startBootstrapSigner(context),
+    'token-cleaner-controller': () => startTokenCleaner(context),
+    'cronjob-controller': () => startCronJobController(context),
+    'ephemeral-volume-controller': () => startEphemeralVolumes(context),
+    'deployment-controller': () => startDeploymentController(context),
+    'endpointslice-controller': () => startEndpointSliceController(context, options.terminatingEndpoints),
+    'endpointslice-mirroring-controller': () => startEndpointSliceMirroring(context),
+    'endpoints-controller': () => startEndpointsController(context),
+    'disruption-controller': () => startDisruptionController(context, resources),
+    'taint-eviction-controller': () => startTaintEviction(context),
+    'pod-garbage-collector-controller': () => startPodGarbageCollector(context),
+  }
+  return controllerNames.filter((name) => isEnabled(name, chosen)).flatMap((name) => loops[name]() ?? [])
+}
