@@ -28,7 +28,7 @@ export function customManagedKind(
     apiVersion,
     kind,
     type: typeIn(apiVersion) ?? typeOf({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }),
-    resetFields: (subresource) => defaultResetFields(hasStatus, subresource),
+    resetFields: (subresource) => defaultResetFields({ hasStatus, statusKeepsMetadata: true }, subresource),
     versions: {
       type: typeIn,
       convert: (object, _from, to) => {

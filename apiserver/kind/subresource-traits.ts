@@ -24,7 +24,7 @@ export interface SubresourceTraits {
 }
 
 const traits: Readonly<Record<string, SubresourceTraits>> = {
-  approval: { writes: 'status' },
+  approval: { writes: 'status', unowned: 'spec' },
   attach: { longRunning: true, takesConnection: true },
   binding: { writes: 'both' },
   exec: { longRunning: true, takesConnection: true },

@@ -22,8 +22,8 @@ function managedKind(definition: ResourceDefinition): ManagedKind {
 }
 
 function builtInKind(definition: ResourceDefinition): ManagedKind {
-  const { kind, schema, subresources, resetFields } = definition
-  const hasStatus = subresources?.status === true
+  const { kind, schema, subresources, resetFields, statusKeepsMetadata = false } = definition
+  const halves = { hasStatus: subresources?.status === true, statusKeepsMetadata }
   return {
     apiVersion: apiVersionOf(definition),
     kind,
@@ -31,7 +31,7 @@ function builtInKind(definition: ResourceDefinition): ManagedKind {
     ...(definition.siblings && { versions: versionsOf(definition.siblings) }),
     resetFields(subresource) {
       const more = resetFields?.[subresource ?? '']
-      const fields = defaultResetFields(hasStatus, subresource)
+      const fields = defaultResetFields(halves, subresource)
       return more ? union(fields, fieldPaths(...more)) : fields
     },
   }

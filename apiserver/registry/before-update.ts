@@ -1,5 +1,5 @@
 import { conflict, invalid, modified, plainError } from '../../shared/api/status-errors.ts'
-import type { KubeObject } from '../../shared/api/types.ts'
+import type { KubeObject, ObjectMeta } from '../../shared/api/types.ts'
 import { traitsOf } from '../kind/subresource-traits.ts'
 import { otherNamespace } from './before-create.ts'
 import { upstreamKey } from './keys.ts'
@@ -67,7 +67,12 @@ export function keepOtherHalf({ definition, subresource }: ObjectScope, object: 
     for (const field of new Set([...Object.keys(object), ...Object.keys(old)])) {
       if (field !== 'metadata' && field !== 'status') object[field] = old[field]
     }
+    if (subresource === 'status' && definition.statusKeepsMetadata) keepMetadata(object.metadata, old.metadata)
   } else {
     object.status = old.status
   }
+}
+
+function keepMetadata(metadata: ObjectMeta, { labels, annotations, finalizers, ownerReferences }: ObjectMeta): void {
+  Object.assign(metadata, { labels, annotations, finalizers, ownerReferences })
 }

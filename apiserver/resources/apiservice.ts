@@ -27,6 +27,7 @@ export const apiservice = plain<APIService>({
     age(metadata.creationTimestamp, nowMs),
   ],
   hasStatus: true,
+  statusKeepsMetadata: true,
   strategy: {
     applyDefaults({ spec }) {
       if (spec?.service) spec.service.port ??= 443

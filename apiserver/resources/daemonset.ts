@@ -79,7 +79,7 @@ export const daemonset = resource<DaemonSet>({
     },
     prepareForUpdate(object, old, context) {
       strategy.prepareForUpdate(object, old, context)
-      if (context.subresource === 'status') return
+      // The template of a write of the status is the old one.
       const changed = !deepEqual(object.spec.template, old.spec.template)
       setTemplateGeneration(object, templateGeneration(old) + (changed ? 1 : 0))
     },
@@ -106,7 +106,9 @@ function setTemplateGeneration({ metadata }: DaemonSet, generation: number): voi
   metadata.annotations = { ...metadata.annotations, [TEMPLATE_GENERATION]: String(generation) }
 }
 
-function applyDefaults({ spec }: DaemonSet): void {
+function applyDefaults(object: DaemonSet): void {
+  setTemplateGeneration(object, templateGeneration(object))
+  const { spec } = object
   spec.updateStrategy ??= {}
   spec.updateStrategy.type ||= 'RollingUpdate'
   if (spec.updateStrategy.type === 'RollingUpdate') {

@@ -67,6 +67,7 @@ const resourceclaim = plain<ResourceClaim>({
   columns: [nameColumn, column('State', 'Whether it is allocated, and in use.'), ageColumn],
   cells: (claim, nowMs) => [claim.metadata.name, stateText(claim), age(claim.metadata.creationTimestamp, nowMs)],
   hasStatus: true,
+  statusKeepsMetadata: true,
   strategy: {
     applyDefaults: ({ spec }) => defaultRequests(spec.devices),
     returnsDeletedObject: true,

@@ -32,6 +32,7 @@ const flowschema = plain<WithMeta<V1FlowSchema>>({
     status?.conditions?.find(({ type }) => type === 'Dangling')?.status ?? '?',
   ],
   hasStatus: true,
+  statusKeepsMetadata: true,
   countsGenerations: true,
   strategy: {
     applyDefaults({ spec }) {
@@ -81,6 +82,7 @@ const prioritylevelconfiguration = plain<WithMeta<V1PriorityLevelConfiguration>>
     ]
   },
   hasStatus: true,
+  statusKeepsMetadata: true,
   countsGenerations: true,
   strategy: {
     applyDefaults({ spec }) {

@@ -131,6 +131,7 @@ const servicecidr = plain<WithMeta<V1ServiceCIDR>>({
     age(metadata.creationTimestamp, nowMs),
   ],
   hasStatus: true,
+  statusKeepsMetadata: true,
   strategy: {
     validate({ spec }, errors) {
       const cidrs = spec?.cidrs ?? []

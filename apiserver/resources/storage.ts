@@ -140,6 +140,7 @@ const volumeattachment = plain<WithMeta<V1VolumeAttachment>>({
     age(metadata.creationTimestamp, nowMs),
   ],
   hasStatus: true,
+  statusKeepsMetadata: true,
   strategy: {
     returnsDeletedObject: true,
     validate({ spec }, errors) {

@@ -183,6 +183,7 @@ export const validatingadmissionpolicy = plain<WithMeta<V1ValidatingAdmissionPol
   columns: policyColumns('Validations', 'How many rules it has.'),
   cells: (policy, nowMs) => policyCells(policy, policy.spec?.validations, nowMs),
   hasStatus: true,
+  statusKeepsMetadata: true,
   countsGenerations: true,
   strategy: {
     applyDefaults: defaultPolicy,

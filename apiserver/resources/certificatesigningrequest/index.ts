@@ -33,6 +33,8 @@ export const certificatesigningrequest = plain<CertificateSigningRequest>({
   ],
   selectableFields: { 'spec.signerName': ({ spec }) => spec.signerName },
   hasStatus: true,
+  // Nothing of the spec can change, so that no manager owns it, its maker included.
+  resetFields: { '': ['spec'], status: ['status.conditions'], approval: ['status.certificate'] },
   extraSubresources: [{ name: 'approval', kind: 'CertificateSigningRequest', verbs: ['get', 'patch', 'update'] }],
   strategy: {
     prepareForCreate(object, { user }) {

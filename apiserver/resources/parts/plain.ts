@@ -16,6 +16,8 @@ interface PlainKind<T extends Stored>
     | 'unsupportedField'
     | 'storageVersion'
     | 'extraSubresources'
+    | 'resetFields'
+    | 'statusKeepsMetadata'
     | 'verbs'
   > {
   group: string

@@ -8,6 +8,9 @@ export function defaultPodSpec(spec: PodSpec): void {
   spec.dnsPolicy ||= 'ClusterFirst'
   spec.schedulerName ||= 'default-scheduler'
   spec.securityContext ??= {}
+  // The old name of the field follows the new one, and counts where the new one is empty.
+  const account = spec.serviceAccountName || spec.serviceAccount
+  if (account) Object.assign(spec, { serviceAccountName: account, serviceAccount: account })
   for (const container of allContainers(spec)) defaultContainer(container)
   for (const volume of spec.volumes ?? []) defaultVolume(volume)
 }

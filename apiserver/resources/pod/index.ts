@@ -92,6 +92,7 @@ export const pod = resource<Pod>({
       if (subresource === 'status') {
         object.metadata.ownerReferences = old.metadata.ownerReferences
         object.metadata.deletionTimestamp = old.metadata.deletionTimestamp
+        if (object.status && !object.status.qosClass) object.status.qosClass = old.status?.qosClass
       }
       object.spec = specs.of(object.spec)
     },

@@ -21,7 +21,7 @@ export class Stage {
       apiVersion: group === 'core' ? version : `${group}/${version}`,
       kind,
       type: builtInType(schema),
-      resetFields: (subresource) => defaultResetFields(hasStatus, subresource),
+      resetFields: (subresource) => defaultResetFields({ hasStatus, statusKeepsMetadata: false }, subresource),
     }
   }
 

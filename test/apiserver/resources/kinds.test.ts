@@ -41,7 +41,8 @@ function create(definition: ResourceDefinition, body: unknown, featureGates = al
   object.metadata.uid = UID
   strategy.applyDefaults?.(object, context)
   if (namespaced) object.metadata.namespace = NAMESPACE
-  if (definition.plural === 'pods') (object as unknown as Pod).spec.serviceAccountName ??= 'default'
+  if (definition.plural === 'pods')
+    Object.assign(object.spec as object, { serviceAccountName: 'default', serviceAccount: 'default' })
   const errors: FieldErrors = []
   strategy.begin?.(object, undefined, errors, context)
   if (errors.length === 0) {
