@@ -58,7 +58,7 @@ export interface ResourceDefinition<T extends Stored = KubeObject> {
    * besides status and spec: e.g. `{ status: ['metadata.labels'] }`.
    */
   resetFields?: { [subresource: string]: string[] }
-  /** A write of its status changes no metadata: labels, annotations, finalizers and owners stay. Upstream's newer kinds. */
+  /** A write of its status changes no metadata: labels, annotations, finalizers and owners stay. */
   statusKeepsMetadata?: boolean
   /** Subresources served by their own handlers (binding, log, eviction …), for discovery. */
   extraSubresources?: SubresourceEntry[]
