@@ -32,8 +32,8 @@ import { Snapshots } from './instruments/snapshot.ts'
 import { labelSecret } from './label-secret.ts'
 import { createLocalClient, type LocalClientOptions } from './local-client.ts'
 import { Catalog } from './registry/catalog.ts'
+import { expiring } from './registry/expiring.ts'
 import { startExpiry } from './registry/expiry.ts'
-import { keyPrefix } from './registry/keys.ts'
 import { ServedResources } from './registry/served-resources.ts'
 import { resources } from './resources/index.ts'
 import { Compaction } from './storage/compaction.ts'
@@ -60,7 +60,6 @@ export interface ApiServer {
 const bookmarkIntervalMs = 60_000
 /** When a start is over, and hopefully before the first pod wants a token, the key for it is made. */
 const signingKeyDelayMs = 300
-const eventTtlMs = 3_600_000
 const defaultTerminationTtlMs = 3_600_000
 const defaultMaxTerminations = 2_000
 const administrator: User = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] }
@@ -238,11 +237,7 @@ function startExpiries(
   storage: Storage,
   { clock: { machine: clock }, terminationTtlMs, maxTerminations }: ApiServerConfig,
 ): { close(): void }[] {
-  const events = { prefix: keyPrefix({ group: '', plural: 'events' }), ttlMs: eventTtlMs }
-  const terminations = {
-    prefix: keyPrefix({ group: 'kubestage.dev', plural: 'terminations' }),
-    ttlMs: terminationTtlMs ?? defaultTerminationTtlMs,
-    max: maxTerminations ?? defaultMaxTerminations,
-  }
+  const [events, records] = expiring(terminationTtlMs ?? defaultTerminationTtlMs)
+  const terminations = { ...records, max: maxTerminations ?? defaultMaxTerminations }
   return [events, terminations].map((expiring) => startExpiry({ storage, clock, ...expiring }))
 }

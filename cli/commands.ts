@@ -29,6 +29,10 @@ export const commands: Readonly<Record<string, Entry>> = {
   snapshot: { summary: 'write all objects to a file', load: () => import('./snapshot.ts') },
   restore: { summary: 'make all objects what a file says', load: () => import('./restore.ts') },
   reset: { summary: 'make the cluster what it was at its start', load: () => import('./reset.ts') },
+  storage: {
+    summary: 'copy all objects from one storage to another: sqlite, etcd, a snapshot',
+    load: () => import('./storage/index.ts'),
+  },
   terminations: {
     summary: 'count how pods ended, by reason, cause, verdict, user or workload',
     load: () => import('./terminations/index.ts'),

@@ -8,7 +8,7 @@ const stepMs = 1_000
  * over.
  */
 export async function withProgress<Result>(
-  doing: string,
+  doing: string | (() => string),
   work: Promise<Result>,
   { stream = process.stderr, clock = realClock }: { stream?: NodeJS.WriteStream; clock?: Clock } = {},
 ): Promise<Result> {
@@ -17,7 +17,8 @@ export async function withProgress<Result>(
   let isShown = false
   const show = (): void => {
     isShown = true
-    stream.write(`\r\u001b[K${doing} … ${Math.round((clock.monotonic() - startMs) / 1000)} s`)
+    const text = typeof doing === 'string' ? doing : doing()
+    stream.write(`\r\u001b[K${text} … ${Math.round((clock.monotonic() - startMs) / 1000)} s`)
     timer = clock.setTimer(stepMs, show)
   }
   let timer = clock.setTimer(stepMs, show)

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Snapshot } from '../apiserver/instruments/snapshot.ts'
+import type { Snapshot } from '../apiserver/storage/snapshot.ts'
 import { ConfigError, UsageError } from '../shared/config/option.ts'
 import { writePrivately } from '../shared/pki/files.ts'
 import { askServer } from './ask-server.ts'

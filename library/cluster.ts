@@ -1,5 +1,6 @@
 import type { Fault, FaultRule } from '../apiserver/instruments/faults.ts'
-import type { Restored, Snapshot } from '../apiserver/instruments/snapshot.ts'
+import type { Restored } from '../apiserver/instruments/snapshot.ts'
+import type { Snapshot } from '../apiserver/storage/snapshot.ts'
 import type { Client } from '../shared/client/client.ts'
 import type { ClusterAccess } from '../shared/client/rest-client.ts'
 import type { Duration } from './duration.ts'

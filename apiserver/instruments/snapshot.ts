@@ -1,19 +1,8 @@
 import { noteStored } from '../../shared/api/exact-json.ts'
 import { badRequest } from '../../shared/api/status-errors.ts'
+import { isOfMachine, isSnapshot, type Snapshot } from '../storage/snapshot.ts'
 import type { Storage } from '../storage/storage.ts'
 
-/**
- * All objects as they were at one moment, but for what machines say of themselves: nodes, their leases, and where the
- * server is.
- */
-export interface Snapshot {
-  revision: number
-  entries: readonly SnapshotEntry[]
-}
-export interface SnapshotEntry {
-  key: string
-  value: string
-}
 export interface Restored {
   created: number
   changed: number
@@ -21,21 +10,14 @@ export interface Restored {
 }
 
 const everything = '/registry/'
-const notOurs = [
-  '/registry/core/nodes/',
-  '/registry/coordination.k8s.io/leases/kube-node-lease/',
-  '/registry/core/services/default/kubernetes',
-  '/registry/core/endpoints/default/kubernetes',
-  '/registry/discovery.k8s.io/endpointslices/default/kubernetes',
-]
 /** They come before what needs them, and go after it. */
 const first = ['/registry/apiextensions.k8s.io/customresourcedefinitions/', '/registry/core/namespaces/']
 
-const isIn = (prefixes: readonly string[], key: string): boolean => prefixes.some((prefix) => key.startsWith(prefix))
+const isFirst = (key: string): boolean => first.some((prefix) => key.startsWith(prefix))
 
 async function takeSnapshot(storage: Storage): Promise<Snapshot> {
   const { entries, revision } = await storage.list({ prefix: everything })
-  const ours = entries.filter(({ key }) => !isIn(notOurs, key))
+  const ours = entries.filter(({ key }) => !isOfMachine(key))
   return { revision, entries: ours.map(({ key, value }) => ({ key, value })) }
 }
 
@@ -46,7 +28,7 @@ async function takeSnapshot(storage: Storage): Promise<Snapshot> {
 async function restoreSnapshot(storage: Storage, snapshot: Snapshot): Promise<Restored> {
   const wanted = new Map(snapshot.entries.map(({ key, value }) => [key, value]))
   const { entries } = await storage.list({ prefix: everything })
-  const surplus = entries.filter(({ key }) => !wanted.has(key) && !isIn(notOurs, key)).map(({ key }) => key)
+  const surplus = entries.filter(({ key }) => !wanted.has(key) && !isOfMachine(key)).map(({ key }) => key)
   const restored: Restored = { created: 0, changed: 0, deleted: 0 }
   const put = async (key: string): Promise<void> => {
     const outcome = await write(storage, key, wanted.get(key)!)
@@ -55,8 +37,8 @@ async function restoreSnapshot(storage: Storage, snapshot: Snapshot): Promise<Re
   const remove = async (key: string): Promise<void> => {
     if ((await storage.delete({ key })).ok) restored.deleted++
   }
-  const keys = Map.groupBy(wanted.keys(), (key) => isIn(first, key))
-  const gone = Map.groupBy(surplus, (key) => isIn(first, key))
+  const keys = Map.groupBy(wanted.keys(), (key) => isFirst(key))
+  const gone = Map.groupBy(surplus, (key) => isFirst(key))
   await Promise.all((keys.get(true) ?? []).map(put))
   await Promise.all((keys.get(false) ?? []).map(put))
   await Promise.all((gone.get(false) ?? []).map(remove))
@@ -65,13 +47,8 @@ async function restoreSnapshot(storage: Storage, snapshot: Snapshot): Promise<Re
 }
 
 function checkSnapshot(value: unknown): Snapshot {
-  const { entries } = (value ?? {}) as Partial<Snapshot>
-  const isEntry = ({ key, value }: Snapshot['entries'][number]): boolean =>
-    typeof key === 'string' && key.startsWith('/registry/') && typeof value === 'string'
-  if (!Array.isArray(entries) || !entries.every((entry) => entry && isEntry(entry))) {
-    throw badRequest('this is no snapshot of a cluster')
-  }
-  return value as Snapshot
+  if (!isSnapshot(value)) throw badRequest('this is no snapshot of a cluster')
+  return value
 }
 
 /** Retries while other writes come first. Undefined if the value is the same already. */

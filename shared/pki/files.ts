@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { makeFolder } from '../files/make-folder.ts'
 
@@ -11,10 +11,15 @@ export function readIfExists(file: string): string | undefined {
   }
 }
 
-/** Readable by the owner only, and atomic: the file appears complete. */
+/** Readable by the owner only, and atomic: the file appears complete, or nothing is left of it. */
 export function writePrivately(file: string, text: string): void {
   makeFolder(dirname(file))
   const draft = `${file}.${process.pid}`
-  writeFileSync(draft, text, { mode: 0o600 })
-  renameSync(draft, file)
+  try {
+    writeFileSync(draft, text, { mode: 0o600 })
+    renameSync(draft, file)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  }
 }

@@ -21,6 +21,7 @@ import { type Change, defaultHistory, StoreState } from '../store-state.ts'
 import { EtcdClient, type EtcdClientOptions } from './client.ts'
 import { Compactor } from './compactor.ts'
 import { Feed } from './feed.ts'
+import { checkComplete } from './incomplete.ts'
 import { LastValues } from './last-values.ts'
 import { Leases } from './leases.ts'
 import { foreign, isForeign, rangeOf, readPast, readRange } from './load.ts'
@@ -61,6 +62,7 @@ export async function openEtcdStorage(options: EtcdStorageOptions): Promise<Stor
   try {
     const { version, header } = await client.call('status', {}, { isRepeatable: true, timeoutMs: startTimeoutMs })
     checkVersion(version, place)
+    await checkComplete(client, prefix)
     const { entries, revision } = await readPast(client, prefix, history)
     const state = new StoreState(history, revision)
     for (const entry of entries) state.restore(entry)

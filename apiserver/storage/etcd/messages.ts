@@ -15,7 +15,7 @@ export const messages = {
   },
   RangeResponse: { 1: 'header ResponseHeader', 2: 'kvs KeyValue[]', 3: 'more bool', 4: 'count int' },
   PutRequest: { 1: 'key text', 2: 'value text', 3: 'lease id' },
-  DeleteRangeRequest: { 1: 'key text' },
+  DeleteRangeRequest: { 1: 'key text', 2: 'range_end text' },
   RequestOp: {
     1: 'request_range RangeRequest',
     2: 'request_put PutRequest',

@@ -58,6 +58,8 @@ export class Database {
       // disk.
       this.#db.exec('PRAGMA auto_vacuum = INCREMENTAL')
       this.#db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+      // A file that was there is only locked by the first write.
+      this.#db.exec('BEGIN IMMEDIATE; COMMIT')
       this.#prepare()
       this.#insert = this.#db.prepare('INSERT INTO changes VALUES (?, ?, ?, ?, ?)')
     } catch (error) {

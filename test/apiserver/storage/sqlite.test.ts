@@ -100,6 +100,9 @@ t.test('a file that cannot be used is one sentence', async (t) => {
     message: `storage file ${used} is in use by another process; stop that one, or name another with --storage`,
   })
   await storage.close()
+  const idle = await opening(used)
+  await t.rejects(opening(used), { message: /is in use by another process/ }, 'also by one that has written nothing')
+  await idle.close()
 
   const garbage = newFile()
   writeFileSync(garbage, 'no database at all '.repeat(500))

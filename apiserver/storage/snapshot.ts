@@ -1,0 +1,28 @@
+/** All objects as they were at one moment, but for what machines say of themselves. */
+export interface Snapshot {
+  revision: number
+  entries: readonly SnapshotEntry[]
+}
+export interface SnapshotEntry {
+  key: string
+  value: string
+}
+
+/** Nodes, their leases, and where the server is. */
+const ofMachines = [
+  '/registry/core/nodes/',
+  '/registry/coordination.k8s.io/leases/kube-node-lease/',
+  '/registry/core/services/default/kubernetes',
+  '/registry/core/endpoints/default/kubernetes',
+  '/registry/discovery.k8s.io/endpointslices/default/kubernetes',
+]
+
+/** Whether it is what a machine says of itself, which no snapshot has. */
+export const isOfMachine = (key: string): boolean => ofMachines.some((prefix) => key.startsWith(prefix))
+
+export function isSnapshot(value: unknown): value is Snapshot {
+  const { entries } = (value ?? {}) as Partial<Snapshot>
+  const isEntry = ({ key, value }: SnapshotEntry): boolean =>
+    typeof key === 'string' && key.startsWith('/registry/') && typeof value === 'string'
+  return Array.isArray(entries) && entries.every((entry) => entry && isEntry(entry))
+}
