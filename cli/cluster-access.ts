@@ -57,7 +57,8 @@ export const isThere = (path: string): boolean => statSync(path, { throwIfNoEntr
 export const notOurs = (stateDir: string, instead: string): ConfigError =>
   new ConfigError(`the cluster of ${join(stateDir, 'kubeconfig')} was not started by kubestage up: ${instead}`)
 
-async function accessOf(file: string): Promise<ClusterAccess> {
+/** As a kubeconfig says; throws a UsageError for what is none. */
+export async function accessOf(file: string): Promise<ClusterAccess> {
   try {
     return await loadKubeconfig(file)
   } catch (error) {

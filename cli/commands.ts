@@ -40,6 +40,14 @@ export const commands: Readonly<Record<string, Entry>> = {
   journal: { summary: 'print the requests that came to the API server', load: () => import('./journal.ts') },
   fault: { summary: 'make requests fail on purpose', load: () => import('./fault.ts') },
   clock: { summary: "print the cluster's own time", load: () => import('./clock.ts') },
+  apiserver: {
+    summary: 'run an API server alone, also several on one etcd',
+    load: () => import('./apiserver.ts'),
+  },
+  controllers: {
+    summary: 'run control loops and scheduler alone, beside any API server',
+    load: () => import('./controllers.ts'),
+  },
   'envtest-assets': {
     summary: "print a folder of programs for controller-runtime's envtest",
     load: () => import('./envtest-assets.ts'),

@@ -1,6 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { User } from '../apiserver/auth/types.ts'
 import { checkClusterCa } from '../apiserver/bootstrap/cluster-identity.ts'
 import type { Http2Choice } from '../apiserver/config.ts'
@@ -22,6 +20,7 @@ import type { ElectionFlags } from '../shared/config/election-options.ts'
 import { ConfigError } from '../shared/config/option.ts'
 import type { Logger } from '../shared/log/log.ts'
 import type { ClusterPki } from '../shared/pki/cluster-pki.ts'
+import { foldersIn } from './volume-folders.ts'
 
 export interface ControlPlaneOptions extends Partial<Limits>, Partial<ElectionFlags>, EtcdFiles {
   host: string
@@ -205,12 +204,6 @@ function keptTerminations({ terminationTtl = -1, storage }: ControlPlaneOptions)
     maxTerminations: isDurable ? 10_000 : 2_000,
   }
 }
-
-/** A folder is made by the kubelet that mounts it. */
-const foldersIn = (directory: string) => ({
-  path: (volume: string) => join(directory, volume),
-  remove: (volume: string) => rm(join(directory, volume), { recursive: true, force: true }),
-})
 
 /** The first objects of a cluster, without controllers that maintain them. */
 const startNone: typeof startControllers = async ({ client, clock, securePort, kubernetesServiceIP, host, ca }) => {

@@ -2,7 +2,7 @@ import { type ElectionFlags, electionOptions } from '../../shared/config/electio
 import { defaultsOf } from '../../shared/config/option.ts'
 import { checkElectionTimes, type ElectionSettings } from './settings.ts'
 
-/** Throws a ConfigError that names the flag. What is left out has its default. */
+/** Throws a UsageError that names the flag. What is left out has its default. */
 export function electionOf(flags: Partial<ElectionFlags>): ElectionSettings {
   const all = { ...defaultsOf(electionOptions), ...flags }
   const settings = {

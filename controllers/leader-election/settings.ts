@@ -1,4 +1,4 @@
-import { ConfigError } from '../../shared/config/option.ts'
+import { UsageError } from '../../shared/config/option.ts'
 
 /** How long what takes, in milliseconds of the machine. Upstream: client-go/tools/leaderelection. */
 export interface ElectionTimes {
@@ -18,10 +18,10 @@ export interface ElectionSettings extends ElectionTimes {
 
 export const jitterFactor = 1.2
 
-/** Throws a ConfigError that names the flag. */
+/** Throws a UsageError that names the flag. */
 export function checkElectionTimes({ leaseDurationMs, renewDeadlineMs, retryPeriodMs }: ElectionTimes): void {
   const refuse = (flag: string, must: string): never => {
-    throw new ConfigError(`--leader-elect-${flag} must be ${must}`)
+    throw new UsageError(`--leader-elect-${flag} must be ${must}`)
   }
   if (leaseDurationMs < 1000 || leaseDurationMs % 1000 !== 0) refuse('lease-duration', 'whole seconds, at least 1s')
   if (leaseDurationMs <= renewDeadlineMs) refuse('lease-duration', 'longer than --leader-elect-renew-deadline')

@@ -27,6 +27,11 @@ export const volumeAttributesClasses: Resource = {
   plural: 'volumeattributesclasses',
 }
 export const clusterRoles: Resource = { group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'clusterroles' }
+export const customResourceDefinitions: Resource = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+}
 export const leases: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' }
 export const podDisruptionBudgets: Resource = { group: 'policy', version: 'v1', plural: 'poddisruptionbudgets' }
 export const certificateSigningRequests: Resource = {

@@ -40,6 +40,8 @@ export interface VersionInfo {
 /** A client over the network. */
 export interface ServerClient extends Client {
   version(): Promise<VersionInfo>
+  /** What a path answers that is no resource: `/apis`. */
+  document<T extends object>(path: string): Promise<T>
   /**
    * Other credentials from now on. Requests that are under way are answered, watches end, and what comes next goes by a
    * new connection.
@@ -50,6 +52,8 @@ export interface ServerClient extends Client {
 export interface RestClientOptions extends ClusterAccess {
   clock: Clock
   userAgent?: string
+  /** More headers of every request. */
+  headers?: Readonly<Record<string, string>>
   /** For everything but watches. Default 30 s. */
   requestTimeoutMs?: number
   /** Everything on one HTTP/2 connection, with a server that speaks it. For clients with many requests. */
@@ -109,6 +113,7 @@ class RestClient implements ServerClient {
     }
     this.#requestTimeoutMs = options.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS
     this.#headers = {
+      ...options.headers,
       accept: 'application/json',
       'user-agent': options.userAgent ?? 'kubestage',
       ...(options.token && { authorization: `Bearer ${options.token}` }),
@@ -191,7 +196,11 @@ class RestClient implements ServerClient {
   }
 
   version(): Promise<VersionInfo> {
-    return this.#json('GET', '/version')
+    return this.document('/version')
+  }
+
+  document<T extends object>(path: string): Promise<T> {
+    return this.#json('GET', path)
   }
 
   useCertificate(pair: KeyPair): void {

@@ -101,6 +101,16 @@ export function ensureBootstrapper(
   return ensureCertificate(directory, identity, nowMs, ca)
 }
 
+/** Of control loops that run beside the API server. */
+export function ensureControllersClient(
+  { directory, nowMs }: Pick<ClusterPkiOptions, 'directory' | 'nowMs'>,
+  ca: KeyPair,
+): KeyPair {
+  const commonName = 'system:kube-controller-manager'
+  const identity = { name: 'controllers', commonName, organizations: [masters], usage: 'client' } as const
+  return ensureCertificate(directory, identity, nowMs, ca)
+}
+
 /** "All addresses" is no name a client can use. */
 function reachableAs(host: string): string[] {
   return isIP(host) && /^[0:.]+$/.test(host) ? [] : [host]
