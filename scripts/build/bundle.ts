@@ -23,6 +23,7 @@ const large = [
   'cli/up.ts',
   'cli/rehearse/index.ts',
   'cli/demo/index.ts',
+  'cli/storage/index.ts',
   'library/start-cluster.ts',
   'apiserver/http/node-http2/connection.ts',
   'controllers/index.ts',

@@ -313,7 +313,9 @@ const shells: Readonly<Record<string, string>> = {
 t.test('words are completed', async (t) => {
   const complete = async (...words: string[]) =>
     (await run(t, 'completion', 'words', ...words)).output.trim().split('\n')
-  t.same(await complete('st'), ['status'])
+  t.same(await complete('st'), ['status', 'storage'])
+  t.same(await complete('storage', ''), ['copy'])
+  t.same(await complete('storage', 'copy', 's'), ['snapshot:', 'sqlite:'])
   t.same(await complete('status', '--st'), ['--state-dir'])
   t.same(await complete('fault', 'r'), ['remove'])
   t.same(await complete('nonsense', ''), [''])
