@@ -2,18 +2,21 @@ import type { Service } from '../shared/api/types.ts'
 import { chargeQuotaIn } from './admission/charge-quota.ts'
 import { admissionPlugins } from './admission/plugins.ts'
 import { rbacEscalation } from './admission/rbac-escalation.ts'
+import type { ServiceClaims } from './allocation/service-claims.ts'
 import { rulesOf } from './apiextensions/cel/rule-check.ts'
 import { CustomResources } from './apiextensions/custom-resources.ts'
 import type { User } from './auth/types.ts'
 import { type Authorization, authorizationBy } from './authorization.ts'
 import type { ApiServerConfig } from './config.ts'
+import type { ServiceAddresses } from './kind/resource-definition.ts'
 import type { Catalog } from './registry/catalog.ts'
 import { type EndpointRemovals, startEndpointRemovals } from './registry/endpoint-removals.ts'
 import { keyPrefix } from './registry/keys.ts'
 import { ObjectCaches } from './registry/object-caches.ts'
 import { Registry } from './registry/registry.ts'
 import { admissionregistration } from './resources/admissionregistration/index.ts'
-import { createServiceAddresses, type ReleasableAddresses } from './resources/service/addresses.ts'
+import { createServiceAddresses } from './resources/service/addresses.ts'
+import { holdingOf } from './resources/service/shared.ts'
 import type { Storage, StorageWatch } from './storage/storage.ts'
 import type { WatchBacklog } from './watchcache/watch-backlog.ts'
 import { serviceResolver } from './webhook-client/service-resolver.ts'
@@ -26,6 +29,8 @@ export interface EngineOptions {
   watchBacklog: WatchBacklog
   /** As which the server itself writes. */
   self: User
+  /** Where other servers have the same objects: what that takes. */
+  several?: typeof import('./several.ts')
 }
 
 /** What reads and writes objects: caches, authorization, admission, the registry, and the kinds that users define. */
@@ -37,8 +42,10 @@ export class Engine {
   readonly #customResources: CustomResources
   readonly #endpointRemovals: EndpointRemovals
   readonly #freedAddresses: StorageWatch
+  /** Present where other servers give out of the same addresses. */
+  readonly serviceClaims: ServiceClaims | undefined
 
-  constructor({ config, catalog, storage, watchBacklog, self }: EngineOptions) {
+  constructor({ config, catalog, storage, watchBacklog, self, several }: EngineOptions) {
     const { clock, log, featureGates, disabledAdmissionPlugins } = config
     this.objects = new ObjectCaches({ catalog, storage, watchBacklog })
     const { lookup, lookupAll } = this.objects
@@ -46,10 +53,14 @@ export class Engine {
     const { access } = this.authorization
     this.#webhookClient = createWebhookClient({ clock, resolveService: serviceResolver(this.objects) })
     const nowMs = (): number => clock.now()
+    const random = Math.random
+    this.serviceClaims = several?.serviceClaims({ objects: this.objects, clock, log })
     const serviceAddresses = createServiceAddresses({
       cidr: config.serviceCidr,
       services: () => lookupAll({ group: '', plural: 'services' }) as unknown as Iterable<Service>,
       nowMs,
+      random,
+      shared: this.serviceClaims,
     })
     this.#freedAddresses = releaseFreed(storage, serviceAddresses)
     this.#endpointRemovals = startEndpointRemovals({ storage, clock })
@@ -61,7 +72,6 @@ export class Engine {
         this.objects.follow(admissionregistration.find((definition) => definition.plural === plural)!),
       catalog,
     }
-    const random = Math.random
     this.registry = new Registry({
       objects: this.objects,
       clock,
@@ -99,12 +109,14 @@ export class Engine {
   /** Takes in what is stored already; resolves when all kinds of it are served. */
   async load(): Promise<void> {
     await this.objects.load()
+    await this.serviceClaims?.load()
     await this.#customResources.start()
   }
 
   /** Ends all watches. */
   async close(): Promise<void> {
     this.#freedAddresses.close()
+    this.serviceClaims?.close()
     this.#endpointRemovals.close()
     await this.#customResources.close()
     this.objects.close()
@@ -116,10 +128,11 @@ export class Engine {
   }
 }
 
-const releaseFreed = (storage: Storage, addresses: ReleasableAddresses): StorageWatch =>
+const releaseFreed = (storage: Storage, addresses: ServiceAddresses): StorageWatch =>
   storage.watch({
     prefix: keyPrefix({ group: '', plural: 'services' }),
     onEvents(events) {
-      for (const { previous } of events) if (previous) addresses.release(JSON.parse(previous.value) as Service)
+      for (const { previous } of events)
+        if (previous) addresses.release(holdingOf(JSON.parse(previous.value) as Service))
     },
   })

@@ -75,7 +75,8 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   const guards = new Guards(config)
   const { limits, watchBacklog, connections, handshakes, reports } = guards
   Object.assign(workLimits, { celSteps: limits.maxCelSteps, statusCauseBytes: limits.maxStatusCauseBytes })
-  const engine = new Engine({ config, catalog, storage, watchBacklog, self })
+  const several = storage.catchUp && (await import('./several.ts'))
+  const engine = new Engine({ config, catalog, storage, watchBacklog, self, several })
   await engine.load()
   const transport = new Transport({ config, limits, handshakes, tracked: connections, reports })
   const parts = { config, storage, guards, engine, transport, api: contextOf({ config, storage, engine, transport }) }
@@ -124,7 +125,7 @@ function contextOf({ config, storage, engine, transport }: Omit<Parts, 'api' | '
     kubelet,
     access: authorization.access,
     tokens,
-    instruments: { journal, faults: new Faults(), snapshots: new Snapshots(storage), time },
+    instruments: { journal, faults: new Faults(), snapshots: new Snapshots(storage, engine.serviceClaims), time },
   }
 }
 

@@ -1,12 +1,19 @@
 import { noteStored } from '../../shared/api/exact-json.ts'
 import { badRequest } from '../../shared/api/status-errors.ts'
 import { isOfMachine, isSnapshot, type Snapshot } from '../storage/snapshot.ts'
-import type { Storage } from '../storage/storage.ts'
+import type { Entry, Storage } from '../storage/storage.ts'
 
 export interface Restored {
   created: number
   changed: number
   deleted: number
+}
+
+/** What servers take for objects before these are stored: it follows the objects, and is not restored. */
+export interface Claims {
+  owns(key: string): boolean
+  /** The objects are others now; `before`: what they were. */
+  settle(before: readonly Entry[]): Promise<void>
 }
 
 const everything = '/registry/'
@@ -15,9 +22,9 @@ const first = ['/registry/apiextensions.k8s.io/customresourcedefinitions/', '/re
 
 const isFirst = (key: string): boolean => first.some((prefix) => key.startsWith(prefix))
 
-async function takeSnapshot(storage: Storage): Promise<Snapshot> {
+async function takeSnapshot(storage: Storage, isLeft: (key: string) => boolean): Promise<Snapshot> {
   const { entries, revision } = await storage.list({ prefix: everything })
-  const ours = entries.filter(({ key }) => !isOfMachine(key))
+  const ours = entries.filter(({ key }) => !isLeft(key))
   return { revision, entries: ours.map(({ key, value }) => ({ key, value })) }
 }
 
@@ -25,10 +32,15 @@ async function takeSnapshot(storage: Storage): Promise<Snapshot> {
  * Makes all objects what they were, by ordinary writes: watchers see exactly what changes, resourceVersions go on,
  * and no client has to list again. Unchanged objects are not written.
  */
-async function restoreSnapshot(storage: Storage, snapshot: Snapshot): Promise<Restored> {
-  const wanted = new Map(snapshot.entries.map(({ key, value }) => [key, value]))
+async function restoreSnapshot(
+  storage: Storage,
+  snapshot: Snapshot,
+  { isLeft, claims }: { isLeft: (key: string) => boolean; claims: Claims | undefined },
+): Promise<Restored> {
+  const ours = snapshot.entries.filter(({ key }) => !claims?.owns(key))
+  const wanted = new Map(ours.map(({ key, value }) => [key, value]))
   const { entries } = await storage.list({ prefix: everything })
-  const surplus = entries.filter(({ key }) => !wanted.has(key) && !isOfMachine(key)).map(({ key }) => key)
+  const surplus = entries.filter(({ key }) => !wanted.has(key) && !isLeft(key)).map(({ key }) => key)
   const restored: Restored = { created: 0, changed: 0, deleted: 0 }
   const put = async (key: string): Promise<void> => {
     const outcome = await write(storage, key, wanted.get(key)!)
@@ -43,6 +55,7 @@ async function restoreSnapshot(storage: Storage, snapshot: Snapshot): Promise<Re
   await Promise.all((keys.get(false) ?? []).map(put))
   await Promise.all((gone.get(false) ?? []).map(remove))
   await Promise.all((gone.get(true) ?? []).map(remove))
+  await claims?.settle(entries)
   return restored
 }
 
@@ -65,10 +78,13 @@ async function write(storage: Storage, key: string, value: string): Promise<'cre
 /** Snapshots of one store, and the one that a reset goes back to. */
 export class Snapshots {
   readonly #storage: Storage
+  readonly #claims: Claims | undefined
+  readonly #isLeft = (key: string): boolean => isOfMachine(key) || this.#claims?.owns(key) === true
   #start: Snapshot = { revision: 1, entries: [] }
 
-  constructor(storage: Storage) {
+  constructor(storage: Storage, claims?: Claims) {
     this.#storage = storage
+    this.#claims = claims
   }
 
   /** What there is now is what a reset goes back to. */
@@ -77,12 +93,13 @@ export class Snapshots {
   }
 
   take(): Promise<Snapshot> {
-    return takeSnapshot(this.#storage)
+    return takeSnapshot(this.#storage, this.#isLeft)
   }
 
   /** Rejects with a StatusError (400) for what is no {@link Snapshot}. */
   async restore(snapshot: unknown): Promise<Restored> {
-    return restoreSnapshot(this.#storage, checkSnapshot(snapshot))
+    const parts = { isLeft: this.#isLeft, claims: this.#claims }
+    return restoreSnapshot(this.#storage, checkSnapshot(snapshot), parts)
   }
 
   reset(): Promise<Restored> {

@@ -172,6 +172,8 @@ export interface StrategyContext {
   subresource?: string
   /** The user of the write. */
   user?: User
+  /** Nothing comes of the write. */
+  dryRun?: boolean
   /** Text of a Warning header of the answer, also of one that refuses the write. */
   warn?(text: string): void
   /** Cluster IPs and node ports, where the server hands them out. */
@@ -189,6 +191,27 @@ export interface ServiceAddresses {
   nextIp(): string
   takePort(port: number): string | undefined
   nextPort(): number
+  /** These are free again, unless a stored Service has them. */
+  release(holding: ServiceHolding): void
+  /** Where several servers give out of the same ranges: what is free for this one has to be taken there. */
+  shared?: SharedServiceAddresses
+}
+export interface ServiceHolding {
+  ips: readonly string[]
+  ports: readonly number[]
+}
+export interface SharedServiceAddresses {
+  hasIp(ip: string): boolean
+  hasPort(port: number): boolean
+  /** All or none for the Service; false: another write was first, and this server knows of it. */
+  take(service: KubeObject, wanted: ServiceHolding): Promise<boolean>
+  /** Never rejects. */
+  give(service: KubeObject, holding: ServiceHolding): Promise<void>
+}
+/** What a write has taken for its object, and what the object had before. */
+export interface Taking {
+  /** The write has stored the object, as it is now; or nothing. Never rejects. */
+  end(isStored: boolean): Promise<void>
 }
 export interface FeatureGates {
   enabled(name: string): boolean
@@ -203,9 +226,16 @@ export interface Strategy<T extends Stored = KubeObject> {
   applyDefaults?(object: T, context: StrategyContext): void
   /**
    * Takes what is scarce (addresses, ports) for a create (`old` undefined) or update, before anything is prepared or
-   * validated. Errors end the request at once.
+   * validated. Errors end the request at once. A promise where other servers take from the same.
    */
-  begin?(object: T, old: T | undefined, errors: FieldErrors, context: StrategyContext): void
+  begin?(
+    object: T,
+    old: T | undefined,
+    errors: FieldErrors,
+    context: StrategyContext,
+  ): undefined | Promise<Taking | undefined>
+  /** Gives back what `begin` took for an object that is gone. A promise where other servers take from the same. */
+  afterDelete?(object: T, context: StrategyContext): void | Promise<void>
   /** Before validation of a create: clears or sets what the server owns (e.g. status). */
   prepareForCreate?(object: T, context: StrategyContext): void
   prepareForUpdate?(object: T, old: T, context: StrategyContext): void

@@ -13,6 +13,7 @@ import { checkAdmittedObject, checkNewObject, checkNoResourceVersion, fillSystem
 import { generateName } from './generate-name.ts'
 import { objectKey } from './keys.ts'
 import { asShown, encodeWrite, type StoredObject } from './stored-object.ts'
+import { holding, takesByName } from './taking.ts'
 import type { RequestScope, WriteOptions } from './write-context.ts'
 import type { WritePath } from './write-path.ts'
 
@@ -54,27 +55,35 @@ export async function createObject(
   }
   const { metadata } = object
   if (definition.strategy.generation) metadata.generation = 1
-  const context = registry.strategyContext(scope)
-  const errors: FieldErrors = []
-  definition.strategy.begin?.(object, undefined, errors, context)
-  refuseIfWrong(scope, object, errors)
-  definition.strategy.prepareForCreate?.(object, context)
-
+  const context = { ...registry.strategyContext(scope), dryRun }
   const generated = !metadata.name && metadata.generateName !== undefined && metadata.generateName !== ''
-  for (let attempt = 1; ; attempt++) {
-    if (generated) metadata.name = generateName(metadata.generateName!, registry.random)
-    if (attempt === 1) {
-      validate(scope, object, context)
-      for (const text of definition.strategy.warnings?.(object, undefined, context) ?? []) warn(text)
-      const validating = registry.validateAdmission(attributes)
-      if (validating) await validating
-      if (!dryRun) checkNoResourceVersion(resourceVersion)
+  const isNamedFirst = generated && takesByName(definition, context)
+  const tries = generated && !isNamedFirst ? maxGeneratedNames : 1
+  const newName = (): string => generateName(metadata.generateName!, registry.random)
+  if (isNamedFirst) metadata.name = newName()
+  const errors: FieldErrors = []
+  const beginning = definition.strategy.begin?.(object, undefined, errors, context)
+  const taking = beginning && (await beginning)
+
+  const store = async (): Promise<StoredObject> => {
+    refuseIfWrong(scope, object, errors)
+    definition.strategy.prepareForCreate?.(object, context)
+    for (let attempt = 1; ; attempt++) {
+      if (generated && !isNamedFirst) metadata.name = newName()
+      if (attempt === 1) {
+        validate(scope, object, context)
+        for (const text of definition.strategy.warnings?.(object, undefined, context) ?? []) warn(text)
+        const validating = registry.validateAdmission(attributes)
+        if (validating) await validating
+        if (!dryRun) checkNoResourceVersion(resourceVersion)
+      }
+      const stored = await put(registry, scope, object, dryRun)
+      if (stored) return stored
+      if (attempt < tries) continue
+      throw generated ? generatedNameTaken(definition, metadata.name!) : taken(registry, scope, metadata.name!)
     }
-    const stored = await put(registry, scope, object, dryRun)
-    if (stored) return stored
-    if (generated && attempt < maxGeneratedNames) continue
-    throw generated ? generatedNameTaken(definition, metadata.name!) : taken(registry, scope, metadata.name!)
   }
+  return taking ? (await holding(taking, store))! : store()
 }
 
 function validate(scope: RequestScope, object: KubeObject, context: StrategyContext): void {

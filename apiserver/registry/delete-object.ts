@@ -73,10 +73,11 @@ async function admitDelete(
 /** Undefined if another write came first. */
 async function apply(
   registry: WritePath,
-  { definition }: ObjectScope,
+  scope: ObjectScope,
   { decision, current, key }: { decision: DeleteDecision; current: CachedObject; key: string },
   dryRun: boolean,
 ): Promise<DeleteResult | undefined> {
+  const { definition } = scope
   if (decision.outcome === 'pending') return { stored: current, removed: false }
   const removed = decision.outcome === 'remove'
   const encoding = encodeWrite(definition, decision.object)
@@ -94,6 +95,7 @@ async function apply(
     const lastValue = isAsBefore || decision.written ? undefined : value
     const result = await registry.storage.delete({ key, expect: revision, lastValue })
     if (!result.ok) return undefined
+    await definition.strategy.afterDelete?.(decision.object, registry.strategyContext(scope))
   }
   return { stored: asShown(definition, { value, revision }), removed }
 }

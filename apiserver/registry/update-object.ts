@@ -3,6 +3,7 @@ import { modified, notFound } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import type { AdmissionAttributes, AdmissionView } from '../admission/admission-plugin.ts'
+import type { StrategyContext } from '../kind/resource-definition.ts'
 import { traitsOf } from '../kind/subresource-traits.ts'
 import { sameButTimes, trackFields } from '../patch/field-manager.ts'
 import { invalidObject } from '../validation/field-error.ts'
@@ -19,6 +20,7 @@ import {
 } from './before-update.ts'
 import { objectKey } from './keys.ts'
 import { asShown, copyDecoded, decodeStored, encodeWrite, type StoredObject, sameObject } from './stored-object.ts'
+import { holding } from './taking.ts'
 import type { ObjectScope, WriteOptions } from './write-context.ts'
 import type { WritePath } from './write-path.ts'
 
@@ -125,9 +127,9 @@ async function replace(
   { object, old, current, key, view }: Replacement,
   options: WriteOptions,
 ): Promise<StoredObject | undefined> {
-  const { definition, name } = scope
+  const { definition } = scope
   const { strategy } = definition
-  const context = { ...registry.strategyContext(scope), warn: options.warn }
+  const context = { ...registry.strategyContext(scope), warn: options.warn, dryRun: options.dryRun }
   keepSystemFields(scope, object, old)
   keepOtherHalf(scope, object, old)
   if (!options.managedFieldsAreSet) {
@@ -137,6 +139,33 @@ async function replace(
   }
   const attributes = attributesOf(scope, { object, old }, options, view)
   const errors: FieldErrors = []
+  const admitting = options.isAdmitted ? undefined : registry.admit(attributes)
+  if (admitting) {
+    await admitting
+    // Whatever was changed meanwhile, this is not for them to change.
+    keepSystemFields(scope, object, old)
+    keepOtherHalf(scope, object, old)
+  }
+  const beginning = strategy.begin?.(object, old, errors, context)
+  const taking = beginning && (await beginning)
+  const store = () =>
+    storeReplacement(registry, scope, { object, old, current, key, attributes, context, errors }, options)
+  return taking ? holding(taking, store) : store()
+}
+
+interface PreparedReplacement extends Replacement {
+  attributes: AdmissionAttributes
+  context: StrategyContext
+  errors: FieldErrors
+}
+
+async function storeReplacement(
+  registry: WritePath,
+  { definition, name, subresource }: ObjectScope,
+  { object, old, current, key, attributes, context, errors }: PreparedReplacement,
+  options: WriteOptions,
+): Promise<StoredObject | undefined> {
+  const { strategy } = definition
   const refuseIfWrong = (): void => {
     if (errors.length > 0)
       throw invalidObject(
@@ -145,18 +174,10 @@ async function replace(
         errors,
       )
   }
-  const admitting = options.isAdmitted ? undefined : registry.admit(attributes)
-  if (admitting) {
-    await admitting
-    // Whatever was changed meanwhile, this is not for them to change.
-    keepSystemFields(scope, object, old)
-    keepOtherHalf(scope, object, old)
-  }
-  strategy.begin?.(object, old, errors, context)
   refuseIfWrong()
   strategy.prepareForUpdate?.(object, old, context)
   // What happens to an object is no new intention, even where its annotations are a part of that.
-  const isIntended = traitsOf(scope.subresource).writes !== 'status' && strategy.generation?.changed(object, old)
+  const isIntended = traitsOf(subresource).writes !== 'status' && strategy.generation?.changed(object, old)
   if (isIntended) object.metadata.generation = nextInt64(old.metadata.generation ?? 0)
 
   // Upstream checks the metadata twice, for all objects and for the kind, and tells of each mistake twice.
@@ -175,7 +196,9 @@ async function replace(
   if (options.dryRun) return asShown(definition, { value, revision: current.revision })
   if (isFinished(object) && !strategy.deletion?.isHeld(object)) {
     const removed = await registry.storage.delete({ key, expect: current.revision })
-    return removed.ok ? asShown(definition, { value, revision: current.revision }) : undefined
+    if (!removed.ok) return undefined
+    await strategy.afterDelete?.(object, context)
+    return asShown(definition, { value, revision: current.revision })
   }
   registry.cacheOf(definition).expect(value, object)
   const result = await registry.storage.put({ key, value, expect: current.revision, freeing: isEnding(object) })

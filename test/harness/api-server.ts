@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { type ClientHttp2Session, connect } from 'node:http2'
 import type { Agent } from 'node:https'
 import { tmpdir } from 'node:os'
@@ -25,6 +25,8 @@ export interface TestApiServer extends ApiServer {
   kept(path: string, agent: Agent): Promise<Received>
   /** What an administrator's connection is made with. */
   tls: { ca: string; cert: string; key: string }
+  /** Where its certificates and keys are. */
+  pkiFolder: string
   /** Signs the tokens of service accounts; made when the first is issued. */
   serviceAccountKey: SigningKeySource
   /** A connection over HTTP/2 as an administrator. */
@@ -51,6 +53,10 @@ interface TestApiServerOptions {
   storage?: Storage
   /** Default: that of the run. */
   http2?: Http2Choice
+  /** Default: 10.96.0.0/16. */
+  serviceCidr?: string
+  /** Whose certificates and key it has. Default: its own. */
+  like?: TestApiServer
 }
 
 export async function startTestApiServer(
@@ -64,9 +70,12 @@ export async function startTestApiServer(
     clock = realClock,
     storage,
     http2 = http2OfRun,
+    serviceCidr = '10.96.0.0/16',
+    like,
   }: TestApiServerOptions = {},
 ): Promise<TestApiServer> {
   const directory = mkdtempSync(join(tmpdir(), 'kubestage-api-'))
+  if (like) cpSync(like.pkiFolder, directory, { recursive: true })
   const pki = ensureClusterPki({
     directory,
     nowMs: realClock.now(),
@@ -81,7 +90,7 @@ export async function startTestApiServer(
     kubeletClient: { ...pki.apiServerKubeletClient, ...(kubeletCertificateAuthority && { ca: pki.ca.cert }) },
     serviceAccountKey: pki.serviceAccountKey,
     bootstrapTokens,
-    serviceCidr: '10.96.0.0/16',
+    serviceCidr,
     featureGates: { PodTerminationReason: true, ProbeTerminationGracePeriod: true, ...gates },
     clock,
     storage,
@@ -110,6 +119,7 @@ export async function startTestApiServer(
     inject: (user, request) => server.inject(user, request),
     close,
     tls: { ...pki.admin, ca: pki.ca.cert },
+    pkiFolder: directory,
     serviceAccountKey: pki.serviceAccountKey,
     session() {
       const session = connect(`https://127.0.0.1:${server.port}`, { ca: pki.ca.cert, ...pki.admin })

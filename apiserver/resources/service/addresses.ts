@@ -3,7 +3,7 @@
  * moments.
  */
 import type { Service } from '../../../shared/api/types.ts'
-import type { ServiceAddresses } from '../../kind/resource-definition.ts'
+import type { ServiceAddresses, SharedServiceAddresses } from '../../kind/resource-definition.ts'
 
 export interface AddressOptions {
   /** IPv4 range, e.g. 10.96.0.0/16. */
@@ -11,6 +11,9 @@ export interface AddressOptions {
   /** The services as they are stored now. */
   services(): Iterable<Service>
   nowMs(): number
+  random?: () => number
+  /** Where several servers give out of the same ranges. */
+  shared?: SharedServiceAddresses
 }
 
 const FIRST_PORT = 30_000
@@ -22,6 +25,8 @@ const TAKEN = 'provided IP is already allocated'
 const toNumber = (ip: string): number => ip.split('.').reduce((number, part) => number * 256 + Number(part), 0)
 const toIp = (number: number): string => [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join('.')
 
+type Used = Pick<ReadonlySet<number>, 'has'>
+
 /** Numbers from a range, the next free one each time. */
 class Pool {
   readonly #first: number
@@ -29,16 +34,27 @@ class Pool {
   readonly #reserved = new Map<number, number>()
   readonly #nowMs: () => number
   #cursor: number
-  constructor(options: { first: number; last: number; start: number; nowMs: () => number }) {
+  readonly #start: number
+  readonly #random: (() => number) | undefined
+  constructor(options: {
+    first: number
+    last: number
+    start: number
+    nowMs: () => number
+    /** From 0 up to 1: each search begins anywhere behind `start`, so that two servers seldom find the same. */
+    random?: () => number
+  }) {
     this.#first = options.first
     this.#last = options.last
     this.#cursor = options.start
+    this.#random = options.random
+    this.#start = options.start
     this.#nowMs = options.nowMs
   }
   contains(number: number): boolean {
     return number >= this.#first && number <= this.#last
   }
-  isFree(number: number, used: ReadonlySet<number>): boolean {
+  isFree(number: number, used: Used): boolean {
     return !used.has(number) && (this.#reserved.get(number) ?? -1) < this.#nowMs()
   }
   reserve(number: number): void {
@@ -49,7 +65,8 @@ class Pool {
   release(number: number): void {
     this.#reserved.delete(number)
   }
-  next(used: ReadonlySet<number>): number {
+  next(used: Used): number {
+    if (this.#random) this.#cursor = this.#start + Math.floor(this.#random() * (this.#last - this.#start + 1))
     for (let tries = this.#last - this.#first; tries >= 0; tries--) {
       const candidate = this.#cursor
       this.#cursor = this.#cursor === this.#last ? this.#first : this.#cursor + 1
@@ -61,12 +78,7 @@ class Pool {
   }
 }
 
-export interface ReleasableAddresses extends ServiceAddresses {
-  /** A stored service is gone, or has become another: what it had is free unless a stored service has it. */
-  release(service: Service): void
-}
-
-export function createServiceAddresses({ cidr, services, nowMs }: AddressOptions): ReleasableAddresses {
+export function createServiceAddresses({ cidr, services, nowMs, shared, random }: AddressOptions): ServiceAddresses {
   const [base = '', length = '32'] = cidr.split('/')
   const size = 2 ** (32 - Number(length))
   const network = Math.floor(toNumber(base) / size) * size
@@ -77,17 +89,26 @@ export function createServiceAddresses({ cidr, services, nowMs }: AddressOptions
     last: network + size - 2,
     start: network + 1 + Math.min(band, size - 3),
     nowMs,
+    random: shared && random,
   })
-  const ports = new Pool({ first: FIRST_PORT, last: LAST_PORT, start: FIRST_PORT + 86, nowMs })
+  const ports = new Pool({
+    first: FIRST_PORT,
+    last: LAST_PORT,
+    start: FIRST_PORT + 86,
+    nowMs,
+    random: shared && random,
+  })
 
-  const usedIps = (): Set<number> => {
+  const usedIps = (): Used => {
+    if (shared) return { has: (number) => shared.hasIp(toIp(number)) }
     const used = new Set<number>()
     for (const { spec } of services()) {
       for (const ip of spec?.clusterIPs ?? []) if (ip !== 'None') used.add(toNumber(ip))
     }
     return used
   }
-  const usedPorts = (): Set<number> => {
+  const usedPorts = (): Used => {
+    if (shared) return { has: (port) => shared.hasPort(port) }
     const used = new Set<number>()
     for (const { spec } of services()) {
       for (const { nodePort } of spec?.ports ?? []) if (nodePort) used.add(nodePort)
@@ -115,10 +136,10 @@ export function createServiceAddresses({ cidr, services, nowMs }: AddressOptions
       return undefined
     },
     nextPort: () => ports.next(usedPorts()),
-    release({ spec }) {
-      for (const ip of spec?.clusterIPs ?? []) ips.release(toNumber(ip))
-      for (const { nodePort } of spec?.ports ?? []) if (nodePort) ports.release(nodePort)
-      if (spec?.healthCheckNodePort) ports.release(spec.healthCheckNodePort)
+    release(holding) {
+      for (const ip of holding.ips) ips.release(toNumber(ip))
+      for (const port of holding.ports) ports.release(port)
     },
+    shared,
   }
 }

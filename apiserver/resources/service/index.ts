@@ -4,6 +4,7 @@ import { dns1123Label } from '../../validation/names.ts'
 import { validateObjectMeta } from '../../validation/object-meta.ts'
 import { age, ageColumn, column, nameColumn, orNone, wide } from '../parts/cells.ts'
 import { allocate, dropFieldsOfOldType, keepAllocated, normalizeClusterIps } from './allocate.ts'
+import { allocateShared, holdingOf } from './shared.ts'
 import { validateService, validateServiceStatus, validateServiceUpdate } from './validate.ts'
 
 const validateName = (name: string): string[] => dns1123Label(name)
@@ -54,12 +55,15 @@ export const service = resource<Service>({
       if (spec) applyDefaults(spec)
       for (const ingress of status?.loadBalancer?.ingress ?? []) if (ingress.ip) ingress.ipMode ??= 'VIP'
     },
-    begin(object, old, errors, { serviceAddresses, subresource }) {
-      if (subresource || !object.spec) return
+    begin(object, old, errors, { serviceAddresses, subresource, dryRun = false }) {
+      if (subresource || !object.spec) return undefined
       if (old?.spec) keepAllocated(object.spec, old.spec)
       normalizeClusterIps(object.spec, old?.spec)
+      if (serviceAddresses?.shared) return allocateShared({ service: object, old, dryRun }, serviceAddresses, errors)
       allocate(object, old, serviceAddresses, errors)
+      return undefined
     },
+    afterDelete: (object, { serviceAddresses }) => serviceAddresses?.shared?.give(object as never, holdingOf(object)),
     prepareForCreate(object) {
       object.status = { loadBalancer: {} }
     },

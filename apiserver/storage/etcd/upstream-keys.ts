@@ -6,7 +6,7 @@
 
 /** Groups whose resources have no group in their key. */
 const builtIn: Readonly<Record<string, string>> = {
-  core: 'configmaps endpoints events limitranges namespaces nodes persistentvolumeclaims persistentvolumes pods podtemplates replicationcontrollers resourcequotas secrets serviceaccounts services',
+  core: 'configmaps endpoints events limitranges namespaces nodes persistentvolumeclaims persistentvolumes pods podtemplates ranges replicationcontrollers resourcequotas secrets serviceaccounts services',
   apps: 'controllerrevisions daemonsets deployments replicasets statefulsets',
   autoscaling: 'horizontalpodautoscalers',
   batch: 'cronjobs jobs',

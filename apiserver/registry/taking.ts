@@ -1,0 +1,26 @@
+import type { ResourceDefinition, StrategyContext, Taking } from '../kind/resource-definition.ts'
+import { StorageUnavailableError } from '../storage/storage.ts'
+
+/**
+ * Makes a write that has taken what servers share, and says what became of it. `write` resolves to undefined when
+ * nothing was stored. Where that is not known, what was taken stays so, for a repair to find.
+ */
+export async function holding<Stored>(
+  taking: Taking | undefined,
+  write: () => Promise<Stored | undefined>,
+): Promise<Stored | undefined> {
+  if (!taking) return write()
+  let stored: Stored | undefined
+  try {
+    stored = await write()
+  } catch (error) {
+    if (!(error instanceof StorageUnavailableError)) await taking.end(false)
+    throw error
+  }
+  await taking.end(stored !== undefined)
+  return stored
+}
+
+/** Whether a strategy takes in the name of the object, so that the name has to be known first. */
+export const takesByName = ({ strategy }: ResourceDefinition, { serviceAddresses }: StrategyContext): boolean =>
+  strategy.afterDelete !== undefined && serviceAddresses?.shared !== undefined
