@@ -17,6 +17,10 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'list nodes; put one under pressure, shut it down, lose it, get it back',
     load: () => import('./node/index.ts'),
   },
+  token: {
+    summary: 'bootstrap tokens, with which machines join as nodes; print the command to join',
+    load: () => import('./token/index.ts'),
+  },
   image: {
     summary: 'which programs images stand for; add one while a cluster runs',
     load: () => import('./image/index.ts'),

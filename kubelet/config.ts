@@ -1,5 +1,6 @@
 import os from 'node:os'
 import { join } from 'node:path'
+import { isLoopback } from '../shared/client/loopback.ts'
 import { knownFeatureGates } from '../shared/config/feature-gates.ts'
 import { type Options, type OptionType, option, type Values } from '../shared/config/option.ts'
 import {
@@ -141,4 +142,3 @@ export async function nodeAddress(
 }
 
 const LOOPBACK = '127.0.0.1'
-const isLoopback = (host: string): boolean => host === 'localhost' || host === '[::1]' || host.startsWith('127.')

@@ -15,6 +15,20 @@ export const bootstrappersGroup = 'system:bootstrappers'
 /** The group of tokens that join nodes; roles are bound to it as kubeadm binds them. */
 export const nodeTokenGroup = 'system:bootstrappers:kubeadm:default-node-token'
 
+/** How a token is written, for messages: its public id, and its secret. */
+export const tokenForm = '[a-z0-9]{6}.[a-z0-9]{16}'
+
+export interface BootstrapToken {
+  id: string
+  secret: string
+}
+
+/** `abcdef.0123456789abcdef`; undefined for what is no token. */
+export function parseToken(text: string): BootstrapToken | undefined {
+  const [, id, secret] = /^([a-z0-9]{6})\.([a-z0-9]{16})$/.exec(text) ?? []
+  return id !== undefined && secret !== undefined ? { id, secret } : undefined
+}
+
 const namePrefix = 'bootstrap-token-'
 const nameForm = /^bootstrap-token-([a-z0-9]{6})$/
 

@@ -44,6 +44,11 @@ export const subjectAccessReviews: Resource = {
   version: 'v1',
   plural: 'subjectaccessreviews',
 }
+export const selfSubjectReviews: Resource = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  plural: 'selfsubjectreviews',
+}
 const apps = (plural: string): Resource => ({ group: 'apps', version: 'v1', plural })
 export const controllerRevisions = apps('controllerrevisions')
 export const daemonSets = apps('daemonsets')
