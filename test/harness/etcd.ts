@@ -58,7 +58,11 @@ interface StartOptions {
 }
 
 /** An empty etcd of the test's own. */
-export async function startEtcd(t: Test, { file }: EtcdProgram, options: StartOptions = {}): Promise<RunningEtcd> {
+export async function startEtcd(
+  t: Pick<Test, 'teardown'>,
+  { file }: EtcdProgram,
+  options: StartOptions = {},
+): Promise<RunningEtcd> {
   const { args = [], scheme = 'http', instead, tls } = options
   const folder = scratchFolder(t, 'etcd')
   await instead?.stop()
@@ -89,7 +93,7 @@ export async function startEtcd(t: Test, { file }: EtcdProgram, options: StartOp
   return { url, client, pid: child!.pid!, kill: (signal) => void child.kill(signal), stop, start }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer()
   const { promise, resolve } = Promise.withResolvers<void>()
   server.listen(0, '127.0.0.1', resolve)

@@ -23,7 +23,7 @@ rm -rf "$folder"`
  * A new folder of the test's own, gone with all that runs or is mounted there when the test is over; also when its process is killed,
  * which leaves clusters in the background otherwise.
  */
-export function scratchFolder(t: Test, name: string): string {
+export function scratchFolder(t: Pick<Test, 'teardown'>, name: string): string {
   const folder = mkdtempSync(join(tmpdir(), `kubestage-${name}-`))
   const sweeper = spawn('sh', ['-c', sweep], { stdio: ['pipe', 'ignore', 'inherit'], detached: true })
   sweeper.stdin.write(`${folder}\n`)

@@ -6,9 +6,9 @@ import { realClock } from '../../shared/clock/real-clock.ts'
 export class TcpProxy {
   readonly port: number
   readonly #sockets: Set<Socket>
-  readonly #state: { isCut: boolean }
+  readonly #state: State
 
-  constructor(port: number, sockets: Set<Socket>, state: { isCut: boolean }) {
+  constructor(port: number, sockets: Set<Socket>, state: State) {
     this.port = port
     this.#sockets = sockets
     this.#state = state
@@ -20,16 +20,31 @@ export class TcpProxy {
     for (const socket of this.#sockets) socket.destroy()
   }
 
+  /** What comes back is late by so much from now on. */
+  slow(delayMs: number): void {
+    this.#state.delayMs = delayMs
+  }
+
   heal(): void {
     this.#state.isCut = false
+    this.#state.delayMs = 0
   }
 }
 
+interface State {
+  isCut: boolean
+  delayMs: number
+}
+
 /** Passes bytes on to `target`, a URL; what comes back is late by `delayMs`. */
-export async function startTcpProxy(t: Test, target: string, { delayMs = 0 } = {}): Promise<TcpProxy> {
+export async function startTcpProxy(
+  t: Pick<Test, 'teardown'>,
+  target: string,
+  { delayMs = 0 } = {},
+): Promise<TcpProxy> {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
-  const state = { isCut: false }
+  const state: State = { isCut: false, delayMs }
   const server = createServer((client) => {
     if (state.isCut) return void client.destroy()
     const upstream = connect(Number(port), hostname)
@@ -44,8 +59,26 @@ export async function startTcpProxy(t: Test, target: string, { delayMs = 0 } = {
         })
     }
     client.pipe(upstream)
-    if (delayMs === 0) upstream.pipe(client)
-    else upstream.on('data', (chunk) => realClock.setTimer(delayMs, () => client.writable && client.write(chunk)))
+    // In their order, also when the delay changes meanwhile.
+    let waiting = 0
+    let last = Promise.resolve()
+    const pass = (chunk: Buffer): boolean => client.writable && client.write(chunk)
+    upstream.on('data', (chunk: Buffer) => {
+      if (state.delayMs === 0 && waiting === 0) {
+        if (pass(chunk)) return
+        upstream.pause()
+        client.once('drain', () => upstream.resume())
+        return
+      }
+      waiting++
+      const dueMs = realClock.monotonic() + state.delayMs
+      last = last.then(async () => {
+        await realClock.sleep(Math.max(0, dueMs - realClock.monotonic()))
+        pass(chunk)
+        waiting--
+      })
+    })
+    upstream.on('end', () => void last.then(() => client.end()))
   })
   const { promise, resolve } = Promise.withResolvers<void>()
   server.listen(0, '127.0.0.1', resolve)
