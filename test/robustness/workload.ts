@@ -82,7 +82,8 @@ export class Workload {
   #keyAt(slot: number): Key {
     const key = this.#keys[slot]!
     if (key.operations < operationsOfKey && key.losses < lossesOfKey) return key
-    return (this.#keys[slot] = this.#newKey())
+    this.#keys[slot] = this.#newKey()
+    return this.#keys[slot]
   }
 
   #newKey(): Key {
