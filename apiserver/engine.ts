@@ -39,7 +39,7 @@ export class Engine {
   readonly authorization: Authorization
   readonly registry: Registry
   readonly #webhookClient: WebhookClient
-  readonly #customResources: CustomResources
+  readonly customResources: CustomResources
   readonly #endpointRemovals: EndpointRemovals
   readonly #freedAddresses: StorageWatch
   /** Present where other servers give out of the same addresses. */
@@ -103,14 +103,14 @@ export class Engine {
       ],
     })
     const parts = { registry: this.registry, log, rulesOf, webhookClient: this.#webhookClient }
-    this.#customResources = new CustomResources(parts)
+    this.customResources = new CustomResources(parts)
   }
 
   /** Takes in what is stored already; resolves when all kinds of it are served. */
   async load(): Promise<void> {
     await this.objects.load()
     await this.serviceClaims?.load()
-    await this.#customResources.start()
+    await this.customResources.start()
   }
 
   /** Ends all watches. */
@@ -118,7 +118,7 @@ export class Engine {
     this.#freedAddresses.close()
     this.serviceClaims?.close()
     this.#endpointRemovals.close()
-    await this.#customResources.close()
+    await this.customResources.close()
     this.objects.close()
   }
 

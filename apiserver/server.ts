@@ -66,8 +66,10 @@ const administrator: User = { name: 'kubernetes-admin', groups: ['system:masters
 const self: User = { name: 'system:apiserver', groups: ['system:masters'] }
 
 /** Puts the server together; resolves when it listens. */
-export async function startApiServer(config: ApiServerConfig): Promise<ApiServer> {
-  const { storage = createMemoryStorage() } = config
+export async function startApiServer(given: ApiServerConfig): Promise<ApiServer> {
+  const { storage = createMemoryStorage() } = given
+  const several = storage.catchUp && (await import('./several.ts'))
+  const config = several ? await several.adjusted(given, storage) : given
   const catalog = new Catalog(resources)
   const now = toTime(config.clock.now())
   await storeBootstrapPolicy(storage, now)
@@ -75,14 +77,16 @@ export async function startApiServer(config: ApiServerConfig): Promise<ApiServer
   const guards = new Guards(config)
   const { limits, watchBacklog, connections, handshakes, reports } = guards
   Object.assign(workLimits, { celSteps: limits.maxCelSteps, statusCauseBytes: limits.maxStatusCauseBytes })
-  const several = storage.catchUp && (await import('./several.ts'))
   const engine = new Engine({ config, catalog, storage, watchBacklog, self, several })
   await engine.load()
   const transport = new Transport({ config, limits, handshakes, tracked: connections, reports })
-  const parts = { config, storage, guards, engine, transport, api: contextOf({ config, storage, engine, transport }) }
+  const api = contextOf({ config, storage, engine, transport, several })
+  const parts = { config, storage, guards, engine, transport, api, several }
   const app = await buildApp(appOptions(parts))
   return new RunningServer({ ...parts, app, listener: await transport.listen() })
 }
+
+type Several = typeof import('./several.ts')
 
 interface Parts {
   config: ApiServerConfig
@@ -91,15 +95,16 @@ interface Parts {
   engine: Engine
   transport: Transport
   api: ApiContext
+  several: Several | undefined
 }
 
 /** What handlers need. */
-function contextOf({ config, storage, engine, transport }: Omit<Parts, 'api' | 'guards'>): ApiContext {
+function contextOf({ config, storage, engine, transport, several }: Omit<Parts, 'api' | 'guards'>): ApiContext {
   const { clock, log } = config
   const { registry, objects, authorization } = engine
   const kubelet = createKubeletProxy(config.kubeletClient)
   const accountTokens = new TokenIssuer({
-    issuer: () => `https://${config.host}:${transport.port}`,
+    issuer: () => several?.issuer ?? `https://${config.host}:${transport.port}`,
     keyPair: config.serviceAccountKey,
     lookup: objects.lookup,
     clock,
@@ -130,7 +135,7 @@ function contextOf({ config, storage, engine, transport }: Omit<Parts, 'api' | '
 }
 
 /** Which rules there are, and in which order, stands here. */
-function appOptions({ config, guards, engine, transport, api }: Parts): AppOptions {
+function appOptions({ config, guards, engine, transport, api, several }: Parts): AppOptions {
   const { limits, connections, handshakes, answers, watchdog, watchBacklog, reports } = guards
   const roots = new Roots()
   const metrics = new RequestMetrics(({ resource, path }, version) =>
@@ -162,6 +167,7 @@ function appOptions({ config, guards, engine, transport, api }: Parts): AppOptio
     authorizers: engine.authorization.authorizers,
     paths,
     roots,
+    freshness: several?.freshness(engine),
     plugins: config.plugins ?? [],
     client: () => createLocalClient(api, administrator),
   }

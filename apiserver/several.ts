@@ -1,5 +1,32 @@
 /** What a server needs besides where other servers have the same objects. Loaded only there. */
 import { ServiceClaims } from './allocation/service-claims.ts'
+import type { CustomResources } from './apiextensions/custom-resources.ts'
+import { sharedKey } from './bootstrap/shared-key.ts'
+import type { ApiServerConfig } from './config.ts'
+import { freshness as freshnessOf } from './http/front/hooks/freshness.ts'
+import type { Step } from './http/front/hooks/step.ts'
+import type { ObjectCaches } from './registry/object-caches.ts'
+import type { Storage } from './storage/storage.ts'
+
+interface Parts {
+  objects: ObjectCaches
+  customResources: CustomResources
+}
+
+/** The same at each server, so that a token of one is good at the others. As kubeadm has it. */
+export const issuer = 'https://kubernetes.default.svc.cluster.local'
+
+export const adjusted = async (config: ApiServerConfig, storage: Storage): Promise<ApiServerConfig> => ({
+  ...config,
+  serviceAccountKey: await sharedKey(storage, config.serviceAccountKey),
+})
 
 export const serviceClaims = (options: ConstructorParameters<typeof ServiceClaims>[0]): ServiceClaims =>
   new ServiceClaims(options)
+
+export const freshness = ({ objects, customResources }: Parts): Step =>
+  freshnessOf({
+    storage: objects.storage as Storage & Required<Pick<Storage, 'catchUp'>>,
+    catalog: objects.catalog,
+    customResources,
+  })

@@ -2,8 +2,10 @@ import type { V1ResourceQuotaSpec, V1ResourceQuotaStatus } from '@kubernetes/cli
 import { own } from '../../shared/api/own.ts'
 import { compareQuantities, isNegativeQuantity, isZeroQuantity } from '../../shared/api/quantity.ts'
 import { addLists, maskList, type ResourceList, subtractLists } from '../../shared/api/resource-list.ts'
+import { StatusError } from '../../shared/api/status-error.ts'
 import { forbidden } from '../../shared/api/status-errors.ts'
 import type { KubeObject, Pod, Wire } from '../../shared/api/types.ts'
+import { KeyedTurns } from '../../shared/concurrency/keyed-turns.ts'
 import { unsaid } from '../../shared/quota/pod-usage.ts'
 import { isInScopes } from '../../shared/quota/scopes.ts'
 import { namesCountedBy, printList, usageOf } from '../../shared/quota/usage.ts'
@@ -18,14 +20,15 @@ export interface Quota extends KubeObject {
 export type ChargeQuota = (quota: Quota, used: ResourceList) => Promise<void>
 
 const resourceQuotas = { group: '', plural: 'resourcequotas' }
-/** Retries when other writes come first. */
-const maxAttempts = 10
+/** Tries when other writes come first: those of this server take turns, so that each is a write of another server. */
+const maxAttempts = 100
 
 /**
  * A namespace gets no more than its quotas grant, and what it takes is written down before it has it.
  * It stands behind all other rules. Upstream: apiserver/pkg/admission/plugin/resourcequota.
  */
 export function resourceQuota(lookupAll: LookupAll, charge: ChargeQuota, nowMs: () => number): AdmissionPlugin {
+  const turns = new KeyedTurns()
   const quotasOf = (namespace: string): Quota[] => [...lookupAll(resourceQuotas, namespace)]
   return {
     validate(attributes) {
@@ -41,16 +44,23 @@ export function resourceQuota(lookupAll: LookupAll, charge: ChargeQuota, nowMs: 
 
   async function chargeAll(charges: Charge[]): Promise<void> {
     for (const { attributes, name } of charges) {
-      for (let attempt = 1; ; attempt++) {
-        const quotas = quotasOf(attributes.namespace!).filter(({ metadata }) => metadata.name === name)
-        const [again] = chargesOf(attributes, quotas, nowMs())
-        if (!again) break
-        try {
-          await charge(again.quota, again.used)
-          break
-        } catch (error) {
-          if (attempt >= maxAttempts) throw error
+      const key = `${attributes.namespace}/${name}`
+      let turn = turns.isTaken(key) ? await turns.take(key) : undefined
+      try {
+        for (let attempt = 1; ; attempt++) {
+          const quotas = quotasOf(attributes.namespace!).filter(({ metadata }) => metadata.name === name)
+          const [again] = chargesOf(attributes, quotas, nowMs())
+          if (!again) break
+          try {
+            await charge(again.quota, again.used)
+            break
+          } catch (error) {
+            if (attempt >= maxAttempts || !(error instanceof StatusError)) throw error
+          }
+          turn ??= await turns.take(key)
         }
+      } finally {
+        turn?.[Symbol.dispose]()
       }
     }
   }

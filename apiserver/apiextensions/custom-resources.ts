@@ -25,6 +25,8 @@ import { approvalCondition, decideNames, ESTABLISHED, type NewCondition, setCond
 /** Upstream's loops for definitions run inside the API server, under its own name. */
 const self: User = { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] }
 const RETRY_MS = 1000
+/** How long a request waits for a definition that another server has established. */
+const PATIENCE_MS = 5000
 
 export interface CustomResourcesOptions {
   registry: Registry
@@ -55,6 +57,9 @@ export class CustomResources {
   readonly #pending = new Set<string>()
   /** Failed a moment ago. */
   readonly #resting = new Set<string>()
+  /** Definitions, as they were looked at: what they say is served, or cannot be. */
+  readonly #known = new WeakSet<CustomResourceDefinition>()
+  readonly #waiting = new Set<() => void>()
   #watch: StorageWatch | undefined
   #running: Promise<void> | undefined
   #closed = false
@@ -78,8 +83,30 @@ export class CustomResources {
     await this.#running
   }
 
+  /**
+   * Resolves when requests find the definition of the name (default: each) as it is stored, or after a while. Undefined
+   * if they do already. Only where another server may have established it: this one serves it before it says so.
+   */
+  current(name?: string): Promise<void> | undefined {
+    const isCurrent = () => (name === undefined ? this.#names() : [name]).every((one) => this.#isCurrent(one))
+    if (this.#closed || isCurrent()) return undefined
+    return new Promise((resolve) => {
+      const check = (): void => {
+        if (this.#closed || isCurrent()) end()
+      }
+      const end = (): void => {
+        timer.cancel()
+        this.#waiting.delete(check)
+        resolve()
+      }
+      const timer = this.#registry.clock.machine.setTimer(PATIENCE_MS, end, { background: true })
+      this.#waiting.add(check)
+    })
+  }
+
   async close(): Promise<void> {
     this.#closed = true
+    for (const check of this.#waiting) check()
     this.#watch?.close()
     for (const { instances } of this.#served.values()) instances.close()
     await this.#running
@@ -96,13 +123,16 @@ export class CustomResources {
       // The write that woke us is still being made; and requests must have their turn between two definitions.
       await new Promise<void>((resolve) => setImmediate(resolve))
       this.#pending.delete(name)
+      const crd = this.#find(name)
       try {
-        await this.#sync(name)
+        await this.#sync(name, crd)
       } catch (error) {
         if (this.#closed) break
         this.#log.warn({ err: error, definition: name }, 'custom resource definition: will try again')
         this.#rest(name)
       }
+      if (crd) this.#known.add(crd)
+      for (const check of this.#waiting) check()
     }
     this.#running = undefined
   }
@@ -116,8 +146,7 @@ export class CustomResources {
     this.#registry.clock.machine.setTimer(RETRY_MS, wake, { background: true })
   }
 
-  async #sync(name: string): Promise<void> {
-    const crd = this.#find(name)
+  async #sync(name: string, crd: CustomResourceDefinition | undefined): Promise<void> {
     if (crd === undefined) this.#forget(name)
     else if (crd.metadata.deletionTimestamp !== undefined) await this.#cleanUp(crd)
     else await this.#establish(crd)
@@ -249,6 +278,17 @@ export class CustomResources {
     }
     const scope = { definition: customresourcedefinition, name, subresource: 'status', user: self }
     await this.#registry.update(scope, { transform, uidIsPrecondition: false, createAbsent: 'never' }, quietly)
+  }
+
+  #names(): string[] {
+    return [...new Set([...this.#served.keys(), ...this.#all().map(({ metadata }) => metadata.name ?? '')])]
+  }
+
+  #isCurrent(name: string): boolean {
+    const crd = this.#find(name)
+    if (!crd) return !this.#served.has(name)
+    const isServed = isConditionTrue(crd, 'Established') && crd.metadata.deletionTimestamp === undefined
+    return !isServed || this.#known.has(crd)
   }
 
   #find(name: string): CustomResourceDefinition | undefined {

@@ -8,8 +8,9 @@ export interface SnapshotEntry {
   value: string
 }
 
-/** Nodes, their leases, and where the server is. */
+/** Nodes, their leases, where the server is, and the key that servers share. */
 const ofMachines = [
+  '/registry/kubestage.dev/cluster/',
   '/registry/core/nodes/',
   '/registry/coordination.k8s.io/leases/kube-node-lease/',
   '/registry/core/services/default/kubernetes',

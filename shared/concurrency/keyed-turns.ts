@@ -2,6 +2,11 @@
 export class KeyedTurns {
   readonly #last = new Map<string, Promise<void>>()
 
+  /** Whether a caller has it, or waits for it. */
+  isTaken(key: string): boolean {
+    return this.#last.has(key)
+  }
+
   /** Resolves when it is the caller's turn; disposing of it ends the turn. */
   async take(key: string): Promise<Disposable> {
     const before = this.#last.get(key)

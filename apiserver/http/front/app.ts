@@ -24,7 +24,7 @@ import { authorization } from './hooks/authorization.ts'
 import { flowControl } from './hooks/flow-control.ts'
 import { instruments } from './hooks/instruments.ts'
 import { requestInfo } from './hooks/request-info.ts'
-import { asHook } from './hooks/step.ts'
+import { asHook, type Step } from './hooks/step.ts'
 import { unreadAnswers } from './hooks/unread-answers.ts'
 import type { PathRoutes, Roots } from './paths.ts'
 import { routableUrl } from './routable.ts'
@@ -60,6 +60,8 @@ export interface AppOptions {
   reports: ClientLimits
   watchdog: Watchdog
   maxBodyBytes: number
+  /** Present where other servers write as well. */
+  freshness?: Step
   plugins: readonly NamedPlugin[]
   /** As an administrator, without the network. */
   client(): Client
@@ -104,6 +106,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance<Ser
     if (!cors(raw, reply.raw)) done()
   })
   app.addHook('onRequest', requestInfo({ watchdog, maxBodyBytes, monotonicMs }))
+  if (options.freshness) app.addHook('onRequest', asHook(options.freshness))
   app.addHook('onRequest', asHook(authentication({ authenticators, authorizers, connections: options.connections })))
   app.addHook('onRequest', asHook(instruments(api)))
   app.addHook('onRequest', asHook(flowControl({ ...options, monotonicMs })))

@@ -91,13 +91,9 @@ function serve(api: ApiContext, exchange: Exchange, shape: Shape, verb?: Verb): 
   return waiting ? waiting.then(() => handler(api, context)) : handler(api, context)
 }
 
-/** A promise only where objects have to be converted first, or other servers may have written. */
-function readable(api: ApiContext, { exchange, definition }: ResourceExchange): void | Promise<void> {
-  const { storage } = api.registry
-  const convert = () => definition.custom?.webhook && api.registry.cacheOf(definition).readable()
-  // A request that names a revision is content with that one.
-  if (!storage.catchUp || exchange.info.query.get('resourceVersion')) return convert() || undefined
-  return storage.catchUp().then(convert) as Promise<void>
+/** A promise only where objects have to be converted first. */
+function readable(api: ApiContext, { definition }: ResourceExchange): void | Promise<void> {
+  return definition.custom?.webhook ? api.registry.cacheOf(definition).readable() : undefined
 }
 
 function shapeOf({ watchPrefix, name, subresource }: ResourceTarget): Shape {

@@ -1,0 +1,35 @@
+import type { CustomResources } from '../../../apiextensions/custom-resources.ts'
+import type { Catalog } from '../../../registry/catalog.ts'
+import type { Storage } from '../../../storage/storage.ts'
+import type { RequestInfo } from '../request-info.ts'
+import type { Step } from './step.ts'
+
+/** Paths that show or use objects. Others, health checks among them, answer without the storage. */
+const roots = new Set(['api', 'apis', 'openapi', 'kubestage'])
+
+interface FreshnessOptions {
+  storage: Required<Pick<Storage, 'catchUp'>>
+  catalog: Catalog
+  customResources: Pick<CustomResources, 'current'>
+}
+
+/**
+ * Where other servers write as well: waits until this one knows what any of them has acknowledged before the request,
+ * so that the user, the roles, admission and the objects are those of the moment. A request that names a
+ * resourceVersion takes them as they are here. Throws StorageUnavailableError.
+ */
+export const freshness =
+  ({ storage, catalog, customResources }: FreshnessOptions): Step =>
+  async ({ info }) => {
+    if (!roots.has(info.path.split('/', 2)[1] ?? '')) return
+    if (!info.query.get('resourceVersion')) await storage.catchUp()
+    if (mayBeCustom(catalog, info)) await customResources.current(nameOf(info))
+  }
+
+function mayBeCustom(catalog: Catalog, { target }: RequestInfo): boolean {
+  const definition = target && catalog.find(target.group, target.version, target.resource)
+  return !definition || definition.custom !== undefined
+}
+
+/** Of the definition; undefined where the path shows all of them. */
+const nameOf = ({ target }: RequestInfo): string | undefined => target && `${target.resource}.${target.group}`
