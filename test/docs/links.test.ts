@@ -101,6 +101,7 @@ const flagsOfOthers = [
   '--profile',
   '--no-parallel-scavenge',
   '--kubestage-controllers',
+  '--bump-revision',
   ...['--version', '--enable-admission-plugins', '--runtime-config'],
 ]
 

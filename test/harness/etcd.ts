@@ -12,11 +12,11 @@ export interface EtcdProgram {
 }
 
 /** What .ci/run builds: `server`, which is etcd, and `etcdutl`. */
-const built = join(import.meta.dirname, '..', 'toolchains', 'etcd', 'bin')
+export const builtPrograms = join(import.meta.dirname, '..', 'toolchains', 'etcd', 'bin')
 
 /** Programs that are tested with: those of ETCD_BIN (several with colons between), the one on the PATH, the built one. */
 export function etcdPrograms(): EtcdProgram[] {
-  const files = [...(process.env.ETCD_BIN ?? '').split(':').filter(Boolean), 'etcd', join(built, 'server')]
+  const files = [...(process.env.ETCD_BIN ?? '').split(':').filter(Boolean), 'etcd', join(builtPrograms, 'server')]
   const found = files.flatMap((file): EtcdProgram[] => {
     const { stdout } = spawnSync(file, ['--version'], { encoding: 'utf8' })
     const version = /^etcd Version: (\S+)/.exec(stdout ?? '')?.[1]
@@ -38,6 +38,8 @@ export function missingEtcd(programs: readonly EtcdProgram[]): string[] {
 
 export interface RunningEtcd {
   url: string
+  /** Where it meets other members. */
+  peer: string
   /** A client of its own, for what a test does behind the back of a server. */
   client: EtcdClient
   pid: number
@@ -53,6 +55,9 @@ interface StartOptions {
   scheme?: 'http' | 'https'
   /** Takes the place of another, with nothing in it. */
   instead?: RunningEtcd
+  /** Its folder, and where it meets other members. Default: new ones. */
+  dataDir?: string
+  peer?: string
   /** For a client of an etcd with TLS. */
   tls?: { ca: string; cert: string; key: string }
 }
@@ -63,14 +68,13 @@ export async function startEtcd(
   { file }: EtcdProgram,
   options: StartOptions = {},
 ): Promise<RunningEtcd> {
-  const { args = [], scheme = 'http', instead, tls } = options
-  const folder = scratchFolder(t, 'etcd')
+  const { args = [], scheme = 'http', instead, dataDir = join(scratchFolder(t, 'etcd'), 'data'), tls } = options
   await instead?.stop()
-  const [port, peerPort] = [instead ? new URL(instead.url).port : await freePort(), await freePort()]
+  const port = instead ? new URL(instead.url).port : await freePort()
   const url = `${scheme}://127.0.0.1:${port}`
-  const peer = `http://127.0.0.1:${peerPort}`
+  const peer = options.peer ?? `http://127.0.0.1:${await freePort()}`
   const all = [
-    ...['--data-dir', join(folder, 'data'), '--listen-client-urls', url, '--advertise-client-urls', url],
+    ...['--data-dir', dataDir, '--listen-client-urls', url, '--advertise-client-urls', url],
     ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', `default=${peer}`],
     ...['--heartbeat-interval', '50', '--election-timeout', '500', '--logger', 'zap', '--log-level', 'error', ...args],
   ]
@@ -90,7 +94,7 @@ export async function startEtcd(
   }
   await start()
   t.teardown(stop)
-  return { url, client, pid: child!.pid!, kill: (signal) => void child.kill(signal), stop, start }
+  return { url, peer, client, pid: child!.pid!, kill: (signal) => void child.kill(signal), stop, start }
 }
 
 export async function freePort(): Promise<number> {
