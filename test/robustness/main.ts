@@ -1,0 +1,49 @@
+// `npm run robustness -- --kills 1000 [--seed N] [--storage sqlite|etcd] [--servers 2] [--members 3]`: load, one fault in each round, and what
+// every client saw checked after it. Prints the report as JSON; exit code 1 when a guarantee did not hold. ETCD_BIN names another etcd.
+import { randomInt } from 'node:crypto'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { etcdPrograms, noEtcd } from '../harness/etcd.ts'
+import { scratchFolder } from '../harness/scratch.ts'
+import { buildChecker } from './checker.ts'
+import { type StormOptions, storm } from './storm.ts'
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '100' },
+    seed: { type: 'string' },
+    storage: { type: 'string', default: 'sqlite' },
+    servers: { type: 'string', default: '2' },
+    members: { type: 'string', default: '3' },
+  },
+})
+const { storage } = values
+if (storage !== 'sqlite' && storage !== 'etcd') throw new Error('--storage is sqlite or etcd')
+const [program] = etcdPrograms()
+if (storage === 'etcd' && !program) throw new Error(noEtcd)
+const say = (line: string): void => void process.stderr.write(`${line}\n`)
+const seed = Number(values.seed ?? randomInt(1_000_000))
+say(`seed ${seed}`)
+
+const ends: (() => unknown)[] = []
+const run = { teardown: (end: () => unknown): void => void ends.push(end) }
+const servers = storage === 'sqlite' ? 1 : Number(values.servers)
+const options: StormOptions = {
+  seed,
+  kills: Number(values.kills),
+  storage,
+  servers,
+  members: Number(values.members),
+  program,
+  say,
+}
+try {
+  const checker = join(scratchFolder(run, 'checker'), 'checker')
+  const obstacle = await buildChecker(checker)
+  if (obstacle) throw new Error(obstacle)
+  const report = await storm(run, { ...options, checker })
+  process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`)
+  process.exitCode = report.violations.length > 0 ? 1 : 0
+} finally {
+  for (const end of ends.reverse()) await end()
+}

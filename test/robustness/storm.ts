@@ -1,0 +1,208 @@
+import type { Test } from 'tap'
+import { realClock } from '../../shared/clock/real-clock.ts'
+import { oneOf, randomFrom } from '../faults/random.ts'
+import { until } from '../harness/until.ts'
+import { checkLinearizability } from './checker.ts'
+import { checkHistory } from './checks.ts'
+import { HttpsClient } from './client.ts'
+import { type Fault, faultsOf } from './faults.ts'
+import type { History } from './history.ts'
+import { type Subject, type SubjectOptions, startSubject } from './subject.ts'
+import { Watcher } from './watcher.ts'
+import { Workload } from './workload.ts'
+
+export interface StormOptions extends SubjectOptions {
+  seed: number
+  /** Ends after so many processes were killed, */
+  kills?: number
+  /** or after these faults, one in each round. */
+  faults?: readonly string[]
+  /** Operations of each client before and after the fault of a round. */
+  operations?: number
+  /** One line for each round. */
+  say(line: string): void
+}
+
+export interface StormReport {
+  seed: number
+  storage: string
+  seconds: number
+  kills: number
+  faults: Record<string, number>
+  /** Requests: answered, with an unknown outcome, and refused before they were sent. */
+  requests: { answered: number; lost: number; refused: number }
+  /** Compared with the events of all watches: lists, and the events. */
+  lists: number
+  events: number
+  /** Watches that were opened again after the last revision that they had seen. */
+  resumedWatches: number
+  /** Checked for linearizability: histories, the objects in them, the operations on these. */
+  histories: number
+  objects: number
+  operations: number
+  /** Empty: all guarantees held. */
+  violations: string[]
+}
+
+/** An object that no round brings to an end must not keep a run from ending. */
+const recoveryTimeoutMs = 120_000
+
+/** Rounds of load with one fault each. Each round is a history of its own, in a namespace of its own, and is checked when it is over. */
+export class Storm {
+  readonly #options: StormOptions
+  readonly #subject: Subject
+  readonly #checker: string
+  readonly #random: () => number
+  readonly #admin = new HttpsClient()
+  readonly report: StormReport
+  #watchers: Watcher[] = []
+
+  constructor(options: StormOptions, subject: Subject, checker: string) {
+    this.#options = options
+    this.#subject = subject
+    this.#checker = checker
+    this.#random = randomFrom(options.seed)
+    this.report = {
+      seed: options.seed,
+      storage: options.storage,
+      seconds: 0,
+      kills: 0,
+      faults: {},
+      requests: { answered: 0, lost: 0, refused: 0 },
+      lists: 0,
+      events: 0,
+      resumedWatches: 0,
+      histories: 0,
+      objects: 0,
+      operations: 0,
+      violations: [],
+    }
+  }
+
+  async run(): Promise<StormReport> {
+    const startMs = realClock.monotonic()
+    const { servers } = this.#subject
+    const revision = await this.#revision()
+    this.#watchers = servers.map((server) => new Watcher(server, revision))
+    try {
+      for (const fault of this.#plan()) {
+        await this.#round(fault)
+        if (this.report.violations.length > 0) break
+      }
+    } catch (error) {
+      this.#violated([(error as Error).message])
+    } finally {
+      for (const watcher of this.#watchers) await watcher.close()
+      this.#admin.close()
+    }
+    this.report.seconds = Math.round((realClock.monotonic() - startMs) / 1000)
+    this.report.resumedWatches = this.#watchers.reduce((sum, { streams }) => sum + streams - 1, 0)
+    return this.report
+  }
+
+  *#plan(): Generator<Fault> {
+    const possible = faultsOf(this.#subject)
+    const { kills = 0, faults = [] } = this.#options
+    for (const name of faults) {
+      const fault = possible.find((one) => one.name === name)
+      if (fault) yield fault
+    }
+    while (this.report.kills < kills) {
+      // Two of three rounds kill: kills are what a run is told to make.
+      const wanted = this.#random() < 0.67
+      yield oneOf(
+        this.#random,
+        possible.filter(({ isKill = false }) => isKill === wanted),
+      )
+    }
+  }
+
+  async #round(fault: Fault): Promise<void> {
+    const { servers } = this.#subject
+    const beganMs = realClock.monotonic()
+    const namespace = `round-${this.report.histories}`
+    await this.#createNamespace(namespace)
+    const load = new Workload(servers, namespace, this.#random)
+    try {
+      await this.#everyClientGoesOn(load, `before: ${fault.name}`)
+      await fault.inflict(this.#subject, this.#random)
+      await this.#everyClientGoesOn(load, `after: ${fault.name}`)
+    } finally {
+      await load.stop()
+    }
+    await load.readAll()
+    await this.#watchersReach(Math.max(...load.history.lists.map((list) => list.resourceVersion)))
+    await this.#check(load.history)
+    this.report.faults[fault.name] = (this.report.faults[fault.name] ?? 0) + 1
+    if (fault.isKill) this.report.kills++
+    for (const name of ['answered', 'lost', 'refused'] as const) this.report.requests[name] += load.counts[name]
+    const { answered, lost, refused } = load.counts
+    const took = ((realClock.monotonic() - beganMs) / 1000).toFixed(1)
+    this.#options.say(`${namespace}: ${fault.name}: ${took} s; ${answered} answered, ${lost} lost, ${refused} refused`)
+  }
+
+  /** Each client finishes so many operations more, without help. */
+  async #everyClientGoesOn(load: Workload, when: string): Promise<void> {
+    const { operations = 20 } = this.#options
+    const goal = load.progress.map((finished) => finished + operations)
+    await until(() => load.progress.every((finished, index) => finished >= goal[index]!), {
+      what: `each client to finish ${operations} requests ${when} (${load.progress})`,
+      timeoutMs: recoveryTimeoutMs,
+    })
+  }
+
+  async #watchersReach(revision: number): Promise<void> {
+    // A write of a kind that they watch, so that an idle server has something to tell.
+    for (const watcher of this.#watchers)
+      await until(() => watcher.resourceVersion >= revision, {
+        what: `the watch of ${watcher.server.name} to reach ${revision}, it is at ${watcher.resourceVersion}`,
+        timeoutMs: recoveryTimeoutMs,
+      })
+  }
+
+  async #check(history: History): Promise<void> {
+    const streams = this.#watchers.map((watcher) => watcher.take())
+    for (const watcher of this.#watchers) this.#violated(watcher.violations.splice(0))
+    this.#violated(checkHistory(history, streams))
+    const [verdict] = await checkLinearizability(this.#checker, [history], this.#subject.folder)
+    this.#violated(verdict!.violations.map((what) => `${history.namespace}: ${what}`))
+    const { report } = this
+    report.histories++
+    report.objects += verdict!.keys
+    report.operations += verdict!.operations
+    report.lists += history.lists.length
+    report.events += streams.reduce((sum, events) => sum + events.length, 0)
+  }
+
+  #violated(what: readonly string[]): void {
+    for (const one of what) {
+      this.report.violations.push(one)
+      this.#options.say(`VIOLATION: ${one}`)
+    }
+  }
+
+  async #createNamespace(name: string): Promise<void> {
+    const created = async (): Promise<boolean> => {
+      const reply = await this.#admin.send(this.#subject.servers[0]!, {
+        method: 'POST',
+        path: '/api/v1/namespaces',
+        body: { metadata: { name } },
+      })
+      return reply?.status === 201 || reply?.status === 409
+    }
+    await until(created, { what: `namespace ${name}`, timeoutMs: recoveryTimeoutMs })
+  }
+
+  async #revision(): Promise<number> {
+    const reply = await this.#admin.send(this.#subject.servers[0]!, { method: 'GET', path: '/api/v1/configmaps' })
+    return Number((reply!.body as { metadata: { resourceVersion: string } }).metadata.resourceVersion)
+  }
+}
+
+/** Starts what is under test, and runs a storm on it. `checker` is the program of `buildChecker`. */
+export async function storm(
+  t: Pick<Test, 'teardown'>,
+  { checker, ...options }: StormOptions & { checker: string },
+): Promise<StormReport> {
+  return await new Storm(options, await startSubject(t, options), checker).run()
+}
