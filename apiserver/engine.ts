@@ -14,6 +14,7 @@ import { type EndpointRemovals, startEndpointRemovals } from './registry/endpoin
 import { keyPrefix } from './registry/keys.ts'
 import { ObjectCaches } from './registry/object-caches.ts'
 import { Registry } from './registry/registry.ts'
+import type { SharedDeletionRequests } from './registry/shared-deletion-requests.ts'
 import { admissionregistration } from './resources/admissionregistration/index.ts'
 import { createServiceAddresses } from './resources/service/addresses.ts'
 import { holdingOf } from './resources/service/shared.ts'
@@ -42,6 +43,7 @@ export class Engine {
   readonly customResources: CustomResources
   readonly #endpointRemovals: EndpointRemovals
   readonly #freedAddresses: StorageWatch
+  readonly #deletionRequests: SharedDeletionRequests | undefined
   /** Present where other servers give out of the same addresses. */
   readonly serviceClaims: ServiceClaims | undefined
 
@@ -54,6 +56,7 @@ export class Engine {
     this.#webhookClient = createWebhookClient({ clock, resolveService: serviceResolver(this.objects) })
     const nowMs = (): number => clock.now()
     const random = Math.random
+    this.#deletionRequests = several?.deletionRequests(storage, clock)
     this.serviceClaims = several?.serviceClaims({ objects: this.objects, clock, log })
     const serviceAddresses = createServiceAddresses({
       cidr: config.serviceCidr,
@@ -78,6 +81,7 @@ export class Engine {
       featureGates: { enabled: (name) => featureGates[name] ?? false },
       random,
       serviceAddresses,
+      deletionRequests: this.#deletionRequests,
       endpointRemovals: this.#endpointRemovals,
       admission: (registry) => [
         ...admissionPlugins(
@@ -110,6 +114,7 @@ export class Engine {
   async load(): Promise<void> {
     await this.objects.load()
     await this.serviceClaims?.load()
+    await this.#deletionRequests?.load()
     await this.customResources.start()
   }
 
@@ -117,6 +122,7 @@ export class Engine {
   async close(): Promise<void> {
     this.#freedAddresses.close()
     this.serviceClaims?.close()
+    this.#deletionRequests?.close()
     this.#endpointRemovals.close()
     await this.customResources.close()
     this.objects.close()

@@ -1,4 +1,6 @@
 /** What a server needs besides where other servers have the same objects. Loaded only there. */
+
+import type { Clock } from '../shared/clock/clock.ts'
 import { ServiceClaims } from './allocation/service-claims.ts'
 import type { CustomResources } from './apiextensions/custom-resources.ts'
 import { sharedKey } from './bootstrap/shared-key.ts'
@@ -6,6 +8,7 @@ import type { ApiServerConfig } from './config.ts'
 import { freshness as freshnessOf } from './http/front/hooks/freshness.ts'
 import type { Step } from './http/front/hooks/step.ts'
 import type { ObjectCaches } from './registry/object-caches.ts'
+import { SharedDeletionRequests } from './registry/shared-deletion-requests.ts'
 import type { Storage } from './storage/storage.ts'
 
 interface Parts {
@@ -23,6 +26,9 @@ export const adjusted = async (config: ApiServerConfig, storage: Storage): Promi
 
 export const serviceClaims = (options: ConstructorParameters<typeof ServiceClaims>[0]): ServiceClaims =>
   new ServiceClaims(options)
+
+export const deletionRequests = (storage: Storage, clock: Clock): SharedDeletionRequests =>
+  new SharedDeletionRequests(storage, clock)
 
 export const freshness = ({ objects, customResources }: Parts): Step =>
   freshnessOf({

@@ -20,8 +20,8 @@ export interface Quota extends KubeObject {
 export type ChargeQuota = (quota: Quota, used: ResourceList) => Promise<void>
 
 const resourceQuotas = { group: '', plural: 'resourcequotas' }
-/** Tries when other writes come first: those of this server take turns, so that each is a write of another server. */
-const maxAttempts = 100
+/** Tries. Writes of this server take turns, so that each conflict is a write of another server. */
+const attemptsAfter = ({ status }: StatusError): number => (status.reason === 'Conflict' ? 100 : 10)
 
 /**
  * A namespace gets no more than its quotas grant, and what it takes is written down before it has it.
@@ -55,7 +55,7 @@ export function resourceQuota(lookupAll: LookupAll, charge: ChargeQuota, nowMs: 
             await charge(again.quota, again.used)
             break
           } catch (error) {
-            if (attempt >= maxAttempts || !(error instanceof StatusError)) throw error
+            if (!(error instanceof StatusError) || attempt >= attemptsAfter(error)) throw error
           }
           turn ??= await turns.take(key)
         }

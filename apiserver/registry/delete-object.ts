@@ -1,8 +1,10 @@
 import { conflict, modified, notFound } from '../../shared/api/status-errors.ts'
+import type { TerminationRequest } from '../../shared/api/termination.ts'
 import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
 import { withoutStorageVersion } from '../kind/storage-version.ts'
 import type { CachedObject } from '../watchcache/cached-object.ts'
 import { type DeleteDecision, decideDelete } from './before-delete.ts'
+import { requestOf } from './deletion-requests.ts'
 import { objectKey } from './keys.ts'
 import { asShown, decodeStored, encodeWrite, type StoredObject } from './stored-object.ts'
 import { terminationReason } from './termination-reason.ts'
@@ -43,19 +45,32 @@ export async function deleteObject(
       const nowMs = registry.clock.now()
       const reason = terminationReason({ featureGates: registry.featureGates, warn: options.warn }, deleteOptions, old)
       const decision = decideDelete(definition, old, { options: deleteOptions, reason, nowMs })
-      const result = await apply(registry, scope, { decision, current, key }, dryRun)
-      if (result) {
-        if (!dryRun && decision.outcome !== 'pending') {
-          registry.deletionRequests.note(scope, old, { ...deleteOptions, reason }, nowMs)
-        }
-        return result
-      }
+      const isNoted = !dryRun && decision.outcome !== 'pending'
+      const request = isNoted ? requestOf(scope, old, { ...deleteOptions, reason }, nowMs) : undefined
+      const result = await noted(registry, { uid: old.metadata.uid, request }, () =>
+        apply(registry, scope, { decision, current, key }, dryRun),
+      )
+      if (result) return result
       if (attempt >= maxAttempts) throw modified(definition, name)
       if (attempt === 1) turn = await registry.turns.take(key)
     }
   } finally {
     turn?.[Symbol.dispose]()
   }
+}
+
+/** Makes the write, and notes the request for it. */
+async function noted(
+  { deletionRequests }: WritePath,
+  { uid = '', request }: { uid: string | undefined; request: TerminationRequest | undefined },
+  write: () => Promise<DeleteResult | undefined>,
+): Promise<DeleteResult | undefined> {
+  if (!request) return write()
+  const announced = deletionRequests.announce && (await deletionRequests.announce(uid, request))
+  const result = await write()
+  if (result) deletionRequests.note(uid, request)
+  else await announced?.takeBack()
+  return result
 }
 
 async function admitDelete(

@@ -4,27 +4,48 @@ import { toTime } from '../../shared/clock/timestamp.ts'
 import type { ObjectScope } from './write-context.ts'
 
 /** Bounds: objects remembered, the oldest forgotten first, and requests for each. */
-const maxObjects = 10_000
-const maxRequests = 8
+export const maxObjects = 10_000
+export const maxRequests = 8
 
 /**
  * The requests for the deletion of an object with a grace period: users and options, which the object itself does not
  * have.
  * Kept beside the store, so that deleted objects look as those of a stock server do.
  */
-export class DeletionRequests {
+export interface DeletionRequests {
+  of(uid: string): TerminationRequest[] | undefined
+  /** A write has begun a deletion, or changed it. */
+  note(uid: string, request: TerminationRequest): void
+  /**
+   * Present where other servers answer for the same objects: they know of it before the write, and no longer of one
+   * that was not made.
+   */
+  announce?(uid: string, request: TerminationRequest): Promise<{ takeBack(): Promise<void> }>
+}
+
+/** What is to be noted; undefined for a request that is none. `old`: the object as the request found it. */
+export function requestOf(
+  { definition, user }: ObjectScope,
+  old: KubeObject,
+  options: DeleteOptions,
+  nowMs: number,
+): TerminationRequest | undefined {
+  const { uid, deletionTimestamp } = old.metadata
+  if (!uid || !definition.strategy.checkGracefulDelete) return undefined
+  // A kubelet asks last, when all is over.
+  if (deletionTimestamp !== undefined && user.groups.includes('system:nodes')) return undefined
+  const { gracePeriodSeconds, reason } = options
+  return { user: user.name, time: toTime(nowMs), gracePeriodSeconds, reason }
+}
+
+/** Where one server answers for all objects. */
+export class OwnDeletionRequests implements DeletionRequests {
   readonly #byUid = new Map<string, TerminationRequest[]>()
 
-  /** `old`: the object as the request found it. */
-  note({ definition, user }: ObjectScope, old: KubeObject, options: DeleteOptions, nowMs: number): void {
-    const { uid, deletionTimestamp } = old.metadata
-    if (!uid || !definition.strategy.checkGracefulDelete) return
-    // A kubelet asks last, when all is over.
-    if (deletionTimestamp !== undefined && user.groups.includes('system:nodes')) return
-    const { gracePeriodSeconds, reason } = options
+  note(uid: string, request: TerminationRequest): void {
     const requests = this.#byUid.get(uid) ?? []
     if (requests.length >= maxRequests) return
-    requests.push({ user: user.name, time: toTime(nowMs), gracePeriodSeconds, reason })
+    requests.push(request)
     this.#byUid.set(uid, requests)
     if (this.#byUid.size > maxObjects) this.#byUid.delete(this.#byUid.keys().next().value!)
   }

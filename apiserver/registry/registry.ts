@@ -15,7 +15,7 @@ import type { WatchCache } from '../watchcache/watch-cache.ts'
 import type { Catalog } from './catalog.ts'
 import { createObject } from './create-object.ts'
 import { type DeleteResult, deleteObject } from './delete-object.ts'
-import { DeletionRequests } from './deletion-requests.ts'
+import { type DeletionRequests, OwnDeletionRequests } from './deletion-requests.ts'
 import type { EndpointRemovals } from './endpoint-removals.ts'
 import { objectKey } from './keys.ts'
 import type { ObjectCaches } from './object-caches.ts'
@@ -34,6 +34,8 @@ export interface RegistryOptions {
   serviceAddresses?: ServiceAddresses
   /** Default: records of terminations say nothing about endpoints. */
   endpointRemovals?: EndpointRemovals
+  /** Default: those of this server. */
+  deletionRequests?: DeletionRequests
   /** In the order in which they are asked. A plugin may write through the registry. Default: none. */
   admission?(registry: Registry): readonly AdmissionPlugin[]
 }
@@ -46,7 +48,7 @@ export class Registry implements WritePath {
   readonly clock: Clock
   readonly featureGates: FeatureGates
   readonly random: () => number
-  readonly deletionRequests = new DeletionRequests()
+  readonly deletionRequests: DeletionRequests
   /** Writers of a key that lost a race once take turns, so that they do not lose again. */
   readonly turns = new KeyedTurns()
   /** For readers that never change the object. */
@@ -66,6 +68,7 @@ export class Registry implements WritePath {
     this.clock = clock
     this.featureGates = featureGates
     this.random = random
+    this.deletionRequests = parts.deletionRequests ?? new OwnDeletionRequests()
     this.#serviceAddresses = parts.serviceAddresses
     this.#endpointRemovals = parts.endpointRemovals
     this.#admission = parts.admission?.(this) ?? []

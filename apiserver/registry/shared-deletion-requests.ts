@@ -1,0 +1,86 @@
+import type { TerminationRequest } from '../../shared/api/termination.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import type { Storage, StorageWatch } from '../storage/storage.ts'
+import { type DeletionRequests, maxObjects, maxRequests } from './deletion-requests.ts'
+import { startExpiry } from './expiry.ts'
+import { keyPrefix } from './keys.ts'
+
+/** Of no kind that is served. */
+const prefix = keyPrefix({ group: 'kubestage.dev', plural: 'deletionrequests' })
+/** After the last request; a longer grace period ends without them. */
+const ttlMs = 2 * 3_600_000
+/** Tries while other requests for the same object come first. */
+const maxAttempts = 20
+
+type Requests = readonly TerminationRequest[]
+
+/** Where several servers answer for the objects: in the storage, so that each knows who asked at another. */
+export class SharedDeletionRequests implements DeletionRequests {
+  readonly #storage: Storage
+  readonly #byUid = new Map<string, TerminationRequest[]>()
+  readonly #watch: StorageWatch
+  readonly #expiry: { close(): void }
+
+  constructor(storage: Storage, clock: Clock) {
+    this.#storage = storage
+    this.#watch = storage.watch({
+      prefix,
+      onEvents: (events) => {
+        for (const { key, value } of events) this.#learn(key, value)
+      },
+    })
+    this.#expiry = startExpiry({ storage, clock: clock.machine, prefix, ttlMs, max: maxObjects })
+  }
+
+  async load(): Promise<void> {
+    const { entries } = await this.#storage.list({ prefix })
+    for (const { key, value } of entries) this.#learn(key, value)
+  }
+
+  of(uid: string): TerminationRequest[] | undefined {
+    return this.#byUid.get(uid)
+  }
+
+  /** It was announced. */
+  note(): void {}
+
+  async announce(uid: string, request: TerminationRequest): Promise<{ takeBack(): Promise<void> }> {
+    const text = JSON.stringify(request)
+    await this.#change(uid, (requests) => (requests.length < maxRequests ? [...requests, request] : requests))
+    const without = (requests: Requests): Requests => {
+      const index = requests.findLastIndex((one) => JSON.stringify(one) === text)
+      return requests.filter((_, at) => at !== index)
+    }
+    return { takeBack: () => this.#change(uid, without) }
+  }
+
+  close(): void {
+    this.#watch.close()
+    this.#expiry.close()
+  }
+
+  async #change(uid: string, change: (requests: Requests) => Requests): Promise<void> {
+    const key = prefix + uid
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      const entry = await this.#storage.get(key)
+      const before = entry ? requestsIn(entry.value) : []
+      const after = change(before)
+      if (after === before || (after.length === 0 && !entry)) return
+      const value = JSON.stringify({ metadata: { name: uid }, requests: after })
+      const { ok } =
+        after.length === 0
+          ? await this.#storage.delete({ key, expect: entry!.revision })
+          : await this.#storage.put({ key, value, expect: entry?.revision ?? 'absent', freeing: true })
+      if (ok) return
+    }
+  }
+
+  #learn(key: string, value: string | undefined): void {
+    const uid = key.slice(prefix.length)
+    if (value === undefined) this.#byUid.delete(uid)
+    else this.#byUid.set(uid, requestsIn(value))
+  }
+}
+
+const requestsIn = (value: string): TerminationRequest[] =>
+  (JSON.parse(value) as { requests: TerminationRequest[] }).requests
