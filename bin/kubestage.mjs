@@ -1,6 +1,6 @@
 #!/bin/sh
 ':' /*
-# To a shell this file is a script, which becomes the guardian of a cluster whose objects are in a file before Node starts: that would
+# To a shell this file is a script, which becomes the guardian of a cluster whose objects outlive it before Node starts: that would
 # start twice. Where anything is in doubt Node decides, below. See docs/decisions/003.
 guarded() {
   [ "${1-}" = up ] && [ -z "${KUBESTAGE_GUARDIAN+set}" ] || return 1
@@ -8,9 +8,9 @@ guarded() {
     case $word in -d | --detach | -h | --help) return 1 ;; esac
   done
   case " $* " in
-  *" --storage=sqlite"* | *" --storage sqlite"*) ;;
+  *" --storage=sqlite"* | *" --storage sqlite"* | *" --storage=etcd"* | *" --storage etcd"*) ;;
   *" --storage"*) return 1 ;;
-  *) case ${KUBESTAGE_STORAGE-} in sqlite*) ;; *) return 1 ;; esac ;;
+  *) case ${KUBESTAGE_STORAGE-} in sqlite* | etcd*) ;; *) return 1 ;; esac ;;
   esac
   case $(node -v 2>&1) in v2[6-9].* | v[3-9][0-9].*) ;; *) return 1 ;; esac
   case $(uname -sm) in 'Linux x86_64') prctl=157 ;; 'Linux aarch64') prctl=167 ;; *) prctl=0 ;; esac
