@@ -130,7 +130,7 @@ function sources(top: string): Plugin {
 }
 
 const withLateImports = (source: string, file: string): string =>
-  source.replace(/\bimport\(('(\.[^']+)')\)/g, (imported, quoted, target) =>
+  source.replace(/(?<!\btypeof )\bimport\(('(\.[^']+)')\)/g, (imported, quoted, target) =>
     large.includes(join(dirname(file), target)) ? imported : `Promise.resolve().then(() => require(${quoted}))`,
   )
 
