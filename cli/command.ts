@@ -9,6 +9,8 @@ export interface Command<Table extends Options = Options> {
   usage?: string
   options: Table
   notes?: readonly string[]
+  /** kubestage.yaml is about other programs: only a file that --config names is read. */
+  ownFile?: true
   /** Words that may stand beside the flags after those that are typed, for completion in a shell. */
   complete?(typed: Resolved<Table>): Promise<string[]>
   /** Resolves to the exit code. */

@@ -21,6 +21,8 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'bootstrap tokens, with which machines join as nodes; print the command to join',
     load: () => import('./token/index.ts'),
   },
+  join: { summary: 'make this machine a node of a cluster, by a token', load: () => import('./join/index.ts') },
+  leave: { summary: 'end a node that joined, and remove what it kept', load: () => import('./join/leave.ts') },
   image: {
     summary: 'which programs images stand for; add one while a cluster runs',
     load: () => import('./image/index.ts'),
@@ -51,6 +53,10 @@ export const commands: Readonly<Record<string, Entry>> = {
   controllers: {
     summary: 'run control loops and scheduler alone, beside any API server',
     load: () => import('./controllers.ts'),
+  },
+  kubelet: {
+    summary: 'run the kubelet of one node alone, on any cluster',
+    load: () => import('./kubelet.ts'),
   },
   'envtest-assets': {
     summary: "print a folder of programs for controller-runtime's envtest",

@@ -11,8 +11,9 @@ import { makeFolder } from '../shared/files/make-folder.ts'
 const patienceMs = 60_000
 
 export interface DetachOptions {
+  command: 'up' | 'join'
   stateDir: string
-  /** Flags of `kubestage up`. */
+  /** What stands after the command. */
   args: readonly string[]
   /** Its objects are in a file: a guardian starts it again when it ends by itself. */
   isDurable: boolean
@@ -28,10 +29,11 @@ export interface DetachedCluster {
 }
 
 /**
- * Starts `kubestage up` in a session of its own; resolves when it is ready, and throws in its own words when it ends
+ * Starts the command in a session of its own; resolves when it is ready, and throws in its own words when it ends
  * before.
  */
 export async function startDetached({
+  command,
   stateDir,
   args,
   isDurable,
@@ -39,12 +41,12 @@ export async function startDetached({
   signal,
 }: DetachOptions): Promise<DetachedCluster> {
   const { logs } = stateDirectory(stateDir)
-  const logFile = join(logs, 'up.log')
+  const logFile = join(logs, `${command}.log`)
   const log = await writingState(stateDir, () => {
     makeFolder(logs)
     return openSync(logFile, 'w', 0o600)
   })
-  const self = [process.execPath, ...process.execArgv, join(packageRoot, 'bin', 'kubestage.mjs'), 'up', ...args]
+  const self = [process.execPath, ...process.execArgv, join(packageRoot, 'bin', 'kubestage.mjs'), command, ...args]
   const child = spawnDetached((isDurable && (await guarded(self))) || self, log)
   closeSync(log)
   const late = Promise.withResolvers<never>()

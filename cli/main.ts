@@ -40,7 +40,7 @@ async function run([name = 'help', ...args]: string[]): Promise<number> {
   const resolved = await resolveOptions(command.options, {
     args,
     env: process.env,
-    ...files,
+    ...(command.ownFile ? {} : files),
   })
   await warnOfVariables(command.options)
   if (resolved.help) return print(helpText({ name: `kubestage ${name}`, ...command }))

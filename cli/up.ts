@@ -144,7 +144,7 @@ async function startInBackground(
   const args = [...given, ...stays, '--detach=false', '--output=text']
   const giveUp = new AbortController()
   const isDurable = !isOwnStorage || storage.engine !== 'memory'
-  const starting = startDetached({ stateDir, args, isDurable, clock: realClock, signal: giveUp.signal })
+  const starting = startDetached({ command: 'up', stateDir, args, isDurable, clock: realClock, signal: giveUp.signal })
   const started = await Promise.race([withProgress('Starting', starting), untilStopped()])
   if ('again' in started) {
     giveUp.abort()

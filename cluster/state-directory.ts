@@ -86,14 +86,20 @@ function assertOwn(directory: string, { root, pki, kubeconfig }: StateDirectory)
 
 const writableByOthers = 0o002
 
-/** Makes the folder and takes it for this process; `release` gives it back. Throws what its disk refuses. */
-export function openStateDirectory(directory: string): StateDirectory & { release(): void } {
+/**
+ * Makes the folder and takes it for this process; `release` gives it back. Throws what its disk refuses. `end`: the
+ * command that ends what runs with the folder.
+ */
+export function openStateDirectory(
+  directory: string,
+  { end = 'kubestage down' }: { end?: string } = {},
+): StateDirectory & { release(): void } {
   const state = stateDirectory(directory)
   makeFolder(state.root)
   assertOwn(directory, state)
   const lock = takeLock(state.lock)
   if (lock.taken) return { ...state, release: lock.release }
   throw new ConfigError(
-    `already running with state folder ${directory} (process ${lock.pid}); stop it with kubestage down, or ${remedy}`,
+    `already running with state folder ${directory} (process ${lock.pid}); stop it with ${end}, or ${remedy}`,
   )
 }

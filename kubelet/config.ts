@@ -18,6 +18,7 @@ import {
   textMap,
 } from '../shared/config/option-types.ts'
 import { configOption, type Resolved, resolveOptions } from '../shared/config/resolve.ts'
+import { serverUrls } from '../shared/config/server-urls.ts'
 import { timeOriginOption, timeScaleOption } from '../shared/config/time-options.ts'
 import { levels } from '../shared/log/levels.ts'
 import { checkOptions } from './check-options.ts'
@@ -40,6 +41,10 @@ const podCidr: OptionType<PodCidr> = {
 export const kubeletOptions = {
   config: configOption,
   kubeconfig: option(path, { default: '', help: 'Address of the API server, and credentials for it' }),
+  server: option(serverUrls, {
+    default: [],
+    help: 'API servers instead of the one of the kubeconfig, asked in turn when one fails; repeatable',
+  }),
   bootstrapKubeconfig: option(path, {
     default: '',
     help: 'Credentials to ask for own ones with, which are kept in --kubeconfig (default: in --root-dir)',
@@ -114,11 +119,12 @@ export async function readKubeletConfig(args: readonly string[]): Promise<Resolv
   // A supervisor gives everything in the config file; variables of the same names (KUBESTAGE_PORT) were meant for it.
   const env = args.includes('--supervised') ? {} : process.env
   const resolved = await resolveOptions(kubeletOptions, { args, env })
-  checkOptions(resolved.values)
   return { ...resolved, values: completed(resolved.values) }
 }
 
-function completed(values: KubeletConfig): KubeletConfig {
+/** With what follows from other values. Throws a UsageError for values that do not fit together. */
+export function completed(values: KubeletConfig): KubeletConfig {
+  checkOptions(values)
   const { bootstrapKubeconfig, kubeconfig, rootDir } = values
   return {
     ...values,

@@ -1,0 +1,90 @@
+import { StatusError } from '../../shared/api/status-error.ts'
+import type { ConfigMap } from '../../shared/api/types.ts'
+import { configMaps } from '../../shared/client/resources.ts'
+import { type ClusterAccess, createRestClient } from '../../shared/client/rest-client.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { ConfigError } from '../../shared/config/option.ts'
+import { type Expected, trustedCa, UnsignedError } from './cluster-info.ts'
+
+export interface DiscoverOptions extends Omit<Expected, 'place'> {
+  /** URLs; the first that answers is used. */
+  servers: readonly string[]
+  /** The machine's. */
+  clock: Clock
+}
+
+export interface Discovered {
+  server: string
+  /** PEM. */
+  ca: string
+}
+
+const patienceMs = 10_000
+const betweenMs = 250
+const requestTimeoutMs = 5_000
+const clusterInfo = { namespace: 'kube-public', name: 'cluster-info' }
+
+/**
+ * Asks the servers, in turn, for the cluster that they serve, and trusts what the token and the pins prove. Then asks
+ * again over a connection that the CA proves. Throws a ConfigError.
+ */
+export async function discover(options: DiscoverOptions): Promise<Discovered> {
+  const { servers, clock } = options
+  const deadline = clock.monotonic() + patienceMs
+  for (;;) {
+    const failures: Error[] = []
+    for (const server of servers) {
+      try {
+        return await ask(server, options)
+      } catch (error) {
+        if (!(error instanceof UnsignedError || error instanceof UnreachableError)) throw error
+        failures.push(error)
+      }
+    }
+    if (clock.monotonic() > deadline) throw failures[0]
+    await clock.sleep(betweenMs)
+  }
+}
+
+/** It may start, or start again. */
+class UnreachableError extends ConfigError {}
+
+async function ask(server: string, { clock, ...expected }: DiscoverOptions): Promise<Discovered> {
+  const place = new URL(server).host
+  const first = await readInfo({ server, insecureSkipTlsVerify: true }, clock)
+  const ca = trustedCa(first, { ...expected, place })
+  const again = await readInfo({ server, ca }, clock)
+  if (again.kubeconfig !== first.kubeconfig)
+    throw new ConfigError(
+      `${place}: cluster-info differs over a connection that the CA proves: it was changed on its way`,
+    )
+  return { server, ca }
+}
+
+async function readInfo(access: ClusterAccess, clock: Clock): Promise<Record<string, string>> {
+  const client = createRestClient({ ...access, clock, requestTimeoutMs })
+  try {
+    return (await client.get<ConfigMap>(configMaps, clusterInfo)).data ?? {}
+  } catch (error) {
+    throw explained(error as Error, access)
+  } finally {
+    await client.close()
+  }
+}
+
+function explained(error: NodeJS.ErrnoException, { server, ca }: ClusterAccess): ConfigError {
+  const { host, hostname } = new URL(server)
+  if (error instanceof StatusError) {
+    if (error.code === 429 || error.code >= 500) return new UnreachableError(`${host}: ${error.message}`)
+    return new ConfigError(
+      `${host} shows no ConfigMap cluster-info in kube-public to a newcomer (${error.message}): is it the API server of Kubestage, or of a cluster made by kubeadm?`,
+    )
+  }
+  if (ca !== undefined && /CERT|SIGNATURE|ISSUER/.test(error.code ?? ''))
+    return new ConfigError(
+      `${host}: its certificate does not prove that it is ${hostname} (${error.message}): start the cluster with --tls-san ${hostname}`,
+    )
+  return new UnreachableError(
+    `${host} cannot be reached: ${error.message}; does the cluster run, and with --host of an address that this machine reaches?`,
+  )
+}
