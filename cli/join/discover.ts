@@ -3,6 +3,7 @@ import type { ConfigMap } from '../../shared/api/types.ts'
 import { configMaps } from '../../shared/client/resources.ts'
 import { type ClusterAccess, createRestClient } from '../../shared/client/rest-client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { createBackoff } from '../../shared/concurrency/backoff.ts'
 import { ConfigError } from '../../shared/config/option.ts'
 import { type Expected, trustedCa, UnsignedError } from './cluster-info.ts'
 
@@ -20,7 +21,7 @@ export interface Discovered {
 }
 
 const patienceMs = 10_000
-const betweenMs = 250
+const retry = { initialMs: 100, maxMs: 2_000 }
 const requestTimeoutMs = 5_000
 const clusterInfo = { namespace: 'kube-public', name: 'cluster-info' }
 
@@ -30,6 +31,7 @@ const clusterInfo = { namespace: 'kube-public', name: 'cluster-info' }
  */
 export async function discover(options: DiscoverOptions): Promise<Discovered> {
   const { servers, clock } = options
+  const backoff = createBackoff(retry)
   const deadline = clock.monotonic() + patienceMs
   for (;;) {
     const failures: Error[] = []
@@ -42,7 +44,7 @@ export async function discover(options: DiscoverOptions): Promise<Discovered> {
       }
     }
     if (clock.monotonic() > deadline) throw failures[0]
-    await clock.sleep(betweenMs)
+    await clock.sleep(backoff.next())
   }
 }
 

@@ -40,7 +40,7 @@ export class NodeFolder {
     this.#facts = join(this.root, 'node.json')
   }
 
-  /** All that is in it, and of nobody else. */
+  /** All that a node keeps in it. */
   get entries(): readonly string[] {
     return [this.kubelet, this.logs, this.kubeconfig, this.lock, this.#facts]
   }
