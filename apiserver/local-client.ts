@@ -1,5 +1,6 @@
 import { apiVersionOf } from '../shared/api/api-version.ts'
 import { mayHoldLarge, parseStored, toJson } from '../shared/api/exact-json.ts'
+import type { Leader } from '../shared/api/leader.ts'
 import { own } from '../shared/api/own.ts'
 import { badRequest, methodNotSupported, resourceNotFound } from '../shared/api/status-errors.ts'
 import type { Binding, KubeList, KubeObject, WatchEvent } from '../shared/api/types.ts'
@@ -20,6 +21,7 @@ import { type AccessReview, reviewSubject } from './http/virtual/access-reviews.
 import type { ResourceDefinition } from './kind/resource-definition.ts'
 import { asWritten, LocalWatch } from './local-watch.ts'
 import { keyPrefix } from './registry/keys.ts'
+import { fenceOf } from './registry/leader-fence.ts'
 import type { Registry } from './registry/registry.ts'
 import { conversionOf, type StoredObject, spliceHead } from './registry/stored-object.ts'
 import type { ObjectScope, RequestScope } from './registry/write-context.ts'
@@ -49,6 +51,8 @@ export interface LocalClientOptions {
    * Otherwise it is rounded, for what computes with it. Both are written as they are. Default: rounded.
    */
   exact?: boolean
+  /** What it writes is written only while this leader holds its Lease. Default: always. */
+  leader?: Leader
 }
 
 /** A {@link Client} without a network: the same rules, the same answers, no bytes. */
@@ -59,7 +63,7 @@ class LocalClient implements Client {
   readonly #registry: Registry
   readonly #writeOptions: ParsedWriteOptions
 
-  constructor(api: ApiContext, user: User, { exact = false }: LocalClientOptions = {}) {
+  constructor(api: ApiContext, user: User, { exact = false, leader }: LocalClientOptions = {}) {
     this.#api = api
     this.#user = user
     this.#exact = exact
@@ -74,6 +78,7 @@ class LocalClient implements Client {
       fieldManagerGiven: true,
       fieldValidation: 'Ignore',
       force: false,
+      ...(leader && { fence: fenceOf(leader) }),
       warn: () => {},
     }
   }

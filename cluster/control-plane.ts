@@ -122,6 +122,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       scheduler: options.scheduler,
       chosen: chosen || undefined,
       election,
+      termClient: ({ leader }) => server.client(controllerManager, { exact: true, leader }),
       terminatingEndpoints: options.featureGates.EndpointSliceTerminatingCondition,
       nodeMonitorGraceMs: options.nodeMonitorGracePeriod,
       ca: pki.ca,

@@ -7,8 +7,14 @@ import type { Term } from '../controllers/leader-election/term.ts'
 import { startLoopSet } from '../controllers/loop-set.ts'
 import { startManagerLoops } from '../controllers/manager-loops.ts'
 import { startScheduler } from '../controllers/scheduler/scheduler.ts'
+import { leaderHeader, leaderText } from '../shared/api/leader.ts'
 import type { Client } from '../shared/client/client.ts'
-import { type ClusterAccess, createRestClient, type ServerClient } from '../shared/client/rest-client.ts'
+import {
+  type ClusterAccess,
+  createRestClient,
+  type RestClientOptions,
+  type ServerClient,
+} from '../shared/client/rest-client.ts'
 import { severalServers } from '../shared/client/several-servers.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { Undo } from '../shared/concurrency/undo.ts'
@@ -66,7 +72,7 @@ export async function startControllersProgram(options: ControllersProgramOptions
     const leases = clientOf(options, { requestTimeoutMs: Math.max(election.renewDeadlineMs / 2, leastTimeoutMs) })
     starting.defer(() => leases.close())
     const termClient = (term: Term): Client => {
-      const own = clientOf(options)
+      const own = clientOf(options, { headers: { [leaderHeader]: leaderText(term.leader) } })
       // What is under way on its connections ends with the term.
       term.signal.addEventListener('abort', () => void own.close(), { once: true })
       return own
@@ -88,7 +94,7 @@ export async function startControllersProgram(options: ControllersProgramOptions
 
 function clientOf(
   { access, servers, clock }: ControllersProgramOptions,
-  more: { requestTimeoutMs?: number } = {},
+  more: Pick<RestClientOptions, 'requestTimeoutMs' | 'headers'> = {},
 ): ServerClient {
   const urls = servers.length > 0 ? servers : [access.server]
   return severalServers(

@@ -77,7 +77,7 @@ export async function createObject(
         if (validating) await validating
         if (!dryRun) checkNoResourceVersion(resourceVersion)
       }
-      const stored = await put(registry, scope, object, dryRun)
+      const stored = await put(registry, scope, object, options)
       if (stored) return stored
       if (attempt < tries) continue
       throw generated ? generatedNameTaken(definition, metadata.name!) : taken(registry, scope, metadata.name!)
@@ -108,7 +108,7 @@ async function put(
   registry: WritePath,
   { definition, namespace }: RequestScope,
   object: KubeObject,
-  dryRun: boolean,
+  { dryRun, fence }: WriteOptions,
 ): Promise<StoredObject | undefined> {
   const key = objectKey(definition, namespace, object.metadata.name!)
   const cache = registry.cacheOf(definition)
@@ -116,7 +116,7 @@ async function put(
   const value = typeof encoding === 'string' ? encoding : await encoding
   if (dryRun) return cache.get(key) ? undefined : asShown(definition, { value, revision: undefined })
   cache.expect(value, object)
-  const result = await registry.storage.put({ key, value, expect: 'absent' })
+  const result = await registry.storage.put({ key, value, expect: 'absent', fence })
   return result.ok ? asShown(definition, { value, revision: result.revision }) : undefined
 }
 

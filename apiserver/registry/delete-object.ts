@@ -48,7 +48,7 @@ export async function deleteObject(
       const isNoted = !dryRun && decision.outcome !== 'pending'
       const request = isNoted ? requestOf(scope, old, { ...deleteOptions, reason }, nowMs) : undefined
       const result = await noted(registry, { uid: old.metadata.uid, request }, () =>
-        apply(registry, scope, { decision, current, key }, dryRun),
+        apply(registry, scope, { decision, current, key }, options),
       )
       if (result) return result
       if (attempt >= maxAttempts) throw modified(definition, name)
@@ -90,7 +90,7 @@ async function apply(
   registry: WritePath,
   scope: ObjectScope,
   { decision, current, key }: { decision: DeleteDecision; current: CachedObject; key: string },
-  dryRun: boolean,
+  { dryRun, fence }: WriteOptions,
 ): Promise<DeleteResult | undefined> {
   const { definition } = scope
   if (decision.outcome === 'pending') return { stored: current, removed: false }
@@ -101,14 +101,14 @@ async function apply(
   let revision = current.revision
   if (!removed || decision.written) {
     registry.cacheOf(definition).expect(value, decision.object)
-    const result = await registry.storage.put({ key, value, expect: revision, freeing: true })
+    const result = await registry.storage.put({ key, value, expect: revision, freeing: true, fence })
     if (!result.ok) return undefined
     revision = result.revision
   }
   if (removed) {
     const isAsBefore = (definition.custom ? withoutStorageVersion(value) : value) === current.value
     const lastValue = isAsBefore || decision.written ? undefined : value
-    const result = await registry.storage.delete({ key, expect: revision, lastValue })
+    const result = await registry.storage.delete({ key, expect: revision, lastValue, fence })
     if (!result.ok) return undefined
     await definition.strategy.afterDelete?.(decision.object, registry.strategyContext(scope))
   }

@@ -195,13 +195,14 @@ async function storeReplacement(
   const value = typeof encoding === 'string' ? encoding : await encoding
   if (options.dryRun) return asShown(definition, { value, revision: current.revision })
   if (isFinished(object) && !strategy.deletion?.isHeld(object)) {
-    const removed = await registry.storage.delete({ key, expect: current.revision })
+    const removed = await registry.storage.delete({ key, expect: current.revision, fence: options.fence })
     if (!removed.ok) return undefined
     await strategy.afterDelete?.(object, context)
     return asShown(definition, { value, revision: current.revision })
   }
   registry.cacheOf(definition).expect(value, object)
-  const result = await registry.storage.put({ key, value, expect: current.revision, freeing: isEnding(object) })
+  const condition = { expect: current.revision, fence: options.fence }
+  const result = await registry.storage.put({ key, value, ...condition, freeing: isEnding(object) })
   return result.ok ? asShown(definition, { value, revision: result.revision }) : undefined
 }
 

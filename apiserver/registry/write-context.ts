@@ -1,5 +1,6 @@
 import type { User } from '../auth/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
+import type { Fence } from '../storage/fence.ts'
 
 /** What a request is about. */
 export interface RequestScope {
@@ -28,6 +29,8 @@ export interface WriteOptions {
   isAdmitted?: boolean
   /** What the client itself asked for, as admission reviews show it. */
   asked?: Readonly<Record<string, unknown>>
+  /** The write is made only while it holds. */
+  fence?: Fence
   /** Text of a Warning header. */
   warn(text: string): void
 }

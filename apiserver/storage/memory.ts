@@ -1,4 +1,5 @@
 import type { EventLogLimits } from './event-log.ts'
+import { checkFence } from './fence.ts'
 import type { Storage } from './storage.ts'
 import { defaultHistory, StoreState } from './store-state.ts'
 
@@ -14,14 +15,16 @@ export function createMemoryStorage({ history = defaultHistory }: MemoryStorageO
     oldestRevision: () => state.oldestRevision,
     get: async (key) => state.get(key),
     list: async (options) => state.list(options),
-    async put({ key, value, expect }) {
+    async put({ key, value, expect, fence }) {
+      if (fence) checkFence(fence, state.get(fence.key)?.value)
       const current = state.get(key)
       if (expect === 'absent' ? current : current?.revision !== expect) return { ok: false, current }
       const revision = state.revision + 1
       state.apply([{ key, value, revision }])
       return { ok: true, revision }
     },
-    async delete({ key, expect, lastValue }) {
+    async delete({ key, expect, lastValue, fence }) {
+      if (fence) checkFence(fence, state.get(fence.key)?.value)
       const current = state.get(key)
       if (!current || (expect !== undefined && current.revision !== expect)) return { ok: false, current }
       const revision = state.revision + 1

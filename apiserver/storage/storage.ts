@@ -1,4 +1,5 @@
 import { ConfigError } from '../../shared/config/option.ts'
+import type { Fence } from './fence.ts'
 
 /**
  * The waist below the API: keys, strings, revisions. etcd's semantics, so that etcd itself can be one of the engines.
@@ -82,10 +83,14 @@ export interface PutOptions {
   expect: 'absent' | number
   /** It leads to a deletion, and so to room: an engine that is full takes it as it takes deletes. */
   freeing?: boolean
+  /** Written only while it holds, which is decided together with `expect`; otherwise rejects with a FencedError. */
+  fence?: Fence
 }
 export interface DeleteEntryOptions {
   key: string
   expect?: number
+  /** As of a put. */
+  fence?: Fence
   /**
    * What the event shows as the end of it, when that is more than what was stored. An engine may have to write it
    * first.

@@ -68,8 +68,8 @@ export class ElectedLoops implements Controller {
       })
       const term = await elector.acquire(signal)
       if (!term) return
-      log.info({ lease: settings.name, identity: term.identity }, 'became leader')
-      this.#tell(elector, `${term.identity} became leader`)
+      log.info({ lease: settings.name, identity }, 'became leader')
+      this.#tell(elector, `${identity} became leader`)
       await this.#lead(term)
       if (term.isHeld()) await this.#giveUp(elector, term)
       else log.warn({ lease: settings.name, err: term.signal.reason }, 'lost the lead; its loops have stopped')
@@ -89,7 +89,7 @@ export class ElectedLoops implements Controller {
     const { clock, log, settings } = this.#options
     const released = elector.release(term).catch((err: unknown) => log.debug({ err }, 'the Lease was not given up'))
     await withinLimit(released, settings.renewDeadlineMs, clock.machine)
-    this.#tell(elector, `${term.identity} stopped leading`)
+    this.#tell(elector, `${term.leader.identity} stopped leading`)
   }
 
   #note(leader: string, own: string): void {

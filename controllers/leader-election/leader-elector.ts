@@ -69,7 +69,8 @@ export class LeaderElector {
         change = Promise.withResolvers<void>()
         const startedMs = this.#machine.monotonic()
         if (await untilAborted(this.#tryAcquireOrRenew(), signal)) {
-          const term = new Term(identity, this.#machine)
+          const { namespace, name } = this.#lock
+          const term = new Term({ namespace, name, identity }, this.#machine)
           term.extend(this.#endOf(startedMs))
           void this.#renew(term)
           return term

@@ -1,3 +1,4 @@
+import type { Leader } from '../../shared/api/leader.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 
 /** A leader's loops are told this when they write after their term. */
@@ -7,15 +8,14 @@ export class TermOverError extends Error {
 
 /** The time in which one process leads. It is over when its Lease was not renewed in time, and for good. */
 export class Term {
-  /** As the Lease names its holder. */
-  readonly identity: string
+  readonly leader: Leader
   readonly #clock: Clock
   readonly #over = new AbortController()
   #endMs = 0
   #timer: Timer | undefined
 
-  constructor(identity: string, clock: Clock) {
-    this.identity = identity
+  constructor(leader: Leader, clock: Clock) {
+    this.leader = leader
     this.#clock = clock
   }
 

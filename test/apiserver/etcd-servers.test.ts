@@ -46,6 +46,34 @@ else {
       }
     })
 
+    await t.test('once another holds the Lease, no server writes for the leader before it', async (t) => {
+      const path = '/apis/coordination.k8s.io/v1/namespaces/default/leases'
+      const heldBy = (holderIdentity: string) => ({ metadata: { name: 'loops' }, spec: { holderIdentity } })
+      const loops = (identity: string) => ({ 'kubestage-leader': `default/loops ${identity}` })
+      t.match(await post(a, path, heldBy('term-0')), { status: 201 })
+      for (let term = 0; term < 5; term++) {
+        const [now, before] = [`term-${term}`, `term-${term - 1}`].map(loops)
+        const headers = { 'content-type': 'application/merge-patch+json' }
+        const patch = { method: 'PATCH', headers, body: heldBy(`term-${term}`) }
+        t.match(await a.send(`${path}/loops`, patch), { status: 200 })
+        const url = `${configmaps}/of-${now!['kubestage-leader'].split(' ')[1]}`
+        const late = { method: 'POST', headers: before, body: configmap(`late-${term}`) }
+        const message = `the Lease default/loops is not held by "term-${term - 1}"`
+        t.match(await b.send(configmaps, late), { status: 409, body: { reason: 'Conflict', message } })
+        const made = { method: 'POST', headers: now, body: configmap(`of-term-${term}`) }
+        t.match(await b.send(configmaps, made), { status: 201 })
+        for (const [method, body] of [
+          ['DELETE', undefined],
+          ['PUT', configmap(`of-term-${term}`, { late: 'yes' })],
+        ] as const)
+          t.match(await b.send(url, { method, headers: before, body }), { status: 409, body: { message } }, method)
+        t.match(await b.send(url), { body: { metadata: { name: `of-term-${term}` } } })
+        t.match(await b.send(url, { method: 'DELETE', headers: now }), { status: 200 })
+      }
+      const malformed = { method: 'POST', headers: { 'kubestage-leader': 'loops' }, body: configmap('x') }
+      t.match(await b.send(configmaps, malformed), { status: 400, body: { reason: 'BadRequest' } })
+    })
+
     await t.test('a namespace of one takes objects through the other', async (t) => {
       for (const name of ['one', 'two', 'three']) {
         await post(a, '/api/v1/namespaces', { metadata: { name } })

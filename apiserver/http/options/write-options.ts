@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http'
+import { leaderHeader, leaderIn } from '../../../shared/api/leader.ts'
 import { badRequest } from '../../../shared/api/status-errors.ts'
+import { fenceOf } from '../../registry/leader-fence.ts'
 import type { WriteOptions } from '../../registry/write-context.ts'
 import { forbidden, invalid, invalidObject, notSupported, tooLong } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
@@ -26,7 +28,7 @@ export function parseWriteOptions(
   patch?: { isApply: boolean },
 ): ParsedWriteOptions {
   if (query === noQuery && !patch?.isApply)
-    return { ...byDefault, fieldManager: managerOf(request), warn: warnings.add }
+    return { ...byDefault, fieldManager: managerOf(request), ...fenceIn(request), warn: warnings.add }
   const errors: FieldErrors = []
   checkTimeout(query)
   const fieldManager = query.get('fieldManager') ?? ''
@@ -54,8 +56,18 @@ export function parseWriteOptions(
     fieldManagerGiven: fieldManager !== '',
     fieldValidation: (fieldValidation || 'Warn') as FieldValidation,
     force: booleanParameter(query, 'force'),
+    ...fenceIn(request),
     warn: warnings.add,
   }
+}
+
+/** Of a request that a leader's loops send. */
+export function fenceIn({ headers }: IncomingMessage): Pick<WriteOptions, 'fence'> | undefined {
+  const text = headers[leaderHeader]
+  if (text === undefined) return undefined
+  const leader = leaderIn(String(text))
+  if (!leader) throw badRequest(`the header ${leaderHeader} must be NAMESPACE/LEASE IDENTITY`)
+  return { fence: fenceOf(leader) }
 }
 
 /** A client without a name of its own is known by its program's. */

@@ -6,6 +6,7 @@ import { encodeForClient } from '../encode/object-encoder.ts'
 import type { Exchange, ResourceExchange } from '../exchange.ts'
 import type { WriteAnswer } from '../handler.ts'
 import { parseDeleteBody, parseDeleteOptions } from '../options/delete-options.ts'
+import { fenceIn } from '../options/write-options.ts'
 
 export async function deleteVerb(
   api: ApiContext,
@@ -41,6 +42,7 @@ export async function readDeleteOptions(
     options: {
       dryRun: (deleteOptions.dryRun ?? []).length > 0,
       fieldManager: '',
+      ...fenceIn(request),
       asked: { ...deleteOptions },
       warn: warnings.add,
     },

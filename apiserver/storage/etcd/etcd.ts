@@ -2,6 +2,7 @@ import { noteStored } from '../../../shared/api/exact-json.ts'
 import { ConfigError } from '../../../shared/config/option.ts'
 import type { GrpcError } from '../../../shared/grpc/status.ts'
 import type { EventLogLimits } from '../event-log.ts'
+import { checkFence, type Fence, FencedError } from '../fence.ts'
 import {
   CompactedError,
   type DeleteEntryOptions,
@@ -48,6 +49,8 @@ const defaultIntervalMs = 5 * 60_000
 const startTimeoutMs = 5_000
 /** How long a write or a read waits for the feed to be as far as etcd. */
 const patienceMs = 10_000
+/** A Lease is renewed every two seconds. */
+const maxFenceTries = 5
 
 /**
  * Objects in etcd, which several API servers may share. A copy of them all is held here, fed by one watch: reads are
@@ -83,6 +86,15 @@ interface Parts extends EtcdStorageOptions {
   version: string
   clusterId: string
   state: StoreState
+}
+
+/** What a write is about. */
+interface Target {
+  key: string
+  /** The key in etcd. */
+  theirs: string
+  expect: number | undefined
+  fence?: Fence
 }
 
 class EtcdStorage implements Storage {
@@ -150,26 +162,25 @@ class EtcdStorage implements Storage {
     return revision < this.oldestRevision() ? this.#listPast(options, revision) : this.#state.list(options)
   }
 
-  async put({ key, value, expect }: PutOptions): Promise<WriteResult> {
+  async put({ key, value, expect, fence }: PutOptions): Promise<WriteResult> {
     const theirs = upstreamKey(this.#prefix, key)
     return this.#writing(async () => {
       const lease = await this.#leases.of(key)
       const mod_revision = expect === 'absent' ? 0 : expect
       const compare = { result: 0, target: 2, key: theirs, mod_revision }
-      return this.#write({ key, theirs, expect: mod_revision }, compare, [
-        { request_put: { key: theirs, value, lease } },
-      ])
+      const target = { key, theirs, expect: mod_revision, fence }
+      return this.#write(target, compare, [{ request_put: { key: theirs, value, lease } }])
     })
   }
 
-  async delete({ key, expect, lastValue }: DeleteEntryOptions): Promise<WriteResult> {
+  async delete({ key, expect, lastValue, fence }: DeleteEntryOptions): Promise<WriteResult> {
     const theirs = upstreamKey(this.#prefix, key)
     const compare =
       expect === undefined
         ? { result: 1, target: 0, key: theirs, version: 0 }
         : { result: 0, target: 2, key: theirs, mod_revision: expect }
     const remove = { request_delete_range: { key: theirs } }
-    const target = { key, theirs, expect }
+    const target = { key, theirs, expect, fence }
     return this.#writing(async () => {
       if (lastValue === undefined) return this.#write(target, compare, [remove])
       try {
@@ -216,13 +227,34 @@ class EtcdStorage implements Storage {
     this.#state.close()
   }
 
-  async #write(
-    { key, theirs, expect }: { key: string; theirs: string; expect: number | undefined },
-    compare: Draft<'Compare'>,
+  /**
+   * A fence is a comparison of the same transaction: that the Lease is at the revision at which its holder was seen here.
+   * A Lease that was renewed since is looked at again.
+   */
+  async #write(target: Target, compare: Draft<'Compare'>, success: Draft<'RequestOp'>[]): Promise<WriteResult> {
+    const { fence } = target
+    if (!fence) return this.#writeOnce(target, [compare], success)
+    for (let tries = 0; tries < maxFenceTries; tries++) {
+      const lease = this.#state.get(fence.key)
+      checkFence(fence, lease?.value)
+      const { revision: mod_revision } = lease!
+      const isHeld = { result: 0, target: 2, key: upstreamKey(this.#prefix, fence.key), mod_revision }
+      const result = await this.#writeOnce(target, [compare, isHeld], success)
+      if (result.ok) return result
+      await this.catchUp()
+      if (this.#state.get(fence.key)?.revision === mod_revision)
+        return { ok: false, current: this.#state.get(target.key) }
+    }
+    throw new FencedError(fence)
+  }
+
+  async #writeOnce(
+    { key, theirs, expect }: Target,
+    compare: Draft<'Compare'>[],
     success: Draft<'RequestOp'>[],
   ): Promise<WriteResult> {
     const failure = [{ request_range: { key: theirs, keys_only: true } }]
-    const request = { compare: [compare], success, failure }
+    const request = { compare, success, failure }
     const since = this.revision()
     const { header, succeeded, responses } = await this.#client.call('txn', request, { isRepeatable: false })
     this.#checkHeader(header, since)

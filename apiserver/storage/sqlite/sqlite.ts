@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads'
 import { noteStored } from '../../../shared/api/exact-json.ts'
 import { ConfigError } from '../../../shared/config/option.ts'
 import type { EventLogLimits } from '../event-log.ts'
+import { checkFence, type Fence } from '../fence.ts'
 import { type Entry, type Storage, StorageFullError, type WriteResult } from '../storage.ts'
 import { defaultHistory, StoreState } from '../store-state.ts'
 import type { Order, Report, Row } from './messages.ts'
@@ -112,13 +113,18 @@ class SqliteStorage implements Storage {
     return this.#state.list(options)
   }
 
-  put({ key, value, expect, freeing }: Parameters<Storage['put']>[0]): Promise<WriteResult> {
-    return this.#write({ key, value, freeing }, (revision) => (expect === 'absent' ? undefined : expect) === revision)
+  put({ key, value, expect, freeing, fence }: Parameters<Storage['put']>[0]): Promise<WriteResult> {
+    return this.#write(
+      { key, value, freeing },
+      fence,
+      (revision) => (expect === 'absent' ? undefined : expect) === revision,
+    )
   }
 
-  delete({ key, expect, lastValue }: Parameters<Storage['delete']>[0]): Promise<WriteResult> {
+  delete({ key, expect, lastValue, fence }: Parameters<Storage['delete']>[0]): Promise<WriteResult> {
     return this.#write(
       { key, lastValue, freeing: true },
+      fence,
       (revision) => revision !== undefined && (expect ?? revision) === revision,
     )
   }
@@ -147,11 +153,13 @@ class SqliteStorage implements Storage {
   /** `fits`: whether the write may happen on top of the key's revision (none: it is absent). */
   async #write(
     change: Pick<Row, 'key' | 'value' | 'lastValue' | 'freeing'>,
+    fence: Fence | undefined,
     fits: (revision: number | undefined) => boolean,
   ): Promise<WriteResult> {
     let refused: unknown
     for (;;) {
       if (this.#closed || this.#broken) throw this.#broken ?? new Error(`storage file ${this.#file} is closed`)
+      if (fence) this.#check(fence)
       const ahead = this.#head.get(change.key)
       const current = this.#state.get(change.key)
       const previous = ahead ? (ahead.value === undefined ? undefined : ahead.revision) : current?.revision
@@ -176,6 +184,12 @@ class SqliteStorage implements Storage {
       // Only what is durable decides.
       await ahead.settled
     }
+  }
+
+  /** By the newest write of the Lease, which goes to the file before this one. */
+  #check(fence: Fence): void {
+    const ahead = this.#head.get(fence.key)
+    checkFence(fence, ahead ? ahead.value : this.#state.get(fence.key)?.value)
   }
 
   #enqueue(row: Row): Promise<void> {

@@ -37,6 +37,37 @@ export function storageSuite(name: string, make: () => Promise<Storage>): void {
     t.equal(storage.revision(), 2)
   })
 
+  test('a fenced write is made while the Lease names its holder, and never after', async (t, storage) => {
+    const lease = '/registry/coordination.k8s.io/leases/kube-system/loops'
+    const heldBy = (holder: string): string =>
+      JSON.stringify({ metadata: { name: 'loops' }, spec: { holderIdentity: holder } })
+    const fence = { key: lease, holder: 'one' }
+    const fenced = (name: string, value = '1') => storage.put({ key: key(name), value, expect: 'absent', fence })
+    const refused = { code: 409, message: 'the Lease kube-system/loops is not held by "one"' }
+    await t.rejects(fenced('a'), refused, 'there is no Lease')
+    await storage.put({ key: lease, value: heldBy('one'), expect: 'absent' })
+    const made = (await fenced('a')) as { ok: true; revision: number }
+    t.ok(made.ok)
+    t.match(await fenced('a'), { ok: false, current: { value: '1' } }, 'who loses is told so')
+    const { revision: renewed } = (await storage.get(lease))!
+    // Renewed, and taken by another, while writes are under way.
+    const writes = Array.from({ length: 10 }, (_, index) => fenced(`b${index}`).catch((error: Error) => error))
+    const renewal = await storage.put({ key: lease, value: `${heldBy('one')} `, expect: renewed })
+    const { revision } = renewal as { revision: number }
+    const later = Array.from({ length: 10 }, (_, index) => fenced(`c${index}`).catch((error: Error) => error))
+    const taken = (await storage.put({ key: lease, value: heldBy('two'), expect: revision })) as { revision: number }
+    for (const result of await Promise.all([...writes, ...later])) {
+      if (result instanceof Error) t.match(result, refused)
+      else t.ok(result.ok && result.revision < taken.revision, 'before the Lease was taken')
+    }
+    await t.rejects(fenced('d'), refused)
+    await t.rejects(storage.put({ key: key('a'), value: '2', expect: made.revision, fence }), refused)
+    await t.rejects(storage.delete({ key: key('a'), fence }), refused)
+    t.match(await storage.get(key('a')), { value: '1' })
+    t.equal(await storage.get(key('d')), undefined)
+    t.ok((await storage.delete({ key: key('a'), fence: { key: lease, holder: 'two' } })).ok)
+  })
+
   test('of writers that race, one wins', async (t, storage) => {
     const results = await Promise.all(Array.from({ length: 20 }, (_, i) => put(storage, 'a', `${i}`)))
     t.equal(results.filter(({ ok }) => ok).length, 1)

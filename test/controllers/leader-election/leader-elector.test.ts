@@ -13,6 +13,7 @@ import { startTestApiServer } from '../../harness/api-server.ts'
 
 const times = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 }
 const namespace = 'kube-system'
+const leader = { namespace, name: 'lease', identity: 'one' }
 const clock = createVirtualClock()
 const server = await startTestApiServer(t)
 const admin = server.client({ name: 'admin', groups: ['system:masters'] })
@@ -154,7 +155,7 @@ t.test('a leader that sees another holder stops at once; one whose Lease was del
 t.test('a process that was stopped knows that its term is over before any timer fires', async (t) => {
   let nowMs = 0
   const machine = { ...clock, monotonic: () => nowMs, setTimer: () => ({ cancel() {} }) }
-  const term = new Term('one', machine)
+  const term = new Term(leader, machine)
   term.extend(12_000)
   const client = termClient(admin, term)
   const metadata = { namespace: 'default', name: 'in-time' }
@@ -167,7 +168,7 @@ t.test('a process that was stopped knows that its term is over before any timer 
 })
 
 t.test('what is under way when the term ends is given up', async (t) => {
-  const term = new Term('one', clock)
+  const term = new Term(leader, clock)
   term.extend(clock.monotonic() + 12_000)
   const hanging = { get: () => new Promise(() => {}) } as unknown as Client
   const asked = termClient(hanging, term).get(configMaps, { name: 'x' })
