@@ -69,14 +69,18 @@ interface CommandOptions {
 }
 
 /** Runs `kubestage …`; a test that ends takes it along. */
-export function startCommand(
+export const startCommand = (t: Test, args: string[], options?: CommandOptions): CommandRun =>
+  startProgram(t, [cli, ...args], options)
+
+/** Runs a file with Node, and arguments. */
+export function startProgram(
   t: Test,
   args: string[],
   { node = process.execPath, cwd = repository, variables = {} }: CommandOptions = {},
 ): CommandRun {
   // The pipe is the one of the launcher (bin/kubestage.mjs): a test that is killed takes its clusters along.
   const env = { ...process.env, NO_COLOR: '1', ...variables, KUBESTAGE_LAUNCHER_FD: '3' }
-  const child = spawn(node, [cli, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] })
+  const child = spawn(node, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] })
   let text = ''
   let stdout = ''
   for (const stream of [child.stdout!, child.stderr!]) {

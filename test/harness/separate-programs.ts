@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
 import { createRestClient, type ServerClient } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
-import { type CommandRun, repository, startCommand } from './cluster.ts'
+import { type CommandRun, cli, repository, startProgram } from './cluster.ts'
 import { killIfThere, processesWith } from './processes.ts'
 
 const ready = '"msg":"ready"'
@@ -29,24 +29,19 @@ export class SeparatePrograms {
 
   /** Resolves when it serves; its URL is the last of `urls`. */
   async startApiServer(...flags: string[]): Promise<CommandRun> {
-    const name = this.urls.length === 0 ? '.' : `server-${this.urls.length}`
-    const server = this.#start('apiserver', [
-      ...['--port=0', `--cert-dir=${this.file('pki')}`, `--storage=${this.#storage}`],
-      ...[`--kubeconfig=${this.file(join(name, 'kubeconfig'))}`, ...flags],
-    ])
-    await server.printed(ready)
-    const line =
-      server
-        .stdout()
-        .split('\n')
-        .find((text) => text.includes(ready)) ?? '{}'
-    this.urls.push(JSON.parse(line).url)
-    return server
+    return this.#serving(this.#start([cli, 'apiserver', ...this.#serverFlags(), ...flags]))
+  }
+
+  /** The same, with control loops in its process. */
+  async startServerWithLoops(...flags: string[]): Promise<CommandRun> {
+    const main = join(repository, 'apiserver', 'main.ts')
+    return this.#serving(this.#start([main, ...this.#serverFlags(), ...flags]))
   }
 
   /** Resolves when its loops run, or those of another process. */
   async startControllers(...flags: string[]): Promise<CommandRun> {
-    const controllers = this.#start('controllers', [
+    const controllers = this.#start([
+      ...[cli, 'controllers'],
       ...[`--kubeconfig=${this.file('controllers.kubeconfig')}`, `--cert-dir=${this.file('pki')}`],
       ...[`--volumes-dir=${this.file('volumes')}`, `--server=${this.urls.join()}`, ...flags],
     ])
@@ -80,8 +75,27 @@ export class SeparatePrograms {
     })
   }
 
-  #start(program: string, args: string[]): CommandRun {
-    const run = startCommand(this.#t, [program, ...args], { cwd: this.folder })
+  #serverFlags(): string[] {
+    const name = this.urls.length === 0 ? '.' : `server-${this.urls.length}`
+    return [
+      ...['--port=0', `--cert-dir=${this.file('pki')}`, `--storage=${this.#storage}`],
+      `--kubeconfig=${this.file(join(name, 'kubeconfig'))}`,
+    ]
+  }
+
+  async #serving(server: CommandRun): Promise<CommandRun> {
+    await server.printed(ready)
+    const line =
+      server
+        .stdout()
+        .split('\n')
+        .find((text) => text.includes(ready)) ?? '{}'
+    this.urls.push(JSON.parse(line).url)
+    return server
+  }
+
+  #start(args: string[]): CommandRun {
+    const run = startProgram(this.#t, args, { cwd: this.folder })
     // One that was halted would not end.
     this.#t.teardown(() => void run.child.kill('SIGCONT'))
     return run
