@@ -228,8 +228,8 @@ class EtcdStorage implements Storage {
   }
 
   /**
-   * A fence is a comparison of the same transaction: that the Lease is at the revision at which its holder was seen here.
-   * A Lease that was renewed since is looked at again.
+   * A fence is a comparison of the same transaction: that the Lease is at the revision at which its holder was seen
+   * here. A Lease that was renewed since is looked at again.
    */
   async #write(target: Target, compare: Draft<'Compare'>, success: Draft<'RequestOp'>[]): Promise<WriteResult> {
     const { fence } = target
