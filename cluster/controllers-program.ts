@@ -84,7 +84,7 @@ export async function startControllersProgram(options: ControllersProgramOptions
       ...startManagerLoops(context, parts),
       ...(options.scheduler ? [startScheduler(context)] : []),
     ]
-    const loops = startLoopSet({ client, clock, log, resources, start })
+    const loops = startLoopSet({ client, clock, log, resources, isGated: true, start })
     starting.defer(() => loops.close())
     await loops.synced()
   }

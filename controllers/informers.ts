@@ -4,6 +4,7 @@ import { type Informer, type InformerOptions, startInformer } from '../shared/cl
 import { namespaces, nodes, pods } from '../shared/client/resources.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import type { Log } from '../shared/log/log.ts'
+import { SyncGate } from './sync-gate.ts'
 import { trimMetadata } from './trimmed-metadata.ts'
 import { type TrimmedNode, trimNode } from './trimmed-node.ts'
 import { type TrimmedPod, trimPod } from './trimmed-pod.ts'
@@ -33,25 +34,50 @@ export interface Informers {
   ): Informer<T>
   /** Stops watching a kind that is served no longer. */
   drop(resource: Resource): void
+  /** If gated: resolves when all that loops read was listed; from then on they hear of it. Rejects at the end. */
+  begin(): Promise<void>
   synced(): Promise<void>
   close(): Promise<void>
 }
 
-export function createInformers(options: { client: Client; clock: Clock; log: Log }): Informers {
+export interface InformersOptions {
+  client: Client
+  clock: Clock
+  log: Log
+  /** Handlers hear nothing before `begin`. For a client over a network, and for loops that take over from others. */
+  isGated?: boolean
+}
+
+export function createInformers(options: InformersOptions): Informers {
   const { client, clock, log } = options
+  const gate = options.isGated ? new SyncGate() : undefined
+  /** What loops read, and not of all kinds alike. */
+  const read: Informer<Metadata>[] = []
   const started: Informer<Metadata>[] = []
   const shared = new Map<string, Informer<Metadata>>()
+  /** Which informer is behind the gate, of what loops hold. */
+  const behind = new Map<object, Informer<Metadata>>()
 
-  function start<T extends Metadata>(resource: Resource, more: Partial<InformerOptions<T>>): Informer<T> {
+  function start<T extends Metadata>(
+    resource: Resource,
+    more: Partial<InformerOptions<T>>,
+    isRead = true,
+  ): Informer<T> {
     const onError = (error: unknown): void => log.debug({ err: error, resource: resource.plural }, 'watch failed')
-    const informer = startInformer<T>({ client, resource, clock, onError, ...more })
+    const { handlers = [], ...others } = more
+    const informer = startInformer<T>({ client, resource, clock, onError, ...others, handlers: gate ? [] : handlers })
     started.push(informer)
-    return informer
+    if (!gate) return informer
+    const gated = gate.behind(informer)
+    for (const handler of handlers) gated.addHandler(handler)
+    behind.set(gated, informer)
+    if (isRead) read.push(informer)
+    return gated
   }
 
   function share<T extends Metadata>(resource: Resource): Informer<T> {
     const key = `${resource.group}/${resource.plural}`
-    const informer = shared.get(key) ?? start(resource, trimmed[key] ?? { transform: trimToMetadata })
+    const informer = shared.get(key) ?? start(resource, trimmed[key] ?? { transform: trimToMetadata }, key in trimmed)
     shared.set(key, informer)
     return informer as Informer<T>
   }
@@ -67,14 +93,19 @@ export function createInformers(options: { client: Client; clock: Clock; log: Lo
         throw new Error(`informers keep the metadata of ${key} alone: add it to controllers/informers.ts`)
       return share<T>(resource)
     },
-    selected: start,
+    selected: (resource, more) => start(resource, more),
     drop: (resource) => {
       const key = `${resource.group}/${resource.plural}`
       const informer = shared.get(key)
       if (!informer) return
       shared.delete(key)
-      started.splice(started.indexOf(informer), 1)
+      started.splice(started.indexOf(behind.get(informer) ?? informer), 1)
+      behind.delete(informer)
       informer.close().catch((error: unknown) => log.debug({ err: error, resource: key }, 'watch ended badly'))
+    },
+    async begin() {
+      await Promise.all(read.map((informer) => informer.synced()))
+      gate?.open()
     },
     synced: async () => {
       await Promise.all(started.map((informer) => informer.synced()))

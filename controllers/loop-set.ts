@@ -10,6 +10,8 @@ export interface LoopSetOptions {
   log: Log
   /** All kinds that are served. A kind that goes is watched no longer. */
   resources?: ApiResources
+  /** Loops begin when all that they read was listed. Default: each when its first list is there. */
+  isGated?: boolean
   /** Starts the loops; each begins at once. */
   start(context: ControllerContext): Controller[]
 }
@@ -20,12 +22,16 @@ export interface LoopSet extends Controller {
   synced(): Promise<void>
 }
 
-export function startLoopSet({ client, clock, log, resources, start }: LoopSetOptions): LoopSet {
-  const informers = createInformers({ client, clock, log })
+export function startLoopSet({ client, clock, log, resources, isGated = false, start }: LoopSetOptions): LoopSet {
+  const informers = createInformers({ client, clock, log, isGated })
   const leave = resources?.follow({ onAdd: () => undefined, onRemove: (resource) => informers.drop(resource) })
   const controllers = start({ client, informers, clock, log })
+  const begun = isGated ? informers.begin() : Promise.resolve()
+  begun.catch(() => {})
   return {
-    synced: () => informers.synced(),
+    async synced() {
+      await Promise.all([begun, informers.synced()])
+    },
     async close() {
       leave?.()
       await Promise.all(controllers.map((controller) => controller.close()))

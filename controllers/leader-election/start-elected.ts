@@ -43,6 +43,7 @@ export async function startElected(options: ElectedOptions): Promise<Controller>
           clock,
           log,
           resources: during(resources, term.signal),
+          isGated: true,
           start: (context) => start(context, term),
         }),
     })
