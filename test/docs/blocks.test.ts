@@ -84,7 +84,14 @@ const visits: readonly Visit[] = [
   { pages: ['docs/kubectl.md'], busyPorts },
   { pages: ['docs/reasons.md', 'docs/nodes.md', 'docs/metrics.md', 'docs/rehearse.md'], ...cluster },
   {
-    pages: ['docs/test-suites.md', 'docs/compose.md', 'docs/real-components.md', 'docs/conformance.md', 'docs/etcd.md'],
+    pages: [
+      'docs/test-suites.md',
+      'docs/compose.md',
+      'docs/real-components.md',
+      'docs/conformance.md',
+      'docs/etcd.md',
+      'docs/join.md',
+    ],
     ...cluster,
   },
 ]
