@@ -19,6 +19,8 @@ export interface ServerFacts {
   /** Of the `kubernetes` Service. */
   securePort: number
   kubernetesServiceIP: string
+  /** The server itself makes an IPAddress before each Service that has it: a loop would delete what is just taken. */
+  takesAddresses?: boolean
   /** Where the server listens: the address in the Service's Endpoints. */
   host: string
 }
@@ -32,7 +34,7 @@ export async function prepareCluster(client: Client, facts: ServerFacts, nowMs: 
 /** The loops that are part of an API server: upstream's run in kube-apiserver, and each of several runs its own. */
 export const startServerLoops = (context: ControllerContext, facts: ServerFacts): Controller[] => [
   startFlowSchemaController(context),
-  startServiceIPAddresses(context),
+  ...(facts.takesAddresses ? [] : [startServiceIPAddresses(context)]),
   startServerConfigMaps(context, facts.clientCa),
   startKubernetesService(context, serviceOf(facts)),
 ]
