@@ -80,9 +80,14 @@ export async function startApiServer(given: ApiServerConfig): Promise<ApiServer>
   const engine = new Engine({ config, catalog, storage, watchBacklog, self, several })
   await engine.load()
   const transport = new Transport({ config, limits, handshakes, tracked: connections, reports })
-  const api = contextOf({ config, storage, engine, transport, several })
-  const parts = { config, storage, guards, engine, transport, api, several }
+  const lease = several?.serverLease({ storage, clock: config.clock, log: config.log })
+  const api = {
+    ...contextOf({ config, storage, engine, transport, several }),
+    otherServers: () => lease?.others() ?? 0,
+  }
+  const parts = { config, storage, guards, engine, transport, api, several, lease }
   const app = await buildApp(appOptions(parts))
+  await lease?.start()
   return new RunningServer({ ...parts, app, listener: await transport.listen() })
 }
 
@@ -96,10 +101,17 @@ interface Parts {
   transport: Transport
   api: ApiContext
   several: Several | undefined
+  lease: ReturnType<Several['serverLease']> | undefined
 }
 
 /** What handlers need. */
-function contextOf({ config, storage, engine, transport, several }: Omit<Parts, 'api' | 'guards'>): ApiContext {
+function contextOf({
+  config,
+  storage,
+  engine,
+  transport,
+  several,
+}: Omit<Parts, 'api' | 'guards' | 'lease'>): Omit<ApiContext, 'otherServers'> {
   const { clock, log } = config
   const { registry, objects, authorization } = engine
   const kubelet = createKubeletProxy(config.kubeletClient)
@@ -208,7 +220,7 @@ class RunningServer implements ApiServer {
   }
 
   async close(): Promise<void> {
-    const { api, app, listener, engine, guards, storage } = this.#parts
+    const { api, app, listener, engine, guards, storage, lease } = this.#parts
     this.#bookmarks.cancel()
     this.#signingKey.cancel()
     for (const expiry of this.#expiries) expiry.close()
@@ -221,6 +233,7 @@ class RunningServer implements ApiServer {
     await api.tokens.settled()
     api.kubelet.close()
     engine.closeConnections()
+    await lease?.close()
     await storage.close()
   }
 

@@ -3,6 +3,7 @@
 import type { Clock } from '../shared/clock/clock.ts'
 import { ServiceClaims } from './allocation/service-claims.ts'
 import type { CustomResources } from './apiextensions/custom-resources.ts'
+import { ServerLease } from './bootstrap/server-lease.ts'
 import { sharedKey } from './bootstrap/shared-key.ts'
 import type { ApiServerConfig } from './config.ts'
 import { freshness as freshnessOf } from './http/front/hooks/freshness.ts'
@@ -23,6 +24,9 @@ export const adjusted = async (config: ApiServerConfig, storage: Storage): Promi
   ...config,
   serviceAccountKey: await sharedKey(storage, config.serviceAccountKey),
 })
+
+export const serverLease = (options: ConstructorParameters<typeof ServerLease>[0]): ServerLease =>
+  new ServerLease(options)
 
 export const serviceClaims = (options: ConstructorParameters<typeof ServiceClaims>[0]): ServiceClaims =>
   new ServiceClaims(options)

@@ -32,4 +32,6 @@ export interface ApiContext {
   instruments: Instruments
   access: Access
   tokens: ServiceAccountTokens
+  /** How many other servers have the same objects. */
+  otherServers(): number
 }

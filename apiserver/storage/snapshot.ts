@@ -11,6 +11,7 @@ export interface SnapshotEntry {
 /** Nodes, their leases, where the server is, and the key that servers share. */
 const ofMachines = [
   '/registry/kubestage.dev/cluster/',
+  '/registry/coordination.k8s.io/leases/kube-system/apiserver-',
   '/registry/core/nodes/',
   '/registry/coordination.k8s.io/leases/kube-node-lease/',
   '/registry/core/services/default/kubernetes',

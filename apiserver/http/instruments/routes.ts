@@ -74,7 +74,40 @@ export function instrumentRoutes(api: ApiContext): PathRoutes {
       },
     },
   }
-  return { first: 'kubestage', paths: Object.fromEntries(Object.entries(paths).map(answered)) }
+  const entries = Object.entries(paths).map(([path, handles]) => answered([path, ofOneServer(api, path, handles)]))
+  return { first: 'kubestage', paths: Object.fromEntries(entries) }
+}
+
+/** What each server has for itself, and what several cannot do together. */
+const own: Readonly<Record<string, string>> = {
+  '/journal': 'a journal',
+  '/faults': 'faults',
+  '/faults/:id': 'faults',
+  '/reset': 'a journal, faults and a start to go back to',
+}
+
+/** Refuses, where there are other servers, what would be done by one of them alone, unless that is asked for. */
+function ofOneServer(api: ApiContext, path: string, handles: HandlesByMethod): HandlesByMethod {
+  const what = own[path]
+  const check = (exchange: Exchange, method: string): void => {
+    const others = api.otherServers()
+    if (others === 0) return
+    const several = `${others + 1} API servers have the same objects`
+    if (path === '/clock' && method !== 'GET') {
+      throw badRequest(`${several}, and their time cannot be moved together: stop all but one`)
+    }
+    if (what && exchange.info.query.get('server') !== 'this') {
+      throw badRequest(`${several}, and each has ${what} of its own: ask each with ?server=this`)
+    }
+  }
+  const checked = ([method, handle]: [string, PathHandle]): [string, PathHandle] => [
+    method,
+    (exchange, params) => {
+      check(exchange, method)
+      return handle(exchange, params)
+    },
+  ]
+  return Object.fromEntries(Object.entries(handles).map(checked))
 }
 
 const answered = ([path, handles]: [string, HandlesByMethod]): [string, HandlesByMethod] => [
