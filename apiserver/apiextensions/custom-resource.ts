@@ -5,6 +5,7 @@ import type { ConversionWebhook, ResourceDefinition, Strategy } from '../kind/re
 import { storageVersionIn } from '../kind/storage-version.ts'
 import { replaceContent } from '../registry/replace-content.ts'
 import { encodeObject, typeHead } from '../registry/stored-object.ts'
+import { isQualifiedFinalizer } from '../validation/names.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import type { VersionWebhook } from './conversion/version-webhook.ts'
 import {
@@ -173,9 +174,22 @@ function strategyOf(
       const validate = subresource === 'status' ? validateCustomResourceStatus : validateCustomResource
       errors.push(...validate(object, old, rules, warn))
     },
+    warnings: ({ metadata }, old) => finalizerWarnings(metadata.finalizers ?? [], old?.metadata.finalizers ?? []),
+    unqualifiedFinalizers: true,
     allowUnconditionalUpdate: false,
     generation: { changed: (object, old) => !deepEqual(desired(object, hasStatus), desired(old, hasStatus)) },
   }
+}
+
+/** Of finalizers that are new: the names of custom resources' finalizers are advice, no rule. */
+function finalizerWarnings(finalizers: string[], old: string[]): string[] {
+  const added = [...new Set(finalizers)].filter((name) => !old.includes(name) && !isQualifiedFinalizer(name))
+  return added.sort().map((name) => {
+    const how = name.includes('.')
+      ? 'a domain-qualified finalizer name including a path (/)'
+      : 'a domain-qualified finalizer name'
+    return `metadata.finalizers: ${JSON.stringify(name)}: prefer ${how} to avoid accidental conflicts with other finalizer writers`
+  })
 }
 
 /** What the user wants of an object: all but metadata, and status where that is written apart. */

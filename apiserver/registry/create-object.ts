@@ -89,7 +89,8 @@ export async function createObject(
 function validate(scope: RequestScope, object: KubeObject, context: StrategyContext): void {
   const errors: FieldErrors = []
   const { strategy, namespaced } = scope.definition
-  validateObjectMeta(object.metadata, { namespaced, validateName: strategy.validateName ?? dns1123Subdomain }, errors)
+  const { validateName = dns1123Subdomain, unqualifiedFinalizers = false } = strategy
+  validateObjectMeta(object.metadata, { namespaced, validateName, unqualifiedFinalizers }, errors)
   strategy.validate?.(object, errors, context)
   refuseIfWrong(scope, object, errors)
 }

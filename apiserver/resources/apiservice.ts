@@ -29,6 +29,7 @@ export const apiservice = plain<APIService>({
   hasStatus: true,
   statusKeepsMetadata: true,
   strategy: {
+    unqualifiedFinalizers: true,
     applyDefaults({ spec }) {
       if (spec?.service) spec.service.port ??= 443
     },

@@ -1,5 +1,5 @@
 import { resource } from '../kind/resource-definition.ts'
-import { required } from '../validation/field-error.ts'
+import { invalid, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { type LabelSelector, validateLabelSelector } from '../validation/label-selector.ts'
 import { RBAC_GROUP, type RoleObject, rbacName, validateRules } from './parts/rbac-rules.ts'
@@ -37,5 +37,9 @@ function validate({ rules, aggregationRule }: ClusterRoleObject, errors: FieldEr
   if (selectors.length === 0) {
     errors.push(required(path, 'at least one clusterRoleSelector required if aggregationRule is non-nil'))
   }
-  for (const [index, selector] of selectors.entries()) validateLabelSelector(selector, `${path}[${index}]`, errors)
+  for (const [index, selector] of selectors.entries()) {
+    const before = errors.length
+    validateLabelSelector(selector, `${path}[${index}]`, errors)
+    if (errors.length > before) errors.push(invalid(`${path}[${index}]`, null, 'invalid label selector.'))
+  }
 }

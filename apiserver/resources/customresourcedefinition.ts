@@ -24,6 +24,7 @@ export const customresourcedefinition = resource<CustomResourceDefinition>({
   schema: 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition',
   subresources: { status: true },
   strategy: {
+    unqualifiedFinalizers: true,
     applyDefaults,
     prepareForCreate: (crd) => {
       crd.status = { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: null }

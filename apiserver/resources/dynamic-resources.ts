@@ -1,7 +1,8 @@
 /** Devices that pods may ask for: stored and served; no component allocates them here. */
 import type { V1DeviceClass, V1ResourceClaimTemplate, V1ResourceSlice } from '@kubernetes/client-node'
-import type { KubeObject, WithMeta } from '../../shared/api/types.ts'
+import type { KubeObject, ObjectMeta, WithMeta } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
+import { validateTemplateMeta } from '../validation/object-meta.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 import { plain } from './parts/plain.ts'
@@ -90,6 +91,7 @@ const resourceclaimtemplate = plain<WithMeta<V1ResourceClaimTemplate>>({
   strategy: {
     applyDefaults: ({ spec }) => defaultRequests(spec.spec.devices),
     returnsDeletedObject: true,
+    validate: ({ spec }, errors) => validateTemplateMeta(spec.metadata as Partial<ObjectMeta>, 'spec.metadata', errors),
     validateUpdate: (template, old, errors) => validateImmutable(template.spec, old.spec, 'spec', errors),
   },
   example: {

@@ -3,7 +3,7 @@ import type { ObjectMeta, Wire } from '../../shared/api/types.ts'
 import { invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { BAD_IP, isAddress } from '../validation/ip.ts'
-import { dns1035Label, dns1123Subdomain, portName, portNumber, wildcardSubdomain } from '../validation/names.ts'
+import { dns1123Label, dns1123Subdomain, portName, portNumber, wildcardSubdomain } from '../validation/names.ts'
 import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 import { reject } from './parts/messages.ts'
 import { plain } from './parts/plain.ts'
@@ -100,7 +100,7 @@ function validateRule({ host, http }: Rule, at: string, errors: FieldErrors): vo
   if (paths.length === 0) errors.push(required(`${at}.http.paths`))
   for (const [index, { path = '', pathType, backend }] of paths.entries()) {
     const field = `${at}.http.paths[${index}]`
-    validatePath(path, pathType, field, errors)
+    if (!validatePath(path, pathType, field, errors)) continue
     validateBackend(backend, `${field}.backend`, errors)
   }
 }
@@ -108,26 +108,28 @@ function validateRule({ host, http }: Rule, at: string, errors: FieldErrors): vo
 const pathTypes = ['Exact', 'ImplementationSpecific', 'Prefix']
 const sequences = ['//', '/./', '/../', '%2f', '%2F']
 const suffixes = ['/..', '/.']
-function validatePath(path: string, type: string | undefined, at: string, errors: FieldErrors): void {
+/** False where upstream looks at nothing more of the path. */
+function validatePath(path: string, type: string | undefined, at: string, errors: FieldErrors): boolean {
   if (!type) {
     errors.push(required(`${at}.pathType`, 'pathType must be specified'))
-    return
+    return false
   }
   if (!pathTypes.includes(type)) {
     errors.push(notSupported(`${at}.pathType`, type, pathTypes))
-    return
+    return true
   }
   const field = `${at}.path`
   if (type === 'ImplementationSpecific') {
     if (path !== '' && !path.startsWith('/')) errors.push(invalid(field, path, 'must be an absolute path'))
-    return
+    return true
   }
   if (!path.startsWith('/')) errors.push(invalid(field, path, 'must be an absolute path'))
-  if (path === '') return
+  if (path === '') return true
   for (const sequence of sequences)
     if (path.includes(sequence)) errors.push(invalid(field, path, `must not contain '${sequence}'`))
   for (const suffix of suffixes)
     if (path.endsWith(suffix)) errors.push(invalid(field, path, `cannot end with '${suffix}'`))
+  return true
 }
 
 function validateBackend(backend: Backend | undefined, at: string, errors: FieldErrors): void {
@@ -145,7 +147,7 @@ function validateBackend(backend: Backend | undefined, at: string, errors: Field
     return
   }
   if (!service.name) errors.push(required(`${at}.service.name`))
-  else reject(errors, `${at}.service.name`, service.name, dns1035Label(service.name))
+  else reject(errors, `${at}.service.name`, service.name, dns1123Label(service.name))
   const { name = '', number = 0 } = service.port ?? {}
   if (name !== '' && number !== 0) errors.push(invalid(at, '', 'cannot set both port name & port number'))
   else if (name !== '') reject(errors, `${at}.service.port.name`, name, portName(name))

@@ -19,6 +19,7 @@ export const lease = resource<Lease>({
     age(metadata.creationTimestamp, nowMs),
   ],
   strategy: {
+    unqualifiedFinalizers: true,
     prepareForCreate: dropGatedFields,
     prepareForUpdate: dropGatedFields,
     validate,

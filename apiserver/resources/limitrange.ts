@@ -26,6 +26,9 @@ export const limitrange = plain<LimitRange>({
     applyDefaults({ spec }) {
       for (const limit of spec?.limits ?? []) if (limit.type === 'Container') defaultContainerLimit(limit)
     },
+    begin(object, old) {
+      if (!old) object.metadata.name ||= object.metadata.generateName ? undefined : object.metadata.uid
+    },
     validate,
     validateUpdate: (object, _old, errors) => validate(object, errors),
     allowCreateOnUpdate: true,

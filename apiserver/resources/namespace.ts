@@ -2,7 +2,7 @@ import type { Namespace } from '../../shared/api/types.ts'
 import { resource } from '../kind/resource-definition.ts'
 import { invalid } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
-import { dns1123Label, finalizerName } from '../validation/names.ts'
+import { dns1123Label, isQualifiedFinalizer, NOT_QUALIFIED_FINALIZER, qualifiedName } from '../validation/names.ts'
 import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 
 const NAME_LABEL = 'kubernetes.io/metadata.name'
@@ -60,7 +60,9 @@ function validate(object: Namespace, errors: FieldErrors): void {
 
 function validateFinalizers({ spec }: Namespace, field: (index: number) => string, errors: FieldErrors): void {
   for (const [index, finalizer] of (spec?.finalizers ?? []).entries()) {
-    for (const message of finalizerName(finalizer)) errors.push(invalid(field(index), finalizer, message))
+    const messages = qualifiedName(finalizer)
+    if (messages.length === 0 && !isQualifiedFinalizer(finalizer)) messages.push(NOT_QUALIFIED_FINALIZER)
+    for (const message of messages) errors.push(invalid(field(index), finalizer, message))
   }
 }
 

@@ -5,7 +5,7 @@ import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { forbidden, invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { BAD_IP, isAddress, isCidr } from '../validation/ip.ts'
-import { domainPrefixedPath } from '../validation/names.ts'
+import { dns1123Subdomain, domainPrefixedPath } from '../validation/names.ts'
 import { age, ageColumn, column, nameColumn, orNone } from './parts/cells.ts'
 import { reject } from './parts/messages.ts'
 import { plain } from './parts/plain.ts'
@@ -61,14 +61,17 @@ function validateIngressClass({ spec }: IngressClass, errors: FieldErrors): void
       field: 'spec.controller',
       detail: `may not be more than ${MAX_CONTROLLER} bytes`,
     })
-  reject(errors, 'spec.controller', controller, domainPrefixedPath(controller))
+  if (!controller) errors.push(required('spec.controller'))
+  else reject(errors, 'spec.controller', controller, domainPrefixedPath(controller))
   const parameters = spec?.parameters
   if (!parameters) return
   const at = 'spec.parameters'
+  const { apiGroup } = parameters
+  if (apiGroup !== undefined) reject(errors, `${at}.apiGroup`, apiGroup, dns1123Subdomain(apiGroup))
   if (!parameters.kind) errors.push(required(`${at}.kind`))
   if (!parameters.name) errors.push(required(`${at}.name`))
   const { scope, namespace } = parameters
-  if (!scope) errors.push(required(`${at}.scope`))
+  if (scope === undefined) errors.push(required(`${at}.scope`))
   else if (!scopes.includes(scope)) errors.push(notSupported(`${at}.scope`, scope, scopes))
   if (scope === 'Namespace' && !namespace)
     errors.push(required(`${at}.namespace`, "`parameters.scope` is set to 'Namespace'"))

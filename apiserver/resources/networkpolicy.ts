@@ -72,11 +72,11 @@ function validate(spec: Spec | undefined, errors: FieldErrors): void {
 
 function validatePort({ protocol, port, endPort }: Port, at: string, errors: FieldErrors): void {
   if (protocol !== undefined && !protocols.includes(protocol))
-    errors.push(notSupported(`${at}.protocol`, protocol, [...protocols].sort()))
+    errors.push(notSupported(`${at}.protocol`, protocol, protocols))
   if (port !== undefined) {
     reject(errors, `${at}.port`, port, typeof port === 'number' ? portNumber(port) : portName(port))
     if (endPort !== undefined && typeof port === 'number') {
-      if (endPort < port) errors.push(invalid(`${at}.endPort`, endPort, 'must be greater than or equal to `port`'))
+      if (endPort < port) errors.push(invalid(`${at}.endPort`, port, 'must be greater than or equal to `port`'))
       reject(errors, `${at}.endPort`, endPort, portNumber(endPort))
     }
     if (endPort !== undefined && typeof port !== 'number')

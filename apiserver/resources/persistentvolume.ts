@@ -112,6 +112,7 @@ const sources = [
   'iscsi',
   'cinder',
   'fc',
+  'flexVolume',
   'azureFile',
   'vsphereVolume',
   'photonPersistentDisk',
@@ -121,7 +122,6 @@ const sources = [
   'local',
   'storageos',
   'csi',
-  'flexVolume',
 ] as const
 const policies = ['Delete', 'Recycle', 'Retain']
 
@@ -138,21 +138,33 @@ function validateSpec(spec: Spec, errors: FieldErrors): void {
   if (policy && !policies.includes(policy))
     errors.push(notSupported('spec.persistentVolumeReclaimPolicy', policy, policies))
   const [first, ...others] = sources.filter((name) => spec[name] !== undefined)
-  for (const name of others) errors.push(forbidden(`spec.${name}`, 'may not specify more than 1 volume type'))
-  if (spec.hostPath && !spec.hostPath.path) errors.push(required('spec.hostPath.path'))
-  if (spec.csi) {
-    if (!spec.csi.driver) errors.push(required('spec.csi.driver'))
-    if (!spec.csi.volumeHandle) errors.push(required('spec.csi.volumeHandle'))
+  if (first) validateSource(spec, first, errors)
+  for (const name of others) {
+    if (name === 'flexVolume') validateSource(spec, name, errors)
+    else errors.push(forbidden(`spec.${shownAs[name] ?? name}`, 'may not specify more than 1 volume type'))
   }
-  if (spec.local && !spec.local.path) errors.push(required('spec.local.path'))
-  if (spec.local && !spec.nodeAffinity)
-    errors.push(required('spec.nodeAffinity', 'Local volume requires node affinity'))
   if (!first) errors.push(required('spec', 'must specify a volume type'))
   if (spec.hostPath && /^\/+$/.test(spec.hostPath.path) && policy === 'Recycle')
     errors.push(forbidden('spec.persistentVolumeReclaimPolicy', "may not be 'recycle' for a hostPath mount of '/'"))
   if (spec.storageClassName)
     reject(errors, 'spec.storageClassName', spec.storageClassName, dns1123Subdomain(spec.storageClassName))
   validateVolumeMode(spec.volumeMode, 'spec.volumeMode', errors)
+}
+
+const shownAs: { [source: string]: string } = { cephfs: 'cephFS' }
+
+/** Of a volume's source; a second one is not looked at, but for upstream's exception, flexVolume. */
+function validateSource(spec: Spec, name: (typeof sources)[number], errors: FieldErrors): void {
+  const needed: { [source: string]: string[] } = {
+    hostPath: ['path'],
+    csi: ['driver', 'volumeHandle'],
+    local: ['path'],
+    flexVolume: ['driver'],
+  }
+  const source = spec[name] as unknown as Record<string, unknown>
+  for (const field of needed[name] ?? []) if (!source[field]) errors.push(required(`spec.${name}.${field}`))
+  if (name === 'local' && !spec.nodeAffinity)
+    errors.push(required('spec.nodeAffinity', 'Local volume requires node affinity'))
 }
 
 const SOURCE_CHANGED = 'spec.persistentvolumesource is immutable after creation'

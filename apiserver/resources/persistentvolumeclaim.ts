@@ -76,9 +76,10 @@ function cells({ metadata, spec, status }: Claim, nowMs: number): unknown[] {
 /** Of the two fields for a source each is filled in from the other. */
 function normalizeSources(spec: ClaimSpec): void {
   if (spec.dataSource && !isKnownSource(spec.dataSource)) spec.dataSource = undefined
+  // Behind the feature gate CrossNamespaceVolumeDataSource, which is off.
+  if (spec.dataSourceRef?.namespace !== undefined) spec.dataSourceRef = undefined
   if (spec.dataSource && !spec.dataSourceRef) spec.dataSourceRef = { ...spec.dataSource }
-  else if (spec.dataSourceRef && !spec.dataSource && !spec.dataSourceRef.namespace && isKnownSource(spec.dataSourceRef))
-    spec.dataSource = { ...spec.dataSourceRef }
+  else if (spec.dataSourceRef && !spec.dataSource) spec.dataSource = { ...spec.dataSourceRef }
 }
 
 const CHANGED =

@@ -47,6 +47,9 @@ export const poddisruptionbudget = resource<PodDisruptionBudget>({
   ],
   subresources: { status: true },
   strategy: {
+    // Upstream looks at nothing of its metadata.
+    validateName: () => [],
+    unqualifiedFinalizers: true,
     prepareForCreate(object) {
       object.status = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 }
     },

@@ -20,6 +20,7 @@ export const runtimeclass = plain<RuntimeClass>({
   columns: [nameColumn, column('Handler', 'What the nodes know it by.'), ageColumn],
   cells: ({ metadata, handler }, nowMs) => [metadata.name, handler, age(metadata.creationTimestamp, nowMs)],
   strategy: {
+    unqualifiedFinalizers: true,
     validate,
     validateUpdate(object, old, errors) {
       validateImmutable(object.handler, old.handler, 'handler', errors)

@@ -5,6 +5,7 @@ import { forbidden, invalid, notSupported, required } from '../validation/field-
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dump } from '../validation/go-dump.ts'
 import { numberOf, validateIntOrPercent, validateNotMoreThanAll } from '../validation/int-or-percent.ts'
+import { dns1123Label } from '../validation/names.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 import { validateNotNegative } from './parts/messages.ts'
@@ -47,6 +48,7 @@ export const statefulset = resource<StatefulSet>({
   ],
   subresources: { status: true, scale: true },
   strategy: workloadStrategy({
+    validateName: dns1123Label,
     statusSchema: 'io.k8s.api.apps.v1.StatefulSetStatus',
     applyDefaults,
     validateSpec,
@@ -117,7 +119,6 @@ function validateSpec(spec: Spec, errors: FieldErrors): void {
   validateNotNegative(spec.replicas, 'spec.replicas', errors)
   validateNotNegative(spec.minReadySeconds, 'spec.minReadySeconds', errors)
   validateNotNegative(spec.ordinals?.start, 'spec.ordinals.start', errors)
-  validateNotNegative(spec.revisionHistoryLimit, 'spec.revisionHistoryLimit', errors)
   for (const [index, claim] of (spec.volumeClaimTemplates ?? []).entries())
     validateClaimSpec(claim.spec, `spec.volumeClaimTemplates[${index}].spec`, errors)
   validateSelector(spec.selector, 'statefulset', errors)

@@ -11,6 +11,7 @@ import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { duplicate, forbidden, notSupported, required } from '../validation/field-error.ts'
 import { dns1123Subdomain } from '../validation/names.ts'
 import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
+import { validateDriverName } from './parts/driver-name.ts'
 import { reject } from './parts/messages.ts'
 import { plain } from './parts/plain.ts'
 import { validateImmutable } from './parts/workload.ts'
@@ -119,6 +120,7 @@ const csistoragecapacity = plain<WithMeta<V1CSIStorageCapacity>>({
   example: { metadata: { name: 'disks', namespace: 'default' }, storageClassName: 'disks', capacity: '10Gi' },
 })
 
+const ONE_SOURCE = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName'
 const volumeattachment = plain<WithMeta<V1VolumeAttachment>>({
   group,
   kind: 'VolumeAttachment',
@@ -144,13 +146,15 @@ const volumeattachment = plain<WithMeta<V1VolumeAttachment>>({
   strategy: {
     returnsDeletedObject: true,
     validate({ spec }, errors) {
-      if (!spec.attacher) errors.push(required('spec.attacher'))
+      validateDriverName(spec.attacher, 'spec.attacher', errors)
       if (!spec.nodeName) errors.push(required('spec.nodeName'))
+      else reject(errors, 'spec.nodeName', spec.nodeName, dns1123Subdomain(spec.nodeName))
       const { persistentVolumeName: volume, inlineVolumeSpec } = spec.source
-      if (volume === undefined && !inlineVolumeSpec)
-        errors.push(required('spec.source', 'must specify exactly one of inlineVolumeSpec and persistentVolumeName'))
-      if (volume === '')
+      if (volume === undefined && !inlineVolumeSpec) errors.push(required('spec.source', ONE_SOURCE))
+      if (volume !== undefined && inlineVolumeSpec) errors.push(forbidden('spec.source', ONE_SOURCE))
+      else if (volume === '')
         errors.push(required('spec.source.persistentVolumeName', 'must specify non empty persistentVolumeName'))
+      else if (volume) reject(errors, 'spec.source.persistentVolumeName', volume, dns1123Subdomain(volume))
     },
     validateUpdate(object, old, errors, { subresource }) {
       if (subresource !== 'status') validateImmutable(object.spec, old.spec, 'spec', errors)

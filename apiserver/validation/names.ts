@@ -177,15 +177,10 @@ export function portName(text: string): string[] {
   return messages
 }
 
-/** Finalizers of core objects: a standard name, or a qualified one. */
+/** Whether a finalizer is one of Kubernetes' own, or names its domain. */
 const standardFinalizers = new Set(['kubernetes', 'orphan', 'foregroundDeletion'])
-export const finalizerName = (text: string): string[] => {
-  const messages = qualifiedName(text)
-  if (messages.length > 0) return messages
-  return text.includes('/') || standardFinalizers.has(text)
-    ? []
-    : ['name is neither a standard finalizer name nor is it fully qualified']
-}
+export const NOT_QUALIFIED_FINALIZER = 'name is neither a standard finalizer name nor is it fully qualified'
+export const isQualifiedFinalizer = (text: string): boolean => text.includes('/') || standardFinalizers.has(text)
 
 /** For a generated name the part that is still to come may end the text properly. */
 export const maskTrailingDash = (prefix: string): string => {

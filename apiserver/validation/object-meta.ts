@@ -2,7 +2,13 @@
 import type { ObjectMeta } from '../../shared/api/types.ts'
 import { forbidden, invalid, required, tooLong } from './field-error.ts'
 import type { FieldErrors } from './field-errors.ts'
-import { finalizerName, labelValueMessages, maskTrailingDash, qualifiedName } from './names.ts'
+import {
+  isQualifiedFinalizer,
+  labelValueMessages,
+  maskTrailingDash,
+  NOT_QUALIFIED_FINALIZER,
+  qualifiedName,
+} from './names.ts'
 
 export type NameRule = (name: string, options: { prefix: boolean }) => string[]
 
@@ -47,7 +53,7 @@ const byKey = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b
 
 export function validateObjectMeta(
   meta: ObjectMeta,
-  options: { namespaced: boolean; validateName: NameRule },
+  options: { namespaced: boolean; validateName: NameRule; unqualifiedFinalizers?: boolean },
   errors: FieldErrors,
   path = 'metadata',
 ): void {
@@ -74,6 +80,7 @@ export function validateObjectMeta(
   validateAnnotations(meta.annotations, field('annotations'), errors)
   validateOwnerReferences(meta, field('ownerReferences'), errors)
   validateFinalizers(meta.finalizers, field('finalizers'), errors)
+  if (!options.unqualifiedFinalizers) validateFinalizerDomains(meta.finalizers, field('finalizers'), errors)
 }
 
 /** Kinds that come and go too fast to own anything. */
@@ -112,12 +119,14 @@ function validateFinalizers(finalizers: string[] | undefined, field: string, err
   for (const finalizer of finalizers ?? []) {
     for (const message of qualifiedName(finalizer)) errors.push(invalid(field, finalizer, message))
   }
-  for (const [index, finalizer] of (finalizers ?? []).entries()) {
-    if (qualifiedName(finalizer).length > 0) continue
-    for (const message of finalizerName(finalizer)) errors.push(invalid(`${field}[${index}]`, finalizer, message))
-  }
   if (finalizers?.includes('orphan') && finalizers.includes('foregroundDeletion')) {
     errors.push(invalid(field, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set'))
+  }
+}
+
+function validateFinalizerDomains(finalizers: string[] | undefined, field: string, errors: FieldErrors): void {
+  for (const [index, finalizer] of (finalizers ?? []).entries()) {
+    if (!isQualifiedFinalizer(finalizer)) errors.push(invalid(`${field}[${index}]`, finalizer, NOT_QUALIFIED_FINALIZER))
   }
 }
 
@@ -160,3 +169,31 @@ export function validateObjectMetaUpdate(
   validateAnnotations(meta.annotations, `${path}.annotations`, errors)
   validateOwnerReferences(meta, `${path}.ownerReferences`, errors)
 }
+
+/** Metadata of a template of claims: labels and annotations alone. Upstream: ValidateTemplateObjectMeta. */
+export function validateTemplateMeta(meta: Partial<ObjectMeta> | undefined, path: string, errors: FieldErrors): void {
+  if (!meta) return
+  validateAnnotations(meta.annotations, `${path}.annotations`, errors)
+  validateLabels(meta.labels, `${path}.labels`, errors)
+  for (const name of forbiddenInTemplates) {
+    const value = (meta as Record<string, unknown>)[name]
+    if (value !== undefined && value !== null && value !== '' && (value !== 0 || name === 'deletionGracePeriodSeconds'))
+      errors.push(forbidden(`${path}.${name}`, 'cannot be set'))
+  }
+}
+/** In the order of Go's fields. */
+const forbiddenInTemplates = [
+  'name',
+  'generateName',
+  'namespace',
+  'selfLink',
+  'uid',
+  'resourceVersion',
+  'generation',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'ownerReferences',
+  'finalizers',
+  'managedFields',
+]

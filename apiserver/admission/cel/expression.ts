@@ -56,5 +56,7 @@ function compiledOr(source: string, wanted: string | undefined, names: readonly 
   const compiled = compile(source.trim(), declarations(names))
   if ('phase' in compiled) return `compilation failed: ${compiled.text}`
   const { type, program } = compiled
-  return wanted === undefined || type === DYN || printType(type) === wanted ? program : `must evaluate to ${wanted}`
+  return wanted === undefined || type === DYN || printType(type) === wanted
+    ? program
+    : `must evaluate to ${wanted} but got ${printType(type)}`
 }

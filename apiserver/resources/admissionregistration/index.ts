@@ -9,12 +9,13 @@ import type {
 } from '@kubernetes/client-node'
 import type { ObjectMeta, WithMeta } from '../../../shared/api/types.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
-import { required } from '../../validation/field-error.ts'
 import { age, ageColumn, column, nameColumn } from '../parts/cells.ts'
 import { plain } from '../parts/plain.ts'
 import {
   validateMatchResources,
+  validateMutatingPolicySpec,
   validateParamRef,
+  validatePolicyName,
   validatePolicySpec,
   validateValidationActions,
 } from './validate-policies.ts'
@@ -91,6 +92,7 @@ const validatingwebhookconfiguration = plain<WithMeta<V1ValidatingWebhookConfigu
   cells: webhookCells,
   countsGenerations: true,
   strategy: {
+    unqualifiedFinalizers: true,
     applyDefaults: ({ webhooks = [] }) => webhooks.forEach(defaultWebhook),
     validate: ({ webhooks = [] }, errors) => validateWebhooks(webhooks, errors),
     allowUnconditionalUpdate: false,
@@ -107,6 +109,7 @@ const mutatingwebhookconfiguration = plain<WithMeta<V1MutatingWebhookConfigurati
   cells: webhookCells,
   countsGenerations: true,
   strategy: {
+    unqualifiedFinalizers: true,
     applyDefaults({ webhooks = [] }) {
       for (const webhook of webhooks) {
         defaultWebhook(webhook)
@@ -186,8 +189,9 @@ export const validatingadmissionpolicy = plain<WithMeta<V1ValidatingAdmissionPol
   statusKeepsMetadata: true,
   countsGenerations: true,
   strategy: {
+    unqualifiedFinalizers: true,
     applyDefaults: defaultPolicy,
-    validate: ({ spec }, errors) => validatePolicySpec(spec, errors),
+    validate: (policy, errors) => validatePolicySpec(policy, errors),
     allowUnconditionalUpdate: false,
   },
   example: {
@@ -208,9 +212,10 @@ const validatingadmissionpolicybinding = plain<WithMeta<V1ValidatingAdmissionPol
   cells: bindingCells,
   countsGenerations: true,
   strategy: {
+    unqualifiedFinalizers: true,
     applyDefaults: ({ spec }) => defaultMatch(spec?.matchResources),
     validate({ spec }, errors) {
-      if (!spec?.policyName) errors.push(required('spec.policyName'))
+      validatePolicyName(spec?.policyName, errors)
       if (spec?.paramRef) validateParamRef(spec.paramRef, 'spec.paramRef', errors)
       if (spec?.matchResources) validateMatchResources(spec.matchResources, 'spec.matchResources', errors)
       validateValidationActions(spec?.validationActions, 'spec.validationActions', errors)
@@ -230,11 +235,9 @@ const mutatingadmissionpolicy = plain<WithMeta<V1MutatingAdmissionPolicy>>({
   cells: (policy, nowMs) => policyCells(policy, policy.spec?.mutations, nowMs),
   countsGenerations: true,
   strategy: {
+    unqualifiedFinalizers: true,
     applyDefaults: defaultPolicy,
-    validate({ spec }, errors) {
-      if (!spec?.matchConstraints) errors.push(required('spec.matchConstraints'))
-      if (!spec?.mutations?.length) errors.push(required('spec.mutations', 'mutations must contain at least one item'))
-    },
+    validate: ({ spec }, errors) => validateMutatingPolicySpec(spec, errors),
     allowUnconditionalUpdate: false,
   },
   example: {
@@ -257,9 +260,12 @@ const mutatingadmissionpolicybinding = plain<WithMeta<V1MutatingAdmissionPolicyB
   cells: bindingCells,
   countsGenerations: true,
   strategy: {
+    unqualifiedFinalizers: true,
     applyDefaults: ({ spec }) => defaultMatch(spec?.matchResources),
     validate({ spec }, errors) {
-      if (!spec?.policyName) errors.push(required('spec.policyName'))
+      validatePolicyName(spec?.policyName, errors)
+      if (spec?.paramRef) validateParamRef(spec.paramRef, 'spec.paramRef', errors)
+      if (spec?.matchResources) validateMatchResources(spec.matchResources, 'spec.matchResources', errors)
     },
     allowUnconditionalUpdate: false,
   },

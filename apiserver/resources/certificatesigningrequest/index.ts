@@ -37,6 +37,7 @@ export const certificatesigningrequest = plain<CertificateSigningRequest>({
   resetFields: { '': ['spec'], status: ['status.conditions'], approval: ['status.certificate'] },
   extraSubresources: [{ name: 'approval', kind: 'CertificateSigningRequest', verbs: ['get', 'patch', 'update'] }],
   strategy: {
+    validateName: () => [],
     prepareForCreate(object, { user }) {
       const { name = '', uid, groups = [], extra } = user ?? {}
       object.spec.username = name || undefined

@@ -46,6 +46,8 @@ export const event = resource<Event>({
     type: ({ type }) => type ?? '',
   },
   strategy: {
+    validateName: () => [],
+    unqualifiedFinalizers: true,
     validate,
     validateUpdate: (object, _old, errors) => validate(object, errors),
     allowCreateOnUpdate: true,
@@ -82,8 +84,6 @@ function cells(event: Event, nowMs: number): unknown[] {
   ]
 }
 
-const DEFAULT_NAMESPACE = 'default'
-
 function validate(event: Event, errors: FieldErrors): void {
   validateNamespace(event, errors)
   if (!event.eventTime) return
@@ -93,16 +93,15 @@ function validate(event: Event, errors: FieldErrors): void {
 }
 const types = ['Normal', 'Warning']
 
-function validateNamespace({ metadata, involvedObject }: Event, errors: FieldErrors): void {
-  const namespace = metadata.namespace ?? ''
+/** An event with an eventTime may be in another namespace than its object. Upstream: legacyValidateEvent. */
+function validateNamespace(
+  { metadata: { namespace = '' }, involvedObject, eventTime }: Event,
+  errors: FieldErrors,
+): void {
   const involved = involvedObject.namespace ?? ''
-  if (involved === '') {
-    if (namespace !== '' && namespace !== DEFAULT_NAMESPACE) {
-      errors.push(invalid('involvedObject.namespace', involved, 'does not match event.namespace'))
-    }
-  } else if (namespace !== involved) {
-    errors.push(invalid('involvedObject.namespace', involved, 'does not match event.namespace'))
-  }
+  const forObjectsOfNone = eventTime ? ['default', 'kube-system'] : ['', 'default']
+  const agree = involved === '' ? forObjectsOfNone.includes(namespace) : !!eventTime || namespace === involved
+  if (!agree) errors.push(invalid('involvedObject.namespace', involved, 'does not match event.namespace'))
 }
 
 /** Events with an eventTime are of the newer API and say who does what. */

@@ -35,9 +35,9 @@ const v2 = plain<Autoscaler>({
   cells,
   strategy: {
     applyDefaults: defaultAutoscaler,
-    validate: validateAutoscaler,
-    validateUpdate(object, _old, errors, { subresource }) {
-      if (subresource !== 'status') validateAutoscaler(object, errors)
+    validate: (object, errors) => validateAutoscaler(object, errors),
+    validateUpdate(object, old, errors, { subresource }) {
+      if (subresource !== 'status') validateAutoscaler(object, errors, old)
     },
   },
   example: { metadata: { name: 'web' }, spec: { scaleTargetRef: reference, maxReplicas: 3 } },
@@ -54,8 +54,8 @@ const v1 = plain<AutoscalerV1>({
       object.status = zeroOf('io.k8s.api.autoscaling.v1.HorizontalPodAutoscalerStatus')
     },
     validate: (object, errors) => validateAutoscaler(toV2(object), errors),
-    validateUpdate(object, _old, errors, { subresource }) {
-      if (subresource !== 'status') validateAutoscaler(toV2(object), errors)
+    validateUpdate(object, old, errors, { subresource }) {
+      if (subresource !== 'status') validateAutoscaler(toV2(object), errors, toV2(old))
     },
   },
   example: {

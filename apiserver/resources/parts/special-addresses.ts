@@ -17,6 +17,12 @@ export const isApiServer = ({ namespace, name }: ObjectMeta): boolean =>
 
 /** Addresses that mean something else on each machine cannot be endpoints. */
 export function validateSpecialAddress(address: string, field: string, errors: FieldErrors): void {
-  if (isIP(address) === 0) return
+  if (isIP(address) === 0) {
+    if (!isAddressWithZeros(address)) errors.push(invalid(field, address, 'must be a valid IP address'))
+    return
+  }
   for (const [range, detail] of ranges) if (range.test(address)) errors.push(invalid(field, address, detail))
 }
+
+/** Go's older parser takes leading zeros: `010.1.2.3`. */
+const isAddressWithZeros = (address: string): boolean => isIP(address.replaceAll(/(^|\.)0+(?=\d)/g, '$1')) === 4

@@ -52,7 +52,7 @@ interface Templated {
   spec: { template?: PodTemplateSpec }
   status?: unknown
 }
-interface WorkloadRules<T extends Templated> {
+interface WorkloadRules<T extends Templated> extends Pick<Strategy<T>, 'validateName'> {
   /** The definition of its status, which is empty in a new object. */
   statusSchema: string
   applyDefaults(object: T): void
@@ -64,6 +64,7 @@ interface WorkloadRules<T extends Templated> {
 /** How a kind with a template is written: all of it but the status, or the status alone. */
 export const workloadStrategy = <T extends Templated>(rules: WorkloadRules<T>) =>
   ({
+    ...(rules.validateName && { validateName: rules.validateName }),
     applyDefaults: rules.applyDefaults,
     prepareForCreate(object, context) {
       object.status = zeroOf(rules.statusSchema)
@@ -135,6 +136,18 @@ export function validateSelector(selector: LabelSelector | undefined, kind: stri
   }
 }
 
+/** In the order of Go's fields. */
+const shownSelector = ({ matchLabels, matchExpressions }: LabelSelector = {}) => ({
+  ...(matchLabels && { matchLabels }),
+  ...(matchExpressions && {
+    matchExpressions: matchExpressions.map(({ key, operator, values }) => ({
+      key,
+      operator,
+      ...(values && { values }),
+    })),
+  }),
+})
+
 /** The template's labels must be selected. False when the selector is none that could be asked. */
 export function validateSelected(
   { selector, template }: WorkloadSpec,
@@ -143,7 +156,7 @@ export function validateSelected(
 ): boolean {
   const requirements = requirementsOf(selector)
   if (requirements instanceof Error) {
-    if (sayInvalid) errors.push(invalid('spec.selector', selector, detail))
+    if (sayInvalid) errors.push(invalid('spec.selector', shownSelector(selector), detail))
     return false
   }
   const labels = template.metadata?.labels

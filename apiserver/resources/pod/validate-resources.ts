@@ -45,7 +45,7 @@ const isExtended = (name: string) =>
   !isNative(name) && !name.startsWith('requests.') && qualifiedName(`requests.${name}`).length === 0
 const canOvercommit = (name: string) => isNative(name) && !isHugePage(name)
 
-function validateContainerResourceName(name: string, field: string, errors: FieldErrors): void {
+export function validateContainerResourceName(name: string, field: string, errors: FieldErrors): void {
   if (standard.has(name)) return
   reject(errors, field, name, qualifiedName(name))
   if (qualifiedName(name).length > 0) return
@@ -144,7 +144,7 @@ function validateClaims(resources: Resources, podClaims: ReadonlySet<string>, pa
   for (const [index, claim] of (resources.claims ?? []).entries()) {
     const field = `${path}[${index}]`
     if (!claim.name) {
-      errors.push(required(`${field}.name`))
+      errors.push(required(field))
       continue
     }
     const key = `${claim.name}/${claim.request ?? ''}`
@@ -165,7 +165,7 @@ const podLevel = ['cpu', 'hugepages-', 'memory']
 export function validatePodLevelResources(spec: PodSpec, path: string, errors: FieldErrors): void {
   const { resources } = spec
   if (!resources) return
-  if (resources.claims) errors.push(forbidden(`${path}.claims`, 'claims cannot be set for Resources at pod-level'))
+  if (resources.claims) errors.push(forbidden(`${path}.claims`, 'claims may not be set for Resources at pod-level'))
   for (const list of ['limits', 'requests'] as const) {
     for (const [name, quantity] of Object.entries(resources[list] ?? {})) {
       const field = `${path}.${list}[${name}]`

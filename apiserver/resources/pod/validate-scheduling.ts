@@ -126,6 +126,7 @@ function validateLabelKeys(term: PodAffinityTerm, path: string, errors: FieldErr
   ] as const) {
     if (keys.length > 0 && !labelSelector) {
       errors.push(forbidden(`${path}.${list}`, 'must not be specified when labelSelector is not set'))
+      continue
     }
     for (const [index, key] of keys.entries()) reject(errors, `${path}.${list}[${index}]`, key, qualifiedName(key))
   }

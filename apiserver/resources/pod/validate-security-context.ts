@@ -70,7 +70,8 @@ function validateSeccomp(profile: SecurityContext['seccompProfile'], path: strin
       errors.push(invalid(`${path}.localhostProfile`, localhostProfile, "must not contain '..'"))
     }
   } else if (localhostProfile !== undefined) {
-    errors.push(invalid(`${path}.localhostProfile`, profile, 'can only be set when seccomp type is Localhost'))
+    const shown = { Type: type ?? '', LocalhostProfile: localhostProfile }
+    errors.push(invalid(`${path}.localhostProfile`, shown, 'can only be set when seccomp type is Localhost'))
   }
 }
 
@@ -87,7 +88,7 @@ function validateAppArmor(profile: SecurityContext['appArmorProfile'], path: str
     else if (trimmed !== localhostProfile) {
       errors.push(invalid(field, localhostProfile, 'must not be padded with whitespace'))
     }
-  } else if (localhostProfile !== undefined) {
+  } else if (type && localhostProfile) {
     errors.push(invalid(field, localhostProfile, 'can only be set when AppArmor type is Localhost'))
   }
 }
@@ -114,7 +115,7 @@ export function validatePodSecurityContext(spec: PodSpec, specPath: string, erro
   validateSeccomp(context.seccompProfile, `${path}.seccompProfile`, errors)
   validateAppArmor(context.appArmorProfile, `${path}.appArmorProfile`, errors)
   validateChoice(context.supplementalGroupsPolicy, ['Merge', 'Strict'], `${path}.supplementalGroupsPolicy`, errors)
-  validateChoice(context.seLinuxChangePolicy, ['MountOption', 'Recursive'], `${path}.seLinuxChangePolicy`, errors)
+  validateChoice(context.seLinuxChangePolicy, ['Recursive'], `${path}.seLinuxChangePolicy`, errors)
 }
 
 const validateChoice = (value: string | undefined, supported: string[], field: string, errors: FieldErrors): void => {

@@ -5,6 +5,8 @@ import { duplicate, forbidden, invalid, notSupported, required } from '../../val
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { validateLabelSelector } from '../../validation/label-selector.ts'
 import { dns1123Label, dns1123Subdomain } from '../../validation/names.ts'
+import { validateTemplateMeta } from '../../validation/object-meta.ts'
+import { validateDriverName } from '../parts/driver-name.ts'
 import {
   between,
   reject,
@@ -79,7 +81,9 @@ const rules: Rules = {
     needs('repository')(source, path, errors)
     validateLocalPath(source.directory ?? '', `${path}.directory`, errors)
   },
-  gcePersistentDisk: needs('pdName'),
+  // Upstream names the field otherwise.
+  gcePersistentDisk: (source, path, errors) =>
+    needs('pdName')(source, path.replace(/[^.]+$/, 'persistentDisk'), errors),
   awsElasticBlockStore: needs('volumeID'),
   secret(source, path, errors) {
     needs('secretName')(source, path, errors)
@@ -148,18 +152,19 @@ const rules: Rules = {
   projected: validateProjected,
   scaleIO: needs('gateway', 'system', 'volumeName'),
   csi(source, path, errors) {
-    if (!source.driver) errors.push(required(`${path}.driver`))
-    else reject(errors, `${path}.driver`, source.driver, dns1123Subdomain(source.driver.toLowerCase()))
-    if (source.nodePublishSecretRef && !source.nodePublishSecretRef.name) {
-      errors.push(required(`${path}.nodePublishSecretRef.name`))
-    }
+    validateDriverName(source.driver, `${path}.driver`, errors)
+    const secret = source.nodePublishSecretRef
+    if (secret && !secret.name) errors.push(required(`${path}.nodePublishSecretRef.name`))
+    // Upstream leaves the reference out of the path.
+    else if (secret?.name) reject(errors, `${path}.name`, secret.name, dns1123Subdomain(secret.name))
   },
   ephemeral(source, path, errors) {
     if (!source.volumeClaimTemplate) {
       errors.push(required(`${path}.volumeClaimTemplate`))
       return
     }
-    const { spec } = source.volumeClaimTemplate
+    const { spec, metadata } = source.volumeClaimTemplate
+    validateTemplateMeta(metadata, `${path}.volumeClaimTemplate.metadata`, errors)
     const field = `${path}.volumeClaimTemplate.spec`
     if (!spec?.accessModes?.length) errors.push(required(`${field}.accessModes`, 'at least 1 access mode is required'))
     if (spec?.resources?.requests?.storage === undefined) errors.push(required(`${field}.resources[storage]`))

@@ -1,14 +1,14 @@
 /** Priority and fairness: kept and shown. */
 import type { V1FlowSchema, V1PriorityLevelConfiguration } from '@kubernetes/client-node'
-import type { WithMeta } from '../../shared/api/types.ts'
-import type { ResourceDefinition } from '../kind/resource-definition.ts'
-import { invalid, notSupported, required } from '../validation/field-error.ts'
-import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
-import { plain } from './parts/plain.ts'
+import type { WithMeta } from '../../../shared/api/types.ts'
+import type { ResourceDefinition } from '../../kind/resource-definition.ts'
+import { age, ageColumn, column, nameColumn } from '../parts/cells.ts'
+import { plain } from '../parts/plain.ts'
+import { validateLevel } from './validate-level.ts'
+import { validateFlowSchema } from './validate-schema.ts'
 
 const group = 'flowcontrol.apiserver.k8s.io'
 const schemaPackage = 'io.k8s.api.flowcontrol'
-const MAX_PRECEDENCE = 10_000
 
 const flowschema = plain<WithMeta<V1FlowSchema>>({
   group,
@@ -38,23 +38,14 @@ const flowschema = plain<WithMeta<V1FlowSchema>>({
     applyDefaults({ spec }) {
       if (spec) spec.matchingPrecedence ||= 1000
     },
-    validate({ spec }, errors) {
-      const precedence = spec?.matchingPrecedence ?? 0
-      if (precedence < 0) errors.push(invalid('spec.matchingPrecedence', precedence, 'must be a positive value'))
-      if (precedence > MAX_PRECEDENCE)
-        errors.push(invalid('spec.matchingPrecedence', precedence, `must not be greater than ${MAX_PRECEDENCE}`))
-      const method = spec?.distinguisherMethod?.type
-      if (method !== undefined && !methods.includes(method))
-        errors.push(notSupported('spec.distinguisherMethod', method, methods))
-      if (!spec?.priorityLevelConfiguration?.name)
-        errors.push(required('spec.priorityLevelConfiguration.name', 'must reference a priority level'))
+    validate: ({ metadata, spec }, errors) => validateFlowSchema(metadata.name, spec, errors),
+    validateUpdate({ metadata, spec }, _old, errors, { subresource }) {
+      if (subresource !== 'status') validateFlowSchema(metadata.name, spec, errors)
     },
     allowUnconditionalUpdate: false,
   },
   example: { metadata: { name: 'mine' }, spec: { priorityLevelConfiguration: { name: 'catch-all' } } },
 })
-const methods = ['ByNamespace', 'ByUser']
-
 const prioritylevelconfiguration = plain<WithMeta<V1PriorityLevelConfiguration>>({
   group,
   schemaPackage,
@@ -99,11 +90,9 @@ const prioritylevelconfiguration = plain<WithMeta<V1PriorityLevelConfiguration>>
       queuing.handSize ||= 8
       queuing.queueLengthLimit ||= 50
     },
-    validate({ spec }, errors) {
-      const types = ['Exempt', 'Limited']
-      if (!types.includes(spec?.type ?? '')) errors.push(notSupported('spec.type', spec?.type ?? '', types))
-      else if (spec?.type === 'Limited' && !spec.limited)
-        errors.push(required('spec.limited', 'must not be empty when type is Limited'))
+    validate: ({ metadata, spec }, errors) => validateLevel(metadata.name, spec, errors),
+    validateUpdate({ metadata, spec }, _old, errors, { subresource }) {
+      if (subresource !== 'status') validateLevel(metadata.name, spec, errors)
     },
     allowUnconditionalUpdate: false,
   },
