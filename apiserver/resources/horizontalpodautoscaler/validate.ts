@@ -2,8 +2,8 @@ import { isNegativeQuantity, isZeroQuantity } from '../../../shared/api/quantity
 import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dns1123Label, pathSegmentName } from '../../validation/names.ts'
+import { validateContainerResourceName } from '../parts/container-resource-names.ts'
 import { NOT_NEGATIVE, reject } from '../parts/messages.ts'
-import { validateContainerResourceName } from '../pod/validate-resources.ts'
 import type { Autoscaler, AutoscalerSpec, Metric } from './types.ts'
 
 /** Of an update `old` is the object before: what it has of wrong apiVersions may stay. */

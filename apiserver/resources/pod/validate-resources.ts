@@ -11,55 +11,18 @@ import {
 import type { Container, PodSpec } from '../../../shared/api/types.ts'
 import { duplicate, forbidden, invalid, notFound, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
-import { qualifiedName } from '../../validation/names.ts'
+import {
+  canOvercommit,
+  HUGE_PAGES,
+  isExtended,
+  isHugePage,
+  validateContainerResourceName,
+} from '../parts/container-resource-names.ts'
 import { counted } from '../parts/counted-resources.ts'
-import { NOT_NEGATIVE, reject } from '../parts/messages.ts'
+import { NOT_NEGATIVE } from '../parts/messages.ts'
 
 type Resources = NonNullable<Container['resources']>
 type Amounts = Record<string, string>
-
-const standard = new Set(['cpu', 'memory', 'ephemeral-storage'])
-const standardAnywhere = new Set([
-  ...standard,
-  'storage',
-  'pods',
-  'services',
-  'replicationcontrollers',
-  'resourcequotas',
-  'secrets',
-  'configmaps',
-  'persistentvolumeclaims',
-  'requests.cpu',
-  'requests.memory',
-  'requests.storage',
-  'requests.ephemeral-storage',
-  'limits.cpu',
-  'limits.memory',
-  'limits.ephemeral-storage',
-])
-const HUGE_PAGES = 'hugepages-'
-
-const isHugePage = (name: string) => name.startsWith(HUGE_PAGES)
-const isNative = (name: string) => !name.includes('/') || name.includes('kubernetes.io/')
-const isExtended = (name: string) =>
-  !isNative(name) && !name.startsWith('requests.') && qualifiedName(`requests.${name}`).length === 0
-const canOvercommit = (name: string) => isNative(name) && !isHugePage(name)
-
-export function validateContainerResourceName(name: string, field: string, errors: FieldErrors): void {
-  if (standard.has(name)) return
-  reject(errors, field, name, qualifiedName(name))
-  if (qualifiedName(name).length > 0) return
-  if (!name.includes('/')) {
-    if (!standardAnywhere.has(name) && !isHugePage(name)) {
-      errors.push(invalid(field, name, 'must be a standard resource type or fully qualified'))
-    }
-    if (!isHugePage(name)) {
-      errors.push(invalid(field, name, 'must be a standard resource for containers'))
-    }
-  } else if (!isNative(name) && !isExtended(name)) {
-    errors.push(invalid(field, name, "doesn't follow extended resource name standard"))
-  }
-}
 
 function validateQuantity(name: string, quantity: string, field: string, errors: FieldErrors): void {
   if (isNegativeQuantity(quantity)) errors.push(invalid(field, quantity, NOT_NEGATIVE))

@@ -1,0 +1,48 @@
+/** Names of what a container may ask for: `cpu`, `hugepages-2Mi`, `example.com/gpu`. */
+import { invalid } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
+import { qualifiedName } from '../../validation/names.ts'
+import { reject } from './messages.ts'
+
+const standard = new Set(['cpu', 'memory', 'ephemeral-storage'])
+const standardAnywhere = new Set([
+  ...standard,
+  'storage',
+  'pods',
+  'services',
+  'replicationcontrollers',
+  'resourcequotas',
+  'secrets',
+  'configmaps',
+  'persistentvolumeclaims',
+  'requests.cpu',
+  'requests.memory',
+  'requests.storage',
+  'requests.ephemeral-storage',
+  'limits.cpu',
+  'limits.memory',
+  'limits.ephemeral-storage',
+])
+export const HUGE_PAGES = 'hugepages-'
+
+export const isHugePage = (name: string) => name.startsWith(HUGE_PAGES)
+const isNative = (name: string) => !name.includes('/') || name.includes('kubernetes.io/')
+export const isExtended = (name: string) =>
+  !isNative(name) && !name.startsWith('requests.') && qualifiedName(`requests.${name}`).length === 0
+export const canOvercommit = (name: string) => isNative(name) && !isHugePage(name)
+
+export function validateContainerResourceName(name: string, field: string, errors: FieldErrors): void {
+  if (standard.has(name)) return
+  reject(errors, field, name, qualifiedName(name))
+  if (qualifiedName(name).length > 0) return
+  if (!name.includes('/')) {
+    if (!standardAnywhere.has(name) && !isHugePage(name)) {
+      errors.push(invalid(field, name, 'must be a standard resource type or fully qualified'))
+    }
+    if (!isHugePage(name)) {
+      errors.push(invalid(field, name, 'must be a standard resource for containers'))
+    }
+  } else if (!isNative(name) && !isExtended(name)) {
+    errors.push(invalid(field, name, "doesn't follow extended resource name standard"))
+  }
+}
