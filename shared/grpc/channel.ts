@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
-import { connect as connectTls, type SecureContextOptions } from 'node:tls'
+import { connect as connectTls, type SecureContextOptions, TLSSocket } from 'node:tls'
 import type { Clock, Timer } from '../clock/clock.ts'
 import { frame, MessageReader } from './framing.ts'
 import { decodedMessage, GrpcError, grpcCodes } from './status.ts'
@@ -146,7 +146,8 @@ export class GrpcChannel {
       onGone()
     }
     // A session is not told of what its socket says before the first frame, such as that a certificate is missing.
-    const fail = (error: Error): void => {
+    const fail = (failure: Error): void => {
+      const error = duringHandshake(socket, failure)
       leave(error)
       session.destroy(error)
       // Before it is connected, a session leaves it open.
@@ -197,4 +198,10 @@ export class GrpcChannel {
     session.once('close', () => timer.cancel())
     wait()
   }
+}
+
+/** A server without TLS hangs up when it is greeted so, as does one that is ending: the error alone says neither. */
+function duringHandshake(socket: Socket, error: NodeJS.ErrnoException): Error {
+  const isGreeting = socket instanceof TLSSocket && socket.getProtocol() === null && error.code === 'ECONNRESET'
+  return isGreeting ? new Error('it closed the connection during the TLS handshake', { cause: error }) : error
 }

@@ -32,8 +32,16 @@ function reasonOf(error: GrpcError): string {
   if (tls !== undefined) return `cannot be used: ${tls}`
   if (error.code === grpcCodes.unimplemented || /Protocol error|HTTP status/i.test(error.message))
     return `does not speak etcd's API of version 3 (${error.message}); use etcd 3.4 or later`
-  if (error.code === grpcCodes.permissionDenied || error.code === grpcCodes.unauthenticated)
+  if (isUnknownUser(error))
     return `refuses us (${error.message}); pass the certificate of a user that may use the prefix with --etcd-certfile`
+  if (/during the TLS handshake/.test(error.message))
+    return `cannot be reached: ${error.message}; start it, or name it with http:// if it has no TLS`
   if (!error.wasSent) return `cannot be reached: ${error.message}; start it, or name another with --storage`
   return `did not answer: ${error.message}; try again when it is healthy`
 }
+
+/** With etcd's users switched on, a client without a name gets the code of a mistake of its own. */
+const isUnknownUser = ({ code, message }: GrpcError): boolean =>
+  code === grpcCodes.permissionDenied ||
+  code === grpcCodes.unauthenticated ||
+  message.includes('etcdserver: user name is empty')
