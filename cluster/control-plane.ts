@@ -130,7 +130,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       securePort: server.port,
       kubernetesServiceIP: firstAddress(options.serviceCidr),
       host,
-      takesAddresses: storage.catchUp !== undefined,
+      isShared: storage.catchUp !== undefined,
       volumeFolders: options.volumesDir === undefined ? undefined : foldersIn(options.volumesDir),
     })
     await server.instruments.snapshots.markStart()

@@ -15,6 +15,8 @@ export interface KubernetesServiceOptions {
   clusterIP: string
   /** Where the server listens: an address, or a name of this machine. */
   host: string
+  /** Other servers have the same objects: each keeps its own address among the endpoints. */
+  isShared?: boolean
 }
 
 const namespace = 'default'
@@ -58,7 +60,24 @@ export function startKubernetesService(
     },
     onError: (error) => log.warn({ err: error }, 'cannot keep the endpoints of the kubernetes Service'),
   })
-  return { close: () => queue.close() }
+  return {
+    async close() {
+      await queue.close()
+      if (options.isShared)
+        await leaveEndpoints(client, options).catch((err) => log.debug({ err }, 'endpoints were kept'))
+    },
+  }
+}
+
+/** A server that ends takes its address back, unless it is the last one. */
+async function leaveEndpoints(client: Client, { host }: KubernetesServiceOptions): Promise<void> {
+  const known = await find<Endpoints>(client, endpoints)
+  const [subset] = known?.subsets ?? []
+  const others = (subset?.addresses ?? []).filter(({ ip }) => ip !== advertised(host))
+  if (!known || others.length === 0) return
+  const wanted = { ...known, subsets: [{ ...subset, addresses: others }] }
+  await client.update<Endpoints>(endpoints, wanted).catch(changedMeanwhile)
+  await ensureSlice(client, sliceOf(wanted))
 }
 
 async function ensureEndpoints(
@@ -76,14 +95,16 @@ async function ensureEndpoints(
 /** What the Endpoints are to say, given what they say now. They are not mirrored: the server keeps the slice, too. */
 function endpointsOf(
   known: Endpoints | undefined,
-  { host, securePort }: KubernetesServiceOptions,
+  { host, securePort, isShared }: KubernetesServiceOptions,
   withPorts: boolean,
 ): Endpoints {
   const ports = [{ name: 'https', port: securePort, protocol: 'TCP' }]
   const [subset, ...others] = known?.subsets ?? []
-  const address = advertised(host)
-  const isRight = subset?.addresses?.length === 1 && subset.addresses[0]?.ip === address
-  const keptPorts = subset?.ports && others.length === 0 && !withPorts ? subset.ports : ports
+  const before = (subset?.addresses ?? []).map(({ ip }) => ip)
+  const addresses = isShared ? [...new Set([...before, advertised(host)])].sort() : [advertised(host)]
+  const isRight = others.length === 0 && isDeepStrictEqual(before, addresses)
+  const keepsPorts = subset?.ports && others.length === 0 && (!withPorts || (before.length > 0 && isShared))
+  const keptPorts = keepsPorts ? subset.ports : ports
   return {
     ...known,
     metadata: {
@@ -91,18 +112,18 @@ function endpointsOf(
       labels: { ...known?.metadata.labels, [SKIP_MIRROR]: 'true' },
     },
     subsets: [
-      isRight && others.length === 0
-        ? { ...subset, ports: keptPorts }
-        : { addresses: [{ ip: address }], ports: keptPorts },
+      isRight ? { ...subset, ports: keptPorts } : { addresses: addresses.map((ip) => ({ ip })), ports: keptPorts },
     ],
   }
 }
 
 function sliceOf({ subsets: [subset] = [] }: Endpoints): EndpointSlice {
-  const addresses = (subset?.addresses ?? []).map(({ ip }) => ip)
+  const all = (subset?.addresses ?? []).map(({ ip }) => ip)
+  const family = all.every((address) => isIP(address) === 6) ? 6 : 4
+  const addresses = all.filter((address) => isIP(address) === family)
   return {
     metadata: { namespace, name, labels: { 'kubernetes.io/service-name': name } },
-    addressType: addresses.every((address) => isIP(address) === 6) ? 'IPv6' : 'IPv4',
+    addressType: family === 6 ? 'IPv6' : 'IPv4',
     endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true } })),
     ports: subset?.ports ?? [],
   }

@@ -19,10 +19,13 @@ export interface ServerFacts {
   /** Of the `kubernetes` Service. */
   securePort: number
   kubernetesServiceIP: string
-  /** The server itself makes an IPAddress before each Service that has it: a loop would delete what is just taken. */
-  takesAddresses?: boolean
   /** Where the server listens: the address in the Service's Endpoints. */
   host: string
+  /**
+   * Other servers have the same objects. Then the server itself makes an IPAddress before each Service that has it: a
+   * loop would delete what is just taken.
+   */
+  isShared?: boolean
 }
 
 /** What every cluster has from its first moment; each server makes sure of it when it starts. */
@@ -34,13 +37,14 @@ export async function prepareCluster(client: Client, facts: ServerFacts, nowMs: 
 /** The loops that are part of an API server: upstream's run in kube-apiserver, and each of several runs its own. */
 export const startServerLoops = (context: ControllerContext, facts: ServerFacts): Controller[] => [
   startFlowSchemaController(context),
-  ...(facts.takesAddresses ? [] : [startServiceIPAddresses(context)]),
+  ...(facts.isShared ? [] : [startServiceIPAddresses(context)]),
   startServerConfigMaps(context, facts.clientCa),
   startKubernetesService(context, serviceOf(facts)),
 ]
 
-const serviceOf = ({ securePort, kubernetesServiceIP, host }: ServerFacts) => ({
+const serviceOf = ({ securePort, kubernetesServiceIP, host, isShared }: ServerFacts) => ({
   securePort,
   clusterIP: kubernetesServiceIP,
   host,
+  isShared,
 })

@@ -1,14 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
+import { pino } from 'pino'
 import t from 'tap'
 import { bootstrap } from '../../controllers/bootstrap.ts'
 import { isMirrored, planMirror } from '../../controllers/endpoints/mirrored-slices.ts'
 import { portsOn } from '../../controllers/endpoints/service-pods.ts'
 import { endpointOf, planSlices } from '../../controllers/endpoints/slices.ts'
 import { endpointsLabels, subsetsOf } from '../../controllers/endpoints/subsets.ts'
+import { startKubernetesService } from '../../controllers/kubernetes-service.ts'
+import { startLoopSet } from '../../controllers/loop-set.ts'
 import type { Node, Pod, Service } from '../../shared/api/types.ts'
 import type { EndpointSlice, Endpoints } from '../../shared/api/workloads.ts'
 import type { Resource } from '../../shared/client/client.ts'
 import { endpointSlices, endpoints, pods as podsResource, services } from '../../shared/client/resources.ts'
+import { realClock } from '../../shared/clock/real-clock.ts'
 import { startTestApiServer } from '../harness/api-server.ts'
 import { startTestControlPlane } from '../harness/control-plane.ts'
 import { until } from '../harness/until.ts'
@@ -292,6 +296,42 @@ t.test('the API server has endpoints, and keeps them when it starts on another p
   await check({ ip: '127.0.0.1', port: 6444, addressType: 'IPv4' })
   await start('::1', 6445)
   await check({ ip: '::1', port: 6445, addressType: 'IPv6' })
+})
+
+t.test('API servers with the same objects are endpoints together, and none writes against another', async (t) => {
+  const client = (await startTestApiServer(t)).client({ name: 'admin', groups: ['system:masters'] })
+  const ref = { namespace: 'default', name: 'kubernetes' }
+  const context = { client, clock: realClock, log: pino({ level: 'silent' }) }
+  const start = async (host: string) => {
+    const options = { host, securePort: 6443, clusterIP: '10.96.0.1', isShared: true }
+    await bootstrap(client, { ...options, clientCa: '', nowMs: Date.now() })
+    return startLoopSet({ ...context, start: (context) => [startKubernetesService(context, options)] })
+  }
+  const shown = async (): Promise<string[]> => {
+    const { subsets = [] } = await client.get<Endpoints>(endpoints, ref)
+    const slice = await client.get<EndpointSlice>(endpointSlices, ref)
+    t.same(
+      (slice.endpoints ?? []).flatMap(({ addresses }) => addresses),
+      subsets[0]?.addresses?.map(({ ip }) => ip),
+    )
+    return subsets[0]?.addresses?.map(({ ip }) => ip) ?? []
+  }
+  const [one, two] = [await start('192.0.2.1'), await start('192.0.2.2')]
+  t.teardown(() => two.close())
+  await Promise.all([one.synced(), two.synced()])
+  t.same(await shown(), ['192.0.2.1', '192.0.2.2'])
+  const versionOf = async () => (await client.get<Endpoints>(endpoints, ref)).metadata.resourceVersion
+  await client.patch(endpoints, ref, { metadata: { labels: { touched: 'yes' } } })
+  const version = await versionOf()
+  await client.patch(endpointSlices, ref, { metadata: { labels: { touched: 'yes' } } })
+  await until(async () => !(await client.get<EndpointSlice>(endpointSlices, ref)).metadata.labels?.touched, {
+    what: 'both to have answered the change',
+  })
+  t.equal(await versionOf(), version, 'the Endpoints were written by none')
+  await client.delete(endpoints, ref)
+  await until(async () => (await shown().catch(() => [])).length === 2, { what: 'both addresses again' })
+  await one.close()
+  t.same(await shown(), ['192.0.2.2'])
 })
 
 t.test("the API server's Service and endpoints come back when they are deleted or changed", async (t) => {
