@@ -7,6 +7,7 @@ import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { realClock } from '../shared/clock/real-clock.ts'
+import type { Etcd } from './etcd-server.ts'
 import { median } from './load.ts'
 import {
   fill,
@@ -34,20 +35,29 @@ import {
 import { comparisonTable, type Row, table } from './report.ts'
 import { measureStarts } from './starts.ts'
 
-const HELP = `Usage: npm run bench -- [--only PARTS] [--real BIN] [--rounds N] [--pods N] [--profile DIR] [--write]
+const HELP = `Usage: npm run bench -- [--only PARTS] [--storage etcd] [--real BIN] [--scale PODS] [--rounds N] [--pods N] [--profile DIR] [--write]
 
   --only PARTS   some of start,requests,list,watch,http2,memory,pods,simulated,many,hooks,probes (default: all)
   --real BIN     runs kube-apiserver and etcd, the programs in the folder BIN, beside us, in turns and with the same client,
                  and compares rates and CPU time per request (with --only real: nothing else)
+  --storage etcd objects in etcd (the program on the PATH, or in BIN): beside kube-apiserver on the same etcd with --real,
+                 else beside objects in memory; also two servers on one etcd, and creates beside bare puts
+  --scale PODS   so many simulated pods, step by step, on --simulated-nodes, in memory or with --storage etcd; nothing else
+  --simulated-nodes N   for --scale (default 1000)
+  --minutes N    how long --scale may take (default 60)
   --rounds N     how often each figure is taken; the median counts (default 5)
   --pods N       how many pods are brought to Running (default 100), and beside 100,000 other objects
   --profile DIR  writes a CPU profile of the server there
-  --write        puts what was measured into docs/performance.md
+  --write        puts what was measured into docs/performance.md or, of --storage and --scale, into docs/scale.md
 `
 const { values: flags } = parseArgs({
   options: {
     only: { type: 'string', default: 'start,requests,list,watch,http2,memory,pods,simulated,many,hooks,probes' },
     real: { type: 'string' },
+    storage: { type: 'string', default: 'memory' },
+    scale: { type: 'string' },
+    'simulated-nodes': { type: 'string', default: '1000' },
+    minutes: { type: 'string', default: '60' },
     rounds: { type: 'string', default: '5' },
     pods: { type: 'string', default: '100' },
     profile: { type: 'string' },
@@ -236,11 +246,19 @@ async function measureProbes(): Promise<Row[]> {
   ]
 }
 
-/** Sections of docs/performance.md. */
-type Part = 'bench' | 'real' | 'http2'
+/** Sections of docs/performance.md and docs/scale.md. */
+const documents = {
+  bench: 'performance.md',
+  real: 'performance.md',
+  http2: 'performance.md',
+  etcd: 'scale.md',
+  'scale-etcd': 'scale.md',
+  'scale-memory': 'scale.md',
+} as const
+type Part = keyof typeof documents
 
 function writeDocument(part: Part, text: string): void {
-  const file = join(import.meta.dirname, '../docs/performance.md')
+  const file = join(import.meta.dirname, '../docs', documents[part])
   const [before, after] = [`<!-- ${part}: begin -->`, `<!-- ${part}: end -->`]
   const document = readFileSync(file, 'utf8')
   const head = document.slice(0, document.indexOf(before) + before.length)
@@ -262,11 +280,43 @@ async function startForVersus(...more: string[]): Promise<Server> {
   return { ...server, stop }
 }
 
+/** The storage flags of a server, and etcd when they name it: one for each cluster that is started. */
+async function startStorage(): Promise<{ flags: string[]; etcd: Etcd | undefined; stop(): Promise<void> }> {
+  if (flags.storage !== 'etcd') return { flags: [], etcd: undefined, stop: async () => {} }
+  const folder = mkdtempSync(join(tmpdir(), 'kubestage-etcd-'))
+  const { startEtcd } = await import('./etcd-server.ts')
+  const etcd = await startEtcd({ program: flags.real ? join(flags.real, 'etcd') : 'etcd', folder })
+  const stop = async (): Promise<void> => {
+    await etcd.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return { flags: ['--storage', `etcd:${etcd.url}`], etcd, stop }
+}
+
+async function growCluster(pods: number): Promise<string> {
+  const [{ measureScale }, { scaleText }] = await Promise.all([import('./scale.ts'), import('./scale-report.ts')])
+  const nodes = Number(flags['simulated-nodes'])
+  const storage = await startStorage()
+  try {
+    return await withKubestage([...storage.flags, '--simulated-nodes', String(nodes)], async (server) =>
+      scaleText(await measureScale({ pods, nodes, minutes: Number(flags.minutes), server, etcd: storage.etcd })),
+    )
+  } finally {
+    await storage.stop()
+  }
+}
+
 // What a signal ends leaves no server behind.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
+const machine = `${cpus().length} cores, ${cpus()[0]?.model.trim()}, Node ${process.versions.node}`
+const busy = (): string => `load average at the end ${loadavg()[0]?.toFixed(1)}`
+
 if (flags.help) {
   process.stdout.write(HELP)
+} else if (flags.scale) {
+  const text = await growCluster(Number(flags.scale))
+  show(flags.storage === 'etcd' ? 'scale-etcd' : 'scale-memory', `${text}\n\n${machine}; ${busy()}.`)
 } else {
   const rows: Row[] = []
   if (parts.includes('start')) rows.push(...(await measureStart()))
@@ -277,7 +327,6 @@ if (flags.help) {
   if (parts.includes('many')) rows.push(...(await measureMany()))
   if (parts.includes('hooks')) rows.push(...(await measureHooks()))
   if (parts.includes('probes')) rows.push(...(await measureProbes()))
-  const machine = `${cpus().length} cores, ${cpus()[0]?.model.trim()}, Node ${process.versions.node}`
   if (rows.length > 0) show('bench', `${table(rows)}\n\n${machine}; median of ${rounds}, of starts ${startRounds}.`)
   if (parts.includes('http2')) {
     const { measureHttp2 } = await import('./http2.ts')
@@ -287,10 +336,9 @@ if (flags.help) {
   if (flags.real) {
     const { measureVersus } = await import('./versus.ts')
     const comparisons = await measureVersus({ bin: flags.real, rounds, startOurs: () => startForVersus() })
-    const load = loadavg()[0]?.toFixed(1)
     show(
       'real',
-      `${comparisonTable(comparisons, 'kube-apiserver + etcd')}\n\n${machine}; median of ${rounds}; load average at the end ${load}.`,
+      `${comparisonTable(comparisons, 'kube-apiserver + etcd')}\n\n${machine}; median of ${rounds}; ${busy()}.`,
     )
   }
 }

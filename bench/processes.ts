@@ -20,7 +20,7 @@ export interface Server {
   stop(): Promise<void>
 }
 
-const START_TIMEOUT_MS = 15_000
+const START_TIMEOUT_MS = 60_000
 
 /** What `npm start` and the launcher of an older Node give to V8, too. */
 const asNpmStart = ['--max-semi-space-size=8']

@@ -1,15 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { closeSync, mkdirSync, openSync } from 'node:fs'
-import { createServer } from 'node:net'
+import type { ChildProcess } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { ensureClusterPki } from '../shared/pki/cluster-pki.ts'
+import { freePort, HOST, startEtcd, startProgram } from './etcd-server.ts'
 import type { Target } from './http2-connection.ts'
 import { handle, ready, type Server } from './processes.ts'
 
 const START_TIMEOUT_MS = 60_000
-const HOST = '127.0.0.1'
 
 /**
  * kube-apiserver and etcd, the programs of these names in the folder `bin`, which count as one server. They are set up
@@ -17,21 +15,40 @@ const HOST = '127.0.0.1'
  * storage in memory does not. Logs are kept in `folder`.
  */
 export async function startRealServer({ bin, folder }: { bin: string; folder: string }): Promise<Server> {
+  const etcd = await startEtcd({ program: join(bin, 'etcd'), folder })
+  try {
+    const server = await startKubeApiServer({ bin, folder, etcdUrl: etcd.url })
+    return {
+      target: server.target,
+      readyMs: server.readyMs + etcd.readyMs,
+      rssMegabytes: () => server.rssMegabytes() + etcd.rssMegabytes(),
+      cpuMs: () => server.cpuMs() + etcd.cpuMs(),
+      stop: async () => {
+        await server.stop()
+        await etcd.stop()
+      },
+    }
+  } catch (error) {
+    await etcd.stop()
+    throw error
+  }
+}
+
+/** kube-apiserver alone, on this etcd. */
+export async function startKubeApiServer(options: { bin: string; folder: string; etcdUrl: string }): Promise<Server> {
+  const { bin, folder, etcdUrl } = options
   const pkiDir = join(folder, 'pki')
   mkdirSync(pkiDir, { recursive: true })
-  const options = { host: HOST, serviceAddress: '10.96.0.1', nodeName: 'unused', nowMs: realClock.now() }
-  const { ca, admin, serviceAccountKey } = ensureClusterPki({ ...options, directory: pkiDir })
+  const pki = { host: HOST, serviceAddress: '10.96.0.1', nodeName: 'unused', nowMs: realClock.now() }
+  const { ca, admin, serviceAccountKey } = ensureClusterPki({ ...pki, directory: pkiDir })
   await serviceAccountKey.make()
-  const [port, clients, peers] = [await freePort(), await freePort(), await freePort()]
+  const port = await freePort()
   const startedMs = realClock.monotonic()
-  const children = [
-    start(join(bin, 'etcd'), etcdFlags({ folder, clients, peers }), folder),
-    start(join(bin, 'kube-apiserver'), apiServerFlags({ pkiDir, port, etcd: clients }), folder),
-  ]
-  const server = handle(children, 'SIGTERM')
+  const child = startProgram(join(bin, 'kube-apiserver'), apiServerFlags({ pkiDir, port, etcdUrl }), folder)
+  const server = handle([child], 'SIGTERM')
   const target = { host: HOST, port, ca: ca.cert, cert: admin.cert, key: admin.key }
   try {
-    await untilReady(target, children)
+    await untilReady(target, [child])
   } catch (error) {
     await server.stop()
     throw error
@@ -39,29 +56,8 @@ export async function startRealServer({ bin, folder }: { bin: string; folder: st
   return { target, readyMs: realClock.monotonic() - startedMs, ...server }
 }
 
-function start(program: string, flags: readonly string[], folder: string): ChildProcess {
-  const log = openSync(join(folder, `${program.split('/').at(-1)}.log`), 'a')
-  const child = spawn(program, flags, { stdio: ['ignore', log, log] })
-  closeSync(log)
-  process.on('exit', () => child.kill('SIGKILL'))
-  return child
-}
-
-const urlOf = (port: number): string => `http://${HOST}:${port}`
-
-const etcdFlags = ({ folder, clients, peers }: { folder: string; clients: number; peers: number }): string[] => [
-  `--data-dir=${join(folder, 'etcd')}`,
-  `--listen-client-urls=${urlOf(clients)}`,
-  `--advertise-client-urls=${urlOf(clients)}`,
-  `--listen-peer-urls=${urlOf(peers)}`,
-  `--initial-advertise-peer-urls=${urlOf(peers)}`,
-  `--initial-cluster=default=${urlOf(peers)}`,
-  '--unsafe-no-fsync',
-  '--quota-backend-bytes=8589934592',
-]
-
-const apiServerFlags = ({ pkiDir, port, etcd }: { pkiDir: string; port: number; etcd: number }): string[] => [
-  `--etcd-servers=${urlOf(etcd)}`,
+const apiServerFlags = ({ pkiDir, port, etcdUrl }: { pkiDir: string; port: number; etcdUrl: string }): string[] => [
+  `--etcd-servers=${etcdUrl}`,
   `--bind-address=${HOST}`,
   `--secure-port=${port}`,
   `--cert-dir=${pkiDir}`,
@@ -77,14 +73,6 @@ const apiServerFlags = ({ pkiDir, port, etcd }: { pkiDir: string; port: number; 
   '--max-requests-inflight=4000',
   '--max-mutating-requests-inflight=2000',
 ]
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await once(server.listen(0, HOST), 'listening')
-  const { port } = server.address() as { port: number }
-  await once(server.close(), 'close')
-  return port
-}
 
 async function untilReady(target: Target, children: readonly ChildProcess[]): Promise<void> {
   for (const deadlineMs = realClock.monotonic() + START_TIMEOUT_MS; ; await realClock.sleep(10)) {

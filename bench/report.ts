@@ -44,7 +44,7 @@ export const table = (rows: readonly Row[]): string => aligned([headings, ...row
 export const comparisonTable = (rows: readonly Comparison[], other: string): string =>
   aligned([comparisonHeadings(other), ...rows.map(comparisonCells)])
 
-function aligned([head = [], ...rows]: readonly string[][]): string {
+export function aligned([head = [], ...rows]: readonly string[][]): string {
   const lines = [head, head.map(() => '---'), ...rows]
   const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
   const pad = (text: string, i: number): string => (text === '---' ? '-'.repeat(widths[i]!) : text.padEnd(widths[i]!))
@@ -91,7 +91,7 @@ function comparisonCells({
   ]
 }
 
-function figure(value: number | undefined): string {
+export function figure(value: number | undefined): string {
   if (value === undefined) return ''
   if (value >= 100) return Math.round(value).toLocaleString('en')
   return value.toFixed(value >= 10 ? 1 : 2)
