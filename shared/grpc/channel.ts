@@ -26,6 +26,8 @@ interface StreamHandlers {
 const connectTimeoutMs = 2_000
 const pingEveryMs = 5_000
 const pingTimeoutMs = 3_000
+/** While our own event loop stands still, no answer is read: however long that takes, it is one part of the wait. */
+const pingWaits = 6
 /** For large answers: Node's default of 64 KiB costs a round trip for each. */
 const windowBytes = 8 * 1024 * 1024
 
@@ -186,10 +188,14 @@ export class GrpcChannel {
     const wait = (): void => {
       timer = this.#clock.setTimer(pingEveryMs, ping, { background: true })
     }
+    const lost = new Error(`no answer to a ping within ${pingTimeoutMs / 1000} s`)
+    const listen = (waits: number): void => {
+      const next = (): void => (waits > 1 ? listen(waits - 1) : session.destroy(lost))
+      timer = this.#clock.setTimer(pingTimeoutMs / pingWaits, next, { background: true })
+    }
     const ping = (): void => {
       if (session.destroyed) return
-      const lost = new Error(`no answer to a ping within ${pingTimeoutMs / 1000} s`)
-      timer = this.#clock.setTimer(pingTimeoutMs, () => session.destroy(lost), { background: true })
+      listen(pingWaits)
       session.ping((error) => {
         timer.cancel()
         if (!error) wait()
