@@ -8,7 +8,7 @@ import { realClock } from '../shared/clock/real-clock.ts'
 import { handle, type Server } from './processes.ts'
 
 export const HOST = '127.0.0.1'
-const START_TIMEOUT_MS = 60_000
+const START_TIMEOUT_MS = 240_000
 
 export interface Etcd extends Omit<Server, 'target'> {
   url: string

@@ -49,13 +49,24 @@ export interface FanOut {
 
 const WATCHERS_PER_CONNECTION = 10
 
-/** `watchers` open streams; then `count` writes, each of which every one of them must see as a line. */
+/** `watchers` open streams, spread over `target` and `others`; then `count` writes, each of which every one of them must see as a line. */
 export async function fanOut(
   target: Target,
-  options: { watchers: number; count: number; watchPath: string; write(i: number): Request; begin?: Begin },
+  options: {
+    watchers: number
+    count: number
+    watchPath: string
+    write(i: number): Request
+    begin?: Begin
+    others?: readonly Target[]
+  },
 ): Promise<FanOut> {
-  const { watchers, count, watchPath, write, begin } = options
-  const connections = await openAll(target, Math.ceil(watchers / WATCHERS_PER_CONNECTION))
+  const { watchers, count, watchPath, write, begin, others = [] } = options
+  const targets = [target, ...others]
+  const needed = Math.ceil(watchers / WATCHERS_PER_CONNECTION)
+  const connections = await Promise.all(
+    Array.from({ length: needed }, (_, i) => Http2Connection.open(targets[i % targets.length]!)),
+  )
   const done = Promise.withResolvers<void>()
   const wanted = watchers * count
   let delivered = 0

@@ -314,6 +314,17 @@ const busy = (): string => `load average at the end ${loadavg()[0]?.toFixed(1)}`
 
 if (flags.help) {
   process.stdout.write(HELP)
+} else if (flags.storage === 'etcd' && !flags.scale) {
+  const { measureEtcd } = await import('./etcd.ts')
+  const start = (stateDir: string, more: readonly string[]) =>
+    startKubestage({ stateDir, flags: [...BARE_API, ...more], profileDir: flags.profile })
+  const { requests, puts, servers } = await measureEtcd({ bin: flags.real, rounds, start })
+  const tables = [
+    comparisonTable(requests, flags.real ? 'kube-apiserver' : 'in memory'),
+    comparisonTable(puts, 'bare puts'),
+    comparisonTable(servers, 'one server').replace('Kubestage', 'two servers'),
+  ]
+  show('etcd', `${tables.join('\n\n')}\n\n${machine}; median of ${rounds}; ${busy()}.`)
 } else if (flags.scale) {
   const text = await growCluster(Number(flags.scale))
   show(flags.storage === 'etcd' ? 'scale-etcd' : 'scale-memory', `${text}\n\n${machine}; ${busy()}.`)

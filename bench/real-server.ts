@@ -7,7 +7,7 @@ import { freePort, HOST, startEtcd, startProgram } from './etcd-server.ts'
 import type { Target } from './http2-connection.ts'
 import { handle, ready, type Server } from './processes.ts'
 
-const START_TIMEOUT_MS = 60_000
+const START_TIMEOUT_MS = 240_000
 
 /**
  * kube-apiserver and etcd, the programs of these names in the folder `bin`, which count as one server. They are set up
