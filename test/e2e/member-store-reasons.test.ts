@@ -30,12 +30,21 @@ const skip = await whySkip(client)
 /** Two members that stay all the time, so that there is always a member that can take what another has to give. */
 const elsewhere = skip ? [] : await startStayers()
 
-/** `ROWS=Deployment` or `ROWS='Job: suspended'`: only those rows. */
-const only = process.env.ROWS ?? ''
+/**
+ * Default: of each kind of owner one situation for each reason. `ROWS=all` plays every situation, `ROWS=Deployment` or
+ * `ROWS='Job: suspended'` some.
+ */
+const chosen = process.env.ROWS
+const seen = new Set<string>()
+function isPlayed({ who, situation, told }: Row): boolean {
+  if (chosen) return chosen === 'all' || `${who}: ${situation}`.includes(chosen)
+  const kind = `${who} ${JSON.stringify(told)}`
+  return !seen.has(kind) && !!seen.add(kind)
+}
 /** These take half a minute or more of waiting: they begin first. */
 const slow = ['node pressure', 'not ready, or unreachable', 'concurrencyPolicy Replace']
 const rows = reasonRows()
-  .filter(({ who, situation }) => `${who}: ${situation}`.includes(only))
+  .filter(isPlayed)
   .sort((a, b) => Number(slow.includes(b.situation)) - Number(slow.includes(a.situation)))
 for (const row of rows) t.test(`${row.who}: ${row.situation}`, { buffered: true, skip }, (t) => play(t, row))
 
