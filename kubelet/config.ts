@@ -37,6 +37,9 @@ const podCidr: OptionType<PodCidr> = {
   fromFile: (value) => (addressings.includes(value as string) ? (value as string) : cidr.fromFile(value)),
 }
 
+/** Help and documentation are the same on every machine. */
+const machineName: OptionType<string> = { ...subdomain, show: () => undefined }
+
 /** What the kubelet can be told, by flag, variable or config file. */
 export const kubeletOptions = {
   config: configOption,
@@ -49,7 +52,10 @@ export const kubeletOptions = {
     default: '',
     help: 'Credentials to ask for own ones with, which are kept in --kubeconfig (default: in --root-dir)',
   }),
-  nodeName: option(subdomain, { default: os.hostname().toLowerCase(), help: 'Name of the node' }),
+  nodeName: option(machineName, {
+    default: os.hostname().toLowerCase(),
+    help: "Name of the node (default: the machine's)",
+  }),
   nodeIp: option(text, {
     default: '',
     help: "Address of the node, and of pods with hostNetwork; auto: this machine's first that is not loopback (default: auto, or 127.0.0.1 with Kubestage's API server on this machine)",

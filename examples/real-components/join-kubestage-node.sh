@@ -23,4 +23,4 @@ kubectl config view --raw --minify --flatten -o 'jsonpath={.clusters[0].cluster.
 bootstrap_kubeconfig "$bootstrap" "$server" "$DIR/ca.crt"
 
 export PATH=$clone/node_modules/.bin:$PATH
-exec node "$clone/kubelet/main.ts" --bootstrap-kubeconfig "$bootstrap" --root-dir "$DIR" --node-name "$NODE" "$@"
+exec "$clone/bin/kubestage.mjs" kubelet --bootstrap-kubeconfig "$bootstrap" --root-dir "$DIR" --node-name "$NODE" "$@"

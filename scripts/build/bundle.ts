@@ -21,6 +21,11 @@ const programs = [
  */
 const large = [
   'cli/up.ts',
+  'cli/apiserver.ts',
+  'cli/controllers.ts',
+  'cli/kubelet.ts',
+  'cli/run-kubelet.ts',
+  'cli/join/index.ts',
   'cli/rehearse/index.ts',
   'cli/demo/index.ts',
   'cli/storage/index.ts',

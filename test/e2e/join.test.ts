@@ -81,6 +81,8 @@ t.test('the printed command, typed literally, makes a node', { skip: !kubectl &&
   const name = os.hostname().toLowerCase()
   const says = (...args: string[]) => kubectlSays(t, kubectl!, kubeconfig, args)
   const printed = await joinCommand(t)
+  // A cluster that is started in this folder would go by it.
+  writeFileSync(join(machine.folder, 'kubestage.yaml'), 'nodeName: node-1\nport: 6443\n')
   const joining = machine.type(printed)
   await joining.printed(`Node ${name} has joined https://127.0.0.1:${port}`)
   await becomesReady(name)
