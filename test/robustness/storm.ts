@@ -1,7 +1,9 @@
 import type { Test } from 'tap'
+import type { KubeObject } from '../../shared/api/types.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { oneOf, randomFrom } from '../faults/random.ts'
 import { until } from '../harness/until.ts'
+import { AddressLoad, checkAddresses } from './addresses.ts'
 import { checkLinearizability } from './checker.ts'
 import { checkHistory } from './checks.ts'
 import { HttpsClient } from './client.ts'
@@ -34,6 +36,8 @@ export interface StormReport {
   /** Compared with the events of all watches: lists, and the events. */
   lists: number
   events: number
+  /** Created with an address that another client asked for at the same time. */
+  services: number
   /** Watches that were opened again after the last revision that they had seen. */
   resumedWatches: number
   /** Checked for linearizability: histories, the objects in them, the operations on these. */
@@ -71,6 +75,7 @@ export class Storm {
       requests: { answered: 0, lost: 0, refused: 0 },
       lists: 0,
       events: 0,
+      services: 0,
       resumedWatches: 0,
       histories: 0,
       objects: 0,
@@ -120,19 +125,22 @@ export class Storm {
   async #round(fault: Fault): Promise<void> {
     const { servers } = this.#subject
     const beganMs = realClock.monotonic()
-    const namespace = `round-${this.report.histories}`
-    await this.#createNamespace(namespace)
+    const created = await this.#create('/api/v1/namespaces', `round-${this.report.histories}-`)
+    const namespace = created.metadata.name ?? ''
     const load = new Workload(servers, namespace, this.#random)
+    const addresses = new AddressLoad(servers, namespace, this.#random)
     try {
       await this.#everyClientGoesOn(load, `before: ${fault.name}`)
       await fault.inflict(this.#subject, this.#random)
       await this.#everyClientGoesOn(load, `after: ${fault.name}`)
     } finally {
-      await load.stop()
+      await Promise.all([load.stop(), addresses.stop()])
     }
     await load.readAll()
-    await this.#watchersReach(Math.max(...load.history.lists.map((list) => list.resourceVersion)))
+    await this.#watchersCatchUp()
     await this.#check(load.history)
+    this.#violated(checkAddresses(addresses.claims))
+    this.report.services += addresses.claims.length
     this.report.faults[fault.name] = (this.report.faults[fault.name] ?? 0) + 1
     if (fault.isKill) this.report.kills++
     for (const name of ['answered', 'lost', 'refused'] as const) this.report.requests[name] += load.counts[name]
@@ -151,8 +159,10 @@ export class Storm {
     })
   }
 
-  async #watchersReach(revision: number): Promise<void> {
-    // A write of a kind that they watch, so that an idle server has something to tell.
+  /** A last write of the kind that is watched has every watch tell all that was before it. */
+  async #watchersCatchUp(): Promise<void> {
+    const { metadata } = await this.#create('/api/v1/namespaces/default/configmaps', 'end-of-round-')
+    const revision = Number(metadata.resourceVersion ?? 0)
     for (const watcher of this.#watchers)
       await until(() => watcher.resourceVersion >= revision, {
         what: `the watch of ${watcher.server.name} to reach ${revision}, it is at ${watcher.resourceVersion}`,
@@ -181,16 +191,14 @@ export class Storm {
     }
   }
 
-  async #createNamespace(name: string): Promise<void> {
-    const created = async (): Promise<boolean> => {
-      const reply = await this.#admin.send(this.#subject.servers[0]!, {
-        method: 'POST',
-        path: '/api/v1/namespaces',
-        body: { metadata: { name } },
-      })
-      return reply?.status === 201 || reply?.status === 409
+  /** Until the first server answers with it. */
+  async #create(path: string, prefix: string): Promise<KubeObject> {
+    const created = async (): Promise<KubeObject | undefined> => {
+      const body = { metadata: { generateName: prefix } }
+      const reply = await this.#admin.send(this.#subject.servers[0]!, { method: 'POST', path, body })
+      return reply?.status === 201 ? (reply.body as KubeObject) : undefined
     }
-    await until(created, { what: `namespace ${name}`, timeoutMs: recoveryTimeoutMs })
+    return await until(created, { what: `a create below ${path}`, timeoutMs: recoveryTimeoutMs })
   }
 
   async #revision(): Promise<number> {
