@@ -1,3 +1,4 @@
+import { subdomainMessages } from '../../shared/api/label-syntax.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { ConfigError, UsageError } from '../../shared/config/option.ts'
 import { publicKeyHashes } from '../../shared/pki/public-key-hash.ts'
@@ -23,6 +24,8 @@ export async function admit(folder: NodeFolder, wanted: Admission): Promise<Join
   const joined = { nodeName: wanted.ownName ?? wanted.machineName, servers: wanted.servers }
   if (joined.servers.length === 0)
     throw new UsageError(`no node has joined from ${folder.root} yet: join with ${printed}`)
+  if (subdomainMessages(joined.nodeName).length > 0)
+    throw new UsageError(`this machine's name ${joined.nodeName} cannot be a node's: choose one with --node-name`)
   await joinAnew(folder, joined, wanted)
   return joined
 }

@@ -6,7 +6,9 @@ import { createServer } from 'node:net'
 import os from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { admit } from '../../cli/join/admit.ts'
 import joinProgram from '../../cli/join/index.ts'
+import { NodeFolder } from '../../cli/join/node-folder.ts'
 import type { Termination } from '../../shared/api/termination.ts'
 import type { Node, Pod } from '../../shared/api/types.ts'
 import { nodes, pods, terminations } from '../../shared/client/resources.ts'
@@ -238,6 +240,11 @@ t.test('what is wrong is one sentence, and leaves nothing', async (t) => {
       t.notOk(existsSync(join(stateDir, 'node.json')), `${what}: no node is kept`)
     }),
   )
+  const unnamed = { servers: [`https://127.0.0.1:${port}`], ownName: undefined, machineName: 'my_machine', pins: [] }
+  await t.rejects(admit(new NodeFolder(join(machine.folder, 'unnamed')), { ...unnamed, skipsPins: true }), {
+    name: 'UsageError',
+    message: "this machine's name my_machine cannot be a node's: choose one with --node-name",
+  })
   const busy = await machine.run(`${printed} --node-name busy --kubelet-port ${takenPort}`)
   t.match(busy, {
     code: 1,
@@ -292,7 +299,12 @@ t.test('a node with an address of its own', { skip: !cable && 'needs root, ip an
   }
   const web = `require('node:http').createServer((request, response) => response.end('over the cable')).listen(8080, process.env.KUBESTAGE_POD_IP)`
   const readinessProbe = { httpGet: { port: 8080 }, periodSeconds: 1 }
-  const server = podOf({ name: 'web', command: ['node', '-e', web], readinessProbe, spec: { nodeName: 'far' } })
+  const server = podOf({
+    name: 'web',
+    command: ['node', '-e', web],
+    readinessProbe,
+    spec: { nodeName: 'far', terminationGracePeriodSeconds: 1 },
+  })
   await client.create<Pod>(pods, server, { namespace })
   await (await followPod(client, { namespace, name: 'web' })).until(isReady, 'to be ready')
   t.equal(await getText(cluster, `/api/v1/namespaces/${namespace}/pods/web:8080/proxy/`), 'over the cable')
