@@ -32,6 +32,7 @@ const large = [
   'library/start-cluster.ts',
   'apiserver/http/node-http2/connection.ts',
   'controllers/index.ts',
+  'controllers/leader-election/start-elected.ts',
   'kubelet/actions/grpc.ts', // and with it HTTP/2, 6 MB
   'kubelet/http/app.ts', // and with it Fastify, 7 MB
   'kubelet/http/streaming/serve-stream.ts',
