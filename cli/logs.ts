@@ -9,7 +9,7 @@ import { command } from './command.ts'
 import { findRunning } from './running.ts'
 import { unknownWord } from './unknown-word.ts'
 
-const programs = ['apiserver', 'kubelet', 'up'] as const
+const programs = ['apiserver', 'kubelet', 'up', 'etcd'] as const
 
 export default command({
   purpose: "Prints the log of one of the cluster's own programs; those of pods are printed by kubectl logs.",
@@ -21,7 +21,9 @@ export default command({
     follow: option(flag, { default: false, short: 'f', help: 'Go on with what is written from now on, until Ctrl-C' }),
   },
   complete: async ({ positionals }) => (positionals.length === 0 ? [...programs] : []),
-  notes: ['up: output of a cluster started with --detach. The others are one JSON object a line.'],
+  notes: [
+    'up: output of a cluster started with --detach. etcd: of --storage etcd. The others are one JSON object a line.',
+  ],
   async run({ values: { stateDir, node, follow }, positionals: [program = 'apiserver', ...rest] }) {
     if (rest.length > 0) throw new UsageError(`usage: kubestage logs (${programs.join(' | ')})`)
     if (!programs.some((known) => known === program)) throw unknownWord('logs', program, programs)

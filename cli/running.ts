@@ -22,6 +22,8 @@ export interface RunningCluster {
   /** The first node's, while it runs; those of all nodes are `kubeletPids`. */
   kubeletPid?: number
   kubeletPids: number[]
+  /** Of the etcd that it started, while that runs. */
+  etcdPid?: number
   version: string
   url: string
   startedAt: string
@@ -34,7 +36,7 @@ export interface RunningCluster {
   imageOrigins: ImageOrigins
 }
 
-type LastingFacts = Omit<RunningCluster, 'kubeletPid' | 'kubeletPids'>
+type LastingFacts = Omit<RunningCluster, 'kubeletPid' | 'kubeletPids' | 'etcdPid'>
 
 /** Writes down what runs, and again when other kubelets do. */
 export class Announcement {
@@ -70,7 +72,11 @@ export class Announcement {
   #write(): void {
     const { state } = this.#cluster
     const { pid, ...more } = this.#lasting
-    const kubelets = { kubeletPid: this.#cluster.kubeletPid(), kubeletPids: this.#cluster.kubeletPids() }
+    const kubelets = {
+      kubeletPid: this.#cluster.kubeletPid(),
+      kubeletPids: this.#cluster.kubeletPids(),
+      etcdPid: this.#cluster.etcdPid(),
+    }
     writePrivately(state.running, `${JSON.stringify({ pid, ...kubelets, ...more }, undefined, 2)}\n`)
   }
 }

@@ -15,6 +15,7 @@ import type { Guardian } from './guardian.ts'
 import { type NodeNames, nodeNames } from './node-names.ts'
 import type { ClusterSettings } from './settings.ts'
 import { nodeDirectory, openStateDirectory, type StateDirectory } from './state-directory.ts'
+import type { LocalEtcd } from './supervisor/local-etcd.ts'
 import type { Nodes } from './supervisor/nodes.ts'
 import type { PodsFate } from './supervisor/pods-fate.ts'
 
@@ -28,7 +29,9 @@ export interface Cluster extends Pick<ControlPlane, 'url' | 'client' | 'instrume
   kubeletPid(nodeName?: string): number | undefined
   /** Of all kubelets that run now. */
   kubeletPids(): number[]
-  /** In order: pods end with their grace, then the nodes, the controllers, the server. */
+  /** Of the etcd that runs now, where the cluster has one of its own. */
+  etcdPid(): number | undefined
+  /** In order: pods end with their grace, then the nodes, the controllers, the server, etcd. */
   stop(): Promise<void>
   /** At once; resolves when this is the cluster's only process left. */
   kill(): Promise<void>
@@ -54,7 +57,7 @@ export interface ClusterOptions {
   guardian?: Guardian
   /** One line about an unexpected event, and what is done about it. */
   onTrouble(line: string): void
-  /** `kubeletPids` are others than before. */
+  /** `kubeletPids` or `etcdPid` are others than before. */
   onKubelet?(): void
 }
 
@@ -79,8 +82,11 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
     log.warn({ ending: guardian.ending, restarts: guardian.restarts }, 'the API server before this one ended by itself')
   const timeOriginMs = Math.floor(clock.now() / 1000) * 1000
   const clusterClock = options.clusterClock?.(timeOriginMs) ?? scaled(clock, settings.timeScale, timeOriginMs)
+  const etcd = await ownEtcd(state, options)
+  if (etcd) starting.defer(() => etcd.stop())
   const controlPlane = await startControlPlane({
     ...settings,
+    ...etcd?.access,
     controllers: options.controllers ?? settings.controllers,
     plugins: options.plugins,
     volumesDir: state.volumes,
@@ -108,9 +114,10 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
     nodeNames: names,
     kubeletPid: (nodeName) => nodes?.kubeletPid(nodeName),
     kubeletPids: () => nodes?.kubeletPids() ?? [],
+    etcdPid: () => etcd?.pid,
     stop: () => running.run(),
     async kill() {
-      await nodes?.kill()
+      await Promise.all([nodes?.kill(), etcd?.stop()])
       state.release()
     },
   }
@@ -142,6 +149,14 @@ async function nodesOf(
   const [{ Nodes }, { stopMs }] = await Promise.all([import('./supervisor/nodes.ts'), import('./supervisor/node.ts')])
   const places = real.map((name, index) => ({ name, place: index === 0 ? state : nodeDirectory(state, name) }))
   return new Nodes(places, fateOf(options, stopMs))
+}
+
+/** Where `--storage etcd` names no members. */
+async function ownEtcd(state: StateDirectory, options: ClusterOptions): Promise<LocalEtcd | undefined> {
+  const { storage } = options.settings
+  if (storage.engine !== 'etcd' || storage.endpoints.length > 0) return undefined
+  const { LocalEtcd } = await import('./supervisor/local-etcd.ts')
+  return LocalEtcd.start({ ...options, state, onStart: options.onKubelet })
 }
 
 function fateOf(

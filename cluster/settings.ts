@@ -1,4 +1,5 @@
 import { apiServerOptions } from '../apiserver/options.ts'
+import { parseStorage, type StorageChoice, storageOption } from '../apiserver/storage/open-storage.ts'
 import { containerOptions } from '../kubelet/container-options.ts'
 import { evictionOptions } from '../kubelet/eviction/options.ts'
 import { shutdownOptions } from '../kubelet/node/shutdown-options.ts'
@@ -19,11 +20,27 @@ import {
 import { configOption } from '../shared/config/resolve.ts'
 import { stateDirOption } from './state-directory.ts'
 
+/** `etcd` without members: one of the cluster's own. */
+const parseOwnStorage = (value: unknown): StorageChoice =>
+  value === 'etcd' ? { engine: 'etcd', endpoints: [] } : parseStorage(value)
+
+const ownStorage = {
+  ...storageOption.type,
+  placeholder: 'memory|sqlite:PATH|etcd[:URL,…]',
+  schema: { type: 'string', pattern: '^(memory|sqlite:.+|etcd|etcd:https?://.+)$' },
+  fromText: parseOwnStorage,
+  fromFile: parseOwnStorage,
+} as const
+
 /** What `kubestage up` can be told. */
 export const clusterOptions = {
   config: configOption,
   stateDir: stateDirOption,
   ...apiServerOptions,
+  storage: option<StorageChoice>(ownStorage, {
+    default: { engine: 'memory' },
+    help: 'Where objects are kept: in memory, in a file that outlives us, or in etcd; etcd alone starts one (docs/etcd.md)',
+  }),
   journal: option(wholeNumber({ min: 0, max: 1_000_000, placeholder: 'COUNT' }), {
     default: 0,
     help: 'How many requests to keep for kubestage journal',

@@ -35,7 +35,8 @@ export function parseStorage(value: unknown): StorageChoice {
 /** As `--storage` takes it. */
 export function showStorage(choice: StorageChoice): string {
   if (choice.engine === 'memory') return 'memory'
-  return choice.engine === 'sqlite' ? `sqlite:${choice.file}` : `etcd:${choice.endpoints.join(',')}`
+  if (choice.engine === 'sqlite') return `sqlite:${choice.file}`
+  return ['etcd', choice.endpoints.join(',')].filter(Boolean).join(':')
 }
 
 /** `https://host:port`; empty for what is none. */

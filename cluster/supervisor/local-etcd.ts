@@ -1,0 +1,159 @@
+import { join } from 'node:path'
+import { EtcdClient } from '../../apiserver/storage/etcd/client.ts'
+import type { EtcdFiles } from '../../apiserver/storage/open-options.ts'
+import type { StorageChoice } from '../../apiserver/storage/open-storage.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { ConfigError } from '../../shared/config/option.ts'
+import { makeFolder } from '../../shared/files/make-folder.ts'
+import type { KeyPair } from '../../shared/pki/certificate.ts'
+import { ensureCertificate } from '../../shared/pki/certificate-store.ts'
+import { freePort } from '../free-port.ts'
+import type { StateDirectory } from '../state-directory.ts'
+import type { ChildSpec } from './child.ts'
+import { KeptProcess } from './kept-process.ts'
+import { lastWords } from './last-words.ts'
+import { tryProgram } from './try-program.ts'
+
+const readyTimeoutMs = 20_000
+const stopTimeoutMs = 5_000
+const host = '127.0.0.1'
+
+/** Prints the path of an etcd: of ETCD_BIN (several with colons between), of the PATH, or where packages put it. */
+const find = `
+IFS=:
+for file in $ETCD_BIN $(command -v etcd) /usr/bin/etcd /usr/local/bin/etcd /opt/homebrew/bin/etcd; do
+  [ -x "$file" ] && [ ! -d "$file" ] && printf %s "$file" && exit
+done`
+
+/** Becomes its arguments, which have to end when the pipe that is its stdin is closed: within 5 s, else by SIGKILL. */
+const untilInputEnds = `
+self=$$
+exec 3<&0
+(
+  read -r _ <&3
+  kill "$self" || exit
+  for _ in 1 2 3 4 5; do sleep 1; kill -0 "$self" || exit; done
+  kill -9 "$self"
+) >/dev/null 2>&1 &
+exec "$@" </dev/null 3<&-`
+
+export const etcdLog = ({ logs }: Pick<StateDirectory, 'logs'>): string => join(logs, 'etcd.log')
+
+export interface LocalEtcdOptions {
+  state: Pick<StateDirectory, 'root' | 'logs'>
+  /** The machine's. */
+  clock: Clock
+  onTrouble(line: string): void
+  /** Called for each that is started. */
+  onStart?(): void
+}
+
+/** What an API server is told of it. */
+export interface LocalEtcdAccess extends Required<EtcdFiles> {
+  storage: StorageChoice
+}
+
+/**
+ * An etcd of the cluster's own, with its data below the state directory; it is started again when it ends, and ends
+ * when this process does. It listens on loopback and answers clients with a certificate of its own CA, which no user of
+ * the cluster has.
+ */
+export class LocalEtcd {
+  readonly access: LocalEtcdAccess
+  readonly #options: LocalEtcdOptions
+  readonly #process: KeptProcess
+  readonly #client: EtcdClient
+  #isReady = false
+
+  private constructor(spec: ChildSpec, options: LocalEtcdOptions, { url, pki }: { url: string; pki: EtcdPki }) {
+    const { clock, onStart } = options
+    this.#options = options
+    this.access = { ...pki.files, storage: { engine: 'etcd', endpoints: [url] } }
+    this.#client = new EtcdClient({ endpoints: [url], tls: { ...pki.client, ca: pki.ca.cert }, clock })
+    this.#process = new KeptProcess({ spec, clock, onStart, onCrash: (ending, inMs) => this.#crashed(ending, inMs) })
+  }
+
+  /** Resolves when it answers. Throws a ConfigError when there is none on this machine, or it does not start. */
+  static async start(options: LocalEtcdOptions): Promise<LocalEtcd> {
+    const { state, clock } = options
+    const program = await tryProgram('sh', ['-c', find])
+    if (!program) {
+      throw new ConfigError(
+        '--storage etcd: there is no etcd in ETCD_BIN, on the PATH or in the usual places; install it (apt-get install etcd-server, brew install etcd, or https://github.com/etcd-io/etcd/releases), or pass --storage sqlite:PATH',
+      )
+    }
+    const [port, peerPort] = await twoPorts()
+    const url = `https://${host}:${port}`
+    const pki = etcdPki(join(state.root, 'etcd', 'pki'), clock.now())
+    const args = argsOf(join(state.root, 'etcd', 'data'), { url, peer: `http://${host}:${peerPort}`, pki })
+    makeFolder(join(state.root, 'etcd'))
+    const spec = { command: 'sh', args: ['-c', untilInputEnds, 'etcd', program, ...args], logFile: etcdLog(state) }
+    const etcd = new LocalEtcd(spec, options, { url, pki })
+    try {
+      await etcd.#answers()
+    } catch (error) {
+      await etcd.stop()
+      throw new ConfigError(
+        `--storage etcd: ${program} did not start: ${(error as Error).message}${lastWords(etcdLog(state))}`,
+      )
+    }
+    return etcd
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid
+  }
+
+  async stop(): Promise<void> {
+    this.#client.close()
+    await this.#process.stop(stopTimeoutMs)
+  }
+
+  async #answers(): Promise<void> {
+    await this.#client.call('range', { key: 'a' }, { isRepeatable: true, timeoutMs: readyTimeoutMs })
+    this.#isReady = true
+  }
+
+  #crashed(ending: string, restartInMs: number): void {
+    if (!this.#isReady) return // reported as the reason why nothing starts
+    this.#options.onTrouble(
+      `etcd ended (${ending}) and starts again in ${restartInMs / 1000} s; what it acknowledged is kept`,
+    )
+  }
+}
+
+interface EtcdPki {
+  ca: KeyPair
+  client: KeyPair
+  files: Required<EtcdFiles>
+  /** Of etcd itself. */
+  server: { cert: string; key: string }
+}
+
+function etcdPki(directory: string, nowMs: number): EtcdPki {
+  const ca = ensureCertificate(directory, { name: 'ca', commonName: 'kubestage-etcd-ca', usage: 'ca' }, nowMs)
+  const server = { name: 'server', commonName: 'etcd', usage: 'server', altNames: [host, 'localhost'] } as const
+  ensureCertificate(directory, server, nowMs, ca)
+  const client = ensureCertificate(directory, { name: 'client', commonName: 'kubestage', usage: 'client' }, nowMs, ca)
+  const file = (name: string): string => join(directory, name)
+  return {
+    ca,
+    client,
+    files: { etcdCafile: file('ca.crt'), etcdCertfile: file('client.crt'), etcdKeyfile: file('client.key') },
+    server: { cert: file('server.crt'), key: file('server.key') },
+  }
+}
+
+/** The only member of its cluster: nothing speaks to its address for peers. */
+const argsOf = (data: string, { url, peer, pki }: { url: string; peer: string; pki: EtcdPki }): string[] => [
+  ...['--data-dir', data, '--listen-client-urls', url, '--advertise-client-urls', url],
+  ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', `default=${peer}`],
+  ...['--cert-file', pki.server.cert, '--key-file', pki.server.key],
+  ...['--client-cert-auth', '--trusted-ca-file', pki.files.etcdCafile],
+  ...['--logger', 'zap', '--log-level', 'warn'],
+]
+
+async function twoPorts(): Promise<[number, number]> {
+  const [one, other] = await Promise.all([freePort(host), freePort(host)])
+  return one === other ? twoPorts() : [one, other]
+}
