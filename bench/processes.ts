@@ -142,7 +142,7 @@ export function handle(
   const sum = (figure: (pid: number) => number): number =>
     children.reduce((total, { pid = 0 }) => total + figure(pid), 0)
   return {
-    rssMegabytes: () => sum(rssMegabytes),
+    rssMegabytes: () => sum((pid) => descent(pid).reduce((total, one) => total + rssMegabytes(one), 0)),
     cpuMs: () => sum(cpuMs),
     async stop() {
       for (const child of children.toReversed()) {
@@ -164,6 +164,12 @@ function cpuMs(pid: number): number {
   }
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
   return children.reduce((total, child) => total + cpuMs(Number(child)), nanoseconds / 1e6)
+}
+
+/** A process and those that it has started. */
+function descent(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
+  return [pid, ...children.flatMap((child) => descent(Number(child)))]
 }
 
 function rssMegabytes(pid: number): number {

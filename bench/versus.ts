@@ -128,7 +128,9 @@ export async function measured(servers: Sides<Server>, rounds: number, { what, u
       const begin = (): void => {
         before = cpuMs()
       }
-      const one = await round(target, { mark: `${i}`, begin })
+      const one = await round(target, { mark: `${i}`, begin }).catch((error: Error) => {
+        throw new Error(`${side}, round ${i}: ${error.message}`)
+      })
       if (i === 0) continue
       figure[side].push(one.figure)
       cpu[side].push(((cpuMs() - before) * 1000) / one.requests)

@@ -9,6 +9,7 @@ import { CachedObject } from './cached-object.ts'
 import { isSelected, type Selection, selectionKey, selectsAll } from './selection.ts'
 import { WatchBacklog } from './watch-backlog.ts'
 import { WatchGroup } from './watch-group.ts'
+import { WatchGroups } from './watch-groups.ts'
 import type { CacheEvent } from './watch-record.ts'
 import type { WatchEncoder, WatchSink } from './watch-sink.ts'
 
@@ -34,8 +35,7 @@ export class WatchCache {
   readonly #backlog: WatchBacklog
   readonly #objects = new SortedMap<CachedObject>()
   readonly #history: EventLog<CacheEvent>
-  // Each group's chunk type is its own; the cache only pushes events.
-  readonly #groups = new Map<string, WatchGroup<never>>()
+  readonly #groups = new WatchGroups()
   readonly #watch: StorageWatch
   /** Objects that are not converted to this version yet. */
   readonly #unconverted = new Map<string, Entry>()
@@ -142,21 +142,21 @@ export class WatchCache {
     let group = this.#groups.get(key) as unknown as WatchGroup<Chunk> | undefined
     if (!group) {
       group = new WatchGroup({ selection, bookmarks }, encoder, this.#backlog)
-      this.#groups.set(key, group as unknown as WatchGroup<never>)
+      this.#groups.add(key, group as unknown as WatchGroup<never>)
     }
     const joined = group
     joined.add(sink)
     return () => {
       joined.delete(sink)
       // A watcher that leaves twice may find a newer group here, of later watchers.
-      if (joined.size === 0 && (this.#groups.get(key) as unknown) === joined) this.#groups.delete(key)
+      if (joined.size === 0) this.#groups.delete(key, joined as unknown as WatchGroup<never>)
     }
   }
 
   /** Tells watchers who asked for it how far they have seen, so that they can resume from there. */
   sendBookmarks(): void {
     const revision = this.revision()
-    for (const group of this.#groups.values()) if (group.bookmarks) group.pushRecord({ type: 'BOOKMARK', revision })
+    for (const group of this.#groups) if (group.bookmarks) group.pushRecord({ type: 'BOOKMARK', revision })
   }
 
   close(): void {
@@ -185,7 +185,7 @@ export class WatchCache {
     this.#history.append(event)
     // Watchers list again, and get the reason why nothing can be shown.
     if (current?.isUnconverted) this.#endAll()
-    for (const group of this.#groups.values()) group.push(event, decoded)
+    for (const group of this.#groups.concernedBy(event)) group.push(event, decoded)
   }
 
   #cached(entry: Entry, object?: KubeObject): CachedObject {
@@ -213,7 +213,7 @@ export class WatchCache {
   }
 
   #endAll(): void {
-    for (const group of this.#groups.values()) group.end()
+    for (const group of this.#groups) group.end()
     this.#groups.clear()
   }
 }

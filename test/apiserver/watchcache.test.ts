@@ -92,6 +92,38 @@ function setUp(backlog?: WatchBacklog) {
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
+t.test(
+  'an event costs nothing for watchers of other nodes, and reaches those that its pod leaves and enters',
+  async (t) => {
+    const { put, select, watch } = setUp()
+    let looks = 0
+    const counted = (fields: string): Selection => {
+      const { fields: all, ...rest } = select({ fields })
+      return {
+        ...rest,
+        get fields() {
+          looks++
+          return all
+        },
+      }
+    }
+    for (let i = 0; i < 1000; i++) await watch({ selection: counted(`spec.nodeName=other-${i}`) })
+    const { sink: left, watch: leaving } = await watch({ selection: select({ fields: 'spec.nodeName=left' }) })
+    const { sink: entered } = await watch({ selection: select({ fields: 'spec.nodeName=entered' }) })
+    const { sink: elsewhere } = await watch({ selection: select({ fields: 'spec.nodeName!=left' }) })
+    const before = looks
+    await put('default/a', {}, 'left')
+    await put('default/a', {}, 'entered')
+    await new Promise(setImmediate)
+    t.equal(looks, before)
+    t.same([left.seen, entered.seen, elsewhere.seen], [['+a@2', '-a@3'], ['+a@3'], ['+a@3']])
+    leaving.stop()
+    await put('default/b', {}, 'left')
+    await new Promise(setImmediate)
+    t.same([left.seen.length, entered.seen.length], [2, 1])
+  },
+)
+
 t.test('lists: in key order, by namespace and selectors, in pages, as they were', async (t) => {
   const { cache, put, remove, select } = setUp()
   await put('b/x', { app: 'web' }, 'n1')
