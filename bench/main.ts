@@ -253,7 +253,6 @@ const documents = {
   http2: 'performance.md',
   etcd: 'scale.md',
   'scale-etcd': 'scale.md',
-  'scale-memory': 'scale.md',
 } as const
 type Part = keyof typeof documents
 
@@ -327,7 +326,9 @@ if (flags.help) {
   show('etcd', `${tables.join('\n\n')}\n\n${machine}; median of ${rounds}; ${busy()}.`)
 } else if (flags.scale) {
   const text = await growCluster(Number(flags.scale))
-  show(flags.storage === 'etcd' ? 'scale-etcd' : 'scale-memory', `${text}\n\n${machine}; ${busy()}.`)
+  const all = `${text}\n\n${machine}; ${busy()}.`
+  if (flags.storage === 'etcd') show('scale-etcd', all)
+  else process.stdout.write(`${all}\n`)
 } else {
   const rows: Row[] = []
   if (parts.includes('start')) rows.push(...(await measureStart()))

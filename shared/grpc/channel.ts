@@ -60,7 +60,7 @@ export class GrpcChannel {
     })
     const timer = this.#clock.setTimer(timeoutMs, () => {
       stream.close()
-      const text = `no answer within ${timeoutMs / 1000} s`
+      const text = `no answer within ${Math.round(timeoutMs / 100) / 10} s`
       reject(new GrpcError(grpcCodes.deadlineExceeded, text, { wasSent: true }))
     })
     stream.end(frame(message))
