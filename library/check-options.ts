@@ -1,3 +1,4 @@
+import { parseStorage } from '../apiserver/storage/open-storage.ts'
 import { clusterOptions } from '../cluster/settings.ts'
 import { commandMap, durationMs, flag, folder, mustBe, suggestion } from '../shared/config/option-types.ts'
 import { timeScaleOption } from '../shared/config/time-options.ts'
@@ -20,7 +21,6 @@ const {
   port,
   serviceCidr,
   simulatedNodes,
-  storage,
 } = clusterOptions
 
 /** Each throws an Error that goes on where the option's name ends, as the types of flags do. */
@@ -39,7 +39,7 @@ const checks: Record<keyof StartClusterOptions, Check> = {
   featureGates: featureGates.type.fromFile,
   images: commandMap.fromFile,
   imagePaths: imagePath.type.fromFile,
-  storage: storage.type.fromFile,
+  storage: parseStorage,
   etcdCafile: etcdCafile.type.fromFile,
   etcdCertfile: etcdCertfile.type.fromFile,
   etcdKeyfile: etcdKeyfile.type.fromFile,

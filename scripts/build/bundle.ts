@@ -31,6 +31,7 @@ const large = [
   'cli/storage/index.ts',
   'library/start-cluster.ts',
   'apiserver/http/node-http2/connection.ts',
+  'cluster/supervisor/local-etcd.ts',
   'controllers/index.ts',
   'controllers/leader-election/start-elected.ts',
   'kubelet/actions/grpc.ts', // and with it HTTP/2, 6 MB
