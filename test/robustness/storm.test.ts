@@ -13,7 +13,8 @@ const seed = 15
 const samples: Record<string, Pick<StormOptions, 'storage' | 'servers' | 'faults'>> = {
   sqlite: {
     storage: 'sqlite',
-    faults: [...times(9, 'kill a server'), 'fill the disk and kill the server'],
+    // Full disks are left to `npm run robustness`: a delete on one forgets the history, so that a watcher has to list again.
+    faults: times(10, 'kill a server'),
   },
   etcd: {
     storage: 'etcd',
