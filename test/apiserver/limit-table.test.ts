@@ -131,7 +131,7 @@ async function rejectBeyondSeats({ t, server }: Client): Promise<void> {
   const resourceRules = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'], clusterScope: true, namespaces: ['*'] }]
   const spec = {
     priorityLevelConfiguration: { name: 'strict' },
-    matchingPrecedence: 1,
+    matchingPrecedence: 2,
     rules: [{ subjects, resourceRules }],
   }
   const schema = { metadata: { name: 'strict' }, spec }
