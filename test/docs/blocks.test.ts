@@ -91,6 +91,8 @@ const visits: readonly Visit[] = [
       'docs/conformance.md',
       'docs/etcd.md',
       'docs/join.md',
+      'docs/scale.md',
+      'docs/robustness.md',
     ],
     ...cluster,
   },
