@@ -1,4 +1,4 @@
-/** Every version of kubectl found, one program. What the newest prints is in ../kubectl/, the five-minute tour in ../e2e/. */
+/** Several versions of kubectl, one program; `VERSIONS=all`: every one that is found. What the newest prints is in ../kubectl/, the five-minute tour in ../e2e/. */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -7,12 +7,13 @@ import { findKubectls, type Kubectl, kubectl } from '../harness/kubectl.ts'
 import { politeScript } from '../harness/pods.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
+import { endsAndMiddle } from '../harness/versions.ts'
 
 const manifests = join(repository, 'test', 'kubectl', 'manifests')
 const web = ['-f', join(manifests, 'web.yaml')]
 const changed = ['-f', join(manifests, 'web-changed.yaml')]
 
-const versions = findKubectls()
+const versions = endsAndMiddle(findKubectls())
 t.setTimeout(900_000)
 t.jobs = 3 // each version waits a third of the time, and has a namespace of its own
 if (versions.length === 0) skipOrFail(t, 'no kubectl on this machine')

@@ -7,6 +7,7 @@ import { EtcdMembers } from '../../harness/etcd-members.ts'
 import { missingTools } from '../../harness/etcd-tools.ts'
 import { skipOrFail } from '../../harness/skip.ts'
 import { until } from '../../harness/until.ts'
+import { newest } from '../../harness/versions.ts'
 
 t.setTimeout(120_000)
 const prefix = '/registry/core/configmaps/'
@@ -71,7 +72,7 @@ class Writers {
 const programs = etcdPrograms()
 for (const reason of missingEtcd(programs)) skipOrFail(t, reason)
 
-for (const program of programs) {
+for (const program of newest(programs)) {
   const missing = missingTools(program)
   if (missing) {
     skipOrFail(t, missing)
