@@ -23,8 +23,13 @@ t.test('evictions and pod workers, line by line as a real kubelet tells them', a
   await create()
   await clock.advance(5_000)
   kubelet.eviction.induce('memory.available')
-  await clock.advance(20_000)
-  t.equal(pod()?.status?.reason, 'Evicted')
+  await until(
+    async () => {
+      await clock.advance(1_000)
+      return pod()?.status?.reason === 'Evicted'
+    },
+    { what: 'the pod to be evicted' },
+  )
   const limits = { families: () => [] }
   const sources = () => ({
     metrics,
