@@ -2,6 +2,7 @@ import { conflict, modified, notFound } from '../../shared/api/status-errors.ts'
 import type { TerminationRequest } from '../../shared/api/termination.ts'
 import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
 import { withoutStorageVersion } from '../kind/storage-version.ts'
+import { StorageUnavailableError } from '../storage/storage.ts'
 import type { CachedObject } from '../watchcache/cached-object.ts'
 import { type DeleteDecision, decideDelete } from './before-delete.ts'
 import { requestOf } from './deletion-requests.ts'
@@ -67,10 +68,16 @@ async function noted(
 ): Promise<DeleteResult | undefined> {
   if (!request) return write()
   const announced = deletionRequests.announce && (await deletionRequests.announce(uid, request))
-  const result = await write()
-  if (result) deletionRequests.note(uid, request)
-  else await announced?.takeBack()
-  return result
+  try {
+    const result = await write()
+    if (result) deletionRequests.note(uid, request)
+    else await announced?.takeBack()
+    return result
+  } catch (error) {
+    // Without the storage it is not known whether the write was made.
+    if (!(error instanceof StorageUnavailableError)) await announced?.takeBack()
+    throw error
+  }
 }
 
 async function admitDelete(

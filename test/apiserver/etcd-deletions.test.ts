@@ -102,6 +102,24 @@ else {
       },
     )
 
+    await t.test('a deletion that was refused is not noted: the leader that asked leads no longer', async (t) => {
+      const kept = await start('kept')
+      const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases'
+      const lease = { metadata: { name: 'loops' }, spec: { holderIdentity: 'new' } }
+      t.match(await a.send(leases, { method: 'POST', body: lease }), { status: 201 })
+      for (const server of [a, b])
+        for (const body of [{ gracePeriodSeconds: 20, reason: 'Late' }, { gracePeriodSeconds: 0 }]) {
+          const headers = { 'kubestage-leader': 'default/loops old' }
+          const answer = await server.send(`/api/v1/namespaces/${namespace}/pods/kept`, {
+            method: 'DELETE',
+            headers,
+            body,
+          })
+          t.match(answer, { status: 409, body: { message: /not held by "old"/ } })
+        }
+      for (const server of [a, b]) t.same((await recordAt(server, kept)).requests ?? [], [])
+    })
+
     await t.test('since when new connections go elsewhere', async (t) => {
       const served = await start('served')
       const { uid } = served.metadata
