@@ -1,6 +1,7 @@
 import { meetGuardian } from '../cluster/guardian.ts'
 import { version } from '../cluster/package.ts'
 import { tellStarter } from '../cluster/supervisor/starter.ts'
+import { checkDescriptor } from '../shared/concurrency/check-descriptor.ts'
 import { endWith } from '../shared/concurrency/end-with.ts'
 import { helpText } from '../shared/config/help.ts'
 import { nearest } from '../shared/config/nearest.ts'
@@ -11,11 +12,11 @@ import { builtIn, commands } from './commands.ts'
 
 /** The `kubestage` command. Ends the process. */
 export async function main(): Promise<void> {
-  endWithLauncher()
-  meetGuardian(process.env)
   // The reader of the output (`| head`) may end first; a cluster does not end for that.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   try {
+    endWithLauncher()
+    meetGuardian(process.env)
     process.exitCode = await run(process.argv.slice(2))
   } catch (error) {
     const known = error instanceof ConfigError ? error : inOneSentence(error as Error)
@@ -100,5 +101,6 @@ function endWithLauncher(): void {
   const { KUBESTAGE_LAUNCHER_FD: fd } = process.env
   if (fd === undefined) return
   delete process.env.KUBESTAGE_LAUNCHER_FD
+  checkDescriptor('KUBESTAGE_LAUNCHER_FD', fd)
   endWith(Number(fd))
 }

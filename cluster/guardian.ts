@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs'
+import { checkDescriptor } from '../shared/concurrency/check-descriptor.ts'
 import { endWith } from '../shared/concurrency/end-with.ts'
 
 /** The process that started this server and starts it again (cluster/supervisor/guardian.pl). */
@@ -26,11 +27,19 @@ let ours: Guardian | undefined
 /** Undefined for a server without one: then its pods end with it. */
 export const guardian = (): Guardian | undefined => ours
 
-/** Takes what the guardian says to us out of the environment, so that children do not get it. */
+/** LIFE WORDS RESTARTS ENDING PID; the first two are open descriptors. */
+const greeting = /^(\d+) (\d+) (\d+) (\S+) (\d+)$/
+
+/**
+ * Takes what the guardian says to us out of the environment, so that children do not get it. Throws a ConfigError for
+ * what no guardian has said.
+ */
 export function meetGuardian(env: NodeJS.ProcessEnv): void {
-  const [life, words, restarts, ending = '-', pid] = env.KUBESTAGE_GUARDIAN?.split(' ') ?? []
+  const { KUBESTAGE_GUARDIAN: said } = env
   delete env.KUBESTAGE_GUARDIAN
-  if (life === undefined) return
+  if (said === undefined) return
+  const [, life, words, restarts, ending = '-', pid] = greeting.exec(said) ?? []
+  for (const fd of [life, words]) checkDescriptor('KUBESTAGE_GUARDIAN', fd)
   const say = (line: string): void => void writeSync(Number(words), `${line}\n`)
   ours = {
     pid: Number(pid),

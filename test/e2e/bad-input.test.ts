@@ -233,3 +233,18 @@ t.test('a mistyped variable is reported, and is harmless', async (t) => {
     /^kubestage: the variable KUBESTAGE_PROT means nothing; did you mean KUBESTAGE_PORT\?\nkubestage \d/,
   )
 })
+
+t.test('internal variables that another process has set are named', async (t) => {
+  for (const [name, values] of [
+    ['KUBESTAGE_GUARDIAN', ['x', '3 x 0 - 1', '900 901 0 - 1']],
+    ['KUBESTAGE_LAUNCHER_FD', ['900']],
+  ] as const)
+    for (const value of values) {
+      const command = spawnSync(process.execPath, [join(repository, 'bin', 'kubestage.mjs'), 'version'], {
+        env: { ...process.env, [name]: value },
+        encoding: 'utf8',
+      })
+      const stderr = `kubestage: ${name} is an internal variable of kubestage up, and its value is not valid: unset it\n`
+      t.match(command, { status: 1, stderr }, `${name}=${value}`)
+    }
+})
