@@ -17,6 +17,8 @@ const {
   http2,
   imagePath,
   journal,
+  leaderElectResourceName,
+  leaderElectResourceNamespace,
   nodes,
   port,
   serviceCidr,
@@ -44,9 +46,15 @@ const checks: Record<keyof StartClusterOptions, Check> = {
   etcdCertfile: etcdCertfile.type.fromFile,
   etcdKeyfile: etcdKeyfile.type.fromFile,
   etcdPrefix: etcdPrefix.type.fromFile,
+  leaderElect: flag.fromFile,
+  leaderElectLeaseDuration: checkDuration,
+  leaderElectRenewDeadline: checkDuration,
+  leaderElectRetryPeriod: checkDuration,
+  leaderElectResourceName: leaderElectResourceName.type.fromFile,
+  leaderElectResourceNamespace: leaderElectResourceNamespace.type.fromFile,
   plugins: checkFunctions,
   journal: journal.type.fromFile,
-  shutdownGracePeriod: (value) => (typeof value === 'number' && value >= 0) || durationMs(value),
+  shutdownGracePeriod: checkDuration,
   stateDir: folder.fromFile,
   onTrouble: checkFunction,
 }
@@ -75,6 +83,10 @@ function checkScale(value: unknown): void {
   } catch {
     throw mustBe("'real', 'virtual' or a number from 1 to 1000", value)
   }
+}
+
+function checkDuration(value: unknown): void {
+  if (typeof value !== 'number' || !(value >= 0)) durationMs(value)
 }
 
 function checkFunctions(value: unknown): void {

@@ -55,6 +55,18 @@ export interface StartClusterOptions {
   etcdKeyfile?: string
   /** Where the cluster's keys are in etcd; each cluster needs its own. Default /registry. */
   etcdPrefix?: string
+  /** Whether scheduler and control loops run only while this cluster holds their Leases. Default: with etcd. */
+  leaderElect?: boolean
+  /** How long others wait for a leader that does not renew its Lease; whole seconds. Default 15 s. */
+  leaderElectLeaseDuration?: Duration
+  /** How long a leader tries to renew its Lease before it stops its loops. Default 10 s. */
+  leaderElectRenewDeadline?: Duration
+  /** Time between two tries to get or renew a Lease. Default 2 s. */
+  leaderElectRetryPeriod?: Duration
+  /** Name of the control loops' Lease; the scheduler's is kube-scheduler. Default kube-controller-manager. */
+  leaderElectResourceName?: string
+  /** Namespace of both. Default kube-system. */
+  leaderElectResourceNamespace?: string
   /** What you add to the API server: routes, hooks and decorators, as plugins of Fastify. They are loaded in order. */
   plugins?: ClusterPlugin[]
   /** How many requests the journal keeps; default 1,000. */

@@ -10,11 +10,12 @@ import type { Clock } from '../shared/clock/clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { createVirtualClock } from '../shared/clock/virtual-clock.ts'
 import { Undo } from '../shared/concurrency/undo.ts'
+import { type ElectionFlags, electionOptions } from '../shared/config/election-options.ts'
 import { defaultsOf } from '../shared/config/option.ts'
 import { commandMap } from '../shared/config/option-types.ts'
 import { checkOptions } from './check-options.ts'
 import type { Cluster, ClusterClock, ClusterFaults } from './cluster.ts'
-import { toMs } from './duration.ts'
+import { type Duration, toMs } from './duration.ts'
 import { goesWithProcess } from './goes-with-process.ts'
 import { createInject } from './inject.ts'
 import { ClusterJournal } from './journal.ts'
@@ -94,6 +95,7 @@ function settingsFor(options: StartClusterOptions): ClusterSettings {
   const values = defaultsOf(clusterOptions)
   return {
     ...values,
+    ...electionFlags(options),
     nodes: apiOnly ? 0 : (options.nodes ?? (simulatedNodes > 0 || time === 'virtual' ? 0 : 1)),
     simulatedNodes,
     storage: parseStorage(options.storage ?? 'memory'),
@@ -114,6 +116,17 @@ function settingsFor(options: StartClusterOptions): ClusterSettings {
     timeScale: typeof time === 'number' ? time : 1,
     shutdownGracePeriod: toMs(options.shutdownGracePeriod ?? '2s'),
   }
+}
+
+/** Those of the options that were given, in milliseconds. */
+function electionFlags(options: StartClusterOptions): Partial<ElectionFlags> {
+  const names = Object.keys(electionOptions) as (keyof ElectionFlags)[]
+  const given = names.filter((name) => options[name] !== undefined)
+  const flagOf = (name: keyof ElectionFlags) => {
+    const value = options[name]
+    return typeof electionOptions[name].default === 'number' ? toMs(value as Duration) : value
+  }
+  return Object.fromEntries(given.map((name) => [name, flagOf(name)]))
 }
 
 const clusterClock = (clock: Clock, { time }: Instruments): ClusterClock => ({

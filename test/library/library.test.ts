@@ -64,6 +64,15 @@ t.test('what is mistyped is refused, and does not mean nothing', async (t) => {
       { shutdownGracePeriod: '2 s' },
       'startCluster: shutdownGracePeriod must be a duration such as 500ms, 30s or 1m30s, not "2 s"',
     ],
+    [{ leaderElect: 'yes' }, 'startCluster: leaderElect must be true or false, not "yes"'],
+    [
+      { leaderElectLeaseDuration: 'long' },
+      'startCluster: leaderElectLeaseDuration must be a duration such as 500ms, 30s or 1m30s, not "long"',
+    ],
+    [
+      { leaderElect: true, nodes: 0, leaderElectLeaseDuration: '2s' },
+      '--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline',
+    ],
     [{ onTrouble: 'log' }, 'startCluster: onTrouble must be a function, not "log"'],
     [{ apiOnly: true, nodes: 1 }, 'apiOnly means that there are no nodes'],
   ]
@@ -219,4 +228,19 @@ t.test('an API server alone takes pods without service accounts', async (t) => {
   const { client } = await start(t)
   const spec = { containers: [{ name: 'main', image: 'x' }] }
   t.match(await client.create(pods, { metadata: { name: 'web', namespace }, spec }), { spec: { containers: [{}] } })
+})
+
+t.test('control loops may stand for election, as with the flags', async (t) => {
+  const lease = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease', namespaced: true }
+  const cluster = await start(t, {
+    nodes: 0,
+    leaderElect: true,
+    leaderElectLeaseDuration: '3s',
+    leaderElectRenewDeadline: 2000,
+    leaderElectRetryPeriod: '500ms',
+    leaderElectResourceName: 'loops',
+    leaderElectResourceNamespace: 'default',
+  })
+  const held = await cluster.client.get<KubeObject>(lease, { namespace: 'default', name: 'loops' })
+  t.match(held.spec, { leaseDurationSeconds: 3 })
 })
