@@ -1,4 +1,5 @@
 import { controllers } from '../shared/config/controller-names.ts'
+import { controlPlaneEndpointOption } from '../shared/config/endpoint-option.ts'
 import { knownFeatureGates } from '../shared/config/feature-gates.ts'
 import { type OptionType, option } from '../shared/config/option.ts'
 import {
@@ -45,6 +46,7 @@ export const apiServerOptions = {
     help: "What serves HTTP/2: Kubestage's own implementation, or Node's (node:http2), which is slower",
   }),
   tlsSan: option(names, { default: [], help: 'More names and addresses that clients reach it by; repeatable' }),
+  controlPlaneEndpoint: controlPlaneEndpointOption,
   serviceCidr: option(cidr, { default: '10.96.0.0/16', help: 'Range of cluster IPs' }),
   kubernetesVersion: option(kubernetesVersion, {
     default: 'v1.36.3',

@@ -49,6 +49,8 @@ export interface ApiServer {
   /** What is served, custom resources included. */
   readonly resources: ServedResources
   readonly instruments: Instruments
+  /** How many others have told lately that they have the same objects. */
+  otherServers(): number
   /**
    * Answers a request of the user without a network, through all hooks. Rejects for what does not end, such as a watch.
    */
@@ -212,6 +214,10 @@ class RunningServer implements ApiServer {
 
   client(user: User, options?: LocalClientOptions): Client {
     return createLocalClient(this.#parts.api, user, options)
+  }
+
+  otherServers(): number {
+    return this.#parts.api.otherServers()
   }
 
   async inject(user: Pick<User, 'name' | 'groups'>, request: InjectedRequest): Promise<InjectedAnswer> {

@@ -6,7 +6,7 @@ import { createMovableClock } from '../shared/clock/movable-clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { electionOptions } from '../shared/config/election-options.ts'
 import { option } from '../shared/config/option.ts'
-import { flag, path } from '../shared/config/option-types.ts'
+import { flag, path, port } from '../shared/config/option-types.ts'
 import { configOption } from '../shared/config/resolve.ts'
 import { serverUrls } from '../shared/config/server-urls.ts'
 import { clusterClock, timeOriginOption } from '../shared/config/time-options.ts'
@@ -49,6 +49,10 @@ export default command({
     }),
     certDir: option(path, { default: '.kubestage/pki', help: "Folder of the cluster's CA, if it is this cluster's" }),
     volumesDir: option(path, { default: '.kubestage/volumes', help: 'Folder for the volumes that claims get' }),
+    healthzPort: option(port, {
+      default: 0,
+      help: 'Port on 127.0.0.1 that answers /healthz and /livez, by HTTP; 0: none',
+    }),
     timeScale: apiServerOptions.timeScale,
     timeOrigin: timeOriginOption,
     logLevel: apiServerOptions.logLevel,

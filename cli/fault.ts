@@ -4,6 +4,7 @@ import { askServer } from './ask-server.ts'
 import { clusterPlace } from './cluster-access.ts'
 import { command } from './command.ts'
 import { outputOption, printData, printTable } from './output.ts'
+import { ofServer, thisServerOption } from './this-server.ts'
 import { unknownWord } from './unknown-word.ts'
 
 const path = '/kubestage/v1/faults'
@@ -13,7 +14,7 @@ const usage = "(list | add 'verb: create, resource: pods, then: {status: 503}' |
 export default command({
   purpose: 'Makes requests fail on purpose.',
   usage,
-  options: { ...clusterPlace, output: outputOption },
+  options: { ...clusterPlace, thisServer: thisServerOption, output: outputOption },
   notes: [
     'A rule is YAML: verb, resource (pods, pods/status, deployments.apps), namespace, name, user say which requests are meant, each also as a list;',
     'probability, seed and times say how often (with one seed, the n-th request for the same thing fares alike in every run); then is one of',
@@ -26,7 +27,7 @@ export default command({
   async complete({ values, positionals: [word, ...rest] }) {
     if (word === undefined) return words
     if (word !== 'remove' || rest.length > 0) return []
-    const { items } = await askServer<{ items: Fault[] }>(values, { path })
+    const { items } = await askServer<{ items: Fault[] }>(values, { path: ofServer(path, values) })
     return items.map(({ id }) => String(id))
   },
   async run({ values, positionals: [word = 'list', argument, ...rest] }) {
@@ -37,14 +38,21 @@ export default command({
     if (word === 'remove' && !/^\d+$/.test(argument ?? ''))
       throw new UsageError(`"${argument}" is no ID of a fault; kubestage fault list shows them`)
     if (word === 'add') {
-      const fault = await askServer<Fault>(values, { method: 'POST', path, body: await readRule(argument ?? '') })
+      const fault = await askServer<Fault>(values, {
+        method: 'POST',
+        path: ofServer(path, values),
+        body: await readRule(argument ?? ''),
+      })
       if (output !== 'text') await printData(output, fault)
       else process.stdout.write(`fault ${fault.id} is on\n`)
       return 0
     }
     const method = word === 'list' ? 'GET' : 'DELETE'
     const which = word === 'remove' ? `/${encodeURIComponent(argument ?? '')}` : ''
-    const { items } = await askServer<{ items: Fault[] }>(values, { method, path: path + which })
+    const { items } = await askServer<{ items: Fault[] }>(values, {
+      method,
+      path: ofServer(path + which, values),
+    })
     if (output !== 'text') await printData(output, items)
     else printTable([['ID', 'HITS', 'RULE'], ...items.map(row)])
     return 0

@@ -6,6 +6,7 @@ import { askServer, openAnswer } from './ask-server.ts'
 import { accessTo, clusterPlace } from './cluster-access.ts'
 import { command } from './command.ts'
 import { type Output, outputOption, printData, printTable } from './output.ts'
+import { ofServer, thisServerOption } from './this-server.ts'
 
 const notSaid = -1
 const keptRequests = {
@@ -37,6 +38,7 @@ export default command({
     'Prints the requests that came to the API server: those that it kept, or with --follow those that come from now on.',
   options: {
     ...clusterPlace,
+    thisServer: thisServerOption,
     follow: option(flag, { default: false, short: 'f', help: 'Print requests as they are answered, until Ctrl-C' }),
     keep: option(keptRequests, {
       default: notSaid,
@@ -50,7 +52,7 @@ export default command({
     const { follow, keep, output } = values
     const path = '/kubestage/v1/journal'
     if (keep !== notSaid) {
-      await askServer(values, { method: 'PUT', path, body: { kept: keep } })
+      await askServer(values, { method: 'PUT', path: ofServer(path, values), body: { kept: keep } })
       return 0
     }
     const query = new URLSearchParams()
@@ -59,11 +61,11 @@ export default command({
     }
     if (follow) {
       query.set('watch', 'true')
-      await print(await openAnswer(await accessTo(values), { path: `${path}?${query}` }), output)
+      await print(await openAnswer(await accessTo(values), { path: ofServer(`${path}?${query}`, values) }), output)
       return 0
     }
     const { kept, items } = await askServer<{ kept: number; items: JournalEntry[] }>(values, {
-      path: `${path}?${query}`,
+      path: ofServer(`${path}?${query}`, values),
     })
     if (output !== 'text') await printData(output, items)
     else printTable([['AT', 'USER', 'VERB', 'CODE', 'MS', 'PATH'], ...items.map(row)])

@@ -6,6 +6,7 @@ import type { Clock } from '../shared/clock/clock.ts'
 import { createMovableClock, type MovableClock } from '../shared/clock/movable-clock.ts'
 import { scaledClock } from '../shared/clock/scaled-clock.ts'
 import { Undo } from '../shared/concurrency/undo.ts'
+import { endpointHosts } from '../shared/config/endpoint-option.ts'
 import { createLog } from '../shared/log/log.ts'
 import { type ClusterPki, ensureClusterPki } from '../shared/pki/cluster-pki.ts'
 import { writeKubeconfig } from '../shared/pki/kubeconfig-file.ts'
@@ -124,7 +125,7 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
 }
 
 const pkiOf = (
-  { host, serviceCidr, nodeName, tlsSan }: ClusterSettings,
+  { host, serviceCidr, nodeName, tlsSan, controlPlaneEndpoint }: ClusterSettings,
   { state, nowMs }: { state: StateDirectory; nowMs: number },
 ): ClusterPki =>
   ensureClusterPki({
@@ -133,7 +134,7 @@ const pkiOf = (
     host,
     serviceAddress: firstAddress(serviceCidr),
     nodeName,
-    altNames: tlsSan,
+    altNames: [...tlsSan, ...endpointHosts(controlPlaneEndpoint)],
   })
 
 const scaled = (clock: Clock, scale: number, originMs: number): MovableClock =>

@@ -50,6 +50,8 @@ export interface ControlPlaneOptions extends Partial<Limits>, Partial<ElectionFl
   etcdPrefix?: string
   /** URL of the API server for machines that join the cluster, in cluster-info. Default: the one it listens on. */
   joinUrl?: string
+  /** The same, of all API servers together. Default: that of the first of them. */
+  controlPlaneEndpoint?: string
   /** What /version announces. Default: v1.36.3. */
   kubernetesVersion?: string
   /** How many requests the journal keeps. Default: none. */
@@ -126,7 +128,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       terminatingEndpoints: options.featureGates.EndpointSliceTerminatingCondition,
       nodeMonitorGraceMs: options.nodeMonitorGracePeriod,
       ca: pki.ca,
-      serverUrl: options.joinUrl || url,
+      serverUrl: options.controlPlaneEndpoint || options.joinUrl || url,
+      keepsServerUrl: !options.controlPlaneEndpoint && server.otherServers() > 0,
       securePort: server.port,
       kubernetesServiceIP: firstAddress(options.serviceCidr),
       host,

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import type { Controller, ControllerContext } from '../controllers/controller.ts'
 import { DiscoveredResources } from '../controllers/discovered-resources.ts'
 import { electionOf } from '../controllers/leader-election/election-of.ts'
+import { type Check, healthOf } from '../controllers/leader-election/health.ts'
 import { startElected } from '../controllers/leader-election/start-elected.ts'
 import type { Term } from '../controllers/leader-election/term.ts'
 import { startLoopSet } from '../controllers/loop-set.ts'
@@ -19,8 +20,10 @@ import { severalServers } from '../shared/client/several-servers.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { Undo } from '../shared/concurrency/undo.ts'
 import type { ElectionFlags } from '../shared/config/election-options.ts'
+import { startHealthServer } from '../shared/http/health-server.ts'
 import type { Log } from '../shared/log/log.ts'
 import { awaitServer } from './await-server.ts'
+import { explainListening } from './explain-listening.ts'
 import { pem, type SigningFiles, signingCa } from './signing-ca.ts'
 import { foldersIn } from './volume-folders.ts'
 
@@ -34,6 +37,8 @@ export interface ControllersProgramOptions extends Partial<ElectionFlags>, Signi
   /** A PEM file; empty: the CA of `access`. */
   rootCaFile: string
   volumesDir: string
+  /** On 127.0.0.1, for a supervisor. 0: none. */
+  healthzPort: number
   clock: Clock
   log: Log
 }
@@ -49,6 +54,9 @@ export async function startControllersProgram(options: ControllersProgramOptions
   const { clock, log } = options
   await using starting = new Undo()
   const election = options.leaderElect === false ? undefined : electionOf(options)
+  let trouble: Check = () => undefined
+  const server = await healthServer(options, () => trouble())
+  starting.defer(() => server?.close())
   const client = clientOf(options)
   starting.defer(() => client.close())
   const resources = new DiscoveredResources({ client, clock, log })
@@ -79,6 +87,7 @@ export async function startControllersProgram(options: ControllersProgramOptions
     }
     const elected = await startElected({ ...parts, client: leases, election, termClient })
     starting.defer(() => elected.close())
+    trouble = elected.trouble
   } else {
     const start = (context: ControllerContext): Controller[] => [
       ...startManagerLoops(context, parts),
@@ -90,6 +99,15 @@ export async function startControllersProgram(options: ControllersProgramOptions
   }
   const running = starting.move()
   return { close: () => running.run() }
+}
+
+async function healthServer({ healthzPort: port, clock }: ControllersProgramOptions, leaderElection: Check) {
+  if (port === 0) return undefined
+  const checks = { ping: () => undefined, leaderElection }
+  const flags = { host: '--healthz-port', port: '--healthz-port' }
+  return startHealthServer(port, clock, (target) => healthOf(checks, target)).catch(
+    explainListening({ host: '127.0.0.1', port, flags, isOptional: true }),
+  )
 }
 
 function clientOf(

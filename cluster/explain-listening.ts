@@ -6,10 +6,14 @@ interface Listening {
   port: number
   /** What the flags are called by which the two are chosen, where not as ours. */
   flags?: { host: string; port: string }
+  /** 0 means that nothing listens. */
+  isOptional?: boolean
 }
 
 const kubeletHost = '127.0.0.1'
 const ours = { host: '--host', port: '--port' }
+
+const freePort = ' (0 takes a free one)'
 
 const remedies: Record<string, (host: string, port: number) => string> = {
   EADDRINUSE: (host, port) =>
@@ -33,7 +37,12 @@ export async function checkKubeletPort(port: number): Promise<void> {
   if (problem) throw problem
 }
 
-function sentence(code: string | undefined, { host, port, flags = ours }: Listening): ConfigError | undefined {
+function sentence(
+  code: string | undefined,
+  { host, port, flags = ours, isOptional }: Listening,
+): ConfigError | undefined {
   const explain = remedies[code ?? '']
-  return explain && new ConfigError(explain(host, port).replace(ours.port, flags.port).replace(ours.host, flags.host))
+  if (!explain) return undefined
+  const text = explain(host, port).replace(ours.port, flags.port).replace(ours.host, flags.host)
+  return new ConfigError(isOptional ? text.replace(freePort, '') : text)
 }

@@ -3,6 +3,7 @@ import { givenPlugins } from '../apiserver/http/plugins/given.ts'
 import { apiServerOptions } from '../apiserver/options.ts'
 import { createMovableClock } from '../shared/clock/movable-clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
+import { endpointHosts } from '../shared/config/endpoint-option.ts'
 import { option, type Values } from '../shared/config/option.ts'
 import { path, subdomain, text } from '../shared/config/option-types.ts'
 import { configOption, type Resolved } from '../shared/config/resolve.ts'
@@ -57,11 +58,12 @@ export async function startServerProgram(
   loops: Pick<ControlPlaneOptions, 'controllers' | 'scheduler' | 'nodeMonitorGracePeriod'>,
 ): Promise<ServerProgram> {
   const { values } = resolved
-  const { host, serviceCidr, certDir, nodeName, logLevel, tlsSan } = values
+  const { host, serviceCidr, certDir, nodeName, logLevel, tlsSan, controlPlaneEndpoint } = values
   const log = createLog({ level: logLevel, component: 'apiserver' })
   const serviceAddress = firstAddress(serviceCidr)
   const nowMs = realClock.now()
-  const pki = ensureClusterPki({ directory: certDir, nowMs, host, serviceAddress, nodeName, altNames: tlsSan })
+  const altNames = [...tlsSan, ...endpointHosts(controlPlaneEndpoint)]
+  const pki = ensureClusterPki({ directory: certDir, nowMs, host, serviceAddress, nodeName, altNames })
   void [pki.kubeletClient, pki.kubeletServer] // their files are there from now on
   const controlPlane = await startControlPlane({
     ...values,

@@ -18,7 +18,7 @@ export type { ApiResource, ApiResources } from './controller.ts'
 
 export interface ControllersOptions
   extends ManagerOptions,
-    Pick<ServerFacts, 'serverUrl' | 'securePort' | 'kubernetesServiceIP' | 'host' | 'isShared'> {
+    Pick<ServerFacts, 'serverUrl' | 'keepsServerUrl' | 'securePort' | 'kubernetesServiceIP' | 'host' | 'isShared'> {
   client: Client
   clock: Clock
   log: Log

@@ -16,6 +16,8 @@ export interface ServerFacts {
   rootCa: string
   /** URL of the API server for machines that join the cluster. */
   serverUrl: string
+  /** Other servers run, one of which has said where; it is not overruled. */
+  keepsServerUrl?: boolean
   /** Of the `kubernetes` Service. */
   securePort: number
   kubernetesServiceIP: string
@@ -31,7 +33,8 @@ export interface ServerFacts {
 /** What every cluster has from its first moment; each server makes sure of it when it starts. */
 export async function prepareCluster(client: Client, facts: ServerFacts, nowMs: number): Promise<void> {
   await bootstrap(client, { ...serviceOf(facts), clientCa: facts.clientCa, nowMs })
-  await Promise.all([ensureClusterInfo(client, { url: facts.serverUrl, ca: facts.rootCa }), ensureJoinPolicy(client)])
+  const { serverUrl: url, rootCa: ca, keepsServerUrl: keepsUrl } = facts
+  await Promise.all([ensureClusterInfo(client, { url, ca, keepsUrl }), ensureJoinPolicy(client)])
 }
 
 /** The loops that are part of an API server: upstream's run in kube-apiserver, and each of several runs its own. */

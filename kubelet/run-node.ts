@@ -5,6 +5,7 @@ import type { Clock } from '../shared/clock/clock.ts'
 import type { MovableClock } from '../shared/clock/movable-clock.ts'
 import type { Activity } from '../shared/concurrency/activity.ts'
 import { makeFolder } from '../shared/files/make-folder.ts'
+import { type Health, notFound, startHealthServer } from '../shared/http/health-server.ts'
 import { ReachedLimits } from '../shared/limits/reached-limits.ts'
 import type { Logger } from '../shared/log/log.ts'
 import { createActions } from './actions/actions.ts'
@@ -14,7 +15,6 @@ import { configuredKubelet } from './configured-kubelet.ts'
 import { type ContainerLimitName, containerLimits } from './container-limits.ts'
 import type { Reviews } from './http/access.ts'
 import { configz } from './http/configz.ts'
-import { startHealthz } from './http/healthz.ts'
 import type { ControlledNode } from './http/node-controls.ts'
 import { KubeletMetrics } from './metrics/kubelet-metrics.ts'
 import type { LossMark } from './node/loss-mark.ts'
@@ -103,7 +103,9 @@ export async function runNode(options: RunNodeOptions): Promise<RunningNode> {
   const { ready } = running.current
   const stopping = new AbortController()
   if (server && tls.keep) void ready.then(() => tls.keep?.(server.useCertificate, stopping.signal)).catch(onError)
-  const healthz = config.healthzPort ? ready.then(() => startHealthz(config.healthzPort, clock)) : undefined
+  const healthz = config.healthzPort
+    ? ready.then(() => startHealthServer(config.healthzPort, clock, onlyHealthz))
+    : undefined
   return {
     ready: Promise.all([ready, healthz]).then(() => {}),
     async stop() {
@@ -114,6 +116,8 @@ export async function runNode(options: RunNodeOptions): Promise<RunningNode> {
     },
   }
 }
+
+const onlyHealthz: Health = (target) => (target === '/healthz' ? { code: 200, text: 'ok' } : notFound)
 
 interface ServerOptions extends Omit<RunNodeOptions, 'moving'> {
   tls: ServerTls

@@ -10,13 +10,15 @@ export interface ServerAddress {
   url: string
   /** PEM. */
   ca: string
+  /** Another URL stays, if it is there. */
+  keepsUrl?: boolean
 }
 
 /**
  * As kubeadm writes it: a kubeconfig without users. A machine that joins reads it as an anonymous user and checks its
  * signature by its token.
  */
-const kubeconfigOf = ({ url, ca }: ServerAddress): string =>
+const kubeconfigOf = ({ url, ca }: Pick<ServerAddress, 'url' | 'ca'>): string =>
   `apiVersion: v1
 clusters:
 - cluster:
@@ -30,11 +32,16 @@ preferences: {}
 users: null
 `
 
+const isOfCa = (kubeconfig: string, ca: string): boolean =>
+  kubeconfig.includes(`: ${Buffer.from(ca).toString('base64')}\n`)
+
 /**
  * Makes the ConfigMap, or writes where the server is now. Upstream: cmd/kubeadm/app/phases/bootstraptoken/clusterinfo.
  */
 export async function ensureClusterInfo(client: Client, server: ServerAddress): Promise<void> {
   const kubeconfig = kubeconfigOf(server)
   const known = await ensure<ConfigMap>(client, configMaps, { metadata: clusterInfoRef, data: { kubeconfig } })
-  if (known.data?.kubeconfig !== kubeconfig) await client.patch(configMaps, clusterInfoRef, { data: { kubeconfig } })
+  const before = known.data?.kubeconfig
+  if (before === kubeconfig || (server.keepsUrl && before && isOfCa(before, server.ca))) return
+  await client.patch(configMaps, clusterInfoRef, { data: { kubeconfig } })
 }

@@ -26,6 +26,9 @@ export interface ElectedLoopsOptions {
   start(client: Client, term: Term): LoopSet
 }
 
+/** What loops may take to stop when their term is over; upstream's tolerance. */
+const stoppingMs = 20_000
+
 /**
  * Loops that run while this process leads. When a term is over they stop, and the process stands again, with a new
  * identity: as an upstream program, which exits and is started again.
@@ -38,6 +41,8 @@ export class ElectedLoops implements Controller {
   readonly settled: Promise<void>
   readonly #settle: () => void
   readonly #running: Promise<void>
+  /** The term of the loops that run. */
+  #term: Term | undefined
 
   constructor(options: ElectedLoopsOptions) {
     this.#options = options
@@ -46,6 +51,16 @@ export class ElectedLoops implements Controller {
     this.settled = promise
     this.#settle = resolve
     this.#running = this.#run()
+  }
+
+  /**
+   * Why the process should be started again: its loops run on after their term. Upstream: the check leaderElection, for
+   * a leader that could not renew its Lease and has not exited.
+   */
+  trouble(): string | undefined {
+    const term = this.#term
+    if (!term || term.isHeld() || term.overForMs() < stoppingMs) return undefined
+    return `failed election to renew leadership on lease ${this.#options.settings.name}`
   }
 
   /** The loops stop first; then the Lease is given up. */
@@ -80,9 +95,11 @@ export class ElectedLoops implements Controller {
   async #lead(term: Term): Promise<void> {
     const { loopsClient, start } = this.#options
     const loops = start(termClient(loopsClient(term), term), term)
+    this.#term = term
     loops.synced().then(this.#settle, () => {})
     await aborted(AbortSignal.any([term.signal, this.#stopping.signal]))
     await loops.close()
+    this.#term = undefined
   }
 
   async #giveUp(elector: LeaderElector, term: Term): Promise<void> {

@@ -21,13 +21,18 @@ export interface ElectedOptions extends ManagerOptions {
   termClient?(term: Term): Client
 }
 
+export interface Elected extends Controller {
+  /** Why the process should be started again; undefined while all is well. */
+  trouble(): string | undefined
+}
+
 const schedulerLease = 'kube-scheduler'
 
 /**
  * Control loops and scheduler, each while this process holds their Lease. Resolves when it leads and they have seen
  * what there is, or when another process leads.
  */
-export async function startElected(options: ElectedOptions): Promise<Controller> {
+export async function startElected(options: ElectedOptions): Promise<Elected> {
   const { client, clock, log, election, resources, termClient = () => client } = options
   const elect = (component: string, name: string, start: (context: ControllerContext, term: Term) => Controller[]) =>
     new ElectedLoops({
@@ -55,6 +60,7 @@ export async function startElected(options: ElectedOptions): Promise<Controller>
   ]
   await Promise.all(loops.map((each) => each.settled))
   return {
+    trouble: () => loops.map((each) => each.trouble()).find((trouble) => trouble !== undefined),
     async close() {
       await Promise.all(loops.map((each) => each.close()))
     },

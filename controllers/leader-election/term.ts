@@ -33,6 +33,11 @@ export class Term {
     return !this.signal.aborted
   }
 
+  /** Milliseconds since it ended; less than 0 while it lasts. */
+  overForMs(): number {
+    return this.#clock.monotonic() - this.#endMs
+  }
+
   /** The Lease was renewed: the term lasts until `endMs` of the monotonic clock. What is over stays so. */
   extend(endMs: number): void {
     if (this.signal.aborted) return
@@ -43,6 +48,8 @@ export class Term {
 
   end(why: string): void {
     this.#timer?.cancel()
-    if (!this.signal.aborted) this.#over.abort(new TermOverError(why))
+    if (this.signal.aborted) return
+    this.#endMs = Math.min(this.#endMs, this.#clock.monotonic())
+    this.#over.abort(new TermOverError(why))
   }
 }

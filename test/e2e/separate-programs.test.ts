@@ -1,10 +1,12 @@
 /** API servers, control loops and a kubelet as programs of their own, on one etcd. */
+import { once } from 'node:events'
+import { connect } from 'node:tls'
 import t from 'tap'
-import type { Lease } from '../../shared/api/types.ts'
+import type { ConfigMap, Lease } from '../../shared/api/types.ts'
 import type { Deployment } from '../../shared/api/workloads.ts'
-import { deployments, leases, pods } from '../../shared/client/resources.ts'
+import { configMaps, deployments, leases, pods } from '../../shared/client/resources.ts'
 import { type CommandRun, startCommand } from '../harness/cluster.ts'
-import { etcdPrograms, noEtcd, startEtcd } from '../harness/etcd.ts'
+import { etcdPrograms, freePort, noEtcd, startEtcd } from '../harness/etcd.ts'
 import { scratchFolder } from '../harness/scratch.ts'
 import { SeparatePrograms } from '../harness/separate-programs.ts'
 import { skipOrFail } from '../harness/skip.ts'
@@ -40,7 +42,9 @@ else
     const cluster = new SeparatePrograms(t, { folder: scratchFolder(t, 'separate'), storage: `etcd:${url}` })
     const first = await cluster.startApiServer(`--bootstrap-kubeconfig=${cluster.file('bootstrap')}`)
     await cluster.startApiServer()
-    const running = await Promise.all([cluster.startControllers(...fast), cluster.startControllers(...fast)])
+    const healthzPort = await freePort()
+    const flags = [...fast, `--healthz-port=${healthzPort}`]
+    const running = await Promise.all([cluster.startControllers(...flags), cluster.startControllers(...fast)])
     const client = await cluster.client()
     const replicas = async (): Promise<number | undefined> =>
       (await client.get<Deployment>(deployments, { namespace, name: 'web' })).status?.readyReplicas
@@ -50,6 +54,50 @@ else
       await client.create<object>(deployments, web)
       await until(async () => (await replicas()) === 2, { what: 'two pods' })
       t.equal((await client.list(pods, { namespace })).items.length, 2)
+    })
+
+    await t.test('control loops tell their health on loopback, over HTTP', async (t) => {
+      const ask = async (target: string) => {
+        const answer = await fetch(`http://127.0.0.1:${healthzPort}${target}`)
+        return [answer.status, await answer.text()]
+      }
+      t.same(await ask('/healthz'), [200, 'ok'])
+      t.same(await ask('/livez?verbose'), [200, '[+]ping ok\n[+]leaderElection ok\nlivez check passed\n'])
+      t.same(await ask('/metrics'), [404, ''])
+      const taken = startCommand(t, ['controllers', `--kubeconfig=${cluster.file('kubeconfig')}`, flags.at(-1)!])
+      t.equal(await taken.ended, 1)
+      t.match(
+        taken.output(),
+        /^kubestage: port \d+ on 127.0.0.1 is in use by another program; choose another with --healthz-port\n$/,
+      )
+    })
+
+    await t.test('what one server has for itself is asked of it by a flag', async (t) => {
+      const ask = async (...args: string[]) => {
+        const run = startCommand(t, [...args, `--kubeconfig=${cluster.file('kubeconfig')}`])
+        return [await run.ended, run.output()]
+      }
+      t.match(await ask('journal'), [2, /^kubestage: 2 API servers have .*: pass --this-server to kubestage, or ask/])
+      t.match(await ask('journal', '--this-server', '--user=none'), [0, /^AT +USER/])
+      const rule = 'verb: create, resource: configmaps, then: {status: 503}'
+      t.match(await ask('fault', 'add', rule, '--this-server'), [0, 'fault 1 is on\n'])
+      t.match(await ask('fault', 'clear', '--this-server'), [0, /./])
+    })
+
+    await t.test('cluster-info names the first server, or the endpoint of all', async (t) => {
+      const server = async (): Promise<string | undefined> => {
+        const ref = { namespace: 'kube-public', name: 'cluster-info' }
+        const { data } = await client.get<ConfigMap>(configMaps, ref)
+        return /server: (\S+)/.exec(data?.kubeconfig ?? '')?.[1]
+      }
+      t.equal(await server(), cluster.urls[0])
+      const third = await cluster.startApiServer('--control-plane-endpoint=api.example.test')
+      t.equal(await server(), 'https://api.example.test:6443')
+      const socket = connect({ port: Number(new URL(cluster.urls[2]!).port), rejectUnauthorized: false })
+      await once(socket, 'secureConnect')
+      t.match(socket.getPeerCertificate().subjectaltname, /DNS:api\.example\.test/)
+      socket.destroy()
+      await third.stop()
     })
 
     await t.test('when the leader is killed, the other goes on within the lease duration', async (t) => {

@@ -97,7 +97,9 @@ function ofOneServer(api: ApiContext, path: string, handles: HandlesByMethod): H
       throw badRequest(`${several}, and their time cannot be moved together: stop all but one`)
     }
     if (what && exchange.info.query.get('server') !== 'this') {
-      throw badRequest(`${several}, and each has ${what} of its own: ask each with ?server=this`)
+      throw badRequest(
+        `${several}, and each has ${what} of its own: pass --this-server to kubestage, or ask each with ?server=this`,
+      )
     }
   }
   const checked = ([method, handle]: [string, PathHandle]): [string, PathHandle] => [
