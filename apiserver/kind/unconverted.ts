@@ -4,7 +4,11 @@ import type { StatusError } from '../../shared/api/status-error.ts'
 export class Unconverted {
   /** What a client is answered that wants it. */
   readonly why: StatusError
-  constructor(why: StatusError) {
+  /** No webhook was asked yet: another server wrote the object. */
+  readonly isUnasked: boolean
+
+  constructor(why: StatusError, isUnasked = false) {
     this.why = why
+    this.isUnasked = isUnasked
   }
 }

@@ -27,6 +27,8 @@ export class CachedObject {
   readonly #definition: ResourceDefinition
   /** Its version is not known yet: what it shows is what is stored. */
   readonly isUnconverted: boolean
+  /** The same, because the webhook was not asked. */
+  readonly isUnasked: boolean
   #attributes: Attributes | undefined
 
   /**
@@ -43,6 +45,7 @@ export class CachedObject {
     const storedIn = definition.custom && storageVersionIn(entry)
     this.#entry = storedIn === undefined ? entry : new VersionedEntry(entry, storedIn)
     this.isUnconverted = shown instanceof Unconverted
+    this.isUnasked = shown instanceof Unconverted && shown.isUnasked
     this.#shown = shown instanceof Unconverted ? undefined : shown
     const end = key.lastIndexOf('/')
     this.name = key.slice(end + 1)
@@ -65,6 +68,16 @@ export class CachedObject {
   /** Version of a custom resource's value; undefined for other kinds. */
   get storedIn(): string | undefined {
     return this.#entry instanceof VersionedEntry ? this.#entry.storedIn : undefined
+  }
+
+  /** As the engine has it, with the version of a custom resource's value. */
+  get stored(): Entry {
+    return this.#entry instanceof VersionedEntry ? this.#entry.stored : this.#entry
+  }
+
+  /** The same object, showing this. */
+  showing(shown: string): CachedObject {
+    return new CachedObject(this.#definition, { entry: this.stored, shown })
   }
 
   get isAsStored(): boolean {

@@ -11,6 +11,11 @@ export class VersionedEntry implements Entry {
     this.storedIn = storedIn
   }
 
+  /** With its version. */
+  get stored(): Entry {
+    return this.#entry
+  }
+
   get key(): string {
     return this.#entry.key
   }

@@ -6,6 +6,7 @@ import { rewind } from '../storage/rewind.ts'
 import { SortedMap } from '../storage/sorted-map.ts'
 import type { Entry, Storage, StorageEvent, StorageWatch } from '../storage/storage.ts'
 import { CachedObject } from './cached-object.ts'
+import { HeldEvents } from './held-events.ts'
 import { isSelected, type Selection, selectionKey, selectsAll } from './selection.ts'
 import { WatchBacklog } from './watch-backlog.ts'
 import { WatchGroup } from './watch-group.ts'
@@ -40,6 +41,7 @@ export class WatchCache {
   /** Objects that are not converted to this version yet. */
   readonly #unconverted = new Map<string, Entry>()
   #converting: Promise<void> | undefined
+  #held: HeldEvents | undefined
   #privateGroups = 0
   #written: { value: string; object: KubeObject } | undefined
 
@@ -80,6 +82,8 @@ export class WatchCache {
    * StatusError.
    */
   readable(): void | Promise<void> {
+    const held = this.#held?.released()
+    if (held) return held.then(() => this.readable())
     if (this.#unconverted.size === 0) return
     this.#converting ??= this.#convert().finally(() => {
       this.#converting = undefined
@@ -155,6 +159,7 @@ export class WatchCache {
 
   /** Tells watchers who asked for it how far they have seen, so that they can resume from there. */
   sendBookmarks(): void {
+    if (this.#held?.released()) return
     const revision = this.revision()
     for (const group of this.#groups) if (group.bookmarks) group.pushRecord({ type: 'BOOKMARK', revision })
   }
@@ -183,9 +188,34 @@ export class WatchCache {
     const last = lastValue === undefined ? undefined : this.#cached({ key, value: lastValue, revision })
     const event: CacheEvent = { key, revision, current, previous, last }
     this.#history.append(event)
+    if (this.#held?.released() || isUnasked(event)) {
+      this.#held ??= this.#holding()
+      this.#held.hold(event, decoded)
+      return
+    }
     // Watchers list again, and get the reason why nothing can be shown.
     if (current?.isUnconverted) this.#endAll()
+    this.#tell(event, decoded)
+  }
+
+  #tell(event: CacheEvent, decoded?: KubeObject): void {
     for (const group of this.#groups.concernedBy(event)) group.push(event, decoded)
+  }
+
+  #holding(): HeldEvents {
+    return new HeldEvents({
+      convert: async (values) => (await this.definition.custom?.webhook?.present(values)) ?? values,
+      replace: (object, converted) => {
+        if (this.#objects.get(object.key) !== object) return
+        this.#unconverted.delete(object.key)
+        this.#objects.set(converted)
+      },
+      tell: (event, decoded) => this.#tell(event, decoded),
+      fail: () => {
+        this.#history.compact(this.revision())
+        this.#endAll()
+      },
+    })
   }
 
   #cached(entry: Entry, object?: KubeObject): CachedObject {
@@ -217,6 +247,9 @@ export class WatchCache {
     this.#groups.clear()
   }
 }
+
+const isUnasked = ({ current, previous, last }: CacheEvent): boolean =>
+  Boolean(current?.isUnasked || previous?.isUnasked || last?.isUnasked)
 
 const sizeOf = ({ previous, key }: CacheEvent): number => lengthOf(previous) + key.length + 100
 

@@ -6,10 +6,11 @@ import { isSelected, type Selection } from './selection.ts'
 export interface CacheEvent {
   readonly key: string
   readonly revision: number
-  readonly current: CachedObject | undefined
-  readonly previous: CachedObject | undefined
+  /** Another object once a webhook has converted it, as the two below. */
+  current: CachedObject | undefined
+  previous: CachedObject | undefined
   /** How a deleted object ended, when that was never stored. */
-  readonly last?: CachedObject
+  last?: CachedObject
 }
 
 /** One event as a watcher sees it. */

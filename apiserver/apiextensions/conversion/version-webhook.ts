@@ -102,5 +102,5 @@ export class VersionWebhook {
   }
 }
 
-/** For objects that were stored before the start: the first read converts them. */
-const notYet = new Unconverted(plainError('conversion webhook has not been asked'))
+/** For objects that were stored before the start, which the first read converts, and for those of other servers. */
+const notYet = new Unconverted(plainError('conversion webhook has not been asked'), true)
