@@ -36,7 +36,7 @@ export const deletionRequests = (storage: Storage, clock: Clock): SharedDeletion
 
 export const freshness = ({ objects, customResources }: Parts): Step =>
   freshnessOf({
-    storage: objects.storage as Storage & Required<Pick<Storage, 'catchUp'>>,
+    storage: objects.storage as Storage & Required<Pick<Storage, 'catchUp' | 'revision'>>,
     catalog: objects.catalog,
     customResources,
   })

@@ -9,6 +9,7 @@ import { requestOf } from './deletion-requests.ts'
 import { objectKey } from './keys.ts'
 import { asShown, decodeStored, encodeWrite, type StoredObject } from './stored-object.ts'
 import { terminationReason } from './termination-reason.ts'
+import { writeAttempts } from './write-attempts.ts'
 import type { ObjectScope, WriteOptions } from './write-context.ts'
 import type { WritePath } from './write-path.ts'
 
@@ -17,8 +18,6 @@ export interface DeleteResult {
   /** False while grace or finalizers keep it. */
   removed: boolean
 }
-
-const maxAttempts = 5
 
 /**
  * Upstream's Delete: decides what the request does to the object, and does it in one write. A removal is two writes
@@ -52,7 +51,7 @@ export async function deleteObject(
         apply(registry, scope, { decision, current, key }, options),
       )
       if (result) return result
-      if (attempt >= maxAttempts) throw modified(definition, name)
+      if (attempt >= writeAttempts(registry.storage)) throw modified(definition, name)
       if (attempt === 1) turn = await registry.turns.take(key)
     }
   } finally {

@@ -21,6 +21,7 @@ import {
 import { objectKey } from './keys.ts'
 import { asShown, copyDecoded, decodeStored, encodeWrite, type StoredObject, sameObject } from './stored-object.ts'
 import { holding } from './taking.ts'
+import { writeAttempts } from './write-attempts.ts'
 import type { ObjectScope, WriteOptions } from './write-context.ts'
 import type { WritePath } from './write-path.ts'
 
@@ -55,9 +56,6 @@ export interface UpdateResult {
   created: boolean
 }
 
-/** Tries of a write that names no resourceVersion and so may be repeated. */
-const maxAttempts = 5
-
 /** Upstream's GuaranteedUpdate: read, change, write unless another write came in between. */
 export async function updateObject(
   registry: WritePath,
@@ -85,7 +83,7 @@ export async function updateObject(
       const stored = await replace(registry, scope, { object, old, current, key, view: request.view }, options)
       if (stored === current) request.unchanged?.found(current)
       if (stored) return { stored, created: false }
-      if (attempt >= maxAttempts) throw modified(definition, name)
+      if (attempt >= writeAttempts(registry.storage)) throw modified(definition, name)
       if (attempt === 1) turn = await registry.turns.take(key)
     }
   } finally {

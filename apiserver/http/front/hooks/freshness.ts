@@ -8,7 +8,7 @@ import type { Step } from './step.ts'
 const roots = new Set(['api', 'apis', 'openapi', 'kubestage'])
 
 interface FreshnessOptions {
-  storage: Required<Pick<Storage, 'catchUp'>>
+  storage: Required<Pick<Storage, 'catchUp' | 'revision'>>
   catalog: Catalog
   customResources: Pick<CustomResources, 'current'>
 }
@@ -16,15 +16,21 @@ interface FreshnessOptions {
 /**
  * Where other servers write as well: waits until this one knows what any of them has acknowledged before the request,
  * so that the user, the roles, admission and the objects are those of the moment. A request that names a
- * resourceVersion takes them as they are here. Throws StorageUnavailableError.
+ * resourceVersion that is known here takes them as they are here. Throws StorageUnavailableError.
  */
 export const freshness =
   ({ storage, catalog, customResources }: FreshnessOptions): Step =>
   async ({ info }) => {
     if (!roots.has(info.path.split('/', 2)[1] ?? '')) return
-    if (!info.query.get('resourceVersion')) await storage.catchUp()
+    if (wantsMore(info, storage.revision())) await storage.catchUp()
     if (mayBeCustom(catalog, info)) await customResources.current(nameOf(info))
   }
+
+/** A resourceVersion that is not known here may be that of another server. */
+function wantsMore({ query }: RequestInfo, revision: number): boolean {
+  const known = query.get('resourceVersion')
+  return !known || Number(known) > revision
+}
 
 function mayBeCustom(catalog: Catalog, { target }: RequestInfo): boolean {
   const definition = target && catalog.find(target.group, target.version, target.resource)
