@@ -46,6 +46,8 @@ export interface ApiServer {
   readonly port: number
   /** Straight onto the registry, acting as `user`, without authorization. */
   client(user: User, options?: LocalClientOptions): Client
+  /** As an administrator; where other servers answer too, it sees what they have acknowledged before each request. */
+  adminClient(): Client
   /** What is served, custom resources included. */
   readonly resources: ServedResources
   readonly instruments: Instruments
@@ -149,7 +151,7 @@ function contextOf({
 }
 
 /** Which rules there are, and in which order, stands here. */
-function appOptions({ config, guards, engine, transport, api, several }: Parts): AppOptions {
+function appOptions({ config, guards, engine, transport, api, several, storage }: Parts): AppOptions {
   const { limits, connections, handshakes, answers, watchdog, watchBacklog, reports } = guards
   const roots = new Roots()
   const metrics = new RequestMetrics(({ resource, path }, version) =>
@@ -183,8 +185,13 @@ function appOptions({ config, guards, engine, transport, api, several }: Parts):
     roots,
     freshness: several?.freshness(engine),
     plugins: config.plugins ?? [],
-    client: () => createLocalClient(api, administrator),
+    client: () => adminClient({ api, storage, several }),
   }
+}
+
+function adminClient({ api, storage, several }: Pick<Parts, 'api' | 'storage' | 'several'>): Client {
+  const client = createLocalClient(api, administrator)
+  return several ? several.fresh(client, storage) : client
 }
 
 /** A server that listens, and what it does by itself from time to time. */
@@ -214,6 +221,10 @@ class RunningServer implements ApiServer {
 
   client(user: User, options?: LocalClientOptions): Client {
     return createLocalClient(this.#parts.api, user, options)
+  }
+
+  adminClient(): Client {
+    return adminClient(this.#parts)
   }
 
   otherServers(): number {

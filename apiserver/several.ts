@@ -1,11 +1,13 @@
 /** What a server needs besides where other servers have the same objects. Loaded only there. */
 
+import type { Client } from '../shared/client/client.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { ServiceClaims } from './allocation/service-claims.ts'
 import type { CustomResources } from './apiextensions/custom-resources.ts'
 import { ServerLease } from './bootstrap/server-lease.ts'
 import { sharedKey } from './bootstrap/shared-key.ts'
 import type { ApiServerConfig } from './config.ts'
+import { freshClient } from './fresh-client.ts'
 import { freshness as freshnessOf } from './http/front/hooks/freshness.ts'
 import type { Step } from './http/front/hooks/step.ts'
 import type { ObjectCaches } from './registry/object-caches.ts'
@@ -30,6 +32,10 @@ export const serverLease = (options: ConstructorParameters<typeof ServerLease>[0
 
 export const serviceClaims = (options: ConstructorParameters<typeof ServiceClaims>[0]): ServiceClaims =>
   new ServiceClaims(options)
+
+/** A client that sees what other servers have acknowledged. */
+export const fresh = (client: Client, storage: Storage): Client =>
+  freshClient(client, { catchUp: () => storage.catchUp!() })
 
 export const deletionRequests = (storage: Storage, clock: Clock): SharedDeletionRequests =>
   new SharedDeletionRequests(storage, clock)

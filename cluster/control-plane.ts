@@ -140,7 +140,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     return {
       url,
       port: server.port,
-      client: server.client(admin),
+      client: server.adminClient(),
       nodeClient: (name) =>
         server.client({ name: `system:node:${name}`, groups: ['system:nodes', 'system:authenticated'] }),
       instruments: server.instruments,

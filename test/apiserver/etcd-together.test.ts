@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { openEtcdStorage } from '../../apiserver/storage/etcd/etcd.ts'
 import type { ConfigMap, KubeObject, Pod, PodDisruptionBudget, WatchEvent } from '../../shared/api/types.ts'
-import { podDisruptionBudgets, pods, serviceAccounts } from '../../shared/client/resources.ts'
+import { configMaps, podDisruptionBudgets, pods, serviceAccounts } from '../../shared/client/resources.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { type Received, startTestApiServer, type TestApiServer } from '../harness/api-server.ts'
 import { startTestControlPlane } from '../harness/control-plane.ts'
@@ -216,6 +216,18 @@ else {
     const options = { storage: { engine: 'etcd', endpoints: [url] } as const }
     const first = await startTestControlPlane(t, options)
     const second = await startTestControlPlane(t, { ...options, pkiOf: first })
+    await t.test('a client without a network sees what the other has acknowledged', async (t) => {
+      for (let round = 0; round < 5; round++) {
+        const ref = { namespace: 'default', name: `round-${round}` }
+        await first.client.create<object>(configMaps, { metadata: ref })
+        t.match(await second.client.get(configMaps, ref), { metadata: ref })
+        await second.client.patch(configMaps, ref, { data: { by: 'second' } })
+        await first.client.delete(configMaps, ref)
+        const { items } = await second.client.list(configMaps, { namespace: 'default' })
+        t.notOk(items.some(({ metadata }) => metadata.name === ref.name))
+      }
+    })
+
     const namespace = 'default'
     const labels = { app: 'web' }
     const names = Array.from({ length: 12 }, (_, index) => `web-${index}`)
