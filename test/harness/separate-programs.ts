@@ -34,8 +34,12 @@ export class SeparatePrograms {
 
   /** The same, with control loops in its process. */
   async startServerWithLoops(...flags: string[]): Promise<CommandRun> {
-    const main = join(repository, 'apiserver', 'main.ts')
-    return this.#serving(this.#start([main, ...this.#serverFlags(), ...flags]))
+    return this.startServerOf(repository, ...flags)
+  }
+
+  /** The same, of other files of the repository. */
+  async startServerOf(root: string, ...flags: string[]): Promise<CommandRun> {
+    return this.#serving(this.#start([join(root, 'apiserver', 'main.ts'), ...this.#serverFlags(), ...flags]))
   }
 
   /** Resolves when its loops run, or those of another process. */
