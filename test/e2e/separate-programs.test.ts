@@ -2,11 +2,14 @@
 import { once } from 'node:events'
 import { connect } from 'node:tls'
 import t from 'tap'
-import type { ConfigMap, Lease } from '../../shared/api/types.ts'
+import type { Termination } from '../../shared/api/termination.ts'
+import type { ConfigMap, Lease, Pod } from '../../shared/api/types.ts'
 import type { Deployment } from '../../shared/api/workloads.ts'
-import { configMaps, deployments, leases, pods } from '../../shared/client/resources.ts'
+import { configMaps, deployments, leases, pods, terminations } from '../../shared/client/resources.ts'
 import { type CommandRun, startCommand } from '../harness/cluster.ts'
 import { etcdPrograms, freePort, noEtcd, startEtcd } from '../harness/etcd.ts'
+import { findKubectls, kubectlSays } from '../harness/kubectl.ts'
+import { startWitness } from '../harness/reasons.ts'
 import { scratchFolder } from '../harness/scratch.ts'
 import { SeparatePrograms } from '../harness/separate-programs.ts'
 import { skipOrFail } from '../harness/skip.ts'
@@ -18,6 +21,8 @@ const fast = [
   '--leader-elect-renew-deadline=2s',
   '--leader-elect-retry-period=500ms',
 ]
+
+const isWitness = ({ metadata }: Pod): boolean => metadata.name === 'witness'
 
 const web = {
   metadata: { name: 'web', namespace },
@@ -83,6 +88,26 @@ else
       t.match(await ask('fault', 'add', rule, '--this-server'), [0, 'fault 1 is on\n'])
       t.match(await ask('fault', 'clear', '--this-server'), [0, /./])
     })
+
+    await t.test(
+      'logs, exec and the reason of a deletion reach the pod through the server that its kubelet does not use',
+      async (t) => {
+        const second = await cluster.client('server-1')
+        const told = await startWitness('witness', { client: second, folder: cluster.folder })
+        const [version] = findKubectls()
+        if (!version) return skipOrFail(t, 'no kubectl on this machine')
+        const says = (...args: string[]) => kubectlSays(t, version, cluster.file('server-1/kubeconfig'), args)
+        t.equal(await says('exec', 'witness', '--', 'echo', 'there'), 'there\n')
+        t.equal(await says('logs', 'witness'), '')
+        await second.delete(pods, { namespace, name: 'witness' }, { gracePeriodSeconds: 10, reason: 'Update' })
+        await until(async () => !(await second.list<Pod>(pods, { namespace })).items.some(isWitness), {
+          what: 'its end',
+        })
+        t.equal(told(), 'Update\n--reason=Update\n')
+        const { items } = await client.list<Termination>(terminations, { namespace, fieldSelector: 'podName=witness' })
+        t.match(items[0]?.requests, [{ user: 'kubernetes-admin', reason: 'Update' }])
+      },
+    )
 
     await t.test('cluster-info names the first server, or the endpoint of all', async (t) => {
       const server = async (): Promise<string | undefined> => {
