@@ -13,6 +13,18 @@ export function checkHistory(history: History, streams: readonly (readonly Event
   ].map((what) => `${history.namespace}: ${what}`)
 }
 
+/** A watch from a revision that was seen before tells again what the first one told after it: all of it, and nothing else. */
+export function checkReplay(told: readonly Event[], from: number, replay: readonly Event[]): string[] {
+  const wanted = told.filter(({ object }) => object.resourceVersion > from)
+  const index = wanted.findIndex((event, index) => !isDeepStrictEqual(event, replay[index]))
+  if (index < 0 && replay.length === wanted.length) return []
+  const [must, is] = index < 0 ? [undefined, replay[wanted.length]] : [wanted[index], replay[index]]
+  return [`a watch from ${from} tells ${eventShown(is)} instead of ${eventShown(must)}`]
+}
+
+const eventShown = (event: Event | undefined): string =>
+  event ? `${event.type} ${event.key} of ${event.object.resourceVersion}` : 'nothing'
+
 /** The one history that all watches tell, in the order of revisions: an event that one lacks was dropped. */
 function merged(streams: readonly (readonly Event[])[]): { events: Event[]; violations: string[] } {
   const violations: string[] = []

@@ -54,6 +54,8 @@ for (const [name, options] of Object.entries(samples)) {
       if (options.faults!.length > report.histories) return skipOrFail(t, 'this user may not mount: no full disk')
       t.equal(report.kills, kills)
       t.equal(report.histories, options.faults!.length)
+      t.equal(report.replayedWatches, report.histories * (options.servers ?? 1), 'each server told again what was seen')
+      t.ok(report.expiredWatches <= (options.storage === 'sqlite' ? 1 : 0), 'only a full disk forgets')
       t.ok(report.operations > 500, `${report.operations} operations were checked`)
     },
   )

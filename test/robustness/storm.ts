@@ -5,10 +5,10 @@ import { oneOf, randomFrom } from '../faults/random.ts'
 import { until } from '../harness/until.ts'
 import { AddressLoad, checkAddresses } from './addresses.ts'
 import { checkLinearizability } from './checker.ts'
-import { checkHistory } from './checks.ts'
+import { checkHistory, checkReplay } from './checks.ts'
 import { HttpsClient } from './client.ts'
 import { type Fault, faultsOf } from './faults.ts'
-import type { History } from './history.ts'
+import type { Event, History } from './history.ts'
 import { type Subject, type SubjectOptions, startSubject } from './subject.ts'
 import { Watcher } from './watcher.ts'
 import { Workload } from './workload.ts'
@@ -40,6 +40,10 @@ export interface StormReport {
   services: number
   /** Watches that were opened again after the last revision that they had seen. */
   resumedWatches: number
+  /** Watches from a revision seen before, whose events were compared with those told first. */
+  replayedWatches: number
+  /** Those of them that got 410 instead: a full disk has no room for history. */
+  expiredWatches: number
   /** Checked for linearizability: histories, the objects in them, the operations on these. */
   histories: number
   objects: number
@@ -77,6 +81,8 @@ export class Storm {
       events: 0,
       services: 0,
       resumedWatches: 0,
+      replayedWatches: 0,
+      expiredWatches: 0,
       histories: 0,
       objects: 0,
       operations: 0,
@@ -88,7 +94,9 @@ export class Storm {
     const startMs = realClock.monotonic()
     const { servers } = this.#subject
     const revision = await this.#revision()
-    this.#watchers = servers.map((server) => new Watcher(server, revision))
+    this.#watchers = servers.map((server) => new Watcher([server], revision))
+    // One goes from server to server, each of which goes on where another left off.
+    this.#watchers.push(new Watcher(servers, revision))
     try {
       for (const fault of this.#plan()) {
         await this.#round(fault)
@@ -130,6 +138,7 @@ export class Storm {
     const load = new Workload(servers, namespace, this.#random)
     const addresses = new AddressLoad(servers, namespace, this.#random)
     try {
+      this.#watchers.at(-1)!.reopen()
       await this.#everyClientGoesOn(load, `before: ${fault.name}`)
       await fault.inflict(this.#subject, this.#random)
       await this.#everyClientGoesOn(load, `after: ${fault.name}`)
@@ -137,8 +146,8 @@ export class Storm {
       await Promise.all([load.stop(), addresses.stop()])
     }
     await load.readAll()
-    await this.#watchersCatchUp()
-    await this.#check(load.history)
+    const revision = await this.#watchersCatchUp()
+    await this.#check(load.history, revision)
     this.#violated(checkAddresses(addresses.claims))
     this.report.services += addresses.claims.length
     this.report.faults[fault.name] = (this.report.faults[fault.name] ?? 0) + 1
@@ -160,20 +169,37 @@ export class Storm {
   }
 
   /** A last write of the kind that is watched has every watch tell all that was before it. */
-  async #watchersCatchUp(): Promise<void> {
+  async #watchersCatchUp(): Promise<number> {
     const { metadata } = await this.#create('/api/v1/namespaces/default/configmaps', 'end-of-round-')
     const revision = Number(metadata.resourceVersion ?? 0)
-    for (const watcher of this.#watchers)
-      await until(() => watcher.resourceVersion >= revision, {
-        what: `the watch of ${watcher.server.name} to reach ${revision}, it is at ${watcher.resourceVersion}`,
-        timeoutMs: recoveryTimeoutMs,
-      })
+    for (const watcher of this.#watchers) await this.#reached(watcher, revision)
+    return revision
   }
 
-  async #check(history: History): Promise<void> {
+  async #reached(watcher: Watcher, revision: number): Promise<void> {
+    await until(() => watcher.resourceVersion >= revision || watcher.isExpired, {
+      what: `the watch of ${watcher.server.name} to reach ${revision}, it is at ${watcher.resourceVersion}`,
+      timeoutMs: recoveryTimeoutMs,
+    })
+  }
+
+  /** Each server tells again what came after a revision that was seen in this round, or says 410: never less of it. */
+  async #replay(told: readonly Event[], revision: number): Promise<void> {
+    for (const server of this.#subject.servers) {
+      const from = oneOf(this.#random, told).object.resourceVersion
+      const watcher = new Watcher([server], from)
+      await this.#reached(watcher, revision).finally(() => watcher.close())
+      if (watcher.isExpired) this.report.expiredWatches++
+      else this.#violated([...watcher.violations, ...checkReplay(told, from, watcher.take())])
+      this.report.replayedWatches++
+    }
+  }
+
+  async #check(history: History, revision: number): Promise<void> {
     const streams = this.#watchers.map((watcher) => watcher.take())
     for (const watcher of this.#watchers) this.#violated(watcher.violations.splice(0))
     this.#violated(checkHistory(history, streams))
+    await this.#replay(streams[0]!, revision)
     const [verdict] = await checkLinearizability(this.#checker, [history], this.#subject.folder)
     this.#violated(verdict!.violations.map((what) => `${history.namespace}: ${what}`))
     const { report } = this

@@ -14,25 +14,38 @@ interface WatchLine {
   object: KubeObject & { code?: number; message?: string }
 }
 
-/** Watches all ConfigMaps at one server and, whenever that ends, goes on after the last revision it has seen. */
+/** Watches all ConfigMaps and, whenever a stream ends, goes on at the next of its servers after the last revision it has seen. */
 export class Watcher {
-  readonly server: Server
+  readonly #servers: readonly Server[]
+  #turn = 0
   /** Since the last `take`. */
   #events: Event[] = []
   /** All events up to it were received. */
   resourceVersion: number
   /** Streams that it has opened. */
   streams = 0
+  /** A server has said 410: what came next is forgotten, and a client would list again. */
+  isExpired = false
   /** Why the guarantee of a watch did not hold. */
   readonly violations: string[] = []
   #isClosed = false
   #request: ClientRequest | undefined
   readonly #running: Promise<void>
 
-  constructor(server: Server, resourceVersion: number) {
-    this.server = server
+  constructor(servers: readonly Server[], resourceVersion: number) {
+    this.#servers = servers
     this.resourceVersion = resourceVersion
     this.#running = this.#run()
+  }
+
+  /** That of the present stream. */
+  get server(): Server {
+    return this.#servers[this.#turn % this.#servers.length]!
+  }
+
+  /** Ends the present stream. */
+  reopen(): void {
+    this.#request?.destroy()
   }
 
   /** The events since the last call. */
@@ -49,8 +62,9 @@ export class Watcher {
   }
 
   async #run(): Promise<void> {
-    while (!this.#isClosed) {
+    while (!this.#isClosed && !this.isExpired) {
       await this.#stream()
+      this.#turn++
       if (!this.#isClosed) await realClock.sleep(pauseMs)
     }
   }
@@ -63,7 +77,7 @@ export class Watcher {
     const url = new URL(`${this.server.url}/api/v1/configmaps?${query}`)
     this.#request = request({ ...urlToHttpOptions(url), agent: false, ca, cert, key }, (response) => {
       if (response.statusCode === 200) this.streams++
-      if (response.statusCode === 410) this.violations.push(`${this.server.name}: a watch from ${query} got 410`)
+      if (response.statusCode === 410) this.#expired(`a watch from ${query} got 410`)
       if (response.statusCode !== 200) response.resume()
       else this.#lines(response)
       response.on('error', () => {}).on('close', resolve)
@@ -85,8 +99,7 @@ export class Watcher {
   #line(line: string): void {
     const { type, object } = JSON.parse(line) as WatchLine
     if (type === 'ERROR') {
-      if (object.code === 410)
-        this.violations.push(`${this.server.name}: after ${this.resourceVersion}: ${object.message}`)
+      if (object.code === 410) this.#expired(`after ${this.resourceVersion}: ${object.message}`)
       return
     }
     const resourceVersion = Number(object.metadata.resourceVersion)
@@ -99,6 +112,11 @@ export class Watcher {
     this.resourceVersion = resourceVersion
     const { namespace = '', name = '' } = object.metadata
     this.#events.push({ type: type as Event['type'], namespace, key: name, object: seenOf({ ...object, kind: '' })! })
+  }
+
+  #expired(why: string): void {
+    this.isExpired = true
+    this.violations.push(`${this.server.name}: ${why}`)
   }
 
   #isBehind(type: string, resourceVersion: number): void {
