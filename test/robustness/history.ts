@@ -56,6 +56,22 @@ export interface Event {
   object: Seen
 }
 
+/**
+ * What a watch that was told 410 does not know: events after `after` and up to `to`, where it listed all objects again.
+ */
+export interface Gap {
+  after: number
+  to: number
+  /** The list: `namespace/name` → object. */
+  state: ReadonlyMap<string, Seen>
+}
+
+/** What a watch has told. */
+export interface Told {
+  events: readonly Event[]
+  gaps: readonly Gap[]
+}
+
 /** All that was seen between two moments at which no request was under way. */
 export interface History {
   namespace: string

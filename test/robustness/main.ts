@@ -1,4 +1,4 @@
-// `npm run robustness -- --kills 1000 [--seed N] [--storage sqlite|etcd] [--servers 2] [--members 3]`: load, one fault in each round, and what
+// `npm run robustness -- --kills 1000 [--minutes N] [--times 1] [--seed N] [--storage sqlite|etcd] [--servers 2] [--members 3]`: load, one fault in each round, and what
 // every client saw checked after it. Prints the report as JSON; exit code 1 when a guarantee did not hold. ETCD_BIN names another etcd.
 import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
@@ -10,7 +10,9 @@ import { type StormOptions, storm } from './storm.ts'
 
 const { values } = parseArgs({
   options: {
-    kills: { type: 'string', default: '100' },
+    kills: { type: 'string' },
+    minutes: { type: 'string' },
+    times: { type: 'string', default: '1' },
     seed: { type: 'string' },
     storage: { type: 'string', default: 'sqlite' },
     servers: { type: 'string', default: '2' },
@@ -30,7 +32,9 @@ const run = { teardown: (end: () => unknown): void => void ends.push(end) }
 const servers = storage === 'sqlite' ? 1 : Number(values.servers)
 const options: StormOptions = {
   seed,
-  kills: Number(values.kills),
+  kills: Number(values.kills ?? (values.minutes ? Number.POSITIVE_INFINITY : 100)),
+  ...(values.minutes && { minutes: Number(values.minutes) }),
+  times: Number(values.times),
   storage,
   servers,
   members: Number(values.members),

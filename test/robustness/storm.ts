@@ -17,8 +17,12 @@ export interface StormOptions extends SubjectOptions {
   seed: number
   /** Ends after so many processes were killed, */
   kills?: number
-  /** or after these faults, one in each round. */
+  /** or after these faults, one in each round, */
   faults?: readonly string[]
+  /** or after this time. Default: no limit. */
+  minutes?: number
+  /** How often a round inflicts its fault; in between each client goes on. Default: once. */
+  times?: number
   /** Operations of each client before and after the fault of a round. */
   operations?: number
   /** One line for each round. */
@@ -44,6 +48,8 @@ export interface StormReport {
   replayedWatches: number
   /** Those of them that got 410 instead: a full disk has no room for history. */
   expiredWatches: number
+  /** How often a watch was told 410, listed again and went on. */
+  relistedWatches: number
   /** Checked for linearizability: histories, the objects in them, the operations on these. */
   histories: number
   objects: number
@@ -83,6 +89,7 @@ export class Storm {
       resumedWatches: 0,
       replayedWatches: 0,
       expiredWatches: 0,
+      relistedWatches: 0,
       histories: 0,
       objects: 0,
       operations: 0,
@@ -94,9 +101,11 @@ export class Storm {
     const startMs = realClock.monotonic()
     const { servers } = this.#subject
     const revision = await this.#revision()
-    this.#watchers = servers.map((server) => new Watcher([server], revision))
+    // Only a full disk makes a server forget what comes next.
+    const lists = this.#subject.storage === 'sqlite' ? this.#admin : undefined
+    this.#watchers = servers.map((server) => new Watcher([server], revision, lists))
     // One goes from server to server, each of which goes on where another left off.
-    this.#watchers.push(new Watcher(servers, revision))
+    this.#watchers.push(new Watcher(servers, revision, lists))
     try {
       for (const fault of this.#plan()) {
         await this.#round(fault)
@@ -109,18 +118,20 @@ export class Storm {
       this.#admin.close()
     }
     this.report.seconds = Math.round((realClock.monotonic() - startMs) / 1000)
+    this.report.relistedWatches = this.#watchers.reduce((sum, { relisted }) => sum + relisted, 0)
     this.report.resumedWatches = this.#watchers.reduce((sum, { streams }) => sum + streams - 1, 0)
     return this.report
   }
 
   *#plan(): Generator<Fault> {
     const possible = faultsOf(this.#subject)
-    const { kills = 0, faults = [] } = this.#options
+    const { kills = 0, faults = [], minutes = Number.POSITIVE_INFINITY } = this.#options
     for (const name of faults) {
       const fault = possible.find((one) => one.name === name)
       if (fault) yield fault
     }
-    while (this.report.kills < kills) {
+    const endMs = realClock.monotonic() + minutes * 60_000
+    while (this.report.kills < kills && realClock.monotonic() < endMs) {
       // Two of three rounds kill: kills are what a run is told to make.
       const wanted = this.#random() < 0.67
       yield oneOf(
@@ -132,6 +143,7 @@ export class Storm {
 
   async #round(fault: Fault): Promise<void> {
     const { servers } = this.#subject
+    const { times = 1 } = this.#options
     const beganMs = realClock.monotonic()
     const created = await this.#create('/api/v1/namespaces', `round-${this.report.histories}-`)
     const namespace = created.metadata.name ?? ''
@@ -140,8 +152,10 @@ export class Storm {
     try {
       this.#watchers.at(-1)!.reopen()
       await this.#everyClientGoesOn(load, `before: ${fault.name}`)
-      await fault.inflict(this.#subject, this.#random)
-      await this.#everyClientGoesOn(load, `after: ${fault.name}`)
+      for (let count = 0; count < times; count++) {
+        await fault.inflict(this.#subject, this.#random)
+        await this.#everyClientGoesOn(load, `after: ${fault.name}`)
+      }
     } finally {
       await Promise.all([load.stop(), addresses.stop()])
     }
@@ -150,8 +164,8 @@ export class Storm {
     await this.#check(load.history, revision)
     this.#violated(checkAddresses(addresses.claims))
     this.report.services += addresses.claims.length
-    this.report.faults[fault.name] = (this.report.faults[fault.name] ?? 0) + 1
-    if (fault.isKill) this.report.kills++
+    this.report.faults[fault.name] = (this.report.faults[fault.name] ?? 0) + times
+    if (fault.isKill) this.report.kills += times
     for (const name of ['answered', 'lost', 'refused'] as const) this.report.requests[name] += load.counts[name]
     const { answered, lost, refused } = load.counts
     const took = ((realClock.monotonic() - beganMs) / 1000).toFixed(1)
@@ -177,7 +191,7 @@ export class Storm {
   }
 
   async #reached(watcher: Watcher, revision: number): Promise<void> {
-    await until(() => watcher.resourceVersion >= revision || watcher.isExpired, {
+    await until(() => watcher.resourceVersion >= revision || watcher.hasEnded, {
       what: `the watch of ${watcher.server.name} to reach ${revision}, it is at ${watcher.resourceVersion}`,
       timeoutMs: recoveryTimeoutMs,
     })
@@ -185,12 +199,13 @@ export class Storm {
 
   /** Each server tells again what came after a revision that was seen in this round, or says 410: never less of it. */
   async #replay(told: readonly Event[], revision: number): Promise<void> {
+    if (told.length === 0) return
     for (const server of this.#subject.servers) {
       const from = oneOf(this.#random, told).object.resourceVersion
       const watcher = new Watcher([server], from)
       await this.#reached(watcher, revision).finally(() => watcher.close())
       if (watcher.isExpired) this.report.expiredWatches++
-      else this.#violated([...watcher.violations, ...checkReplay(told, from, watcher.take())])
+      else this.#violated([...watcher.violations, ...checkReplay(told, from, watcher.take().events)])
       this.report.replayedWatches++
     }
   }
@@ -199,7 +214,7 @@ export class Storm {
     const streams = this.#watchers.map((watcher) => watcher.take())
     for (const watcher of this.#watchers) this.#violated(watcher.violations.splice(0))
     this.#violated(checkHistory(history, streams))
-    await this.#replay(streams[0]!, revision)
+    if (streams[0]!.gaps.length === 0) await this.#replay(streams[0]!.events, revision)
     const [verdict] = await checkLinearizability(this.#checker, [history], this.#subject.folder)
     this.#violated(verdict!.violations.map((what) => `${history.namespace}: ${what}`))
     const { report } = this
@@ -207,7 +222,7 @@ export class Storm {
     report.objects += verdict!.keys
     report.operations += verdict!.operations
     report.lists += history.lists.length
-    report.events += streams.reduce((sum, events) => sum + events.length, 0)
+    report.events += streams.reduce((sum, { events }) => sum + events.length, 0)
   }
 
   #violated(what: readonly string[]): void {

@@ -1,9 +1,10 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { urlToHttpOptions } from 'node:url'
-import type { KubeObject } from '../../shared/api/types.ts'
+import type { KubeList, KubeObject } from '../../shared/api/types.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
-import type { Event } from './history.ts'
+import type { HttpsClient } from './client.ts'
+import type { Event, Gap, Told } from './history.ts'
 import { seenOf } from './objects.ts'
 import type { Server } from './server.ts'
 
@@ -24,18 +25,29 @@ export class Watcher {
   resourceVersion: number
   /** Streams that it has opened. */
   streams = 0
-  /** A server has said 410: what came next is forgotten, and a client would list again. */
+  /** How often it has listed again. */
+  relisted = 0
+  readonly #gaps: Gap[] = []
+  /** A server has said 410: what came next is forgotten. */
   isExpired = false
+  /** Where it lists again after that, as a client does. Absent: it ends. */
+  readonly #lists: HttpsClient | undefined
   /** Why the guarantee of a watch did not hold. */
   readonly violations: string[] = []
   #isClosed = false
   #request: ClientRequest | undefined
   readonly #running: Promise<void>
 
-  constructor(servers: readonly Server[], resourceVersion: number) {
+  constructor(servers: readonly Server[], resourceVersion: number, lists?: HttpsClient) {
+    this.#lists = lists
     this.#servers = servers
     this.resourceVersion = resourceVersion
     this.#running = this.#run()
+  }
+
+  /** It was told 410, and does not list again. */
+  get hasEnded(): boolean {
+    return this.isExpired && !this.#lists
   }
 
   /** That of the present stream. */
@@ -48,9 +60,9 @@ export class Watcher {
     this.#request?.destroy()
   }
 
-  /** The events since the last call. */
-  take(): Event[] {
-    const taken = this.#events
+  /** What it has told since the last call. */
+  take(): Told {
+    const taken = { events: this.#events, gaps: this.#gaps.splice(0) }
     this.#events = []
     return taken
   }
@@ -62,11 +74,31 @@ export class Watcher {
   }
 
   async #run(): Promise<void> {
-    while (!this.#isClosed && !this.isExpired) {
+    while (!this.#isClosed) {
       await this.#stream()
+      if (this.isExpired && !(await this.#listAgain())) return
       this.#turn++
       if (!this.#isClosed) await realClock.sleep(pauseMs)
     }
+  }
+
+  /** Whether the server has answered, so that a watch may go on there. */
+  async #listAgain(): Promise<boolean> {
+    if (!this.#lists) return false
+    const reply = await this.#lists.send(this.server, { method: 'GET', path: '/api/v1/configmaps' })
+    // It goes on with a stream, is told 410 once more, and comes back.
+    if (reply?.status !== 200) return true
+    const { metadata, items } = reply.body as KubeList
+    const to = Number(metadata.resourceVersion)
+    if (to < this.resourceVersion) this.#isBehind('a list', to)
+    const state = new Map(
+      items.map((item) => [`${item.metadata.namespace}/${item.metadata.name}`, seenOf({ ...item, kind: '' })!]),
+    )
+    this.#gaps.push({ after: this.resourceVersion, to, state })
+    this.resourceVersion = to
+    this.isExpired = false
+    this.relisted++
+    return true
   }
 
   /** Resolves when the stream has ended, for whatever reason. */
@@ -116,7 +148,7 @@ export class Watcher {
 
   #expired(why: string): void {
     this.isExpired = true
-    this.violations.push(`${this.server.name}: ${why}`)
+    if (!this.#lists) this.violations.push(`${this.server.name}: ${why}`)
   }
 
   #isBehind(type: string, resourceVersion: number): void {
