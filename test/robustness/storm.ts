@@ -8,7 +8,7 @@ import { checkLinearizability } from './checker.ts'
 import { checkHistory, checkReplay } from './checks.ts'
 import { HttpsClient } from './client.ts'
 import { type Fault, faultsOf } from './faults.ts'
-import type { Event, History } from './history.ts'
+import type { Event, History, Told } from './history.ts'
 import { type Subject, type SubjectOptions, startSubject } from './subject.ts'
 import { Watcher } from './watcher.ts'
 import { Workload } from './workload.ts'
@@ -199,7 +199,6 @@ export class Storm {
 
   /** Each server tells again what came after a revision that was seen in this round, or says 410: never less of it. */
   async #replay(told: readonly Event[], revision: number): Promise<void> {
-    if (told.length === 0) return
     for (const server of this.#subject.servers) {
       const from = oneOf(this.#random, told).object.resourceVersion
       const watcher = new Watcher([server], from)
@@ -214,7 +213,12 @@ export class Storm {
     const streams = this.#watchers.map((watcher) => watcher.take())
     for (const watcher of this.#watchers) this.#violated(watcher.violations.splice(0))
     this.#violated(checkHistory(history, streams))
-    if (streams[0]!.gaps.length === 0) await this.#replay(streams[0]!.events, revision)
+    const [{ events, gaps }] = streams as [Told, ...Told[]]
+    const from = gaps.at(-1)?.to ?? 0
+    await this.#replay(
+      events.filter(({ object }) => object.resourceVersion > from),
+      revision,
+    )
     const [verdict] = await checkLinearizability(this.#checker, [history], this.#subject.folder)
     this.#violated(verdict!.violations.map((what) => `${history.namespace}: ${what}`))
     const { report } = this
