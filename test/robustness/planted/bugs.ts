@@ -28,7 +28,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a stale read is served as a consistent one',
     file: 'apiserver/http/front/hooks/freshness.ts',
-    line: "if (!info.query.get('resourceVersion')) await storage.catchUp()",
+    line: 'if (wantsMore(info, storage.revision())) await storage.catchUp()',
     instead: 'if (!storage) return',
     storm: { storage: 'etcd', servers: 2, faults: times(3, 'delay what etcd says to a server') },
     finding: /get\(\) → .* does not follow from|list of server-\d has revision \d+ after/,
