@@ -44,6 +44,11 @@ export class StoreState {
     return this.#entries.get(key)
   }
 
+  /** In no order. */
+  keys(): Iterable<string> {
+    return this.#entries.keys()
+  }
+
   /** Sorts at every call: watch caches list once, and keep the order themselves. */
   list(options: ListOptions): ListResult {
     const { prefix, startAfter, limit, revision = this.#revision } = options

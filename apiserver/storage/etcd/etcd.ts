@@ -27,6 +27,7 @@ import { LastValues } from './last-values.ts'
 import { Leases } from './leases.ts'
 import { foreign, isForeign, rangeOf, readPast, readRange } from './load.ts'
 import type { Draft, Message } from './messages.ts'
+import { checkAbove, checkBelow } from './neighbours.ts'
 import { isCompacted, startError, storageError } from './reasons.ts'
 import { RevisionWaiters } from './revision-waiters.ts'
 import { ownKey, rootOf, upstreamKey } from './upstream-keys.ts'
@@ -65,6 +66,7 @@ export async function openEtcdStorage(options: EtcdStorageOptions): Promise<Stor
   try {
     const { version, header } = await client.call('status', {}, { isRepeatable: true, timeoutMs: startTimeoutMs })
     checkVersion(version, place)
+    await checkAbove(client, prefix)
     await checkComplete(client, prefix)
     const { entries, revision } = await readPast(client, prefix, history)
     const state = new StoreState(history, revision)
@@ -72,6 +74,7 @@ export async function openEtcdStorage(options: EtcdStorageOptions): Promise<Stor
     const clusterId = header?.cluster_id ?? ''
     storage = new EtcdStorage({ ...options, client, prefix, place, version, clusterId, state })
     await storage.catchUp()
+    checkBelow(prefix, state.keys())
     return storage
   } catch (error) {
     await storage?.close()

@@ -45,7 +45,7 @@ for (const [group, plurals] of Object.entries(builtIn)) {
   }
 }
 
-const root = '/registry/'
+export const root = '/registry/'
 
 /** `--etcd-prefix` as keys begin with it: a slash on both sides, as upstream adds them. */
 export function rootOf(prefix: string): string {

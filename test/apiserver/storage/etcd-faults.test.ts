@@ -265,6 +265,32 @@ for (const program of programs) {
     }
   })
 
+  test("a prefix below another cluster's, or above, is refused", async (t, etcd) => {
+    const open = (prefix: string) => openEtcdStorage({ endpoints: [etcd.url], prefix, clock: realClock })
+    const mark = '/registry/kubestage.dev/cluster/service-account-key'
+    const below = await open('/teams/blue')
+    await below.put({ key: mark, value: '{}', expect: 'absent' })
+    await below.put({
+      key: '/registry/core/configmaps/namespaces/kube-system',
+      value: '{"metadata":{}}',
+      expect: 'absent',
+    })
+    await t.rejects(open('/teams'), {
+      name: 'ConfigError',
+      message:
+        'the keys of another cluster are below /teams/blue/ in etcd, and so below /teams/; name another prefix with --etcd-prefix',
+    })
+    for (const prefix of ['/teams/blue/a', '/teams/blue/a/b/'])
+      await t.rejects(open(prefix), {
+        name: 'ConfigError',
+        message: /^the keys of another cluster are below \/teams\/blue\/ in etcd; .* --etcd-prefix$/,
+      })
+    await putDirectly(etcd, '/real/namespaces/kube-system', 'k8s\0')
+    await t.rejects(open('/real/ours'), { message: /^the keys of another cluster are below \/real\/ in etcd; / })
+    for (const prefix of ['/teams/blue', '/teams/red', '/teams/blues', '/others']) await (await open(prefix)).close()
+    await below.close()
+  })
+
   test('objects of a real kube-apiserver are not touched', async (t, etcd) => {
     await putDirectly(etcd, '/registry/pods/default/web', 'k8s\0\n\t')
     await t.rejects(open(t, etcd.url), {
