@@ -172,7 +172,10 @@ class EtcdStorage implements Storage {
       const mod_revision = expect === 'absent' ? 0 : expect
       const compare = { result: 0, target: 2, key: theirs, mod_revision }
       const target = { key, theirs, expect: mod_revision, fence }
-      return this.#write(target, compare, [{ request_put: { key: theirs, value, lease } }])
+      const result = await this.#write(target, compare, [{ request_put: { key: theirs, value, lease } }])
+      // Deletes are taken by a full etcd as well.
+      if (result.ok && this.#isFull) this.#setRoom(false)
+      return result
     })
   }
 
@@ -277,9 +280,7 @@ class EtcdStorage implements Storage {
   async #writing(write: () => Promise<WriteResult>): Promise<WriteResult> {
     if (this.#broken) throw this.#broken
     try {
-      const result = await write()
-      if (result.ok && this.#isFull) this.#setRoom(false)
-      return result
+      return await write()
     } catch (error) {
       const known = storageError(error, this.#place)
       if (known instanceof StorageFullError && !this.#isFull) this.#setRoom(true)

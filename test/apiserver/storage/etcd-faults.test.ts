@@ -239,6 +239,8 @@ for (const program of programs) {
     t.same(rooms, [true])
     t.match(await storage.delete({ key: key('fill-0'), lastValue: '{"why":1}' }), { ok: true })
     t.equal(await storage.get(key('fill-0')), undefined)
+    t.match(await storage.delete({ key: key('fill-1') }), { ok: true })
+    t.same(rooms, [true], 'a delete does not say that there is room')
   })
 
   t.test(`etcd ${program.version}: with TLS, and without what belongs to it`, async (t) => {
