@@ -81,6 +81,29 @@ else {
       }
     })
 
+    await t.test('a server that started later shows lists as they were before', async (t) => {
+      const named = ({ body }: Received): (string | undefined)[] =>
+        (body as { items: KubeObject[] }).items.map(({ metadata }) => metadata.name)
+      const labelled = (name: string) => ({ metadata: { name, labels: { set: 'paged' } } })
+      for (const name of ['p-1', 'p-2', 'p-3']) await post(a, configmaps, labelled(name))
+      const first = await a.send(`${configmaps}?labelSelector=set%3Dpaged&limit=1`)
+      const { metadata } = first.body as { metadata: { continue: string; resourceVersion: string } }
+      await a.send(`${configmaps}/p-2`, { method: 'DELETE' })
+      await post(a, configmaps, labelled('p-4'))
+      const later = await startServer(t, etcd.url, a)
+      const rest = `${configmaps}?labelSelector=set%3Dpaged&limit=1&continue=${encodeURIComponent(metadata.continue)}`
+      const second = await later.send(rest)
+      t.same([second.status, ...named(second)], [200, 'p-2'])
+      const token = (second.body as { metadata: { continue: string } }).metadata.continue
+      t.same(named(await later.send(`${rest.replace(/continue=.*/, '')}continue=${encodeURIComponent(token)}`)), [
+        'p-3',
+      ])
+      const at = `labelSelector=set%3Dpaged&resourceVersionMatch=Exact&resourceVersion=${metadata.resourceVersion}`
+      const exact = await later.send(`${configmaps}?${at}`)
+      t.same([exact.status, ...named(exact)], [200, 'p-1', 'p-2', 'p-3'])
+      await later.close()
+    })
+
     await t.test('generated names are never the same', async (t) => {
       const answers = await Promise.all(
         Array.from({ length: 120 }, (_, index) =>
