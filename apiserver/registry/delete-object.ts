@@ -37,6 +37,7 @@ export async function deleteObject(
   let turn: Disposable | undefined
   try {
     for (let attempt = 1; ; attempt++) {
+      if (attempt > 1) await cache.readable()
       const current = cache.get(key)
       if (!current) throw notFound(definition, name)
       const old = decodeStored(current)

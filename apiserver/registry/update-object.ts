@@ -69,6 +69,7 @@ export async function updateObject(
   let turn: Disposable | undefined
   try {
     for (let attempt = 1; ; attempt++) {
+      if (attempt > 1) await cache.readable()
       const current = cache.get(key)
       if (!current) return createAbsent(registry, scope, request, options)
       if (request.unchanged?.isKnown(current) && (await isAdmittedAsIs(registry, scope, current, options))) {

@@ -1,87 +1,91 @@
 import type { KubeObject } from '../../shared/api/types.ts'
-import type { CachedObject } from './cached-object.ts'
-import type { CacheEvent } from './watch-record.ts'
+import type { StorageEvent } from '../storage/storage.ts'
+
+/** Stored values as they are shown. */
+export type Forms = ReadonlyMap<string, string>
 
 interface Held {
-  event: CacheEvent
+  event: StorageEvent
   /** The parsed value of the event's object, if the writer had it. */
-  decoded: KubeObject | undefined
+  written: KubeObject | undefined
 }
 
 interface HeldEventsOptions {
-  /** Stored values as they are shown. Rejects with a StatusError. */
+  /** Values of the event that the webhook has to convert first. */
+  valuesOf(event: StorageEvent): string[]
+  /** Rejects with a StatusError. */
   convert(values: readonly string[]): Promise<readonly string[]>
-  replace(object: CachedObject, converted: CachedObject): void
-  tell(event: CacheEvent, decoded: KubeObject | undefined): void
-  /** The events are dropped: what they showed cannot be told. */
+  /** Without forms where the webhook has failed. */
+  apply(event: StorageEvent, written: KubeObject | undefined, forms?: Forms): void
+  /** What was applied last could not be converted. */
   fail(): void
 }
 
-/** More, and watchers list again. */
+/** More, and they are applied as they are. */
 const maxHeld = 10_000
 
 /**
- * Events of objects that another server has written, and which a webhook has to convert before they are told. Those
- * that come later wait for them, so that the order stays.
+ * Changes of objects that another server has written, and which a webhook has to convert before a cache takes them in.
+ * Those that come later wait for them: the cache stays as it was before the first, so that the order is kept.
  */
 export class HeldEvents {
   readonly #options: HeldEventsOptions
   #events: Held[] = []
-  #releasing: Promise<void> | undefined
+  #isReleasing = false
+  /** How many were held, and how many of them were applied. */
+  #held = 0
+  #applied = 0
+  #waiting: { for: number; resolve(): void }[] = []
 
   constructor(options: HeldEventsOptions) {
     this.#options = options
   }
 
-  /** Resolves when they have been told, or dropped; undefined where there are none. */
-  released(): Promise<void> | undefined {
-    return this.#releasing
+  /** The revision that the cache shows meanwhile; undefined where no event is held. */
+  get revision(): number | undefined {
+    const [first] = this.#events
+    return first && first.event.revision - 1
   }
 
-  hold(event: CacheEvent, decoded: KubeObject | undefined): void {
-    if (this.#events.length >= maxHeld) this.#drop()
-    this.#events.push({ event, decoded })
-    this.#releasing ??= this.#release()
+  /** Resolves when those that are held now have been applied; undefined where there are none. */
+  applied(): Promise<void> | undefined {
+    if (this.#events.length === 0) return undefined
+    return new Promise((resolve) => this.#waiting.push({ for: this.#held, resolve }))
+  }
+
+  hold(event: StorageEvent, written: KubeObject | undefined): void {
+    this.#events.push({ event, written })
+    this.#held++
+    if (this.#events.length > maxHeld) this.#giveUp()
+    else if (!this.#isReleasing) void this.#release()
   }
 
   async #release(): Promise<void> {
+    this.#isReleasing = true
     while (this.#events.length > 0) {
       const batch = [...this.#events]
-      const objects = [...new Set(batch.flatMap(({ event }) => unaskedOf(event)))]
-      let forms: readonly string[]
-      try {
-        forms = await this.#options.convert(objects.map(({ stored }) => stored.value))
-      } catch {
-        this.#drop()
-        break
-      }
+      const values = [...new Set(batch.flatMap(({ event }) => this.#options.valuesOf(event)))]
+      const forms = await this.#options.convert(values).catch(() => undefined)
       if (this.#events[0] !== batch[0]) continue
-      const converted = new Map(objects.map((object, index) => [object, object.showing(forms[index]!)]))
-      for (const [object, shown] of converted) this.#options.replace(object, shown)
-      this.#events = this.#events.slice(batch.length)
-      for (const { event, decoded } of batch) {
-        show(event, converted)
-        this.#options.tell(event, decoded)
-      }
+      if (forms) this.#apply(batch.length, new Map(values.map((value, index) => [value, forms[index]!])))
+      else this.#giveUp()
     }
-    this.#releasing = undefined
+    this.#isReleasing = false
   }
 
-  #drop(): void {
-    this.#events = []
+  #giveUp(): void {
+    this.#apply(this.#events.length)
     this.#options.fail()
   }
-}
 
-const parts = ['current', 'previous', 'last'] as const
-
-/** What the webhook has to be asked for before the event can be told. */
-export const unaskedOf = (event: CacheEvent): CachedObject[] =>
-  parts.flatMap((part) => (event[part]?.isUnasked ? [event[part]] : []))
-
-function show(event: CacheEvent, converted: ReadonlyMap<CachedObject, CachedObject>): void {
-  for (const part of parts) {
-    const object = event[part] && converted.get(event[part])
-    if (object) event[part] = object
+  #apply(count: number, forms?: Forms): void {
+    for (let left = count; left > 0; left--) {
+      const { event, written } = this.#events.shift()!
+      this.#options.apply(event, written, forms)
+    }
+    this.#applied += count
+    const isOver = (waiting: { for: number }): boolean => waiting.for <= this.#applied
+    for (const { resolve } of this.#waiting.filter(isOver)) resolve()
+    this.#waiting = this.#waiting.filter((waiting) => !isOver(waiting))
   }
 }

@@ -1,12 +1,13 @@
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
+import { Unconverted } from '../kind/unconverted.ts'
 import { EventLog, type EventLogLimits } from '../storage/event-log.ts'
 import { lengthOf } from '../storage/packed-text.ts'
 import { rewind } from '../storage/rewind.ts'
 import { SortedMap } from '../storage/sorted-map.ts'
 import type { Entry, Storage, StorageEvent, StorageWatch } from '../storage/storage.ts'
 import { CachedObject } from './cached-object.ts'
-import { HeldEvents } from './held-events.ts'
+import { type Forms, HeldEvents } from './held-events.ts'
 import { isSelected, type Selection, selectionKey, selectsAll } from './selection.ts'
 import { WatchBacklog } from './watch-backlog.ts'
 import { WatchGroup } from './watch-group.ts'
@@ -57,7 +58,7 @@ export class WatchCache {
       // What an engine remembers from before can be resumed from.
       afterRevision,
       onEvents: (events) => {
-        for (const event of events) this.#apply(event)
+        for (const event of events) this.#receive(event)
       },
       onEnd: () => this.#endAll(),
       // Watchers list again: what they would have been told is not known.
@@ -82,18 +83,13 @@ export class WatchCache {
    * StatusError.
    */
   readable(): void | Promise<void> {
-    const held = this.#held?.released()
-    if (held) return held.then(() => this.readable())
-    if (this.#unconverted.size === 0) return
-    this.#converting ??= this.#convert().finally(() => {
-      this.#converting = undefined
-    })
-    return this.#converting
+    const applied = this.#held?.applied()
+    return applied ? applied.then(() => this.#allConverted()) : this.#allConverted()
   }
 
   /** The revision that reads show. */
   revision(): number {
-    return this.#storage.revision()
+    return this.#held?.revision ?? this.#storage.revision()
   }
 
   get size(): number {
@@ -159,7 +155,6 @@ export class WatchCache {
 
   /** Tells watchers who asked for it how far they have seen, so that they can resume from there. */
   sendBookmarks(): void {
-    if (this.#held?.released()) return
     const revision = this.revision()
     for (const group of this.#groups) if (group.bookmarks) group.pushRecord({ type: 'BOOKMARK', revision })
   }
@@ -169,48 +164,68 @@ export class WatchCache {
     this.#endAll()
   }
 
-  #apply({ type, key, value, revision, entry, lastValue, previous: before }: StorageEvent): void {
-    const previous = this.#objects.get(key) ?? (before && this.#cached(before))
+  #receive(event: StorageEvent): void {
+    const written = this.#written?.value === event.value ? this.#written?.object : undefined
+    this.#written = undefined
+    if (this.#held?.revision === undefined && this.#unasked(event).length === 0) {
+      this.#apply(event, written)
+    } else {
+      this.#held ??= this.#holding()
+      this.#held.hold(event, written)
+    }
+  }
+
+  #apply(
+    { type, key, value, revision, entry, lastValue, previous: before }: StorageEvent,
+    written?: KubeObject,
+    forms?: Forms,
+  ): void {
+    const previous = this.#known(key, before, forms)
     let current: CachedObject | undefined
     let decoded: KubeObject | undefined
     if (type === 'put') {
-      const written = this.#written?.value === value ? this.#written?.object : undefined
       const stored = entry ?? { key, value: value!, revision }
-      current = this.#cached(stored, written)
+      current = this.#cached(stored, written, forms)
       if (current.isAsStored) decoded = written
       this.#keep(current, stored)
     } else {
       this.#objects.delete(key)
       this.#unconverted.delete(key)
     }
-    this.#written = undefined
     this.changes++
-    const last = lastValue === undefined ? undefined : this.#cached({ key, value: lastValue, revision })
+    const last =
+      lastValue === undefined ? undefined : this.#cached({ key, value: lastValue, revision }, undefined, forms)
     const event: CacheEvent = { key, revision, current, previous, last }
     this.#history.append(event)
-    if (this.#held?.released() || isUnasked(event)) {
-      this.#held ??= this.#holding()
-      this.#held.hold(event, decoded)
-      return
-    }
     // Watchers list again, and get the reason why nothing can be shown.
     if (current?.isUnconverted) this.#endAll()
-    this.#tell(event, decoded)
+    for (const group of this.#groups.concernedBy(event)) group.push(event, decoded)
   }
 
-  #tell(event: CacheEvent, decoded?: KubeObject): void {
-    for (const group of this.#groups.concernedBy(event)) group.push(event, decoded)
+  /** What the key held before. */
+  #known(key: string, before: Entry | undefined, forms?: Forms): CachedObject | undefined {
+    const known = this.#objects.get(key) ?? (before && this.#cached(before))
+    const form = known?.isUnasked ? forms?.get(known.stored.value) : undefined
+    return form === undefined ? known : known!.showing(form)
+  }
+
+  /** Values of the event that another server has written, and which no webhook has converted yet. */
+  #unasked({ key, value, lastValue, revision, previous }: StorageEvent): string[] {
+    const { custom } = this.definition
+    if (!custom?.webhook) return none
+    const known = this.#objects.get(key) ?? (previous && this.#cached(previous))
+    const texts = [value, lastValue, known?.isUnasked ? known.stored.value : undefined]
+    return texts.filter((text): text is string => {
+      const shown = text === undefined ? undefined : custom.present({ value: text, revision })
+      return shown instanceof Unconverted && shown.isUnasked
+    })
   }
 
   #holding(): HeldEvents {
     return new HeldEvents({
+      valuesOf: (event) => this.#unasked(event),
       convert: async (values) => (await this.definition.custom?.webhook?.present(values)) ?? values,
-      replace: (object, converted) => {
-        if (this.#objects.get(object.key) !== object) return
-        this.#unconverted.delete(object.key)
-        this.#objects.set(converted)
-      },
-      tell: (event, decoded) => this.#tell(event, decoded),
+      apply: (event, written, forms) => this.#apply(event, written, forms),
       fail: () => {
         this.#history.compact(this.revision())
         this.#endAll()
@@ -218,9 +233,11 @@ export class WatchCache {
     })
   }
 
-  #cached(entry: Entry, object?: KubeObject): CachedObject {
+  #cached(entry: Entry, object?: KubeObject, forms?: Forms): CachedObject {
     const { custom, conversion } = this.definition
-    const shown = custom ? custom.present(entry) : conversion && (() => conversion.present(entry))
+    const shown = custom
+      ? (forms?.get(entry.value) ?? custom.present(entry))
+      : conversion && (() => conversion.present(entry))
     return new CachedObject(this.definition, { entry, shown, object: shown === undefined ? object : undefined })
   }
 
@@ -228,6 +245,14 @@ export class WatchCache {
     this.#objects.set(object)
     if (object.isUnconverted) this.#unconverted.set(entry.key, entry)
     else if (this.#unconverted.size > 0) this.#unconverted.delete(entry.key)
+  }
+
+  #allConverted(): void | Promise<void> {
+    if (this.#unconverted.size === 0) return
+    this.#converting ??= this.#convert().finally(() => {
+      this.#converting = undefined
+    })
+    return this.#converting
   }
 
   async #convert(): Promise<void> {
@@ -248,8 +273,7 @@ export class WatchCache {
   }
 }
 
-const isUnasked = ({ current, previous, last }: CacheEvent): boolean =>
-  Boolean(current?.isUnasked || previous?.isUnasked || last?.isUnasked)
+const none: string[] = []
 
 const sizeOf = ({ previous, key }: CacheEvent): number => lengthOf(previous) + key.length + 100
 

@@ -6,11 +6,10 @@ import { isSelected, type Selection } from './selection.ts'
 export interface CacheEvent {
   readonly key: string
   readonly revision: number
-  /** Another object once a webhook has converted it, as the two below. */
-  current: CachedObject | undefined
-  previous: CachedObject | undefined
+  readonly current: CachedObject | undefined
+  readonly previous: CachedObject | undefined
   /** How a deleted object ended, when that was never stored. */
-  last?: CachedObject
+  readonly last?: CachedObject
 }
 
 /** One event as a watcher sees it. */

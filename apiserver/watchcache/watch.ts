@@ -1,4 +1,3 @@
-import { StatusError } from '../../shared/api/status-error.ts'
 import { badRequest, expired } from '../../shared/api/status-errors.ts'
 import { lengthOf } from '../storage/packed-text.ts'
 import { CompactedError } from '../storage/storage.ts'
@@ -42,7 +41,6 @@ export class Watch<Chunk> {
       const revision = this.#start.after === 'now' ? await this.#sendState() : this.#start.after
       await this.#catchUp(revision)
     } catch (error) {
-      if (error instanceof StatusError) return this.#sink.end(error)
       if (!(error instanceof CompactedError)) throw error
       this.#sink.end(tooOld(this.#start.after, error.compactedRevision))
     }
@@ -55,7 +53,6 @@ export class Watch<Chunk> {
   }
 
   async #sendState(): Promise<number> {
-    await this.#readable()
     const { items, revision } = this.#cache.list(this.#start.selection)
     await this.#send(items, added)
     if (this.#start.bookmarks && !this.#stopped) {
@@ -67,7 +64,6 @@ export class Watch<Chunk> {
   async #catchUp(revision: number): Promise<void> {
     let seen = revision
     while (!this.#stopped) {
-      await this.#readable()
       if (seen > this.#cache.revision()) return this.#waitFor(seen)
       const events = this.#cache.eventsAfter(seen)
       if (events.length === 0) {
@@ -77,11 +73,6 @@ export class Watch<Chunk> {
       await this.#send(events, (event) => recordOf(event, this.#start.selection))
       seen = events.at(-1)!.revision
     }
-  }
-
-  /** In steps: what comes meanwhile may have to be converted as well. */
-  async #readable(): Promise<void> {
-    for (let waiting = this.#cache.readable(); waiting; waiting = this.#cache.readable()) await waiting
   }
 
   /** From a revision that has not come yet: what happens until then is not for this watcher. */

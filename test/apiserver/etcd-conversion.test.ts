@@ -94,6 +94,8 @@ else
       return { seen, hasEnded: () => hasEnded }
     }
 
+    const one = async (server: TestApiServer, name: string) =>
+      (await server.send(`${shipsOf('v1')}/${name}`)).body as Ship
     const first = await write('POST', 'first', 1)
     await until(async () => (await b.send(`${shipsOf('v1')}/first`)).status === 200, { what: 'the ship' })
     await t.test('a watch at one shows what is written at the other, in its version, and goes on', async (t) => {
@@ -125,6 +127,35 @@ else
           Array.from({ length }, (_, index) => String(index + 1)),
         )
       }
+    })
+
+    await t.test('a read has an end while the other goes on writing, and never shows another version', async (t) => {
+      hooks.answers.set('/convert', (review, request, response) => {
+        realClock.setTimer(20, () => response.end(JSON.stringify(convert(review, request, response))))
+        return undefined
+      })
+      let isOver = false
+      const writers = Array.from({ length: 8 }, async (_, writer) => {
+        await write('POST', `busy-${writer}`, 1)
+        for (let length = 2; !isOver; length++) await write('PATCH', `busy-${writer}`, length)
+      })
+      await until(async () => (await b.send(`${shipsOf('v2')}/busy-7`)).status === 200, { what: 'the writers' })
+      for (let round = 0; round < 2; round++) {
+        const { status, body } = await b.send(shipsOf('v1'))
+        t.equal(status, 200)
+        t.ok((body as { items: Ship[] }).items.every(({ spec }) => spec.size !== undefined && !('length' in spec)))
+        const { metadata } = await one(b, 'busy-0')
+        const changed = await b.send(`${shipsOf('v1')}/busy-0`, {
+          method: 'PATCH',
+          headers: { 'content-type': 'application/merge-patch+json' },
+          body: { metadata: { labels: { round: String(round) } } },
+        })
+        t.equal(changed.status, 200)
+        t.ok(Number((changed.body as Ship).metadata.resourceVersion) > Number(metadata.resourceVersion))
+      }
+      isOver = true
+      await Promise.all(writers)
+      hooks.answers.set('/convert', convert)
     })
 
     await t.test('without the webhook it ends, and tells nothing in another version', async (t) => {
