@@ -2,7 +2,7 @@ import { conflict, invalid, modified, plainError } from '../../shared/api/status
 import type { KubeObject, ObjectMeta } from '../../shared/api/types.ts'
 import { traitsOf } from '../kind/subresource-traits.ts'
 import { otherNamespace } from './before-create.ts'
-import { upstreamKey } from './keys.ts'
+import { messageKey } from './keys.ts'
 import type { ObjectScope } from './write-context.ts'
 
 /** Reads the body's resourceVersion; text that is no number fails as it does in a real server. */
@@ -14,13 +14,18 @@ export function bodyResourceVersion({ metadata }: KubeObject): bigint | undefine
 }
 
 /** The uid in a body is a precondition; an object that is not there has none. */
-export function checkUid(scope: ObjectScope, asked: string | undefined, found: string | undefined): void {
+export function checkUid(
+  scope: ObjectScope,
+  asked: string | undefined,
+  found: string | undefined,
+  dryRun?: boolean,
+): void {
   if (!asked || asked === found) return
   const { definition, namespace, name } = scope
   throw conflict(
     definition,
     name,
-    `StorageError: invalid object, Code: 4, Key: ${upstreamKey(definition, namespace, name)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${asked}, UID in object meta: ${found ?? ''}`,
+    `StorageError: invalid object, Code: 4, Key: ${messageKey(definition, namespace, name, dryRun)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${asked}, UID in object meta: ${found ?? ''}`,
   )
 }
 
@@ -52,7 +57,6 @@ export function keepSystemFields({ definition, namespace }: ObjectScope, object:
   metadata.deletionGracePeriodSeconds ??= old.metadata.deletionGracePeriodSeconds
   metadata.generation = old.metadata.generation
   metadata.resourceVersion = old.metadata.resourceVersion
-  metadata.selfLink = undefined
   metadata.reason = old.metadata.reason
 }
 

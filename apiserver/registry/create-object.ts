@@ -12,6 +12,7 @@ import { validateObjectMeta } from '../validation/object-meta.ts'
 import { checkAdmittedObject, checkNewObject, checkNoResourceVersion, fillSystemFields } from './before-create.ts'
 import { generateName } from './generate-name.ts'
 import { objectKey } from './keys.ts'
+import { dedupOwners } from './owner-references.ts'
 import { asShown, encodeWrite, type StoredObject } from './stored-object.ts'
 import { holding, takesByName } from './taking.ts'
 import type { RequestScope, WriteOptions } from './write-context.ts'
@@ -29,6 +30,7 @@ export async function createObject(
 ): Promise<StoredObject> {
   const { definition, namespace, subresource, user } = scope
   checkNewObject(scope, object)
+  dedupOwners(object, options.warn)
   const { resourceVersion } = object.metadata
   const now = toTime(registry.clock.now())
   if (!options.managedFieldsAreSet) {

@@ -1,4 +1,5 @@
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
+import { upstreamKey } from '../storage/etcd/upstream-keys.ts'
 
 type Named = Pick<ResourceDefinition, 'group' | 'plural' | 'conversion'>
 
@@ -18,6 +19,8 @@ export function keyPrefix(resource: Named, namespace?: string): string {
 export const objectKey = (resource: Named, namespace: string | undefined, name: string): string =>
   keyPrefix(resource, namespace) + name
 
-/** The key as a real server names it in messages. */
-export const upstreamKey = ({ plural }: Named, namespace: string | undefined, name: string): string =>
-  `/registry/${plural}/${namespace ? `${namespace}/` : ''}${name}`
+/** The key as a real server names it in messages: a dry run does not get as far as the prefix of the storage. */
+export function messageKey(resource: Named, namespace: string | undefined, name: string, dryRun = false): string {
+  const prefix = dryRun ? '/' : '/registry/'
+  return upstreamKey(prefix, objectKey(resource, namespace, name))
+}

@@ -8,7 +8,6 @@ import { traitsOf } from '../kind/subresource-traits.ts'
 import { sameButTimes, trackFields } from '../patch/field-manager.ts'
 import { invalidObject } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
-import { validateObjectMetaUpdate } from '../validation/object-meta.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import type { CachedObject } from '../watchcache/cached-object.ts'
 import {
@@ -19,6 +18,8 @@ import {
   keepSystemFields,
 } from './before-update.ts'
 import { objectKey } from './keys.ts'
+import { validateMetadataUpdate } from './metadata-checks.ts'
+import { afterAdmission, dedupOwners } from './owner-references.ts'
 import { asShown, copyDecoded, decodeStored, encodeWrite, type StoredObject, sameObject } from './stored-object.ts'
 import { holding } from './taking.ts'
 import { writeAttempts } from './write-attempts.ts'
@@ -79,7 +80,10 @@ export async function updateObject(
       const old = decodeStored(current)
       const object = await request.transform(() => copyDecoded(old))
       const resourceVersion = bodyResourceVersion(object)
-      if (request.uidIsPrecondition) checkUid(scope, object.metadata.uid, old.metadata.uid)
+      if (request.uidIsPrecondition) {
+        dedupOwners(object, options.warn)
+        checkUid(scope, object.metadata.uid, old.metadata.uid, options.dryRun)
+      }
       checkResourceVersion(scope, resourceVersion, current.revision)
       const stored = await replace(registry, scope, { object, old, current, key, view: request.view }, options)
       if (stored === current) request.unchanged?.found(current)
@@ -107,7 +111,7 @@ async function createAbsent(
   // Upstream decodes the body of a PUT before it looks the object up.
   const object = await request.transform(undefined)
   if (!allowed) throw notFound(definition, name)
-  if (request.uidIsPrecondition) checkUid(scope, object.metadata.uid, undefined)
+  if (request.uidIsPrecondition) checkUid(scope, object.metadata.uid, undefined, options.dryRun)
   object.metadata.resourceVersion = undefined
   return { stored: await registry.create(scope, object, options), created: true }
 }
@@ -145,6 +149,7 @@ async function replace(
     keepSystemFields(scope, object, old)
     keepOtherHalf(scope, object, old)
   }
+  dedupOwners(object, options.warn, afterAdmission)
   const beginning = strategy.begin?.(object, old, errors, context)
   const taking = beginning && (await beginning)
   const store = () =>
@@ -160,10 +165,11 @@ interface PreparedReplacement extends Replacement {
 
 async function storeReplacement(
   registry: WritePath,
-  { definition, name, subresource }: ObjectScope,
+  scope: ObjectScope,
   { object, old, current, key, attributes, context, errors }: PreparedReplacement,
   options: WriteOptions,
 ): Promise<StoredObject | undefined> {
+  const { definition, name, subresource } = scope
   const { strategy } = definition
   const refuseIfWrong = (): void => {
     if (errors.length > 0)
@@ -179,8 +185,7 @@ async function storeReplacement(
   const isIntended = traitsOf(subresource).writes !== 'status' && strategy.generation?.changed(object, old)
   if (isIntended) object.metadata.generation = nextInt64(old.metadata.generation ?? 0)
 
-  // Upstream checks the metadata twice, for all objects and for the kind, and tells of each mistake twice.
-  for (let pass = 0; pass < 2; pass++) validateObjectMetaUpdate(object.metadata, old.metadata, errors)
+  validateMetadataUpdate(scope, object, old, errors)
   if (strategy.validateUpdate) strategy.validateUpdate(object, old, errors, context)
   else strategy.validate?.(object, errors, context)
   refuseIfWrong()
@@ -190,6 +195,8 @@ async function storeReplacement(
 
   const isUpToDate = !definition.custom || current.storedIn === definition.storageVersion
   if (isUpToDate && !saysNew(old, object) && (sameButTimes(old, object) || sameObject(old, object))) return current
+  // The answer of a dry run is the object before it is stored, which clears the link.
+  if (!options.dryRun) object.metadata.selfLink = undefined
   const encoding = encodeWrite(definition, object)
   const value = typeof encoding === 'string' ? encoding : await encoding
   if (options.dryRun) return asShown(definition, { value, revision: current.revision })

@@ -34,7 +34,6 @@ const strategy = workloadStrategy<DaemonSet>({
   statusSchema: 'io.k8s.api.apps.v1.DaemonSetStatus',
   applyDefaults,
   validateSpec,
-  validateLasting: validateLastingSelector,
   validateStatus: ({ status = {} }, _old, errors) => validateStatus(status, errors),
 })
 
@@ -82,6 +81,10 @@ export const daemonset = resource<DaemonSet>({
       // The template of a write of the status is the old one.
       const changed = !deepEqual(object.spec.template, old.spec.template)
       setTemplateGeneration(object, templateGeneration(old) + (changed ? 1 : 0))
+    },
+    validateUpdate(object, old, errors, context) {
+      if (!context.subresource) validateLastingSelector(object.spec, old.spec, errors)
+      strategy.validateUpdate(object, old, errors, context)
     },
   },
   example: {

@@ -99,7 +99,10 @@ function applyDefaults({ spec }: StatefulSet): void {
   spec.replicas ??= 1
   spec.revisionHistoryLimit ??= 10
   defaultPodTemplate(spec.template)
-  for (const claim of spec.volumeClaimTemplates ?? []) defaultClaim(claim)
+  for (const claim of spec.volumeClaimTemplates ?? []) {
+    Object.assign(claim, { apiVersion: 'v1', kind: 'PersistentVolumeClaim' })
+    defaultClaim(claim)
+  }
 }
 
 const policies = ['Retain', 'Delete']

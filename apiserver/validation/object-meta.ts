@@ -135,8 +135,9 @@ export function validateObjectMetaUpdate(
   meta: ObjectMeta,
   old: ObjectMeta,
   errors: FieldErrors,
-  path = 'metadata',
+  { finalizerDomains = false } = {},
 ): void {
+  const path = 'metadata'
   if (old.deletionTimestamp !== undefined) {
     const known = new Set(old.finalizers)
     const added = (meta.finalizers ?? []).filter((finalizer) => !known.has(finalizer))
@@ -168,6 +169,7 @@ export function validateObjectMetaUpdate(
   validateLabels(meta.labels, `${path}.labels`, errors)
   validateAnnotations(meta.annotations, `${path}.annotations`, errors)
   validateOwnerReferences(meta, `${path}.ownerReferences`, errors)
+  if (finalizerDomains) validateFinalizerDomains(meta.finalizers, `${path}.finalizers`, errors)
 }
 
 /** Metadata of a template of claims: labels and annotations alone. Upstream: ValidateTemplateObjectMeta. */

@@ -7,7 +7,6 @@ import { forbidden, invalid, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dump } from '../../validation/go-dump.ts'
 import { dns1123Subdomain, qualifiedName } from '../../validation/names.ts'
-import { validateObjectMeta } from '../../validation/object-meta.ts'
 import { diffValues } from '../../validation/unified-diff.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 import { between, MAX_INT32, reject, validateAddress } from '../parts/messages.ts'
@@ -44,9 +43,6 @@ export function validateWhole({ metadata, spec }: Pod, errors: FieldErrors): voi
 }
 
 export function validateUpdate(pod: Pod, old: Pod, errors: FieldErrors): void {
-  validateObjectMeta(pod.metadata, { namespaced: true, validateName: podNameRule }, errors)
-  // Upstream looks at the metadata of a pod twice, and counts each mistake twice among the causes.
-  validateObjectMeta(pod.metadata, { namespaced: true, validateName: podNameRule }, errors)
   validateWhole(pod, errors)
   validateAnnotationUpdates(pod.metadata, old.metadata, 'metadata.annotations', errors)
   for (const list of ['containers', 'initContainers'] as const) {
@@ -247,7 +243,6 @@ function validateAddresses(
 }
 
 export function validateEphemeralUpdate(pod: Pod, old: Pod, errors: FieldErrors): void {
-  validateObjectMeta(pod.metadata, { namespaced: true, validateName: podNameRule }, errors)
   validateWhole(pod, errors)
   validateAnnotationUpdates(pod.metadata, old.metadata, 'metadata.annotations', errors)
   const field = 'spec.ephemeralContainers'
@@ -264,7 +259,6 @@ export function validateEphemeralUpdate(pod: Pod, old: Pod, errors: FieldErrors)
 }
 
 export function validateResize(pod: Pod, old: Pod, errors: FieldErrors): void {
-  validateObjectMeta(pod.metadata, { namespaced: true, validateName: podNameRule }, errors)
   validateWhole(pod, errors)
   for (const list of ['containers', 'initContainers'] as const) {
     for (const [index, container] of (pod.spec[list] ?? []).entries()) {

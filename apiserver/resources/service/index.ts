@@ -1,7 +1,6 @@
 import type { Service } from '../../../shared/api/types.ts'
 import { resource } from '../../kind/resource-definition.ts'
 import { dns1123Label } from '../../validation/names.ts'
-import { validateObjectMeta } from '../../validation/object-meta.ts'
 import { age, ageColumn, column, nameColumn, orNone, wide } from '../parts/cells.ts'
 import { allocate, dropFieldsOfOldType, keepAllocated, normalizeClusterIps } from './allocate.ts'
 import { allocateShared, holdingOf } from './shared.ts'
@@ -77,7 +76,6 @@ export const service = resource<Service>({
         return
       }
       validateServiceUpdate(object, old, errors)
-      validateObjectMeta(object.metadata, { namespaced: true, validateName }, errors)
     },
     warnings: ({ spec }, _old, { subresource }) => (subresource ? [] : warnings(spec ?? {})),
     validateName,

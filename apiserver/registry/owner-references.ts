@@ -1,0 +1,19 @@
+import type { KubeObject } from '../../shared/api/types.ts'
+import { deepEqual } from '../values/deep-equal.ts'
+
+/** Removes owners that are there twice, with a warning. Upstream: dedupOwnerReferencesAndAddWarning. */
+export function dedupOwners({ metadata }: KubeObject, warn: (text: string) => void, when = ''): void {
+  const { ownerReferences = [] } = metadata
+  if (ownerReferences.length < 2) return
+  const isFirst = ownerReferences.map(
+    (owner, index) => !ownerReferences.slice(0, index).some((o) => deepEqual(o, owner)),
+  )
+  const duplicates = ownerReferences.filter((_, index) => !isFirst[index])
+  if (duplicates.length === 0) return
+  metadata.ownerReferences = ownerReferences.filter((_, index) => isFirst[index])
+  const uids = duplicates.map(({ uid }) => uid).join(', ')
+  warn(
+    `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${uids}`,
+  )
+}
+export const afterAdmission = ' after mutating admission happens'
