@@ -251,6 +251,42 @@ else {
       }
     })
 
+    await t.test(
+      'ConfigMaps of the cluster and of the servers are written once, and again when one is deleted',
+      async (t) => {
+        const refs = [
+          { namespace: 'kube-system', name: 'extension-apiserver-authentication' },
+          { namespace: 'default', name: 'kube-root-ca.crt' },
+        ]
+        const read = async (plane: typeof first, ref: (typeof refs)[0]) =>
+          plane.client.get<ConfigMap>(configMaps, ref).catch(() => undefined)
+        for (const ref of refs) {
+          const made = await until(() => read(first, ref), { what: ref.name })
+          t.same(await read(second, ref), made)
+          const added: string[] = []
+          const stop = new AbortController()
+          const query = {
+            namespace: ref.namespace,
+            resourceVersion: made.metadata.resourceVersion,
+            signal: stop.signal,
+          }
+          void (async () => {
+            for await (const { type, object } of second.client.watch<ConfigMap>(configMaps, query))
+              if (object.metadata.name === ref.name) added.push(type)
+          })().catch(() => {})
+          await second.client.delete(configMaps, ref)
+          const again = await until(() => read(first, ref), { what: `${ref.name} again` })
+          t.same(again.data, made.data)
+          // Each loop has had its turn when the answer to a later deletion is there as well.
+          await first.client.delete(configMaps, ref)
+          await until(() => read(second, ref), { what: `${ref.name} once more` })
+          await until(() => added.length >= 4, { what: 'the events' })
+          t.same(added, ['DELETED', 'ADDED', 'DELETED', 'ADDED'])
+          stop.abort()
+        }
+      },
+    )
+
     const namespace = 'default'
     const labels = { app: 'web' }
     const names = Array.from({ length: 12 }, (_, index) => `web-${index}`)
