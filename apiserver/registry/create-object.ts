@@ -118,7 +118,7 @@ async function put(
   const encoding = encodeWrite(definition, object)
   const value = typeof encoding === 'string' ? encoding : await encoding
   if (dryRun) return cache.get(key) ? undefined : asShown(definition, { value, revision: undefined })
-  cache.expect(value, object)
+  cache.expect(key, value, object)
   const result = await registry.storage.put({ key, value, expect: 'absent', fence })
   return result.ok ? asShown(definition, { value, revision: result.revision }) : undefined
 }

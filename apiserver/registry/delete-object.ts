@@ -107,7 +107,7 @@ async function apply(
   if (dryRun) return { stored: asShown(definition, { value, revision: current.revision }), removed }
   let revision = current.revision
   if (!removed || decision.written) {
-    registry.cacheOf(definition).expect(value, decision.object)
+    registry.cacheOf(definition).expect(key, value, decision.object)
     const result = await registry.storage.put({ key, value, expect: revision, freeing: true, fence })
     if (!result.ok) return undefined
     revision = result.revision

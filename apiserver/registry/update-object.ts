@@ -206,7 +206,7 @@ async function storeReplacement(
     await strategy.afterDelete?.(object, context)
     return asShown(definition, { value, revision: current.revision })
   }
-  registry.cacheOf(definition).expect(value, object)
+  registry.cacheOf(definition).expect(key, value, object)
   const condition = { expect: current.revision, fence: options.fence }
   const result = await registry.storage.put({ key, value, ...condition, freeing: isEnding(object) })
   return result.ok ? asShown(definition, { value, revision: result.revision }) : undefined

@@ -8,6 +8,7 @@ import { SortedMap } from '../storage/sorted-map.ts'
 import type { Entry, Storage, StorageEvent, StorageWatch } from '../storage/storage.ts'
 import { CachedObject } from './cached-object.ts'
 import { type Forms, HeldEvents } from './held-events.ts'
+import { OwnWrites } from './own-writes.ts'
 import { isSelected, type Selection, selectionKey, selectsAll } from './selection.ts'
 import { WatchBacklog } from './watch-backlog.ts'
 import { WatchGroup } from './watch-group.ts'
@@ -44,7 +45,7 @@ export class WatchCache {
   #converting: Promise<void> | undefined
   #held: HeldEvents | undefined
   #privateGroups = 0
-  #written: { value: string; object: KubeObject } | undefined
+  readonly #own = new OwnWrites()
 
   constructor(definition: ResourceDefinition, prefix: string, storage: Storage, backlog = new WatchBacklog()) {
     this.#backlog = backlog
@@ -126,9 +127,9 @@ export class WatchCache {
     return this.#history.compacted
   }
 
-  /** Says what the next write's value means, to spare parsing it again. */
-  expect(value: string, object: KubeObject): void {
-    this.#written = { value, object }
+  /** Says what a write's value means, to spare parsing it again when the engine tells of it. */
+  expect(key: string, value: string, object: KubeObject): void {
+    this.#own.begin(key, { value, object })
   }
 
   /** `sink` hears of every change from now on. Returns how to leave. */
@@ -165,8 +166,8 @@ export class WatchCache {
   }
 
   #receive(event: StorageEvent): void {
-    const written = this.#written?.value === event.value ? this.#written?.object : undefined
-    this.#written = undefined
+    const own = this.#own.end(event.key)
+    const written = own?.value === event.value ? own?.object : undefined
     if (this.#held?.revision === undefined && this.#unasked(event).length === 0) {
       this.#apply(event, written)
     } else {

@@ -227,6 +227,34 @@ t.test('watchers with the same view share one encoding per turn of the loop', as
   t.same(sinks[1199]!.sink.seen.slice(0, 2), ['+0@2', '+1@3'])
 })
 
+t.test('writes under way together are not parsed again, each by its own key', async (t) => {
+  const { storage, cache, select } = setUp()
+  const decoded = new Map<string, unknown>()
+  const local: WatchEncoder<string[]> = {
+    id: 'local',
+    isLocal: true,
+    encode: (records) => {
+      for (const record of records) if (record.type !== 'BOOKMARK') decoded.set(record.object.name, record.decoded)
+      return []
+    },
+  }
+  cache.join(new TestSink(), { selection: select(), encoder: local, bookmarks: false })
+  const [a, b, other] = ['a', 'b', 'other'].map((name) => ({ metadata: { name } }))
+  const text = (object: unknown) => JSON.stringify(object)
+  cache.expect(`${prefix}x/a`, text(a), a!)
+  cache.expect(`${prefix}x/b`, text(b), b!)
+  cache.expect(`${prefix}x/other`, text(other), other!)
+  await storage.put({ key: `${prefix}x/b`, value: text(b), expect: 'absent' })
+  await storage.put({ key: `${prefix}x/a`, value: text(a), expect: 'absent' })
+  const won = text({ metadata: { name: 'other', labels: { by: 'another server' } } })
+  await storage.put({ key: `${prefix}x/other`, value: won, expect: 'absent' })
+  await turn()
+  t.equal(decoded.get('a'), a)
+  t.equal(decoded.get('b'), b)
+  t.ok(decoded.has('other'), 'another write of its key is told as well')
+  t.equal(decoded.get('other'), undefined, 'and is not taken for the one that was under way')
+})
+
 t.test('a watcher that starts in between sees each event once', async (t) => {
   const { put, watch } = setUp()
   const { sink: first } = await watch()
