@@ -256,6 +256,8 @@ export interface Strategy<T extends Stored = KubeObject> {
   }
   /** Name rule for create; default: DNS-1123 subdomain. Returns messages. */
   validateName?(name: string, options: { prefix: boolean }): string[]
+  /** The rule of a name that follows from the object. */
+  nameRuleOf?(object: T): (name: string) => string[]
   /** Default false: a finalizer has a domain (`example.com/name`), unless it is one of Kubernetes' own. */
   unqualifiedFinalizers?: boolean
   /** Default true: an update without resourceVersion overwrites. */

@@ -12,7 +12,7 @@ import { validateObjectMeta } from '../validation/object-meta.ts'
 import { checkAdmittedObject, checkNewObject, checkNoResourceVersion, fillSystemFields } from './before-create.ts'
 import { generateName } from './generate-name.ts'
 import { objectKey } from './keys.ts'
-import { dedupOwners } from './owner-references.ts'
+import { afterAdmission, dedupOwners } from './owner-references.ts'
 import { asShown, encodeWrite, type StoredObject } from './stored-object.ts'
 import { holding, takesByName } from './taking.ts'
 import type { RequestScope, WriteOptions } from './write-context.ts'
@@ -54,6 +54,7 @@ export async function createObject(
   if (admitting) {
     await admitting
     checkAdmittedObject(scope, object)
+    dedupOwners(object, warn, afterAdmission)
   }
   const { metadata } = object
   if (definition.strategy.generation) metadata.generation = 1
@@ -91,7 +92,8 @@ export async function createObject(
 function validate(scope: RequestScope, object: KubeObject, context: StrategyContext): void {
   const errors: FieldErrors = []
   const { strategy, namespaced } = scope.definition
-  const { validateName = dns1123Subdomain, unqualifiedFinalizers = false } = strategy
+  const { unqualifiedFinalizers = false } = strategy
+  const validateName = strategy.nameRuleOf?.(object) ?? strategy.validateName ?? dns1123Subdomain
   validateObjectMeta(object.metadata, { namespaced, validateName, unqualifiedFinalizers }, errors)
   strategy.validate?.(object, errors, context)
   refuseIfWrong(scope, object, errors)

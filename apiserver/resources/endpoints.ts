@@ -3,7 +3,7 @@ import type { ObjectMeta, Wire } from '../../shared/api/types.ts'
 import { invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { BAD_IP, isAddress } from '../validation/ip.ts'
-import { dns1123Label, dns1123Subdomain, portNumber } from '../validation/names.ts'
+import { dns1123Label, dns1123Subdomain, portNumber, qualifiedName } from '../validation/names.ts'
 import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 import { reject } from './parts/messages.ts'
 import { plain } from './parts/plain.ts'
@@ -76,13 +76,14 @@ function validate({ metadata, subsets = [] }: Endpoints, errors: FieldErrors): v
         if (!isApiServer(metadata)) validateSpecialAddress(ip, `${field}.ip`, errors)
       }
     }
-    for (const [place, { name, port, protocol }] of ports.entries()) {
+    for (const [place, { name, port, protocol, appProtocol }] of ports.entries()) {
       const field = `${at}.ports[${place}]`
       if (!name && ports.length > 1) errors.push(required(`${field}.name`))
       else if (name) reject(errors, `${field}.name`, name, dns1123Label(name))
       reject(errors, `${field}.port`, port, portNumber(port))
       if (!protocol) errors.push(required(`${field}.protocol`))
       else if (!protocols.includes(protocol)) errors.push(notSupported(`${field}.protocol`, protocol, protocols))
+      if (appProtocol !== undefined) reject(errors, `${field}.appProtocol`, appProtocol, qualifiedName(appProtocol))
     }
   }
 }

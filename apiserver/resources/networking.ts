@@ -5,7 +5,7 @@ import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { forbidden, invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { BAD_IP, isAddress, isCidr } from '../validation/ip.ts'
-import { dns1123Subdomain, domainPrefixedPath } from '../validation/names.ts'
+import { dns1123Subdomain, domainPrefixedPath, pathSegmentName } from '../validation/names.ts'
 import { age, ageColumn, column, nameColumn, orNone } from './parts/cells.ts'
 import { reject } from './parts/messages.ts'
 import { plain } from './parts/plain.ts'
@@ -90,15 +90,20 @@ const ipaddress = plain<WithMeta<V1IPAddress>>({
     parentText(spec?.parentRef),
     age(metadata.creationTimestamp, nowMs),
   ],
-  countsGenerations: true,
   selectableFields: {},
   strategy: {
     validateName: (name) => (isAddress(name) ? [] : [BAD_IP]),
     validate({ spec }, errors) {
       if (!spec?.parentRef) errors.push(required('spec.parentRef'))
       else {
-        if (!spec.parentRef.resource) errors.push(required('spec.parentRef.resource'))
-        if (!spec.parentRef.name) errors.push(required('spec.parentRef.name'))
+        const { group: parentGroup, namespace } = spec.parentRef
+        if (parentGroup) reject(errors, 'spec.parentRef.group', parentGroup, dns1123Subdomain(parentGroup))
+        for (const name of ['resource', 'name'] as const) {
+          const value = spec.parentRef[name]
+          if (!value) errors.push(required(`spec.parentRef.${name}`))
+          else reject(errors, `spec.parentRef.${name}`, value, pathSegmentName(value))
+        }
+        if (namespace) reject(errors, 'spec.parentRef.namespace', namespace, pathSegmentName(namespace))
       }
     },
     validateUpdate: (object, old, errors) =>

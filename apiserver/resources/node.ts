@@ -40,6 +40,11 @@ export const node = resource<Node>({
       if (spec?.podCIDR && !spec.podCIDRs) spec.podCIDRs = [spec.podCIDR]
       if (status?.capacity && !status.allocatable) status.allocatable = { ...status.capacity }
     },
+    prepareForCreate({ spec }) {
+      if (spec) spec.configSource = undefined
+    },
+    warnings: ({ spec }) =>
+      spec?.externalID ? ['spec.externalID: this field is deprecated, and is unused by Kubernetes'] : [],
     validate,
     validateUpdate,
   },

@@ -10,8 +10,10 @@ import { diffValues } from '../validation/unified-diff.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn, wide } from './parts/cells.ts'
 import { reject } from './parts/messages.ts'
+import { validateNodeSelector } from './parts/node-selector.ts'
 import {
   accessModesText,
+  hostPathTypes,
   orUnset,
   validateAccessModes,
   validatePositive,
@@ -137,6 +139,7 @@ function validateSpec(spec: Spec, errors: FieldErrors): void {
   const policy = spec.persistentVolumeReclaimPolicy
   if (policy && !policies.includes(policy))
     errors.push(notSupported('spec.persistentVolumeReclaimPolicy', policy, policies))
+  validateNodeAffinity(spec, errors)
   const [first, ...others] = sources.filter((name) => spec[name] !== undefined)
   if (first) validateSource(spec, first, errors)
   for (const name of others) {
@@ -149,6 +152,22 @@ function validateSpec(spec: Spec, errors: FieldErrors): void {
   if (spec.storageClassName)
     reject(errors, 'spec.storageClassName', spec.storageClassName, dns1123Subdomain(spec.storageClassName))
   validateVolumeMode(spec.volumeMode, 'spec.volumeMode', errors)
+  validateAttributesClass(spec, errors)
+}
+
+function validateAttributesClass({ volumeAttributesClassName: name, csi }: Spec, errors: FieldErrors): void {
+  if (name === undefined) return
+  const field = 'spec.volumeAttributesClassName'
+  if (name === '') errors.push(required(field, 'an empty string is disallowed'))
+  else reject(errors, field, name, dns1123Subdomain(name))
+  if (!csi) errors.push(required('spec.csi', 'has to be specified when using volumeAttributesClassName'))
+}
+
+function validateNodeAffinity({ nodeAffinity }: Spec, errors: FieldErrors): void {
+  if (!nodeAffinity) return
+  const field = 'spec.nodeAffinity.required'
+  if (!nodeAffinity.required) errors.push(required(field, 'must specify required node constraints'))
+  else validateNodeSelector(nodeAffinity.required, field, errors)
 }
 
 const shownAs: { [source: string]: string } = { cephfs: 'cephFS' }
@@ -163,6 +182,8 @@ function validateSource(spec: Spec, name: (typeof sources)[number], errors: Fiel
   }
   const source = spec[name] as unknown as Record<string, unknown>
   for (const field of needed[name] ?? []) if (!source[field]) errors.push(required(`spec.${name}.${field}`))
+  if (spec.hostPath?.type !== undefined && name === 'hostPath' && !hostPathTypes.includes(spec.hostPath.type))
+    errors.push(notSupported('spec.hostPath.type', spec.hostPath.type, hostPathTypes))
   if (name === 'local' && !spec.nodeAffinity)
     errors.push(required('spec.nodeAffinity', 'Local volume requires node affinity'))
 }

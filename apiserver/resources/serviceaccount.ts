@@ -16,6 +16,15 @@ export const serviceaccount = resource<ServiceAccount>({
   extraSubresources: [
     { name: 'token', group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest', verbs: ['create'] },
   ],
-  strategy: { returnsDeletedObject: true },
+  strategy: {
+    prepareForCreate: keepNamesOfSecrets,
+    prepareForUpdate: keepNamesOfSecrets,
+    returnsDeletedObject: true,
+  },
   example: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'builder' } },
 })
+
+/** Of a secret only the name is kept. */
+function keepNamesOfSecrets(account: ServiceAccount): void {
+  account.secrets = account.secrets?.map(({ name }) => (name ? { name } : {}))
+}

@@ -6,13 +6,16 @@ import type {
   V1VolumeAttachment,
   V1VolumeAttributesClass,
 } from '@kubernetes/client-node'
+import { isNegativeQuantity } from '../../shared/api/quantity.ts'
 import type { WithMeta } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
-import { duplicate, forbidden, notSupported, required } from '../validation/field-error.ts'
-import { dns1123Subdomain } from '../validation/names.ts'
+import { duplicate, forbidden, invalid, notSupported, required } from '../validation/field-error.ts'
+import type { FieldErrors } from '../validation/field-errors.ts'
+import { type LabelSelector, validateLabelSelector } from '../validation/label-selector.ts'
+import { dns1123Subdomain, qualifiedName } from '../validation/names.ts'
 import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 import { validateDriverName } from './parts/driver-name.ts'
-import { reject } from './parts/messages.ts'
+import { NOT_NEGATIVE, reject, validateNotNegative } from './parts/messages.ts'
 import { plain } from './parts/plain.ts'
 import { validateImmutable } from './parts/workload.ts'
 
@@ -55,13 +58,28 @@ const csidriver = plain<WithMeta<V1CSIDriver>>({
       spec.seLinuxMount ??= false
     },
     validate({ spec }, errors) {
-      const modes = ['Ephemeral', 'Persistent']
-      for (const mode of spec.volumeLifecycleModes ?? [])
-        if (!modes.includes(mode)) errors.push(notSupported('spec.volumeLifecycleModes', mode, modes))
       const policies = ['File', 'None', 'ReadWriteOnceWithFSType']
       if (spec.fsGroupPolicy !== undefined && !policies.includes(spec.fsGroupPolicy))
         errors.push(notSupported('spec.fsGroupPolicy', spec.fsGroupPolicy, policies))
+      validateTokenRequests(spec.tokenRequests ?? [], errors)
+      const modes = ['Persistent', 'Ephemeral']
+      for (const mode of spec.volumeLifecycleModes ?? [])
+        if (!modes.includes(mode)) errors.push(notSupported('spec.volumeLifecycleModes', mode, modes))
+      const period = spec.nodeAllocatableUpdatePeriodSeconds
+      if (period !== undefined && period < 10)
+        errors.push(
+          invalid('spec.nodeAllocatableUpdatePeriodSeconds', period, 'must be greater than or equal to 10 seconds'),
+        )
+      const inSecrets = spec.serviceAccountTokenInSecrets
+      if (inSecrets !== undefined && !spec.tokenRequests?.length)
+        errors.push(invalid('spec.serviceAccountTokenInSecrets', inSecrets, NO_TOKENS))
     },
+    /** Nothing scales by volumes yet: the gate is closed. */
+    prepareForCreate({ spec }) {
+      spec.preventPodSchedulingIfMissing = undefined
+    },
+    warnings: ({ spec }) =>
+      spec.tokenRequests?.length && spec.serviceAccountTokenInSecrets === undefined ? [TOKENS_IN_ATTRIBUTES] : [],
     validateUpdate(driver, old, errors) {
       validateImmutable(driver.spec.attachRequired, old.spec.attachRequired, 'spec.attachedRequired', errors)
       validateImmutable(
@@ -75,6 +93,31 @@ const csidriver = plain<WithMeta<V1CSIDriver>>({
   },
   example: { metadata: { name: 'disk.example.com' }, spec: {} },
 })
+
+const NO_TOKENS = 'serviceAccountTokenInSecrets is set but no tokenRequests are specified'
+const TOKENS_IN_ATTRIBUTES =
+  'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes'
+const TEN_MINUTES = 600
+
+function validateTokenRequests(
+  requests: { audience: string; expirationSeconds?: number }[],
+  errors: FieldErrors,
+): void {
+  const audiences = new Set<string>()
+  for (const [index, { audience, expirationSeconds: seconds = TEN_MINUTES }] of requests.entries()) {
+    const at = `spec.tokenRequests[${index}]`
+    if (audiences.has(audience)) {
+      errors.push(duplicate(`${at}.audience`, audience))
+      continue
+    }
+    audiences.add(audience)
+    const refuse = (detail: string) => errors.push(invalid(`${at}.expirationSeconds`, seconds, detail))
+    if (seconds < TEN_MINUTES) refuse('may not specify a duration less than 10 minutes')
+    if (seconds > 2 ** 32) refuse('may not specify a duration larger than 2^32 seconds')
+  }
+}
+
+const MAX_NODE_ID = 192
 
 const csinode = plain<WithMeta<V1CSINode>>({
   group,
@@ -90,11 +133,16 @@ const csinode = plain<WithMeta<V1CSINode>>({
     returnsDeletedObject: true,
     validate({ spec }, errors) {
       const names = new Set<string>()
-      for (const [index, { name, nodeID }] of (spec.drivers ?? []).entries()) {
-        if (!nodeID) errors.push(required(`spec.drivers[${index}].nodeID`))
-        if (!name) errors.push(required(`spec.drivers[${index}].name`))
-        if (names.has(name)) errors.push(duplicate(`spec.drivers[${index}].name`, name))
+      for (const [index, { name, nodeID, allocatable, topologyKeys }] of (spec.drivers ?? []).entries()) {
+        const at = `spec.drivers[${index}]`
+        validateDriverName(name, `${at}.name`, errors)
+        if (!nodeID) errors.push(required(`${at}.nodeID`))
+        if (nodeID.length > MAX_NODE_ID)
+          errors.push(invalid(`${at}.nodeID`, nodeID, `must be ${MAX_NODE_ID} characters or less`))
+        validateNotNegative(allocatable?.count, `${at}.allocatable.count`, errors)
+        if (names.has(name)) errors.push(duplicate(`${at}.name`, name))
         names.add(name)
+        validateTopologyKeys(topologyKeys ?? [], at, errors)
       }
     },
     allowUnconditionalUpdate: false,
@@ -102,14 +150,27 @@ const csinode = plain<WithMeta<V1CSINode>>({
   example: { metadata: { name: 'node-1' }, spec: { drivers: [{ name: 'disk.example.com', nodeID: 'node-1' }] } },
 })
 
+function validateTopologyKeys(keys: string[], field: string, errors: FieldErrors): void {
+  const seen = new Set<string>()
+  for (const key of keys) {
+    if (!key) errors.push(required(field))
+    if (seen.has(key)) errors.push(duplicate(field, key))
+    seen.add(key)
+    reject(errors, field, key, qualifiedName(key))
+  }
+}
+
 const csistoragecapacity = plain<WithMeta<V1CSIStorageCapacity>>({
   group,
   kind: 'CSIStorageCapacity',
   plural: 'csistoragecapacities',
   namespaced: true,
   strategy: {
-    validate({ storageClassName }, errors) {
+    validate({ nodeTopology, storageClassName, capacity }, errors) {
+      validateLabelSelector(nodeTopology as LabelSelector | undefined, 'nodeTopology', errors)
       reject(errors, 'storageClassName', storageClassName, dns1123Subdomain(storageClassName))
+      if (capacity !== undefined && isNegativeQuantity(capacity))
+        errors.push(invalid('capacity', capacity, NOT_NEGATIVE))
     },
     validateUpdate(object, old, errors) {
       validateImmutable(object.nodeTopology, old.nodeTopology, 'nodeTopology', errors)
@@ -147,14 +208,15 @@ const volumeattachment = plain<WithMeta<V1VolumeAttachment>>({
     returnsDeletedObject: true,
     validate({ spec }, errors) {
       validateDriverName(spec.attacher, 'spec.attacher', errors)
-      if (!spec.nodeName) errors.push(required('spec.nodeName'))
-      else reject(errors, 'spec.nodeName', spec.nodeName, dns1123Subdomain(spec.nodeName))
       const { persistentVolumeName: volume, inlineVolumeSpec } = spec.source
       if (volume === undefined && !inlineVolumeSpec) errors.push(required('spec.source', ONE_SOURCE))
       if (volume !== undefined && inlineVolumeSpec) errors.push(forbidden('spec.source', ONE_SOURCE))
-      else if (volume === '')
-        errors.push(required('spec.source.persistentVolumeName', 'must specify non empty persistentVolumeName'))
-      else if (volume) reject(errors, 'spec.source.persistentVolumeName', volume, dns1123Subdomain(volume))
+      else if (volume !== undefined) {
+        const field = 'spec.source.persistentVolumeName'
+        if (volume === '') errors.push(required(field, 'must specify non empty persistentVolumeName'))
+        reject(errors, field, volume, dns1123Subdomain(volume))
+      }
+      reject(errors, 'spec.nodeName', spec.nodeName, dns1123Subdomain(spec.nodeName))
     },
     validateUpdate(object, old, errors, { subresource }) {
       if (subresource !== 'status') validateImmutable(object.spec, old.spec, 'spec', errors)
@@ -183,6 +245,8 @@ const volumeattributesclass = plain<WithMeta<V1VolumeAttributesClass>>({
     },
     validate({ driverName, parameters }, errors) {
       if (!driverName) errors.push(required('driverName'))
+      else reject(errors, 'driverName', driverName.toLowerCase(), qualifiedName(driverName.toLowerCase()))
+      if (parameters && '' in parameters) errors.push(invalid('parameters', '', 'field can not be empty.'))
       if (Object.keys(parameters ?? {}).length === 0)
         errors.push(required('parameters', 'must contain at least one key/value pair'))
     },

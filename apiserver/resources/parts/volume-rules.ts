@@ -5,6 +5,16 @@ import type { FieldErrors } from '../../validation/field-errors.ts'
 
 const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod']
 const volumeModes = ['Block', 'Filesystem']
+export const hostPathTypes = [
+  '',
+  'BlockDevice',
+  'CharDevice',
+  'Directory',
+  'DirectoryOrCreate',
+  'File',
+  'FileOrCreate',
+  'Socket',
+]
 
 export function validateAccessModes(modes: string[], field: string, errors: FieldErrors): void {
   for (const mode of modes) if (!accessModes.includes(mode)) errors.push(notSupported(field, mode, accessModes))

@@ -11,7 +11,7 @@ import {
 } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dump } from '../../validation/go-dump.ts'
-import { dns1123Label, portName, portNumber } from '../../validation/names.ts'
+import { dns1123Label, dns1123Subdomain, portName, portNumber } from '../../validation/names.ts'
 import { reject } from '../parts/messages.ts'
 import { validateEnv, validateEnvFrom } from './validate-env.ts'
 import { validateLifecycleAndProbes } from './validate-handlers.ts'
@@ -107,6 +107,7 @@ function validateResizePolicy(
 }
 
 const restartPolicies = ['Always', 'Never', 'OnFailure']
+const restartActions = ['Restart', 'RestartAllContainers']
 const MAX_RESTART_RULES = 20
 const MAX_EXIT_CODES = 255
 const exitCodeOperators = ['In', 'NotIn']
@@ -126,15 +127,15 @@ function validateRestartPolicy(container: Container, path: string, errors: Field
   }
   for (const [index, rule] of restartPolicyRules.entries()) {
     const at = `${field}[${index}]`
-    if (rule.action !== 'Restart' && rule.action !== 'RestartAllContainers') {
-      errors.push(notSupported(`${at}.action`, rule.action, ['Restart']))
+    if (!restartActions.includes(rule.action)) {
+      errors.push(notSupported(`${at}.action`, rule.action ?? '', restartActions))
     }
     if (!rule.exitCodes) {
       errors.push(required(`${at}.exitCodes`, 'must be specified'))
       continue
     }
     if (!exitCodeOperators.includes(rule.exitCodes.operator)) {
-      errors.push(notSupported(`${at}.exitCodes.operator`, rule.exitCodes.operator, exitCodeOperators))
+      errors.push(notSupported(`${at}.exitCodes.operator`, rule.exitCodes.operator ?? '', exitCodeOperators))
     }
     const codes = rule.exitCodes.values ?? []
     if (codes.length > MAX_EXIT_CODES) errors.push(tooMany(`${at}.exitCodes.values`, codes.length, MAX_EXIT_CODES))
@@ -238,6 +239,10 @@ export function validateResourceClaims({ resourceClaims = [] }: PodSpec, path: s
     else if (names.has(claim.name)) errors.push(duplicate(`${at}.name`, claim.name))
     else reject(errors, `${at}.name`, claim.name, dns1123Label(claim.name))
     names.add(claim.name)
+    for (const field of ['resourceClaimName', 'resourceClaimTemplateName'] as const) {
+      const name = claim[field]
+      if (name !== undefined) reject(errors, `${at}.${field}`, name, dns1123Subdomain(name))
+    }
     const { resourceClaimName: named, resourceClaimTemplateName: template } = claim
     const shown = () => dump('io.k8s.api.core.v1.PodResourceClaim', claim)
     if (named !== undefined && template !== undefined) {

@@ -129,6 +129,7 @@ export function validatePodLevelResources(spec: PodSpec, path: string, errors: F
   const { resources } = spec
   if (!resources) return
   if (resources.claims) errors.push(forbidden(`${path}.claims`, 'claims may not be set for Resources at pod-level'))
+  validateClaims(resources, new Set(spec.resourceClaims?.map(({ name }) => name)), `${path}.claims`, errors)
   for (const list of ['limits', 'requests'] as const) {
     for (const [name, quantity] of Object.entries(resources[list] ?? {})) {
       const field = `${path}.${list}[${name}]`

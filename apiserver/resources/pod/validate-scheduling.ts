@@ -3,13 +3,12 @@ import type { PodSpec } from '../../../shared/api/types.ts'
 import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { validateLabelSelector } from '../../validation/label-selector.ts'
-import { dns1123Label, dns1123Subdomain, labelValueMessages, qualifiedName } from '../../validation/names.ts'
+import { dns1123Label, qualifiedName } from '../../validation/names.ts'
 import { reject } from '../parts/messages.ts'
+import { validateNodeSelector, validateNodeTerm } from '../parts/node-selector.ts'
 
 type Affinity = NonNullable<PodSpec['affinity']>
 type NodeAffinity = NonNullable<Affinity['nodeAffinity']>
-type NodeTerm = NonNullable<NodeAffinity['preferredDuringSchedulingIgnoredDuringExecution']>[number]['preference']
-type Requirement = NonNullable<NodeTerm['matchExpressions']>[number]
 type PodAffinityTerm = NonNullable<
   NonNullable<Affinity['podAffinity']>['requiredDuringSchedulingIgnoredDuringExecution']
 >[number]
@@ -37,76 +36,12 @@ const validateWeight = (weight: number, field: string, errors: FieldErrors): voi
 }
 
 function validateNodeAffinity(affinity: NodeAffinity, path: string, errors: FieldErrors): void {
-  const terms = affinity[REQUIRED]?.nodeSelectorTerms
-  if (affinity[REQUIRED]) {
-    const field = `${path}.${REQUIRED}.nodeSelectorTerms`
-    if (!terms?.length) errors.push(required(field, 'must have at least one node selector term'))
-    for (const [index, term] of (terms ?? []).entries()) validateNodeTerm(term, true, `${field}[${index}]`, errors)
-  }
+  if (affinity[REQUIRED]) validateNodeSelector(affinity[REQUIRED], `${path}.${REQUIRED}`, errors)
   for (const [index, { weight, preference }] of (affinity[PREFERRED] ?? []).entries()) {
     const at = `${path}.${PREFERRED}[${index}]`
     validateWeight(weight, `${at}.weight`, errors)
     validateNodeTerm(preference, false, `${at}.preference`, errors)
   }
-}
-
-function validateNodeTerm(term: NodeTerm, checkValues: boolean, path: string, errors: FieldErrors): void {
-  for (const [index, requirement] of (term.matchExpressions ?? []).entries()) {
-    validateNodeRequirement(requirement, checkValues, `${path}.matchExpressions[${index}]`, errors)
-  }
-  for (const [index, requirement] of (term.matchFields ?? []).entries()) {
-    validateNodeField(requirement, `${path}.matchFields[${index}]`, errors)
-  }
-}
-
-const NOT_AN_OPERATOR = 'not a valid selector operator'
-
-function validateNodeRequirement(
-  { key, operator, values = [] }: Requirement,
-  checkValues: boolean,
-  path: string,
-  errors: FieldErrors,
-): void {
-  switch (operator) {
-    case 'In':
-    case 'NotIn':
-      if (values.length === 0) {
-        errors.push(required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"))
-      }
-      break
-    case 'Exists':
-    case 'DoesNotExist':
-      if (values.length > 0) {
-        errors.push(forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
-      }
-      break
-    case 'Gt':
-    case 'Lt':
-      if (values.length !== 1) {
-        errors.push(required(`${path}.values`, "must be specified single value when `operator` is 'Lt' or 'Gt'"))
-      }
-      break
-    default:
-      errors.push(invalid(`${path}.operator`, operator, NOT_AN_OPERATOR))
-  }
-  reject(errors, `${path}.key`, key, qualifiedName(key))
-  if (!checkValues) return
-  for (const [index, value] of values.entries())
-    reject(errors, `${path}.values[${index}]`, value, labelValueMessages(value))
-}
-
-function validateNodeField({ key, operator, values = [] }: Requirement, path: string, errors: FieldErrors): void {
-  if (operator !== 'In' && operator !== 'NotIn') errors.push(invalid(`${path}.operator`, operator, NOT_AN_OPERATOR))
-  else if (values.length !== 1) {
-    const detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
-    errors.push(required(`${path}.values`, detail))
-  }
-  if (key !== 'metadata.name') {
-    errors.push(invalid(`${path}.key`, key, 'not a valid field selector key'))
-    return
-  }
-  for (const [index, value] of values.entries())
-    reject(errors, `${path}.values[${index}]`, value, dns1123Subdomain(value))
 }
 
 function validatePodAffinityTerm(term: PodAffinityTerm, path: string, errors: FieldErrors): void {
@@ -161,7 +96,6 @@ export function validateTopologySpread(
     } = constraint
     if (maxSkew <= 0) errors.push(invalid(`${at}.maxSkew`, maxSkew, 'must be greater than zero'))
     if (!topologyKey) errors.push(required(`${at}.topologyKey`, 'can not be empty'))
-    else reject(errors, `${at}.topologyKey`, topologyKey, qualifiedName(topologyKey))
     if (!whenUnsatisfiable.includes(action))
       errors.push(notSupported(`${at}.whenUnsatisfiable`, action, whenUnsatisfiable))
     const pair = `{${topologyKey}, ${action}}`

@@ -4,6 +4,7 @@ import { forbidden, invalid, notSupported, required } from '../../validation/fie
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dump } from '../../validation/go-dump.ts'
 import { between, MAX_INT32, reject } from '../parts/messages.ts'
+import { validateWindowsOptions } from './validate-windows.ts'
 
 type SecurityContext = NonNullable<Container['securityContext']>
 type PodSecurityContext = NonNullable<PodSpec['securityContext']>
@@ -25,6 +26,7 @@ export function validateSecurityContext(
   validateSeccomp(context.seccompProfile, `${path}.seccompProfile`, errors)
   validateEscalation(context, path, errors)
   validateAppArmor(context.appArmorProfile, `${path}.appArmorProfile`, errors)
+  validateWindowsOptions(context.windowsOptions, `${path}.windowsOptions`, errors)
 }
 
 function validateProcMount(
@@ -116,6 +118,7 @@ export function validatePodSecurityContext(spec: PodSpec, specPath: string, erro
   validateAppArmor(context.appArmorProfile, `${path}.appArmorProfile`, errors)
   validateChoice(context.supplementalGroupsPolicy, ['Merge', 'Strict'], `${path}.supplementalGroupsPolicy`, errors)
   validateChoice(context.seLinuxChangePolicy, ['Recursive'], `${path}.seLinuxChangePolicy`, errors)
+  validateWindowsOptions(context.windowsOptions, `${path}.windowsOptions`, errors)
 }
 
 const validateChoice = (value: string | undefined, supported: string[], field: string, errors: FieldErrors): void => {

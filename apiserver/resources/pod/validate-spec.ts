@@ -24,6 +24,7 @@ import { validateContainerResources, validatePodLevelResources } from './validat
 import { validateAffinity, validateTopologySpread } from './validate-scheduling.ts'
 import { validateOs, validatePodSecurityContext } from './validate-security-context.ts'
 import { validateVolumes } from './validate-volumes.ts'
+import { validateHostProcess } from './validate-windows.ts'
 
 const restartPolicies = ['Always', 'OnFailure', 'Never']
 const dnsPolicies = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None']
@@ -61,6 +62,7 @@ export function validatePodSpec(spec: PodSpec, { meta, path }: SpecOptions, erro
   validateHostUsers(spec, path, errors)
   validateNames(spec, path, errors)
   if (spec.overhead) validateContainerResources({ limits: spec.overhead }, new Set(), field('overhead'), errors)
+  validateHostProcess(spec, path, errors)
   validateOs(spec, path, errors)
   validateHostname(spec, path, errors)
 }

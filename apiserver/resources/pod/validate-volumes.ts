@@ -14,6 +14,8 @@ import {
   validateLocalPath,
   validateNoBacksteps,
 } from '../parts/messages.ts'
+import { type ClaimSpec, validateClaimSpec } from '../parts/volume-claim.ts'
+import { hostPathTypes } from '../parts/volume-rules.ts'
 import { validateFieldRef, validateResourceRef, volumeFieldPaths } from './validate-env.ts'
 
 export type Volume = NonNullable<PodSpec['volumes']>[number]
@@ -49,16 +51,11 @@ function validateItems(items: KeyToPath[] | undefined, path: string, errors: Fie
   }
 }
 
-const hostPathTypes = [
-  '',
-  'BlockDevice',
-  'CharDevice',
-  'Directory',
-  'DirectoryOrCreate',
-  'File',
-  'FileOrCreate',
-  'Socket',
-]
+/** 0 stands for the whole disk. */
+const validatePartition = (partition: number | undefined, field: string, errors: FieldErrors): void => {
+  if (partition && (partition < 0 || partition > 255)) errors.push(invalid(field, partition, between(1, 255)))
+}
+const NOT_ISCSI = 'must be valid format starting with iqn, eui, or naa'
 const pullPolicies = ['Always', 'IfNotPresent', 'Never']
 
 const rules: Rules = {
@@ -82,9 +79,15 @@ const rules: Rules = {
     validateLocalPath(source.directory ?? '', `${path}.directory`, errors)
   },
   // Upstream names the field otherwise.
-  gcePersistentDisk: (source, path, errors) =>
-    needs('pdName')(source, path.replace(/[^.]+$/, 'persistentDisk'), errors),
-  awsElasticBlockStore: needs('volumeID'),
+  gcePersistentDisk(source, path, errors) {
+    const at = path.replace(/[^.]+$/, 'persistentDisk')
+    needs('pdName')(source, at, errors)
+    validatePartition(source.partition, `${at}.partition`, errors)
+  },
+  awsElasticBlockStore(source, path, errors) {
+    needs('volumeID')(source, path, errors)
+    validatePartition(source.partition, `${path}.partition`, errors)
+  },
   secret(source, path, errors) {
     needs('secretName')(source, path, errors)
     validateMode(source.defaultMode, `${path}.defaultMode`, errors)
@@ -98,8 +101,11 @@ const rules: Rules = {
     needs('targetPortal')(source, path, errors)
     if (!source.iqn) errors.push(required(`${path}.iqn`))
     else if (!/^(?:iqn|eui|naa)/.test(source.iqn)) {
-      errors.push(invalid(`${path}.iqn`, source.iqn, 'must be valid format starting with iqn, eui, or naa'))
+      errors.push(invalid(`${path}.iqn`, source.iqn, NOT_ISCSI))
     }
+    // Upstream writes the name small.
+    if (source.initiatorName !== undefined && !/^(?:iqn|eui|naa)/.test(source.initiatorName))
+      errors.push(invalid(`${path}.initiatorname`, source.initiatorName, NOT_ISCSI))
     if (source.lun < 0 || source.lun > 255) errors.push(invalid(`${path}.lun`, source.lun, between(0, 255)))
     if ((source.chapAuthDiscovery || source.chapAuthSession) && !source.secretRef)
       errors.push(required(`${path}.secretRef`))
@@ -118,9 +124,21 @@ const rules: Rules = {
   },
   persistentVolumeClaim: needs('claimName'),
   rbd: needs('monitors', 'image'),
-  cinder: needs('volumeID'),
+  cinder(source, path, errors) {
+    needs('volumeID')(source, path, errors)
+    if (source.secretRef && !source.secretRef.name) errors.push(required(`${path}.secretRef.name`))
+  },
   cephfs: needs('monitors'),
-  quobyte: needs('registry', 'volume'),
+  quobyte({ registry, tenant, volume }, path, errors) {
+    const pairs = 'must be a host:port pair or multiple pairs separated by commas'
+    if (!registry) errors.push(required(`${path}.registry`, pairs))
+    else if ((tenant ?? '').length > 64)
+      errors.push(required(`${path}.tenant`, 'must be a UUID and may not exceed a length of 64 characters'))
+    else
+      for (const pair of registry.split(','))
+        if (!/^(?:[^:[\]]*|\[[^[\]]*\]):[^:[\]]*$/.test(pair)) errors.push(invalid(`${path}.registry`, registry, pairs))
+    if (!volume) errors.push(required(`${path}.volume`))
+  },
   downwardAPI(source, path, errors) {
     validateMode(source.defaultMode, `${path}.defaultMode`, errors)
     for (const item of source.items ?? []) validateDownwardFile(item, path, errors)
@@ -147,8 +165,14 @@ const rules: Rules = {
   vsphereVolume: needs('volumePath'),
   photonPersistentDisk: needs('pdID'),
   portworxVolume: needs('volumeID'),
-  azureDisk: needs('diskName', 'diskURI'),
-  storageos: needs('volumeName'),
+  azureDisk: validateAzureDisk,
+  storageos(source, path, errors) {
+    const { volumeName, volumeNamespace, secretRef } = source
+    if (!volumeName) errors.push(required(`${path}.volumeName`))
+    else reject(errors, `${path}.volumeName`, volumeName, dns1123Label(volumeName))
+    if (volumeNamespace) reject(errors, `${path}.volumeNamespace`, volumeNamespace, dns1123Label(volumeNamespace))
+    if (secretRef && !secretRef.name) errors.push(required(`${path}.secretRef.name`))
+  },
   projected: validateProjected,
   scaleIO: needs('gateway', 'system', 'volumeName'),
   csi(source, path, errors) {
@@ -165,9 +189,7 @@ const rules: Rules = {
     }
     const { spec, metadata } = source.volumeClaimTemplate
     validateTemplateMeta(metadata, `${path}.volumeClaimTemplate.metadata`, errors)
-    const field = `${path}.volumeClaimTemplate.spec`
-    if (!spec?.accessModes?.length) errors.push(required(`${field}.accessModes`, 'at least 1 access mode is required'))
-    if (spec?.resources?.requests?.storage === undefined) errors.push(required(`${field}.resources[storage]`))
+    validateClaimSpec((spec ?? {}) as ClaimSpec, `${path}.volumeClaimTemplate.spec`, errors)
   },
   image(source, path, errors) {
     if (!source.reference) errors.push(required(`${path}.reference`))
@@ -175,6 +197,29 @@ const rules: Rules = {
       errors.push(notSupported(`${path}.pullPolicy`, source.pullPolicy, pullPolicies))
     }
   },
+}
+
+const cachingModes = ['None', 'ReadOnly', 'ReadWrite']
+const diskKinds = ['Dedicated', 'Managed', 'Shared']
+
+function validateAzureDisk(
+  { diskName, diskURI, cachingMode, kind }: NonNullable<Sources['azureDisk']>,
+  path: string,
+  errors: FieldErrors,
+): void {
+  if (!diskName) errors.push(required(`${path}.diskName`))
+  if (!diskURI) errors.push(required(`${path}.diskURI`))
+  if (cachingMode !== undefined && !cachingModes.includes(cachingMode))
+    errors.push(notSupported(`${path}.cachingMode`, cachingMode, cachingModes))
+  if (kind !== undefined && !diskKinds.includes(kind)) errors.push(notSupported(`${path}.kind`, kind, diskKinds))
+  const [start, example] =
+    kind === 'Managed'
+      ? [
+          '/subscriptions/',
+          '/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}',
+        ]
+      : ['https://', 'https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd']
+  if (!(diskURI ?? '').startsWith(start)) errors.push(notSupported(`${path}.diskURI`, diskURI ?? '', [example]))
 }
 
 /** Where upstream's path of a second source differs from the source's name. */

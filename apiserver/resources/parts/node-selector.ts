@@ -1,0 +1,83 @@
+/** Which nodes: what pods and volumes have in common. */
+import type { V1NodeSelectorRequirement } from '@kubernetes/client-node'
+import type { Wire } from '../../../shared/api/types.ts'
+import { forbidden, invalid, required } from '../../validation/field-error.ts'
+import type { FieldErrors } from '../../validation/field-errors.ts'
+import { dns1123Subdomain, labelValueMessages, qualifiedName } from '../../validation/names.ts'
+import { reject } from './messages.ts'
+
+type Requirement = Wire<V1NodeSelectorRequirement>
+interface NodeTerm {
+  matchExpressions?: Requirement[]
+  matchFields?: Requirement[]
+}
+interface NodeSelector {
+  nodeSelectorTerms?: NodeTerm[]
+}
+
+/** Upstream: ValidateNodeSelector. */
+export function validateNodeSelector(selector: NodeSelector, path: string, errors: FieldErrors): void {
+  const field = `${path}.nodeSelectorTerms`
+  if (!selector.nodeSelectorTerms?.length) errors.push(required(field, 'must have at least one node selector term'))
+  for (const [index, term] of (selector.nodeSelectorTerms ?? []).entries())
+    validateNodeTerm(term, true, `${field}[${index}]`, errors)
+}
+
+export function validateNodeTerm(term: NodeTerm, checkValues: boolean, path: string, errors: FieldErrors): void {
+  for (const [index, requirement] of (term.matchExpressions ?? []).entries()) {
+    validateNodeRequirement(requirement, checkValues, `${path}.matchExpressions[${index}]`, errors)
+  }
+  for (const [index, requirement] of (term.matchFields ?? []).entries()) {
+    validateNodeField(requirement, `${path}.matchFields[${index}]`, errors)
+  }
+}
+
+const NOT_AN_OPERATOR = 'not a valid selector operator'
+
+function validateNodeRequirement(
+  { key, operator, values = [] }: Requirement,
+  checkValues: boolean,
+  path: string,
+  errors: FieldErrors,
+): void {
+  switch (operator) {
+    case 'In':
+    case 'NotIn':
+      if (values.length === 0) {
+        errors.push(required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"))
+      }
+      break
+    case 'Exists':
+    case 'DoesNotExist':
+      if (values.length > 0) {
+        errors.push(forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
+      }
+      break
+    case 'Gt':
+    case 'Lt':
+      if (values.length !== 1) {
+        errors.push(required(`${path}.values`, "must be specified single value when `operator` is 'Lt' or 'Gt'"))
+      }
+      break
+    default:
+      errors.push(invalid(`${path}.operator`, operator, NOT_AN_OPERATOR))
+  }
+  reject(errors, `${path}.key`, key, qualifiedName(key))
+  if (!checkValues) return
+  for (const [index, value] of values.entries())
+    reject(errors, `${path}.values[${index}]`, value, labelValueMessages(value))
+}
+
+function validateNodeField({ key, operator, values = [] }: Requirement, path: string, errors: FieldErrors): void {
+  if (operator !== 'In' && operator !== 'NotIn') errors.push(invalid(`${path}.operator`, operator, NOT_AN_OPERATOR))
+  else if (values.length !== 1) {
+    const detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+    errors.push(required(`${path}.values`, detail))
+  }
+  if (key !== 'metadata.name') {
+    errors.push(invalid(`${path}.key`, key, 'not a valid field selector key'))
+    return
+  }
+  for (const [index, value] of values.entries())
+    reject(errors, `${path}.values[${index}]`, value, dns1123Subdomain(value))
+}
