@@ -6,10 +6,19 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { cli } from '../harness/cluster.ts'
-import { type Docker, ensureNodeImage, localCertificates, startDocker } from '../harness/docker.ts'
+import { missingPackages } from '../harness/debian-root.ts'
+import {
+  type Docker,
+  ensureHaImage,
+  ensureNodeImage,
+  haPackages,
+  localCertificates,
+  startDocker,
+} from '../harness/docker.ts'
 import { findKubectls, kubectl } from '../harness/kubectl.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
+import { killInTurn } from './compose/ha.ts'
 
 const NODE_IMAGE = 'node:26-bookworm-slim'
 /** Above the image that it is built on. */
@@ -166,6 +175,15 @@ t.test('docker-compose: two parts, more nodes, an end in order, and what stays',
     t.match(await docker.run('docker', ['exec', id, 'cat', '/var/lib/kubestage/kubeconfig']), 'current-context')
     await docker.run('docker', ['stop', id])
     t.equal((await docker.run('docker', ['inspect', '--format', '{{.State.ExitCode}}', id])).trim(), '0')
+  })
+
+  await t.test('three etcd, two API servers, a balancer: containers are killed in turn', async (t) => {
+    const missing = missingPackages(haPackages)
+    if (missing.length > 0) return skipOrFail(t, `${missing.join(', ')} is not installed`)
+    await compose('down', '--volumes', '--remove-orphans')
+    await ensureHaImage(docker, t)
+    rmSync(join(project, '.kubestage'), { recursive: true, force: true })
+    await killInTurn(t, { docker, tool, project, root, compose })
   })
 })
 

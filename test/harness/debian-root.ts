@@ -23,6 +23,19 @@ export function copyDebian(folder: string, named: readonly string[]): void {
   execFileSync('tar', ['-x', '-C', folder], { input: packed.stdout })
 }
 
+/** Those of the named packages that this machine does not have. */
+export function missingPackages(named: readonly string[]): string[] {
+  const { stdout } = spawnSync(
+    'dpkg-query',
+    ['--show', '--showformat', '$' + '{db:Status-Abbrev}$' + '{Package}\n', ...named],
+    {
+      encoding: 'utf8',
+    },
+  )
+  const installed = new Set(stdout.split('\n').flatMap((row) => (row.startsWith('ii ') ? [row.slice(3)] : [])))
+  return named.filter((name) => !installed.has(name))
+}
+
 /** Relative to the root, and behind links such as /bin -> usr/bin. */
 const place = (path: string): string => {
   const isLink = lstatSync(path).isSymbolicLink()

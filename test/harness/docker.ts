@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -62,16 +62,41 @@ export async function startDocker(t: Test): Promise<Docker | { missing: string }
 }
 
 /** The image that the Dockerfile begins with, made of this machine's Debian packages and the Node that runs the tests where it is missing. */
-export async function ensureNodeImage({ run }: Docker, t: Test, image: string): Promise<void> {
+export async function ensureNodeImage(docker: Docker, t: Pick<Test, 'teardown'>, image: string): Promise<void> {
+  await ensureImage(docker, t, image, ['ca-certificates', 'libatomic1', 'libstdc++6'], async (root) => {
+    const npm = await docker.run('bash', ['-c', 'readlink -f "$(command -v npm)"'])
+    for (const folder of ['bin', 'lib/node_modules']) mkdirSync(join(root, 'usr/local', folder), { recursive: true })
+    await docker.run('cp', [process.execPath, join(root, 'usr/local/bin/node')])
+    await docker.run('cp', ['-r', dirname(dirname(npm.trim())), join(root, 'usr/local/lib/node_modules/npm')])
+    symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(root, 'usr/local/bin/npm'))
+  })
+}
+
+/** What the image of scripts/docker/ha.Dockerfile has. */
+export const haPackages = ['etcd-server', 'haproxy']
+
+/** That image, made of this machine's packages. */
+export async function ensureHaImage(docker: Docker, t: Pick<Test, 'teardown'>): Promise<void> {
+  await ensureImage(docker, t, 'kubestage-ha', haPackages, async (root) => {
+    const folder = join(root, 'var/lib/etcd')
+    mkdirSync(folder, { recursive: true })
+    chownSync(folder, 1000, 1000)
+  })
+}
+
+/** Unless there is one of that name: the packages of this machine, and what `add` puts beside their files. */
+async function ensureImage(
+  { run }: Docker,
+  t: Pick<Test, 'teardown'>,
+  image: string,
+  packages: readonly string[],
+  add: (root: string) => Promise<void>,
+): Promise<void> {
   if (await run('docker', ['image', 'inspect', image]).then(Boolean, () => false)) return
   const root = await mkdtemp(join(tmpdir(), 'kubestage-image-'))
   t.teardown(() => rmSync(root, { recursive: true, force: true }))
-  copyDebian(root, ['ca-certificates', 'libatomic1', 'libstdc++6'])
-  const npm = await run('bash', ['-c', 'readlink -f "$(command -v npm)"'])
-  for (const folder of ['bin', 'lib/node_modules']) mkdirSync(join(root, 'usr/local', folder), { recursive: true })
-  await run('cp', [process.execPath, join(root, 'usr/local/bin/node')])
-  await run('cp', ['-r', dirname(dirname(npm.trim())), join(root, 'usr/local/lib/node_modules/npm')])
-  symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(root, 'usr/local/bin/npm'))
+  copyDebian(root, packages)
+  await add(root)
   await run('bash', ['-c', `tar -C "$0" -c . | docker import - "$1"`, root, image])
 }
 
