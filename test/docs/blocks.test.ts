@@ -87,6 +87,7 @@ const visits: readonly Visit[] = [
     pages: [
       'docs/test-suites.md',
       'docs/compose.md',
+      'docs/ha.md',
       'docs/real-components.md',
       'docs/conformance.md',
       'docs/etcd.md',
