@@ -3,6 +3,8 @@ export class ProtobufError extends Error {}
 
 export type WireType = 0 | 1 | 2 | 5
 
+const isWireType = (wire: number): wire is WireType => wire <= 2 || wire === 5
+
 /** Walks the fields of one message. */
 export class WireReader {
   readonly #bytes: Buffer
@@ -20,6 +22,12 @@ export class WireReader {
 
   /** The next field's number and wire type. */
   tag(message: string): { number: number; wire: WireType } {
+    const first = this.#at < this.#end ? this.#bytes[this.#at]! : 0
+    // One byte that is right, as nearly all are, needs no BigInt.
+    if (first >= 8 && first < 0x80 && isWireType(first & 7)) {
+      this.#at++
+      return { number: first >> 3, wire: (first & 7) as WireType }
+    }
     const tag = this.varint()
     const number = Number(tag >> 3n)
     const wire = Number(tag & 7n)
@@ -50,6 +58,21 @@ export class WireReader {
     throw new ProtobufError('proto: integer overflow')
   }
 
+  /** A varint as Go's int64 has it; beyond 2⁵³ − 1 it is rounded. */
+  int(): number {
+    const from = this.#at
+    let low = 0
+    let factor = 1
+    for (let index = 0; index < 7; index++) {
+      const byte = this.#byte()
+      low += (byte & 0x7f) * factor
+      if (byte < 0x80) return low
+      factor *= 128
+    }
+    this.#at = from
+    return Number(BigInt.asIntN(64, this.varint()))
+  }
+
   double(): number {
     const at = this.#skip(8)
     return this.#bytes.readDoubleLE(at)
@@ -57,10 +80,20 @@ export class WireReader {
 
   /** A length-delimited field: its part of the bytes, not copied. */
   bytes(): Buffer {
-    const length = Number(BigInt.asIntN(64, this.varint()))
-    if (length < 0) throw new ProtobufError('proto: negative length found during unmarshaling')
-    const at = this.#skip(length)
-    return this.#bytes.subarray(at, at + length)
+    const { at, end } = this.#part()
+    return this.#bytes.subarray(at, end)
+  }
+
+  /** The same as text. */
+  text(): string {
+    const { at, end } = this.#part()
+    return this.#bytes.toString('utf8', at, end)
+  }
+
+  /** The same as a message, to be read before this one goes on. */
+  message(): WireReader {
+    const { at, end } = this.#part()
+    return new WireReader(this.#bytes, at, end)
   }
 
   skip(wire: WireType): void {
@@ -68,6 +101,13 @@ export class WireReader {
     else if (wire === 1) this.#skip(8)
     else if (wire === 5) this.#skip(4)
     else this.bytes()
+  }
+
+  #part(): { at: number; end: number } {
+    const length = this.int()
+    if (length < 0) throw new ProtobufError('proto: negative length found during unmarshaling')
+    const at = this.#skip(length)
+    return { at, end: at + length }
   }
 
   #byte(): number {

@@ -1,3 +1,7 @@
+/** What follows a large field is mostly small. */
+const spareBytes = 256
+const maxVarintBytes = 10
+
 /** Writes the fields of one message. */
 export class WireWriter {
   #bytes = Buffer.allocUnsafe(256)
@@ -13,6 +17,13 @@ export class WireWriter {
     this.#varint(BigInt.asUintN(64, value))
   }
 
+  /** The same for a number. */
+  int(number: number, value: number): void {
+    this.#tag(number, 0)
+    if (value < 0) this.#varint(BigInt.asUintN(64, BigInt(value)))
+    else this.#size(value)
+  }
+
   double(number: number, value: number): void {
     this.#tag(number, 1)
     this.#room(8)
@@ -20,19 +31,48 @@ export class WireWriter {
   }
 
   part(number: number, value: Buffer | string): void {
-    const bytes = typeof value === 'string' ? Buffer.from(value) : value
+    const size = Buffer.byteLength(value)
     this.#tag(number, 2)
-    this.#varint(BigInt(bytes.length))
-    this.#room(bytes.length)
-    this.#length += bytes.copy(this.#bytes, this.#length)
+    this.#size(size)
+    this.#room(size)
+    if (typeof value === 'string') this.#bytes.write(value, this.#length, size)
+    else value.copy(this.#bytes, this.#length)
+    this.#length += size
+  }
+
+  /** A message inside this one: `write` writes its fields, in place. */
+  message(number: number, write: () => void): void {
+    this.#tag(number, 2)
+    this.#room(1)
+    const start = ++this.#length
+    write()
+    const size = this.#length - start
+    // Most lengths need more than the one byte that was left for them.
+    const more = size > 0x7f ? Math.floor(Math.log2(size) / 7) : 0
+    this.#room(maxVarintBytes)
+    if (more > 0) this.#bytes.copyWithin(start + more, start, this.#length)
+    this.#length = start - 1
+    this.#size(size)
+    this.#length += size
   }
 
   #tag(number: number, wire: number): void {
-    this.#varint(BigInt(number * 8 + wire))
+    this.#size(number * 8 + wire)
+  }
+
+  /** A number that is not negative. */
+  #size(value: number): void {
+    this.#room(maxVarintBytes)
+    let rest = value
+    while (rest > 0x7f) {
+      this.#bytes[this.#length++] = (rest % 0x80) | 0x80
+      rest = Math.floor(rest / 0x80)
+    }
+    this.#bytes[this.#length++] = rest
   }
 
   #varint(value: bigint): void {
-    this.#room(10)
+    this.#room(maxVarintBytes)
     let rest = value
     while (rest > 0x7fn) {
       this.#bytes[this.#length++] = Number(rest & 0x7fn) | 0x80
@@ -43,7 +83,7 @@ export class WireWriter {
 
   #room(bytes: number): void {
     if (this.#length + bytes <= this.#bytes.length) return
-    const larger = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#length + bytes))
+    const larger = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#length + bytes + spareBytes))
     this.#bytes.copy(larger, 0, 0, this.#length)
     this.#bytes = larger
   }

@@ -26,27 +26,35 @@ function layoutOf(table: Readonly<Record<number, string>>): Layout {
 
 export function encode<Name extends MessageName>(name: Name, draft: Draft<Name>): Buffer {
   const writer = new WireWriter()
+  writeFields(writer, name, draft)
+  return writer.bytes()
+}
+
+function writeFields(writer: WireWriter, name: string, draft: object): void {
   for (const field of layouts.get(name)!.fields) {
     const value = (draft as Readonly<Record<string, unknown>>)[field.name]
     if (value === undefined) continue
     for (const item of field.isRepeated ? (value as unknown[]) : [value]) writeField(writer, field, item)
   }
-  return writer.bytes()
 }
 
 function writeField(writer: WireWriter, { number, kind }: Field, value: unknown): void {
   if (kind === 'text') writer.part(number, value as string)
-  else if (kind === 'int' || kind === 'id') writer.varint(number, BigInt(value as number | string))
-  else if (kind === 'bool') writer.varint(number, value ? 1n : 0n)
-  else writer.part(number, encode(kind as MessageName, value as object))
+  else if (kind === 'int') writer.int(number, value as number)
+  else if (kind === 'id') writer.varint(number, BigInt(value as string))
+  else if (kind === 'bool') writer.int(number, value ? 1 : 0)
+  else writer.message(number, () => writeFields(writer, kind, value as object))
 }
 
 /** Throws ProtobufError for bytes that are no such message. */
 export function decode<Name extends MessageName>(name: Name, bytes: Buffer): Message<Name> {
+  return readFields(name, new WireReader(bytes)) as Message<Name>
+}
+
+function readFields(name: string, reader: WireReader): Record<string, unknown> {
   const { fields, byNumber } = layouts.get(name)!
   const message: Record<string, unknown> = {}
   for (const { name, kind, isRepeated } of fields) message[name] = isRepeated ? [] : zeros[kind]
-  const reader = new WireReader(bytes)
   while (!reader.done) {
     const { number, wire } = reader.tag(name)
     const field = byNumber.get(number)
@@ -58,15 +66,15 @@ export function decode<Name extends MessageName>(name: Name, bytes: Buffer): Mes
     if (field.isRepeated) (message[field.name] as unknown[]).push(value)
     else message[field.name] = value
   }
-  return message as Message<Name>
+  return message
 }
 
 function readField(reader: WireReader, { kind }: Field): unknown {
-  if (kind === 'text') return reader.bytes().toString()
-  if (kind === 'int') return Number(BigInt.asIntN(64, reader.varint()))
+  if (kind === 'text') return reader.text()
+  if (kind === 'int') return reader.int()
   if (kind === 'id') return String(BigInt.asIntN(64, reader.varint()))
-  if (kind === 'bool') return reader.varint() !== 0n
-  return decode(kind as MessageName, reader.bytes())
+  if (kind === 'bool') return reader.int() !== 0
+  return readFields(kind, reader.message())
 }
 
 const zeros: Readonly<Record<string, unknown>> = { text: '', int: 0, id: '0', bool: false }
