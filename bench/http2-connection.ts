@@ -84,10 +84,10 @@ export class Http2Connection {
     return this.#start(request, { onData })
   }
 
-  /** A stream that goes on; resolves when the head of the answer is there. */
-  async stream(path: string, onData: (payload: Buffer) => void): Promise<void> {
+  /** A stream that goes on; resolves when the head of the answer is there. `onEnd`: the server ended it. */
+  async stream(path: string, onData: (payload: Buffer) => void, onEnd = (): void => {}): Promise<void> {
     await new Promise<void>((resolve, reject) => {
-      this.#start({ method: 'GET', path }, { onData, onHead: resolve }).catch(reject)
+      this.#start({ method: 'GET', path }, { onData, onHead: resolve }).then(onEnd, reject)
     })
   }
 

@@ -7,8 +7,19 @@ export interface Rate {
   p99Ms: number
 }
 
-/** Is called when all connections are open: what they cost is no part of the figure. */
-export type Begin = () => void
+/** Is called when all connections are open: what they cost is no part of the figure. Requests begin when it is done. */
+export type Begin = () => void | Promise<void>
+
+/** For `count` loads at once: `begin` is called when the connections of all of them are open. */
+export function together(count: number, begin: Begin = () => {}): Begin {
+  const all = Promise.withResolvers<void>()
+  let opened = 0
+  return async () => {
+    opened += 1
+    if (opened === count) all.resolve(begin())
+    await all.promise
+  }
+}
 
 /**
  * `connections` workers, each with its own connection and one request at a time, until `count` requests are answered.
@@ -29,7 +40,7 @@ export async function load(
       latencies.push(realClock.monotonic() - sentMs)
     }
   }
-  options.begin?.()
+  await options.begin?.()
   const startedMs = realClock.monotonic()
   await Promise.all(connections.map(worker))
   const elapsedMs = realClock.monotonic() - startedMs
@@ -49,7 +60,10 @@ export interface FanOut {
 
 const WATCHERS_PER_CONNECTION = 10
 
-/** `watchers` open streams, spread over `target` and `others`; then `count` writes, each of which every one of them must see as a line. */
+/**
+ * `watchers` open streams, spread over `target` and `others`; then `count` writes, spread alike, each of which every
+ * watcher must see as a line.
+ */
 export async function fanOut(
   target: Target,
   options: {
@@ -70,22 +84,37 @@ export async function fanOut(
   const done = Promise.withResolvers<void>()
   const wanted = watchers * count
   let delivered = 0
+  let ended = 0
   const onData = (payload: Buffer): void => {
     for (let at = payload.indexOf(10); at !== -1; at = payload.indexOf(10, at + 1)) delivered += 1
-    if (delivered === wanted) done.resolve()
+    if (delivered >= wanted) done.resolve()
   }
   const opened = Array.from({ length: watchers }, (_, i) =>
-    connections[Math.floor(i / WATCHERS_PER_CONNECTION)]!.stream(watchPath, onData),
+    connections[Math.floor(i / WATCHERS_PER_CONNECTION)]!.stream(watchPath, onData, () => {
+      ended += 1
+    }),
   )
   await Promise.all(opened)
   const startedMs = realClock.monotonic()
-  const writes = await load(target, { count, connections: 32, request: write, begin })
-  const timeout = realClock.setTimer(60_000, () => done.reject(new Error(`${delivered} of ${wanted} deliveries`)))
+  const beginTogether = together(targets.length, begin)
+  const written = await Promise.all(
+    targets.map((each, at) => {
+      const share = Math.floor((count + at) / targets.length)
+      const request = (i: number): Request => write(i * targets.length + at)
+      return load(each, { count: share, connections: 32 / targets.length, request, begin: beginTogether })
+    }),
+  )
+  const late = (): void => {
+    const watches = `the server ended ${ended} of ${watchers} watches`
+    done.reject(new Error(`${delivered} of ${wanted} deliveries within 60 s of the last write; ${watches}`))
+  }
+  const timeout = realClock.setTimer(60_000, late)
   await done.promise
   timeout.cancel()
   const elapsedMs = realClock.monotonic() - startedMs
   for (const connection of connections) connection.close()
-  return { deliveriesPerSecond: (wanted / elapsedMs) * 1000, writesPerSecond: writes.perSecond }
+  const writesPerSecond = written.reduce((sum, { perSecond }) => sum + perSecond, 0)
+  return { deliveriesPerSecond: (wanted / elapsedMs) * 1000, writesPerSecond }
 }
 
 export interface Transfer {
