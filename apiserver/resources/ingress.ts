@@ -79,11 +79,14 @@ function validate(spec: Spec | undefined, errors: FieldErrors): void {
     errors.push(invalid('spec', spec?.rules ?? null, 'either `defaultBackend` or `rules` must be specified'))
   if (defaultBackend) validateBackend(defaultBackend, 'spec.defaultBackend', errors)
   for (const [index, rule] of rules.entries()) validateRule(rule, `spec.rules[${index}]`, errors)
-  for (const [index, { hosts = [] }] of tls.entries())
+  for (const [index, { hosts = [], secretName }] of tls.entries()) {
+    const at = `spec.tls[${index}]`
     for (const [place, host] of hosts.entries()) {
       const rule = host.includes('*') ? wildcardSubdomain : dns1123Subdomain
-      reject(errors, `spec.tls[${index}].hosts[${place}]`, host, rule(host))
+      reject(errors, `${at}.hosts[${place}]`, host, rule(host))
     }
+    if (secretName) reject(errors, `${at}.secretName`, secretName, dns1123Subdomain(secretName))
+  }
   if (ingressClassName !== undefined)
     reject(errors, 'spec.ingressClassName', ingressClassName, dns1123Subdomain(ingressClassName))
 }

@@ -5,6 +5,7 @@ import type { ObjectMeta, Wire } from '../../shared/api/types.ts'
 import { duplicate, forbidden, invalid, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { qualifiedName } from '../validation/names.ts'
+import { validateContainerResourceName } from './parts/container-resource-names.ts'
 import { reject } from './parts/messages.ts'
 import { plain } from './parts/plain.ts'
 
@@ -39,10 +40,11 @@ export const limitrange = plain<LimitRange>({
 /** What a container may have at most is what it gets; what it gets, or must have at least, is what it asks for. */
 function defaultContainerLimit(limit: Limit): void {
   const filled = (given: Amounts | undefined, from: Amounts | undefined) => ({ ...from, ...given })
+  const orUnset = (amounts: Amounts) => (Object.keys(amounts).length > 0 ? amounts : undefined)
   const limits = filled(limit.default, limit.max)
   const requests = filled(filled(limit.defaultRequest, undefined), { ...limit.min, ...limits })
-  limit.default = limits
-  limit.defaultRequest = requests
+  limit.default = orUnset(limits)
+  limit.defaultRequest = orUnset(requests)
 }
 
 function validate({ spec }: LimitRange, errors: FieldErrors): void {
@@ -64,8 +66,16 @@ function validateType(type: string, at: string, errors: FieldErrors): void {
     errors.push(invalid(at, type, 'must be a standard limit type or fully qualified'))
 }
 
+const isOfContainers = ({ type }: Limit): boolean => type === 'Pod' || type === 'Container'
+
 function validateLimit(limit: Limit, at: string, errors: FieldErrors): void {
   const { max = {}, min = {}, maxLimitRequestRatio: ratios = {} } = limit
+  const validateNames = (...fields: ('max' | 'min' | 'default' | 'defaultRequest' | 'maxLimitRequestRatio')[]) => {
+    for (const field of fields)
+      for (const name of Object.keys(limit[field] ?? {}))
+        if (isOfContainers(limit)) validateContainerResourceName(name, `${at}.${field}[${name}]`, errors)
+  }
+  validateNames('max', 'min')
   const isPod = limit.type === 'Pod'
   const defaults: Amounts = isPod ? {} : (limit.default ?? {})
   const requests: Amounts = isPod ? {} : (limit.defaultRequest ?? {})
@@ -76,11 +86,12 @@ function validateLimit(limit: Limit, at: string, errors: FieldErrors): void {
     ] as const)
       if (Object.keys(amounts ?? {}).length > 0)
         errors.push(forbidden(`${at}.${field}`, "may not be specified when `type` is 'Pod'"))
-  }
+  } else validateNames('default', 'defaultRequest')
   if (limit.type === 'PersistentVolumeClaim' && min.storage === undefined && max.storage === undefined)
     errors.push(
       required(`${at}.limits`, 'either minimum or maximum storage value is required, but neither was provided'),
     )
+  validateNames('maxLimitRequestRatio')
   const names = new Set([max, min, defaults, requests, ratios].flatMap((amounts) => Object.keys(amounts)))
   const above = (a: string | undefined, b: string | undefined) =>
     a !== undefined && b !== undefined && compareQuantities(a, b) > 0

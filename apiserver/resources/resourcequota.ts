@@ -1,7 +1,7 @@
 import type { V1ResourceQuotaSpec, V1ResourceQuotaStatus } from '@kubernetes/client-node'
 import { isNegativeQuantity } from '../../shared/api/quantity.ts'
 import type { ObjectMeta, Wire } from '../../shared/api/types.ts'
-import { invalid } from '../validation/field-error.ts'
+import { invalid, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { qualifiedName } from '../validation/names.ts'
 import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
@@ -118,4 +118,34 @@ function validate(spec: Spec | undefined, errors: FieldErrors): void {
   }
   for (const pair of opposites)
     if (pair.every((scope) => given.includes(scope))) errors.push(invalid('spec.scopes', given, 'conflicting scopes'))
+  if (spec?.scopeSelector) validateScopeSelector(spec, errors)
+}
+
+const ONLY_EXISTS =
+  "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
+const valued = new Set(['PriorityClass', 'VolumeAttributesClass'])
+
+/** Upstream: validateScopedResourceSelectorRequirement. */
+function validateScopeSelector({ hard = {}, scopeSelector, scopes: given = [] }: Spec, errors: FieldErrors): void {
+  const at = 'spec.scopeSelector.matchExpressions'
+  const requirements = scopeSelector?.matchExpressions ?? []
+  for (const { scopeName, operator, values = [] } of requirements) {
+    const covers = Object.hasOwn(scopes, scopeName) ? scopes[scopeName] : undefined
+    if (!covers) errors.push(invalid(`${at}.scopeName`, scopeName, 'unsupported scope'))
+    for (const name of Object.keys(hard).sort())
+      if (covers && isStandardQuota(name) && !covers(name))
+        errors.push(invalid(at, scopeSelector, 'unsupported scope applied to resource'))
+    if (covers && !valued.has(scopeName) && operator !== 'Exists')
+      errors.push(invalid(`${at}.operator`, operator, ONLY_EXISTS))
+    if (operator === 'In' || operator === 'NotIn') {
+      const detail = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+      if (values.length === 0) errors.push(required(`${at}.values`, detail))
+    } else if (operator === 'Exists' || operator === 'DoesNotExist') {
+      const detail = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
+      if (values.length > 0) errors.push(invalid(`${at}.values`, values, detail))
+    } else errors.push(invalid(`${at}.operator`, operator, 'not a valid selector operator'))
+  }
+  for (const pair of opposites)
+    if (pair.every((scope) => requirements.some(({ scopeName }) => scopeName === scope)))
+      errors.push(invalid(at, given, 'conflicting scopes'))
 }

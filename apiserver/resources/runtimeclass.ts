@@ -1,11 +1,12 @@
 import type { V1RuntimeClass } from '@kubernetes/client-node'
 import { isNegativeQuantity } from '../../shared/api/quantity.ts'
 import type { WithMeta } from '../../shared/api/types.ts'
-import { invalid } from '../validation/field-error.ts'
+import { invalid, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dns1123Label } from '../validation/names.ts'
 import { validateLabels } from '../validation/object-meta.ts'
 import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
+import { validateContainerResourceName } from './parts/container-resource-names.ts'
 import { NOT_NEGATIVE, reject } from './parts/messages.ts'
 import { plain } from './parts/plain.ts'
 import { validateTolerations } from './parts/tolerations.ts'
@@ -31,9 +32,12 @@ export const runtimeclass = plain<RuntimeClass>({
 })
 
 function validate({ handler, overhead, scheduling }: RuntimeClass, errors: FieldErrors): void {
-  reject(errors, 'handler', handler, dns1123Label(handler))
-  for (const [name, quantity] of Object.entries(overhead?.podFixed ?? {}))
+  if (!handler) errors.push(required('handler'))
+  else reject(errors, 'handler', handler, dns1123Label(handler))
+  for (const [name, quantity] of Object.entries(overhead?.podFixed ?? {})) {
+    validateContainerResourceName(name, `overhead.limits[${name}]`, errors)
     if (isNegativeQuantity(quantity)) errors.push(invalid(`overhead.limits[${name}]`, quantity, NOT_NEGATIVE))
+  }
   validateLabels(scheduling?.nodeSelector, 'scheduling.nodeSelector', errors)
   validateTolerations(scheduling?.tolerations ?? [], 'scheduling.tolerations', errors)
 }

@@ -117,7 +117,7 @@ function validateTokenRequests(
   }
 }
 
-const MAX_NODE_ID = 192
+const MAX_NODE_ID = 256
 
 const csinode = plain<WithMeta<V1CSINode>>({
   group,

@@ -68,7 +68,7 @@ function validate(
   errors: FieldErrors,
 ): void {
   if (!provisioner) errors.push(required('provisioner'))
-  else reject(errors, 'provisioner', provisioner, qualifiedName(provisioner.toLowerCase()))
+  else reject(errors, 'provisioner', provisioner.toLowerCase(), qualifiedName(provisioner.toLowerCase()))
   const keys = Object.keys(parameters ?? {})
   if (keys.length > MAX_PARAMETERS)
     errors.push({
@@ -79,7 +79,7 @@ function validate(
   if (keys.includes('')) errors.push(invalid('parameters', '', 'field can not be empty.'))
   if (reclaimPolicy && !policies.includes(reclaimPolicy))
     errors.push(notSupported('reclaimPolicy', reclaimPolicy, policies))
-  if (!volumeBindingMode) errors.push(required('volumeBindingMode'))
+  if (volumeBindingMode === undefined) errors.push(required('volumeBindingMode'))
   else if (!modes.includes(volumeBindingMode)) errors.push(notSupported('volumeBindingMode', volumeBindingMode, modes))
   validateTopologies(allowedTopologies, errors)
 }

@@ -180,7 +180,7 @@ export function validateTemplateMeta(meta: Partial<ObjectMeta> | undefined, path
   for (const name of forbiddenInTemplates) {
     const value = (meta as Record<string, unknown>)[name]
     if (value !== undefined && value !== null && value !== '' && (value !== 0 || name === 'deletionGracePeriodSeconds'))
-      errors.push(forbidden(`${path}.${name}`, 'cannot be set'))
+      errors.push(forbidden(`${path}.${name === 'uid' ? 'uID' : name}`, 'cannot be set'))
   }
 }
 /** In the order of Go's fields. */

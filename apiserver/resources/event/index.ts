@@ -114,6 +114,18 @@ function validateNewForm(event: Event, controllerField: string, errors: FieldErr
   if (!event.reason) errors.push(required('reason'))
 }
 
+const MAX_BYTES = 128
+/** What only the newer group asks for. */
+function validateLengths(event: Event, errors: FieldErrors): void {
+  for (const field of ['reportingInstance', 'action', 'reason'] as const)
+    if (Buffer.byteLength(event[field] ?? '') > MAX_BYTES)
+      errors.push(invalid(field, '', `can have at most ${MAX_BYTES} characters`))
+  const { series } = event
+  if (!series) return
+  if ((series.count ?? 0) < 2) errors.push(invalid('series.count', '', 'should be at least 2'))
+  if (!series.lastObservedTime) errors.push(required('series.lastObservedTime'))
+}
+
 /** The same objects through the newer group, which asks for more. */
 const newEvent = plain<NewEvent>({
   group: 'events.k8s.io',
@@ -159,6 +171,7 @@ function validateNewEvent(event: Event, errors: FieldErrors): void {
   validateNamespace(event, errors)
   if (event.eventTime) validateNewForm(event, 'reportingController', errors)
   else errors.push(required('eventTime'))
+  validateLengths(event, errors)
   if (!types.includes(event.type ?? '')) errors.push(invalid('type', '', `has invalid value: ${event.type ?? ''}`))
   if (event.firstTimestamp) errors.push(invalid('firstTimestamp', '', UNSET))
   if (event.lastTimestamp) errors.push(invalid('lastTimestamp', '', UNSET))

@@ -198,7 +198,7 @@ function validateHostname(spec: PodSpec, path: string, errors: FieldErrors): voi
   if (hostnameOverride === undefined) return
   const field = `${path}.hostnameOverride`
   if (hostnameOverride.length > MAX_HOSTNAME_OVERRIDE) errors.push(tooLong(field, MAX_HOSTNAME_OVERRIDE))
-  else reject(errors, field, hostnameOverride, dns1123Subdomain(hostnameOverride))
+  reject(errors, field, hostnameOverride, dns1123Subdomain(hostnameOverride))
   if (spec.hostNetwork) errors.push(forbidden(field, 'may not be specified when hostNetwork is true'))
   if (spec.setHostnameAsFQDN) errors.push(forbidden(field, 'may not be specified when setHostnameAsFQDN is true'))
 }
