@@ -2,6 +2,8 @@
 import type { V1DeviceClass, V1ResourceClaimTemplate, V1ResourceSlice } from '@kubernetes/client-node'
 import type { KubeObject, ObjectMeta, WithMeta } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
+import { invalid } from '../validation/field-error.ts'
+import { dump } from '../validation/go-dump.ts'
 import { validateTemplateMeta } from '../validation/object-meta.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
@@ -73,7 +75,8 @@ const resourceclaim = plain<ResourceClaim>({
     applyDefaults: ({ spec }) => defaultRequests(spec.devices),
     returnsDeletedObject: true,
     validateUpdate(claim, old, errors, { subresource }) {
-      if (subresource !== 'status') validateImmutable(claim.spec, old.spec, 'spec', errors)
+      if (subresource !== 'status')
+        validateImmutable(claim.spec, old.spec, 'spec', errors, 'io.k8s.api.resource.v1.ResourceClaimSpec')
     },
   },
   example: {
@@ -92,7 +95,13 @@ const resourceclaimtemplate = plain<WithMeta<V1ResourceClaimTemplate>>({
     applyDefaults: ({ spec }) => defaultRequests(spec.spec.devices),
     returnsDeletedObject: true,
     validate: ({ spec }, errors) => validateTemplateMeta(spec.metadata as Partial<ObjectMeta>, 'spec.metadata', errors),
-    validateUpdate: (template, old, errors) => validateImmutable(template.spec, old.spec, 'spec', errors),
+    validateUpdate(template, old, errors) {
+      validateTemplateMeta(template.spec.metadata as Partial<ObjectMeta>, 'spec.metadata', errors)
+      if (deepEqual(template.spec, old.spec)) return
+      const { metadata, spec } = template.spec
+      const shown = { ...metadata, Spec: dump('io.k8s.api.resource.v1.ResourceClaimSpec', spec) }
+      errors.push(invalid('spec', shown, 'field is immutable'))
+    },
   },
   example: {
     metadata: { name: 'gpu' },

@@ -107,7 +107,13 @@ const ipaddress = plain<WithMeta<V1IPAddress>>({
       }
     },
     validateUpdate: (object, old, errors) =>
-      validateImmutable(object.spec?.parentRef, old.spec?.parentRef, 'spec.parentRef', errors),
+      validateImmutable(
+        object.spec?.parentRef,
+        old.spec?.parentRef,
+        'spec.parentRef',
+        errors,
+        'io.k8s.api.networking.v1.ParentReference',
+      ),
   },
   example: {
     metadata: { name: '10.96.0.77' },

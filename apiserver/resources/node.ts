@@ -45,6 +45,11 @@ export const node = resource<Node>({
     },
     warnings: ({ spec }) =>
       spec?.externalID ? ['spec.externalID: this field is deprecated, and is unused by Kubernetes'] : [],
+    prepareForUpdate(object, old) {
+      // The configuration of a kubelet through its Node is gone from Kubernetes, but not its fields.
+      if (object.spec && !old.spec?.configSource) object.spec.configSource = undefined
+      if (object.status && !old.status?.config) object.status.config = undefined
+    },
     validate,
     validateUpdate,
   },

@@ -20,6 +20,7 @@ import {
   validateVolumeMode,
 } from './parts/volume-rules.ts'
 import { validateImmutable } from './parts/workload.ts'
+import { defaultVolumeSource } from './pod/defaults.ts'
 
 type Spec = Wire<V1PersistentVolumeSpec>
 interface PersistentVolume {
@@ -70,7 +71,7 @@ export const persistentvolume = resource<PersistentVolume>({
     applyDefaults({ spec, ...object }) {
       spec.persistentVolumeReclaimPolicy ||= 'Retain'
       spec.volumeMode ??= 'Filesystem'
-      if (spec.hostPath) spec.hostPath.type ??= ''
+      defaultVolumeSource(spec)
       if (object.status) object.status.phase ||= 'Pending'
     },
     prepareForCreate(object, { nowMs }) {
@@ -87,7 +88,8 @@ export const persistentvolume = resource<PersistentVolume>({
     validate: ({ spec }, errors) => validateSpec(spec, errors),
     validateUpdate(object, old, errors, { subresource }) {
       if (subresource === 'status') return
-      validateSpec(object.spec, errors)
+      // Upstream looks at the whole spec twice.
+      for (let pass = 0; pass < 2; pass++) validateSpec(object.spec, errors)
       validateSpecUpdate(object.spec, old.spec, errors)
     },
     returnsDeletedObject: true,

@@ -8,6 +8,7 @@ import { deepEqual } from '../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn, wide } from './parts/cells.ts'
 import { type Claim, type ClaimSpec, defaultClaim, isKnownSource, validateClaimSpec } from './parts/volume-claim.ts'
 import { accessModesText, orUnset } from './parts/volume-rules.ts'
+import { validateImmutable } from './parts/workload.ts'
 
 const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class'
 
@@ -99,11 +100,11 @@ function validateSpecUpdate({ spec }: Claim, old: Claim, errors: FieldErrors): v
   if (!deepEqual(allowed, before)) {
     errors.push(forbidden('spec', `${CHANGED}\n${diffValues(dump(SPEC, before), dump(SPEC, allowed))}`))
   }
-  const capacity = old.status?.capacity?.storage
-  if (isBound && storage !== undefined && oldStorage !== undefined && compareQuantities(storage, oldStorage) < 0) {
-    if (capacity !== undefined && compareQuantities(storage, capacity) <= 0)
-      errors.push(forbidden('spec.resources.requests.storage', 'field can not be less than status.capacity'))
-  }
+  const capacity = old.status?.capacity?.storage ?? '0'
+  const isLess = compareQuantities(storage ?? '0', oldStorage ?? '0') < 0
+  if (isLess && compareQuantities(storage ?? '0', capacity) <= 0)
+    errors.push(forbidden('spec.resources.requests.storage', 'field can not be less than status.capacity'))
+  validateImmutable(spec.volumeMode, old.spec.volumeMode, 'volumeMode', errors)
 }
 
 function validateStatus({ status = {} }: Claim, errors: FieldErrors): void {

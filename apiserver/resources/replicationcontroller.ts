@@ -51,7 +51,7 @@ export const replicationcontroller = resource<ReplicationController>({
         if (Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = { ...labels }
       }
       spec.replicas ??= 1
-      spec.minReadySeconds ||= undefined
+      if (!spec.minReadySeconds) delete spec.minReadySeconds
       if (spec.template) defaultPodTemplate(spec.template)
     },
     validateSpec,

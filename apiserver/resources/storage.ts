@@ -206,20 +206,11 @@ const volumeattachment = plain<WithMeta<V1VolumeAttachment>>({
   statusKeepsMetadata: true,
   strategy: {
     returnsDeletedObject: true,
-    validate({ spec }, errors) {
-      validateDriverName(spec.attacher, 'spec.attacher', errors)
-      const { persistentVolumeName: volume, inlineVolumeSpec } = spec.source
-      if (volume === undefined && !inlineVolumeSpec) errors.push(required('spec.source', ONE_SOURCE))
-      if (volume !== undefined && inlineVolumeSpec) errors.push(forbidden('spec.source', ONE_SOURCE))
-      else if (volume !== undefined) {
-        const field = 'spec.source.persistentVolumeName'
-        if (volume === '') errors.push(required(field, 'must specify non empty persistentVolumeName'))
-        reject(errors, field, volume, dns1123Subdomain(volume))
-      }
-      reject(errors, 'spec.nodeName', spec.nodeName, dns1123Subdomain(spec.nodeName))
-    },
+    validate: validateAttachment,
     validateUpdate(object, old, errors, { subresource }) {
-      if (subresource !== 'status') validateImmutable(object.spec, old.spec, 'spec', errors)
+      if (subresource === 'status') return
+      validateAttachment(object, errors)
+      validateImmutable(object.spec, old.spec, 'spec', errors, 'io.k8s.api.storage.v1.VolumeAttachmentSpec')
     },
     allowUnconditionalUpdate: false,
   },
@@ -266,3 +257,16 @@ export const storage: ResourceDefinition[] = [
   volumeattachment,
   volumeattributesclass,
 ]
+
+function validateAttachment({ spec }: WithMeta<V1VolumeAttachment>, errors: FieldErrors): void {
+  validateDriverName(spec.attacher, 'spec.attacher', errors)
+  const { persistentVolumeName: volume, inlineVolumeSpec } = spec.source
+  if (volume === undefined && !inlineVolumeSpec) errors.push(required('spec.source', ONE_SOURCE))
+  if (volume !== undefined && inlineVolumeSpec) errors.push(forbidden('spec.source', ONE_SOURCE))
+  else if (volume !== undefined) {
+    const field = 'spec.source.persistentVolumeName'
+    if (volume === '') errors.push(required(field, 'must specify non empty persistentVolumeName'))
+    reject(errors, field, volume, dns1123Subdomain(volume))
+  }
+  reject(errors, 'spec.nodeName', spec.nodeName, dns1123Subdomain(spec.nodeName))
+}

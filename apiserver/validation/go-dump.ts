@@ -20,10 +20,28 @@ export function dump(schema: string, value: unknown): unknown {
 }
 
 function dumpStruct(schema: string, source: Record<string, unknown>): Record<string, unknown> {
+  if (schema.startsWith(META)) return asJson(schema, source)
   const result: Record<string, unknown> = {}
-  for (const { go, read, type } of layoutOf(schema)) result[go] = dumpValue(type, read(source))
+  for (const { go, read, type } of layoutOf(schema)) {
+    const value = read(source)
+    if (go === 'ObjectMeta') Object.assign(result, asJson(type.ref ?? '', (value ?? {}) as Record<string, unknown>))
+    else result[go] = dumpValue(type, value)
+  }
   return result
 }
+
+/** Types of `metav1` have no internal form: Go prints them as JSON, in the order of their fields. */
+function asJson(schema: string, source: Record<string, unknown>): Record<string, unknown> {
+  const result: Record<string, unknown> = {}
+  for (const { name, type, omitEmpty } of structType(schema).fields) {
+    const value = source[name]
+    if (value === undefined || value === null) {
+      if (!omitEmpty) result[name] = dumpValue(type, undefined)
+    } else result[name] = dumpValue(type, value)
+  }
+  return result
+}
+const META = 'io.k8s.apimachinery.pkg.apis.meta.v1.'
 
 function dumpValue(type: ValueType, value: unknown): unknown {
   if (value === undefined || value === null) {
@@ -88,6 +106,13 @@ const changes: Record<string, (layout: LayoutField[]) => LayoutField[]> = {
       return field.go === 'RBD' && quobyte ? [field, quobyte] : [field]
     })
   },
+  [`${core}.PersistentVolumeSpec`]: (layout) => {
+    const place = ({ go }: LayoutField): number => volumeOrder.indexOf(go)
+    const isSource = (field: LayoutField): boolean => place(field) >= 0
+    const sources = layout.filter(isSource).sort((a, b) => place(a) - place(b))
+    const [capacity, ...others] = layout.filter((field) => !isSource(field))
+    return [...(capacity ? [capacity] : []), ...sources, ...others]
+  },
   [`${core}.PodSecurityContext`]: (layout) => [
     hostField('HostNetwork', 'hostNetwork'),
     hostField('HostPID', 'hostPID'),
@@ -102,6 +127,10 @@ const changes: Record<string, (layout: LayoutField[]) => LayoutField[]> = {
     }),
   ],
 }
+const volumeOrder =
+  'GCEPersistentDisk AWSElasticBlockStore HostPath Glusterfs NFS RBD Quobyte ISCSI FlexVolume Cinder CephFS FC Flocker AzureFile VsphereVolume AzureDisk PhotonPersistentDisk PortworxVolume ScaleIO Local StorageOS CSI'.split(
+    ' ',
+  )
 /** Upstream's internal PodSpec has the fields after these in another order than v1. */
 const internalOrder = [
   'Subdomain',

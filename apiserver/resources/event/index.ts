@@ -194,7 +194,16 @@ const lasting = [
   'reportingComponent',
   'reportingInstance',
 ] as const
+const texts = new Set(['reason', 'message', 'type', 'action', 'reportingComponent', 'reportingInstance'])
+const structs: { [field: string]: string } = {
+  involvedObject: 'io.k8s.api.core.v1.ObjectReference',
+  related: 'io.k8s.api.core.v1.ObjectReference',
+  source: 'io.k8s.api.core.v1.EventSource',
+}
 function validateNewEventUpdate(event: Event, old: Event, errors: FieldErrors): void {
-  for (const field of lasting)
-    validateImmutable(event[field], old[field], field === 'reportingComponent' ? 'reportingController' : field, errors)
+  for (const field of lasting) {
+    const at = field === 'reportingComponent' ? 'reportingController' : field
+    const zero = field === 'count' ? 0 : texts.has(field) ? '' : undefined
+    validateImmutable(event[field] ?? zero, old[field] ?? zero, at, errors, structs[field])
+  }
 }

@@ -11,6 +11,7 @@ import type { Strategy, StrategyContext } from '../../kind/resource-definition.t
 import { zeroOf } from '../../validation/decoder.ts'
 import { forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
+import { dump } from '../../validation/go-dump.ts'
 import { type LabelSelector, validateLabelSelector } from '../../validation/label-selector.ts'
 import { dns1123Label } from '../../validation/names.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
@@ -138,7 +139,7 @@ export function validateSelector(selector: LabelSelector | undefined, kind: stri
 
 /** In the order of Go's fields. */
 const shownSelector = ({ matchLabels, matchExpressions }: LabelSelector = {}) => ({
-  ...(matchLabels && { matchLabels }),
+  ...(matchLabels && { matchLabels: Object.fromEntries(Object.entries(matchLabels).sort()) }),
   ...(matchExpressions && {
     matchExpressions: matchExpressions.map(({ key, operator, values }) => ({
       key,
@@ -185,9 +186,22 @@ export function validateLastingTemplate(
 export const selectorText = (selector: LabelSelectorObject | undefined): string =>
   requirementsOf(selector) instanceof Error ? '<error>' : formatSelectorObject(selector) || '<none>'
 
-/** Says what may not change and has. */
-export function validateImmutable(value: unknown, old: unknown, field: string, errors: FieldErrors): void {
-  if (!deepEqual(value, old)) errors.push(invalid(field, value ?? null, 'field is immutable'))
+/** Says what may not change and has, as the Go struct of the schema where there is one. */
+export function validateImmutable(
+  value: unknown,
+  old: unknown,
+  field: string,
+  errors: FieldErrors,
+  schema?: string,
+): void {
+  if (deepEqual(value, old)) return
+  const shown = schema === undefined || value === undefined ? value : dump(schema, value)
+  errors.push(invalid(field, shown ?? null, 'field is immutable'))
 }
 export const validateLastingSelector = (spec: WorkloadSpec, old: WorkloadSpec, errors: FieldErrors): void =>
-  validateImmutable(spec.selector, old.selector, 'spec.selector', errors)
+  validateImmutable(
+    spec.selector && shownSelector(spec.selector),
+    old.selector && shownSelector(old.selector),
+    'spec.selector',
+    errors,
+  )

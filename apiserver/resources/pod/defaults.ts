@@ -91,6 +91,8 @@ function defaultHttpGet(action: HTTPGetAction): void {
 
 /** `latest` or no tag at all: look each time. */
 export function pullPolicy(image: string): string {
+  // Upstream cannot parse it, and finds no tag.
+  if (image === '') return 'IfNotPresent'
   const [name = '', digest] = image.split('@')
   const tag = /:([^/:]+)$/.exec(name)?.[1] ?? (digest === undefined ? 'latest' : undefined)
   return tag === 'latest' ? 'Always' : 'IfNotPresent'
@@ -100,20 +102,12 @@ type Volume = NonNullable<PodSpec['volumes']>[number]
 /** 0644. */
 const DEFAULT_MODE = 420
 
-function defaultVolume(volume: Volume): void {
-  if (Object.keys(volume).every((member) => member === 'name')) volume.emptyDir = {}
-  for (const source of [volume.secret, volume.configMap, volume.downwardAPI, volume.projected]) {
-    if (source) source.defaultMode ??= DEFAULT_MODE
-  }
-  for (const item of volume.downwardAPI?.items ?? []) if (item.fieldRef) item.fieldRef.apiVersion ||= 'v1'
-  for (const source of volume.projected?.sources ?? []) {
-    if (source.serviceAccountToken) source.serviceAccountToken.expirationSeconds ??= 3600
-    for (const item of source.downwardAPI?.items ?? []) if (item.fieldRef) item.fieldRef.apiVersion ||= 'v1'
-  }
+/** The sources that pods and persistent volumes have in common. */
+export function defaultVolumeSource(
+  source: Pick<Volume, 'azureDisk' | 'hostPath'> & { [K in 'iscsi' | 'rbd' | 'scaleIO']?: object },
+): void {
+  const volume = source as Volume
   if (volume.hostPath) volume.hostPath.type ??= ''
-  if (volume.image) volume.image.pullPolicy ||= pullPolicy(volume.image.reference ?? '')
-  const template = volume.ephemeral?.volumeClaimTemplate?.spec
-  if (template) template.volumeMode ??= 'Filesystem'
   if (volume.iscsi) volume.iscsi.iscsiInterface ||= 'default'
   if (volume.rbd) {
     volume.rbd.pool ||= 'rbd'
@@ -130,4 +124,20 @@ function defaultVolume(volume: Volume): void {
     volume.azureDisk.fsType ??= 'ext4'
     volume.azureDisk.readOnly ??= false
   }
+}
+
+function defaultVolume(volume: Volume): void {
+  if (Object.keys(volume).every((member) => member === 'name')) volume.emptyDir = {}
+  for (const source of [volume.secret, volume.configMap, volume.downwardAPI, volume.projected]) {
+    if (source) source.defaultMode ??= DEFAULT_MODE
+  }
+  for (const item of volume.downwardAPI?.items ?? []) if (item.fieldRef) item.fieldRef.apiVersion ||= 'v1'
+  for (const source of volume.projected?.sources ?? []) {
+    if (source.serviceAccountToken) source.serviceAccountToken.expirationSeconds ??= 3600
+    for (const item of source.downwardAPI?.items ?? []) if (item.fieldRef) item.fieldRef.apiVersion ||= 'v1'
+  }
+  if (volume.image) volume.image.pullPolicy ||= pullPolicy(volume.image.reference ?? '')
+  const template = volume.ephemeral?.volumeClaimTemplate?.spec
+  if (template) template.volumeMode ??= 'Filesystem'
+  defaultVolumeSource(volume)
 }

@@ -313,7 +313,7 @@ function validateProjection(
   }
 }
 
-/** Answers the volumes by name, for the mounts. */
+/** Answers the volumes without a mistake by name, for the mounts. */
 export function validateVolumes(
   volumes: Volume[],
   meta: ObjectMeta | undefined,
@@ -321,30 +321,22 @@ export function validateVolumes(
   errors: FieldErrors,
 ): Map<string, Volume> {
   const byName = new Map<string, Volume>()
-  const claims = new Set<string>()
+  const created = new Set(volumes.filter(({ ephemeral }) => ephemeral).map(({ name }) => `${meta?.name}-${name}`))
   for (const [index, volume] of volumes.entries()) {
     const at = `${path}[${index}]`
-    if (volume.persistentVolumeClaim?.claimName) claims.add(volume.persistentVolumeClaim.claimName)
     const before = errors.length
     validateSources(volume, meta, at, errors)
-    const sourcesAreGood = errors.length === before
     if (!volume.name) errors.push(required(`${at}.name`))
-    else {
-      const messages = dns1123Label(volume.name)
-      reject(errors, `${at}.name`, volume.name, messages)
-      if (messages.length === 0 && byName.has(volume.name)) errors.push(duplicate(`${at}.name`, volume.name))
-    }
-    if (sourcesAreGood || volume.name) byName.set(volume.name, volume)
-  }
-  for (const [index, { name, ephemeral }] of volumes.entries()) {
-    const claim = `${meta?.name}-${name}`
-    if (ephemeral && claims.has(claim)) {
-      const detail = `conflicting names of persistent volume claim ${JSON.stringify(claim)}`
-      errors.push(invalid(`${path}[${index}].name`, name, detail))
-    }
+    else reject(errors, `${at}.name`, volume.name, dns1123Label(volume.name))
+    if (byName.has(volume.name)) errors.push(duplicate(`${at}.name`, volume.name))
+    if (errors.length === before) byName.set(volume.name, volume)
+    const claim = volume.persistentVolumeClaim?.claimName
+    if (claim && meta?.name && created.has(claim))
+      errors.push(invalid(`${at}.persistentVolumeClaim.claimName`, claim, CREATED_CLAIM))
   }
   return byName
 }
+const CREATED_CLAIM = 'must not reference a PVC that gets created for an ephemeral volume'
 
 function validateSources(volume: Volume, meta: ObjectMeta | undefined, path: string, errors: FieldErrors): void {
   let given = 0
