@@ -11,6 +11,7 @@ import { deepEqual } from '../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn, wide } from './parts/cells.ts'
 import { reject } from './parts/messages.ts'
 import { validateNodeSelector } from './parts/node-selector.ts'
+import { defaultVolumeSource } from './parts/volume-defaults.ts'
 import {
   accessModesText,
   hostPathTypes,
@@ -20,7 +21,6 @@ import {
   validateVolumeMode,
 } from './parts/volume-rules.ts'
 import { validateImmutable } from './parts/workload.ts'
-import { defaultVolumeSource } from './pod/defaults.ts'
 
 type Spec = Wire<V1PersistentVolumeSpec>
 interface PersistentVolume {

@@ -1,6 +1,7 @@
 /** Defaults of a pod's spec; those of containers and volumes hold in templates of workloads too. */
 import { addQuantities, roundUpToMilli } from '../../../shared/api/quantity.ts'
 import type { Container, HTTPGetAction, PodSpec, Probe } from '../../../shared/api/types.ts'
+import { defaultVolumeSource } from '../parts/volume-defaults.ts'
 
 export function defaultPodSpec(spec: PodSpec): void {
   spec.restartPolicy ||= 'Always'
@@ -101,30 +102,6 @@ export function pullPolicy(image: string): string {
 type Volume = NonNullable<PodSpec['volumes']>[number]
 /** 0644. */
 const DEFAULT_MODE = 420
-
-/** The sources that pods and persistent volumes have in common. */
-export function defaultVolumeSource(
-  source: Pick<Volume, 'azureDisk' | 'hostPath'> & { [K in 'iscsi' | 'rbd' | 'scaleIO']?: object },
-): void {
-  const volume = source as Volume
-  if (volume.hostPath) volume.hostPath.type ??= ''
-  if (volume.iscsi) volume.iscsi.iscsiInterface ||= 'default'
-  if (volume.rbd) {
-    volume.rbd.pool ||= 'rbd'
-    volume.rbd.user ||= 'admin'
-    volume.rbd.keyring ||= '/etc/ceph/keyring'
-  }
-  if (volume.scaleIO) {
-    volume.scaleIO.storageMode ||= 'ThinProvisioned'
-    volume.scaleIO.fsType ||= 'xfs'
-  }
-  if (volume.azureDisk) {
-    volume.azureDisk.cachingMode ??= 'ReadWrite'
-    volume.azureDisk.kind ??= 'Shared'
-    volume.azureDisk.fsType ??= 'ext4'
-    volume.azureDisk.readOnly ??= false
-  }
-}
 
 function defaultVolume(volume: Volume): void {
   if (Object.keys(volume).every((member) => member === 'name')) volume.emptyDir = {}
