@@ -96,13 +96,14 @@ export class KubeletProgram {
   }
 
   async #credentials(): Promise<Credentials> {
-    const { kubeconfig, bootstrapKubeconfig, nodeName } = this.#config
+    const { kubeconfig, bootstrapKubeconfig, nodeName, server: servers } = this.#config
     if (bootstrapKubeconfig) {
       const { ClientCertificate } = await import('./certificates/client-certificate.ts')
       const onError = (error: unknown): void => this.#log.warn({ err: error }, 'no certificate for the API server yet')
       const certificate = new ClientCertificate({
         kubeconfig,
         bootstrapKubeconfig,
+        servers,
         nodeName,
         clock: realClock,
         onError,

@@ -11,6 +11,8 @@ export interface ClientCertificateOptions extends NodeCertificateOptions {
   bootstrapKubeconfig: string
   /** Where the kubelet's own is kept, and found by the next start. */
   kubeconfig: string
+  /** URLs of API servers instead of the one of the bootstrap kubeconfig; each try asks the next. */
+  servers?: readonly string[]
 }
 
 const RETRY_MS = 1_000
@@ -22,6 +24,7 @@ const RETRY_MS = 1_000
 export class ClientCertificate {
   readonly #options: ClientCertificateOptions
   #pair: Partial<KeyPair> = {}
+  #failures = 0
 
   constructor(options: ClientCertificateOptions) {
     this.#options = options
@@ -66,14 +69,19 @@ export class ClientCertificate {
   }
 
   async #bootstrap(signal?: AbortSignal): Promise<ClusterAccess & KeyPair> {
-    const newcomer = await loadKubeconfig(this.#options.bootstrapKubeconfig)
-    const client = createRestClient({ ...newcomer, clock: this.#options.clock, userAgent: 'kubelet/v1.36.3' })
+    const { bootstrapKubeconfig, clock, servers = [] } = this.#options
+    const newcomer = await loadKubeconfig(bootstrapKubeconfig)
+    const server = servers[this.#failures % servers.length] ?? newcomer.server
+    const client = createRestClient({ ...newcomer, server, clock, userAgent: 'kubelet/v1.36.3' })
     try {
       const own = await requestCertificate(client, this.#wanted(), signal)
       this.#write(newcomer, own)
       this.#pair = own
       const { token: _, ...access } = newcomer
       return { ...access, ...own }
+    } catch (error) {
+      this.#failures++
+      throw error
     } finally {
       await client.close()
     }

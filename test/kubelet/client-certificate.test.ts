@@ -35,13 +35,19 @@ const idOf = (cert = ''): string =>
   `X509SHA256=${createHash('sha256').update(new X509Certificate(cert).raw).digest('hex')}`
 const requests = async (): Promise<number> => (await plane.client.list(certificateSigningRequests)).items.length
 
-/** A kubelet's files; `life`: when its certificate was and will be valid, in milliseconds from now. */
-function setUp(t: Test, life?: [fromMs: number, toMs: number]) {
+/**
+ * A kubelet's files; `life`: when its certificate was and will be valid, in milliseconds from now. With `servers`, the
+ * bootstrap kubeconfig names the first of them.
+ */
+function setUp(t: Test, life?: [fromMs: number, toMs: number], servers: string[] = []) {
   const folder = mkdtempSync(join(tmpdir(), 'kubestage-client-certificate-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const files = { kubeconfig: join(folder, 'kubeconfig'), bootstrapKubeconfig: join(folder, 'bootstrap') }
   const { tls } = plane
-  writeFileSync(files.bootstrapKubeconfig, JSON.stringify(kubeconfig({ name: 'join', server, ca, user: tls })))
+  writeFileSync(
+    files.bootstrapKubeconfig,
+    JSON.stringify(kubeconfig({ name: 'join', server: servers[0] ?? server, ca, user: tls })),
+  )
   const [notBefore = '', notAfter = ''] = (life ?? []).map((ms) => toTime(Date.now() + ms))
   const wanted = { commonName: `system:node:${nodeName}`, organizations: ['system:nodes'], usage: 'client' as const }
   const old = life && issueCertificate({ ...wanted, notBefore, notAfter }, plane.ca)
@@ -52,7 +58,7 @@ function setUp(t: Test, life?: [fromMs: number, toMs: number]) {
     ...files,
     old,
     errors,
-    certificate: new ClientCertificate({ ...files, nodeName, clock: realClock, onError }),
+    certificate: new ClientCertificate({ ...files, servers, nodeName, clock: realClock, onError }),
   }
 }
 const [hour, day] = [3_600_000, 86_400_000]
@@ -86,6 +92,14 @@ t.test('expired before the start: asked for with the bootstrap kubeconfig', asyn
   const access = await certificate.first()
   t.not(access.cert, old?.cert)
   t.equal((await loadKubeconfig(file)).cert, access.cert)
+})
+
+t.test('the first of several API servers is away: the next is asked for the certificate', async (t) => {
+  const away = 'https://127.0.0.1:1'
+  const { certificate, kubeconfig: file, errors } = setUp(t, undefined, [away, server])
+  const { cert } = await certificate.first()
+  t.equal((await loadKubeconfig(file)).cert, cert)
+  t.equal(errors.length, 1, 'each try is with another server')
 })
 
 t.test('a kubeconfig that cannot be read is replaced', async (t) => {
