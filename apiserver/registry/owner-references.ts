@@ -1,13 +1,15 @@
 import type { KubeObject } from '../../shared/api/types.ts'
-import { deepEqual } from '../values/deep-equal.ts'
 
 /** Removes owners that are there twice, with a warning. Upstream: dedupOwnerReferencesAndAddWarning. */
 export function dedupOwners({ metadata }: KubeObject, warn: (text: string) => void, when = ''): void {
   const { ownerReferences = [] } = metadata
   if (ownerReferences.length < 2) return
-  const isFirst = ownerReferences.map(
-    (owner, index) => !ownerReferences.slice(0, index).some((o) => deepEqual(o, owner)),
-  )
+  const seen = new Set<string>()
+  const isFirst = ownerReferences.map((owner) => {
+    const { apiVersion, kind, name, uid, controller, blockOwnerDeletion } = owner
+    const before = seen.size
+    return seen.add(JSON.stringify([apiVersion, kind, name, uid, controller, blockOwnerDeletion])).size > before
+  })
   const duplicates = ownerReferences.filter((_, index) => !isFirst[index])
   if (duplicates.length === 0) return
   metadata.ownerReferences = ownerReferences.filter((_, index) => isFirst[index])
