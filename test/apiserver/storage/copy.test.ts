@@ -225,7 +225,9 @@ for (const program of newest(programs)) {
   })
 
   t.test(`etcd ${program.version}: where a copy fails half-way no server starts, until it is run again`, async (t) => {
-    const etcd = await startEtcd(t, program, { args: ['--quota-backend-bytes', '3000000', '--backend-batch-limit', '1'] })
+    const etcd = await startEtcd(t, program, {
+      args: ['--quota-backend-bytes', '3000000', '--backend-batch-limit', '1'],
+    })
     const folder = scratchFolder(t, 'copy')
     const [big, small] = [`sqlite:${join(folder, 'big.db')}`, `sqlite:${join(folder, 'small.db')}`]
     const values = Array.from({ length: 30 }, (_, n) => [podKey(`p-${n}`), `{"x":"${'x'.repeat(400_000)}"}`])
