@@ -1,0 +1,114 @@
+/**
+ * A record of what happened in a cluster: lines of JSON, each an object with `type`. Lines are only appended, so a
+ * record that was cut off is read up to its last whole line. The first line is the header. Readers ignore types and
+ * fields that they do not know; `version` grows only when old readers would be wrong.
+ *
+ * The same lines are what the API server streams to `kubestage record` and to the page.
+ */
+export const recordFormat = 'kubestage.dev/record'
+export const recordVersion = 1
+
+/** RFC 3339 in UTC, in the time of the cluster. */
+type Time = string
+
+export interface RecordHeader {
+  type: 'HEADER'
+  format: typeof recordFormat
+  version: number
+  at: Time
+  /** Of the Kubestage that wrote it. */
+  writer: string
+  /** What the record is about: a cluster, the name of a test. */
+  title: string
+}
+
+/** The collections whose objects a record has, by their resource and group. */
+export const recordedResources = [
+  ...['pods', 'nodes', 'services', 'events', 'replicationcontrollers'],
+  ...['deployments.apps', 'replicasets.apps', 'statefulsets.apps', 'daemonsets.apps'],
+  ...['jobs.batch', 'cronjobs.batch', 'endpointslices.discovery.k8s.io', 'terminations.kubestage.dev'],
+] as const
+
+/**
+ * A change of an object, as a watch tells it. `ADDED` before the first `SYNCED` is an object that was there when the
+ * record began. `object` is whole: apiVersion, kind, managed fields; of Secrets and ConfigMaps there is nothing.
+ */
+export interface RecordedChange {
+  type: 'ADDED' | 'MODIFIED' | 'DELETED'
+  at: Time
+  object: RecordedObject
+}
+
+export interface RecordedObject {
+  apiVersion: string
+  kind: string
+  metadata: { name: string; namespace?: string; uid: string; resourceVersion: string; [field: string]: unknown }
+  [field: string]: unknown
+}
+
+/** Everything that was there has been written; what follows is news. Again after each gap in the record. */
+export interface RecordedSync {
+  type: 'SYNCED'
+  at: Time
+}
+
+/** One answered request to the API server: an entry of the journal (apiserver/instruments/journal.ts). */
+export interface RecordedRequest {
+  type: 'REQUEST'
+  at: Time
+  verb: string
+  user: string
+  path: string
+  group?: string
+  resource?: string
+  subresource?: string
+  namespace?: string
+  name?: string
+  userAgent?: string
+  /** 0: there was no answer. */
+  code: number
+  durationMs: number
+  fault?: string
+}
+
+/** What clients of an application saw in one interval: requests that a load generator sent to a pod or a Service. */
+export interface RecordedLoad {
+  type: 'LOAD'
+  /** When the interval begins. */
+  at: Time
+  seconds: number
+  /** `pod/web-1`, `service/web`. */
+  target: string
+  namespace: string
+  answered: number
+  /** The request reached no process, or was refused with a code from 500 on. */
+  lost: number
+  /** The connection ended before the whole answer. */
+  cut: number
+  slowestMs: number
+}
+
+/** A moment that a person or a test wants to find again. */
+export interface RecordedMark {
+  type: 'MARK'
+  at: Time
+  text: string
+  /** `failure` is where a page opens. */
+  level: 'note' | 'failure'
+}
+
+/** Lines are missing here: the writer could not keep up, or lost its connection. */
+export interface RecordedGap {
+  type: 'GAP'
+  at: Time
+  message: string
+}
+
+export type RecordLine =
+  | RecordHeader
+  | RecordedChange
+  | RecordedSync
+  | RecordedRequest
+  | RecordedLoad
+  | RecordedMark
+  | RecordedGap
