@@ -34,11 +34,11 @@ export class ConnectionPool {
   request(request: PlainRequest, cancellation: Cancellation): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const waiting: Waiting = { request, cancellation, resolve, reject }
-      cancellation.onCancel = (error) => {
+      cancellation.whenCancelled((error) => {
         const index = this.#waiting.indexOf(waiting)
         if (index !== -1) this.#waiting.splice(index, 1)
         reject(error)
-      }
+      })
       this.#waiting.push(waiting)
       this.#next()
     })
@@ -60,7 +60,7 @@ export class ConnectionPool {
       const connection = this.#free.pop() ?? this.#open()
       if (!connection) return
       const { request, cancellation, resolve, reject } = this.#waiting.shift()!
-      cancellation.onCancel = (error) => connection.destroy(error)
+      cancellation.whenCancelled((error) => connection.destroy(error))
       connection.ask(this.#textOf(request), request.unread).then(resolve, reject)
     }
   }

@@ -279,12 +279,16 @@ class RestClient implements ServerClient {
 
 /** Ends a request that takes too long. An AbortSignal for each would cost more than the rest of a short request. */
 class Deadline implements Cancellation {
-  onCancel?: (error: Error) => void
+  #whenCancelled: ((error: Error) => void) | undefined
   readonly #timer: Timer
 
   constructor(clock: Clock, timeoutMs: number, what: string) {
-    const pass = () => this.onCancel?.(new Error(`${what}: no answer within ${timeoutMs / 1000} s`))
+    const pass = () => this.#whenCancelled?.(new Error(`${what}: no answer within ${timeoutMs / 1000} s`))
     this.#timer = clock.machine.setTimer(timeoutMs, pass, { background: true })
+  }
+
+  whenCancelled(callback: (error: Error) => void): void {
+    this.#whenCancelled = callback
   }
 
   cancel(): void {

@@ -19,7 +19,8 @@ export interface PlainAnswer {
 }
 /** Lets a pending request be rejected. */
 export interface Cancellation {
-  onCancel?: (error: Error) => void
+  /** Replaces what was to be called before. A method: see `Exchange.whenServed` (apiserver/http/exchange.ts). */
+  whenCancelled(callback: (error: Error) => void): void
 }
 /** An answer that is read while it comes. */
 export interface StreamedAnswer {

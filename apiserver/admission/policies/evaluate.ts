@@ -59,12 +59,12 @@ function lazyVariables(variables: readonly Variable[], known: Variables): Map<st
   const expressions = new Map(variables.map(({ name, expression }) => [name, expression]))
   const values = new Map<string, unknown>()
   const found = values.get.bind(values)
-  values.get = (name) => {
+  const get = (name: string): unknown => {
     const expression = expressions.get(name)
     if (values.has(name) || expression === undefined) return found(name)
     const value = compileExpression(expression, undefined, policyVariables).evaluate({ ...known, variables: values })
     values.set(name, value)
     return value
   }
-  return values
+  return Object.assign(values, { get })
 }

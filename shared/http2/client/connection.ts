@@ -97,11 +97,11 @@ export class Http2Connection {
       const asked: Asked = { request, sink, isStream: false }
       const before = this.#reads
       this.#add(asked)
-      cancellation.onCancel = (error) => {
+      cancellation.whenCancelled((error) => {
         this.#cancel(asked, error)
         // Without any answer, another connection may reach the server.
         if (this.#reads === before) this.destroy(new Error('nothing comes from the server any more', { cause: error }))
-      }
+      })
     })
   }
 

@@ -26,7 +26,7 @@ export function flowControl({ flowControl, watchdog, reports, ...options }: Flow
     // A client may leave while a hook of a plugin keeps its request.
     if (exchange.reply.isObserved) exchange.onClose(() => exchange.hasBegun || exchange.served())
     if (isLongRunning(attributes)) {
-      exchange.onServed = () => options.answers.leave(exchange.response)
+      exchange.whenServed(() => options.answers.leave(exchange.response))
       return undefined
     }
     const seat = flowControl.admit(attributes)
@@ -56,11 +56,11 @@ function count(
   const { attributes, info, response, beganMs } = exchange
   const kind = changesNothing(attributes) ? 'readOnly' : 'mutating'
   metrics.inFlight[kind]++
-  exchange.onServed = () => {
+  exchange.whenServed(() => {
     answers.end(response, release)
     metrics.inFlight[kind]--
     const seconds = (monotonicMs() - beganMs) / 1000
     const dryRun = info.query.has('dryRun')
     metrics.observe({ attributes, version: info.target?.version ?? '', code: response.statusCode, seconds, dryRun })
-  }
+  })
 }
