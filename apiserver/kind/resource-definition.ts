@@ -239,6 +239,8 @@ export interface Strategy<T extends Stored = KubeObject> {
   /** Before validation of a create: clears or sets what the server owns (e.g. status). */
   prepareForCreate?(object: T, context: StrategyContext): void
   prepareForUpdate?(object: T, old: T, context: StrategyContext): void
+  /** After a create has given the object its name. */
+  canonicalize?(object: T): void
   validate?(object: T, errors: FieldErrors, context: StrategyContext): void
   validateUpdate?(object: T, old: T, errors: FieldErrors, context: StrategyContext): void
   /** Texts of Warning headers. */

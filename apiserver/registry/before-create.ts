@@ -16,8 +16,13 @@ export function checkAdmittedObject(scope: RequestScope, object: KubeObject): vo
   checkNewObject(scope, object)
   metadata.namespace = scope.definition.namespaced ? scope.namespace : undefined
   metadata.resourceVersion = undefined
-  metadata.deletionTimestamp = undefined
-  metadata.deletionGracePeriodSeconds = undefined
+  forgetDeletion(object)
+}
+
+/** What is to be created is not being deleted, and nobody manages such fields. */
+export function forgetDeletion({ metadata }: KubeObject): void {
+  if (metadata.deletionTimestamp !== undefined) delete metadata.deletionTimestamp
+  if (metadata.deletionGracePeriodSeconds !== undefined) delete metadata.deletionGracePeriodSeconds
 }
 
 /** Only the store itself refuses it: after all other rules, and not in a dry run. */
@@ -42,8 +47,7 @@ export function fillSystemFields(
   metadata.creationTimestamp = now
   metadata.resourceVersion = undefined
   if (definition.strategy.generation) metadata.generation = undefined
-  metadata.deletionTimestamp = undefined
-  metadata.deletionGracePeriodSeconds = undefined
+  forgetDeletion(object)
   metadata.selfLink = undefined
   metadata.reason = undefined
 }

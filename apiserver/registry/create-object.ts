@@ -9,7 +9,13 @@ import { invalidObject } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dns1123Subdomain } from '../validation/names.ts'
 import { validateObjectMeta } from '../validation/object-meta.ts'
-import { checkAdmittedObject, checkNewObject, checkNoResourceVersion, fillSystemFields } from './before-create.ts'
+import {
+  checkAdmittedObject,
+  checkNewObject,
+  checkNoResourceVersion,
+  fillSystemFields,
+  forgetDeletion,
+} from './before-create.ts'
 import { generateName } from './generate-name.ts'
 import { objectKey } from './keys.ts'
 import { afterAdmission, dedupOwners } from './owner-references.ts'
@@ -32,6 +38,7 @@ export async function createObject(
   checkNewObject(scope, object)
   dedupOwners(object, options.warn)
   const { resourceVersion } = object.metadata
+  forgetDeletion(object)
   const now = toTime(registry.clock.now())
   if (!options.managedFieldsAreSet) {
     trackFields(definition, undefined, object, { manager: options.fieldManager, subresource, time: now })
@@ -73,6 +80,7 @@ export async function createObject(
     definition.strategy.prepareForCreate?.(object, context)
     for (let attempt = 1; ; attempt++) {
       if (generated && !isNamedFirst) metadata.name = newName()
+      definition.strategy.canonicalize?.(object)
       if (attempt === 1) {
         validate(scope, object, context)
         for (const text of definition.strategy.warnings?.(object, undefined, context) ?? []) warn(text)

@@ -127,14 +127,21 @@ function checkPreconditions(
   { preconditions }: DeleteOptions,
   { metadata }: KubeObject,
 ): void {
-  const refused = (why: string) => conflict({ group: definition.group, plural: definition.kind }, name, why)
+  // Upstream's storage of these kinds marks the object itself, and checks with the words of its store.
+  const marksItself = definition.strategy.deletion?.begin !== undefined && metadata.deletionTimestamp === undefined
+  const { group, kind, plural } = definition
+  const refused = (why: string) => conflict({ group, plural: marksItself ? plural : kind }, name, why)
+  const differs = (what: string, asked: string, found: string | undefined) =>
+    refused(`Precondition failed: ${what} in precondition: ${asked}, ${what} in object meta: ${found}`)
   if (typeof preconditions?.uid === 'string' && preconditions.uid !== metadata.uid) {
+    if (marksItself) throw differs('UID', preconditions.uid, metadata.uid)
     throw refused(
       `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`,
     )
   }
   const { resourceVersion } = preconditions ?? {}
   if (typeof resourceVersion === 'string' && resourceVersion !== metadata.resourceVersion) {
+    if (marksItself) throw differs('ResourceVersion', resourceVersion, metadata.resourceVersion)
     throw refused(
       `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`,
     )

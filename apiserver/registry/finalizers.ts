@@ -6,8 +6,8 @@ const foreground = 'foregroundDeletion'
 
 /** Kinds whose dependents stayed behind before the API had policies. */
 const orphanByDefault = new Set(['batch/jobs', '/replicationcontrollers'])
-/** Kinds that cannot have dependents. */
-const withoutPolicy = new Set(['/events', 'events.k8s.io/events'])
+/** Kinds that cannot have dependents, or whose deletion upstream begins without asking for a policy. */
+const withoutPolicy = new Set(['/events', 'events.k8s.io/events', 'apiextensions.k8s.io/customresourcedefinitions'])
 
 /** The finalizers an object has once the policy of its DELETE is taken in; undefined for none. */
 export function finalizersFor(

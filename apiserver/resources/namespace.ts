@@ -23,9 +23,11 @@ export const namespace = resource<Namespace>({
   subresources: { status: true },
   extraSubresources: [{ name: 'finalize', kind: 'Namespace', verbs: ['update'] }],
   strategy: {
-    applyDefaults({ metadata }) {
-      if (metadata.name) metadata.labels = { ...metadata.labels, [NAME_LABEL]: metadata.name }
+    applyDefaults(object) {
+      labelWithName(object)
+      if (object.status) object.status = { ...object.status, phase: object.status.phase || 'Active' }
     },
+    canonicalize: labelWithName,
     prepareForCreate(object) {
       object.status = { phase: 'Active' }
       const finalizers = object.spec?.finalizers ?? []
@@ -53,6 +55,10 @@ export const namespace = resource<Namespace>({
   },
   example: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team-a' } },
 })
+
+function labelWithName({ metadata }: Namespace): void {
+  if (metadata.name) metadata.labels = { ...metadata.labels, [NAME_LABEL]: metadata.name }
+}
 
 function validate(object: Namespace, errors: FieldErrors): void {
   validateFinalizers(object, () => 'spec.finalizers', errors)

@@ -188,7 +188,7 @@ const volumeattachment = plain<WithMeta<V1VolumeAttachment>>({
   plural: 'volumeattachments',
   columns: [
     nameColumn,
-    column('Attacher', 'Driver that attaches it.'),
+    column('Attacher', 'Driver that attaches it.', { format: 'name' }),
     column('PV', 'The volume.'),
     column('Node', 'The node.'),
     column('Attached', 'Whether it is attached.', { type: 'boolean' }),

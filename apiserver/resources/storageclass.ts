@@ -27,7 +27,7 @@ export const storageclass = plain<StorageClass>({
     column('Provisioner', 'Who makes its volumes.'),
     column('ReclaimPolicy', 'What becomes of them when their claims go.'),
     column('VolumeBindingMode', 'When claims are bound.'),
-    column('AllowVolumeExpansion', 'Whether volumes may grow.', { type: 'boolean' }),
+    column('AllowVolumeExpansion', 'Whether volumes may grow.'),
     ageColumn,
   ],
   cells: (object, nowMs) => [

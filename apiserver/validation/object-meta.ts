@@ -101,16 +101,17 @@ function validateOwnerReferences(meta: ObjectMeta, field: string, errors: FieldE
     if (bannedOwners.has(ownerKind)) {
       errors.push(invalid(field, owner, `${ownerKind} is disallowed from being an owner`))
     }
+    const shown = `${owner.kind}/${owner.name}`
     if (owner.controller) {
       if (controller !== undefined) {
         errors.push(
           invalid(
             field,
             meta.ownerReferences,
-            `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${owner.name}`,
+            `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${shown}`,
           ),
         )
-      } else controller = owner.name
+      } else controller = shown
     }
   }
 }

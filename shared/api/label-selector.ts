@@ -175,7 +175,7 @@ class Parser {
         values.add('')
         if (token.type === ')') return [...values].sort()
       } else {
-        throw refused(`found '${token.text}', expected: ',', or identifier`)
+        throw refused(`found '${token.text}', expected: ',', ')' or identifier`)
       }
     }
   }

@@ -44,5 +44,5 @@ function integerOf(source: string): bigint {
 export function dumpOptions({ DUMP_SCHEMA, intYaml11Tag }: typeof import('js-yaml')): DumpOptions {
   const tag = DUMP_SCHEMA.tags.find(({ tagName }) => tagName === intYaml11Tag.tagName) as ScalarTagDefinition
   const exact = { ...tag, identify: (value: unknown) => typeof value === 'bigint' || tag.identify!(value) }
-  return { schema: DUMP_SCHEMA.withTags(exact), lineWidth: -1, sortKeys: true }
+  return { schema: DUMP_SCHEMA.withTags(exact), lineWidth: -1, sortKeys: true, seqNoIndent: true, quoteStyle: 'double' }
 }

@@ -54,7 +54,7 @@ export function readPatch(
   try {
     patch = parseExact(text)
   } catch {
-    throw badRequest(`error decoding patch: ${scanJson(text).error ?? 'unexpected end of JSON input'}`)
+    throw badRequest(`${decoding(type)}${scanJson(text).error ?? 'unexpected end of JSON input'}`)
   }
   const read = readers[type](patch, schema)
   if (fieldValidation === 'Ignore') return { ...read, strictErrors: [] }
@@ -138,7 +138,7 @@ const refused = () =>
 
 function readMergePatch(patch: unknown): Patch {
   if (patch === null) throw badRequest('Invalid JSON Patch')
-  assertObject(patch)
+  assertObject(patch, mergePatch)
   return {
     strictErrors: [],
     apply: (document) => applyMergePatch(document, patch),
@@ -147,7 +147,7 @@ function readMergePatch(patch: unknown): Patch {
 }
 
 function readStrategicMergePatch(patch: unknown, schema: string): Patch {
-  if (patch !== null) assertObject(patch)
+  if (patch !== null) assertObject(patch, strategicPatch)
   const changes = (patch ?? {}) as Record<string, unknown>
   return {
     strictErrors: [],
@@ -163,10 +163,15 @@ function readStrategicMergePatch(patch: unknown, schema: string): Patch {
   }
 }
 
-function assertObject(patch: unknown): void {
+const mergePatch = 'application/merge-patch+json'
+const strategicPatch = 'application/strategic-merge-patch+json'
+/** How an error of the decoder begins. */
+const decoding = (type: string): string => (type === strategicPatch ? '' : 'error decoding patch: ')
+
+function assertObject(patch: unknown, type: string): void {
   if (typeof patch === 'object' && !Array.isArray(patch)) return
   throw badRequest(
-    `error decoding patch: json: cannot unmarshal ${jsonWord(patch)} into Go value of type map[string]interface {}`,
+    `${decoding(type)}json: cannot unmarshal ${jsonWord(patch)} into Go value of type map[string]interface {}`,
   )
 }
 

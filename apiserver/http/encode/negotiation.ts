@@ -60,7 +60,7 @@ export function parseAccept(accept: string): MediaRange[] {
       pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
     )
     const quality = Number(parameters.q ?? 1)
-    return { type: type.toLowerCase(), quality: Number.isNaN(quality) ? 1 : quality, parameters }
+    return { type, quality: Number.isNaN(quality) ? 1 : quality, parameters }
   })
   return ranges.sort((a, b) => b.quality - a.quality)
 }

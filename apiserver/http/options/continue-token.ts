@@ -17,6 +17,8 @@ export const encodeContinue = ({ revision, start }: ContinueToken): string =>
 export function decodeContinue(token: string): ContinueToken {
   const illegal = token.search(/[^A-Za-z0-9_-]/)
   if (illegal !== -1) throw refused(`illegal base64 data at input byte ${illegal}`)
+  // A character alone at the end holds no byte.
+  if (token.length % 4 === 1) throw refused(`illegal base64 data at input byte ${token.length - 1}`)
   const text = Buffer.from(token, 'base64url').toString('utf8')
   let parsed: { v?: unknown; rv?: unknown; start?: unknown } | null
   try {

@@ -47,6 +47,7 @@ function fromQuery(query: Query): DeleteOptions {
     propagationPolicy: query.get('propagationPolicy') ?? undefined,
     orphanDependents: query.has('orphanDependents') ? booleanParameter(query, 'orphanDependents') : undefined,
     ...(dryRun.length > 0 && { dryRun }),
+    ...(query.has('uid') && { preconditions: { uid: query.get('uid') ?? '' } }),
   }
 }
 

@@ -81,15 +81,15 @@ function validateWatch(
   { resourceVersionMatch, sendInitialEvents, ...options }: ListOptions,
   errors: FieldErrors,
 ): void {
-  if (sendInitialEvents === undefined) {
-    if (resourceVersionMatch !== '') {
+  const known = 'NotOlderThan'
+  if (sendInitialEvents !== undefined && resourceVersionMatch !== known) {
+    errors.push(forbidden(field, `sendInitialEvents requires setting resourceVersionMatch to ${known}`))
+  }
+  if (resourceVersionMatch !== '') {
+    if (sendInitialEvents === undefined) {
       errors.push(forbidden(field, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'))
     }
-    return
-  }
-  if (resourceVersionMatch !== 'NotOlderThan') {
-    errors.push(forbidden(field, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'))
-    if (resourceVersionMatch !== '') errors.push(notSupported(field, resourceVersionMatch, ['NotOlderThan']))
+    if (resourceVersionMatch !== known) errors.push(notSupported(field, resourceVersionMatch, [known]))
   }
   if (options.continue !== '') {
     errors.push(forbidden(field, 'resourceVersionMatch is forbidden when continue is provided'))

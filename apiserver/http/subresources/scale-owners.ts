@@ -24,7 +24,10 @@ export const scaleOwners = ({ metadata }: KubeObject): ManagedFieldsEntry[] =>
     .filter(ownsReplicas)
     .map((entry) => makeEntry({ ...entry, apiVersion: scaleVersion }, specReplicas))
 
-/** The object's entries once its Scale has these: a manager that lost the replicas there loses them here. */
+/**
+ * The object's entries once its Scale has these: a manager that lost the replicas there loses them here. One that
+ * updated them gets an entry for them alone, since its entry in the Scale has another version.
+ */
 export function withScaleOwners(
   { metadata }: KubeObject,
   owners: readonly ManagedFieldsEntry[],
@@ -33,7 +36,7 @@ export function withScaleOwners(
   const remaining = owners.filter(ownsReplicas)
   const kept = storedEntries(metadata.managedFields).flatMap((entry) => {
     if (!ownsReplicas(entry)) return [entry]
-    const index = remaining.findIndex((owner) => isSameManager(owner, { ...entry, apiVersion: scaleVersion }))
+    const index = remaining.findIndex((owner) => isSameManager(owner, entry))
     if (index >= 0) {
       remaining.splice(index, 1)
       return [entry]

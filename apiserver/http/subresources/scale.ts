@@ -1,16 +1,18 @@
+import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import { toJson } from '../../../shared/api/exact-json.ts'
 import { formatSelectorObject } from '../../../shared/api/label-selector.ts'
 import type { StatusError } from '../../../shared/api/status-error.ts'
-import { internalError, notFound, plainError, resourceNotFound } from '../../../shared/api/status-errors.ts'
+import { badRequest, internalError, notFound, plainError, resourceNotFound } from '../../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
 import type { AdmissionView } from '../../admission/admission-plugin.ts'
 import { type ScaleAccess, scaleAccess } from '../../apiextensions/scale.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { applyConflict } from '../../patch/apply-conflict.ts'
-import { applyFields } from '../../patch/field-manager.ts'
+import { applyFields, trackFields } from '../../patch/field-manager.ts'
 import { fieldsOf, type ManagedFieldsEntry } from '../../patch/managed-fields.ts'
 import { type FieldsV1, intersection, isEmpty } from '../../patch/structured-merge/fields.ts'
+import { otherNamespace } from '../../registry/before-create.ts'
 import { decodeStored } from '../../registry/stored-object.ts'
 import type { ObjectScope } from '../../registry/write-context.ts'
 import { invalid, invalidObject } from '../../validation/field-error.ts'
@@ -64,7 +66,9 @@ export const updateScale: WriteHandler = async (api, context) => {
       { bytes, contentType: exchange.request.headers['content-type'] },
       options,
     )) as Scale
-    checkName(scale.metadata.name, scope.name)
+    const { name, namespace } = scale.metadata
+    if (namespace && namespace !== scope.namespace) throw otherNamespace()
+    checkName(name, scope.name)
     return scale
   })
 }
@@ -86,23 +90,27 @@ const applyScale: WriteHandler = (api, context) =>
 
 /** As any apply, but of the view; managedFields are kept on the object itself. */
 const applyWorkloadScale: WriteHandler = async (api, context) => {
-  const { exchange, definition: resource } = context
+  const { exchange } = context
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
   const config = await readConfig((await exchange.body()).toString('utf8'), options)
   const { fieldManager: manager, force } = options
-  return write(api, context, { ...options, managedFieldsAreSet: true }, (current, { name }, object) => {
+  const isApply = true
+  return write(api, { ...context, isApply }, options, (current, { name }, object) => {
     checkType(definition, config)
-    const live = { ...current, metadata: { ...current.metadata, managedFields: scaleOwners(object) } }
+    const live = withOwners(current, object)
     const time = toTime(api.clock.now())
     const merged = applyFields(definition, live, config, { manager, force, subresource: 'scale', time })
     const scale = decodeMerged(definition, merged, config) as Scale
     checkName(scale.metadata.name, name)
-    const { group, version } = resource
-    const owners = (scale.metadata.managedFields ?? []) as ManagedFieldsEntry[]
-    object.metadata.managedFields = withScaleOwners(object, owners, `${group ? `${group}/` : ''}${version}`)
     return scale
   })
 }
+
+/** The scale as its managers see it. */
+const withOwners = (scale: Scale, object: KubeObject): Scale => ({
+  ...scale,
+  metadata: { ...scale.metadata, managedFields: scaleOwners(object) },
+})
 
 /**
  * A real server applies scales of custom resources only so far: it finds conflicts, and then cannot convert what it
@@ -112,6 +120,9 @@ const applyCustomScale: WriteHandler = async (api, { exchange, definition: resou
   const options = parseWriteOptions(exchange, 'PatchOptions', { isApply: true })
   const { value: body } = await parseYaml((await exchange.body()).toString('utf8'))
   const value = body as Scale | null
+  const { apiVersion, kind } = value ?? {}
+  if (kind && (kind !== 'Scale' || apiVersion !== 'autoscaling/v1'))
+    throw badRequest(`invalid object type: ${apiVersion}, Kind=${kind}`)
   const stored = api.registry.get({ ...target, definition: resource, name: target.name ?? '', user: exchange.user })
   const object = decodeStored(stored)
   const access = accessOf(resource)
@@ -129,7 +140,7 @@ const applyCustomScale: WriteHandler = async (api, { exchange, definition: resou
 
 async function write(
   api: ApiContext,
-  { exchange, definition: resource, target }: ResourceExchange,
+  { exchange, definition: resource, target, isApply = false }: ResourceExchange & { isApply?: boolean },
   options: ReturnType<typeof parseWriteOptions>,
   change: (current: Scale, scope: ObjectScope, object: KubeObject) => Scale | Promise<Scale>,
 ): Promise<WriteAnswer> {
@@ -147,12 +158,23 @@ async function write(
         if (current === undefined) throw notFound(resource, name)
         const object = current()
         const scale = await change(scaleOf(object, access), scope, object)
+        if (!isApply) {
+          const live = withOwners(scaleOf(object, access), object)
+          scale.metadata.managedFields = scaleOwners(object)
+          const { fieldManager: manager } = options
+          trackFields(definition, live, scale, { manager, subresource: 'scale', time: toTime(api.clock.now()) })
+        }
         setReplicas(object, scale, { name, access })
-        if (scale.metadata.resourceVersion) object.metadata.resourceVersion = scale.metadata.resourceVersion
+        const { metadata } = object
+        const { resourceVersion, uid, managedFields } = scale.metadata
+        if (resourceVersion) metadata.resourceVersion = resourceVersion
+        if (uid) metadata.uid = uid
+        const owners = (managedFields ?? []) as ManagedFieldsEntry[]
+        metadata.managedFields = withScaleOwners(object, owners, apiVersionOf(resource))
         return object
       },
     },
-    options,
+    { ...options, managedFieldsAreSet: true },
   )
   return answerOf({ api, exchange }, scaleOf(decodeStored(stored), access), negotiated)
 }
@@ -163,7 +185,8 @@ function setReplicas(
   { name, access }: { name: string; access: ScaleAccess },
 ): void {
   const replicas = spec?.replicas ?? 0
-  if (replicas < 0) throw negativeReplicas(name, replicas)
+  // Those of a custom resource are refused by the rules of the resource.
+  if (replicas < 0 && access === workloadScale) throw negativeReplicas(name, replicas)
   access.setSpecReplicas(object, replicas)
 }
 

@@ -61,7 +61,8 @@ export function transformedList(
     kind: 'PartialObjectMetadataList',
     apiVersion: `meta.k8s.io/${version}`,
     metadata,
-    items: objects.map((object) => partialObjectMetadata(object, version)),
+    // As Go shows a list that nothing was added to.
+    items: objects.length > 0 ? objects.map((object) => partialObjectMetadata(object, version)) : null,
   }
 }
 
@@ -101,10 +102,10 @@ function continued(
   { options, selection }: { options: ListOptions; selection: Selection },
 ): Page {
   const { limit } = options
+  const { revision, start } = decodeContinue(options.continue)
   if (options.resourceVersion !== '' && options.resourceVersion !== '0') {
     throw badRequest('specifying resource version is not allowed when using continue')
   }
-  const { revision, start } = decodeContinue(options.continue)
   const startAfter = selection.prefix + (start.endsWith('\0') ? start.slice(0, -1) : start)
   const at = revision === -1 ? {} : { revision }
   try {
