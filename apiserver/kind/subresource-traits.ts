@@ -19,8 +19,6 @@ export interface SubresourceTraits {
   writes?: 'status' | 'both'
   /** The half that no manager owns by a write through it, as the write does not change it. Default: the status. */
   unowned?: 'spec'
-  /** The time of its writes is not in `managedFields`, as with a real server. */
-  untimed?: boolean
 }
 
 const traits: Readonly<Record<string, SubresourceTraits>> = {
@@ -31,7 +29,6 @@ const traits: Readonly<Record<string, SubresourceTraits>> = {
   log: { longRunning: true, text: { options: 'PodLogOptions', endless: 'follow' } },
   portforward: { longRunning: true, takesConnection: true },
   proxy: { longRunning: true, hasPath: true },
-  scale: { untimed: true },
   status: { writes: 'status', unowned: 'spec', canBeStale: true },
 }
 

@@ -136,8 +136,7 @@ async function replace(
   keepSystemFields(scope, object, old)
   keepOtherHalf(scope, object, old)
   if (!options.managedFieldsAreSet) {
-    // A real server keeps no time of a write through scale.
-    const time = traitsOf(scope.subresource).untimed ? '' : toTime(registry.clock.now())
+    const time = toTime(registry.clock.now())
     trackFields(definition, old, object, { manager: options.fieldManager, subresource: scope.subresource, time })
   }
   const attributes = attributesOf(scope, { object, old }, options, view)

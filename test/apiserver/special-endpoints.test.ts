@@ -210,17 +210,17 @@ t.test('owners of the replicas, seen as a Scale and kept on the object', async (
   const object = {
     metadata: { managedFields: [entry('a', more), entry('b', { 'f:spec': { 'f:paused': {} } })] },
   } as KubeObject
-  t.match(scaleOwners(object), [{ manager: 'a', apiVersion: 'autoscaling/v1', fieldsV1: replicas }])
-  t.equal(scaleOwners(object).length, 1)
+  t.match(scaleOwners(object, replicas), [{ manager: 'a', apiVersion: 'autoscaling/v1', fieldsV1: replicas }])
+  t.equal(scaleOwners(object, replicas).length, 1)
   t.strictSame(
-    withScaleOwners(object, scaleOwners(object), 'apps/v1'),
+    withScaleOwners(object, scaleOwners(object, replicas), { apiVersion: 'apps/v1', path: replicas }),
     object.metadata.managedFields,
     'nothing has changed',
   )
   const taken = withScaleOwners(
     object,
     [entry('c', replicas, { apiVersion: 'autoscaling/v1', subresource: 'scale' })],
-    'apps/v1',
+    { apiVersion: 'apps/v1', path: replicas },
   )
   t.match(taken, [
     { manager: 'c', subresource: 'scale', apiVersion: 'apps/v1', fieldsV1: replicas, time: undefined },

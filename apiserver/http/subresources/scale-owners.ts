@@ -9,19 +9,19 @@ import {
 } from '../../patch/managed-fields.ts'
 import { difference, type FieldsV1, intersection, isEmpty } from '../../patch/structured-merge/fields.ts'
 
-/** How many replicas there are, as the scale endpoint and nearly all that scales call it. */
+/** How many replicas there are, as the Scale and nearly all that scales call it. */
 export const specReplicas: FieldsV1 = { 'f:spec': { 'f:replicas': {} } }
 const scaleVersion = 'autoscaling/v1'
 
-const ownsReplicas = (entry: ManagedFieldsEntry): boolean => !isEmpty(intersection(fieldsOf(entry), specReplicas))
+const owns = (entry: ManagedFieldsEntry, path: FieldsV1): boolean => !isEmpty(intersection(fieldsOf(entry), path))
 
 /**
- * The owners of an object's replicas, as entries of its Scale. Upstream of both:
+ * The owners of an object's replicas, which it has at `path`, as entries of its Scale. Upstream of both:
  * apimachinery/pkg/util/managedfields/scalehandler.go.
  */
-export const scaleOwners = ({ metadata }: KubeObject): ManagedFieldsEntry[] =>
+export const scaleOwners = ({ metadata }: KubeObject, path: FieldsV1): ManagedFieldsEntry[] =>
   storedEntries(metadata.managedFields)
-    .filter(ownsReplicas)
+    .filter((entry) => owns(entry, path))
     .map((entry) => makeEntry({ ...entry, apiVersion: scaleVersion }, specReplicas))
 
 /**
@@ -31,20 +31,20 @@ export const scaleOwners = ({ metadata }: KubeObject): ManagedFieldsEntry[] =>
 export function withScaleOwners(
   { metadata }: KubeObject,
   owners: readonly ManagedFieldsEntry[],
-  apiVersion: string,
+  { apiVersion, path }: { apiVersion: string; path: FieldsV1 },
 ): ManagedFieldsEntry[] | undefined {
-  const remaining = owners.filter(ownsReplicas)
+  const remaining = owners.filter((owner) => owns(owner, specReplicas))
   const kept = storedEntries(metadata.managedFields).flatMap((entry) => {
-    if (!ownsReplicas(entry)) return [entry]
+    if (!owns(entry, path)) return [entry]
     const index = remaining.findIndex((owner) => isSameManager(owner, entry))
     if (index >= 0) {
       remaining.splice(index, 1)
       return [entry]
     }
-    const fields = difference(fieldsOf(entry), specReplicas)
+    const fields = difference(fieldsOf(entry), path)
     return isEmpty(fields) ? [] : [makeEntry(entry, fields)]
   })
   // A real server forgets when.
-  const added = remaining.map((owner) => makeEntry({ ...owner, apiVersion, time: undefined }, specReplicas))
+  const added = remaining.map((owner) => makeEntry({ ...owner, apiVersion, time: undefined }, path))
   return encodeEntries([...kept, ...added])
 }

@@ -97,7 +97,7 @@ const applyWorkloadScale: WriteHandler = async (api, context) => {
   const isApply = true
   return write(api, { ...context, isApply }, options, (current, { name }, object) => {
     checkType(definition, config)
-    const live = withOwners(current, object)
+    const live = withOwners(current, object, specReplicas)
     const time = toTime(api.clock.now())
     const merged = applyFields(definition, live, config, { manager, force, subresource: 'scale', time })
     const scale = decodeMerged(definition, merged, config) as Scale
@@ -107,9 +107,9 @@ const applyWorkloadScale: WriteHandler = async (api, context) => {
 }
 
 /** The scale as its managers see it. */
-const withOwners = (scale: Scale, object: KubeObject): Scale => ({
+const withOwners = (scale: Scale, object: KubeObject, path: FieldsV1): Scale => ({
   ...scale,
-  metadata: { ...scale.metadata, managedFields: scaleOwners(object) },
+  metadata: { ...scale.metadata, managedFields: scaleOwners(object, path) },
 })
 
 /**
@@ -127,7 +127,7 @@ const applyCustomScale: WriteHandler = async (api, { exchange, definition: resou
   const object = decodeStored(stored)
   const access = accessOf(resource)
   const wanted = value?.spec?.replicas
-  const path = nestedField(access.specReplicasPath.slice(1).split('.'))
+  const path = replicasField(access)
   const owners = ((object.metadata.managedFields ?? []) as ManagedFieldsEntry[]).filter(
     (entry) => entry.manager !== options.fieldManager && !isEmpty(intersection(fieldsOf(entry), path)),
   )
@@ -146,6 +146,7 @@ async function write(
 ): Promise<WriteAnswer> {
   const negotiated = negotiate(exchange.request.headers.accept, false)
   const access = accessOf(resource)
+  const path = replicasField(access)
   const { namespace, name = '' } = target
   const scope: ObjectScope = { definition: resource, namespace, name, subresource: 'scale', user: exchange.user }
   const { stored } = await api.registry.update(
@@ -159,8 +160,8 @@ async function write(
         const object = current()
         const scale = await change(scaleOf(object, access), scope, object)
         if (!isApply) {
-          const live = withOwners(scaleOf(object, access), object)
-          scale.metadata.managedFields = scaleOwners(object)
+          const live = withOwners(scaleOf(object, access), object, path)
+          scale.metadata.managedFields = scaleOwners(object, path)
           const { fieldManager: manager } = options
           trackFields(definition, live, scale, { manager, subresource: 'scale', time: toTime(api.clock.now()) })
         }
@@ -170,7 +171,7 @@ async function write(
         if (resourceVersion) metadata.resourceVersion = resourceVersion
         if (uid) metadata.uid = uid
         const owners = (managedFields ?? []) as ManagedFieldsEntry[]
-        metadata.managedFields = withScaleOwners(object, owners, apiVersionOf(resource))
+        metadata.managedFields = withScaleOwners(object, owners, { apiVersion: apiVersionOf(resource), path })
         return object
       },
     },
@@ -242,5 +243,8 @@ const workloadScale: ScaleAccess = {
   },
 }
 
-const nestedField = (path: string[]): FieldsV1 =>
-  path.reduceRight<FieldsV1>((fields, name) => ({ [`f:${name}`]: fields }), {})
+const replicasField = ({ specReplicasPath }: ScaleAccess): FieldsV1 =>
+  specReplicasPath
+    .slice(1)
+    .split('.')
+    .reduceRight<FieldsV1>((fields, name) => ({ [`f:${name}`]: fields }), {})
