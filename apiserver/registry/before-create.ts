@@ -19,7 +19,7 @@ export function checkAdmittedObject(scope: RequestScope, object: KubeObject): vo
   forgetDeletion(object)
 }
 
-/** What is to be created is not being deleted, and nobody manages such fields. */
+/** What is to be created is not being deleted, so no manager owns such fields. */
 export function forgetDeletion({ metadata }: KubeObject): void {
   if (metadata.deletionTimestamp !== undefined) delete metadata.deletionTimestamp
   if (metadata.deletionGracePeriodSeconds !== undefined) delete metadata.deletionGracePeriodSeconds
