@@ -6,6 +6,7 @@ import { type Holder, holderFor, type LockHolder, living, lockHolder } from '../
 import { version } from '../cluster/package.ts'
 import type { ClusterSettings } from '../cluster/settings.ts'
 import { type StateDirectory, stateDirectory } from '../cluster/state-directory.ts'
+import type { OtherServer } from '../cluster/supervisor/api-servers.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { toTime } from '../shared/clock/timestamp.ts'
 import { writePrivately } from '../shared/pki/files.ts'
@@ -24,6 +25,8 @@ export interface RunningCluster {
   kubeletPids: number[]
   /** Of the etcd that it started, while that runs. */
   etcdPid?: number
+  /** API servers besides the one of `pid`. */
+  otherServers?: readonly OtherServer[]
   version: string
   url: string
   startedAt: string
@@ -36,7 +39,7 @@ export interface RunningCluster {
   imageOrigins: ImageOrigins
 }
 
-type LastingFacts = Omit<RunningCluster, 'kubeletPid' | 'kubeletPids' | 'etcdPid'>
+type LastingFacts = Omit<RunningCluster, 'kubeletPid' | 'kubeletPids' | 'etcdPid' | 'otherServers'>
 
 /** Writes down what runs, and again when other kubelets do. */
 export class Announcement {
@@ -72,10 +75,12 @@ export class Announcement {
   #write(): void {
     const { state } = this.#cluster
     const { pid, ...more } = this.#lasting
+    const others = this.#cluster.otherServers()
     const kubelets = {
       kubeletPid: this.#cluster.kubeletPid(),
       kubeletPids: this.#cluster.kubeletPids(),
       etcdPid: this.#cluster.etcdPid(),
+      ...(others.length > 0 && { otherServers: others }),
     }
     writePrivately(state.running, `${JSON.stringify({ pid, ...kubelets, ...more }, undefined, 2)}\n`)
   }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import type { OtherServer } from '../cluster/supervisor/api-servers.ts'
 import type { KubeList, Node } from '../shared/api/types.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
 import { parseTime } from '../shared/clock/timestamp.ts'
@@ -24,7 +25,7 @@ export default command({
   },
 })
 
-type Status = Record<string, string | number | undefined> & {
+type Status = Record<string, string | number | readonly OtherServer[] | undefined> & {
   state: 'running' | 'stopped' | 'starting or stopping' | 'does not answer'
 }
 
@@ -79,9 +80,14 @@ function withAge(time: string): string {
   return `${time} (${Math.floor(seconds / size)}${unit} ago)`
 }
 
+/** A server that has just ended has no process. */
+const otherServer = ({ url, pid }: OtherServer, number: number): string =>
+  `${`API server ${number}`.padEnd(15)} ${url} (${pid === undefined ? 'starts again' : `process ${pid}`})\n`
+
 /** `memoryBytes` → `memory        93 MB`. */
-function line(name: string, value: string | number | undefined): string {
+function line(name: string, value: Status[string]): string {
   if (value === undefined) return ''
+  if (typeof value === 'object') return value.map((server, index) => otherServer(server, index + 2)).join('')
   const isBytes = name.endsWith('Bytes')
   const words = name.replace(/Bytes$/, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
   const isTime = name === 'startedAt'

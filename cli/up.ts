@@ -13,7 +13,7 @@ import { checkOptions } from '../kubelet/check-options.ts'
 import type { Node } from '../shared/api/types.ts'
 import { nodes } from '../shared/client/resources.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
-import { ConfigError, option } from '../shared/config/option.ts'
+import { ConfigError, option, UsageError } from '../shared/config/option.ts'
 import { flag } from '../shared/config/option-types.ts'
 import { collectAlone } from '../shared/memory/collect-alone.ts'
 import { settle } from '../shared/memory/settle.ts'
@@ -48,6 +48,7 @@ export default command({
     const values = { ...given, nodes: nodeCount(given, origins.nodes !== 'default') }
     checkOptions(values)
     nodeNames(values)
+    checkApiServers(values)
     checkNotRestarting(values.stateDir)
     await writingState(values.stateDir, () => checkNobodyElse(values.stateDir))
     const isOwnPort = origins.port !== 'default'
@@ -93,6 +94,14 @@ export default command({
     return await Promise.race([stopped, again.then(() => atOnce(cluster))])
   },
 })
+
+/** Other engines have one process. */
+function checkApiServers({ apiservers, storage }: ClusterSettings): void {
+  if (apiservers === 1 || storage.engine === 'etcd') return
+  throw new UsageError(
+    `--apiservers ${apiservers}: several API servers share an etcd; pass --storage etcd, which starts one, or --storage etcd:https://HOST:PORT`,
+  )
+}
 
 /** Throws where a cluster has no API server now, but will have one again in a moment. */
 function checkNotRestarting(stateDir: string): void {
@@ -198,7 +207,7 @@ async function nodesThatSeeKeys({ client, nodeNames: { real } }: Cluster): Promi
 }
 
 function greeting(
-  { url, state, nodeNames: { real, simulated } }: Cluster,
+  { url, state, nodeNames: { real, simulated }, otherServers }: Cluster,
   settings: ClusterSettings,
   { isElsewhere, seesKeys, elapsedMs }: Circumstances,
 ): string {
@@ -213,12 +222,13 @@ function greeting(
     seesKeys.length > 0
       ? `  files       pods on ${rangeOf(seesKeys)} can read all files of this machine, the cluster's keys among them\n`
       : ''
+  const others = otherServers().map((other, index) => `${other.url} (context kubestage-${index + 2})`)
   const why = isElsewhere ? ` (port ${settings.port} is in use by another program)` : ''
   const example = shortest(join(packageRoot, 'examples', 'graceful-delete', 'pod.yaml'))
   const time = settings.timeScale === 1 ? '' : `  time        ${settings.timeScale} times as fast as this machine's\n`
   return `${strong(`Kubestage ${version} is ready`)} after ${(elapsedMs / 1000).toFixed(1)} s
 
-  API server  ${url}${why}
+  API server  ${[`${url}${why}`, ...others].join('\n              ')}
   node        ${described.join('\n              ') || none}
 ${keys}${time}  kubeconfig  ${shortest(state.kubeconfig)}
   logs        ${shortest(state.logs)}/

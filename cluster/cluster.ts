@@ -16,6 +16,7 @@ import type { Guardian } from './guardian.ts'
 import { type NodeNames, nodeNames } from './node-names.ts'
 import type { ClusterSettings } from './settings.ts'
 import { nodeDirectory, openStateDirectory, type StateDirectory } from './state-directory.ts'
+import type { ApiServers, OtherServer } from './supervisor/api-servers.ts'
 import type { LocalEtcd } from './supervisor/local-etcd.ts'
 import type { Nodes } from './supervisor/nodes.ts'
 import type { PodsFate } from './supervisor/pods-fate.ts'
@@ -32,7 +33,9 @@ export interface Cluster extends Pick<ControlPlane, 'url' | 'client' | 'instrume
   kubeletPids(): number[]
   /** Of the etcd that runs now, where the cluster has one of its own. */
   etcdPid(): number | undefined
-  /** In order: pods end with their grace, then the nodes, the controllers, the server, etcd. */
+  /** API servers besides the one in this process. */
+  otherServers(): readonly OtherServer[]
+  /** In order: pods end with their grace, then the nodes, other servers, the controllers, the server, etcd. */
   stop(): Promise<void>
   /** At once; resolves when this is the cluster's only process left. */
   kill(): Promise<void>
@@ -58,7 +61,7 @@ export interface ClusterOptions {
   guardian?: Guardian
   /** One line about an unexpected event, and what is done about it. */
   onTrouble(line: string): void
-  /** `kubeletPids` or `etcdPid` are others than before. */
+  /** `kubeletPids`, `etcdPid` or `otherServers` are others than before. */
   onKubelet?(): void
 }
 
@@ -98,8 +101,14 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
   }).catch(explainListening(settings))
   starting.defer(controlPlane.close)
   const { url, client, instruments, inject, nodeClient } = controlPlane
-  await writeKubeconfig(state.kubeconfig, { name: 'kubestage', server: url, ca: pki.ca.cert, user: pki.admin })
-  const ofNodes = { ...options, state, pki, url, clusterClock, timeOriginMs, client, nodeClient, log }
+  const others = await otherServers(state, { ...options, pki, url, timeOriginMs, etcd })
+  if (others) starting.defer(() => others.stop())
+  const urls = [url, ...(others?.list().map((other) => other.url) ?? [])]
+  for (const [index, server] of urls.entries()) {
+    const name = index === 0 ? 'kubestage' : `kubestage-${index + 1}`
+    await writeKubeconfig(state.kubeconfig, { name, server, ca: pki.ca.cert, user: pki.admin })
+  }
+  const ofNodes = { ...options, state, pki, urls, clusterClock, timeOriginMs, client, nodeClient, log }
   await nodes?.start({ ...ofNodes, simulated: names.simulated })
   if (nodes) starting.defer(() => nodes.stop())
   await instruments.snapshots.markStart()
@@ -116,9 +125,10 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
     kubeletPid: (nodeName) => nodes?.kubeletPid(nodeName),
     kubeletPids: () => nodes?.kubeletPids() ?? [],
     etcdPid: () => etcd?.pid,
+    otherServers: () => others?.list() ?? [],
     stop: () => running.run(),
     async kill() {
-      await Promise.all([nodes?.kill(), etcd?.stop()])
+      await Promise.all([nodes?.kill(), others?.stop(), etcd?.stop()])
       state.release()
     },
   }
@@ -158,6 +168,17 @@ async function ownEtcd(state: StateDirectory, options: ClusterOptions): Promise<
   if (storage.engine !== 'etcd' || storage.endpoints.length > 0) return undefined
   const { LocalEtcd } = await import('./supervisor/local-etcd.ts')
   return LocalEtcd.start({ ...options, state, onStart: options.onKubelet })
+}
+
+/** Where more than one is wanted. */
+async function otherServers(
+  state: StateDirectory,
+  options: ClusterOptions & { pki: ClusterPki; url: string; timeOriginMs: number; etcd: LocalEtcd | undefined },
+): Promise<ApiServers | undefined> {
+  const { settings, etcd } = options
+  if (settings.apiservers === 1) return undefined
+  const { ApiServers } = await import('./supervisor/api-servers.ts')
+  return ApiServers.start({ ...settings, ...etcd?.access, ...options, state, onStart: options.onKubelet })
 }
 
 function fateOf(

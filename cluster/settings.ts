@@ -45,6 +45,10 @@ export const clusterOptions = {
     default: 0,
     help: 'How many requests to keep for kubestage journal',
   }),
+  apiservers: option(wholeNumber({ min: 1, max: 9, placeholder: 'COUNT' }), {
+    default: 1,
+    help: 'API servers on one etcd, each in a process of its own; more than one need --storage etcd or etcd:URL',
+  }),
   scheduler: option(flag, { default: true, help: 'Run the scheduler; without it pods stay Pending' }),
   ...electionOptions,
   kubelet: option(flag, { default: true, help: 'Run kubelets; without them no pods run as processes' }),

@@ -62,7 +62,7 @@ export async function startRest({
       state,
       clusterRoot: resolve(settings.certDir),
       pki: { ...pki, ca: { ...pki.ca, cert: servingCert } },
-      url,
+      urls: [url],
       clock: realClock,
       timeOriginMs: Math.floor(realClock.now() / 1000) * 1000,
       onTrouble: (line) => log.warn(line),

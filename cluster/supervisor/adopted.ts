@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runtimeDir } from '../../kubelet/runtime/process/shim.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import { type Holder, living } from '../lock.ts'
 import type { StateDirectory } from '../state-directory.ts'
 import type { Ending, Supervised } from './child.ts'
 import { kubeletPidFile } from './child-specs.ts'
@@ -33,6 +34,12 @@ export class Adopted implements Supervised {
   static #find(pidFile: string, clock: Clock): Adopted | undefined {
     const pid = pidIn(pidFile)
     return pid !== undefined && lives(pid) ? new Adopted(pid, clock) : undefined
+  }
+
+  /** Undefined where that process has ended. */
+  static of(holder: Holder, clock: Clock): Adopted | undefined {
+    const found = living(holder)
+    return found && lives(found.pid) ? new Adopted(found.pid, clock) : undefined
   }
 
   signal(signal: NodeJS.Signals): void {

@@ -16,7 +16,8 @@ export interface KubeletSettings {
   /** Of the whole cluster: all that it keeps, which no container sees. */
   clusterRoot: string
   pki: ClusterPki
-  url: string
+  /** Of all API servers. */
+  urls: readonly string[]
   /** When the cluster's time began to run at its own pace; whole seconds. */
   timeOriginMs: number
 }
@@ -25,14 +26,16 @@ export interface KubeletSettings {
  * Writes what the kubelet reads when it begins, and forgets what was told to the one before. As JSON, which needs no
  * YAML parser.
  */
-export function writeKubeletFiles({ settings, state, clusterRoot, pki, url, timeOriginMs }: KubeletSettings): void {
+export function writeKubeletFiles({ settings, state, clusterRoot, pki, urls, timeOriginMs }: KubeletSettings): void {
   void pki.kubeletServer // its files are there from now on
   forgetMovedClock(state.kubelet)
-  const access = kubeconfig({ name: 'kubestage', server: url, ca: pki.ca.cert, user: pki.kubeletClient })
+  const [first = ''] = urls
+  const access = kubeconfig({ name: 'kubestage', server: first, ca: pki.ca.cert, user: pki.kubeletClient })
   rmSync(join(state.kubelet, 'images.json'), { force: true })
   const kubeconfigFile = writeJson(join(state.kubelet, 'kubeconfig'), access)
   writeJson(kubeletConfigFile(state), {
     kubeconfig: kubeconfigFile,
+    ...(urls.length > 1 && { server: urls }),
     rootDir: state.kubelet,
     staticPodPath: settings.staticPodPath || join(state.kubelet, 'manifests'),
     nodeName: settings.nodeName,

@@ -12,6 +12,8 @@ import type { StateDirectory } from '../state-directory.ts'
 import type { ChildSpec } from './child.ts'
 import { KeptProcess } from './kept-process.ts'
 import { lastWords } from './last-words.ts'
+import { LeftRunning } from './left-running.ts'
+import { tied } from './tied.ts'
 import { tryProgram } from './try-program.ts'
 
 const readyTimeoutMs = 20_000
@@ -24,18 +26,6 @@ IFS=:
 for file in $ETCD_BIN $(command -v etcd) /usr/bin/etcd /usr/local/bin/etcd /opt/homebrew/bin/etcd; do
   [ -x "$file" ] && [ ! -d "$file" ] && printf %s "$file" && exit
 done`
-
-/** Becomes its arguments, which have to end when the pipe that is its stdin is closed: within 5 s, else by SIGKILL. */
-const untilInputEnds = `
-self=$$
-exec 3<&0
-(
-  read -r _ <&3
-  kill "$self" || exit
-  for _ in 1 2 3 4 5; do sleep 1; kill -0 "$self" || exit; done
-  kill -9 "$self"
-) >/dev/null 2>&1 &
-exec "$@" </dev/null 3<&-`
 
 export const etcdLog = ({ logs }: Pick<StateDirectory, 'logs'>): string => join(logs, 'etcd.log')
 
@@ -54,8 +44,8 @@ export interface LocalEtcdAccess extends Required<EtcdFiles> {
 }
 
 /**
- * An etcd of the cluster's own, with its data below the state directory; it is started again when it ends, and ends
- * when this process does. It listens on loopback and answers clients with a certificate of its own CA, which no user of
+ * An etcd of the cluster's own, with its data below the state directory; it is started again when it ends. It ends with
+ * this process, or with the guardian where there is one: then the next API server takes it over. It listens on loopback and answers clients with a certificate of its own CA, which no user of
  * the cluster has.
  */
 export class LocalEtcd {
@@ -63,14 +53,25 @@ export class LocalEtcd {
   readonly #options: LocalEtcdOptions
   readonly #process: KeptProcess
   readonly #client: EtcdClient
+  readonly #left: LeftRunning<Ports>
   #isReady = false
 
-  private constructor(spec: ChildSpec, options: LocalEtcdOptions, { url, pki }: { url: string; pki: EtcdPki }) {
+  private constructor(spec: ChildSpec, options: LocalEtcdOptions, { url, pki, left, ports }: LocalEtcdParts) {
     const { clock, onStart } = options
     this.#options = options
+    this.#left = left
     this.access = { ...pki.files, storage: { engine: 'etcd', endpoints: [url] } }
     this.#client = new EtcdClient({ endpoints: [url], tls: { ...pki.client, ca: pki.ca.cert }, clock })
-    this.#process = new KeptProcess({ spec, clock, onStart, onCrash: (ending, inMs) => this.#crashed(ending, inMs) })
+    this.#process = new KeptProcess({
+      spec,
+      clock,
+      first: left.process(clock),
+      onStart(child) {
+        left.write(child, ports)
+        onStart?.()
+      },
+      onCrash: (ending, inMs) => this.#crashed(ending, inMs),
+    })
   }
 
   /** Resolves when it answers. Throws a ConfigError when there is none on this machine, or it does not start. */
@@ -82,13 +83,15 @@ export class LocalEtcd {
         '--storage etcd: there is no etcd in ETCD_BIN, on the PATH or in the usual places; install it (apt-get install etcd-server, brew install etcd, or https://github.com/etcd-io/etcd/releases), or pass --storage sqlite:PATH',
       )
     }
-    const [port, peerPort] = await twoPorts()
-    const url = `https://${host}:${port}`
-    const pki = etcdPki(join(state.root, 'etcd', 'pki'), clock.now())
-    const args = argsOf(join(state.root, 'etcd', 'data'), { url, peer: `http://${host}:${peerPort}`, pki })
-    makeFolder(join(state.root, 'etcd'))
-    const spec = { command: 'sh', args: ['-c', untilInputEnds, 'etcd', program, ...args], logFile: etcdLog(state) }
-    const etcd = new LocalEtcd(spec, options, { url, pki })
+    const folder = join(state.root, 'etcd')
+    const left = new LeftRunning<Ports>(folder)
+    const ports = left.place() ?? (await twoPorts())
+    const url = `https://${host}:${ports.client}`
+    const pki = etcdPki(join(folder, 'pki'), clock.now())
+    const args = argsOf(join(folder, 'data'), { url, peer: `http://${host}:${ports.peer}`, pki })
+    makeFolder(folder)
+    const spec = { ...tied('etcd', [program, ...args]), logFile: etcdLog(state), stdin: left.lifeLine }
+    const etcd = new LocalEtcd(spec, options, { url, pki, left, ports })
     try {
       await etcd.#answers()
     } catch (error) {
@@ -107,6 +110,7 @@ export class LocalEtcd {
   async stop(): Promise<void> {
     this.#client.close()
     await this.#process.stop(stopTimeoutMs)
+    this.#left.forget()
   }
 
   async #answers(): Promise<void> {
@@ -115,11 +119,24 @@ export class LocalEtcd {
   }
 
   #crashed(ending: string, restartInMs: number): void {
+    this.#left.ended()
     if (!this.#isReady) return // reported as the reason why nothing starts
     this.#options.onTrouble(
       `etcd ended (${ending}) and starts again in ${restartInMs / 1000} s; what it acknowledged is kept`,
     )
   }
+}
+
+interface Ports {
+  client: number
+  peer: number
+}
+
+interface LocalEtcdParts {
+  url: string
+  pki: EtcdPki
+  left: LeftRunning<Ports>
+  ports: Ports
 }
 
 interface EtcdPki {
@@ -153,7 +170,7 @@ const argsOf = (data: string, { url, peer, pki }: { url: string; peer: string; p
   ...['--logger', 'zap', '--log-level', 'warn'],
 ]
 
-async function twoPorts(): Promise<[number, number]> {
-  const [one, other] = await Promise.all([freePort(host), freePort(host)])
-  return one === other ? twoPorts() : [one, other]
+async function twoPorts(): Promise<Ports> {
+  const [client, peer] = await Promise.all([freePort(host), freePort(host)])
+  return client === peer ? twoPorts() : { client, peer }
 }

@@ -27,7 +27,8 @@ export interface NodesOptions {
   /** Of the whole cluster. */
   state: StateDirectory
   pki: ClusterPki
-  url: string
+  /** Of all API servers. */
+  urls: readonly string[]
   /** The machine's. */
   clock: Clock
   /** The cluster's own; of simulated nodes. */
@@ -118,7 +119,7 @@ async function startReal(
   { name, place, kubelet, isFirst, fate }: RealNode & { kubelet: Child; isFirst: boolean; fate: PodsFate },
   options: NodesOptions,
 ): Promise<StartedNode> {
-  const { state, settings, url, clock, timeOriginMs, client, onTrouble, onKubelet } = options
+  const { state, settings, urls, clock, timeOriginMs, client, onTrouble, onKubelet } = options
   const pki = place.pki === state.pki ? options.pki : ownPki({ name, place }, options)
   // One port is for one kubelet.
   const kubeletPort = isFirst ? settings.kubeletPort : 0
@@ -129,7 +130,7 @@ async function startReal(
       state: place,
       clusterRoot: state.root,
       pki,
-      url,
+      urls,
       clock,
       timeOriginMs,
       onTrouble,

@@ -1,0 +1,197 @@
+import { join } from 'node:path'
+import { type StorageChoice, showStorage } from '../../apiserver/storage/open-storage.ts'
+import { createRestClient } from '../../shared/client/rest-client.ts'
+import type { Clock } from '../../shared/clock/clock.ts'
+import { toTime } from '../../shared/clock/timestamp.ts'
+import { ConfigError } from '../../shared/config/option.ts'
+import { makeFolder } from '../../shared/files/make-folder.ts'
+import type { ClusterPki } from '../../shared/pki/cluster-pki.ts'
+import { writePrivately } from '../../shared/pki/files.ts'
+import { freePort, portOrFreeOne } from '../free-port.ts'
+import { packageRoot } from '../package.ts'
+import type { ClusterSettings } from '../settings.ts'
+import type { StateDirectory } from '../state-directory.ts'
+import type { Ending } from './child.ts'
+import { KeptProcess } from './kept-process.ts'
+import { lastWords } from './last-words.ts'
+import { LeftRunning } from './left-running.ts'
+import { serverFlags, withoutVariables } from './server-flags.ts'
+import { tied } from './tied.ts'
+
+const readyTimeoutMs = 60_000
+const betweenMs = 100
+const highestPort = 65_535
+const stopTimeoutMs = 10_000
+
+export interface ApiServersOptions {
+  settings: ClusterSettings
+  state: Pick<StateDirectory, 'root' | 'logs' | 'pki'>
+  pki: ClusterPki
+  /** The etcd of all. */
+  storage: StorageChoice
+  etcdCafile?: string
+  etcdCertfile?: string
+  etcdKeyfile?: string
+  /** Of the first server, in this process. */
+  url: string
+  timeOriginMs: number
+  /** The machine's. */
+  clock: Clock
+  onTrouble(line: string): void
+  /** Called for each that is started. */
+  onStart?(): void
+}
+
+/** One of the servers besides the first. */
+export interface OtherServer {
+  url: string
+  /** While it runs. */
+  pid: number | undefined
+}
+
+/**
+ * API servers besides the one in this process, each a `kubestage apiserver` on the same etcd. One that ends is started
+ * again. They outlive this process where a guardian starts it again, and are taken over then.
+ */
+export class ApiServers {
+  readonly #servers: readonly ApiServer[]
+
+  private constructor(servers: readonly ApiServer[]) {
+    this.#servers = servers
+  }
+
+  /** Resolves when all of them answer. Rejects with a ConfigError, and none left running. */
+  static async start(options: ApiServersOptions): Promise<ApiServers> {
+    const made: ApiServer[] = []
+    for (let number = 2; number <= options.settings.apiservers; number++)
+      made.push(await ApiServer.make(number, options))
+    const servers = new ApiServers(made)
+    try {
+      await Promise.all(made.map((server) => server.answers()))
+      return servers
+    } catch (error) {
+      await servers.stop()
+      throw error
+    }
+  }
+
+  list(): OtherServer[] {
+    return this.#servers.map(({ url, pid }) => ({ url, pid }))
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#servers.map((server) => server.stop()))
+  }
+}
+
+interface Place {
+  port: number
+}
+
+class ApiServer {
+  readonly url: string
+  readonly #number: number
+  readonly #options: ApiServersOptions
+  readonly #left: LeftRunning<Place>
+  readonly #process: KeptProcess
+  readonly #logFile: string
+  #isReady = false
+
+  private constructor(number: number, options: ApiServersOptions, { left, port, flags }: Parts) {
+    const { clock, onStart, state, url } = options
+    this.#number = number
+    this.#options = options
+    this.#left = left
+    this.#logFile = serverLog(state, number)
+    const own = new URL(url)
+    own.port = String(port)
+    this.url = own.origin
+    const program = join(packageRoot, 'bin', 'kubestage.mjs')
+    this.#process = new KeptProcess({
+      spec: {
+        ...tied('apiserver', [process.execPath, program, 'apiserver', ...flags]),
+        logFile: this.#logFile,
+        stdin: left.lifeLine,
+        env: withoutVariables(process.env),
+      },
+      clock,
+      first: left.process(clock),
+      onStart(child) {
+        left.write(child, { port })
+        onStart?.()
+      },
+      onCrash: (ending, inMs) => this.#crashed(ending, inMs),
+    })
+  }
+
+  static async make(number: number, options: ApiServersOptions): Promise<ApiServer> {
+    const { settings, state, storage, url, timeOriginMs } = options
+    const folder = join(state.root, 'apiservers', String(number))
+    const left = new LeftRunning<Place>(folder)
+    const { host } = settings
+    const wanted = Math.min(Number(new URL(url).port) + number - 1, highestPort)
+    const port = left.place()?.port ?? ((await portOrFreeOne(host, wanted)) || (await freePort(host)))
+    const { etcdCafile = '', etcdCertfile = '', etcdKeyfile = '' } = options
+    makeFolder(folder)
+    const config = join(folder, 'config.yaml')
+    writePrivately(config, '# The flags say everything.\n')
+    const flags = serverFlags(settings, {
+      ...{ config, port, certDir: state.pki, kubeconfig: join(folder, 'kubeconfig') },
+      ...{ storage: showStorage(storage), etcdCafile, etcdCertfile, etcdKeyfile },
+      timeOrigin: toTime(timeOriginMs),
+    })
+    return new ApiServer(number, options, { left, port, flags })
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid
+  }
+
+  async stop(): Promise<void> {
+    await this.#process.stop(stopTimeoutMs)
+    this.#left.forget()
+  }
+
+  /** Resolves when it serves. Rejects if it ends before, or takes too long. */
+  async answers(): Promise<void> {
+    const { pki, clock } = this.#options
+    const client = createRestClient({ server: this.url, ca: pki.ca.cert, ...pki.admin, clock })
+    const deadline = clock.monotonic() + readyTimeoutMs
+    const ended = this.#process.firstCrash.then((ending) => {
+      throw this.#notStarted(`ended (${ending})`)
+    })
+    ended.catch(() => {})
+    try {
+      while (!(await Promise.race([client.version().then(Boolean, () => false), ended]))) {
+        if (clock.monotonic() > deadline) throw this.#notStarted(`did not answer within ${readyTimeoutMs / 1000} s`)
+        await Promise.race([clock.sleep(betweenMs), ended])
+      }
+      this.#isReady = true
+    } finally {
+      await client.close()
+    }
+  }
+
+  #notStarted(what: string): ConfigError {
+    return new ConfigError(`--apiservers: API server ${this.#number} ${what}${lastWords(this.#logFile)}`)
+  }
+
+  #crashed(ending: Ending, restartInMs: number): void {
+    const { onStart, onTrouble } = this.#options
+    this.#left.ended()
+    onStart?.()
+    if (!this.#isReady) return // reported as the reason why nothing starts
+    onTrouble(
+      `API server ${this.#number} (${this.url}) ended (${ending}) and starts again in ${restartInMs / 1000} s; the others go on`,
+    )
+  }
+}
+
+interface Parts {
+  left: LeftRunning<Place>
+  port: number
+  flags: readonly string[]
+}
+
+const serverLog = ({ logs }: Pick<StateDirectory, 'logs'>, number: number): string =>
+  join(logs, `apiserver-${number}.log`)
