@@ -15,12 +15,17 @@ import type { Ending } from './child.ts'
 import { KeptProcess } from './kept-process.ts'
 import { lastWords } from './last-words.ts'
 import { LeftRunning } from './left-running.ts'
-import { serverFlags, withoutVariables } from './server-flags.ts'
+import { serverFlags } from './server-flags.ts'
 import { tied } from './tied.ts'
 
 const readyTimeoutMs = 60_000
 const betweenMs = 100
 const highestPort = 65_535
+
+/** Becomes its arguments. Their flags say everything: a variable would win over a default. */
+const withoutVariables = `
+for name in $(env | sed -n 's/^\\(KUBESTAGE_[A-Z0-9_]*\\)=.*/\\1/p'); do unset "$name"; done
+exec "$@"`
 const stopTimeoutMs = 10_000
 
 export interface ApiServersOptions {
@@ -109,10 +114,9 @@ class ApiServer {
     const program = join(packageRoot, 'bin', 'kubestage.mjs')
     this.#process = new KeptProcess({
       spec: {
-        ...tied('apiserver', [process.execPath, program, 'apiserver', ...flags]),
+        ...tied('apiserver', ['sh', '-c', withoutVariables, 'sh', process.execPath, program, 'apiserver', ...flags]),
         logFile: this.#logFile,
         stdin: left.lifeLine,
-        env: withoutVariables(process.env),
       },
       clock,
       first: left.process(clock),

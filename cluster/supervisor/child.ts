@@ -12,8 +12,6 @@ export interface ChildSpec {
   stdin?: number | 'pipe'
   /** Open descriptor that it has as its descriptor 3. */
   passed?: number
-  /** Default: this process's. */
-  env?: NodeJS.ProcessEnv
 }
 
 /** How a process ended, in words: `exit code 1`, `SIGKILL`, `cannot be started: …`. */
@@ -38,10 +36,10 @@ export class Child implements Supervised {
   readonly #process: ChildProcess
   #isEnded = false
 
-  constructor({ command, args, logFile, stdin = 'pipe', passed, env }: ChildSpec) {
+  constructor({ command, args, logFile, stdin = 'pipe', passed }: ChildSpec) {
     const log = openSync(logFile, 'a', 0o600)
     const stdio: StdioOptions = [stdin, log, log, ...(passed === undefined ? [] : [passed])]
-    this.#process = spawn(command, args, { stdio, detached: true, env })
+    this.#process = spawn(command, args, { stdio, detached: true })
     closeSync(log)
     this.#process.stdin?.on('error', () => {}) // it has ended; `ended` tells
     this.ended = new Promise<Ending>((resolve) => {

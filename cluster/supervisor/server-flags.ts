@@ -47,7 +47,3 @@ function isRead(texts: readonly string[], value: unknown, type: OptionType<unkno
     return false
   }
 }
-
-/** The flags say everything: a variable would win over a default. */
-export const withoutVariables = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith(variablePrefix)))
