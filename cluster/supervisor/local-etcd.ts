@@ -45,8 +45,8 @@ export interface LocalEtcdAccess extends Required<EtcdFiles> {
 
 /**
  * An etcd of the cluster's own, with its data below the state directory; it is started again when it ends. It ends with
- * this process, or with the guardian where there is one: then the next API server takes it over. It listens on loopback and answers clients with a certificate of its own CA, which no user of
- * the cluster has.
+ * this process, or with the guardian where there is one: then the next API server takes it over. It listens on loopback
+ * and answers clients with a certificate of its own CA, which no user of the cluster has.
  */
 export class LocalEtcd {
   readonly access: LocalEtcdAccess

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ConfigError, flagOf, type Options, type OptionType, variablePrefix } from '../../shared/config/option.ts'
+import { ConfigError, flagOf, type Options, type OptionType } from '../../shared/config/option.ts'
 import { serverProgramOptions } from '../server-program.ts'
 import type { ClusterSettings } from '../settings.ts'
 
