@@ -26,6 +26,7 @@ const product = [
   'cluster/',
   'cli/',
   'library/',
+  'ui/',
   'bin/',
 ]
 const sources = (await Array.fromAsync(glob(product.map((folder) => `${folder}**/*.{ts,mjs}`)))).sort().map(parse)

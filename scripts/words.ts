@@ -13,7 +13,7 @@ const pages = globSync(['*.md', '{docs,examples,openapi,shared,test}/**/*.md'], 
   exclude: ['**/node_modules/**', 'THIRD-PARTY-NOTICES.md'],
 }).sort()
 const comments = /^[ \t]*\/\*[\s\S]*?\*\/|(?<=^|\s)(?:\/\/|#) .*$/gm
-const folders = ['apiserver', 'cli', 'cluster', 'controllers', 'kubelet', 'library', 'shared']
+const folders = ['apiserver', 'cli', 'cluster', 'controllers', 'kubelet', 'library', 'shared', 'ui']
 const sources = globSync(folders.map((folder) => `${folder}/**/*.{ts,pl}`)).sort()
 const findings = [
   ...pages.flatMap(findingsOf),

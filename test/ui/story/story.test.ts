@@ -1,0 +1,256 @@
+/** A record's lines in, what the page shows out: states as intervals, with their times. */
+import t from 'tap'
+import type { RecordedObject, RecordLine } from '../../../shared/record/format.ts'
+import { blames } from '../../../ui/story/blame.ts'
+import { podFilter } from '../../../ui/story/filter.ts'
+import { limits } from '../../../ui/story/model.ts'
+import { Story } from '../../../ui/story/story.ts'
+
+const zeroMs = Date.parse('2030-01-01T10:00:00Z')
+const time = (seconds: number): string => new Date(zeroMs + seconds * 1_000).toISOString()
+const seconds = (ms = Number.NaN): number => (ms - zeroMs) / 1_000
+
+type Fields = Record<string, unknown>
+interface PodFacts {
+  phase?: string
+  ready?: boolean
+  meta?: Fields
+  status?: Fields
+}
+const podObject = (name: string, { phase = 'Running', ready = false, meta = {}, status = {} }: PodFacts = {}) =>
+  objectOf('v1', 'Pod', name, {
+    metadata: { name, namespace: 'default', uid: `uid-${name}`, resourceVersion: '1', ...meta },
+    spec: { nodeName: 'node-1', containers: [{ name: 'main' }] },
+    status: { phase, conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }], ...status },
+  })
+function objectOf(apiVersion: string, kind: string, name: string, fields: Fields): RecordedObject {
+  const metadata = { name, namespace: 'default', uid: `uid-${name}`, resourceVersion: '1' }
+  return { apiVersion, kind, metadata, ...fields } as RecordedObject
+}
+const header: RecordLine = {
+  ...{ type: 'HEADER', format: 'kubestage.dev/record', version: 1, at: time(0), writer: 'test', title: 'a story' },
+}
+const change = (type: 'ADDED' | 'MODIFIED' | 'DELETED', at: number, object: RecordedObject): RecordLine => ({
+  ...{ type, at: time(at), object },
+})
+const synced = (at: number): RecordLine => ({ type: 'SYNCED', at: time(at) })
+
+function storyOf(...lines: RecordLine[]): Story {
+  const story = new Story()
+  for (const line of lines) story.add(line)
+  return story
+}
+const phasesOf = (story: Story, name: string) =>
+  story.podNamed('default', name)?.phases.map(({ value, startMs, endMs }) => [value, seconds(startMs), seconds(endMs)])
+
+const deleted = { deletionTimestamp: time(24), deletionGracePeriodSeconds: 20, reason: 'Update' }
+const termination = objectOf('kubestage.dev/v1', 'Termination', 'web.1', {
+  ...{ podName: 'web', podUID: 'uid-web', nodeName: 'node-1', reason: 'Update', gracePeriodSeconds: 20, used: '1.1s' },
+  ...{ verdict: 'stopped in 1.1 s of 20 s', verdictType: 'Stopped', phase: 'Succeeded' },
+  ...{ startTime: time(4.1), endTime: time(5.3), requests: [{ user: 'jane', time: time(4), reason: 'Update' }] },
+  steps: [{ name: 'EndpointRemoved', startTime: time(4), endTime: time(4.02) }],
+  containers: [
+    {
+      ...{ name: 'main', exitCode: 0, signal: 'SIGTERM', gracePeriodSeconds: 20, used: '1.1s' },
+      steps: [
+        { name: 'PreStop', startTime: time(4.1), endTime: time(5.1), outcome: 'Succeeded', output: 'draining\n' },
+        { name: 'SIGTERM', startTime: time(5.1), endTime: time(5.2), outcome: 'Caught' },
+      ],
+    },
+  ],
+})
+
+t.test('the life of a pod, and its end', async (t) => {
+  const story = storyOf(
+    header,
+    synced(0.1),
+    change('ADDED', 1, podObject('web', { phase: 'Pending' })),
+    change('MODIFIED', 2, podObject('web')),
+    change('MODIFIED', 3, podObject('web', { ready: true })),
+    change('MODIFIED', 4, podObject('web', { ready: true, meta: deleted })),
+    change('DELETED', 5.5, podObject('web', { phase: 'Succeeded', meta: deleted })),
+    change('ADDED', 5.6, termination),
+  )
+  t.same(phasesOf(story, 'web'), [
+    ['Pending', 1, 2],
+    ['Running', 2, 3],
+    ['Ready', 3, 4],
+    ['Terminating', 4, 5.5],
+  ])
+  const pod = story.podNamed('default', 'web')!
+  t.same([seconds(pod.grace?.startMs), seconds(pod.grace?.endMs)], [4, 24], 'the frame of its grace period')
+  t.match(pod, { endPhase: 'Succeeded', reason: 'Update', node: 'node-1' })
+  t.same([seconds(pod.endpointRemovedMs), seconds(pod.processEndMs), seconds(pod.goneMs)], [4.02, 5.2, 5.5])
+  const [death] = pod.deaths
+  t.match(death, { verdictType: 'Stopped', asks: [{ user: 'jane', reason: 'Update' }] })
+  t.same(
+    death?.containers[0]?.segments.map(({ kind, startMs, endMs }) => [kind, seconds(startMs), seconds(endMs)]),
+    [
+      ['hook', 4.1, 5.1],
+      ['term', 5.1, 5.2],
+    ],
+  )
+  t.equal(death?.containers[0]?.segments[0]?.output, 'draining\n')
+})
+
+t.test('what was there when the record began has its earlier times', async (t) => {
+  const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: time(-50) }]
+  const meta = { creationTimestamp: time(-60) }
+  const status = { conditions, startTime: time(-58) }
+  const story = storyOf(header, change('ADDED', 0, podObject('old', { meta, status })), synced(0.1))
+  t.same(phasesOf(story, 'old'), [
+    ['Pending', -60, -58],
+    ['Running', -58, -50],
+    ['Ready', -50, Number.NaN],
+  ])
+})
+
+t.test('after a gap, what is not there any more is gone', async (t) => {
+  const story = storyOf(
+    header,
+    change('ADDED', 0, podObject('stays', { ready: true })),
+    change('ADDED', 0, podObject('goes', { ready: true })),
+    synced(0),
+    { type: 'GAP', at: time(10), message: 'the reader was too slow' },
+    change('ADDED', 12, podObject('stays', { ready: true })),
+    synced(13),
+  )
+  t.equal(seconds(story.podNamed('default', 'goes')?.goneMs), 13)
+  t.equal(story.podNamed('default', 'stays')?.goneMs, undefined)
+  t.match(story.moments, [{ kind: 'gap', text: 'the reader was too slow' }])
+})
+
+t.test('marks: restarts, probes, evictions, endpoints', async (t) => {
+  const slice = (ready: boolean) =>
+    objectOf('discovery.k8s.io/v1', 'EndpointSlice', 'web-abc', {
+      metadata: { name: 'web-abc', uid: 'slice', labels: { 'kubernetes.io/service-name': 'web' } },
+      endpoints: [{ conditions: { ready }, targetRef: { kind: 'Pod', uid: 'uid-web' } }],
+    })
+  const event = objectOf('v1', 'Event', 'e', {
+    ...{
+      involvedObject: { kind: 'Pod', uid: 'uid-web' },
+      reason: 'Unhealthy',
+      message: 'probe failed',
+      type: 'Warning',
+    },
+  })
+  const containerStatuses = [{ name: 'main', restartCount: 1, lastState: { terminated: { exitCode: 3 } }, state: {} }]
+  const target = { type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', message: 'evicted' }
+  const story = storyOf(
+    header,
+    synced(0),
+    change('ADDED', 1, podObject('web', { ready: true })),
+    change('ADDED', 2, slice(true)),
+    change('ADDED', 3, event),
+    change('MODIFIED', 4, podObject('web', { status: { containerStatuses } })),
+    change('MODIFIED', 5, podObject('web', { status: { containerStatuses, conditions: [target] } })),
+    change('MODIFIED', 6, slice(false)),
+  )
+  t.match(story.podNamed('default', 'web')?.marks, [
+    { kind: 'probe', atMs: zeroMs + 3_000, text: 'Unhealthy: probe failed' },
+    { kind: 'restart', atMs: zeroMs + 4_000, text: 'restart 1 of main: exit code 3' },
+    { kind: 'eviction', atMs: zeroMs + 5_000 },
+    { kind: 'endpoint', atMs: zeroMs + 6_000, text: 'Service web no longer offers it' },
+  ])
+})
+
+t.test('nodes: loss, pressure, taints', async (t) => {
+  const node = (ready: string, pressure: string, taints: unknown[] = []) =>
+    objectOf('v1', 'Node', 'node-1', {
+      spec: { taints },
+      status: {
+        conditions: [
+          { type: 'Ready', status: ready },
+          { type: 'MemoryPressure', status: pressure },
+        ],
+      },
+    })
+  const story = storyOf(
+    header,
+    synced(0),
+    change('ADDED', 1, node('True', 'False')),
+    change('MODIFIED', 2, node('True', 'True')),
+    change('MODIFIED', 3, node('Unknown', 'Unknown', [{ key: 'unreachable', effect: 'NoExecute' }])),
+  )
+  const seen = story.nodes.get('node-1')!
+  t.match(seen.states, [
+    { value: 'Ready', endMs: zeroMs + 3_000 },
+    { value: 'Lost', startMs: zeroMs + 3_000 },
+  ])
+  t.match(seen.pressures.get('MemoryPressure'), [{ startMs: zeroMs + 2_000, endMs: zeroMs + 3_000 }])
+  t.match(seen.taints.get('unreachable:NoExecute'), [{ startMs: zeroMs + 3_000 }])
+})
+
+t.test('the journal: rows by second, and a loop that does not rest', async (t) => {
+  const story = storyOf(header)
+  for (let index = 0; index < 60; index++) {
+    const user = 'system:serviceaccount:default:loop'
+    const request = {
+      verb: 'update',
+      user,
+      path: '/x',
+      resource: 'widgets',
+      code: index % 2 ? 409 : 200,
+      durationMs: 1,
+    }
+    story.add({ type: 'REQUEST', at: time(1 + index / 15), ...request })
+  }
+  const [row] = story.journal.values()
+  t.match(row, { total: 60, failed: 30, mostPerSecond: 15, verb: 'update', resource: 'widgets' })
+  t.equal(seconds(row?.hotMs), 1)
+})
+
+t.test('lost requests have a pod, a reason and a remedy', async (t) => {
+  const lost = { target: 'service/web', namespace: 'default', answered: 5, lost: 3, cut: 1, slowestMs: 9 }
+  const early = { ...termination, steps: [{ name: 'EndpointRemoved', endTime: time(5.4) }] } as RecordedObject
+  const story = storyOf(
+    header,
+    synced(0),
+    change('ADDED', 1, podObject('web', { ready: true })),
+    change('ADDED', 6, early),
+    {
+      ...{ type: 'LOAD', at: time(5), seconds: 1, ...lost },
+    },
+  )
+  t.match(blames(story), [
+    { lost: 3, cut: 1, pod: { name: 'web' }, why: 'ended 200 ms before its endpoint was removed' },
+  ])
+  t.match(blames(story)[0]?.remedy, /preStop hook/)
+})
+
+t.test('a filter by labels, or by text', async (t) => {
+  const story = storyOf(header, synced(0), change('ADDED', 1, podObject('web', { meta: { labels: { app: 'web' } } })))
+  const pod = story.podNamed('default', 'web')!
+  const matching = ['app=web', 'app in (web)', '!canary', 'WE', 'node-1', ''].filter((text) => podFilter(text)(pod))
+  t.equal(matching.length, 6)
+  t.notOk(podFilter('app=db')(pod))
+  t.notOk(podFilter('app in (web')(pod), 'a selector that is not whole is searched as text')
+})
+
+t.test('bad input: any shape, any length', async (t) => {
+  const story = storyOf(header, synced(0))
+  for (const object of [null, 7, {}, { metadata: 3 }, { kind: 'Pod', metadata: { uid: 'x', name: 'y'.repeat(1e6) } }])
+    for (const type of ['ADDED', 'MODIFIED', 'DELETED'] as const)
+      story.add({ type, at: time(1), object } as unknown as RecordLine)
+  for (const kind of ['Node', 'Event', 'Termination', 'EndpointSlice', 'Deployment'])
+    story.add(
+      change('ADDED', 2, objectOf('v1', kind, 'n', { metadata: { uid: kind, name: 4, labels: 'x' }, status: [] })),
+    )
+  story.add({ type: 'SURPRISE', at: time(3) } as unknown as RecordLine)
+  story.add({ type: 'GAP', at: 'never', message: '' })
+  t.equal(story.pods.get('x')?.name.length, '… (1000000 characters)'.length + 300)
+  story.add(change('ADDED', 4, podObject('evil', { meta: { name: 'a\u202eb\u0000c', uid: 'uid-evil' } })))
+  t.equal(story.pods.get('uid-evil')?.name, 'a\ufffdb\ufffdc', 'no character that turns others around')
+  t.equal(storyOf({ ...header, version: 2 } as RecordLine).problem.includes('version 2'), true)
+})
+
+t.test('bounded: the pods that are gone are forgotten first', async (t) => {
+  const story = storyOf(header, synced(0), change('ADDED', 1, podObject('kept')))
+  for (let index = 0; index < limits.pods + 5; index++) {
+    const object = podObject(`p${index}`)
+    story.add(change('ADDED', 2, object))
+    story.add(change('DELETED', 3, object))
+  }
+  t.equal(story.pods.size, limits.pods)
+  t.ok(story.podNamed('default', 'kept'))
+})

@@ -1,0 +1,85 @@
+import type { Load, PodStory } from './model.ts'
+import type { Story } from './story.ts'
+
+/** Requests that were lost, the pod that most likely lost them, why, and what to change. */
+export interface Blame {
+  pod?: PodStory
+  target: string
+  startMs: number
+  lost: number
+  cut: number
+  why: string
+  remedy: string
+}
+
+/** An interval of a load and the end of a pod are seen by different clocks and processes. */
+const slackMs = 1_000
+
+/** One for each pod that lost requests, the worst first. */
+export function blames(story: Story): Blame[] {
+  const found = new Map<string, Blame>()
+  for (const load of story.loads) {
+    if (!load.lost && !load.cut) continue
+    const pod = culprit(story, load)
+    const key = pod?.uid ?? load.target
+    const known = found.get(key)
+    if (known) {
+      known.lost += load.lost
+      known.cut += load.cut
+    } else
+      found.set(key, { pod, target: load.target, startMs: load.startMs, lost: load.lost, cut: load.cut, ...whyOf(pod) })
+  }
+  return [...found.values()].sort((a, b) => b.lost + b.cut - a.lost - a.cut)
+}
+
+/** The pod itself, or the one whose processes ended nearest to the interval. */
+function culprit(story: Story, load: Load): PodStory | undefined {
+  const [kind, name = ''] = load.target.split('/')
+  if (kind === 'pod') return story.podNamed(load.namespace, name)
+  let best: PodStory | undefined
+  let bestMs = slackMs
+  for (const pod of story.pods.values()) {
+    if (pod.namespace !== load.namespace) continue
+    const startMs = unavailableMs(pod)
+    if (startMs === undefined) continue
+    const endMs = Math.max(pod.endpointRemovedMs ?? startMs, startMs)
+    const distanceMs = Math.max(startMs - load.endMs, load.startMs - endMs, 0)
+    if (distanceMs < bestMs) [best, bestMs] = [pod, distanceMs]
+  }
+  return best
+}
+
+/** Since when it may have stopped to answer: TERM, or the end of its processes. */
+function unavailableMs(pod: PodStory): number | undefined {
+  const segments = pod.deaths.at(-1)?.containers.flatMap((container) => container.segments) ?? []
+  return segments.find(({ kind }) => kind === 'term')?.startMs ?? pod.processEndMs
+}
+
+const sleepHook =
+  'Add a preStop hook that waits, such as `sleep: {seconds: 5}`, so that it serves until no Service offers it.'
+
+function whyOf(pod: PodStory | undefined): { why: string; remedy: string } {
+  if (!pod)
+    return {
+      why: 'no pod ended near that time',
+      remedy: 'Look at readiness, restarts and the application in this interval.',
+    }
+  const { processEndMs, endpointRemovedMs } = pod
+  const death = pod.deaths.at(-1)
+  const early = processEndMs !== undefined && endpointRemovedMs !== undefined ? endpointRemovedMs - processEndMs : 0
+  const ended = `ended ${early > 0 ? `${Math.round(early)} ms ` : ''}before its endpoint was removed`
+  if (processEndMs !== undefined && (endpointRemovedMs === undefined || processEndMs <= endpointRemovedMs))
+    return { why: ended, remedy: sleepHook }
+  if (death?.containers.some(({ signal }) => signal === 'SIGKILL'))
+    return {
+      why: 'was killed while it served',
+      remedy: 'Handle TERM: finish open requests, then exit; or give it a longer grace period.',
+    }
+  if (death)
+    return {
+      why: 'ended while requests were open or still came',
+      remedy: `On TERM go on to accept until clients are gone, then finish what is open. ${sleepHook}`,
+    }
+  if (pod.restarts) return { why: 'restarted', remedy: 'Read why its container ended: kubectl logs --previous.' }
+  return { why: 'did not answer', remedy: 'Give it a readiness probe that fails when it cannot serve.' }
+}

@@ -1,0 +1,29 @@
+import type { RecordedObject } from '../../shared/record/format.ts'
+import { limits } from './model.ts'
+import { at, listAt, textAt } from './text.ts'
+
+interface Left {
+  podUid: string
+  service: string
+}
+
+/** Which pods Services offer, from their EndpointSlices. */
+export class Endpoints {
+  readonly #slices = new Map<string, Set<string>>()
+
+  /** Returns the pods that the Service no longer offers. */
+  see(object: RecordedObject, isGone: boolean): Left[] {
+    const uid = object.metadata.uid
+    const service =
+      textAt(object, 'metadata', 'labels', 'kubernetes.io/service-name') || textAt(object, 'metadata', 'name')
+    const before = this.#slices.get(uid) ?? new Set()
+    const offered = new Set(isGone ? [] : listAt(object, 'endpoints').filter(isOffered).map(uidOf))
+    if (isGone) this.#slices.delete(uid)
+    else if (this.#slices.size < limits.slices || this.#slices.has(uid)) this.#slices.set(uid, offered)
+    return [...before].filter((pod) => !offered.has(pod)).map((podUid) => ({ podUid, service }))
+  }
+}
+
+const uidOf = (endpoint: unknown): string => textAt(endpoint, 'targetRef', 'uid')
+const isOffered = (endpoint: unknown): boolean =>
+  at(endpoint, 'conditions', 'ready') !== false && uidOf(endpoint) !== ''

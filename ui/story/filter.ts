@@ -1,0 +1,23 @@
+import { type LabelSelector, matchesLabels, parseLabelSelector } from '../../shared/api/label-selector.ts'
+import type { PodStory } from './model.ts'
+
+export type PodFilter = (pod: PodStory) => boolean
+
+/** `app=web,tier!=db` selects by labels; anything else is searched in names, namespaces, nodes and reasons. */
+export function podFilter(text: string): PodFilter {
+  const wanted = text.trim()
+  if (!wanted) return () => true
+  const selector = /[=!(]/.test(wanted) ? selectorOf(wanted) : undefined
+  if (selector) return ({ labels }) => matchesLabels(selector, labels)
+  const lower = wanted.toLowerCase()
+  return ({ name, namespace, node, owner, reason }) =>
+    [name, namespace, node, owner?.name, reason].some((each) => each?.toLowerCase().includes(lower))
+}
+
+function selectorOf(text: string): LabelSelector | undefined {
+  try {
+    return parseLabelSelector(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,107 @@
+import type { RecordedObject } from '../../shared/record/format.ts'
+import { become } from './interval.ts'
+import { limits, type MarkKind, type PodPhase, type PodStory, push } from './model.ts'
+import { at, listAt, msOf, numberAt, plain, textAt } from './text.ts'
+
+export function newPod(uid: string, name: string, namespace: string): PodStory {
+  const empty = { labels: {}, node: '', reason: '', restarts: 0, endPhase: '' }
+  return { uid, name: plain(name), namespace: plain(namespace), phases: [], marks: [], deaths: [], asks: [], ...empty }
+}
+
+export function mark(pod: PodStory, kind: MarkKind, atMs: number, text: string): void {
+  if (pod.marks.some((known) => known.kind === kind && known.text === text && Math.abs(known.atMs - atMs) < 1_000))
+    return
+  push(pod.marks, { kind, atMs, text }, limits.marks)
+}
+
+const conditionOf = (object: unknown, type: string): unknown =>
+  listAt(object, 'status', 'conditions').find((condition) => at(condition, 'type') === type)
+
+export function phaseOf(object: RecordedObject): PodPhase {
+  const phase = at(object, 'status', 'phase')
+  if (at(object, 'metadata', 'deletionTimestamp')) return 'Terminating'
+  if (phase === 'Succeeded' || phase === 'Failed') return phase
+  if (phase !== 'Running') return 'Pending'
+  return at(conditionOf(object, 'Ready'), 'status') === 'True' ? 'Ready' : 'Running'
+}
+
+/** Takes what an object says. `isNews`: it is so since `atMs`; otherwise it was so when the record began. */
+export function seePod(pod: PodStory, object: RecordedObject, atMs: number, isNews: boolean): void {
+  pod.object = object
+  pod.labels = labelsOf(object)
+  pod.node = textAt(object, 'spec', 'nodeName')
+  pod.owner = ownerOf(object)
+  pod.reason = textAt(object, 'metadata', 'reason') || pod.reason
+  const phase = phaseOf(object)
+  if (phase !== 'Terminating' && pod.goneMs !== undefined) delete pod.goneMs
+  if (!isNews && !pod.phases.length) seeEarlier(pod, object, phase, atMs)
+  else become(pod.phases, phase, atMs)
+  if (phase === 'Terminating') seeGrace(pod, object, atMs)
+  seeContainers(pod, object, atMs)
+  const target = conditionOf(object, 'DisruptionTarget')
+  if (at(target, 'status') === 'True') mark(pod, 'eviction', msOf(at(target, 'lastTransitionTime')) ?? atMs, eviction())
+  else if (at(object, 'status', 'reason') === 'Evicted')
+    mark(pod, 'eviction', atMs, textAt(object, 'status', 'message'))
+
+  function eviction(): string {
+    return `${textAt(target, 'reason')}: ${textAt(target, 'message')}`
+  }
+}
+
+export function podGone(pod: PodStory, atMs: number): void {
+  become(pod.phases, undefined, atMs)
+  pod.goneMs = atMs
+  const phase = at(pod.object, 'status', 'phase')
+  if (!pod.endPhase && (phase === 'Succeeded' || phase === 'Failed')) pod.endPhase = phase
+}
+
+/** What is known of the time before the record: when it was made, and since when it is ready. */
+function seeEarlier(pod: PodStory, object: RecordedObject, phase: PodPhase, atMs: number): void {
+  const bornMs = msOf(at(object, 'metadata', 'creationTimestamp')) ?? atMs
+  const startMs = msOf(at(object, 'status', 'startTime'))
+  const readyMs = msOf(at(conditionOf(object, 'Ready'), 'lastTransitionTime'))
+  become(pod.phases, 'Pending', bornMs)
+  if (phase === 'Pending') return
+  if (startMs !== undefined) become(pod.phases, 'Running', Math.max(startMs, bornMs))
+  become(pod.phases, phase, Math.min(Math.max(readyMs ?? atMs, bornMs), atMs))
+}
+
+function seeGrace(pod: PodStory, object: RecordedObject, atMs: number): void {
+  const seconds = numberAt(object, 'metadata', 'deletionGracePeriodSeconds')
+  if (seconds === undefined) return
+  const startMs = pod.phases.findLast(({ value }) => value === 'Terminating')?.startMs ?? atMs
+  pod.grace = { startMs, endMs: startMs + seconds * 1_000 }
+}
+
+function seeContainers(pod: PodStory, object: RecordedObject, atMs: number): void {
+  const statuses = listAt(object, 'status', 'containerStatuses')
+  const restarts = statuses.reduce<number>((sum, status) => sum + (numberAt(status, 'restartCount') ?? 0), 0)
+  if (restarts > pod.restarts && pod.phases.length) {
+    const last = statuses.find((status) => at(status, 'lastState', 'terminated'))
+    const code = numberAt(last, 'lastState', 'terminated', 'exitCode')
+    mark(
+      pod,
+      'restart',
+      atMs,
+      `restart ${restarts} of ${textAt(last, 'name')}${code === undefined ? '' : `: exit code ${code}`}`,
+    )
+  }
+  pod.restarts = restarts
+  const ended = statuses.map((status) => msOf(at(status, 'state', 'terminated', 'finishedAt')))
+  const phase = at(object, 'status', 'phase')
+  if (phase === 'Succeeded' || phase === 'Failed') pod.endPhase = phase
+  if (!ended.length || ended.includes(undefined)) delete pod.processEndMs
+  else pod.processEndMs = Math.min(Math.max(...(ended as number[])), atMs)
+}
+
+export function labelsOf(object: RecordedObject): Record<string, string> {
+  const labels = at(object, 'metadata', 'labels')
+  if (typeof labels !== 'object' || labels === null) return {}
+  return Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, String(value)]))
+}
+
+export function ownerOf(object: RecordedObject): PodStory['owner'] {
+  const owners = listAt(object, 'metadata', 'ownerReferences')
+  const owner = owners.find((each) => at(each, 'controller') === true)
+  return owner ? { uid: textAt(owner, 'uid'), kind: textAt(owner, 'kind'), name: textAt(owner, 'name') } : undefined
+}
