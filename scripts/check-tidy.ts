@@ -35,6 +35,7 @@ const folders = [
   'cluster',
   'cli',
   'library',
+  'ui',
   'shared',
   'openapi',
   'bench',

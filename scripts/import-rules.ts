@@ -76,7 +76,7 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     files: ['ui/'],
-    imports: ['apiserver/', 'controllers/', 'kubelet/', 'openapi/', 'cluster/', 'node:', ...above],
+    imports: ['apiserver/', 'controllers/', 'kubelet/', 'openapi/', 'cluster/', ...above],
     instead: 'the page runs in a browser: it knows records (shared/record) and nothing of a running cluster',
   },
   {

@@ -6,7 +6,7 @@ import { plain } from './text.ts'
 const hot = { perSecond: 10, seconds: 3 }
 const reads: ReadonlySet<string> = new Set(['get', 'list', 'watch'])
 
-/** Requests by who asks, for what, and when. */
+/** Requests by user, verb, resource and second. */
 export class JournalRows {
   readonly rows = new Map<string, JournalRow>()
 
