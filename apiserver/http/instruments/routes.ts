@@ -15,7 +15,7 @@ const maxSnapshotBytes = 1024 * 1024 * 1024
 /** Of a watch on the journal; a client that leaves more unread is disconnected. */
 const maxUnreadBytes = 64 * 1024 * 1024
 
-/** `/kubestage/v1/…`: journal, faults, snapshots and the clock, for administrators only. */
+/** `/kubestage/v1/…`: journal, faults, snapshots, the record and the clock, for administrators only. */
 export function instrumentRoutes(api: ApiContext): PathRoutes {
   const { journal, faults, snapshots, time } = api.instruments
   const paths: Readonly<Record<string, HandlesByMethod>> = {
@@ -60,6 +60,17 @@ export function instrumentRoutes(api: ApiContext): PathRoutes {
         faults.clear()
         journal.clear()
         return snapshots.reset()
+      },
+    },
+    '/record': {
+      GET: async (exchange) => {
+        const { followRecord } = await import('./record/record-routes.ts')
+        followRecord(api, exchange)
+        return hasAnswered
+      },
+      POST: async (exchange) => {
+        const { addToRecord } = await import('./record/record-routes.ts')
+        return addToRecord(api, exchange)
       },
     },
     '/clock': {

@@ -1,0 +1,127 @@
+import type { ServerResponse } from 'node:http'
+import type { Clock } from '../../../../shared/clock/clock.ts'
+import type { RecordedGap, RecordedSync, RecordHeader } from '../../../../shared/record/format.ts'
+import type { ResourceDefinition } from '../../../kind/resource-definition.ts'
+import { keyPrefix } from '../../../registry/keys.ts'
+import { Watch } from '../../../watchcache/watch.ts'
+import type { WatchCache } from '../../../watchcache/watch-cache.ts'
+import type { WatchSink } from '../../../watchcache/watch-sink.ts'
+import { drained } from '../../streams/drained.ts'
+import { recordEncoder } from './record-encoder.ts'
+
+/** What a reader may leave unread before lines are left out. */
+const maxUnreadBytes = 8 * 1024 * 1024
+
+interface ListenerParts {
+  response: ServerResponse
+  definitions: readonly ResourceDefinition[]
+  cacheOf(definition: ResourceDefinition): WatchCache
+  clock: Clock
+}
+
+/** The watches of one state and what follows it. */
+interface Round {
+  isOver: boolean
+  readonly watches: Watch<Buffer>[]
+}
+
+/**
+ * One reader of the record. It gets the state of all collections and then each change. A reader that is too slow gets
+ * a gap instead of what it missed, and then the state again.
+ */
+export class RecordListener {
+  readonly #parts: ListenerParts
+  #round: Round | undefined
+  #isClosed = false
+
+  constructor(parts: ListenerParts) {
+    this.#parts = parts
+  }
+
+  start(header: RecordHeader): void {
+    this.#line(header)
+    void this.#sync()
+  }
+
+  /** Lines that are no changes of objects. During a gap they are part of what is missing. */
+  send(lines: Buffer): void {
+    if (this.#round) this.#write(this.#round, lines)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    if (this.#round) this.#end(this.#round)
+  }
+
+  async #sync(): Promise<void> {
+    const { definitions, cacheOf, clock } = this.#parts
+    const round: Round = { isOver: false, watches: [] }
+    this.#round = round
+    const sink = this.#sinkOf(round)
+    for (const definition of definitions) {
+      const watch = new Watch(cacheOf(definition), sink, {
+        selection: { prefix: keyPrefix(definition), labels: [], fields: [] },
+        encoder: recordEncoder(definition, clock),
+        bookmarks: false,
+        after: 'now',
+      })
+      round.watches.push(watch)
+      try {
+        await watch.run()
+      } catch (error) {
+        this.#lose(round, `the state could not be read: ${(error as Error).message}`)
+      }
+      if (round.isOver) return
+    }
+    this.#line({ type: 'SYNCED', at: this.#now() })
+  }
+
+  #sinkOf(round: Round): WatchSink<Buffer> {
+    const { response } = this.#parts
+    const lose = (): void => this.#lose(round, 'the API server could not go on with its watches')
+    return {
+      write: (chunk) => this.#write(round, chunk),
+      // It has a bound of its own, since all its watches share one response.
+      buffered: () => 0,
+      drained: () => drained(response),
+      end: lose,
+      abort: lose,
+    }
+  }
+
+  #write(round: Round, chunk: Buffer): void {
+    if (round.isOver || chunk.length === 0) return
+    const { response } = this.#parts
+    response.write(chunk)
+    if (response.writableLength > maxUnreadBytes)
+      this.#lose(round, `the reader was ${Math.round(maxUnreadBytes / 2 ** 20)} MB behind`)
+  }
+
+  #lose(round: Round, message: string): void {
+    if (round.isOver) return
+    this.#end(round)
+    if (!this.#isClosed) void this.#goOn(message)
+  }
+
+  #end(round: Round): void {
+    round.isOver = true
+    if (this.#round === round) this.#round = undefined
+    for (const watch of round.watches) watch.stop()
+  }
+
+  /** A reader that never reads is cut off as any other client (`unreadTimeout`). */
+  async #goOn(message: string): Promise<void> {
+    await drained(this.#parts.response)
+    if (this.#isClosed) return
+    this.#line({ type: 'GAP', at: this.#now(), message })
+    await this.#sync()
+  }
+
+  #now(): string {
+    return new Date(this.#parts.clock.now()).toISOString()
+  }
+
+  #line(line: RecordHeader | RecordedSync | RecordedGap): void {
+    if (!this.#isClosed) this.#parts.response.write(`${JSON.stringify(line)}\n`)
+  }
+}

@@ -1,0 +1,59 @@
+import { closeSync, createReadStream, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
+import type { RecordLine } from './format.ts'
+import { RecordError, readRecord } from './reader.ts'
+
+const newline = 0x0a
+const blockBytes = 64 * 1024
+
+/** Appends lines to a file. What is there stays, but for a last line that has no end. */
+export class RecordWriter {
+  readonly #descriptor: number
+  /** Of this writer. */
+  bytes = 0
+
+  private constructor(descriptor: number) {
+    this.#descriptor = descriptor
+  }
+
+  /** A new file, which only its user may read. Throws EEXIST for one that is there. */
+  static create(file: string): RecordWriter {
+    return new RecordWriter(openSync(file, 'wx', 0o600))
+  }
+
+  /** Goes on with a record. Rejects with a RecordError for what is none. */
+  static async append(file: string): Promise<RecordWriter> {
+    for await (const line of readRecord(createReadStream(file), { name: file })) if (line.type === 'HEADER') break
+    const descriptor = openSync(file, 'r+')
+    ftruncateSync(descriptor, endOfLines(descriptor))
+    closeSync(descriptor)
+    return new RecordWriter(openSync(file, 'a'))
+  }
+
+  line(line: RecordLine): void {
+    this.lines(Buffer.from(`${JSON.stringify(line)}\n`))
+  }
+
+  /** Whole lines. */
+  lines(bytes: Uint8Array): void {
+    for (let written = 0; written < bytes.length; )
+      written += writeSync(this.#descriptor, bytes, written, bytes.length - written)
+    this.bytes += bytes.length
+  }
+
+  close(): void {
+    closeSync(this.#descriptor)
+  }
+}
+
+/** Where the last whole line ends. */
+function endOfLines(descriptor: number): number {
+  const block = Buffer.alloc(blockBytes)
+  for (let end = fstatSync(descriptor).size; end > 0; ) {
+    const start = Math.max(0, end - blockBytes)
+    const read = readSync(descriptor, block, 0, end - start, start)
+    const last = block.subarray(0, read).lastIndexOf(newline)
+    if (last !== -1) return start + last + 1
+    end = start
+  }
+  throw new RecordError('it has no whole line')
+}
