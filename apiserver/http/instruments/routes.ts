@@ -62,17 +62,7 @@ export function instrumentRoutes(api: ApiContext): PathRoutes {
         return snapshots.reset()
       },
     },
-    '/record': {
-      GET: async (exchange) => {
-        const { followRecord } = await import('./record/record-routes.ts')
-        followRecord(api, exchange)
-        return hasAnswered
-      },
-      POST: async (exchange) => {
-        const { addToRecord } = await import('./record/record-routes.ts')
-        return addToRecord(api, exchange)
-      },
-    },
+    '/record': recordHandles(api),
     '/clock': {
       GET: () => clockOf(api),
       POST: async (exchange) => {
@@ -88,6 +78,19 @@ export function instrumentRoutes(api: ApiContext): PathRoutes {
   const entries = Object.entries(paths).map(([path, handles]) => answered([path, ofOneServer(api, path, handles)]))
   return { first: 'kubestage', paths: Object.fromEntries(entries) }
 }
+
+/** What a record needs is loaded by the first who asks. */
+const recordHandles = (api: ApiContext): HandlesByMethod => ({
+  GET: async (exchange) => {
+    const { followRecord } = await import('./record/record-routes.ts')
+    followRecord(api, exchange)
+    return hasAnswered
+  },
+  POST: async (exchange) => {
+    const { addToRecord } = await import('./record/record-routes.ts')
+    return addToRecord(api, exchange)
+  },
+})
 
 /** What each server has for itself, and what several cannot do together. */
 const own: Readonly<Record<string, string>> = {
