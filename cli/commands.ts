@@ -44,6 +44,7 @@ export const commands: Readonly<Record<string, Entry>> = {
     load: () => import('./terminations/index.ts'),
   },
   journal: { summary: 'print the requests that came to the API server', load: () => import('./journal.ts') },
+  record: { summary: 'write what happens in a cluster to a file', load: () => import('./record.ts') },
   fault: { summary: 'make requests fail on purpose', load: () => import('./fault.ts') },
   clock: { summary: "print the cluster's own time", load: () => import('./clock.ts') },
   apiserver: {

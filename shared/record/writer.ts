@@ -11,13 +11,17 @@ export class RecordWriter {
   /** Of this writer. */
   bytes = 0
 
-  private constructor(descriptor: number) {
+  /** Nothing has been written to the file. */
+  isNew: boolean
+
+  private constructor(descriptor: number, isNew: boolean) {
     this.#descriptor = descriptor
+    this.isNew = isNew
   }
 
   /** A new file, which only its user may read. Throws EEXIST for one that is there. */
   static create(file: string): RecordWriter {
-    return new RecordWriter(openSync(file, 'wx', 0o600))
+    return new RecordWriter(openSync(file, 'wx', 0o600), true)
   }
 
   /** Goes on with a record. Rejects with a RecordError for what is none. */
@@ -26,7 +30,7 @@ export class RecordWriter {
     const descriptor = openSync(file, 'r+')
     ftruncateSync(descriptor, endOfLines(descriptor))
     closeSync(descriptor)
-    return new RecordWriter(openSync(file, 'a'))
+    return new RecordWriter(openSync(file, 'a'), false)
   }
 
   line(line: RecordLine): void {
@@ -38,6 +42,7 @@ export class RecordWriter {
     for (let written = 0; written < bytes.length; )
       written += writeSync(this.#descriptor, bytes, written, bytes.length - written)
     this.bytes += bytes.length
+    this.isNew = false
   }
 
   close(): void {

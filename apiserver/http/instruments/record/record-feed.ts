@@ -15,7 +15,7 @@ import { RecordListener } from './record-listener.ts'
 /** Of one API server, at the same time. */
 const maxListeners = 32
 
-/** The record of a server, for those who listen. Without a listener it watches nothing. */
+/** The record of a server, for its listeners. Without a listener it watches nothing. */
 export class RecordFeed {
   readonly #api: ApiContext
   readonly #listeners = new Set<RecordListener>()
