@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { Seen } from './history.ts'
+import { parityOf } from './selection.ts'
 
 export const finalizer = 'robustness.kubestage.dev/held'
 
@@ -7,6 +8,10 @@ type ConfigMapBody = KubeObject & { data?: Record<string, string> }
 
 /** Both hold the same: half a write would show. */
 export const dataOf = (value: string): Record<string, string> => ({ value, copy: value, ballast: 'x'.repeat(200) })
+
+/** A list, by `namespace/name`. */
+export const stateOf = (items: readonly KubeObject[]): Map<string, Seen> =>
+  new Map(items.map((item) => [`${item.metadata.namespace}/${item.metadata.name}`, seenOf({ ...item, kind: '' })!]))
 
 /** What an answer, an item of a list or an event holds of it; undefined for a Status. */
 export function seenOf(body: unknown): Seen | undefined {
@@ -16,9 +21,11 @@ export function seenOf(body: unknown): Seen | undefined {
     uid: metadata.uid,
     resourceVersion: Number(metadata.resourceVersion),
     value:
-      data?.value === data?.copy && data?.ballast?.length === 200
+      data?.value === data?.copy &&
+      data?.ballast?.length === 200 &&
+      metadata.labels?.parity === parityOf(data.value ?? '')
         ? (data?.value ?? '')
-        : `half: ${JSON.stringify(data)}`,
+        : `half: ${JSON.stringify(data)}, ${metadata.labels?.parity}`,
     hasFinalizer: metadata.finalizers?.includes(finalizer) ?? false,
     isDeleting: metadata.deletionTimestamp !== undefined,
   }

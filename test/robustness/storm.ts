@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { KubeObject } from '../../shared/api/types.ts'
+import type { KubeList, KubeObject } from '../../shared/api/types.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { oneOf, randomFrom } from '../faults/random.ts'
 import { until } from '../harness/until.ts'
@@ -9,7 +9,11 @@ import { checkHistory, checkReplay } from './checks.ts'
 import { HttpsClient } from './client.ts'
 import { type Fault, faultsOf } from './faults.ts'
 import type { Event, History, Told } from './history.ts'
+import { stateOf } from './objects.ts'
+import { Probe, type Start, starts } from './probe.ts'
+import { after, difference, type Selection, type State, selected, selections } from './selection.ts'
 import { type Subject, type SubjectOptions, startSubject } from './subject.ts'
+import { type Transport, transports } from './transports.ts'
 import { Watcher } from './watcher.ts'
 import { Workload } from './workload.ts'
 
@@ -50,6 +54,10 @@ export interface StormReport {
   expiredWatches: number
   /** How often a watch was told 410, listed again and went on. */
   relistedWatches: number
+  /** Events of watches that select, compared with those of all. */
+  selectedEvents: number
+  /** Watches that began with the state (no revision, `0`, `sendInitialEvents`), compared with the events of all. */
+  watchesFromState: number
   /** Checked for linearizability: histories, the objects in them, the operations on these. */
   histories: number
   objects: number
@@ -69,7 +77,12 @@ export class Storm {
   readonly #random: () => number
   readonly #admin = new HttpsClient()
   readonly report: StormReport
+  /** Of all objects. */
   #watchers: Watcher[] = []
+  /** Of some, from server to server. */
+  #selecting: { selection: Selection; transport: Transport; watcher: Watcher }[] = []
+  /** What there was before the round. */
+  #state: State = new Map()
 
   constructor(options: StormOptions, subject: Subject, checker: string) {
     this.#options = options
@@ -90,6 +103,8 @@ export class Storm {
       replayedWatches: 0,
       expiredWatches: 0,
       relistedWatches: 0,
+      selectedEvents: 0,
+      watchesFromState: 0,
       histories: 0,
       objects: 0,
       operations: 0,
@@ -103,9 +118,13 @@ export class Storm {
     const revision = await this.#revision()
     // Only a full disk makes a server forget what comes next.
     const lists = this.#subject.storage === 'sqlite' ? this.#admin : undefined
-    this.#watchers = servers.map((server) => new Watcher([server], revision, lists))
+    this.#watchers = servers.map((server) => new Watcher([server], revision, { lists }))
     // One goes from server to server, each of which goes on where another left off.
-    this.#watchers.push(new Watcher(servers, revision, lists))
+    this.#watchers.push(new Watcher(servers, revision, { lists }))
+    this.#selecting = selections.map((selection, index) => {
+      const transport = transports[index]!
+      return { selection, transport, watcher: new Watcher(servers, revision, { lists, transport, selection }) }
+    })
     try {
       for (const fault of this.#plan()) {
         await this.#round(fault)
@@ -114,13 +133,17 @@ export class Storm {
     } catch (error) {
       this.#violated([(error as Error).message])
     } finally {
-      for (const watcher of this.#watchers) await watcher.close()
+      for (const watcher of this.#all()) await watcher.close()
       this.#admin.close()
     }
     this.report.seconds = Math.round((realClock.monotonic() - startMs) / 1000)
-    this.report.relistedWatches = this.#watchers.reduce((sum, { relisted }) => sum + relisted, 0)
-    this.report.resumedWatches = this.#watchers.reduce((sum, { streams }) => sum + streams - 1, 0)
+    this.report.relistedWatches = this.#all().reduce((sum, { relisted }) => sum + relisted, 0)
+    this.report.resumedWatches = this.#all().reduce((sum, { streams }) => sum + streams - 1, 0)
     return this.report
+  }
+
+  #all(): Watcher[] {
+    return [...this.#watchers, ...this.#selecting.map(({ watcher }) => watcher)]
   }
 
   *#plan(): Generator<Fault> {
@@ -149,8 +172,11 @@ export class Storm {
     const namespace = created.metadata.name ?? ''
     const load = new Workload(servers, namespace, this.#random)
     const addresses = new AddressLoad(servers, namespace, this.#random)
+    let probes: Probe[] = []
     try {
       this.#watchers.at(-1)!.reopen()
+      // Before any fault: initial events have no end that a stream which is cut would show.
+      probes = this.#probe()
       await this.#everyClientGoesOn(load, `before: ${fault.name}`)
       for (let count = 0; count < times; count++) {
         await fault.inflict(this.#subject, this.#random)
@@ -161,7 +187,7 @@ export class Storm {
     }
     await load.readAll()
     const revision = await this.#watchersCatchUp()
-    await this.#check(load.history, revision)
+    await this.#check(load.history, { revision, probes })
     this.#violated(checkAddresses(addresses.claims))
     this.report.services += addresses.claims.length
     this.report.faults[fault.name] = (this.report.faults[fault.name] ?? 0) + times
@@ -170,6 +196,15 @@ export class Storm {
     const { answered, lost, refused } = load.counts
     const took = ((realClock.monotonic() - beganMs) / 1000).toFixed(1)
     this.#options.say(`${namespace}: ${fault.name}: ${took} s; ${answered} answered, ${lost} lost, ${refused} refused`)
+  }
+
+  /** One watch for each way to begin. */
+  #probe(): Probe[] {
+    return (Object.keys(starts) as Start[]).map((start) => {
+      const transport = oneOf(this.#random, transports)
+      const selection = oneOf(this.#random, selections)
+      return new Probe(oneOf(this.#random, this.#subject.servers), { start, transport, selection })
+    })
   }
 
   /** Each client finishes so many operations more, without help. */
@@ -186,7 +221,7 @@ export class Storm {
   async #watchersCatchUp(): Promise<number> {
     const { metadata } = await this.#create('/api/v1/namespaces/default/configmaps', 'end-of-round-')
     const revision = Number(metadata.resourceVersion ?? 0)
-    for (const watcher of this.#watchers) await this.#reached(watcher, revision)
+    for (const watcher of this.#all()) await this.#reached(watcher, revision)
     return revision
   }
 
@@ -209,11 +244,12 @@ export class Storm {
     }
   }
 
-  async #check(history: History, revision: number): Promise<void> {
+  async #check(history: History, { revision, probes }: { revision: number; probes: Probe[] }): Promise<void> {
     const streams = this.#watchers.map((watcher) => watcher.take())
-    for (const watcher of this.#watchers) this.#violated(watcher.violations.splice(0))
+    for (const watcher of this.#all()) this.#violated(watcher.violations.splice(0))
     this.#violated(checkHistory(history, streams))
     const [{ events, gaps }] = streams as [Told, ...Told[]]
+    await this.#checkSelections({ events, gaps }, probes)
     const from = gaps.at(-1)?.to ?? 0
     await this.#replay(
       events.filter(({ object }) => object.resourceVersion > from),
@@ -227,6 +263,28 @@ export class Storm {
     report.operations += verdict!.operations
     report.lists += history.lists.length
     report.events += streams.reduce((sum, { events }) => sum + events.length, 0)
+  }
+
+  /** Watches that select, and watches that begin with the state: against the events of all. */
+  async #checkSelections({ events, gaps }: Told, probes: readonly Probe[]): Promise<void> {
+    const state = this.#state
+    const hasGap = gaps.length > 0
+    for (const { selection, transport, watcher } of this.#selecting) {
+      const told = watcher.take()
+      if (hasGap || told.gaps.length > 0) continue
+      const wrong = difference(selected(events, state, selection), told.events)
+      if (wrong) this.#violated([`the watch over ${transport} with ${selection.query} ${wrong}`])
+      this.report.selectedEvents += told.events.length
+    }
+    for (const probe of probes) {
+      const wrong = await probe.check(events, state)
+      if (hasGap) continue
+      this.#violated(wrong)
+      this.report.watchesFromState++
+    }
+    const last = gaps.at(-1)
+    const since = events.filter(({ object }) => object.resourceVersion > (last?.to ?? 0))
+    this.#state = after(last?.state ?? state, since)
   }
 
   #violated(what: readonly string[]): void {
@@ -246,9 +304,12 @@ export class Storm {
     return await until(created, { what: `a create below ${path}`, timeoutMs: recoveryTimeoutMs })
   }
 
+  /** Of the state before the first round. */
   async #revision(): Promise<number> {
     const reply = await this.#admin.send(this.#subject.servers[0]!, { method: 'GET', path: '/api/v1/configmaps' })
-    return Number((reply!.body as { metadata: { resourceVersion: string } }).metadata.resourceVersion)
+    const { metadata, items } = reply!.body as KubeList
+    this.#state = stateOf(items)
+    return Number(metadata.resourceVersion)
   }
 }
 

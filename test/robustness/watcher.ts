@@ -1,12 +1,11 @@
-import type { ClientRequest, IncomingMessage } from 'node:http'
-import { request } from 'node:https'
-import { urlToHttpOptions } from 'node:url'
 import type { KubeList, KubeObject } from '../../shared/api/types.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import type { HttpsClient } from './client.ts'
 import type { Event, Gap, Told } from './history.ts'
-import { seenOf } from './objects.ts'
+import { seenOf, stateOf } from './objects.ts'
+import type { Selection } from './selection.ts'
 import type { Server } from './server.ts'
+import { type OpenWatch, openWatch, type Transport } from './transports.ts'
 
 const pauseMs = 50
 
@@ -15,7 +14,13 @@ interface WatchLine {
   object: KubeObject & { code?: number; message?: string }
 }
 
-/** Watches all ConfigMaps and, whenever a stream ends, goes on at the next of its servers after the last revision it has seen. */
+interface How {
+  transport: Transport
+  /** Default: all. */
+  selection?: Selection
+}
+
+/** Watches ConfigMaps and, whenever a stream ends, goes on at the next of its servers after the last revision it has seen. */
 export class Watcher {
   readonly #servers: readonly Server[]
   #turn = 0
@@ -35,10 +40,16 @@ export class Watcher {
   /** Why the guarantee of a watch did not hold. */
   readonly violations: string[] = []
   #isClosed = false
-  #request: ClientRequest | undefined
+  #open: OpenWatch | undefined
+  readonly #how: How
   readonly #running: Promise<void>
 
-  constructor(servers: readonly Server[], resourceVersion: number, lists?: HttpsClient) {
+  constructor(
+    servers: readonly Server[],
+    resourceVersion: number,
+    { lists, ...how }: Partial<How> & { lists?: HttpsClient } = {},
+  ) {
+    this.#how = { transport: 'HTTP/1.1', ...how }
     this.#lists = lists
     this.#servers = servers
     this.resourceVersion = resourceVersion
@@ -57,7 +68,7 @@ export class Watcher {
 
   /** Ends the present stream. */
   reopen(): void {
-    this.#request?.destroy()
+    this.#open?.close()
   }
 
   /** What it has told since the last call. */
@@ -69,7 +80,7 @@ export class Watcher {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#request?.destroy()
+    this.#open?.close()
     await this.#running
   }
 
@@ -85,15 +96,14 @@ export class Watcher {
   /** Whether the server has answered, so that a watch may go on there. */
   async #listAgain(): Promise<boolean> {
     if (!this.#lists) return false
-    const reply = await this.#lists.send(this.server, { method: 'GET', path: '/api/v1/configmaps' })
+    const query = this.#how.selection ? `?${this.#how.selection.query}` : ''
+    const reply = await this.#lists.send(this.server, { method: 'GET', path: `/api/v1/configmaps${query}` })
     // It goes on with a stream, is told 410 once more, and comes back.
     if (reply?.status !== 200) return true
     const { metadata, items } = reply.body as KubeList
     const to = Number(metadata.resourceVersion)
     if (to < this.resourceVersion) this.#isBehind('a list', to)
-    const state = new Map(
-      items.map((item) => [`${item.metadata.namespace}/${item.metadata.name}`, seenOf({ ...item, kind: '' })!]),
-    )
+    const state = stateOf(items)
     this.#gaps.push({ after: this.resourceVersion, to, state })
     this.resourceVersion = to
     this.isExpired = false
@@ -103,29 +113,17 @@ export class Watcher {
 
   /** Resolves when the stream has ended, for whatever reason. */
   async #stream(): Promise<void> {
-    const { ca, cert, key } = this.server.access
-    const query = `watch=true&allowWatchBookmarks=true&resourceVersion=${this.resourceVersion}`
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const url = new URL(`${this.server.url}/api/v1/configmaps?${query}`)
-    this.#request = request({ ...urlToHttpOptions(url), agent: false, ca, cert, key }, (response) => {
-      if (response.statusCode === 200) this.streams++
-      if (response.statusCode === 410) this.#expired(`a watch from ${query} got 410`)
-      if (response.statusCode !== 200) response.resume()
-      else this.#lines(response)
-      response.on('error', () => {}).on('close', resolve)
+    const { transport, selection } = this.#how
+    const selects = selection ? `&${selection.query}` : ''
+    const query = `watch=true&allowWatchBookmarks=true&resourceVersion=${this.resourceVersion}${selects}`
+    this.#open = openWatch(transport, this.server, `/api/v1/configmaps?${query}`, {
+      onStatus: (status) => {
+        if (status === 200) this.streams++
+        if (status === 410) this.#expired(`a watch from ${query} got 410`)
+      },
+      onLine: (line) => this.#line(line),
     })
-    this.#request.on('error', () => resolve()).end()
-    await promise
-  }
-
-  /** What follows the last line break when a stream is cut is no event. */
-  #lines(response: IncomingMessage): void {
-    let rest = ''
-    response.setEncoding('utf8').on('data', (chunk: string) => {
-      const lines = (rest + chunk).split('\n')
-      rest = lines.pop() ?? ''
-      for (const line of lines) this.#line(line)
-    })
+    await this.#open.ended
   }
 
   #line(line: string): void {

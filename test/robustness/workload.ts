@@ -3,6 +3,7 @@ import { oneOf } from '../faults/random.ts'
 import { HttpsClient, type Reply, type Request } from './client.ts'
 import type { History, Input, Operation, Seen, Verb } from './history.ts'
 import { dataOf, finalizer, seenOf } from './objects.ts'
+import { parityOf } from './selection.ts'
 import type { Server } from './server.ts'
 
 /** Of one history. A key with many operations of unknown outcome takes long to check: then another takes its place. */
@@ -146,7 +147,7 @@ export class Workload {
     const object = {
       apiVersion: 'v1',
       kind: 'ConfigMap',
-      metadata: { name, resourceVersion, finalizers },
+      metadata: { name, resourceVersion, finalizers, labels: { parity: parityOf(value) } },
       data: dataOf(value),
     }
     switch (verb) {

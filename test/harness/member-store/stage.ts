@@ -151,13 +151,11 @@ export class MemberStage extends Stage {
       ...(spec.volumes ?? []),
     ]
     const nodeSelector = spec.nodeSelector ?? (spec.nodeName ? undefined : commonPool)
-    const activeDeadlineSeconds = spec.activeDeadlineSeconds && LATER_SECONDS
     return this.#withFolders({
       metadata: { labels: { ...metadata?.labels, app } },
       spec: {
         ...own,
         ...spec,
-        activeDeadlineSeconds,
         nodeSelector,
         terminationGracePeriodSeconds: 200,
         containers: [main],
@@ -280,7 +278,6 @@ export class MemberStage extends Stage {
     const copy = structuredClone(object) as T & { spec?: Sized & { jobTemplate?: { spec: Sized } } }
     const spec = copy.spec?.jobTemplate?.spec ?? copy.spec
     if (!spec?.template) return copy
-    if (spec.activeDeadlineSeconds) spec.activeDeadlineSeconds = LATER_SECONDS
     this.#folders = spec.replicas ?? spec.parallelism ?? this.#folders
     spec.template = this.#withFolders(spec.template)
     return copy
@@ -294,7 +291,6 @@ export class MemberStage extends Stage {
 }
 
 interface Sized {
-  activeDeadlineSeconds?: number
   replicas?: number
   parallelism?: number
   template?: PodTemplateSpec

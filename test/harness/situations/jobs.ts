@@ -76,7 +76,8 @@ export const ofJobs: Acts<'Job'> = {
   'parallelism lowered, Indexed': (stage) => scaled(stage, indexed, { parallelism: 1 }),
   'completions lowered, Indexed': (stage) => scaled(stage, indexed, { parallelism: 1, completions: 1 }),
   async 'activeDeadlineSeconds exceeded'(stage) {
-    await start(stage, 2, { activeDeadlineSeconds: 30 })
+    await start(stage, 2)
+    await stage.patch(jobs, name, { spec: { activeDeadlineSeconds: 1 } })
     await ended(stage, 'Failed')
     return { pods: 2 }
   },

@@ -24,7 +24,8 @@ export const ofPods: Acts<'Pod'> = {
     return { pods: 1 }
   },
   async 'activeDeadlineSeconds exceeded'(stage) {
-    await stage.pod(name, { activeDeadlineSeconds: 30 })
+    await stage.pod(name)
+    await stage.patch(pods, name, { spec: { activeDeadlineSeconds: 1 } })
     await ended(stage)
     return { pods: 1 }
   },

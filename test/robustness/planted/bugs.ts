@@ -38,7 +38,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: 'apiserver/storage/etcd/feed.ts',
     line: 'start_revision: this.#revision + 1,',
     instead: 'start_revision: this.#revision + 2,',
-    storm: { storage: 'etcd', servers: 2, faults: times(3, 'cut a server off from etcd') },
+    storm: { storage: 'etcd', servers: 2, faults: times(12, 'cut a server off from etcd') },
     finding: /watch \d lacks/,
   },
   {
