@@ -10,6 +10,7 @@ import { clientCertificate } from './auth/client-certificate.ts'
 import { injected } from './auth/injected.ts'
 import { TokenIssuer } from './auth/service-account/service-account-tokens.ts'
 import type { User } from './auth/types.ts'
+import { uiPaths } from './auth/ui-paths.ts'
 import { storeBootstrapPolicy } from './bootstrap/bootstrap-policy.ts'
 import { storeSystemObjects } from './bootstrap/system-objects.ts'
 import type { ApiServerConfig } from './config.ts'
@@ -180,7 +181,7 @@ function appOptions({ config, guards, engine, transport, api, several, storage }
     serverFactory: (handler) => transport.serve(handler),
     clientErrorHandler: (error, socket) => transport.refuse(error, socket),
     authenticators: [injected, clientCertificate(), bearerToken(api.tokens), anonymous],
-    authorizers: engine.authorization.authorizers,
+    authorizers: [...engine.authorization.authorizers, uiPaths],
     paths,
     roots,
     freshness: several?.freshness(engine),

@@ -6,6 +6,7 @@ import { glob } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bundle } from './bundle.ts'
 import { writeLicences } from './licences.ts'
+import { bundlePage } from './page.ts'
 import { writeTypes } from './types.ts'
 
 const [folder = 'dist'] = process.argv.slice(2)
@@ -16,7 +17,8 @@ rmSync(folder, { recursive: true, force: true })
 // Of Fastify the users' own is for its types alone.
 const { fastify: _, ...peers } = peerDependencies
 const installed = Object.keys({ ...dependencies, ...optionalDependencies, ...peers })
-writeLicences(join(folder, 'LICENCES.txt'), await bundle(folder, installed))
+const outputs = { ...(await bundle(folder, installed)), ...(await bundlePage(folder)) }
+writeLicences(join(folder, 'LICENCES.txt'), outputs)
 writeTypes(folder)
 const schema = execFileSync(process.execPath, ['bin/kubestage.mjs', 'config', '--schema'])
 writeFileSync(join(folder, 'kubestage.schema.json'), schema)

@@ -5,6 +5,7 @@ import { namespaces, pods } from '../../shared/client/resources.ts'
 import type { RecordedChange, RecordLine } from '../../shared/record/format.ts'
 import { readRecord } from '../../shared/record/reader.ts'
 import { startCommand, startTestCluster } from '../harness/cluster.ts'
+import { httpsExchange } from '../harness/https-exchange.ts'
 import { scratchFolder } from '../harness/scratch.ts'
 import { until } from '../harness/until.ts'
 
@@ -72,5 +73,40 @@ t.test('kubestage record', async (t) => {
     t.equal(added[0]?.type, 'GAP')
     t.ok(has(added, 'ADDED', 'two'))
     t.notOk(has(added, 'HEADER'))
+  })
+
+  await t.test('is shown by kubestage ui FILE', async (t) => {
+    const command = startCommand(t, ['ui', file])
+    await command.printed('Ctrl-C ends the page')
+    const link = command.stdout().trim()
+    const login = await fetch(link, { redirect: 'manual' })
+    t.equal(login.status, 303)
+    const cookie = login.headers.getSetCookie()[0]!.split(';')[0]!
+    const at = (path: string) => fetch(new URL(path, link), { headers: { cookie } })
+    t.match(await (await at('/kubestage/ui/')).text(), /main\.js/)
+    const stream = await at('/kubestage/ui/stream')
+    t.equal(stream.headers.get('x-kubestage-source'), 'file')
+    t.equal(await stream.text(), readFileSync(file, 'utf8'))
+    t.equal((await fetch(new URL('/kubestage/ui/stream', link))).status, 401)
+    t.match(await (await fetch(link)).text(), /The link was used already/)
+    command.child.kill('SIGINT')
+    t.equal(await command.ended, 0)
+    const wrong = startCommand(t, ['ui', join(folder, 'other.yaml')])
+    t.equal(await wrong.ended, 2)
+    t.match(wrong.output(), /is no record of Kubestage/)
+  })
+
+  await t.test('and a running cluster by kubestage ui', async (t) => {
+    const command = startCommand(t, ['ui', place])
+    t.equal(await command.ended, 0)
+    const { cert: _, key: __, server, ca } = cluster.access
+    const link = new URL(command.stdout().trim())
+    t.equal(link.origin, server)
+    const ask = (path: string, cookie = '') =>
+      httpsExchange({ ca, host: link.hostname, port: link.port, path, headers: { cookie }, agent: false })
+    const login = await ask(link.pathname + link.search)
+    t.equal(login.status, 303)
+    const cookie = String(login.headers['set-cookie']).split(';')[0]!
+    t.match(String((await ask('/kubestage/ui/', cookie)).bytes), /main\.js/)
   })
 })

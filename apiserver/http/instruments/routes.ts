@@ -1,5 +1,6 @@
 import { badRequest } from '../../../shared/api/status-errors.ts'
 import { durationMs } from '../../../shared/config/option-types.ts'
+import type { ApiServerConfig } from '../../config.ts'
 import type { FaultRule } from '../../instruments/faults.ts'
 import { filterFields, isMeant, parseFilter } from '../../instruments/request-filter.ts'
 import { eventRounds } from '../../watchcache/event-rounds.ts'
@@ -16,7 +17,7 @@ const maxSnapshotBytes = 1024 * 1024 * 1024
 const maxUnreadBytes = 64 * 1024 * 1024
 
 /** `/kubestage/v1/…`: journal, faults, snapshots, the record and the clock, for administrators only. */
-export function instrumentRoutes(api: ApiContext): PathRoutes {
+export function instrumentRoutes(api: ApiContext, config: Pick<ApiServerConfig, 'tls' | 'host'>): PathRoutes {
   const { journal, faults, snapshots, time } = api.instruments
   const paths: Readonly<Record<string, HandlesByMethod>> = {
     '/journal': {
@@ -63,6 +64,12 @@ export function instrumentRoutes(api: ApiContext): PathRoutes {
       },
     },
     '/record': recordHandles(api),
+    '/ui-links': {
+      POST: async () => {
+        const { linkTo, siteOf } = await import('../../ui/routes.ts')
+        return linkTo(siteOf(api, config))
+      },
+    },
     '/clock': {
       GET: () => clockOf(api),
       POST: async (exchange) => {
@@ -76,8 +83,17 @@ export function instrumentRoutes(api: ApiContext): PathRoutes {
     },
   }
   const entries = Object.entries(paths).map(([path, handles]) => answered([path, ofOneServer(api, path, handles)]))
-  return { first: 'kubestage', paths: Object.fromEntries(entries) }
+  const page = { GET: pageOf(api, config) }
+  return { first: 'kubestage', paths: { ...Object.fromEntries(entries), '/ui': page, '/ui/*': page } }
 }
+
+/** The page, loaded by the first browser. Its sessions decide who may see it (apiserver/ui). */
+const pageOf =
+  (api: ApiContext, config: Pick<ApiServerConfig, 'tls' | 'host'>): PathHandle =>
+  async (exchange) => {
+    const { servePage, siteOf } = await import('../../ui/routes.ts')
+    await servePage(siteOf(api, config), exchange)
+  }
 
 /** What a record needs is loaded by the first who asks. */
 const recordHandles = (api: ApiContext): HandlesByMethod => ({

@@ -62,7 +62,7 @@ export function wellKnownPaths({ api, config, requests, sources, watchdog, addre
     versionRoute(config.kubernetesVersion),
     ...zpages({ flags: flagsOf(config), clock }),
     metricsRoute({ requests, sources, registry, clock, featureGates: config.featureGates }),
-    instrumentRoutes(api),
+    instrumentRoutes(api, config),
     healthRoute('healthz', { ...livezChecks, etcd }),
     healthRoute('livez', { ...livezChecks, etcd }, { 'event-loop': () => watchdog.problem() }),
     healthRoute('readyz', { ...readyzChecks, etcd, 'etcd-readiness': etcd }),

@@ -1,0 +1,59 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Clock } from '../../shared/clock/clock.ts'
+
+/** A link is opened at once; a session lasts a working day. */
+export const linkMs = 2 * 60_000
+const sessionMs = 12 * 3_600_000
+/** Of each; the oldest are forgotten. */
+const maxKept = 64
+
+interface Link {
+  endsMs: number
+  isUsed: boolean
+}
+
+export type Redeemed = { session: string } | { refused: 'used' | 'expired' | 'unknown' }
+
+/** One-time links to the page, and the sessions that browsers got for them. Only hashes are kept. */
+export class Sessions {
+  readonly #clock: Clock
+  readonly #links = new Map<string, Link>()
+  readonly #sessions = new Map<string, number>()
+
+  /** `clock`: the machine's. */
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** A secret that opens one session. */
+  link(): string {
+    const once = secret()
+    keep(this.#links, once, { endsMs: this.#clock.monotonic() + linkMs, isUsed: false })
+    return once
+  }
+
+  redeem(once: string): Redeemed {
+    const link = this.#links.get(hashOf(once))
+    if (!link) return { refused: 'unknown' }
+    if (link.isUsed) return { refused: 'used' }
+    if (link.endsMs < this.#clock.monotonic()) return { refused: 'expired' }
+    link.isUsed = true
+    const session = secret()
+    keep(this.#sessions, session, this.#clock.monotonic() + sessionMs)
+    return { session }
+  }
+
+  isOpen(session: string): boolean {
+    const endsMs = this.#sessions.get(hashOf(session))
+    return endsMs !== undefined && endsMs >= this.#clock.monotonic()
+  }
+}
+
+const secret = (): string => randomBytes(32).toString('base64url')
+/** A look-up by hash takes as long for a wrong secret as for an almost right one. */
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64')
+
+function keep<Value>(kept: Map<string, Value>, text: string, value: Value): void {
+  kept.set(hashOf(text), value)
+  if (kept.size > maxKept) kept.delete(kept.keys().next().value!)
+}

@@ -1,0 +1,33 @@
+import { UsageError } from '../../shared/config/option.ts'
+import { askServer } from '../ask-server.ts'
+import { accessTo, clusterPlace } from '../cluster-access.ts'
+import { command } from '../command.ts'
+import { outputOption, printData } from '../output.ts'
+
+export default command({
+  purpose: 'Prints a link to the page that shows what happens in a cluster, or what a record has of it.',
+  usage: '[FILE]',
+  options: { ...clusterPlace, output: outputOption },
+  notes: [
+    'The link works once, within two minutes. The certificate is signed by the CA of the cluster, of which a browser warns.',
+    "With the FILE of kubestage record the page is served by this command, until Ctrl-C, at this machine's loopback address.",
+  ],
+  async run({ values, positionals: [file, ...rest] }) {
+    if (rest.length > 0) throw new UsageError('usage: kubestage ui [FILE]')
+    if (file !== undefined) {
+      const { serveFile } = await import('./serve-file.ts')
+      return await serveFile(file)
+    }
+    const url = await pageLink(values)
+    if (values.output !== 'text') await printData(values.output, { url })
+    else process.stdout.write(`${url}\n`)
+    return 0
+  },
+})
+
+/** A one-time link to the page of a cluster. */
+export async function pageLink(place: Parameters<typeof accessTo>[0]): Promise<string> {
+  const { server } = await accessTo(place)
+  const { path } = await askServer<{ path: string }>(place, { method: 'POST', path: '/kubestage/v1/ui-links' })
+  return new URL(path, server).href
+}
