@@ -38,13 +38,17 @@ export default command({
       short: 'd',
       help: 'Return when the cluster is ready, and let it run; its state then stays in a file unless --storage says otherwise',
     }),
+    ui: option(flag, {
+      default: false,
+      help: 'Print a one-time link to the page of the cluster, as kubestage ui does',
+    }),
     output: outputOption,
   },
   notes: [
     'With -o json (or yaml) it says one thing only, when it is ready: an object with url, pid and kubeconfig.',
     'Each flag is also a variable (--port: KUBESTAGE_PORT) and a key of kubestage.yaml (port).',
   ],
-  async run({ values: { detach, output, ...given }, origins, file }) {
+  async run({ values: { detach, ui, output, ...given }, origins, file }) {
     const values = { ...given, nodes: nodeCount(given, origins.nodes !== 'default') }
     checkOptions(values)
     nodeNames(values)
@@ -53,7 +57,11 @@ export default command({
     await writingState(values.stateDir, () => checkNobodyElse(values.stateDir))
     const isOwnPort = origins.port !== 'default'
     const isOwnStorage = origins.storage !== 'default'
-    if (detach) return await startInBackground(values, { isOwnPort, isOwnStorage, output })
+    if (detach) {
+      const code = await startInBackground(values, { isOwnPort, isOwnStorage, output })
+      if (ui && code === 0) await sayPage(values.stateDir)
+      return code
+    }
     const say = (text: string): void => void (output === 'text' && process.stdout.write(text))
     collectAlone()
     const plugins = await givenPlugins({ values, origins, file }, realClock)
@@ -82,6 +90,7 @@ export default command({
         pid: guardian()?.pid ?? process.pid,
         kubeconfig: cluster.state.kubeconfig,
       })
+    if (ui) await sayPage(values.stateDir)
     settle(realClock)
     const { again } = await Promise.race([stopping, withoutFolder(cluster, stopping)])
     if (isKept) isKept.tell('end')
@@ -101,6 +110,13 @@ function checkApiServers({ apiservers, storage }: ClusterSettings): void {
   throw new UsageError(
     `--apiservers ${apiservers}: several API servers share an etcd; pass --storage etcd, which starts one, or --storage etcd:https://HOST:PORT`,
   )
+}
+
+/** The output may be for a program. */
+async function sayPage(stateDir: string): Promise<void> {
+  const { pageLink } = await import('./ui/index.ts')
+  const link = await pageLink({ stateDir, kubeconfig: '' })
+  process.stderr.write(`The page of this cluster; the link works once, within two minutes:\n  ${link}\n`)
 }
 
 /** Throws where a cluster has no API server now, but will have one again in a moment. */
@@ -150,7 +166,7 @@ async function startInBackground(
   const { root, kubeconfig } = stateDirectory(stateDir)
   const stays = isOwnStorage ? [] : [`--storage=sqlite:${join(root, 'state.db')}`]
   const given = process.argv.slice(3).filter((arg) => arg !== '-d')
-  const args = [...given, ...stays, '--detach=false', '--output=text']
+  const args = [...given, ...stays, '--detach=false', '--ui=false', '--output=text']
   const giveUp = new AbortController()
   const isDurable = !isOwnStorage || storage.engine !== 'memory'
   const starting = startDetached({ command: 'up', stateDir, args, isDurable, clock: realClock, signal: giveUp.signal })

@@ -80,6 +80,8 @@ t.test('what is in the package', async (t) => {
     'THIRD-PARTY-NOTICES.md',
     'dist/library/index.d.ts',
     'dist/kubestage.schema.json',
+    'dist/ui/page/main.js',
+    'dist/ui/page/main.css',
   ]) {
     t.ok(statSync(join(installed, file)).isFile(), file)
   }

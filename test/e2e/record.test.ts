@@ -24,7 +24,7 @@ t.test('kubestage record', async (t) => {
   const folder = scratchFolder(t, 'record')
   const file = join(folder, 'a.record')
   const storage = `--storage=sqlite:${join(folder, 'state.db')}`
-  const cluster = await startTestCluster(t, '--nodes=0', storage)
+  const cluster = await startTestCluster(t, '--nodes=0', storage, '--ui')
   const place = `--state-dir=${cluster.stateDir}`
   const record = (...args: string[]) => startCommand(t, ['record', ...args, place])
   const pod = (name: string) => ({ metadata: { name }, spec: { containers: [{ name: 'c', image: 'x' }] } })
@@ -97,6 +97,11 @@ t.test('kubestage record', async (t) => {
   })
 
   await t.test('and a running cluster by kubestage ui', async (t) => {
+    t.match(
+      cluster.process.output(),
+      /works once, within two minutes:\n {2}https:.*\/kubestage\/ui\/login\?once=/,
+      'up --ui',
+    )
     const command = startCommand(t, ['ui', place])
     t.equal(await command.ended, 0)
     const { cert: _, key: __, server, ca } = cluster.access

@@ -55,6 +55,9 @@ function requestsOf(root: string, { name, verbs }: Resource): Question[] {
 export const instrumentRequests: Question[] = [
   { path: '/kubestage/v1/journal' },
   { path: '/kubestage/v1/journal?watch=true' },
+  { path: '/kubestage/v1/record?watch=true' },
+  { method: 'POST', path: '/kubestage/v1/record', body: { type: 'MARK', text: 'x', level: 'note' } },
+  { method: 'POST', path: '/kubestage/v1/ui-links' },
   { method: 'PUT', path: '/kubestage/v1/journal', body: { kept: 1 } },
   { method: 'DELETE', path: '/kubestage/v1/journal' },
   { path: '/kubestage/v1/faults' },

@@ -43,4 +43,31 @@ export const webPageAttempts = ({ stage: { admin }, ask }: Setting): Attempts =>
       },
     ])(t, ask['anonymous client'])
   },
+  'use the page of kubestage ui, or its session': async (t) => {
+    const ui = '/kubestage/ui/'
+    const stranger = ask['anonymous client']
+    const link = await admin.ask({ method: 'POST', path: '/kubestage/v1/ui-links' })
+    const { path } = JSON.parse(link.body) as { path: string }
+    t.equal(await stranger.status({ path, headers: { host: 'evil.example' } }), 403, 'by a name of its own')
+    t.equal(await stranger.status({ path, headers: evil }), 403, 'from its origin')
+    const { headers, status } = await stranger.ask({ path })
+    t.equal(status, 303)
+    t.match(String(headers['set-cookie']), /; Path=\/kubestage\/ui; HttpOnly; SameSite=Strict; Secure$/)
+    t.equal(await stranger.status({ path }), 401, 'by a link that was used')
+    const cookie = String(headers['set-cookie']).split(';')[0]!
+    t.equal(await stranger.status({ path: ui, headers: { cookie } }), 200)
+    for (const asked of [ui, `${ui}main.js`, `${ui}stream`]) {
+      t.equal(await stranger.status({ path: asked }), 401, `${asked} without the session`)
+      t.equal(await stranger.status({ path: asked, headers: { cookie, ...evil } }), 403, `${asked} from its origin`)
+      const rebound = { cookie, host: 'evil.example' }
+      t.equal(await stranger.status({ path: asked, headers: rebound }), 403, `${asked} by a name of its own`)
+    }
+    const { headers: ofPage } = await stranger.ask({ path: ui, headers: { cookie } })
+    t.match(String(ofPage['content-security-policy']), /default-src 'none'.*frame-ancestors 'none'/, 'in a frame')
+    await refused([
+      { path: `${core}/secrets`, headers: { cookie } },
+      { path: '/kubestage/v1/record?watch=true', headers: { cookie } },
+      { method: 'POST', path: '/kubestage/v1/ui-links', headers: { cookie } },
+    ])(t, stranger)
+  },
 })
