@@ -1,25 +1,62 @@
-/// <reference lib="dom" />
-/// <reference lib="dom.asynciterable" />
-import { readRecord } from '../../shared/record/reader.ts'
+import { h, render } from 'preact'
+import type { RecordLine } from '../../shared/record/format.ts'
+import { Story } from '../story/story.ts'
+import { pageStyle, pictureStyle } from '../views/style.ts'
+import { App } from './app.ts'
+import { LineReader } from './lines.ts'
+import { readStream, type SourceState } from './source.ts'
 
-const shown = 500
+/** The page needs no markup: an element `record` may hold the lines of a record, otherwise `./stream` is read. */
+const style = new CSSStyleSheet()
+style.replaceSync(pictureStyle + pageStyle)
+document.adoptedStyleSheets = [style]
+document.documentElement.lang = 'en'
+const root = document.getElementById('app') ?? document.body.appendChild(document.createElement('div'))
 
-/** Lists the lines of the record, or says in the server's words why there are none. */
-async function main(page: HTMLElement): Promise<void> {
-  const answer = await fetch('stream')
-  if (!answer.ok || !answer.body) {
-    const { message } = (await answer.json()) as { message: string }
-    page.textContent = message
-    return
-  }
-  const list = page.appendChild(document.createElement('ol'))
-  for await (const line of readRecord(answer.body as unknown as AsyncIterable<Uint8Array>)) {
-    const item = list.appendChild(document.createElement('li'))
-    const named = 'object' in line ? `${line.object.kind} ${line.object.metadata.name}` : ''
-    item.textContent = `${line.at} ${line.type} ${named}`
-    if (list.childElementCount > shown) list.firstElementChild?.remove()
-  }
+const story = new Story()
+let source: SourceState = { kind: 'connecting', text: 'Connecting …' }
+/** By the clock of this machine, when the newest line came. */
+let newestMs = 0
+let isDue = false
+
+/** Not more often than four times a second: a page that is busy with drawing does not read. */
+const drawEveryMs = 250
+function due(): void {
+  if (isDue) return
+  isDue = true
+  setTimeout(() => requestAnimationFrame(paint), story.lines ? drawEveryMs : 0)
+}
+function paint(): void {
+  isDue = false
+  document.title = `${story.title || 'Kubestage'}: timeline`
+  const sinceMs = source.kind === 'live' && newestMs ? performance.now() - newestMs : 0
+  render(h(App, { story, version: story.lines, source, nowMs: story.endMs + sinceMs }), root)
 }
 
-const page = document.getElementById('page')
-if (page) void main(page)
+function add(lines: Iterable<RecordLine>): void {
+  for (const line of lines) story.add(line)
+  newestMs = performance.now()
+  due()
+}
+function state(next: SourceState): void {
+  if (next.kind === 'lost' && source.kind === 'live' && story.lines)
+    story.add({
+      type: 'GAP',
+      at: new Date(story.endMs).toISOString(),
+      message: 'The connection to the server was lost',
+    })
+  source = next
+  due()
+}
+
+const inlined = document.getElementById('record')?.textContent
+if (inlined === undefined || inlined === null) {
+  setInterval(() => source.kind === 'live' && due(), 1_000)
+  readStream('stream', { lines: add, state })
+} else {
+  const reader = new LineReader()
+  add(reader.push(inlined))
+  add(reader.end())
+  state({ kind: 'ended', text: 'A record' })
+}
+paint()

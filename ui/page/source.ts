@@ -1,0 +1,58 @@
+import type { RecordLine } from '../../shared/record/format.ts'
+import { LineReader } from './lines.ts'
+
+/** What the page knows of where its lines come from. */
+export interface SourceState {
+  kind: 'connecting' | 'live' | 'ended' | 'lost' | 'signed-out'
+  text: string
+}
+
+interface Listener {
+  lines(lines: Iterable<RecordLine>): void
+  state(state: SourceState): void
+}
+
+const retryMs = { first: 500, most: 10_000 }
+
+/** Reads `./stream` for good: when it ends it is read again, and a gap is marked. A file's stream ends for good. */
+export async function readStream(url: string, { lines, state }: Listener): Promise<void> {
+  let waitMs = retryMs.first
+  let wasOpen = false
+  for (;;) {
+    if (!wasOpen) state({ kind: 'connecting', text: 'Connecting …' })
+    const answer = await fetch(url, { credentials: 'same-origin', cache: 'no-store' }).catch(() => undefined)
+    if (answer?.status === 401 || answer?.status === 403)
+      return state({ kind: 'signed-out', text: 'This session has ended. Run "kubestage ui" for a new link.' })
+    if (answer?.ok && answer.body) {
+      waitMs = retryMs.first
+      const isFile = answer.headers.get('kubestage-record') === 'file'
+      state({ kind: 'live', text: isFile ? 'Reading the record …' : 'Live' })
+      const isWhole = await readAll(answer.body, lines)
+      if (isFile && isWhole) return state({ kind: 'ended', text: 'A record, read to its end' })
+      wasOpen = true
+    }
+    const why =
+      answer && !answer.ok ? `The server answered ${answer.status}` : 'The server does not answer, or was restarted'
+    state({ kind: 'lost', text: `${why}. What you see may be old; trying again …` })
+    await new Promise((resolve) => setTimeout(resolve, waitMs))
+    waitMs = Math.min(waitMs * 2, retryMs.most)
+  }
+}
+
+/** False: it was cut off. */
+async function readAll(body: ReadableStream<Uint8Array>, lines: Listener['lines']): Promise<boolean> {
+  const reader = new LineReader()
+  const text = new TextDecoder()
+  const stream = body.getReader()
+  try {
+    for (;;) {
+      const { value, done } = await stream.read()
+      if (done) break
+      lines(reader.push(text.decode(value, { stream: true })))
+    }
+    lines(reader.end())
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,40 @@
+import { h, type JSX } from 'preact'
+
+const bars: [string, string][] = [
+  ['Pending', 'Pending'],
+  ['Running', 'Running, not ready'],
+  ['Ready', 'Ready'],
+  ['Terminating', 'Terminating'],
+  ['hook', 'preStop hook'],
+  ['wait', 'waits for containers'],
+  ['term', 'after TERM'],
+  ['kill', 'KILL'],
+  ['grace', 'grace period'],
+  ['lost', 'lost requests'],
+]
+const letters: [string, string][] = [
+  ['P', 'probe failed'],
+  ['R', 'restart'],
+  ['E', 'eviction'],
+  ['S', 'Service no longer offers it'],
+  ['!', 'warning'],
+]
+
+export function Legend(): JSX.Element {
+  const box = (content: JSX.Element[]): JSX.Element =>
+    h('svg', { class: 'ks', width: 18, height: 14, 'aria-hidden': 'true' }, content)
+  return h('div', { class: 'legend' }, [
+    ...bars.map(([kind, text]) =>
+      h('span', null, [box([h('rect', { class: kind, x: 1, y: 2, width: 16, height: 10, rx: 2 })]), text]),
+    ),
+    ...letters.map(([letter, text]) =>
+      h('span', null, [
+        box([
+          h('circle', { class: 'mark', cx: 9, cy: 7, r: 6 }),
+          h('text', { class: 'letter', x: 9, y: 10.5, 'text-anchor': 'middle' }, letter),
+        ]),
+        text,
+      ]),
+    ),
+  ])
+}

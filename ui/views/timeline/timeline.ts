@@ -1,0 +1,214 @@
+import { h, type JSX } from 'preact'
+import type { PodStory } from '../../story/model.ts'
+import type { Story } from '../../story/story.ts'
+import { Axis, type TimeScale, type TimeWindow, xOf } from '../time-axis.ts'
+import { barHeight, barsOf, graceOf, loadBars, markLetters, marksOf, type Row, rowHeight } from './geometry.ts'
+
+export interface TimelineProps {
+  story: Story
+  rows: readonly Row[]
+  window: TimeWindow
+  width: number
+  nowMs: number
+  selectedUid?: string
+  onSelect?(pod: PodStory): void
+}
+
+export const labelWidth = (width: number): number => Math.round(Math.min(210, width * 0.32))
+export const scaleFor = (window: TimeWindow, width: number): TimeScale => ({
+  ...{ ...window, left: labelWidth(width), right: width - 8 },
+})
+export const shorten = (text: string, pixels: number): string => {
+  const most = Math.max(4, Math.floor(pixels / 6.6))
+  if (text.length <= most) return text
+  // Pods of one workload differ at their end.
+  const end = Math.floor(most / 2)
+  return `${text.slice(0, most - end - 1)}…${text.slice(-end)}`
+}
+
+/** Lanes as SVG: for as many pods as a person reads. */
+export function Timeline({ story, rows, window, width, nowMs, selectedUid, onSelect }: TimelineProps): JSX.Element {
+  const scale = scaleFor(window, width)
+  const height = rows.length * rowHeight
+  const lanes = rows.map((row, index) =>
+    row.pod
+      ? Lane({
+          row,
+          pod: row.pod,
+          top: index * rowHeight,
+          scale,
+          width,
+          nowMs,
+          isSelected: selectedUid === row.key,
+          onSelect,
+        })
+      : Heading(row, index * rowHeight, width),
+  )
+  const moments = marksOf(story.moments, scale).map(({ x, text }) =>
+    h('line', { class: 'moment', x1: x, x2: x, y1: 0, y2: height }, h('title', null, text)),
+  )
+  const label = `Timeline of ${rows.length} lanes; the table of pods says the same in words`
+  const data = {
+    'data-from': window.fromMs,
+    'data-to': window.toMs,
+    'data-left': scale.left,
+    'data-right': scale.right,
+  }
+  const props = {
+    class: 'ks timeline',
+    width,
+    height: Math.max(height, rowHeight),
+    role: 'img',
+    'aria-label': label,
+    ...data,
+  }
+  return h('svg', { ...props, xmlns: 'http://www.w3.org/2000/svg' }, [
+    h('defs', null, hatch()),
+    h(Axis, { scale, y: -20, bottom: height }),
+    ...lanes,
+    ...moments,
+  ])
+}
+
+const hatch = (): JSX.Element =>
+  h('pattern', { id: 'hatch', width: 6, height: 6, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' }, [
+    h('rect', { width: 2, height: 6, fill: 'var(--paper)', opacity: 0.55 }),
+  ])
+
+const Heading = (row: Row, top: number, width: number): JSX.Element =>
+  h('g', { key: row.key }, [
+    h('rect', { class: 'group', x: 0, y: top, width, height: rowHeight }),
+    h('text', { class: 'strong', x: 6, y: top + 15 }, shorten(row.label, width - 12)),
+  ])
+
+interface LaneProps extends Pick<TimelineProps, 'width' | 'nowMs' | 'onSelect'> {
+  row: Row
+  pod: PodStory
+  top: number
+  scale: TimeScale
+  isSelected: boolean
+}
+
+function Lane({ row, pod, top, scale, width, nowMs, isSelected, onSelect }: LaneProps): JSX.Element {
+  const y = top + (rowHeight - barHeight) / 2
+  const grace = graceOf(pod, scale)
+  return h('g', { key: row.key, class: 'row', 'data-pod': pod.name, onClick: onSelect && (() => onSelect(pod)) }, [
+    h('rect', {
+      class: isSelected ? 'selected' : '',
+      x: 0,
+      y: top,
+      width,
+      height: rowHeight,
+      ...(isSelected ? {} : { fill: 'transparent' }),
+    }),
+    h('text', { x: 14, y: top + 15 }, shorten(row.label, scale.left - 20)),
+    ...barsOf(pod, scale, nowMs).flatMap(({ kind, x, width, part, title }) => {
+      const [barY, height] = part === 'whole' ? [y, barHeight] : [y + 3, barHeight - 6]
+      const place = { x, y: barY, width, height, rx: Math.min(2, width / 2) }
+      const words = `${pod.name}: ${title}`
+      return [
+        h('rect', { ...place, class: kind, 'data-bar': kind }, h('title', null, words)),
+        kind === 'Pending' || kind === 'kill' ? h('rect', { ...place, fill: 'url(#hatch)' }) : null,
+      ]
+    }),
+    grace &&
+      h('rect', {
+        class: 'grace',
+        'data-bar': 'grace',
+        x: grace.x,
+        y: y - 2.5,
+        width: grace.width,
+        height: barHeight + 5,
+        rx: 3,
+      }),
+    ...marksOf(pod.marks, scale).map(({ kind, x, text }) =>
+      h('g', { 'data-mark': kind }, [
+        h('title', null, text),
+        h('circle', { class: 'mark', cx: x, cy: top + 11, r: 6 }),
+        h('text', { x, y: top + 14.5, 'text-anchor': 'middle', class: 'letter' }, markLetters[kind]),
+      ]),
+    ),
+  ])
+}
+
+/** The axis and the strip of requests, above the lanes. */
+export function TimelineHead({ story, window, width }: Pick<TimelineProps, 'story' | 'window' | 'width'>): JSX.Element {
+  const scale = scaleFor(window, width)
+  const bars = loadBars(story.loads, scale)
+  const height = bars.length ? 62 : 22
+  const strip = bars.flatMap(({ x, width, answered, lost }) => [
+    h('rect', { class: 'answered', x, y: 60 - answered * 34, width, height: answered * 34 }),
+    lost
+      ? h('rect', {
+          class: 'lost',
+          'data-bar': 'lost',
+          x,
+          y: 60 - (answered + lost) * 34,
+          width,
+          height: Math.max(lost * 34, 3),
+        })
+      : null,
+  ])
+  const title = 'Time, and requests answered and lost'
+  return h(
+    'svg',
+    { class: 'ks', width, height, role: 'img', 'aria-label': title, xmlns: 'http://www.w3.org/2000/svg' },
+    [
+      h(Axis, { scale, y: 14, bottom: height }),
+      h('text', { class: 'soft', x: 6, y: 14 }, 'UTC'),
+      bars.length ? h('text', { class: 'soft', x: 6, y: 46 }, 'requests') : null,
+      ...strip,
+    ],
+  )
+}
+
+/** The whole record as one strip: how many pods were ready, and what part is shown. */
+export function Overview({
+  story,
+  window,
+  width,
+  whole,
+}: Pick<TimelineProps, 'story' | 'window' | 'width'> & { whole: TimeWindow }): JSX.Element {
+  const height = 34
+  const scale = { ...whole, left: labelWidth(width), right: width - 8 }
+  const counts = densities(story, whole)
+  const most = Math.max(1, ...counts)
+  const step = (scale.right - scale.left) / counts.length
+  const points = counts.map(
+    (count, index) =>
+      `${(scale.left + index * step).toFixed(1)},${(height - (count / most) * (height - 4)).toFixed(1)}`,
+  )
+  const x = Math.max(xOf(scale, window.fromMs), scale.left)
+  const label = `Pods that were ready, at most ${most}; drag to choose a stretch of time`
+  return h('svg', { class: 'ks overview', width, height, role: 'img', 'aria-label': label }, [
+    h('text', { class: 'soft', x: 6, y: 20 }, 'whole record'),
+    h('polygon', {
+      class: 'Ready',
+      opacity: 0.55,
+      points: `${scale.left},${height} ${points.join(' ')} ${scale.right},${height}`,
+    }),
+    h('rect', {
+      class: 'selected',
+      x,
+      y: 0,
+      width: Math.max(Math.min(xOf(scale, window.toMs), scale.right) - x, 3),
+      height,
+    }),
+  ])
+}
+
+const buckets = 200
+/** Ready pods in each of the buckets of the time. */
+export function densities(story: Story, { fromMs, toMs }: TimeWindow): number[] {
+  const changes = new Array<number>(buckets + 1).fill(0)
+  const bucketOf = (ms: number): number =>
+    Math.min(buckets, Math.max(0, Math.floor(((ms - fromMs) / Math.max(toMs - fromMs, 1)) * buckets)))
+  for (const { phases } of story.pods.values())
+    for (const { value, startMs, endMs } of phases) {
+      if (value !== 'Ready') continue
+      changes[bucketOf(startMs)]!++
+      if (endMs !== undefined) changes[bucketOf(endMs)]!--
+    }
+  let count = 0
+  return changes.slice(0, buckets).map((change) => (count += change))
+}
