@@ -56,14 +56,18 @@ export function App({ story, version, source, nowMs }: AppProps): JSX.Element {
       ),
       h(Tabs, { tab, setTab }),
     ]),
-    h('main', { ref, id: 'panel', role: 'tabpanel', 'aria-label': tab }, [
-      tab === 'Timeline' && h(TimelinePanel, { ...shared, selected, select, open, choose, isFollowing, follow }),
-      tab === 'One death' && (selected ? h(DeathView, { pod: selected, width }) : noPod()),
-      tab === 'Rollout' && h(RolloutPanel, { ...shared, open }),
-      tab === 'Journal' && h(JournalView, { story, window: whole }),
-      tab === 'Nodes' && h(NodesView, shared),
-      tab === 'Object' && (selected?.object ? h(ObjectView, { object: selected.object }) : noPod()),
-    ]),
+    h(
+      'main',
+      null,
+      h('div', { ref, id: 'panel', role: 'tabpanel', 'aria-label': tab }, [
+        tab === 'Timeline' && h(TimelinePanel, { ...shared, selected, select, open, choose, isFollowing, follow }),
+        tab === 'One death' && (selected ? h(DeathView, { pod: selected, width }) : noPod()),
+        tab === 'Rollout' && h(RolloutPanel, { ...shared, open }),
+        tab === 'Journal' && h(JournalView, { story, window: whole }),
+        tab === 'Nodes' && h(NodesView, shared),
+        tab === 'Object' && (selected?.object ? h(ObjectView, { object: selected.object }) : noPod()),
+      ]),
+    ),
   ])
 }
 
@@ -195,8 +199,8 @@ function RolloutPanel({ story, window, width, open }: Shared & { open(pod: PodSt
 }
 
 /** Of the element, as it changes. */
-function useWidth(): [{ current: HTMLElement | null }, number] {
-  const ref = useRef<HTMLElement>(null)
+function useWidth(): [{ current: HTMLDivElement | null }, number] {
+  const ref = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(() => Math.max(300, document.documentElement.clientWidth - 34))
   useEffect(() => {
     const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.floor(entry.contentRect.width) - 2))

@@ -1,17 +1,17 @@
 import { h, render } from 'preact'
 import type { RecordLine } from '../../shared/record/format.ts'
 import { Story } from '../story/story.ts'
-import { pageStyle, pictureStyle } from '../views/style.ts'
+import { pictureStyle } from '../views/picture-style.ts'
 import { App } from './app.ts'
 import { LineReader } from './lines.ts'
 import { readStream, type SourceState } from './source.ts'
 
 /** The page needs no markup: an element `record` may hold the lines of a record, otherwise `./stream` is read. */
 const style = new CSSStyleSheet()
-style.replaceSync(pictureStyle + pageStyle)
+style.replaceSync(pictureStyle)
 document.adoptedStyleSheets = [style]
 document.documentElement.lang = 'en'
-const root = document.getElementById('app') ?? document.body.appendChild(document.createElement('div'))
+const root = document.getElementById('page') ?? document.body.appendChild(document.createElement('div'))
 
 const story = new Story()
 let source: SourceState = { kind: 'connecting', text: 'Connecting …' }

@@ -25,7 +25,7 @@ export async function readStream(url: string, { lines, state }: Listener): Promi
       return state({ kind: 'signed-out', text: 'This session has ended. Run "kubestage ui" for a new link.' })
     if (answer?.ok && answer.body) {
       waitMs = retryMs.first
-      const isFile = answer.headers.get('kubestage-record') === 'file'
+      const isFile = answer.headers.get('x-kubestage-source') === 'file'
       state({ kind: 'live', text: isFile ? 'Reading the record …' : 'Live' })
       const isWhole = await readAll(answer.body, lines)
       if (isFile && isWhole) return state({ kind: 'ended', text: 'A record, read to its end' })

@@ -39,7 +39,7 @@ function culprit(story: Story, load: Load): PodStory | undefined {
   let best: PodStory | undefined
   let bestMs = slackMs
   for (const pod of story.pods.values()) {
-    if (pod.namespace !== load.namespace) continue
+    if (pod.namespace !== load.namespace || (kind === 'service' && !pod.services.has(name))) continue
     const startMs = unavailableMs(pod)
     if (startMs === undefined) continue
     const endMs = Math.max(pod.endpointRemovedMs ?? startMs, startMs)

@@ -25,10 +25,14 @@ export function deathOf(object: RecordedObject): Death {
 function askOf(request: unknown, otherwiseMs: number): Ask {
   return {
     ...textsOf(request, 'user', 'reason'),
-    atMs: msOf(at(request, 'time')) ?? otherwiseMs,
+    atMs: withinSecond(msOf(at(request, 'time')) ?? otherwiseMs, otherwiseMs),
     graceSeconds: numberAt(request, 'gracePeriodSeconds'),
   }
 }
+
+/** A time of whole seconds, of something before `beforeMs`: as late in its second as it can be. */
+const withinSecond = (ms: number, beforeMs: number): number =>
+  ms % 1_000 ? ms : Math.max(ms, Math.min(ms + 999, beforeMs))
 
 function containerOf(container: unknown, endMs: number): ContainerDeath {
   const name = textAt(container, 'name')

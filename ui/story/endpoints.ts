@@ -2,17 +2,18 @@ import type { RecordedObject } from '../../shared/record/format.ts'
 import { limits } from './model.ts'
 import { at, listAt, textAt } from './text.ts'
 
-interface Left {
-  podUid: string
+interface Change {
   service: string
+  offered: ReadonlySet<string>
+  /** Pods that it offered until now. */
+  left: string[]
 }
 
 /** Which pods Services offer, from their EndpointSlices. */
 export class Endpoints {
   readonly #slices = new Map<string, Set<string>>()
 
-  /** Returns the pods that the Service no longer offers. */
-  see(object: RecordedObject, isGone: boolean): Left[] {
+  see(object: RecordedObject, isGone: boolean): Change {
     const uid = object.metadata.uid
     const service =
       textAt(object, 'metadata', 'labels', 'kubernetes.io/service-name') || textAt(object, 'metadata', 'name')
@@ -20,7 +21,7 @@ export class Endpoints {
     const offered = new Set(isGone ? [] : listAt(object, 'endpoints').filter(isOffered).map(uidOf))
     if (isGone) this.#slices.delete(uid)
     else if (this.#slices.size < limits.slices || this.#slices.has(uid)) this.#slices.set(uid, offered)
-    return [...before].filter((pod) => !offered.has(pod)).map((podUid) => ({ podUid, service }))
+    return { service, offered, left: [...before].filter((pod) => !offered.has(pod)) }
   }
 }
 

@@ -85,6 +85,8 @@ export interface PodStory {
   /** When its last process had ended. */
   processEndMs?: number
   endpointRemovedMs?: number
+  /** That offered it at some time. */
+  services: Set<string>
   goneMs?: number
   object?: RecordedObject
 }

@@ -5,11 +5,26 @@ import { at, listAt, msOf, numberAt, plain, textAt } from './text.ts'
 
 export function newPod(uid: string, name: string, namespace: string): PodStory {
   const empty = { labels: {}, node: '', reason: '', restarts: 0, endPhase: '' }
-  return { uid, name: plain(name), namespace: plain(namespace), phases: [], marks: [], deaths: [], asks: [], ...empty }
+  return {
+    uid,
+    name: plain(name),
+    namespace: plain(namespace),
+    phases: [],
+    marks: [],
+    deaths: [],
+    asks: [],
+    services: new Set(),
+    ...empty,
+  }
 }
 
 export function mark(pod: PodStory, kind: MarkKind, atMs: number, text: string): void {
-  if (pod.marks.some((known) => known.kind === kind && known.text === text && Math.abs(known.atMs - atMs) < 1_000))
+  if (
+    pod.marks.some(
+      (known) =>
+        known.kind === kind && known.text === text && (kind === 'eviction' || Math.abs(known.atMs - atMs) < 1_000),
+    )
+  )
     return
   push(pod.marks, { kind, atMs, text }, limits.marks)
 }
@@ -39,7 +54,7 @@ export function seePod(pod: PodStory, object: RecordedObject, atMs: number, isNe
   if (phase === 'Terminating') seeGrace(pod, object, atMs)
   seeContainers(pod, object, atMs)
   const target = conditionOf(object, 'DisruptionTarget')
-  if (at(target, 'status') === 'True') mark(pod, 'eviction', msOf(at(target, 'lastTransitionTime')) ?? atMs, eviction())
+  if (at(target, 'status') === 'True') mark(pod, 'eviction', atMs, eviction())
   else if (at(object, 'status', 'reason') === 'Evicted')
     mark(pod, 'eviction', atMs, textAt(object, 'status', 'message'))
 

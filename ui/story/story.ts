@@ -209,8 +209,13 @@ export class Story {
   }
 
   #slice(object: RecordedObject, atMs: number, isGone: boolean): void {
-    for (const { podUid, service } of this.#endpoints.see(object, isGone)) {
-      const pod = this.pods.get(podUid)
+    const { service, offered, left } = this.#endpoints.see(object, isGone)
+    for (const uid of offered) {
+      const services = this.pods.get(uid)?.services
+      if (services && services.size < limits.deaths) services.add(service)
+    }
+    for (const uid of left) {
+      const pod = this.pods.get(uid)
       if (!pod) continue
       mark(pod, 'endpoint', atMs, `Service ${service} no longer offers it`)
       pod.endpointRemovedMs = atMs

@@ -16,7 +16,7 @@ export function heatOf(row: JournalRow, { fromMs, toMs }: TimeWindow): number[] 
   return counts
 }
 
-/** Who called what how often: a strip for each, darker where there were more. */
+/** How often each user made each request: a strip for each, darker where there were more. */
 export function JournalView({ story, window }: { story: Story; window: TimeWindow }): JSX.Element {
   const rows = [...story.journal.values()].sort(
     (a, b) => Number(b.hotMs !== undefined) - Number(a.hotMs !== undefined) || b.total - a.total,

@@ -31,7 +31,10 @@ export function ticks(scale: TimeScale): Tick[] {
   const count = Math.max(2, Math.floor((scale.right - scale.left) / 110))
   const time = scaleUtc([new Date(scale.fromMs), new Date(scale.toMs)], [scale.left, scale.right])
   const format = time.tickFormat(count, scale.toMs - scale.fromMs > 5_000 ? '%H:%M:%S' : '%H:%M:%S.%L')
-  return time.ticks(count).map((tick) => ({ x: Math.round(time(tick)), label: format(tick) }))
+  const all = time.ticks(count).map((tick) => ({ x: Math.round(time(tick)), label: format(tick) }))
+  // The library may make twice as many as it was asked for.
+  const each = Math.max(1, Math.ceil(all.length / (count * 1.2)))
+  return all.filter((_, index) => index % each === 0)
 }
 
 /** Labels at `y`, and lines below it down to `bottom`. */
@@ -39,7 +42,7 @@ export function Axis({ scale, y, bottom }: { scale: TimeScale; y: number; bottom
   const marks = ticks(scale).map(({ x, label }) =>
     h('g', { key: label }, [
       h('line', { class: 'grid', x1: x, x2: x, y1: y + 4, y2: bottom }),
-      x < scale.right - 30 ? h('text', { class: 'soft', x: x + 3, y }, label) : null,
+      x < scale.right - 75 ? h('text', { class: 'soft', x: x + 3, y }, label) : null,
     ]),
   )
   return h('g', { 'aria-hidden': 'true' }, marks)

@@ -201,7 +201,7 @@ t.test('the journal: rows by second, and a loop that does not rest', async (t) =
 })
 
 t.test('lost requests have a pod, a reason and a remedy', async (t) => {
-  const lost = { target: 'service/web', namespace: 'default', answered: 5, lost: 3, cut: 1, slowestMs: 9 }
+  const lost = { target: 'pod/web', namespace: 'default', answered: 5, lost: 3, cut: 1, slowestMs: 9 }
   const early = { ...termination, steps: [{ name: 'EndpointRemoved', endTime: time(5.4) }] } as RecordedObject
   const story = storyOf(
     header,

@@ -1,0 +1,202 @@
+/** The page in a real browser, with the record of a real cluster: what is seen, and that it is accessible. */
+import { mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import type { Deployment } from '../../shared/api/workloads.ts'
+import { deployments, pods, services, terminations } from '../../shared/client/resources.ts'
+import type { RecordLine } from '../../shared/record/format.ts'
+import { Story } from '../../ui/story/story.ts'
+import { noBrowser, startBrowser } from '../harness/browser.ts'
+import { repository, startCommand, startTestCluster } from '../harness/cluster.ts'
+import { followPod, isReady, podOf, politeScript } from '../harness/pods.ts'
+import { skipOrFail } from '../harness/skip.ts'
+import { startSite } from '../harness/ui-site.ts'
+import { until } from '../harness/until.ts'
+
+const keptFields = new Set(['type', 'kind', 'at', 'uid', 'podUID', 'format', 'phase'])
+
+if (noBrowser) skipOrFail(t, noBrowser)
+else await main()
+
+async function main(): Promise<void> {
+  const text = await recordOfCluster()
+  const story = storyOf(text)
+  const site = await startSite(t)
+  const browser = await startBrowser(t)
+  site.show(text)
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' })
+  const page = await context.newPage()
+  const errors: string[] = []
+  page.on('pageerror', ({ message }) => errors.push(message))
+  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
+  await page.goto(site.url)
+  await page.getByText('read to its end').waitFor()
+  await page.getByRole('img', { name: /^Timeline of/ }).waitFor()
+
+  await t.test('the timeline: bars are where the record has them', async (t) => {
+    await shot(page, 'timeline')
+    const chart = page.locator('svg.timeline')
+    const numbers = await chart.evaluate((svg) => ({ ...(svg as SVGElement).dataset }))
+    const [from, to, left, right] = ['from', 'to', 'left', 'right'].map((name) => Number(numbers[name]))
+    const terminating = story.podNamed('default', 'told')!.phases.find(({ value }) => value === 'Terminating')!
+    const bar = page.locator('[data-pod=told] [data-bar=Terminating]')
+    const x = left! + ((terminating.startMs - from!) / (to! - from!)) * (right! - left!)
+    t.ok(Math.abs(Number(await bar.getAttribute('x')) - x) < 0.5, 'Terminating begins where it began')
+    t.equal(await page.locator('[data-pod=told] [data-bar=hook]').count(), 1, 'with the segment of its hook')
+    t.equal(await page.locator('[data-pod=told] [data-bar=grace]').count(), 1, 'in the frame of its grace period')
+    t.ok(await page.locator('[data-pod=evicted] [data-mark=eviction]').count(), 'the eviction is marked')
+    await page.getByRole('searchbox').fill('app=web')
+    await until(async () => (await page.locator('[data-pod=told]').count()) === 0, { what: 'the filter' })
+    await page.getByRole('searchbox').fill('')
+  })
+  await t.test('one death', async (t) => {
+    await page.getByRole('region', { name: 'Pods' }).getByRole('button', { name: 'told' }).click()
+    await page.getByRole('heading', { name: 'How told ended' }).waitFor()
+    const words = await page.getByRole('tabpanel').innerText()
+    for (const part of ['stopped in', 'kubernetes-admin', 'Update', 'draining because Update', 'PreStop', 'SIGTERM'])
+      t.match(words, part)
+    await shot(page, 'death')
+  })
+  await t.test('a rollout, the pod that lost requests, and why', async (t) => {
+    await page.getByRole('tab', { name: 'Rollout' }).click()
+    t.equal(await page.locator('path[data-set]').count(), 2, 'a line for each ReplicaSet')
+    t.match(await page.getByRole('region', { name: 'Lost requests' }).innerText(), /web-.*3.*(ended|requests)/s)
+    await shot(page, 'rollout')
+  })
+  for (const name of ['Journal', 'Nodes', 'Object'])
+    await t.test(name, async (t) => {
+      await page.getByRole('tab', { name }).click()
+      const words = { Journal: 'kubernetes-admin', Nodes: 'node-1', Object: 'kind: Pod' }[name]!
+      t.match(await page.getByRole('tabpanel').innerText(), words)
+      await shot(page, name.toLowerCase())
+    })
+  await t.test('accessible in light and dark, and 360 px wide', async (t) => {
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const name of ['Timeline', 'One death', 'Rollout', 'Journal', 'Nodes', 'Object']) {
+        await page.emulateMedia({ colorScheme })
+        await page.getByRole('tab', { name }).click()
+        t.same(await violations(page), [], `${name}, ${colorScheme}`)
+      }
+    await shot(page, 'dark')
+    await page.setViewportSize({ width: 360, height: 700 })
+    for (const name of ['Timeline', 'One death', 'Rollout', 'Journal', 'Nodes', 'Object']) {
+      await page.getByRole('tab', { name }).click()
+      await until(() => page.evaluate('document.documentElement.scrollWidth <= 360'), {
+        what: `${name} to fit`,
+        timeoutMs: 5_000,
+      })
+      await shot(page, `narrow-${name.replace(' ', '-').toLowerCase()}`)
+    }
+    await page.setViewportSize({ width: 1280, height: 900 })
+  })
+  await t.test('hostile strings are text', async (t) => {
+    site.show(hostile(text))
+    await page.reload()
+    await page.getByText('read to its end').waitFor()
+    await page.getByText('<img').first().waitFor()
+    for (const name of ['One death', 'Rollout', 'Journal', 'Nodes', 'Timeline']) {
+      await page.getByRole('tab', { name }).click()
+      t.equal(await page.evaluate("document.querySelectorAll('img, script:not([src]), iframe').length"), 0, name)
+    }
+    t.notOk(await page.evaluate('globalThis.hurt'), 'nothing was executed')
+  })
+  t.same(errors, [], 'the page reports no error')
+}
+
+/** A deletion with a reason and a hook, an eviction, a rollout; and the load of one that loses requests. */
+async function recordOfCluster(): Promise<string> {
+  const { client, stateDir } = await startTestCluster(t)
+  const file = join(stateDir, 'cluster.record')
+  const recording = startCommand(t, ['record', file, `--state-dir=${stateDir}`, '--title=a test'])
+  await recording.printed('Recording')
+  const namespace = 'default'
+  const command = ['sh', '-c', politeScript]
+  const preStop = { exec: { command: ['sh', '-c', 'echo draining because $KUBE_POD_TERM_REASON; sleep 0.5'] } }
+  const spec = { terminationGracePeriodSeconds: 3 }
+  for (const name of ['told', 'evicted']) {
+    await client.create(pods, podOf({ name, command, preStop, spec }), { namespace })
+    await (await followPod(client, { namespace, name })).until(isReady, 'to be ready')
+  }
+  await client.delete(pods, { namespace, name: 'told' }, { reason: 'Update' })
+  const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'evicted', namespace } }
+  await client.create(pods, eviction, { namespace, name: 'evicted', subresource: 'eviction' } as never)
+  const labels = { app: 'web' }
+  const service = { metadata: { name: 'web' }, spec: { selector: labels, ports: [{ port: 80 }] } }
+  await client.create(services, service as never, { namespace })
+  const template = { metadata: { labels }, spec: { ...spec, ...podOf({ name: 'x', command }).spec } }
+  await client.create(
+    deployments,
+    { metadata: { name: 'web' }, spec: { replicas: 2, selector: { matchLabels: labels }, template } } as Deployment,
+    { namespace },
+  )
+  const isDone = async (generation: number): Promise<boolean> => {
+    const { status } = await client.get<Deployment>(deployments, { namespace, name: 'web' })
+    const { observedGeneration = 0, updatedReplicas, replicas, readyReplicas } = status ?? {}
+    return observedGeneration >= generation && updatedReplicas === 2 && replicas === 2 && readyReplicas === 2
+  }
+  await until(() => isDone(1), { what: 'the Deployment' })
+  const changed = { spec: { template: { metadata: { annotations: { version: '2' } } } } }
+  await client.patch(deployments, { namespace, name: 'web' }, changed)
+  await until(() => isDone(2), { what: 'the rollout' })
+  await until(async () => (await client.list(terminations, { namespace })).items.length >= 4, { what: 'four records' })
+  const left = async () => (await client.list(pods, { namespace })).items.length
+  await until(async () => (await left()) === 2, { what: 'the ended pods to go' })
+  await recording.stop()
+  const text = readFileSync(file, 'utf8')
+  return text + loadOf(storyOf(text))
+}
+
+/** What a load generator would have seen: requests lost where the first pod of the rollout ended. */
+function loadOf(story: Story): string {
+  const old = [...story.pods.values()].find(({ name, deaths }) => name.startsWith('web-') && deaths.length)!
+  const lines = Array.from({ length: 10 }, (_, index) => {
+    const ms = old.deaths[0]!.startMs + (index - 5) * 200
+    const counts = { answered: 20, lost: index === 5 ? 3 : 0, cut: 0, slowestMs: 8 }
+    const at = new Date(ms).toISOString()
+    return JSON.stringify({ type: 'LOAD', at, seconds: 0.2, target: 'service/web', namespace: 'default', ...counts })
+  })
+  return `${lines.join('\n')}\n`
+}
+
+function storyOf(text: string): Story {
+  const story = new Story()
+  for (const line of text.split('\n').filter(Boolean)) story.add(JSON.parse(line) as RecordLine)
+  return story
+}
+
+/** The same record, with every text hostile that is no time and no key. */
+function hostile(text: string): string {
+  const evil = '<img src=x onerror="globalThis.hurt=1">\u202e</script><script>globalThis.hurt=1</script>'
+  let long = `${'x'.repeat(1_000_000)}`
+  const lines = text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) =>
+      JSON.stringify(JSON.parse(line), (key, value) => {
+        if (typeof value !== 'string' || keptFields.has(key) || /^\d{4}-\d\d-\d\dT/.test(value)) return value
+        const more = key === 'message' ? long : ''
+        if (more) long = ''
+        return evil + value + more
+      }),
+    )
+  return `${lines.join('\n')}\n{"type":"ADDED","at":"2030`
+}
+
+/** What axe-core finds. */
+async function violations(page: Page): Promise<string[]> {
+  const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+  await page.evaluate(source)
+  const found = (await page.evaluate('axe.run(document).then(({ violations }) => violations)')) as {
+    id: string
+    nodes: { html: string; failureSummary: string }[]
+  }[]
+  return found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`)
+}
+
+async function shot(page: Page, name: string): Promise<void> {
+  const folder = join(repository, '.tap', 'pictures')
+  mkdirSync(folder, { recursive: true })
+  await page.screenshot({ path: join(folder, `ui-${name}.png`) })
+}
