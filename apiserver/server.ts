@@ -85,7 +85,7 @@ export async function startApiServer(given: ApiServerConfig): Promise<ApiServer>
   const engine = new Engine({ config, catalog, storage, watchBacklog, self, several })
   await engine.load()
   const transport = new Transport({ config, limits, handshakes, tracked: connections, reports })
-  const lease = several?.serverLease({ storage, clock: config.clock, log: config.log })
+  const lease = several?.serverLease({ storage, host: config.host, clock: config.clock, log: config.log })
   const api = {
     ...contextOf({ config, storage, engine, transport, several }),
     otherServers: () => lease?.others() ?? 0,

@@ -26,7 +26,7 @@ exec node "$0" "$@"
 */
 // Plain JavaScript that old Nodes understand, too: it finds the right Node and the program, and does nothing else.
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, fstatSync } from 'node:fs'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -48,9 +48,22 @@ const isAtLeast = (wanted) => {
   )
   return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)
 }
+checkLauncher()
 if (!isAtLeast(isSource ? `${preferred}` : oldest)) runUnder(await otherNode())
 else if (process.argv[2] === 'up') await runGuarded()
 else await runHere()
+
+/** The pipe of a launcher, where its variable names one: the program checks the same (shared/concurrency/check-descriptor.ts). */
+function checkLauncher() {
+  const fd = process.env.KUBESTAGE_LAUNCHER_FD
+  if (fd === undefined) return
+  try {
+    if (/^\d{1,9}$/.test(fd) && (fstatSync(Number(fd)).isFIFO() || fstatSync(Number(fd)).isSocket())) return
+  } catch {
+    // It is not open.
+  }
+  fail('KUBESTAGE_LAUNCHER_FD is an internal variable of kubestage up, and its value is not valid: unset it')
+}
 
 async function runHere() {
   useCompileCache(root)

@@ -1,10 +1,11 @@
 import { isIP } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
+import { advertisedAddress, serverAddressAnnotation, serverLeaseSelector } from '../shared/api/server-address.ts'
 import { ignoreNotFound, ignoring } from '../shared/api/status-error.ts'
 import type { Service } from '../shared/api/types.ts'
 import type { EndpointSlice, Endpoints } from '../shared/api/workloads.ts'
 import type { Client, Resource } from '../shared/client/client.ts'
-import { endpointSlices, endpoints, services } from '../shared/client/resources.ts'
+import { endpointSlices, endpoints, leases, services } from '../shared/client/resources.ts'
 import { createWorkQueue } from '../shared/concurrency/work-queue.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 import type { Metadata } from './informers.ts'
@@ -37,7 +38,8 @@ export async function ensureKubernetesService(client: Client, options: Kubernete
 /**
  * Brings the Service, its Endpoints and its EndpointSlice back when they are deleted or changed. As upstream, a change
  * of the Service stays until the server starts again, and so does one of the Endpoints' ports, which the slice follows.
- * Upstream, every ten seconds: pkg/controlplane/controller/kubernetesservice, pkg/controlplane/reconcilers.
+ * The address of a server that was killed goes with its Lease. Upstream, every ten seconds:
+ * pkg/controlplane/controller/kubernetesservice, pkg/controlplane/reconcilers.
  */
 export function startKubernetesService(
   { client, informers, clock, log }: ControllerContext,
@@ -50,13 +52,20 @@ export function startKubernetesService(
       handlers: [{ onUpdate: changed, onDelete: changed }],
     })
   }
+  const servers = options.isShared
+    ? informers.selected<Metadata>(leases, {
+        selection: { namespace: 'kube-system', labelSelector: serverLeaseSelector },
+        handlers: [{ onAdd: changed, onDelete: changed }],
+      })
+    : undefined
   const queue = createWorkQueue<string>({
     clock,
     async work() {
       if (!(await find(client, services))) {
         await client.create<Service>(services, serviceOf(options)).catch(ignoring('AlreadyExists'))
       }
-      await ensureEndpoints(client, options, { withPorts: false })
+      const present = servers && addressesOf([...servers.list()])
+      await ensureEndpoints(client, options, { withPorts: false, present })
     },
     onError: (error) => log.warn({ err: error }, 'cannot keep the endpoints of the kubernetes Service'),
   })
@@ -69,11 +78,17 @@ export function startKubernetesService(
   }
 }
 
+/** Of the servers whose Leases have not ended; undefined where one does not tell its own. */
+function addressesOf(servers: readonly Metadata[]): string[] | undefined {
+  const addresses = servers.map(({ metadata }) => metadata.annotations?.[serverAddressAnnotation])
+  return addresses.includes(undefined) || addresses.length === 0 ? undefined : (addresses as string[])
+}
+
 /** A server that ends takes its address back, unless it is the last one. */
 async function leaveEndpoints(client: Client, { host }: KubernetesServiceOptions): Promise<void> {
   const known = await find<Endpoints>(client, endpoints)
   const [subset] = known?.subsets ?? []
-  const others = (subset?.addresses ?? []).filter(({ ip }) => ip !== advertised(host))
+  const others = (subset?.addresses ?? []).filter(({ ip }) => ip !== advertisedAddress(host))
   if (!known || others.length === 0) return
   const wanted = { ...known, subsets: [{ ...subset, addresses: others }] }
   await client.update<Endpoints>(endpoints, wanted).catch(changedMeanwhile)
@@ -83,25 +98,29 @@ async function leaveEndpoints(client: Client, { host }: KubernetesServiceOptions
 async function ensureEndpoints(
   client: Client,
   options: KubernetesServiceOptions,
-  { withPorts }: { withPorts: boolean },
+  changes: { withPorts: boolean; present?: readonly string[] },
 ): Promise<void> {
   const known = await find<Endpoints>(client, endpoints)
-  const wanted = endpointsOf(known, options, withPorts)
+  const wanted = endpointsOf(known, options, changes)
   if (!known) await client.create<Endpoints>(endpoints, wanted).catch(ignoring('AlreadyExists'))
   else if (!isDeepStrictEqual(known, wanted)) await client.update<Endpoints>(endpoints, wanted).catch(changedMeanwhile)
   await ensureSlice(client, sliceOf(wanted))
 }
 
-/** What the Endpoints are to say, given what they say now. They are not mirrored: the server keeps the slice, too. */
+/**
+ * What the Endpoints are to say, given what they say now. They are not mirrored: the server keeps the slice, too.
+ * `present`: the addresses of all servers that are there; absent: those that the Endpoints name are kept.
+ */
 function endpointsOf(
   known: Endpoints | undefined,
   { host, securePort, isShared }: KubernetesServiceOptions,
-  withPorts: boolean,
+  { withPorts, present }: { withPorts: boolean; present?: readonly string[] },
 ): Endpoints {
   const ports = [{ name: 'https', port: securePort, protocol: 'TCP' }]
   const [subset, ...others] = known?.subsets ?? []
   const before = (subset?.addresses ?? []).map(({ ip }) => ip)
-  const addresses = isShared ? [...new Set([...before, advertised(host)])].sort() : [advertised(host)]
+  const servers = isShared ? (present ?? before) : []
+  const addresses = [...new Set([...servers, advertisedAddress(host)])].sort()
   const isRight = others.length === 0 && isDeepStrictEqual(before, addresses)
   const keepsPorts = subset?.ports && others.length === 0 && (!withPorts || (before.length > 0 && isShared))
   const keptPorts = keepsPorts ? subset.ports : ports
@@ -154,9 +173,6 @@ const changedMeanwhile = ignoring('Conflict', 'NotFound')
 
 const find = <T extends object>(client: Client, resource: Resource): Promise<T | undefined> =>
   client.get<T>(resource, { namespace, name }).catch(ignoreNotFound)
-
-/** One address at which this machine's clients reach a server that listens at `host`. */
-const advertised = (host: string): string => (isIP(host) > 0 && !/^[0:.]+$/.test(host) ? host : '127.0.0.1')
 
 function serviceOf({ securePort, clusterIP }: KubernetesServiceOptions): Service {
   return {

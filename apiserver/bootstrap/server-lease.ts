@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import { advertisedAddress, serverAddressAnnotation } from '../../shared/api/server-address.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
 import { toMicroTime, toTime } from '../../shared/clock/timestamp.ts'
@@ -17,6 +18,8 @@ const ttlMs = 3 * renewMs
 
 interface ServerLeaseOptions {
   storage: Storage
+  /** Where the server listens. */
+  host: string
   clock: Clock
   log: Logger
 }
@@ -36,14 +39,15 @@ export class ServerLease {
   #timer: Timer | undefined
   #isClosed = false
 
-  constructor({ storage, clock, log }: ServerLeaseOptions) {
+  constructor({ storage, host, clock, log }: ServerLeaseOptions) {
     this.#storage = storage
     this.#clock = clock
     this.#log = log
     const name = `apiserver-${randomUUID().replaceAll('-', '')}`
     this.#key = objectKey(leases, namespace, name)
     const labels = { 'apiserver.kubernetes.io/identity': 'kube-apiserver', 'kubernetes.io/hostname': hostname() }
-    const metadata = { name, namespace, uid: randomUUID(), creationTimestamp: toTime(clock.now()), labels }
+    const annotations = { [serverAddressAnnotation]: advertisedAddress(host) }
+    const metadata = { name, namespace, uid: randomUUID(), creationTimestamp: toTime(clock.now()), labels, annotations }
     this.#object = { metadata, spec: { holderIdentity: `${name}_${randomUUID()}`, leaseDurationSeconds: ttlMs / 1000 } }
     this.#watch = storage.watch({
       prefix,

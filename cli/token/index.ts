@@ -6,10 +6,11 @@ import {
   secretNameOf,
   tokenForm,
 } from '../../shared/api/bootstrap-token.ts'
-import { isStatus } from '../../shared/api/status-error.ts'
-import type { KubeObject } from '../../shared/api/types.ts'
+import { ignoreNotFound, isStatus } from '../../shared/api/status-error.ts'
+import type { ConfigMap, KubeObject } from '../../shared/api/types.ts'
 import type { Client } from '../../shared/client/client.ts'
-import { secrets, selfSubjectReviews } from '../../shared/client/resources.ts'
+import { configMaps, secrets, selfSubjectReviews } from '../../shared/client/resources.ts'
+import type { ClusterAccess } from '../../shared/client/rest-client.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import { ConfigError, UsageError } from '../../shared/config/option.ts'
 import type { Resolved } from '../../shared/config/resolve.ts'
@@ -71,7 +72,9 @@ async function create({ values, origins }: Request, words: string[]): Promise<vo
   if (!mayAuthenticate && groups.length > 0 && origins.groups !== 'default')
     throw new UsageError('--groups are those of a client: --usages has to include authentication')
   const { expires, joining } = await withClient(values, async (client, access) => {
-    const joining = printJoinCommand ? joinCommand(access, textOf(token), server) : undefined
+    const joining = printJoinCommand
+      ? joinCommand({ ...access, server: await serverForNodes(client, access) }, textOf(token), server)
+      : undefined
     const expires = ttl === 0 ? undefined : expiration(await serverTimeMs(client), ttl)
     const facts = { expires, description, usages, groups: mayAuthenticate ? groups : [] }
     await client.create(secrets, secretOf(token, facts)).catch((error) => {
@@ -85,6 +88,13 @@ async function create({ values, origins }: Request, words: string[]): Promise<vo
   if (joining?.notice) process.stderr.write(`kubestage: ${joining.notice}\n`)
   if (output !== 'text') await printData(output, { token: textOf(token), expires, joinCommand: joining?.text })
   else process.stdout.write(`${joining?.text ?? textOf(token)}\n`)
+}
+
+/** What `cluster-info` names, which is `--control-plane-endpoint` where the servers have one. */
+async function serverForNodes(client: Client, { server }: ClusterAccess): Promise<string> {
+  const ref = { namespace: 'kube-public', name: 'cluster-info' }
+  const info = await client.get<ConfigMap>(configMaps, ref).catch(ignoreNotFound)
+  return /^ *server: (https:\S+)$/m.exec(info?.data?.kubeconfig ?? '')?.[1] ?? server
 }
 
 async function list({ values }: Request, words: string[]): Promise<void> {

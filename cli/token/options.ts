@@ -45,6 +45,9 @@ export const createOptions = {
   }),
   server: option(
     { ...names, placeholder: 'HOST:PORT,…' },
-    { default: [], help: 'create: API servers in that command (default: that of the kubeconfig)' },
+    {
+      default: [],
+      help: 'create: API servers in that command (default: the one that cluster-info names, or that of the kubeconfig)',
+    },
   ),
 }

@@ -35,9 +35,15 @@ own($holding);
 
 # The pipe of the program that started us, where there is one: when it closes, everything ends.
 my $starter;
-if (defined $ENV{KUBESTAGE_LAUNCHER_FD}) { open($starter, '<&=', $ENV{KUBESTAGE_LAUNCHER_FD}) or undef $starter; inherited($starter) if $starter }
-
 sub report { syswrite(STDERR, "kubestage: $_[0]\n") }
+
+if (defined(my $fd = $ENV{KUBESTAGE_LAUNCHER_FD})) {
+  if ($fd !~ /^\d{1,9}$/ || !open($starter, '<&=', $fd) || !(-p $starter || -S _)) {
+    report('KUBESTAGE_LAUNCHER_FD is an internal variable of kubestage up, and its value is not valid: unset it');
+    exit 1;
+  }
+  inherited($starter);
+}
 
 # Waits for some seconds (undef: without end), the server's last word or the starter's end; true when there is something to read.
 sub wait_for {

@@ -11,7 +11,7 @@ import { startLoopSet } from '../../controllers/loop-set.ts'
 import type { Node, Pod, Service } from '../../shared/api/types.ts'
 import type { EndpointSlice, Endpoints } from '../../shared/api/workloads.ts'
 import type { Resource } from '../../shared/client/client.ts'
-import { endpointSlices, endpoints, pods as podsResource, services } from '../../shared/client/resources.ts'
+import { endpointSlices, endpoints, leases, pods as podsResource, services } from '../../shared/client/resources.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { startTestApiServer } from '../harness/api-server.ts'
 import { startTestControlPlane } from '../harness/control-plane.ts'
@@ -330,6 +330,20 @@ t.test('API servers with the same objects are endpoints together, and none write
   t.equal(await versionOf(), version, 'the Endpoints were written by none')
   await client.delete(endpoints, ref)
   await until(async () => (await shown().catch(() => [])).length === 2, { what: 'both addresses again' })
+  const lease = (name: string, address: string) => ({
+    metadata: {
+      name,
+      labels: { 'apiserver.kubernetes.io/identity': 'kube-apiserver' },
+      annotations: { 'kubestage.dev/advertise-address': address },
+    },
+  })
+  const place = { namespace: 'kube-system' }
+  await client.create(leases, lease('apiserver-one', '192.0.2.1'), place)
+  await client.create(leases, lease('apiserver-two', '192.0.2.2'), place)
+  await client.create(leases, lease('apiserver-three', '192.0.2.3'), place)
+  await until(async () => (await shown()).length === 3, { what: 'the address of a third server' })
+  await client.delete(leases, { ...place, name: 'apiserver-three' })
+  await until(async () => (await shown()).length === 2, { what: 'the end of an address whose server was killed' })
   await one.close()
   t.same(await shown(), ['192.0.2.2'])
 })

@@ -237,10 +237,14 @@ t.test('a mistyped variable is reported, and is harmless', async (t) => {
 t.test('internal variables that another process has set are named', async (t) => {
   for (const [name, values] of [
     ['KUBESTAGE_GUARDIAN', ['x', '3 x 0 - 1', '900 901 0 - 1']],
-    ['KUBESTAGE_LAUNCHER_FD', ['900']],
+    ['KUBESTAGE_LAUNCHER_FD', ['900', 'x']],
   ] as const)
     for (const value of values) {
-      const command = spawnSync(process.execPath, [join(repository, 'bin', 'kubestage.mjs'), 'version'], {
+      // With a guardian, where it is the launcher's: that is the first to read it.
+      const folder = scratchFolder(t, 'launched')
+      const up = ['up', '--nodes=0', '--port=0', `--state-dir=${folder}`, `--storage=sqlite:${join(folder, 'db')}`]
+      const args = name === 'KUBESTAGE_LAUNCHER_FD' ? up : ['version']
+      const command = spawnSync(process.execPath, [join(repository, 'bin', 'kubestage.mjs'), ...args], {
         env: { ...process.env, [name]: value },
         encoding: 'utf8',
       })

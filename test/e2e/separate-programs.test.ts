@@ -118,6 +118,10 @@ else
       t.equal(await server(), cluster.urls[0])
       const third = await cluster.startApiServer('--control-plane-endpoint=api.example.test')
       t.equal(await server(), 'https://api.example.test:6443')
+      const create = ['token', 'create', '--print-join-command', `--kubeconfig=${cluster.file('kubeconfig')}`]
+      const printed = startCommand(t, create)
+      t.equal(await printed.ended, 0)
+      t.match(printed.stdout(), /^kubestage join api\.example\.test:6443 --token /)
       const socket = connect({ port: Number(new URL(cluster.urls[2]!).port), rejectUnauthorized: false })
       await once(socket, 'secureConnect')
       t.match(socket.getPeerCertificate().subjectaltname, /DNS:api\.example\.test/)

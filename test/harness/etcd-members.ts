@@ -131,7 +131,7 @@ export class EtcdMembers {
             () => true,
             () => false,
           ),
-        { what: `member ${member.name} to be healthy` },
+        { what: `member ${member.name} to be healthy`, timeoutMs: 180_000 },
       )
   }
 

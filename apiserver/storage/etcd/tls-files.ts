@@ -22,7 +22,9 @@ function read(flag: string, file = ''): string | undefined {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new ConfigError(`${flag}: ${(error as Error).message}`)
+    const { code, message } = error as NodeJS.ErrnoException
+    const why = code === 'ENOENT' ? `there is no file ${file}` : message
+    throw new ConfigError(`${flag}: ${why}; pass a PEM file that this user may read`)
   }
 }
 

@@ -258,7 +258,7 @@ for (const program of programs) {
         /refuses our client certificate; pass one of its CA with --etcd-certfile/,
       ],
       [{ etcdKeyfile: '' }, /^--etcd-certfile and --etcd-keyfile belong together/],
-      [{ etcdCafile: file('none.crt') }, /^--etcd-cafile: ENOENT/],
+      [{ etcdCafile: file('none.crt') }, /^--etcd-cafile: there is no file .*none.crt; pass a PEM file/],
       [{ etcdKeyfile: file('other.key') }, /^--etcd-keyfile: the file cannot be used/],
       [{}, /cannot be (reached|used)|does not speak/, etcd.url.replace('https', 'http')],
     ]
