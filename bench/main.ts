@@ -37,7 +37,8 @@ import { measureStarts } from './starts.ts'
 
 const HELP = `Usage: npm run bench -- [--only PARTS] [--storage etcd] [--real BIN] [--scale PODS] [--rounds N] [--pods N] [--profile DIR] [--write]
 
-  --only PARTS   some of start,requests,list,watch,http2,memory,pods,simulated,many,hooks,probes (default: all)
+  --only PARTS   some of start,requests,list,watch,http2,memory,pods,simulated,many,hooks,probes (default: all); ui alone: the page, by CHROMIUM
+  --chromium FILE  for --only ui (default /usr/bin/chromium)
   --real BIN     runs kube-apiserver and etcd, the programs in the folder BIN, beside us, in turns and with the same client,
                  and compares rates and CPU time per request (with --only real: nothing else)
   --storage etcd objects in etcd (the program on the PATH, or in BIN): beside kube-apiserver on the same etcd with --real,
@@ -61,6 +62,7 @@ const { values: flags } = parseArgs({
     rounds: { type: 'string', default: '5' },
     pods: { type: 'string', default: '100' },
     profile: { type: 'string' },
+    chromium: { type: 'string', default: '/usr/bin/chromium' },
     write: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -246,11 +248,20 @@ async function measureProbes(): Promise<Row[]> {
   ]
 }
 
+async function measurePage(): Promise<Row[]> {
+  const { measureUi } = await import('./ui.ts')
+  return withKubestage(BARE_API, async (server) => {
+    await prepare(server.target)
+    return measureUi(server, { rounds, program: flags.chromium })
+  })
+}
+
 /** Sections of docs/performance.md and docs/scale.md. */
 const documents = {
   bench: 'performance.md',
   real: 'performance.md',
   http2: 'performance.md',
+  ui: 'performance.md',
   etcd: 'scale.md',
   'scale-etcd': 'scale.md',
 } as const
@@ -344,6 +355,9 @@ if (flags.help) {
     const { measureHttp2 } = await import('./http2.ts')
     const comparisons = await measureHttp2(startForVersus, rounds)
     show('http2', `${comparisonTable(comparisons, '--http2=node')}\n\n${machine}; median of ${rounds}.`)
+  }
+  if (parts.includes('ui')) {
+    show('ui', `${table(await measurePage())}\n\n${machine}; median of ${rounds}; ${busy()}.`)
   }
   if (flags.real) {
     const { measureVersus } = await import('./versus.ts')
