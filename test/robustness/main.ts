@@ -1,4 +1,4 @@
-// `npm run robustness -- --kills 1000 [--minutes N] [--times 1] [--seed N] [--storage sqlite|etcd] [--servers 2] [--members 3]`: load, one fault in each round, and what
+// `npm run robustness -- --kills 1000 [--minutes N] [--times 1] [--seed N] [--storage sqlite|etcd] [--servers 2] [--members 3] [--kubelets 2]`: load, one fault in each round, and what
 // every client saw checked after it. Prints the report as JSON; exit code 1 when a guarantee did not hold. ETCD_BIN names another etcd.
 import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
@@ -6,7 +6,8 @@ import { parseArgs } from 'node:util'
 import { etcdPrograms, noEtcd } from '../harness/etcd.ts'
 import { scratchFolder } from '../harness/scratch.ts'
 import { buildChecker } from './checker.ts'
-import { type StormOptions, storm } from './storm.ts'
+import { type KubeletStormReport, kubeletStorm } from './kubelets/storm.ts'
+import { type StormOptions, type StormReport, storm } from './storm.ts'
 
 const { values } = parseArgs({
   options: {
@@ -17,6 +18,7 @@ const { values } = parseArgs({
     storage: { type: 'string', default: 'sqlite' },
     servers: { type: 'string', default: '2' },
     members: { type: 'string', default: '3' },
+    kubelets: { type: 'string', default: '0' },
   },
 })
 const { storage } = values
@@ -42,12 +44,20 @@ const options: StormOptions = {
   say,
 }
 try {
-  const checker = join(scratchFolder(run, 'checker'), 'checker')
-  const obstacle = await buildChecker(checker)
-  if (obstacle) throw new Error(obstacle)
-  const report = await storm(run, { ...options, checker })
+  const report = Number(values.kubelets) > 0 ? await onKubelets() : await onObjects()
   process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`)
   process.exitCode = report.violations.length > 0 ? 1 : 0
 } finally {
   for (const end of ends.reverse()) await end()
+}
+
+async function onKubelets(): Promise<KubeletStormReport> {
+  return await kubeletStorm(run, { ...options, kubelets: Number(values.kubelets) })
+}
+
+async function onObjects(): Promise<StormReport> {
+  const checker = join(scratchFolder(run, 'checker'), 'checker')
+  const obstacle = await buildChecker(checker)
+  if (obstacle) throw new Error(obstacle)
+  return await storm(run, { ...options, checker })
 }
