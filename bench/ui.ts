@@ -58,7 +58,7 @@ async function openPage(browser: Browser, target: Target): Promise<{ page: Page;
   const link = await linkTo(target)
   const startedMs = realClock.monotonic()
   await page.goto(link, { waitUntil: 'commit' })
-  await shown(page, 'stored-999')
+  await shown(page, `Pods (${STORED})`)
   return { page, ms: realClock.monotonic() - startedMs }
 }
 

@@ -28,6 +28,7 @@ import { withProgress } from './progress.ts'
 import { Announcement, findRunning, lastRun } from './running.ts'
 import { shellWord } from './shell-word.ts'
 import { untilStopped } from './signals.ts'
+import { uiActionsOption } from './ui/actions-option.ts'
 
 export default command({
   purpose: 'Starts a cluster: API server and controllers in this process, a kubelet in another one for each node.',
@@ -42,13 +43,14 @@ export default command({
       default: false,
       help: 'Print a one-time link to the page of the cluster, as kubestage ui does',
     }),
+    uiActions: uiActionsOption,
     output: outputOption,
   },
   notes: [
     'With -o json (or yaml) it says one thing only, when it is ready: an object with url, pid and kubeconfig.',
     'Each flag is also a variable (--port: KUBESTAGE_PORT) and a key of kubestage.yaml (port).',
   ],
-  async run({ values: { detach, ui, output, ...given }, origins, file }) {
+  async run({ values: { detach, ui, uiActions, output, ...given }, origins, file }) {
     const values = { ...given, nodes: nodeCount(given, origins.nodes !== 'default') }
     checkOptions(values)
     nodeNames(values)
@@ -59,7 +61,7 @@ export default command({
     const isOwnStorage = origins.storage !== 'default'
     if (detach) {
       const code = await startInBackground(values, { isOwnPort, isOwnStorage, output })
-      if (ui && code === 0) await sayPage(values.stateDir)
+      if (code === 0) await sayPage(values.stateDir, { ui, uiActions })
       return code
     }
     const say = (text: string): void => void (output === 'text' && process.stdout.write(text))
@@ -90,7 +92,7 @@ export default command({
         pid: guardian()?.pid ?? process.pid,
         kubeconfig: cluster.state.kubeconfig,
       })
-    if (ui) await sayPage(values.stateDir)
+    await sayPage(values.stateDir, { ui, uiActions })
     settle(realClock)
     const { again } = await Promise.race([stopping, withoutFolder(cluster, stopping)])
     if (isKept) isKept.tell('end')
@@ -113,9 +115,10 @@ function checkApiServers({ apiservers, storage }: ClusterSettings): void {
 }
 
 /** The output may be for a program. */
-async function sayPage(stateDir: string): Promise<void> {
+async function sayPage(stateDir: string, { ui, uiActions }: { ui: boolean; uiActions: boolean }): Promise<void> {
+  if (!ui && !uiActions) return
   const { pageLink } = await import('./ui/index.ts')
-  const link = await pageLink({ stateDir, kubeconfig: '' })
+  const link = await pageLink({ stateDir, kubeconfig: '' }, uiActions)
   process.stderr.write(`The page of this cluster; the link works once, within two minutes:\n  ${link}\n`)
 }
 
@@ -166,7 +169,7 @@ async function startInBackground(
   const { root, kubeconfig } = stateDirectory(stateDir)
   const stays = isOwnStorage ? [] : [`--storage=sqlite:${join(root, 'state.db')}`]
   const given = process.argv.slice(3).filter((arg) => arg !== '-d')
-  const args = [...given, ...stays, '--detach=false', '--ui=false', '--output=text']
+  const args = [...given, ...stays, '--detach=false', '--ui=false', '--ui-actions=false', '--output=text']
   const giveUp = new AbortController()
   const isDurable = !isOwnStorage || storage.engine !== 'memory'
   const starting = startDetached({ command: 'up', stateDir, args, isDurable, clock: realClock, signal: giveUp.signal })

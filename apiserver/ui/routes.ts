@@ -1,10 +1,15 @@
 import { X509Certificate } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
+import { badRequest } from '../../shared/api/status-errors.ts'
 import type { ApiServerConfig } from '../config.ts'
 import type { ApiContext } from '../http/api-context.ts'
+import { readBody } from '../http/body/body.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { feedOf } from '../http/instruments/record/record-feed.ts'
-import { linkMs } from './sessions.ts'
+import type { InjectedAnswer, InjectedRequest } from '../http/plugins/injected-request.ts'
+import { maxActionBytes } from './actions.ts'
+import { type Actor, linkMs } from './sessions.ts'
 import { UiSite } from './site.ts'
 
 const sites = new WeakMap<ApiContext, UiSite>()
@@ -27,9 +32,31 @@ export function siteOf(api: ApiContext, { tls, host }: Pick<ApiServerConfig, 'tl
   return site
 }
 
-export const linkTo = (site: UiSite): object => ({ path: site.link(), expiresInSeconds: linkMs / 1000 })
+/** What the user asks for in the body: `{"actions": true}` is a page that acts as the user. */
+export async function linkTo(site: UiSite, { request, user }: Exchange): Promise<object> {
+  const text = await bodyOf(request)
+  const actor = mayAct(text) ? { name: user.name, groups: [...user.groups] } : undefined
+  return { path: site.link(actor), expiresInSeconds: linkMs / 1000 }
+}
+
+function mayAct(text: string): boolean {
+  if (text === '') return false
+  try {
+    return (JSON.parse(text) as { actions?: unknown } | null)?.actions === true
+  } catch (error) {
+    throw badRequest(`the body is no JSON: ${(error as Error).message}`)
+  }
+}
+
+const bodyOf = async (request: IncomingMessage): Promise<string> =>
+  (await readBody(request, maxActionBytes)).toString('utf8')
 
 export function servePage(site: UiSite, exchange: Exchange): Promise<void> {
-  const { request } = exchange
-  return site.serve({ method: request.method, url: request.url ?? '', headers: request.headers }, exchange.takeOver())
+  const { request, reply } = exchange
+  const { method, url = '', headers } = request
+  const act = async (actor: Actor, wanted: InjectedRequest): Promise<InjectedAnswer> => {
+    const { inject } = await import('../http/plugins/inject.ts')
+    return inject(reply.server, actor, wanted)
+  }
+  return site.serve({ method, url, headers, body: () => bodyOf(request), act }, exchange.takeOver())
 }

@@ -7,8 +7,19 @@ const sessionMs = 12 * 3_600_000
 /** Of each; the oldest are forgotten. */
 const maxKept = 64
 
-interface Link {
+/** The user for which a page acts: the one that asked for its link. */
+export interface Actor {
+  name: string
+  groups: string[]
+}
+
+interface Session {
   endsMs: number
+  /** Absent: the page may only read. */
+  actor: Actor | undefined
+}
+
+interface Link extends Session {
   isUsed: boolean
 }
 
@@ -18,17 +29,17 @@ export type Redeemed = { session: string } | { refused: 'used' | 'expired' | 'un
 export class Sessions {
   readonly #clock: Clock
   readonly #links = new Map<string, Link>()
-  readonly #sessions = new Map<string, number>()
+  readonly #sessions = new Map<string, Session>()
 
   /** `clock`: the machine's. */
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** A secret that opens one session. */
-  link(): string {
+  /** A secret that opens one session. With an actor the page may act. */
+  link(actor?: Actor): string {
     const once = secret()
-    keep(this.#links, once, { endsMs: this.#clock.monotonic() + linkMs, isUsed: false })
+    keep(this.#links, once, { endsMs: this.#clock.monotonic() + linkMs, isUsed: false, actor })
     return once
   }
 
@@ -39,13 +50,14 @@ export class Sessions {
     if (link.endsMs < this.#clock.monotonic()) return { refused: 'expired' }
     link.isUsed = true
     const session = secret()
-    keep(this.#sessions, session, this.#clock.monotonic() + sessionMs)
+    keep(this.#sessions, session, { endsMs: this.#clock.monotonic() + sessionMs, actor: link.actor })
     return { session }
   }
 
-  isOpen(session: string): boolean {
-    const endsMs = this.#sessions.get(hashOf(session))
-    return endsMs !== undefined && endsMs >= this.#clock.monotonic()
+  /** Undefined if it has ended, or never was. */
+  get(session: string): { actor: Actor | undefined } | undefined {
+    const found = this.#sessions.get(hashOf(session))
+    return found && found.endsMs >= this.#clock.monotonic() ? found : undefined
   }
 }
 

@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { StatusError } from '../../shared/api/status-error.ts'
+import { badRequest } from '../../shared/api/status-errors.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import type { InjectedAnswer, InjectedRequest } from '../http/plugins/injected-request.ts'
+import { actionOf } from './actions.ts'
 import { type Asset, uiAssets } from './assets.ts'
 import { cookies, refusal } from './guard.ts'
 import { indexPage, sentencePage } from './pages.ts'
-import { linkMs, type Redeemed, Sessions } from './sessions.ts'
+import { type Actor, linkMs, type Redeemed, Sessions } from './sessions.ts'
 
 const root = '/kubestage/ui/'
 const cookiePrefix = 'kubestage-ui-'
@@ -30,6 +33,9 @@ interface Asked {
   /** Path and query. */
   url: string
   headers: IncomingHttpHeaders
+  /** Where the page may act: the body, and a request of the API by a user. */
+  body?(): Promise<string>
+  act?(actor: Actor, request: InjectedRequest): Promise<InjectedAnswer>
 }
 
 const safety: OutgoingHttpHeaders = {
@@ -52,7 +58,9 @@ const refusals: Readonly<Record<Extract<Redeemed, { refused: string }>['refused'
   unknown: `The server does not know this link; it may have started again since. ${again}`,
 }
 
-/** The page and its stream, for browsers that have opened a one-time link. It answers reads alone. */
+const readOnly = 'This page may only read. Open one that may act with kubestage ui --ui-actions.'
+
+/** The page and its stream, for browsers that have opened a one-time link: to read, and to act if the link says so. */
 export class UiSite {
   readonly #options: SiteOptions
   readonly #sessions: Sessions
@@ -64,9 +72,9 @@ export class UiSite {
     this.#sessions = new Sessions(options.clock)
   }
 
-  /** A path with a secret, which opens one session. */
-  link(): string {
-    return `${root}login?once=${this.#sessions.link()}`
+  /** A path with a secret, which opens one session. `actor`: for which user the page may act; default: none. */
+  link(actor?: Actor): string {
+    return `${root}login?once=${this.#sessions.link(actor)}`
   }
 
   /** Answers every request below {@link root}; never rejects. */
@@ -76,7 +84,7 @@ export class UiSite {
     } catch (error) {
       if (response.headersSent) return void response.destroy()
       const code = error instanceof StatusError ? error.code : 500
-      refuse(asked, response, { code, message: (error as Error).message })
+      tell(asked, response, { code, message: (error as Error).message })
     }
   }
 
@@ -84,25 +92,26 @@ export class UiSite {
     const { method, url, headers } = asked
     const host = headers.host ?? (headers[':authority'] as string | undefined)
     const strange = refusal({ host, origin: headers.origin }, this.#options.isOwnName)
-    if (strange) return refuse(asked, response, { code: 403, message: strange })
-    if (method !== 'GET') return refuse(asked, response, { code: 405, message: 'The page is read-only.' })
+    if (strange) return tell(asked, response, { code: 403, message: strange })
+    if (method === 'POST' && url === `${root}actions`) return this.#act(asked, response)
+    if (method !== 'GET') return tell(asked, response, { code: 405, message: 'The page is read-only.' })
     const { pathname, searchParams } = new URL(url, 'http://page')
     if (pathname === root.slice(0, -1)) return redirect(response, root)
     if (pathname === `${root}login`) return this.#login(asked, response, searchParams.get('once') ?? '')
     const missing = this.#missing(headers.cookie)
-    if (missing) return refuse(asked, response, { code: 401, message: missing })
+    if (missing) return tell(asked, response, { code: 401, message: missing })
     if (pathname === root)
       return send(response, 200, { type: 'text/html; charset=utf-8', bytes: Buffer.from(indexPage) })
-    if (pathname === `${root}stream`) return this.#stream(response)
+    if (pathname === `${root}stream`) return this.#stream(response, this.#session(headers.cookie)?.actor !== undefined)
     const asset = (await uiAssets()).get(pathname.slice(root.length))
     if (asset) return send(response, 200, asset)
-    refuse(asked, response, { code: 404, message: 'There is no such page.' })
+    tell(asked, response, { code: 404, message: 'There is no such page.' })
   }
 
   #login(asked: Asked, response: ServerResponse, once: string): void {
     const redeemed = this.#sessions.redeem(once)
     if ('refused' in redeemed) {
-      refuse(asked, response, { code: 401, message: refusals[redeemed.refused] })
+      tell(asked, response, { code: 401, message: refusals[redeemed.refused] })
       return
     }
     const secure = this.#options.isSecure ? '; Secure' : ''
@@ -113,15 +122,40 @@ export class UiSite {
   /** Why there is no session. */
   #missing(header: string | undefined): string | undefined {
     const all = cookies(header, cookiePrefix)
-    if (this.#sessions.isOpen(all.get(this.#cookie) ?? '')) return undefined
+    if (this.#session(header)) return undefined
     if (all.size === 0) return `The page needs a session. ${again}`
     return `The session has ended: it is older than 12 hours, or the server has started again. ${again}`
   }
 
-  #stream(response: ServerResponse): void {
+  #session(header: string | undefined): { actor: Actor | undefined } | undefined {
+    return this.#sessions.get(cookies(header, cookiePrefix).get(this.#cookie) ?? '')
+  }
+
+  /** Pages of other origins cannot send this: their Origin is their own, and JSON needs a permission. */
+  async #act(asked: Asked, response: ServerResponse): Promise<void> {
+    const { headers, body, act } = asked
+    const missing = this.#missing(headers.cookie)
+    if (missing) return tell(asked, response, { code: 401, message: missing })
+    const actor = this.#session(headers.cookie)?.actor
+    if (!actor || !body || !act) return tell(asked, response, { code: 403, message: readOnly })
+    if (headers.origin === undefined) throw badRequest('a request to act needs the Origin of the page')
+    if (headers['content-type'] !== 'application/json') throw badRequest('the body must be application/json')
+    const { request, done } = actionOf(await body())
+    const { statusCode, body: answer } = await act(actor, request)
+    const isDone = statusCode < 300
+    const message = isDone ? done : messageOf(answer)
+    tell(asked, response, { code: isDone ? 200 : statusCode, message })
+  }
+
+  #stream(response: ServerResponse, mayAct: boolean): void {
     const { checkRoom, stream, source } = this.#options
     checkRoom?.()
-    response.writeHead(200, { ...safety, 'content-type': 'application/x-ndjson', 'x-kubestage-source': source })
+    response.writeHead(200, {
+      ...safety,
+      'content-type': 'application/x-ndjson',
+      'x-kubestage-source': source,
+      ...(mayAct && { 'x-kubestage-actions': 'allowed' }),
+    })
     response.flushHeaders()
     stream(response)
   }
@@ -132,18 +166,33 @@ function send(response: ServerResponse, status: number, { type, bytes }: Asset):
   response.end(bytes)
 }
 
+function messageOf(answer: string): string {
+  try {
+    return (JSON.parse(answer) as { message?: string }).message ?? answer
+  } catch {
+    return answer
+  }
+}
+
 function redirect(response: ServerResponse, location: string, headers: OutgoingHttpHeaders = {}): void {
   response.writeHead(303, { ...safety, ...headers, location, 'content-length': 0 })
   response.end()
 }
 
-/** As a page for a browser that goes there, as a Status for scripts. */
-function refuse(
+/** One sentence: as a page for a browser that goes there, as a Status for scripts. */
+function tell(
   { headers }: Asked,
   response: ServerResponse,
   { code, message }: { code: number; message: string },
 ): void {
-  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code }
+  const status = {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: code < 300 ? 'Success' : 'Failure',
+    message,
+    code,
+  }
   const [type, text] = headers.accept?.includes('text/html')
     ? ['text/html; charset=utf-8', sentencePage(message)]
     : ['application/json', `${JSON.stringify(status)}\n`]

@@ -4,7 +4,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { pods } from '../../shared/client/resources.ts'
+import type { Node } from '../../shared/api/types.ts'
+import { nodes, pods } from '../../shared/client/resources.ts'
 import { noBrowser, startBrowser } from '../harness/browser.ts'
 import { startCommand, startTestCluster } from '../harness/cluster.ts'
 import { podOf } from '../harness/pods.ts'
@@ -18,8 +19,8 @@ else await main()
 async function main(): Promise<void> {
   const storage = `--storage=sqlite:${join(scratchFolder(t, 'ui'), 'state.db')}`
   const cluster = await startTestCluster(t, '--nodes=0', storage)
-  const link = async (): Promise<string> => {
-    const command = startCommand(t, ['ui', `--state-dir=${cluster.stateDir}`])
+  const link = async (...flags: string[]): Promise<string> => {
+    const command = startCommand(t, ['ui', ...flags, `--state-dir=${cluster.stateDir}`])
     await command.ended
     return command.stdout().trim()
   }
@@ -70,6 +71,24 @@ async function main(): Promise<void> {
     const read = `fetch('${target}stream', { credentials: 'include' }).then(() => 'read', () => 'refused')`
     t.equal(await other.evaluate(read), 'refused')
     await other.close()
+  })
+
+  await t.test('it acts where its link says so', async (t) => {
+    t.equal(await page.getByRole('button', { name: 'Delete before' }).count(), 0)
+    await cluster.client.create(nodes, { metadata: { name: 'machine' } })
+    const acting = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage()
+    await acting.goto(await link('--ui-actions'))
+    await acting.getByRole('tab', { name: 'Nodes' }).click()
+    await acting.getByRole('button', { name: 'Cordon machine', exact: true }).click()
+    await acting.getByText('machine gets no more pods').waitFor()
+    t.equal((await cluster.client.get<Node>(nodes, { name: 'machine' })).spec?.unschedulable, true)
+    await acting.getByRole('tab', { name: 'Timeline' }).click()
+    await acting.getByRole('button', { name: 'before' }).click()
+    await acting.getByRole('textbox', { name: 'Reason of the deletion' }).fill('Update')
+    await acting.getByRole('button', { name: 'Delete before' }).click()
+    const left = async () => (await cluster.client.list(pods, { namespace: 'default' })).items.length
+    await until(async () => (await left()) === 1, { what: 'the deletion of the pod' })
+    await acting.context().close()
   })
 
   await t.test('the server starts again under the page', async (t) => {

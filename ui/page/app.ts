@@ -11,6 +11,7 @@ import { ObjectView } from '../views/object.ts'
 import { deploymentsOf, Lost, RolloutView } from '../views/rollout.ts'
 import type { TimeWindow } from '../views/time-axis.ts'
 import { type Grouping, rowsOf } from '../views/timeline/geometry.ts'
+import { NodeActions, PodActions } from './actions.ts'
 import { Chart } from './chart.ts'
 import type { SourceState } from './source.ts'
 import { type Happening, HappeningList, happeningsOf, PodTable } from './tables.ts'
@@ -45,6 +46,7 @@ export function App({ story, version, source, nowMs }: AppProps): JSX.Element {
     setTab('One death')
   }
   const shared = { story, version, window, whole, width, nowMs }
+  const canEnd = source.mayAct && selected?.goneMs === undefined ? selected : undefined
   const bad = source.kind === 'lost' || source.kind === 'signed-out'
   return h('div', null, [
     h('header', null, [
@@ -65,7 +67,9 @@ export function App({ story, version, source, nowMs }: AppProps): JSX.Element {
         tab === 'Rollout' && h(RolloutPanel, { ...shared, open }),
         tab === 'Journal' && h(JournalView, { story, window: whole }),
         tab === 'Nodes' && h(NodesView, shared),
+        tab === 'Nodes' && source.mayAct && h(NodeActions, { story }),
         tab === 'Object' && (selected?.object ? h(ObjectView, { object: selected.object }) : noPod()),
+        (tab === 'Object' || tab === 'One death') && canEnd && h(PodActions, { pod: canEnd }),
       ]),
     ),
   ])

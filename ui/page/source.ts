@@ -5,6 +5,8 @@ import { LineReader } from './lines.ts'
 export interface SourceState {
   kind: 'connecting' | 'live' | 'ended' | 'lost' | 'signed-out'
   text: string
+  /** Whether the link of the page allows actions. */
+  mayAct?: boolean
 }
 
 interface Listener {
@@ -26,7 +28,8 @@ export async function readStream(url: string, { lines, state }: Listener): Promi
     if (answer?.ok && answer.body) {
       waitMs = retryMs.first
       const isFile = answer.headers.get('x-kubestage-source') === 'file'
-      state({ kind: 'live', text: isFile ? 'Reading the record …' : 'Live' })
+      const mayAct = answer.headers.get('x-kubestage-actions') === 'allowed'
+      state({ kind: 'live', text: isFile ? 'Reading the record …' : 'Live', mayAct })
       const isWhole = await readAll(answer.body, lines)
       if (isFile && isWhole) return state({ kind: 'ended', text: 'A record, read to its end' })
       wasOpen = true

@@ -64,12 +64,7 @@ export function instrumentRoutes(api: ApiContext, config: Pick<ApiServerConfig, 
       },
     },
     '/record': recordHandles(api),
-    '/ui-links': {
-      POST: async () => {
-        const { linkTo, siteOf } = await import('../../ui/routes.ts')
-        return linkTo(siteOf(api, config))
-      },
-    },
+    '/ui-links': { POST: (exchange) => linkToPage(api, config, exchange) },
     '/clock': {
       GET: () => clockOf(api),
       POST: async (exchange) => {
@@ -84,7 +79,19 @@ export function instrumentRoutes(api: ApiContext, config: Pick<ApiServerConfig, 
   }
   const entries = Object.entries(paths).map(([path, handles]) => answered([path, ofOneServer(api, path, handles)]))
   const page = { GET: pageOf(api, config) }
-  return { first: 'kubestage', paths: { ...Object.fromEntries(entries), '/ui': page, '/ui/*': page } }
+  return {
+    first: 'kubestage',
+    paths: { ...Object.fromEntries(entries), '/ui': page, '/ui/*': page, '/ui/actions': { POST: page.GET } },
+  }
+}
+
+async function linkToPage(
+  api: ApiContext,
+  config: Pick<ApiServerConfig, 'tls' | 'host'>,
+  exchange: Exchange,
+): Promise<object> {
+  const { linkTo, siteOf } = await import('../../ui/routes.ts')
+  return await linkTo(siteOf(api, config), exchange)
 }
 
 /** The page, loaded by the first browser. Its sessions decide who may see it (apiserver/ui). */

@@ -21,13 +21,13 @@ t.test('links and sessions end', async (t) => {
   const late = sessions.link()
   const used = sessions.link()
   const redeemed = sessions.redeem(used)
-  t.ok('session' in redeemed && sessions.isOpen(redeemed.session))
+  t.ok('session' in redeemed && sessions.get(redeemed.session))
   t.same(sessions.redeem(used), { refused: 'used' })
   t.same(sessions.redeem('x'), { refused: 'unknown' })
   await clock.advance(2 * 60_000 + 1)
   t.same(sessions.redeem(late), { refused: 'expired' })
   await clock.advance(12 * 3_600_000)
-  t.notOk('session' in redeemed && sessions.isOpen(redeemed.session))
+  t.notOk('session' in redeemed && sessions.get(redeemed.session))
   const first = sessions.link()
   for (let n = 0; n < 64; n++) sessions.link()
   t.same(sessions.redeem(first), { refused: 'unknown' }, 'the oldest are forgotten')
@@ -79,5 +79,43 @@ t.test('the page of an API server', async (t) => {
     t.match(await ask(ui, { cookie }, 'POST'), { status: /403|404|405/ })
     t.match(await ask('/kubestage/v1/journal', { cookie }), { status: 403 }, 'a session is for the page alone')
     t.match(await ask('/api/v1/namespaces', { cookie }), { status: 403 })
+  })
+
+  await t.test('may act where its link says so, for its user', async (t) => {
+    const origin = `https://127.0.0.1:${server.port}`
+    const act = (body: object | string, headers: Record<string, string>) =>
+      server.send(`${ui}actions`, {
+        ...{ anonymous: true, method: 'POST', body },
+        headers: { 'content-type': 'application/json', host: `127.0.0.1:${server.port}`, origin, ...headers },
+      })
+    const cordon = { action: 'cordon', name: 'n' }
+    t.match(await act(cordon, { cookie }), {
+      status: 403,
+      body: { message: /may only read.*kubestage ui --ui-actions/ },
+    })
+    t.match(await act(cordon, {}), { status: 401 })
+    const opened = await server.send('/kubestage/v1/ui-links', { method: 'POST', body: { actions: true } })
+    const acting = await ask((opened.body as { path: string }).path)
+    const may = { cookie: String(acting.headers['set-cookie']).split(';')[0]! }
+    t.match(await act(cordon, { ...may, origin: 'https://evil.example' }), { status: 403 })
+    t.match(await act(cordon, { ...may, 'content-type': 'text/plain' }), { status: 400, body: { message: /json/ } })
+    t.match(await act('{', may), { status: 400, body: { message: /no JSON/ } })
+    t.match(await act({ action: 'constructor' }, may), { status: 400, body: { message: /must be one of cordon/ } })
+    t.match(await act({ action: 'cordon', name: '..' }, may), { status: 400, body: { message: 'name must be given' } })
+    t.match(await act({ action: 'delete', name: 'x' }, may), { status: 400, body: { message: /namespace must/ } })
+    t.match(await act({ ...cordon, reason: 'x'.repeat(5000) }, may), { status: 413 })
+    t.match(await act(cordon, may), { status: 404, body: { message: 'nodes "n" not found' } })
+    await server.send('/api/v1/nodes', { method: 'POST', body: { metadata: { name: 'n' } } })
+    t.match(await act(cordon, may), { status: 200, body: { message: 'n gets no more pods' } })
+    t.match(await server.send('/api/v1/nodes/n'), { body: { spec: { unschedulable: true } } })
+    t.match(await act({ ...cordon, action: 'uncordon' }, may), { status: 200 })
+    t.notHas((await server.send('/api/v1/nodes/n')).body, { spec: { unschedulable: true } })
+    const pods = '/api/v1/namespaces/default/pods'
+    const spec = { nodeName: 'n', containers: [{ name: 'c', image: 'x' }] }
+    await server.send(pods, { method: 'POST', body: { metadata: { name: 'p' }, spec } })
+    const remove = { action: 'delete', namespace: 'default', name: 'p', reason: 'Update' }
+    t.match(await act(remove, may), { status: 200, body: { message: 'default/p is being deleted' } })
+    const { metadata } = (await server.send(`${pods}/p`)).body as { metadata: object }
+    t.match(JSON.stringify(metadata), /deletionTimestamp/)
   })
 })

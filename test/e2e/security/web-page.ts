@@ -70,4 +70,24 @@ export const webPageAttempts = ({ stage: { admin }, ask }: Setting): Attempts =>
       { method: 'POST', path: '/kubestage/v1/ui-links', headers: { cookie } },
     ])(t, stranger)
   },
+  'act by the page of kubestage ui': async (t) => {
+    const stranger = ask['anonymous client']
+    const session = async (body: object): Promise<string> => {
+      const link = await admin.ask({ method: 'POST', path: '/kubestage/v1/ui-links', body })
+      const { headers } = await stranger.ask({ path: (JSON.parse(link.body) as { path: string }).path })
+      return String(headers['set-cookie']).split(';')[0]!
+    }
+    const [reading, acting] = [await session({}), await session({ actions: true })]
+    const act = (headers: Record<string, string>, contentType?: string) => {
+      const body = { action: 'delete', namespace: 'default', name: 'web' }
+      return stranger.status({ method: 'POST', path: '/kubestage/ui/actions', headers, body, contentType })
+    }
+    t.equal(await act({}), 401, 'without a session')
+    t.equal(await act({ cookie: reading }), 403, 'by a page that may only read')
+    t.equal(await act({ cookie: acting }), 400, 'without an Origin')
+    t.equal(await act({ cookie: acting, ...evil }), 403, 'from another origin')
+    t.equal(await act({ cookie: acting, host: 'evil.example', ...evil }), 403, 'by a name of its own')
+    t.equal(await act({ cookie: acting }, 'text/plain'), 400, 'by a form')
+    t.equal(await admin.status({ path: `${core}/pods/web` }), 200, 'the pod is still there')
+  },
 })
