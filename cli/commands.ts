@@ -46,6 +46,7 @@ export const commands: Readonly<Record<string, Entry>> = {
   journal: { summary: 'print the requests that came to the API server', load: () => import('./journal.ts') },
   record: { summary: 'write what happens in a cluster to a file', load: () => import('./record.ts') },
   ui: { summary: 'print a link to the page of a cluster, or of a record', load: () => import('./ui/index.ts') },
+  export: { summary: 'make a picture or a page of a record', load: () => import('./export/index.ts') },
   fault: { summary: 'make requests fail on purpose', load: () => import('./fault.ts') },
   clock: { summary: "print the cluster's own time", load: () => import('./clock.ts') },
   apiserver: {

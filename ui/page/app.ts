@@ -11,11 +11,12 @@ import { ObjectView } from '../views/object.ts'
 import { deploymentsOf, Lost, RolloutView } from '../views/rollout.ts'
 import type { TimeWindow } from '../views/time-axis.ts'
 import { type Grouping, rowsOf } from '../views/timeline/geometry.ts'
+import { wholeOf } from '../views/whole.ts'
 import { NodeActions, PodActions } from './actions.ts'
 import { Chart } from './chart.ts'
 import type { SourceState } from './source.ts'
 import { type Happening, HappeningList, happeningsOf, PodTable } from './tables.ts'
-import { centred, wholeOf, zoomed } from './window.ts'
+import { centred, zoomed } from './window.ts'
 
 export interface AppProps {
   story: Story

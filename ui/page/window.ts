@@ -1,16 +1,7 @@
-import type { Story } from '../story/story.ts'
 import type { TimeWindow } from '../views/time-axis.ts'
 
 /** The narrowest stretch of time that is shown. */
 const leastMs = 20
-
-export const wholeOf = ({ startMs, endMs, pods }: Story): TimeWindow => {
-  let fromMs = startMs
-  // What was there before the record began is shown a little, and not from its birth.
-  for (const { phases } of pods.values())
-    fromMs = Math.min(fromMs, Math.max(phases[0]?.startMs ?? startMs, startMs - 5_000))
-  return { fromMs, toMs: Math.max(endMs, fromMs + 1_000) }
-}
 
 export function zoomed({ fromMs, toMs }: TimeWindow, factor: number, share = 0.5): TimeWindow {
   const size = Math.max((toMs - fromMs) * factor, leastMs)

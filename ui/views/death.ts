@@ -82,7 +82,10 @@ export function DeathPicture({ pod, death, width }: { pod: PodStory; death: Deat
 
 function serverMarks(pod: PodStory, death: Death, zeroMs: number): [number, string][] {
   const marks: [number, string][] = [
-    [zeroMs, `deleted${death.asks[0]?.user ? ` by ${shorten(death.asks[0].user, 150)}` : ''}`],
+    [
+      zeroMs,
+      `deleted${death.asks[0]?.user ? ` by ${shorten(death.asks[0].user, 150)}` : ''}${death.reason ? `, reason ${shorten(death.reason, 150)}` : ''}`,
+    ],
   ]
   if (death.endpointRemovedMs !== undefined)
     marks.push([death.endpointRemovedMs, `no Service offers it: ${words(death.endpointRemovedMs - zeroMs)}`])

@@ -94,7 +94,7 @@ function Lane({ row, pod, top, scale, width, nowMs, isSelected, onSelect }: Lane
   const grace = graceOf(pod, scale)
   return h('g', { key: row.key, class: 'row', 'data-pod': pod.name, onClick: onSelect && (() => onSelect(pod)) }, [
     h('rect', {
-      class: isSelected ? 'selected' : '',
+      class: isSelected ? 'selected' : undefined,
       x: 0,
       y: top,
       width,
