@@ -19,7 +19,6 @@ const longFunctions: Readonly<Record<string, string>> = {
 const longTexts: Readonly<Record<string, string>> = {
   'apiserver/storage/sqlite/database.ts': 'SQL',
   'bench/main.ts': 'the help',
-  'scripts/termination-picture.ts': 'CSS',
 }
 
 /**

@@ -17,6 +17,7 @@ const checks: Record<string, string[]> = {
   reference: ['node', 'scripts/reference-docs.ts'],
   reasons: ['node', 'scripts/reasons-table.ts'],
   limits: ['node', 'scripts/limits-table.ts'],
+  pictures: ['node', 'scripts/pictures.ts'],
   unit: ['npm', 'test', '--', ...unitTests],
 }
 

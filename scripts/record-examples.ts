@@ -48,11 +48,13 @@ async function record(name: string, title: string, scene: (cluster: Cluster) => 
   process.stdout.write(`${out}: ${lines.length} lines\n`)
 }
 
-/** Undefined for requests, and for what a cluster has from its start. */
+/** Undefined for what a cluster has from its start, and for the requests of this script. */
 function trimmed(line: RecordLine): RecordLine | undefined {
-  if (line.type === 'REQUEST') return undefined
+  if (line.type === 'REQUEST') return line.path.startsWith('/kubestage/') ? undefined : line
   if (!('object' in line)) return line
   const { metadata, ...object } = line.object
+  // It says more of the machine than of the cluster.
+  if (object.kind === 'Node') delete (object as { status?: { nodeInfo?: unknown } }).status?.nodeInfo
   const { managedFields: _, ...kept } = metadata
   if (kept.namespace !== undefined && kept.namespace !== namespace) return undefined
   if (kept.name === 'kubernetes') return undefined
@@ -139,7 +141,7 @@ async function load(cluster: Cluster, signal: AbortSignal): Promise<void> {
       ...counts,
       slowestMs: 0,
     }
-    await cluster.inject({ method: 'POST', url: '/kubestage/v1/record', body: `${JSON.stringify(line)}\n` })
+    await cluster.inject({ method: 'POST', url: '/kubestage/v1/record', payload: `${JSON.stringify(line)}\n` })
   }
 }
 

@@ -4,7 +4,7 @@ import { UsageError } from '../../shared/config/option.ts'
 import { podFilter } from '../../ui/story/filter.ts'
 import type { PodStory } from '../../ui/story/model.ts'
 import type { Story } from '../../ui/story/story.ts'
-import { DeathPicture } from '../../ui/views/death.ts'
+import { DeathPicture, deathHeight } from '../../ui/views/death.ts'
 import { pictureStyle } from '../../ui/views/picture-style.ts'
 import { deploymentsOf, RolloutPicture } from '../../ui/views/rollout.ts'
 import { rowHeight, rowsOf } from '../../ui/views/timeline/geometry.ts'
@@ -12,7 +12,7 @@ import { Timeline, TimelineHead } from '../../ui/views/timeline/timeline.ts'
 import { wholeOf } from '../../ui/views/whole.ts'
 import type { View } from './views.ts'
 
-interface How {
+export interface How {
   view: View
   select: string
   width: number
@@ -69,10 +69,9 @@ const drawn: Record<View, (story: Story, how: How) => { title: string; parts: Pa
     const pod = ended.filter(podFilter(select)).at(-1)
     const death = pod?.deaths.at(-1)
     if (!pod || !death) throw nothing('end of a pod', select, ended.map(nameOf))
-    const height = 20 + (death.containers.length + 1) * 46 + 24
     return {
       title: `${pod.name}: ${death.verdict}`,
-      parts: [{ height, of: h(DeathPicture, { pod, death, width }) }],
+      parts: [{ height: deathHeight(death), of: h(DeathPicture, { pod, death, width }) }],
     }
   },
   rollout(story, { select, width }) {

@@ -1,7 +1,8 @@
 /** The page in a real browser, with the record of a real cluster: what is seen, and that it is accessible. */
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import type { Deployment } from '../../shared/api/workloads.ts'
@@ -11,6 +12,7 @@ import { Story } from '../../ui/story/story.ts'
 import { noBrowser, startBrowser } from '../harness/browser.ts'
 import { repository, startCommand, startTestCluster } from '../harness/cluster.ts'
 import { followPod, isReady, podOf, politeScript } from '../harness/pods.ts'
+import { scratchFolder } from '../harness/scratch.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { startSite } from '../harness/ui-site.ts'
 import { until } from '../harness/until.ts'
@@ -91,6 +93,7 @@ async function main(): Promise<void> {
     }
     await page.setViewportSize({ width: 1280, height: 900 })
   })
+  let countBefore = 0
   await t.test('hostile strings are text', async (t) => {
     site.show(hostile(text))
     await page.reload()
@@ -101,6 +104,37 @@ async function main(): Promise<void> {
       t.equal(await page.evaluate("document.querySelectorAll('img, script:not([src]), iframe').length"), 0, name)
     }
     t.notOk(await page.evaluate('globalThis.hurt'), 'nothing was executed')
+    countBefore = await page.locator('svg [data-bar]').count()
+  })
+  await t.test('an exported page, and pictures, of the same hostile record', async (t) => {
+    const folder = scratchFolder(t, 'export')
+    const file = join(folder, 'cluster.record')
+    writeFileSync(file, hostile(text))
+    const made = async (name: string, ...flags: string[]): Promise<string> => {
+      const command = startCommand(t, ['export', file, ...flags, '-o', join(folder, name)])
+      t.equal(await command.ended, 0, command.output())
+      return pathToFileURL(join(folder, name)).href
+    }
+    const url = await made('page.html', '--html')
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    await page.goto(url)
+    await page.getByText('<img').first().waitFor()
+    t.equal(await page.locator('svg [data-bar]').count(), countBefore, 'the same bars as the page that is served')
+    t.equal(await page.evaluate("document.querySelectorAll('img, iframe').length"), 0)
+    t.notOk(await page.evaluate('globalThis.hurt'), 'nothing was executed')
+    t.same(
+      asked.filter((each) => each !== url && !each.startsWith('data:')),
+      [],
+      'it needs nothing else',
+    )
+    for (const view of ['timeline', 'death', 'rollout']) {
+      await page.goto(await made(`${view}.svg`, '--svg', `--view=${view}`))
+      t.equal(await page.evaluate('document.documentElement.tagName'), 'svg', `${view} is well formed`)
+      t.notOk(await page.evaluate("document.querySelector('parsererror')"), view)
+      t.ok(await page.evaluate("document.querySelectorAll('rect, path').length > 1"), `${view} has bars`)
+      t.notOk(await page.evaluate('globalThis.hurt'), 'nothing was executed')
+    }
   })
   t.same(errors, [], 'the page reports no error')
 }

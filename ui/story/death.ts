@@ -10,14 +10,15 @@ export function deathOf(object: RecordedObject): Death {
   const startMs = msOf(at(object, 'startTime')) ?? 0
   const endMs = msOf(at(object, 'endTime')) ?? startMs
   const removed = listAt(object, 'steps').find((step) => at(step, 'name') === 'EndpointRemoved')
+  const removedMs = msOf(at(removed, 'endTime')) ?? msOf(at(removed, 'startTime'))
   return {
     name: textAt(object, 'metadata', 'name'),
     startMs,
     endMs,
     graceSeconds: numberAt(object, 'gracePeriodSeconds') ?? 0,
     ...textsOf(object, 'reason', 'cause', 'message', 'verdict', 'verdictType', 'used', 'phase'),
-    asks: listAt(object, 'requests').map((request) => askOf(request, startMs)),
-    endpointRemovedMs: msOf(at(removed, 'endTime')) ?? msOf(at(removed, 'startTime')),
+    asks: listAt(object, 'requests').map((request) => askOf(request, Math.min(startMs, removedMs ?? startMs))),
+    endpointRemovedMs: removedMs,
     containers: listAt(object, 'containers').map((container) => containerOf(container, endMs)),
   }
 }

@@ -1,10 +1,14 @@
 import { Fragment, h, type JSX } from 'preact'
+import { hookOf } from '../story/hook.ts'
 import type { Death, PodStory, Segment } from '../story/model.ts'
 import { remedyOf } from '../story/remedy.ts'
-import { clockOf, span, type TimeScale, words, xOf } from './time-axis.ts'
+import { DeathLane, laneHeight } from './death-lane.ts'
+import { type Label, placeLabels } from './labels.ts'
+import { clockOf, durationTicks, span, type TimeScale, words, xOf } from './time-axis.ts'
 import { shorten } from './timeline/timeline.ts'
 
-const laneHeight = 46
+/** Of the lane of the API server, with the words above it. */
+const serverHeight = 70
 
 /** From the first request to delete it until it was gone. */
 export function deathScale(pod: PodStory, death: Death, width: number): TimeScale {
@@ -18,29 +22,31 @@ export function deathScale(pod: PodStory, death: Death, width: number): TimeScal
   return { fromMs: fromMs - margin, toMs: toMs + margin, left: Math.min(120, width * 0.25), right: width - 12 }
 }
 
+export const deathHeight = ({ containers }: Death): number => serverHeight + containers.length * laneHeight + 24
+
 /** One death as a picture: a lane for the API server, one for each container. */
 export function DeathPicture({ pod, death, width }: { pod: PodStory; death: Death; width: number }): JSX.Element {
   const scale = deathScale(pod, death, width)
   const zeroMs = Math.min(death.startMs, ...death.asks.map(({ atMs }) => atMs))
-  const bottom = 20 + (death.containers.length + 1) * laneHeight
+  const bottom = deathHeight(death) - 24
   const graceMs = zeroMs + death.graceSeconds * 1_000
   const grace = span(scale, zeroMs, graceMs)
-  const seconds = Array.from({ length: 6 }, (_, index) => zeroMs + ((scale.toMs - zeroMs) * index) / 6)
+  const marks = serverMarks(pod, death, zeroMs, scale)
   const title = `How ${pod.name} ended: ${death.verdict}`
   return h(
     'svg',
     {
       class: 'ks death',
       width,
-      height: bottom + 24,
+      height: deathHeight(death),
       role: 'img',
       'aria-label': title,
       xmlns: 'http://www.w3.org/2000/svg',
     },
     [
-      ...seconds.map((ms) => [
-        h('line', { class: 'grid', x1: xOf(scale, ms), x2: xOf(scale, ms), y1: 16, y2: bottom }),
-        h('text', { class: 'soft', x: xOf(scale, ms) + 2, y: bottom + 15 }, words(ms - zeroMs)),
+      ...durationTicks(scale, zeroMs).map(({ x, label }) => [
+        h('line', { class: 'grid', x1: x, x2: x, y1: 16, y2: bottom }),
+        h('text', { class: 'soft', x: x + 2, y: bottom + 15 }, label),
       ]),
       grace && h('rect', { class: 'grace', 'data-bar': 'grace', ...grace, y: 18, height: bottom - 20, rx: 4 }),
       grace &&
@@ -50,66 +56,32 @@ export function DeathPicture({ pod, death, width }: { pod: PodStory; death: Deat
           `grace period: ${death.graceSeconds} s${graceMs > scale.toMs ? ', beyond the picture' : ''}`,
         ),
       h('text', { class: 'strong', x: 4, y: 46 }, 'API server'),
-      ...serverMarks(pod, death, zeroMs).map(([ms, text], index) => {
-        const x = xOf(scale, ms)
-        const isLate = x > (scale.left + scale.right) / 2
-        return [
-          h('circle', { class: 'mark', cx: x, cy: 42, r: 5 }),
-          h(
-            'text',
-            {
-              class: 'soft',
-              x: isLate ? x - 8 : x + 8,
-              y: [34, 58][index % 2],
-              'text-anchor': isLate ? 'end' : 'start',
-            },
-            text,
-          ),
-        ]
-      }),
-      ...death.containers.map(({ name, segments, exitCode }, index) => {
-        const y = 20 + (index + 1) * laneHeight
-        const last = segments.at(-1)
-        return [
-          h('text', { class: 'strong', x: 4, y: y + 24 }, shorten(name, scale.left - 10)),
-          ...segments.map((segment) => segmentBar(segment, scale, y + 10)),
-          last && exitText(xOf(scale, last.endMs), y + 42, exitCode, scale),
-        ]
-      }),
+      ...marks.map(({ x }) => h('circle', { class: 'mark', cx: x, cy: 42, r: 5 })),
+      ...placeLabels(marks, 2, scale).map(({ text, textX, row, anchor }) =>
+        h('text', { class: 'soft', x: textX, y: [34, 58][row], 'text-anchor': anchor }, text),
+      ),
+      ...death.containers.map((container, index) =>
+        h(DeathLane, {
+          container,
+          hook: hookOf(pod.object, container.name, death.reason),
+          y: serverHeight + index * laneHeight,
+          scale,
+        }),
+      ),
     ],
   )
 }
 
-function serverMarks(pod: PodStory, death: Death, zeroMs: number): [number, string][] {
-  const marks: [number, string][] = [
-    [
-      zeroMs,
-      `deleted${death.asks[0]?.user ? ` by ${shorten(death.asks[0].user, 150)}` : ''}${death.reason ? `, reason ${shorten(death.reason, 150)}` : ''}`,
-    ],
+function serverMarks(pod: PodStory, death: Death, zeroMs: number, scale: TimeScale): Label[] {
+  const most = Math.max(100, (scale.right - scale.left) / 3)
+  const user = death.asks[0]?.user
+  const by = user ? ` by ${shorten(user, most)}` : ''
+  const marks: [number | undefined, string][] = [
+    [zeroMs, `deleted${by}${death.reason ? `, reason ${shorten(death.reason, most)}` : ''}`],
+    [death.endpointRemovedMs, `no Service offers it: ${words((death.endpointRemovedMs ?? 0) - zeroMs)}`],
+    [pod.goneMs, `${death.phase}, gone`],
   ]
-  if (death.endpointRemovedMs !== undefined)
-    marks.push([death.endpointRemovedMs, `no Service offers it: ${words(death.endpointRemovedMs - zeroMs)}`])
-  if (pod.goneMs !== undefined) marks.push([pod.goneMs, `${death.phase}, gone`])
-  return marks
-}
-
-function segmentBar({ kind, name, startMs, endMs }: Segment, scale: TimeScale, y: number): JSX.Element | null {
-  const place = span(scale, startMs, endMs)
-  if (!place) return null
-  return h('g', null, [
-    h(
-      'rect',
-      { class: kind, 'data-bar': kind, ...place, y, height: 18, rx: 2 },
-      h('title', null, `${name}: ${words(endMs - startMs)}`),
-    ),
-    place.width > 60 ? h('text', { class: 'soft', x: place.x, y: y - 3 }, name) : null,
-  ])
-}
-
-function exitText(x: number, y: number, exitCode: number | undefined, { right }: TimeScale): JSX.Element {
-  const isLate = x > right - 90
-  const text = exitCode === undefined ? 'ended' : `exit code ${exitCode}`
-  return h('text', { class: 'soft', x: isLate ? x : x + 4, y, 'text-anchor': isLate ? 'end' : 'start' }, text)
+  return marks.flatMap(([ms, text]) => (ms === undefined ? [] : { x: xOf(scale, ms), text }))
 }
 
 /** The picture, and the same in words: each step with its output. */

@@ -1,4 +1,4 @@
-import { scaleUtc } from 'd3-scale'
+import { scaleLinear, scaleUtc } from 'd3-scale'
 import { h, type JSX } from 'preact'
 
 /** The stretch of time that is shown. */
@@ -35,6 +35,13 @@ export function ticks(scale: TimeScale): Tick[] {
   // The library may make twice as many as it was asked for.
   const each = Math.max(1, Math.ceil(all.length / (count * 1.2)))
   return all.filter((_, index) => index % each === 0)
+}
+
+/** Ticks at round durations since `zeroMs`. */
+export function durationTicks(scale: TimeScale, zeroMs: number): Tick[] {
+  const count = Math.max(2, Math.floor((scale.right - scale.left) / 110))
+  const durations = scaleLinear([0, Math.max(scale.toMs - zeroMs, 1)], [0, 1]).ticks(count)
+  return durations.map((ms) => ({ x: Math.round(xOf(scale, zeroMs + ms)), label: words(ms) }))
 }
 
 /** Labels at `y`, and lines below it down to `bottom`. */

@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { repository, startCommand } from '../harness/cluster.ts'
+import { scratchFolder } from '../harness/scratch.ts'
+
+const record = (name: string): string => join(repository, 'docs', 'records', `${name}.ndjson`)
+const folder = scratchFolder(t, 'export')
+
+async function made(t: Test, ...args: string[]): Promise<string> {
+  const command = startCommand(t, ['export', ...args])
+  t.equal(await command.ended, 0, command.output())
+  return command.stdout()
+}
+
+t.test('a picture: to a file or to standard output, the same each time', async (t) => {
+  const out = join(folder, 'death.svg')
+  t.equal(await made(t, record('three-ends'), '--svg', '--view=death', '-o', out), '')
+  const svg = readFileSync(out, 'utf8')
+  t.equal(svg, readFileSync(join(repository, 'docs/pictures/death.svg'), 'utf8'), 'the picture of the README')
+  for (const words of [
+    'reason Update',
+    'preStop: GET /stopping, with KUBE-POD-TERM-REASON: Update',
+    'with KUBE_POD_TERM_REASON=Update',
+    'SIGTERM, which it does not handle',
+    'SIGKILL, exit code 137',
+  ])
+    t.ok(svg.includes(words), words)
+  t.equal(await made(t, record('three-ends'), '--svg', '--view=death'), svg)
+})
+
+t.test('pods are chosen by labels or a part of their name, a rollout by its workload', async (t) => {
+  const all = await made(t, record('rollout'), '--svg')
+  const lanes = [...all.matchAll(/data-pod="([^"]*)"/g)].map(([, name = '']) => name)
+  t.equal(lanes.length, 6)
+  const one = await made(t, record('rollout'), '--svg', `--select=${lanes[1]}`)
+  t.match([...one.matchAll(/data-pod="([^"]*)"/g)], [[`data-pod="${lanes[1]}"`]])
+  t.equal([...one.matchAll(/data-pod=/g)].length, 1)
+  t.equal(await made(t, record('rollout'), '--svg', '--select=app=web'), all)
+  t.match(await made(t, record('rollout'), '--svg', '--view=rollout', '--width=400'), /width="400"/)
+})
+
+t.test('bad input', async (t) => {
+  const refused = (words: RegExp, ...args: string[]): Promise<void> => ends(2, words, ...args)
+  const ends = async (code: number, words: RegExp, ...args: string[]): Promise<void> => {
+    const command = startCommand(t, ['export', ...args])
+    t.equal(await command.ended, code, words.source)
+    t.equal(command.stdout(), '')
+    t.match(command.output(), words)
+  }
+  const file = record('rollout')
+  await refused(/usage: kubestage export FILE \(--svg \| --html\)/, file)
+  await refused(/usage: kubestage export FILE/, file, '--svg', '--html')
+  await refused(/cannot read .*none|none.* does not exist|no such file/i, join(folder, 'none'), '--svg')
+  await refused(/is no record/, join(repository, 'package.json'), '--svg')
+  await refused(/no pod that --select app=none fits; it has web-/, file, '--svg', '--select=app=none')
+  await refused(
+    /no workload that --select=? ?other fits; it has web/,
+    file,
+    '--svg',
+    '--view=rollout',
+    '--select=other',
+  )
+  await refused(/timeline, death, rollout|--view/, file, '--svg', '--view=pie')
+  await ends(1, /cannot write .*missing/, file, '--svg', '-o', join(folder, 'missing', 'a.svg'))
+})
