@@ -17,7 +17,10 @@ t.test('a picture: to a file or to standard output, the same each time', async (
   const out = join(folder, 'death.svg')
   t.equal(await made(t, record('three-ends'), '--svg', '--view=death', '-o', out), '')
   const svg = readFileSync(out, 'utf8')
-  t.equal(svg, readFileSync(join(repository, 'docs/pictures/death.svg'), 'utf8'), 'the picture of the README')
+  const inDocs = (name: string): string => readFileSync(join(repository, `docs/pictures/${name}.svg`), 'utf8')
+  t.equal(svg, inDocs('death'), 'the picture of the README')
+  t.equal(await made(t, record('rollout'), '--svg'), inDocs('timeline'))
+  t.equal(await made(t, record('rollout'), '--svg', '--view=rollout'), inDocs('rollout'))
   for (const words of [
     'reason Update',
     'preStop: GET /stopping, with KUBE-POD-TERM-REASON: Update',
