@@ -21,6 +21,7 @@ import { FlowControl } from './http/flow-control/flow-control.ts'
 import { type AppOptions, buildApp } from './http/front/app.ts'
 import { Roots } from './http/front/paths.ts'
 import { type Listener, Transport } from './http/front/transport.ts'
+import type { RecordFeed } from './http/instruments/record/record-feed.ts'
 import { timeOfCluster } from './http/instruments/time-of-cluster.ts'
 import { RequestMetrics } from './http/metrics/request-metrics.ts'
 import { wellKnownPaths } from './http/nonresource/well-known-paths.ts'
@@ -58,6 +59,8 @@ export interface ApiServer {
    * Answers a request of the user without a network, through all hooks. Rejects for what does not end, such as a watch.
    */
   inject(user: Pick<User, 'name' | 'groups'>, request: InjectedRequest): Promise<InjectedAnswer>
+  /** What happens, as lines of a record. */
+  record(): Promise<RecordFeed>
   /** Ends every watch and connection. */
   close(): Promise<void>
 }
@@ -235,6 +238,11 @@ class RunningServer implements ApiServer {
   async inject(user: Pick<User, 'name' | 'groups'>, request: InjectedRequest): Promise<InjectedAnswer> {
     const { inject } = await import('./http/plugins/inject.ts')
     return inject(this.#parts.app, user, request)
+  }
+
+  async record(): Promise<RecordFeed> {
+    const { feedOf } = await import('./http/instruments/record/record-feed.ts')
+    return feedOf(this.#parts.api)
   }
 
   async close(): Promise<void> {

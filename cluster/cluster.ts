@@ -21,7 +21,7 @@ import type { LocalEtcd } from './supervisor/local-etcd.ts'
 import type { Nodes } from './supervisor/nodes.ts'
 import type { PodsFate } from './supervisor/pods-fate.ts'
 
-export interface Cluster extends Pick<ControlPlane, 'url' | 'client' | 'instruments' | 'inject'> {
+export interface Cluster extends Pick<ControlPlane, 'url' | 'client' | 'instruments' | 'inject' | 'record'> {
   state: StateDirectory
   pki: ClusterPki
   /** The cluster's own, which may run faster than the machine's. */
@@ -100,7 +100,7 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
     onTrouble,
   }).catch(explainListening(settings))
   starting.defer(controlPlane.close)
-  const { url, client, instruments, inject, nodeClient } = controlPlane
+  const { url, client, instruments, inject, record, nodeClient } = controlPlane
   const others = await otherServers(state, { ...options, pki, url, timeOriginMs, etcd })
   if (others) starting.defer(() => others.stop())
   const urls = [url, ...(others?.list().map((other) => other.url) ?? [])]
@@ -120,6 +120,7 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
     client,
     instruments,
     inject,
+    record,
     clock: clusterClock,
     nodeNames: names,
     kubeletPid: (nodeName) => nodes?.kubeletPid(nodeName),

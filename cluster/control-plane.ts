@@ -3,6 +3,7 @@ import type { User } from '../apiserver/auth/types.ts'
 import { checkClusterCa } from '../apiserver/bootstrap/cluster-identity.ts'
 import type { Http2Choice } from '../apiserver/config.ts'
 import type { Instruments } from '../apiserver/http/api-context.ts'
+import type { RecordFeed } from '../apiserver/http/instruments/record/record-feed.ts'
 import { type Limits, limitsOf } from '../apiserver/http/limits/limits.ts'
 import type { InjectedAnswer, InjectedRequest } from '../apiserver/http/plugins/injected-request.ts'
 import type { NamedPlugin } from '../apiserver/http/plugins/plugin.ts'
@@ -75,6 +76,8 @@ export interface ControlPlane {
   instruments: Instruments
   /** Default user: an administrator. */
   inject(request: InjectedRequest, user?: Pick<User, 'name' | 'groups'>): Promise<InjectedAnswer>
+  /** What happens, as lines of a record. */
+  record(): Promise<RecordFeed>
   close(): Promise<void>
 }
 
@@ -145,6 +148,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
         server.client({ name: `system:node:${name}`, groups: ['system:nodes', 'system:authenticated'] }),
       instruments: server.instruments,
       inject: (request, user = admin) => server.inject(user, request),
+      record: () => server.record(),
       async close() {
         await controllers.close()
         await server.close()

@@ -54,6 +54,7 @@ const checks: Record<keyof StartClusterOptions, Check> = {
   leaderElectResourceNamespace: leaderElectResourceNamespace.type.fromFile,
   plugins: checkFunctions,
   journal: journal.type.fromFile,
+  recordOnFailure: folder.fromFile,
   shutdownGracePeriod: checkDuration,
   stateDir: folder.fromFile,
   onTrouble: checkFunction,

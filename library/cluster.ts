@@ -6,6 +6,7 @@ import type { ClusterAccess } from '../shared/client/rest-client.ts'
 import type { Duration } from './duration.ts'
 import type { Inject } from './inject.ts'
 import type { ClusterJournal } from './journal.ts'
+import type { EndedTest } from './test-outcome.ts'
 import type { Users } from './users.ts'
 import type { Terminations, Waiters } from './waiters.ts'
 
@@ -37,6 +38,14 @@ export interface Cluster extends Users, Waiters, AsyncDisposable {
   restore(snapshot: Snapshot): Promise<Restored>
   /** Back to the start: objects, faults and journal. */
   reset(): Promise<Restored>
+  /**
+   * Call it after each test with what tap, vitest or node:test give to `afterEach`: if the test failed, what happened
+   * since the last one is kept in the folder of `recordOnFailure`. Resolves to the file's path; without that option,
+   * and for a test that passed, to undefined.
+   */
+  afterTest(test: EndedTest): Promise<string | undefined>
+  /** Keeps what happened since the last test, for other runners. Rejects without `recordOnFailure`. */
+  keepRecord(name: string, message?: string): Promise<string>
   /** Kills the kubelet of a node (default: the first), which is started again soon; its containers run on. */
   killKubelet(nodeName?: string): void
   /** Pods end first, then nodes, controllers and the server. Waits that are still open are rejected. Idempotent. */

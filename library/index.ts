@@ -20,6 +20,7 @@ export type { Duration } from './duration.ts'
 export type { Inject, InjectOptions } from './inject.ts'
 export type { ClusterJournal, Count, JournalFilter } from './journal.ts'
 export type { StartClusterOptions } from './options.ts'
+export type { EndedTest } from './test-outcome.ts'
 export type { ClusterUser, Users } from './users.ts'
 export type { Target, Terminations, Waiters, WaitOptions } from './waiters.ts'
 

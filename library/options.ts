@@ -71,6 +71,10 @@ export interface StartClusterOptions {
   plugins?: ClusterPlugin[]
   /** How many requests the journal keeps; default 1,000. */
   journal?: number
+  /**
+   * A folder for records of tests that fail: call `cluster.afterTest` after each test. Default: nothing is recorded.
+   */
+  recordOnFailure?: string
   /** What pods may take to end when the cluster is closed; default 2 s. */
   shutdownGracePeriod?: Duration
   /** Where logs, certificates and the kubelets' files are; default: a new folder that goes with the cluster. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Instruments } from '../apiserver/http/api-context.ts'
 import type { ClusterPlugin, NamedPlugin } from '../apiserver/http/plugins/plugin.ts'
 import { parseStorage } from '../apiserver/storage/open-storage.ts'
-import { runCluster } from '../cluster/cluster.ts'
+import { type Cluster as RunningCluster, runCluster } from '../cluster/cluster.ts'
 import { type ClusterSettings, clusterOptions } from '../cluster/settings.ts'
 import type { Clock } from '../shared/clock/clock.ts'
 import { realClock } from '../shared/clock/real-clock.ts'
@@ -20,6 +20,7 @@ import { goesWithProcess } from './goes-with-process.ts'
 import { createInject } from './inject.ts'
 import { ClusterJournal } from './journal.ts'
 import type { StartClusterOptions } from './options.ts'
+import type { TestRecords } from './test-records.ts'
 import { createUsers } from './users.ts'
 import { createWaiters, Terminations } from './waiters.ts'
 
@@ -45,6 +46,8 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
   starting.defer(cluster.stop)
   const { url, pki, state, client, instruments, kubeletPid } = cluster
 
+  const records = await recordsOf(options.recordOnFailure, cluster)
+  if (records) starting.defer(() => records.close())
   const running = starting.move()
   const closing = new AbortController()
   const waiters = createWaiters(client, machine, closing.signal)
@@ -74,6 +77,11 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       instruments.journal.clear()
       return instruments.snapshots.reset()
     },
+    afterTest: async (test) => records?.afterTest(test),
+    async keepRecord(name, message) {
+      if (!records) throw new Error('keepRecord needs to know where records go: startCluster({ recordOnFailure })')
+      return records.keep(name, message)
+    },
     killKubelet(nodeName = 'node-1') {
       const pid = kubeletPid(nodeName)
       if (pid === undefined) throw new Error(`node ${nodeName} has no kubelet with a process of its own`)
@@ -82,6 +90,13 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+async function recordsOf(folder: string | undefined, cluster: RunningCluster): Promise<TestRecords | undefined> {
+  if (folder === undefined) return undefined
+  const { TestRecords } = await import('./test-records.ts')
+  const say = (line: string): void => void process.stderr.write(`${line}\n`)
+  return new TestRecords({ folder, feed: await cluster.record(), clock: cluster.clock, machine, say })
 }
 
 const named = (plugin: ClusterPlugin, index: number): NamedPlugin => ({

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -22,7 +23,7 @@ import { repository } from '../harness/cluster.ts'
 import { httpsExchange } from '../harness/https-exchange.ts'
 import { findKubectls } from '../harness/kubectl.ts'
 import { skipOrFail } from '../harness/skip.ts'
-import { otherNodes, pathOf } from '../harness/toolchains.ts'
+import { otherNodes, pathOf, toolchain } from '../harness/toolchains.ts'
 
 const maxBytes = 5 * 1024 * 1024
 const folder = mkdtempSync(join(tmpdir(), 'kubestage-package-'))
@@ -216,6 +217,35 @@ t.test('the examples of test suites', async (t) => {
     )
   const byTap = ['clock', 'faults', 'journal', 'snapshot'].map((name) => suite(`tap/${name}.test.mjs`))
   t.same(new Set(await Promise.all([suite('--test', 'node-test/*.mjs'), ...byTap])), new Set(['passed']))
+})
+
+t.test('tests that fail leave a record', async (t) => {
+  const vitest = toolchain('vitest')
+  if (!vitest) return skipOrFail(t, 'vitest is not installed (npm ci --prefix test/toolchains)')
+  symlinkSync(vitest, join(app, 'node_modules', 'vitest'))
+  const suites = {
+    tap: ['deaf.tap.test.mjs'],
+    vitest: [join(vitest, 'vitest.mjs'), 'run', 'deaf.vitest.test.mjs'],
+  }
+  for (const [name, args] of Object.entries(suites)) {
+    const cwd = join(app, name)
+    cpSync(join(installed, 'examples', 'failing-tests'), cwd, { recursive: true })
+    const { code, stderr } = await run(process.execPath, args, { cwd }).catch((error) => error)
+    t.equal(code, 1, `${name} fails`)
+    t.match(stderr, /kubestage ui records\/.*ndjson/, 'the record is named')
+    const [file = ''] = readdirSync(join(cwd, 'records'))
+    const out = join(folder, `${name}.html`)
+    await run(process.execPath, [program, 'export', join('records', file), '--html', '-o', out], { cwd })
+    t.match(readFileSync(out, 'utf8'), /"text":"failed: .*a worker stops when it is asked to/)
+    const { stdout } = await run(
+      process.execPath,
+      [program, 'export', join('records', file), '--svg', '--view=death'],
+      {
+        cwd,
+      },
+    )
+    t.match(stdout, 'worker: ignored TERM')
+  }
 })
 
 t.test('plugins, of the command in JavaScript and TypeScript, and of the library', async (t) => {

@@ -9,6 +9,12 @@ export function otherNodes(): Map<string, string> {
   return new Map(names.sort().map((name) => [name, join(modules, name, 'bin', 'node')]))
 }
 
+/** The folder of a package that users have beside ours; undefined where it is not installed. */
+export function toolchain(name: string): string | undefined {
+  const folder = join(modules, name)
+  return existsSync(folder) ? folder : undefined
+}
+
 /**
  * A folder for the beginning of PATH in which `node`, `npm` and `npx` are the ones named; undefined where there are no such ones.
  * `node` is a file, `npm` a name like `npm-12`.

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import { tooManyRequests } from '../../../../shared/api/status-errors.ts'
 import {
   type RecordedRequest,
@@ -10,7 +9,7 @@ import {
 import type { JournalEntry } from '../../../instruments/journal.ts'
 import type { ResourceDefinition } from '../../../kind/resource-definition.ts'
 import type { ApiContext } from '../../api-context.ts'
-import { RecordListener } from './record-listener.ts'
+import { RecordListener, type RecordStream } from './record-listener.ts'
 
 /** Of one API server, at the same time. */
 const maxListeners = 32
@@ -33,7 +32,7 @@ export class RecordFeed {
   }
 
   /** Writes the record to the response until that is closed. Its head is sent already. */
-  follow(response: ServerResponse, title: string): void {
+  follow(response: RecordStream, title: string): void {
     const { registry, clock } = this.#api
     const listener = new RecordListener({
       response,

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { Writable } from 'node:stream'
 import type { Clock } from '../../../../shared/clock/clock.ts'
 import type { RecordedGap, RecordedSync, RecordHeader } from '../../../../shared/record/format.ts'
 import type { ResourceDefinition } from '../../../kind/resource-definition.ts'
@@ -12,8 +12,14 @@ import { recordEncoder } from './record-encoder.ts'
 /** What a reader may leave unread before lines are left out. */
 const maxUnreadBytes = 8 * 1024 * 1024
 
+/** Where a record goes: a response, or a stream of this process. */
+export type RecordStream = Pick<
+  Writable,
+  'write' | 'writableLength' | 'writableNeedDrain' | 'destroyed' | 'on' | 'off' | 'once'
+>
+
 interface ListenerParts {
-  response: ServerResponse
+  response: RecordStream
   definitions: readonly ResourceDefinition[]
   cacheOf(definition: ResourceDefinition): WatchCache
   clock: Clock
