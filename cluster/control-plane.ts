@@ -87,6 +87,11 @@ const controllerManager: User = {
 }
 const admin: User = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] }
 
+const nodeUser = (name: string): User => ({
+  name: `system:node:${name}`,
+  groups: ['system:nodes', 'system:authenticated'],
+})
+
 /** An API server with its controllers in one process; the controllers know nothing of it but a client. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { host, pki, clock, log } = options
@@ -144,8 +149,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       url,
       port: server.port,
       client: server.adminClient(),
-      nodeClient: (name) =>
-        server.client({ name: `system:node:${name}`, groups: ['system:nodes', 'system:authenticated'] }),
+      nodeClient: (name) => server.client(nodeUser(name)),
       instruments: server.instruments,
       inject: (request, user = admin) => server.inject(user, request),
       record: () => server.record(),

@@ -30,7 +30,7 @@ export type EndedTest = TapTest | VitestContext | NodeTestContext
 /** Throws an Error for what no known runner gives. */
 export function outcomeOf(test: EndedTest): TestOutcome {
   if (isMap(test) && 'passing' in test && typeof test.passing === 'function')
-    return { name: test.fullname ?? test.name, failed: !test.passing(), message: '' }
+    return { name: (test.fullname ?? test.name).replace(/^.* > TAP > /, ''), failed: !test.passing(), message: '' }
   if (isMap(test) && 'task' in test && isMap(test.task)) return ofVitest(test)
   if (isMap(test) && 'passed' in test && typeof test.passed === 'boolean')
     return { name: test.fullName ?? test.name, failed: !test.passed, message: messageOf(test.error) }

@@ -25,7 +25,11 @@ async function runPod(name: string, { client, clock, waitFor }: Cluster = cluste
   await waitFor<Pod>(pods, target, ({ status }) => status?.phase === 'Running')
 }
 
-const tap = (name: string, passing: boolean) => ({ name, passing: () => passing })
+const tap = (name: string, passing: boolean) => ({
+  name,
+  fullname: `test/x.test.ts > TAP > ${name}`,
+  passing: () => passing,
+})
 
 t.test('a test that passes leaves nothing, and its changes are old news for the next', async (t) => {
   await runPod('first')

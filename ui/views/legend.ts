@@ -36,5 +36,6 @@ export function Legend(): JSX.Element {
         text,
       ]),
     ),
+    h('span', null, [box([h('line', { class: 'moment', x1: 9, x2: 9, y1: 0, y2: 14 })]), 'note, or a test failed']),
   ])
 }
