@@ -3,8 +3,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
+import type { Pod } from '../../shared/api/types.ts'
 import type { Deployment } from '../../shared/api/workloads.ts'
 import { deployments, pods, services, terminations } from '../../shared/client/resources.ts'
 import type { RecordLine } from '../../shared/record/format.ts'
@@ -18,6 +19,8 @@ import { startSite } from '../harness/ui-site.ts'
 import { until } from '../harness/until.ts'
 
 const keptFields = new Set(['type', 'kind', 'at', 'uid', 'podUID', 'format', 'phase'])
+
+const wholeLines = (text: string): string => text.slice(0, text.lastIndexOf('\n') + 1)
 
 if (noBrowser) skipOrFail(t, noBrowser)
 else await main()
@@ -39,12 +42,9 @@ async function main(): Promise<void> {
 
   await t.test('the timeline: bars are where the record has them', async (t) => {
     await shot(page, 'timeline')
-    const chart = page.locator('svg.timeline')
-    const numbers = await chart.evaluate((svg) => ({ ...(svg as SVGElement).dataset }))
-    const [from, to, left, right] = ['from', 'to', 'left', 'right'].map((name) => Number(numbers[name]))
     const terminating = story.podNamed('default', 'told')!.phases.find(({ value }) => value === 'Terminating')!
     const bar = page.locator('[data-pod=told] [data-bar=Terminating]')
-    const x = left! + ((terminating.startMs - from!) / (to! - from!)) * (right! - left!)
+    const x = await placeOf(page.locator('svg.timeline'), terminating.startMs)
     t.ok(Math.abs(Number(await bar.getAttribute('x')) - x) < 0.5, 'Terminating begins where it began')
     t.equal(await page.locator('[data-pod=told] [data-bar=hook]').count(), 1, 'with the segment of its hook')
     t.equal(await page.locator('[data-pod=told] [data-bar=grace]').count(), 1, 'in the frame of its grace period')
@@ -92,6 +92,25 @@ async function main(): Promise<void> {
       await shot(page, `narrow-${name.replace(' ', '-').toLowerCase()}`)
     }
     await page.setViewportSize({ width: 1280, height: 900 })
+  })
+  await t.test('a node is lost, and its pods are not ready', async (t) => {
+    const lossText = await recordOfLoss()
+    const node = [...storyOf(lossText).nodes.values()][0]!
+    const lost = node.states.find(({ value }) => value === 'Lost')!
+    site.show(lossText)
+    await page.reload()
+    await page.getByText('read to its end').waitFor()
+    await page.getByRole('tab', { name: 'Nodes' }).click()
+    const bar = page.locator('[data-node=node-1] [data-bar=Lost]')
+    const x = await placeOf(page.locator('svg.nodes'), lost.startMs)
+    t.ok(Math.abs(Number(await bar.getAttribute('x')) - x) < 0.5, 'it is lost from where the record says')
+    const words = await page.getByRole('tabpanel').innerText()
+    for (const part of ['Lost', 'node.kubernetes.io/unreachable', 'Kubelet stopped posting node status'])
+      t.match(words, part)
+    await shot(page, 'lost')
+    await page.getByRole('tab', { name: 'Timeline' }).click()
+    const notReady = page.locator('[data-pod=stays] [data-bar=Running]').last()
+    t.ok(Number(await notReady.getAttribute('x')) >= x - 1, 'its pod is not ready from then on')
   })
   let countBefore = 0
   await t.test('hostile strings are text', async (t) => {
@@ -180,6 +199,34 @@ async function recordOfCluster(): Promise<string> {
   await recording.stop()
   const text = readFileSync(file, 'utf8')
   return text + loadOf(storyOf(text))
+}
+
+/** A node of which nothing is heard any more, and its pod. */
+async function recordOfLoss(): Promise<string> {
+  const { client, stateDir } = await startTestCluster(t, '--time-scale=4', '--node-monitor-grace-period=20s')
+  const namespace = 'default'
+  await client.create(pods, podOf({ name: 'stays', command: ['sh', '-c', politeScript] }), { namespace })
+  await (await followPod(client, { namespace, name: 'stays' })).until(isReady, 'to be ready')
+  const file = join(stateDir, 'cluster.record')
+  const recording = startCommand(t, ['record', file, `--state-dir=${stateDir}`])
+  await recording.printed('Recording')
+  t.equal(await startCommand(t, ['node', 'lose', 'node-1', `--state-dir=${stateDir}`]).ended, 0)
+  const isLost = async (): Promise<boolean> => {
+    const [node] = [...storyOf(wholeLines(readFileSync(file, 'utf8'))).nodes.values()]
+    return node?.states.at(-1)?.value === 'Lost' && node.taints.size > 0
+  }
+  await until(isLost, { what: 'the node to be lost', timeoutMs: 60_000 })
+  const isReadyNow = async () => isReady(await client.get<Pod>(pods, { namespace, name: 'stays' }))
+  await until(async () => !(await isReadyNow()), { what: 'its pod not to be ready' })
+  await recording.stop()
+  return readFileSync(file, 'utf8')
+}
+
+/** Where a time is on a picture. */
+async function placeOf(picture: Locator, ms: number): Promise<number> {
+  const numbers = await picture.evaluate((svg) => ({ ...(svg as SVGElement).dataset }))
+  const [from, to, left, right] = ['from', 'to', 'left', 'right'].map((name) => Number(numbers[name]))
+  return left! + ((ms - from!) / (to! - from!)) * (right! - left!)
 }
 
 /** What a load generator would have seen: requests lost where the first pod of the rollout ended. */

@@ -42,6 +42,10 @@ export function NodesPicture({ story, window, width, nowMs }: Props): JSX.Elemen
     'svg',
     {
       class: 'ks nodes',
+      'data-from': window.fromMs,
+      'data-to': window.toMs,
+      'data-left': scale.left,
+      'data-right': scale.right,
       width,
       height: y + 8,
       role: 'img',
