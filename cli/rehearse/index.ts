@@ -4,24 +4,29 @@ import { realClock } from '../../shared/clock/real-clock.ts'
 import { Undo } from '../../shared/concurrency/undo.ts'
 import { nearest } from '../../shared/config/nearest.ts'
 import { option, UsageError } from '../../shared/config/option.ts'
-import { duration, oneOf } from '../../shared/config/option-types.ts'
+import { duration, oneOf, texts } from '../../shared/config/option-types.ts'
 import { configOption, resolveOptions } from '../../shared/config/resolve.ts'
 import { command } from '../command.ts'
 import { untilStopped } from '../signals.ts'
+import type { Earlier } from './earlier.ts'
 import { rehearseOptions } from './options.ts'
 import { progressOn } from './progress.ts'
 import { diesWell, type Report } from './report.ts'
 import { ways } from './ways.ts'
 import type { Workload } from './workload.ts'
 
-const formats: Record<'text' | 'json' | 'junit' | 'markdown', () => Promise<(report: Report) => string>> = {
+const outputs = ['text', 'json', 'junit', 'markdown', 'html'] as const
+type Render = (report: Report, earlier: readonly Earlier[]) => string
+const formats: Record<(typeof outputs)[number], () => Promise<Render>> = {
   text: async () => (await import('./formats/text.ts')).textReport,
-  json: async () => (report) => `${JSON.stringify(report, undefined, 2)}\n`,
+  json: async () => (await import('./formats/json.ts')).jsonReport,
+  html: async () => (await import('./formats/html/page.ts')).htmlReport,
   junit: async () => (await import('./formats/junit.ts')).junitReport,
   markdown: async () => (await import('./formats/markdown.ts')).markdownReport,
 }
 
 const usage = '(FILE… | IMAGE | -- COMMAND…)'
+const paths = { ...texts, placeholder: 'FILE' }
 const width = Math.max(...ways.map(({ name }) => name.length))
 
 export default command({
@@ -38,12 +43,19 @@ export default command({
     isolation: clusterOptions.isolation,
     hostFiles: clusterOptions.hostFiles,
     shutdownGracePeriod: option(duration, { default: 30_000, help: 'How long pods have when their node is shut down' }),
-    output: option(oneOf('text', 'json', 'junit', 'markdown'), { default: 'text', short: 'o', help: 'How to print' }),
+    earlier: option(paths, {
+      default: [],
+      help: 'html: JSON reports to compare with; repeatable, and a pattern such as "reports/*.json"',
+    }),
+    output: option(oneOf(...outputs), { default: 'text', short: 'o', help: 'How to print' }),
   },
   notes: ['Ways:', ...ways.map(({ name, help }) => `  ${name.padEnd(width)}  ${help}`)],
   async run({ values, positionals, afterDashes }) {
     for (const name of values.ways) checkWay(name)
     if (values.load) checkLoad(values.load)
+    if (values.earlier.length > 0 && values.output !== 'html') throw new UsageError('--earlier needs -o html')
+    const { readEarlier } = await import('./earlier.ts')
+    const earlier = await readEarlier(values.earlier)
     const { workloads, others } = await workloadsOf(positionals, afterDashes)
     for (const workload of workloads) {
       workload.load ??= values.load || undefined
@@ -57,6 +69,7 @@ export default command({
     const stages = await openStages({ settings, clock: realClock, workloads, others, onLeftOut: tellLeftOut })
     await using ending = new Undo()
     ending.defer(stages.close)
+    const time = new Date(realClock.now()).toISOString()
     const progress = progressOn(process.stderr)
     const rehearsed = rehearse({
       stages,
@@ -76,7 +89,7 @@ export default command({
       return 130
     }
     const render = await formats[values.output]()
-    process.stdout.write(render({ timeScale, workloads: found }))
+    process.stdout.write(render({ time, timeScale, workloads: found }, earlier))
     return found.every(diesWell) ? 0 : 1
   },
 })

@@ -1,5 +1,10 @@
+import type { Termination } from '../../shared/api/termination.ts'
+import type { Pod } from '../../shared/api/types.ts'
+
 /** What a rehearsal found out, for all formats. */
 export interface Report {
+  /** RFC 3339, of the machine: when it began. Older reports have none. */
+  time?: string
   /** How many times faster than the machine's the cluster's time was. */
   timeScale: number
   workloads: WorkloadReport[]
@@ -34,6 +39,13 @@ export interface Rehearsal {
   inRealTime?: true
   /** Faster time leaves it in doubt, and real time would take too long. */
   inDoubt?: true
+  /** What a picture of it shows; not in JSON. Absent where the pod did not die. */
+  seen?: Seen
+}
+
+export interface Seen {
+  termination?: Termination
+  pod?: Pod
 }
 
 export type Severity = 'bad' | 'note'

@@ -166,6 +166,11 @@ t.test('what cannot be rehearsed is one sentence', async (t) => {
   t.match(await run(`${empty}/bad.yaml`), [2, /bad\.yaml:\d+: /])
   t.match(await run('--ways=explode', file), [2, /^kubestage: there is no way "explode"; there are delete, update/])
   t.match(await run('--ways=tain', file), [2, /did you mean taint\?\n$/])
+  t.match(await run('--earlier=report.json', file), [2, /^kubestage: --earlier needs -o html\n$/])
+  t.match(await run('-o=html', `--earlier=${file}`, file), [
+    2,
+    /good\.yaml is no report of kubestage rehearse: make one/,
+  ])
   t.match(await run('--load=ftp://pod/', file), [2, /^kubestage: load must be an address such as/])
 })
 
@@ -203,12 +208,15 @@ t.test('a command, and thresholds from the file', alone, async (t) => {
     t.testdir({ 'kubestage.yaml': 'allowedExitCodes: [0, 7]\nways: [delete]\nport: 7443\n' }),
     'kubestage.yaml',
   )
-  const run = async (...flags: string[]): Promise<unknown> => {
+  const run = async (...flags: string[]): Promise<[code: unknown, printed: string]> => {
     const script = 'trap "exit 7" TERM; while :; do sleep 0.05; done'
-    return await startCommand(t, ['rehearse', '--time-scale=20', ...flags, '--', 'sh', '-c', script]).ended
+    const command = startCommand(t, ['rehearse', '--time-scale=20', ...flags, '--', 'sh', '-c', script])
+    return [await command.ended, command.stdout()]
   }
-  t.equal(await run('--ways=delete'), 1)
-  t.equal(await run(`--config=${config}`), 0)
+  const [code, page] = await run('--ways=delete', '-o=html')
+  t.equal(code, 1)
+  t.match(page, /^<!doctype html>.*exits 7.*data-bar="term".*kubernetes-admin asks to delete it.*<\/html>\n$/s)
+  t.match(await run(`--config=${config}`), [0])
 })
 
 t.test('a program that follows the measured advice dies well', alone, async (t) => {

@@ -1,6 +1,5 @@
 /** The page in a real browser, with the record of a real cluster: what is seen, and that it is accessible. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Locator, Page } from 'playwright-core'
@@ -10,7 +9,7 @@ import type { Deployment } from '../../shared/api/workloads.ts'
 import { deployments, pods, services, terminations } from '../../shared/client/resources.ts'
 import type { RecordLine } from '../../shared/record/format.ts'
 import { Story } from '../../ui/story/story.ts'
-import { noBrowser, startBrowser } from '../harness/browser.ts'
+import { noBrowser, startBrowser, violations } from '../harness/browser.ts'
 import { repository, startCommand, startTestCluster } from '../harness/cluster.ts'
 import { followPod, isReady, podOf, politeScript } from '../harness/pods.ts'
 import { scratchFolder } from '../harness/scratch.ts'
@@ -263,17 +262,6 @@ function hostile(text: string): string {
       }),
     )
   return `${lines.join('\n')}\n{"type":"ADDED","at":"2030`
-}
-
-/** What axe-core finds. */
-async function violations(page: Page): Promise<string[]> {
-  const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-  await page.evaluate(source)
-  const found = (await page.evaluate('axe.run(document).then(({ violations }) => violations)')) as {
-    id: string
-    nodes: { html: string; failureSummary: string }[]
-  }[]
-  return found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`)
 }
 
 async function shot(page: Page, name: string): Promise<void> {

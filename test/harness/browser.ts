@@ -1,5 +1,6 @@
-import { existsSync } from 'node:fs'
-import { type Browser, chromium } from 'playwright-core'
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 
 const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
@@ -13,4 +14,15 @@ export async function startBrowser(t: Test): Promise<Browser> {
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
   t.teardown(() => browser.close())
   return browser
+}
+
+/** What axe-core finds. */
+export async function violations(page: Page): Promise<string[]> {
+  const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+  await page.evaluate(source)
+  const found = (await page.evaluate('axe.run(document).then(({ violations }) => violations)')) as {
+    id: string
+    nodes: { html: string; failureSummary: string }[]
+  }[]
+  return found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`)
 }

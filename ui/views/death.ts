@@ -94,15 +94,16 @@ export function DeathView({ pod, width }: { pod: PodStory; width: number }): JSX
       : 'The record has no Termination of this pod: its node may have been lost.'
     return h('section', null, [title, h('p', null, none)])
   }
-  return h('section', null, [title, ...[...pod.deaths].reverse().map((death) => OneDeath(pod, death, width))])
+  const deaths = pod.deaths.toReversed()
+  return h('section', null, [title, ...deaths.map((death) => h(OneDeath, { key: death.name, pod, death, width }))])
 }
 
-function OneDeath(pod: PodStory, death: Death, width: number): JSX.Element {
+/** `remedies`: what to change, where more is known than the record says. */
+export function OneDeath({ pod, death, width, remedies = remediesOf(death) }: OneDeathProps): JSX.Element {
   const zeroMs = Math.min(death.startMs, ...death.asks.map(({ atMs }) => atMs))
   const fact = (name: string, value: string): JSX.Element | null =>
     value ? h('span', null, [`${name} `, h('b', null, value)]) : null
-  const remedies = [...new Set(death.containers.map(({ verdictType }) => remedyOf(verdictType)).filter(Boolean))]
-  return h('article', { key: death.name }, [
+  return h('article', null, [
     h('p', { class: 'verdict' }, death.verdict),
     ...remedies.map((remedy) => h('p', { class: 'remedy' }, remedy)),
     h('p', { class: 'facts' }, [
@@ -129,6 +130,17 @@ function OneDeath(pod: PodStory, death: Death, width: number): JSX.Element {
     ),
   ])
 }
+
+interface OneDeathProps {
+  pod: PodStory
+  death: Death
+  width: number
+  remedies?: readonly string[]
+}
+
+const remediesOf = ({ containers }: Death): string[] => [
+  ...new Set(containers.map(({ verdictType }) => remedyOf(verdictType)).filter(Boolean)),
+]
 
 interface Step {
   atMs: number
