@@ -98,6 +98,6 @@ function told({ way, workload }: Task, seen: Observation, { thresholds }: DeathO
     exitCodes: way.judges ? [] : stops.flatMap(({ exitCode }) => exitCode ?? []),
     requests: seen.load && requestsOf(seen.load),
     findings: judge(way, workload, seen, thresholds),
-    seen: { termination: seen.termination, pod: seen.pod },
+    seen: { termination: seen.termination, pod: seen.pod, loads: seen.loads },
   }
 }

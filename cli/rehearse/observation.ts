@@ -2,6 +2,7 @@ import type { TerminatedContainer, Termination, TerminationStep } from '../../sh
 import type { Pod } from '../../shared/api/types.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import { durationMs } from '../../shared/config/option-types.ts'
+import type { RecordedLoad } from '../../shared/record/format.ts'
 import type { LoadSummary } from './load-summary.ts'
 import { WITNESS } from './witness.ts'
 
@@ -16,6 +17,8 @@ export interface Observation {
   /** Only where it was to be restarted. */
   comesBack?: boolean
   load?: LoadSummary
+  /** The same by time. */
+  loads?: RecordedLoad[]
 }
 
 /** How a container was stopped, in numbers. */

@@ -6,6 +6,7 @@ import { pods, terminations } from '../../shared/client/resources.ts'
 import { parseTime } from '../../shared/clock/timestamp.ts'
 import { hasSucceeded, isOver } from './end-by-itself.ts'
 import { type Load, startLoad } from './load.ts'
+import { loadLines } from './load-lines.ts'
 import { summarize } from './load-summary.ts'
 import type { Observation } from './observation.ts'
 import { PodWatch } from './pod-watch.ts'
@@ -110,6 +111,10 @@ export class RehearsedPod {
     const stopBeganMs = termination?.startTime ? parseTime(termination.startTime) : clock.now()
     if (this.#load) await clock.sleep(Math.max(0, stopBeganMs + endpointDelayMs - clock.now()))
     const samples = await this.#load?.stop()
+    const untilMs = stopBeganMs + endpointDelayMs
+    const loads =
+      samples && loadLines(samples, { target: `pod/${this.ref.name}`, namespace: this.ref.namespace, untilMs })
+    if (loads) await stage.addToRecord(loads)
     if (way.judges?.includes('leaves-children')) await gone
     const comesBack = way.restarts && watch?.last?.spec.restartPolicy === 'Always' ? await this.#comesBack() : undefined
     return {
@@ -118,6 +123,7 @@ export class RehearsedPod {
       children: watch?.last && witnessed(watch.last),
       comesBack,
       load: samples && summarize(samples, { stopBeganMs, endpointDelayMs }),
+      loads,
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Termination } from '../../shared/api/termination.ts'
 import type { Pod } from '../../shared/api/types.ts'
+import type { RecordedLoad } from '../../shared/record/format.ts'
 
 /** What a rehearsal found out, for all formats. */
 export interface Report {
@@ -46,6 +47,8 @@ export interface Rehearsal {
 export interface Seen {
   termination?: Termination
   pod?: Pod
+  /** What clients saw meanwhile. */
+  loads?: RecordedLoad[]
 }
 
 export type Severity = 'bad' | 'note'

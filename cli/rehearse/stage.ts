@@ -5,6 +5,7 @@ import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
 import { events, pods } from '../../shared/client/resources.ts'
 import { createRestClient } from '../../shared/client/rest-client.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
+import type { RecordLine } from '../../shared/record/format.ts'
 import { askKubelet } from '../ask-server.ts'
 import type { Sickbay } from './sickbay.ts'
 
@@ -21,6 +22,8 @@ export interface Stage {
   untilKilling(targets: readonly Required<ObjectRef>[]): Promise<void>
   /** Kills it; resolves when another runs. */
   restartKubelet(): Promise<void>
+  /** For a client that records the cluster meanwhile. */
+  addToRecord(lines: readonly RecordLine[]): Promise<void>
   askNode(word: 'shutdown' | 'return'): Promise<void>
   close(): Promise<void>
 }
@@ -30,7 +33,7 @@ const restartMs = 60_000
 const betweenMs = 20
 
 export async function openStage(
-  { client, clock, state, kubeletPid }: Cluster,
+  { client, clock, state, kubeletPid, record }: Cluster,
   { nodeName, sickbay }: { nodeName: string; sickbay: Sickbay },
 ): Promise<Stage> {
   const access = await loadKubeconfig(state.kubeconfig)
@@ -66,6 +69,10 @@ export async function openStage(
         if (machine.monotonic() > deadlineMs) throw new Error('the kubelet did not come back')
         await machine.sleep(betweenMs)
       }
+    },
+    async addToRecord(lines) {
+      const feed = await record()
+      feed.add(lines)
     },
     async askNode(word) {
       await askKubelet(access, nodeName, { method: 'POST', path: `/debug/node/${word}` })

@@ -10,6 +10,7 @@ import { jsonReport } from '../../cli/rehearse/formats/json.ts'
 import type { Finding, Rehearsal, Report } from '../../cli/rehearse/report.ts'
 import { WITNESS } from '../../cli/rehearse/witness.ts'
 import type { TerminatedContainer, Termination } from '../../shared/api/termination.ts'
+import type { RecordedLoad } from '../../shared/record/format.ts'
 import { noBrowser, startBrowser, violations } from '../harness/browser.ts'
 import { scratchFolder } from '../harness/scratch.ts'
 import { skipOrFail } from '../harness/skip.ts'
@@ -51,6 +52,10 @@ const termination: Termination = {
   requests: [{ user: 'kubernetes-admin', time: time(0), reason: 'Update' }],
   containers: [container, { ...container, name: WITNESS }],
 }
+const loads: RecordedLoad[] = [1, 9].map((seconds) => ({
+  ...{ type: 'LOAD', at: time(seconds), seconds: 0.2, target: 'pod/web-delete', namespace: 'default' },
+  ...{ answered: 4, lost: seconds > 5 ? 2 : 0, cut: 0, slowestMs: 3 },
+}))
 const died = (way: string, more: Partial<Rehearsal> = {}): Rehearsal => ({
   way,
   hook: 'none',
@@ -68,7 +73,7 @@ const report: Report = {
       name: 'pod/web',
       manifest: [note],
       rehearsals: [
-        died('delete', { usedSeconds: 10, exitCodes: [137], findings: [bad], seen: { termination } }),
+        died('delete', { usedSeconds: 10, exitCodes: [137], findings: [bad], seen: { termination, loads } }),
         died('update', { requests: { sent: 9, lost: 1, cut: 1, slowestSeconds: 0.1 } }),
         died('eviction', { findings: [bad, note] }),
       ],
@@ -92,7 +97,12 @@ t.test('the page: a matrix whose cells open the deaths, and remedies', (t) => {
   t.match(page, '1 of 2 do not die well. Rehearsed 2026-01-01 00:00 UTC, in time 20 times faster.')
   t.match(page, /<p class="remedy">add a handler<\/p><span class="soft">seen in <a href="#w0-0">delete<\/a>, <a/)
   t.match(page, /<section class="panel first" id="w0-0"/, 'the first fault is open')
-  for (const words of ['data-bar="hook"', 'data-bar="kill"', 'kubernetes-admin asks to delete it, reason Update'])
+  for (const words of [
+    'data-bar="hook"',
+    'data-bar="kill"',
+    'data-bar="lost"',
+    'kubernetes-admin asks to delete it, reason Update',
+  ])
     t.ok(page.includes(words), words)
   t.ok(page.includes('<pre>draining &lt;now></pre>'), 'what the hook printed')
   t.notMatch(page, WITNESS)

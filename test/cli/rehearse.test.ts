@@ -2,6 +2,7 @@
 import t from 'tap'
 import { hasSucceeded, isOver } from '../../cli/rehearse/end-by-itself.ts'
 import { inRounds, Lanes } from '../../cli/rehearse/lanes.ts'
+import { loadLines } from '../../cli/rehearse/load-lines.ts'
 import { type Sample, summarize } from '../../cli/rehearse/load-summary.ts'
 import { checkManifest } from '../../cli/rehearse/manifest-checks.ts'
 import type { Observation } from '../../cli/rehearse/observation.ts'
@@ -285,5 +286,32 @@ t.test('what ends by itself', (t) => {
   t.notOk(isOver(pod('OnFailure', 1)))
   t.ok(hasSucceeded(pod('Never', 0, 0)))
   t.notOk(hasSucceeded(pod('Never', 0, 1)))
+  t.end()
+})
+
+t.test('what clients saw, as lines of a record', (t) => {
+  const sample = (startMs: number, outcome: Sample['outcome'] = 'answered'): Sample => ({
+    startMs,
+    endMs: startMs + 5,
+    outcome,
+  })
+  const target = { target: 'pod/web', namespace: 'default', untilMs: 1_000 }
+  const lines = loadLines(
+    [sample(0), sample(50), sample(450, 'lost'), sample(460, 'cut'), sample(1_001, 'lost')],
+    target,
+  )
+  t.match(lines, [
+    { at: '1970-01-01T00:00:00.000Z', seconds: 0.2, target: 'pod/web', answered: 2, lost: 0, cut: 0, slowestMs: 5 },
+    { at: '1970-01-01T00:00:00.400Z', seconds: 0.2, namespace: 'default', answered: 0, lost: 1, cut: 1, slowestMs: 0 },
+  ])
+  t.equal(lines.length, 2, 'nothing that real clients would not send')
+  t.same(loadLines([], target), [])
+  const long = Array.from({ length: 10_000 }, (_, index) => sample(index * 50))
+  const all = loadLines(long, { ...target, untilMs: 1e9 })
+  t.ok(all.length <= 500)
+  t.equal(
+    all.reduce((sum, { answered }) => sum + answered, 0),
+    10_000,
+  )
   t.end()
 })

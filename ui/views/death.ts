@@ -10,12 +10,12 @@ import { shorten } from './timeline/timeline.ts'
 /** Of the lane of the API server, with the words above it. */
 const serverHeight = 70
 
-/** From the first request to delete it until it was gone. */
-export function deathScale(pod: PodStory, death: Death, width: number): TimeScale {
+/** From the first request to delete it until it was gone, or until `untilMs`, where that is later. */
+export function deathScale(pod: PodStory, death: Death, width: number, untilMs = 0): TimeScale {
   const asked = death.asks.map(({ atMs }) => atMs)
   const fromMs = Math.min(death.startMs, ...asked)
   const graceEndMs = fromMs + death.graceSeconds * 1_000
-  const lastMs = Math.max(death.endMs, death.endpointRemovedMs ?? 0, pod.goneMs ?? 0)
+  const lastMs = Math.max(death.endMs, death.endpointRemovedMs ?? 0, pod.goneMs ?? 0, untilMs)
   // A long grace period, of which little was used, would make the rest too small to see.
   const toMs = Math.max(lastMs, Math.min(graceEndMs, fromMs + (lastMs - fromMs) * 3))
   const margin = (toMs - fromMs) * 0.04 + 1
@@ -24,9 +24,17 @@ export function deathScale(pod: PodStory, death: Death, width: number): TimeScal
 
 export const deathHeight = ({ containers }: Death): number => serverHeight + containers.length * laneHeight + 24
 
+interface DeathPictureProps {
+  pod: PodStory
+  death: Death
+  width: number
+  /** The picture goes on until then at least. */
+  untilMs?: number
+}
+
 /** One death as a picture: a lane for the API server, one for each container. */
-export function DeathPicture({ pod, death, width }: { pod: PodStory; death: Death; width: number }): JSX.Element {
-  const scale = deathScale(pod, death, width)
+export function DeathPicture({ pod, death, width, untilMs }: DeathPictureProps): JSX.Element {
+  const scale = deathScale(pod, death, width, untilMs)
   const zeroMs = Math.min(death.startMs, ...death.asks.map(({ atMs }) => atMs))
   const bottom = deathHeight(death) - 24
   const graceMs = zeroMs + death.graceSeconds * 1_000
@@ -99,7 +107,14 @@ export function DeathView({ pod, width }: { pod: PodStory; width: number }): JSX
 }
 
 /** `remedies`: what to change, where more is known than the record says. */
-export function OneDeath({ pod, death, width, remedies = remediesOf(death) }: OneDeathProps): JSX.Element {
+export function OneDeath({
+  pod,
+  death,
+  width,
+  untilMs,
+  above,
+  remedies = remediesOf(death),
+}: OneDeathProps): JSX.Element {
   const zeroMs = Math.min(death.startMs, ...death.asks.map(({ atMs }) => atMs))
   const fact = (name: string, value: string): JSX.Element | null =>
     value ? h('span', null, [`${name} `, h('b', null, value)]) : null
@@ -115,7 +130,8 @@ export function OneDeath({ pod, death, width, remedies = remediesOf(death) }: On
       fact('node', pod.node),
     ]),
     death.message ? h('p', null, death.message) : null,
-    h(DeathPicture, { pod, death, width }),
+    above,
+    h(DeathPicture, { pod, death, width, untilMs }),
     h('h3', null, 'Step by step'),
     h(
       'ol',
@@ -131,10 +147,9 @@ export function OneDeath({ pod, death, width, remedies = remediesOf(death) }: On
   ])
 }
 
-interface OneDeathProps {
-  pod: PodStory
-  death: Death
-  width: number
+interface OneDeathProps extends DeathPictureProps {
+  /** A picture of the same times. */
+  above?: JSX.Element
   remedies?: readonly string[]
 }
 

@@ -1,6 +1,7 @@
 import { h, type JSX } from 'preact'
 import type { PodStory } from '../../story/model.ts'
 import type { Story } from '../../story/story.ts'
+import { loadStrip } from '../load-strip.ts'
 import { Axis, type TimeScale, type TimeWindow, xOf } from '../time-axis.ts'
 import { barHeight, barsOf, graceOf, loadBars, markLetters, marksOf, type Row, rowHeight } from './geometry.ts'
 
@@ -136,19 +137,6 @@ export function TimelineHead({ story, window, width }: Pick<TimelineProps, 'stor
   const scale = scaleFor(window, width)
   const bars = loadBars(story.loads, scale)
   const height = bars.length ? 62 : 22
-  const strip = bars.flatMap(({ x, width, answered, lost }) => [
-    h('rect', { class: 'answered', x, y: 60 - answered * 34, width, height: answered * 34 }),
-    lost
-      ? h('rect', {
-          class: 'lost',
-          'data-bar': 'lost',
-          x,
-          y: 60 - (answered + lost) * 34,
-          width,
-          height: Math.max(lost * 34, 3),
-        })
-      : null,
-  ])
   const title = 'Time, and requests answered and lost'
   return h(
     'svg',
@@ -157,7 +145,7 @@ export function TimelineHead({ story, window, width }: Pick<TimelineProps, 'stor
       h(Axis, { scale, y: 14, bottom: height }),
       h('text', { class: 'soft', x: 6, y: 14 }, 'UTC'),
       bars.length ? h('text', { class: 'soft', x: 6, y: 46 }, 'requests') : null,
-      ...strip,
+      ...loadStrip(bars, 60, 34),
     ],
   )
 }

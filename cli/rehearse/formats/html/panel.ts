@@ -1,15 +1,17 @@
 import { h, type JSX } from 'preact'
 import { deathOf } from '../../../../ui/story/death.ts'
-import type { Death, PodStory } from '../../../../ui/story/model.ts'
+import type { Death, Load, PodStory } from '../../../../ui/story/model.ts'
 import { newPod } from '../../../../ui/story/pod.ts'
 import { plain } from '../../../../ui/story/text.ts'
 import { OneDeath } from '../../../../ui/views/death.ts'
+import { words } from '../../../../ui/views/time-axis.ts'
 import { type Rehearsal, type Seen, verdictOf } from '../../report.ts'
 import { WITNESS } from '../../witness.ts'
 import { cells as cellTexts, columns as columnNames } from '../shown.ts'
 import type { Cell, Column } from './cells.ts'
 import { Mark } from './cells.ts'
 import { FindingText } from './remedies.ts'
+import { endOf, loadOf, Requests } from './requests.ts'
 
 const pictureWidth = 860
 
@@ -35,10 +37,16 @@ export function Panel({ column: { workload }, cell, isFirst }: PanelProps): JSX.
       findings.map((finding) => h('li', null, h(FindingText, { finding }))),
     ),
     rehearsal ? h(Facts, { rehearsal }) : null,
-    drawn ? scrolling(h(OneDeath, { ...drawn, width: pictureWidth, remedies: [] })) : null,
+    drawn ? h(Drawn, { ...drawn, loads: (rehearsal.seen?.loads ?? []).map(loadOf) }) : null,
     rehearsal && !drawn ? h('p', { class: 'soft' }, 'There is no record of an end.') : null,
     h('p', null, h('a', { href: '#ways' }, 'Back to the ways')),
   ])
+}
+
+function Drawn({ pod, death, loads }: { pod: PodStory; death: Death; loads: readonly Load[] }): JSX.Element {
+  const shown = { pod, death, width: pictureWidth, untilMs: endOf(loads) }
+  const of = h(OneDeath, { ...shown, above: h(Requests, { ...shown, loads }), remedies: [] })
+  return h('div', { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': 'Picture of the end' }, of)
 }
 
 /** The same that the tables of other formats have. */
@@ -47,7 +55,7 @@ function Facts({ rehearsal }: { rehearsal: Rehearsal }): JSX.Element {
   const cut = rehearsal.requests?.cut
   const more: (readonly [string, string])[] = [
     ...(cut ? [['of these cut', String(cut)] as const] : []),
-    ...(rehearsal.requests ? [['slowest answer', `${rehearsal.requests.slowestSeconds.toFixed(1)} s`] as const] : []),
+    ...(rehearsal.requests ? [['slowest answer', words(rehearsal.requests.slowestSeconds * 1000)] as const] : []),
     ...(rehearsal.inRealTime ? [['repeated', 'in real time'] as const] : []),
     ...(rehearsal.inDoubt ? [['inconclusive', 'in faster time'] as const] : []),
   ]
@@ -57,9 +65,6 @@ function Facts({ rehearsal }: { rehearsal: Rehearsal }): JSX.Element {
     [...texts.slice(1), ...more].map(([name, text]) => h('span', null, [`${name} `, h('b', null, plain(text))])),
   )
 }
-
-const scrolling = (content: JSX.Element): JSX.Element =>
-  h('div', { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': 'Picture of the end' }, content)
 
 /** What a view of a record is given; undefined where the kubelet wrote no Termination. */
 function storyOf({ termination, pod }: Seen): { pod: PodStory; death: Death } | undefined {
