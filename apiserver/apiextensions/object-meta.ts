@@ -3,7 +3,8 @@ import type { ObjectMeta } from '../../shared/api/types.ts'
 import { DecodeError, decodeStruct } from '../validation/decoder.ts'
 import { invalid, required } from '../validation/field-error.ts'
 import type { FieldError } from '../validation/field-errors.ts'
-import { dns1035Label } from '../validation/names.ts'
+import { dns1035Label, dns1123Label, pathSegmentName } from '../validation/names.ts'
+import { validateObjectMeta } from '../validation/object-meta.ts'
 import {
   additionalOf,
   isObject,
@@ -72,12 +73,24 @@ export function decodeEmbedded(object: JsonObject, schema: JSONSchemaProps): str
   })
 }
 
-/** Embedded resources say what they are. */
+/** Embedded resources say what they are, and have metadata as any object. */
 export function validateEmbedded(object: JsonObject, schema: JSONSchemaProps): FieldError[] {
-  return embeddedIn(object, schema, '').flatMap(({ object: { apiVersion, kind }, path }) => [
+  return embeddedIn(object, schema, '').flatMap(({ object: { apiVersion, kind, metadata }, path }) => [
     ...validateApiVersion(apiVersion, `${path}.apiVersion`),
     ...validateKind(kind, `${path}.kind`),
+    ...(isObject(metadata) ? validateMetadata(metadata as ObjectMeta, `${path}.metadata`) : []),
   ])
+}
+
+/** A name and a namespace may be missing. */
+function validateMetadata(metadata: ObjectMeta, path: string): FieldError[] {
+  const errors: FieldError[] = []
+  const { namespace = '', name = 'unnamed' } = metadata
+  if (namespace)
+    for (const message of dns1123Label(namespace)) errors.push(invalid(`${path}.namespace`, namespace, message))
+  const options = { namespaced: namespace !== '', validateName: pathSegmentName, unqualifiedFinalizers: true }
+  validateObjectMeta({ ...metadata, name: name || 'unnamed' }, options, errors, path)
+  return errors
 }
 
 function validateApiVersion(apiVersion: unknown, path: string): FieldError[] {

@@ -2,9 +2,15 @@ import { isKnownFormat } from './schema/formats.ts'
 import type { JSONSchemaProps } from './schema/json-schema.ts'
 import { allParts } from './schema/parts.ts'
 
-/** Formats of strings that are not checked, each once, in the order of the schema. */
+const ofNumbers: Record<string, string[]> = { integer: ['int32', 'int64'], number: ['float', 'double'] }
+
+const isUnknown = (type: string, format: string): boolean =>
+  type === 'string' ? !isKnownFormat(format) : type !== '' && !ofNumbers[type]?.includes(format)
+
+/** Formats that are not checked, each once, in the order of the schema. */
 export function unrecognizedFormats(schema: JSONSchemaProps | undefined): string[] {
   if (schema === undefined) return []
-  const own = schema.type === 'string' && schema.format && !isKnownFormat(schema.format) ? [schema.format] : []
+  const { type = '', format } = schema
+  const own = format && isUnknown(type, format) ? [format] : []
   return [...new Set([...own, ...allParts(schema).flatMap(unrecognizedFormats)])]
 }

@@ -40,7 +40,7 @@ export const tooMany = (field: string, actual: number, max: number): FieldError 
   type: 'FieldValueTooMany',
   field,
   value: actual,
-  detail: `must have at most ${max} items`,
+  detail: `must have at most ${max} ${max === 1 ? 'item' : 'items'}`,
 })
 
 const titles: Record<FieldErrorType, string> = {

@@ -21,7 +21,7 @@ const FORMATS: Record<string, (text: string) => boolean> = {
   isbn10: isIsbn10,
   isbn13: isIsbn13,
   creditcard: isCreditCard,
-  ssn: (text) => /^\d{3}[- ]?\d{2}[- ]?\d{4}$/.test(text),
+  ssn: (text) => /^\d{3}[- ]\d{2}[- ]\d{4}$/.test(text),
   hexcolor: (text) => /^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$/.test(text),
   rgbcolor: isRgbColor,
   byte: (text) => /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$/.test(text),
@@ -41,8 +41,19 @@ const lookup = (format: string): ((text: string) => boolean) | undefined => {
 export const isKnownFormat = (format: string): boolean => lookup(format) !== undefined
 export const matchesFormat = (format: string, text: string): boolean => lookup(format)?.(text) ?? true
 
-const MAC =
-  /^([0-9a-f]{2}(:[0-9a-f]{2}){5}|[0-9a-f]{2}(:[0-9a-f]{2}){7}|[0-9a-f]{2}(:[0-9a-f]{2}){19}|[0-9a-f]{2}(-[0-9a-f]{2}){5}|[0-9a-f]{2}(-[0-9a-f]{2}){7}|[0-9a-f]{2}(-[0-9a-f]{2}){19}|[0-9a-f]{4}(\.[0-9a-f]{4}){2}|[0-9a-f]{4}(\.[0-9a-f]{4}){3}|[0-9a-f]{4}(\.[0-9a-f]{4}){9})$/i
+/** Of 6, 8 or 20 bytes: with colons, dashes, dots after each second byte, or nothing between them. */
+const MAC = new RegExp(
+  [6, 8, 20]
+    .flatMap((bytes) => [
+      `[0-9a-f]{2}(:[0-9a-f]{2}){${bytes - 1}}`,
+      `[0-9a-f]{2}(-[0-9a-f]{2}){${bytes - 1}}`,
+      `[0-9a-f]{4}(\\.[0-9a-f]{4}){${bytes / 2 - 1}}`,
+      `[0-9a-f]{${bytes * 2}}`,
+    ])
+    .map((form) => `^${form}$`)
+    .join('|'),
+  'i',
+)
 
 /** IPv4 with leading zeros is accepted, as upstream does for the sake of old objects. */
 function isSloppyIp(text: string): boolean {
@@ -146,16 +157,18 @@ const UNIT_MS: Record<string, number> = {
   m: 60_000,
   h: 3_600_000,
 }
-const WORDS: [RegExp, number][] = [
-  [/^(ns|nano|nanosecond)s?$/, 1e-6],
-  [/^(us|µs|μs|micro|microsecond)s?$/, 1e-3],
-  [/^(ms|milli|millisecond)s?$/, 1],
-  [/^(s|sec|second)s?$/, 1000],
-  [/^(m|min|minute)s?$/, 60_000],
-  [/^(h|hr|hour)s?$/, 3_600_000],
-  [/^(d|day)s?$/, 86_400_000],
-  [/^(w|wk|week)s?$/, 604_800_000],
+/** Each with its short forms; a word that only begins with the last one is that unit too. */
+const WORDS: [string[], number][] = [
+  [['ns', 'nano'], 1e-6],
+  [['us', 'µs', 'micro'], 1e-3],
+  [['ms', 'milli'], 1],
+  [['s', 'sec'], 1000],
+  [['m', 'min'], 60_000],
+  [['h', 'hr', 'hour'], 3_600_000],
+  [['d', 'day'], 86_400_000],
+  [['w', 'wk', 'week'], 604_800_000],
 ]
+const MAX_INT64 = 2 ** 63
 /** A duration as Go writes it (`1h30m`), or in words (`5 days`), in milliseconds. */
 export function parseDuration(text: string): number | undefined {
   return parseGoDuration(text) ?? parseWords(text)
@@ -168,14 +181,19 @@ function parseGoDuration(text: string): number | undefined {
     sum += Number(amount) * (UNIT_MS[unit ?? ''] ?? 0)
   return match[1] === '-' ? -sum : sum
 }
+/** The amounts with a known unit count, wherever they stand; there must be one. */
 function parseWords(text: string): number | undefined {
   let sum = 0
   let found = false
-  for (const [, amount, word = ''] of text.matchAll(/(\d+)\s*([A-Za-zµμ]+)/g)) {
-    const unit = WORDS.find(([pattern]) => pattern.test(word))
-    if (unit === undefined) return undefined
-    sum += Number(amount) * unit[1]
+  for (const [, amount, word = ''] of text.matchAll(/(\d+)\s*([A-Za-zµ]+)/g)) {
+    if (Number(amount) >= MAX_INT64) return undefined
+    const unit = unitOf(word.toLowerCase())
+    if (unit === undefined) continue
+    sum += Number(amount) * unit
     found = true
   }
   return found ? sum : undefined
 }
+
+const unitOf = (word: string): number | undefined =>
+  WORDS.find(([forms]) => forms.includes(word) || word.startsWith(forms.at(-1) ?? ''))?.[1]

@@ -1,5 +1,5 @@
 import { parseExact, toJson } from '../../../shared/api/exact-json.ts'
-import { duplicate } from '../../validation/field-error.ts'
+import { duplicate, invalid } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
 import { additionalOf, isObject, itemsOf, type JSONSchemaProps, ownProperty } from './json-schema.ts'
 import { mentions } from './mentions.ts'
@@ -20,7 +20,11 @@ export function validateListTypes(value: unknown, schema: JSONSchemaProps | unde
 function validateList(items: unknown[], schema: JSONSchemaProps, path: string): FieldError[] {
   const errors: FieldError[] = []
   const identity = identityOf(schema)
-  if (identity !== undefined) {
+  const stray =
+    schema['x-kubernetes-list-type'] === 'map' ? items.findIndex((item) => item !== null && !isObject(item)) : -1
+  if (stray !== -1)
+    errors.push(invalid(`${path}[${stray}]`, items[stray], 'must be an object for an array of list-type map'))
+  else if (identity !== undefined) {
     const seen = new Set<string>()
     items.forEach((item, index) => {
       const id = identity(item)

@@ -1,9 +1,10 @@
 import type { JSONSchemaProps } from './json-schema.ts'
 
-/** `plain`: upstream reports it without a field. */
+/** `plain`: upstream reports it without a field. `value`: what is said to be wrong, where it is not the number. */
 export interface NumberProblem {
   text: string
   plain?: boolean
+  value?: number
 }
 
 const MAX_INT64 = 2 ** 63
@@ -23,6 +24,10 @@ export function checkNumber(value: number | bigint, schema: JSONSchemaProps, nam
     // An integer is compared with the bound cut to an integer, unless the bound cannot be one.
     const effective = boundRange === undefined && isInteger(value) ? Math.trunc(bound) : bound
     const exclusive = rule.exclusive(schema)
+    if (rule.label === 'MultipleOf' && effective <= 0) {
+      problems.push({ text: `factor MultipleOf declared for ${name} must be positive: ${effective}`, value: effective })
+      continue
+    }
     if (rule.violated(value, effective, exclusive))
       problems.push({
         text: `${name} in body should be ${rule.text(exclusive)} ${printNumber(effective, isInteger(value))}`,
@@ -43,7 +48,7 @@ const RULES: Rule[] = [
     label: 'MultipleOf',
     bound: (schema) => schema.multipleOf,
     exclusive: () => false,
-    violated: (value, factor) => factor > 0 && !isMultiple(value, factor),
+    violated: (value, factor) => !isMultiple(value, factor),
     text: () => 'a multiple of',
   },
   {
@@ -62,12 +67,20 @@ const RULES: Rule[] = [
   },
 ]
 
-const isInteger = (value: number | bigint): boolean => typeof value === 'bigint' || Number.isInteger(value)
+const isInteger = (value: number | bigint): boolean =>
+  typeof value === 'bigint' || (Number.isInteger(value) && Math.abs(value) <= MAX_INT64)
 
 function isMultiple(value: number | bigint, factor: number): boolean {
   if (isInteger(value) && isInteger(factor)) return BigInt(value) % BigInt(factor) === 0n
   const quotient = factor < 1 ? (1 / factor) * Number(value) : Number(value) / factor
-  return Number.isInteger(quotient)
+  return isNearlyInteger(quotient)
+}
+
+/** As upstream's validator sees it: within a billionth, and small enough to be exact. */
+function isNearlyInteger(value: number): boolean {
+  if (!(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) return false
+  const whole = Math.trunc(value)
+  return value === whole || Math.abs(value - whole) / Math.abs(value + whole) < 1e-9
 }
 
 function outOfRange(

@@ -71,7 +71,9 @@ class ValueCheck {
       for (const problem of checkNumber(value, schema, name))
         addError(
           outcome,
-          problem.plain ? invalid(NO_FIELD, '', problem.text) : invalid(this.#field(name), value, problem.text),
+          problem.plain
+            ? invalid(NO_FIELD, '', problem.text)
+            : invalid(this.#field(name), problem.value ?? value, problem.text),
         )
       outcome.matches++
     }
@@ -146,12 +148,7 @@ class ValueCheck {
   #fields(object: JsonObject, schema: JSONSchemaProps, name: string, old: unknown, outcome: Outcome): void {
     outcome.matches++
     const wrongSize = this.#sizeError(Object.keys(object).length, schema, name)
-    if (wrongSize !== undefined) {
-      addError(outcome, wrongSize)
-      return
-    }
-    for (const key of schema.required ?? [])
-      if (!Object.hasOwn(object, key)) addError(outcome, required(this.#field(`${name}.${key}`)))
+    if (wrongSize !== undefined) addError(outcome, wrongSize)
     const additional = additionalOf(schema)
     for (const [key, value] of Object.entries(object)) {
       const property = ownProperty(schema.properties, key) ?? additional
@@ -166,6 +163,8 @@ class ValueCheck {
           ),
         )
     }
+    for (const key of schema.required ?? [])
+      if (!Object.hasOwn(object, key)) addError(outcome, required(this.#field(`${name}.${key}`)))
   }
 
   #sizeError(size: number, schema: JSONSchemaProps, name: string): FieldError | undefined {
@@ -233,12 +232,19 @@ function wrongType(
   const textual = typeof value === 'string' || Array.isArray(value)
   if (schema.format) {
     const format =
-      typeof value === 'number' || typeof value === 'bigint' ? (found === 'integer' ? 'int64' : 'double') : ''
+      typeof value === 'number' || typeof value === 'bigint'
+        ? found === 'integer'
+          ? 'int64'
+          : floatWord(schema.format)
+        : ''
     if (!textual && !fits && format !== schema.format) return { wanted: schema.format, found: format }
     if (textual && !types.includes('number') && !types.includes('integer')) return undefined
   }
   return fits || types.length === 0 ? undefined : { wanted, found }
 }
+
+/** What a number that is no integer is called, beside the format that it should have. */
+const floatWord = (format: string): string => (/^int(32|64)$/.test(format) ? 'float64' : 'double')
 
 /** A float of that size counts as no integer; an integer of that size is a BigInt. */
 function jsonType(value: unknown): string {
@@ -262,13 +268,24 @@ function notAmong(allowed: readonly unknown[]): FieldError {
 
 const sets = new WeakMap<readonly unknown[], Set<unknown>>()
 
-/** A list of many items may be checked against many values: texts and numbers are looked up. */
+/**
+ * A list of many items may be checked against many values: texts and numbers are looked up. As upstream's validator,
+ * which converts a number to the type of the value that it compares with, and finds null nowhere.
+ */
 function isAmong(allowed: readonly unknown[], value: unknown): boolean {
-  if (typeof value === 'object' && value !== null) return allowed.some((other) => deepEqual(other, value))
+  if (value === null) return false
+  if (typeof value === 'object') return allowed.some((other) => deepEqual(other, value))
+  if (typeof value === 'number') return allowed.some((other) => equalsConverted(value, other))
   let set = sets.get(allowed)
   if (!set) {
     set = new Set(allowed)
     sets.set(allowed, set)
   }
   return set.has(value)
+}
+
+function equalsConverted(value: number, other: unknown): boolean {
+  if (typeof other === 'string')
+    return Number.isInteger(value) && value >= 0 && value <= 0x10ffff && String.fromCodePoint(value) === other
+  return value === other || (Number.isInteger(other) && Math.trunc(value) === other)
 }

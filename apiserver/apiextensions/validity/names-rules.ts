@@ -5,8 +5,9 @@ import type { CustomResourceDefinitionNames } from '../custom-resource-definitio
 
 /** Rules of spec.names and status.acceptedNames; what is absent is looked at by {@link requireNames}. */
 export function validateNames(names: CustomResourceDefinitionNames, path: string): FieldError[] {
-  const label = (field: string, value: string | undefined): FieldError[] => {
-    const messages = value ? dns1035Label(value) : []
+  const label = (field: string, value = ''): FieldError[] => (value ? item(field, value) : [])
+  const item = (field: string, value: string): FieldError[] => {
+    const messages = dns1035Label(value)
     return messages.length > 0 ? [invalid(`${path}.${field}`, value, messages.join(','))] : []
   }
   const mixedCase = (field: string, value: string | undefined): FieldError[] => {
@@ -20,11 +21,11 @@ export function validateNames(names: CustomResourceDefinitionNames, path: string
     ...label('singular', names.singular),
     ...mixedCase('kind', names.kind),
     ...mixedCase('listKind', names.listKind),
-    ...(names.shortNames ?? []).flatMap((name, index) => label(`shortNames[${index}]`, name)),
+    ...(names.shortNames ?? []).flatMap((name, index) => item(`shortNames[${index}]`, name)),
     ...(names.kind && names.kind === names.listKind
       ? [invalid(`${path}.listKind`, names.listKind, 'kind and listKind may not be the same')]
       : []),
-    ...(names.categories ?? []).flatMap((name, index) => label(`categories[${index}]`, name)),
+    ...(names.categories ?? []).flatMap((name, index) => item(`categories[${index}]`, name)),
   ]
 }
 

@@ -2,7 +2,11 @@ import { invalid, notSupported, required } from '../../validation/field-error.ts
 import type { FieldError } from '../../validation/field-errors.ts'
 import { dns1035Label, dns1123Subdomain } from '../../validation/names.ts'
 import { APPROVAL_ANNOTATION, approvalOf } from '../approval.ts'
-import type { CustomResourceDefinition, CustomResourceDefinitionSpec } from '../custom-resource-definition.ts'
+import type {
+  CustomResourceDefinition,
+  CustomResourceDefinitionSpec,
+  CustomResourceDefinitionVersion,
+} from '../custom-resource-definition.ts'
 import { validateConversion } from './conversion-rules.ts'
 import { internalForm, printVersions } from './internal-form.ts'
 import { requireNames, validateNames } from './names-rules.ts'
@@ -20,10 +24,7 @@ export function validateDefinition(crd: CustomResourceDefinition): FieldError[] 
   return [
     ...validateSpec(crd.spec, 'spec'),
     ...validateNames(crd.status?.acceptedNames ?? { plural: '', kind: '' }, 'status.acceptedNames'),
-    ...validateStoredVersions(
-      crd.status?.storedVersions ?? null,
-      versions.map(({ name }) => name),
-    ),
+    ...validateStoredVersions(crd.status?.storedVersions ?? null, versions),
     ...validateApproval(crd),
     ...(crd.spec.preserveUnknownFields === true
       ? [
@@ -81,6 +82,7 @@ function validateSpec(spec: CustomResourceDefinitionSpec, path: string): FieldEr
             'must have exactly one version marked as storage version',
           ),
         ]),
+    ...validateFirstVersion(names[0], `${path}.version`),
     ...requireNames(spec.names, `${path}.names`),
     ...validateNames(spec.names, `${path}.names`),
     ...validateSchema(internal.schema, `${path}.validation`, { statusEnabled }),
@@ -97,6 +99,12 @@ function validateSpec(spec: CustomResourceDefinitionSpec, path: string): FieldEr
   ]
 }
 
+/** The internal form has it as the version, by its old name. */
+function validateFirstVersion(name: string | undefined, path: string): FieldError[] {
+  const errors = name ? dns1035Label(name) : []
+  return errors.length > 0 ? [invalid(path, name, errors.join(','))] : []
+}
+
 function validateGroup(group: string, path: string): FieldError[] {
   if (!group) return [required(path)]
   const errors = dns1123Subdomain(group)
@@ -110,20 +118,25 @@ function validateScope(scope: string, path: string): FieldError[] {
   return SCOPES.includes(scope) ? [] : [notSupported(path, scope, SCOPES)]
 }
 
-function validateStoredVersions(stored: string[] | null, versions: string[]): FieldError[] {
+function validateStoredVersions(
+  stored: string[] | null,
+  versions: readonly CustomResourceDefinitionVersion[],
+): FieldError[] {
   const path = 'status.storedVersions'
   if (stored === null || stored.length === 0) return [invalid(path, stored, 'must have at least one stored version')]
-  return stored.flatMap((version, index) =>
-    versions.includes(version)
-      ? []
-      : [
-          invalid(
-            `${path}[${index}]`,
-            version,
-            `missing from spec.versions; ${version} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${version} and removes ${version} from status.storedVersions`,
-          ),
-        ],
-  )
+  const left = new Map(stored.map((version, index) => [version, index]))
+  const errors: FieldError[] = []
+  for (const { name, storage } of versions)
+    if (!left.delete(name) && storage) errors.push(invalid(path, stored, `must have the storage version ${name}`))
+  for (const [version, index] of left)
+    errors.push(
+      invalid(
+        `${path}[${index}]`,
+        version,
+        `missing from spec.versions; ${version} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${version} and removes ${version} from status.storedVersions`,
+      ),
+    )
+  return errors
 }
 
 /** Definitions in `*.k8s.io` and `*.kubernetes.io` need an annotation with their approval. */

@@ -1,4 +1,4 @@
-import { forbidden, invalid, required } from '../../validation/field-error.ts'
+import { forbidden, invalid, required, tooMany } from '../../validation/field-error.ts'
 import type { FieldError } from '../../validation/field-errors.ts'
 import type {
   CustomResourceColumnDefinition,
@@ -180,7 +180,7 @@ export function validateSelectableFields(
   path: string,
 ): FieldError[] {
   if (fields === undefined) return []
-  const errors: FieldError[] = []
+  const errors = fields.length > MAX_SELECTABLE_FIELDS ? [tooMany(path, fields.length, MAX_SELECTABLE_FIELDS)] : []
   const seen = new Set<string>()
   fields.forEach(({ jsonPath }, index) => {
     const at = `${path}[${index}].jsonPath`
@@ -189,13 +189,6 @@ export function validateSelectableFields(
     if (seen.has(jsonPath)) errors.push({ type: 'FieldValueDuplicate', field: at, value: jsonPath, detail: '' })
     seen.add(jsonPath)
   })
-  if (fields.length > MAX_SELECTABLE_FIELDS)
-    errors.push({
-      type: 'FieldValueTooMany',
-      field: path,
-      value: fields.length,
-      detail: `must have at most ${MAX_SELECTABLE_FIELDS} items`,
-    })
   return errors
 }
 

@@ -13,6 +13,8 @@ t.setTimeout(280_000)
 const [program] = etcdPrograms()
 const checker = join(scratchFolder(t, 'checker'), 'checker')
 const obstacle = await buildChecker(checker)
+/** What a client does is decided by chance: on a busy machine few of them may meet the bug in one round. */
+const seeds = [15, 16, 17]
 const loader = pathToFileURL(join(import.meta.dirname, 'plant.mjs')).href
 
 for (const { name, storm: options, finding, ...planted } of plantedBugs) {
@@ -22,7 +24,12 @@ for (const { name, storm: options, finding, ...planted } of plantedBugs) {
     const variables = { NODE_OPTIONS: `--import=${loader}`, PLANTED_BUG: JSON.stringify(planted) }
     const said: string[] = []
     const say = (line: string): void => void said.push(line)
-    const report = await storm(t, { ...options, program, checker, variables, seed: 15, operations: 20, say })
-    t.match(report.violations.join('\n'), finding, said.join('\n'))
+    const found: string[] = []
+    for (const seed of seeds) {
+      const report = await storm(t, { ...options, program, checker, variables, seed, operations: 20, say })
+      found.push(...report.violations)
+      if (finding.test(found.join('\n'))) break
+    }
+    t.match(found.join('\n'), finding, said.join('\n'))
   })
 }
