@@ -7,6 +7,7 @@ import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { realClock } from '../shared/clock/real-clock.ts'
+import { writeCharts } from './charts/charts.ts'
 import type { Etcd } from './etcd-server.ts'
 import { median } from './load.ts'
 import {
@@ -49,7 +50,8 @@ const HELP = `Usage: npm run bench -- [--only PARTS] [--storage etcd] [--real BI
   --rounds N     how often each figure is taken; the median counts (default 5)
   --pods N       how many pods are brought to Running (default 100), and beside 100,000 other objects
   --profile DIR  writes a CPU profile of the server there
-  --write        puts what was measured into docs/performance.md or, of --storage and --scale, into docs/scale.md
+  --write        puts what was measured into docs/performance.md or, of --storage and --scale, into docs/scale.md, and draws the
+                 charts of docs/pictures from it
 `
 const { values: flags } = parseArgs({
   options: {
@@ -166,7 +168,7 @@ async function measureCluster({ isolation, limit }: (typeof ISOLATIONS)[number])
     await fillWithOthers(server.target, OTHERS)
     const beside = []
     for (let i = 0; i < rounds; i++) beside.push((await measurePods(server, count)).runningPerSecond)
-    const what = `the same beside ${OTHERS.toLocaleString('en')} other objects`
+    const what = `pods beside ${OTHERS.toLocaleString('en')} other objects`
     return [...rows, { what, unit: 'pods/s', ours: median(beside), ceiling: running, goal: 0.9 }]
   })
 }
@@ -273,6 +275,7 @@ function writeDocument(part: Part, text: string): void {
   const document = readFileSync(file, 'utf8')
   const head = document.slice(0, document.indexOf(before) + before.length)
   writeFileSync(file, `${head}\n${text}\n${document.slice(document.indexOf(after))}`)
+  writeCharts(join(import.meta.dirname, '../docs'), part)
 }
 
 function show(part: Part, text: string): void {

@@ -150,7 +150,7 @@ async function measureDelays(servers: Sides<Server>, rounds: number): Promise<Co
   const row = { unit: 'ms', isDifference: true }
   return [
     { ...row, what: "event after its writer's answer, p50", figure: at(0.5) },
-    { ...row, what: 'the same, p99', figure: at(0.99) },
+    { ...row, what: "event after its writer's answer, p99", figure: at(0.99) },
   ]
 }
 

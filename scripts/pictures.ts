@@ -1,9 +1,10 @@
 /**
- * The pictures in docs/pictures, drawn from the records in docs/records as `kubestage export` draws them. `--write`
- * puts them there; without, exit 1 when they are stale.
+ * The pictures in docs/pictures: of the records in docs/records, as `kubestage export` draws them, and of the bench's
+ * tables in docs. `--write` puts them there; without, exit 1 when they are stale.
  */
 import { createReadStream, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { drawnCharts } from '../bench/charts/charts.ts'
 import { type How, picture } from '../cli/export/picture.ts'
 import { readRecord } from '../shared/record/reader.ts'
 import { Story } from '../ui/story/story.ts'
@@ -22,9 +23,12 @@ async function storyOf(name: string): Promise<Story> {
   return story
 }
 
-for (const [name, { record, ...how }] of Object.entries(pictures)) {
+const all = drawnCharts(docs)
+for (const [name, { record, ...how }] of Object.entries(pictures))
+  all.set(name, picture(await storyOf(record), { view: 'timeline', select: '', width: 900, ...how }))
+
+for (const [name, drawn] of all) {
   const file = join(docs, 'pictures', `${name}.svg`)
-  const drawn = picture(await storyOf(record), { view: 'timeline', select: '', width: 900, ...how })
   if (process.argv.includes('--write')) writeFileSync(file, drawn)
   else if (!existsSync(file) || readFileSync(file, 'utf8') !== drawn) {
     console.error(`docs/pictures/${name}.svg is stale: run \`node scripts/pictures.ts --write\` and commit the result`)
