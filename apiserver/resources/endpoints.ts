@@ -1,11 +1,11 @@
 import type { V1EndpointSubset } from '@kubernetes/client-node'
 import type { ObjectMeta, Wire } from '../../shared/api/types.ts'
-import { invalid, notSupported, required } from '../validation/field-error.ts'
+import { notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
-import { BAD_IP, isAddress } from '../validation/ip.ts'
+import { addressWarnings } from '../validation/ip.ts'
 import { dns1123Label, dns1123Subdomain, portNumber, qualifiedName } from '../validation/names.ts'
 import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
-import { reject } from './parts/messages.ts'
+import { reject, validateAddress } from './parts/messages.ts'
 import { plain } from './parts/plain.ts'
 import { isApiServer, validateSpecialAddress } from './parts/special-addresses.ts'
 
@@ -37,6 +37,7 @@ export const endpoints = {
       },
       validate,
       validateUpdate: (object, _old, errors) => validate(object, errors),
+      warnings: ({ subsets = [] }) => subsets.flatMap(subsetWarnings),
       allowCreateOnUpdate: true,
     },
     example: { metadata: { name: 'outside' }, subsets: [{ addresses: [{ ip: '10.1.0.1' }], ports: [{ port: 80 }] }] },
@@ -44,8 +45,14 @@ export const endpoints = {
   deprecationWarning: DEPRECATED,
 }
 
+const subsetWarnings = (subset: Subset, index: number): string[] =>
+  (['addresses', 'notReadyAddresses'] as const).flatMap((list) =>
+    (subset[list] ?? []).flatMap(({ ip }, place) => addressWarnings(ip, `subsets[${index}].${list}[${place}].ip`)),
+  )
+
 const SHOWN = 3
 function listText(subsets: Subset[]): string {
+  if (subsets.length === 0) return '<none>'
   const texts = subsets.flatMap(({ addresses = [], ports = [] }) =>
     ports.length === 0
       ? addresses.map(({ ip }) => ip)
@@ -53,7 +60,6 @@ function listText(subsets: Subset[]): string {
           addresses.map(({ ip }) => (ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`)),
         ),
   )
-  if (texts.length === 0) return '<none>'
   const more = texts.length - SHOWN
   return more > 0 ? `${texts.slice(0, SHOWN).join(',')} + ${more} more...` : texts.join(',')
 }
@@ -70,7 +76,7 @@ function validate({ metadata, subsets = [] }: Endpoints, errors: FieldErrors): v
     ] as const) {
       for (const [place, { ip, hostname, nodeName }] of list.entries()) {
         const field = `${at}.${name}[${place}]`
-        if (!isAddress(ip)) errors.push(invalid(`${field}.ip`, ip, BAD_IP))
+        validateAddress(ip, `${field}.ip`, errors)
         if (hostname) reject(errors, `${field}.hostname`, hostname, dns1123Label(hostname))
         if (nodeName !== undefined) reject(errors, `${field}.nodeName`, nodeName, dns1123Subdomain(nodeName))
         if (!isApiServer(metadata)) validateSpecialAddress(ip, `${field}.ip`, errors)

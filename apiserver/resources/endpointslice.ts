@@ -3,6 +3,7 @@ import type { V1EndpointSlice } from '@kubernetes/client-node'
 import type { WithMeta } from '../../shared/api/types.ts'
 import { duplicate, invalid, notSupported, required, tooMany } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
+import { addressProblems, canonicalAddress } from '../validation/ip.ts'
 import { dns1123Label, dns1123Subdomain, qualifiedName } from '../validation/names.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
@@ -28,8 +29,8 @@ export const endpointslice = plain<EndpointSlice>({
   cells: ({ metadata, addressType, ports, endpoints }, nowMs) => [
     metadata.name,
     addressType,
-    listText((ports ?? []).map(({ port }) => (port === undefined ? '*' : String(port)))),
-    listText((endpoints ?? []).map(({ addresses }) => addresses.join(','))),
+    listText((ports ?? []).map(({ port, name = '*' }) => (port === undefined ? name : String(port)))),
+    listText((endpoints ?? []).flatMap(({ addresses }) => addresses)),
     age(metadata.creationTimestamp, nowMs),
   ],
   strategy: {
@@ -44,6 +45,7 @@ export const endpointslice = plain<EndpointSlice>({
         contentChanged(slice, old) || !deepEqual(slice.metadata.labels ?? {}, old.metadata.labels ?? {}),
     },
     validate,
+    warnings: ({ addressType }) => (addressType === 'FQDN' ? ['spec.addressType: FQDN endpoints are deprecated'] : []),
     validateUpdate(slice, old, errors) {
       validate(slice, errors)
       validateImmutable(slice.addressType, old.addressType, 'addressType', errors)
@@ -95,8 +97,11 @@ function validateEndpoint(
   else if (list.length > MAX_ADDRESSES) errors.push(tooMany(`${at}.addresses`, list.length, MAX_ADDRESSES))
   for (const [index, address] of list.entries()) {
     const field = `${at}.addresses[${index}]`
-    if (family === 'FQDN') reject(errors, field, address, dns1123Subdomain(address))
+    if (family === 'FQDN') validateFullName(address, field, errors)
     else if (family === 'IPv4' || family === 'IPv6') {
+      const problems = slicedAddressProblems(address, family)
+      reject(errors, field, address, problems)
+      if (problems.length > 0) continue
       const version = family === 'IPv4' ? 4 : 6
       if (isIP(address) !== version) errors.push(invalid(`${at}.addresses`, address, `must be an ${family} address`))
       if (!own) validateSpecialAddress(address, field, errors)
@@ -104,6 +109,29 @@ function validateEndpoint(
   }
   if (nodeName !== undefined) reject(errors, `${at}.nodeName`, nodeName, dns1123Subdomain(nodeName))
   if (hostname !== undefined) reject(errors, `${at}.hostname`, hostname, dns1123Label(hostname))
+}
+
+/** Those of a slice of IPv6 are in canonical form as well. */
+function slicedAddressProblems(address: string, family: 'IPv4' | 'IPv6'): string[] {
+  const problems = addressProblems(address)
+  const canonical = canonicalAddress(address)
+  if (problems.length > 0 || family === 'IPv4' || canonical === address) return problems
+  return [`must be in canonical form (${JSON.stringify(canonical)})`]
+}
+
+function validateFullName(name: string, field: string, errors: FieldErrors): void {
+  if (name === '') errors.push(required(field))
+  else {
+    const plain = name.replace(/\.$/, '')
+    const problems = dns1123Subdomain(plain)
+    const isShort = problems.length === 0 && !plain.includes('.')
+    reject(
+      errors,
+      field,
+      name,
+      isShort ? ['should be a domain with at least two segments separated by dots'] : problems,
+    )
+  }
 }
 
 function validatePorts(ports: NonNullable<EndpointSlice['ports']>, errors: FieldErrors): void {

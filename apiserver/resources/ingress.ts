@@ -2,10 +2,10 @@ import type { V1IngressBackend, V1IngressSpec, V1IngressStatus } from '@kubernet
 import type { ObjectMeta, Wire } from '../../shared/api/types.ts'
 import { invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
-import { BAD_IP, isAddress } from '../validation/ip.ts'
+import { addressWarnings, isAddress } from '../validation/ip.ts'
 import { dns1123Label, dns1123Subdomain, portName, portNumber, wildcardSubdomain } from '../validation/names.ts'
 import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
-import { reject } from './parts/messages.ts'
+import { reject, validateAddress } from './parts/messages.ts'
 import { plain } from './parts/plain.ts'
 
 type Spec = Wire<V1IngressSpec>
@@ -33,9 +33,9 @@ export const ingress = plain<Ingress>({
   ],
   cells: ({ metadata, spec, status }, nowMs) => [
     metadata.name,
-    spec?.ingressClassName ?? metadata.annotations?.[CLASS_ANNOTATION] ?? '<none>',
+    spec?.ingressClassName ?? '<none>',
     hostsText(spec?.rules ?? []),
-    (status?.loadBalancer?.ingress ?? []).map(({ ip, hostname }) => ip || hostname || '').join(','),
+    addressesText(status?.loadBalancer?.ingress ?? []),
     spec?.tls?.length ? '80, 443' : '80',
     age(metadata.creationTimestamp, nowMs),
   ],
@@ -43,27 +43,40 @@ export const ingress = plain<Ingress>({
   countsGenerations: true,
   strategy: {
     validate({ metadata, spec }, errors) {
-      const annotation = metadata.annotations?.[CLASS_ANNOTATION]
-      if (annotation !== undefined && spec?.ingressClassName !== undefined)
-        errors.push(
-          invalid(`annotations.${CLASS_ANNOTATION}`, annotation, 'can not be set when the class field is also set'),
-        )
       validate(spec, errors)
+      const annotation = metadata.annotations?.[CLASS_ANNOTATION]
+      const { ingressClassName = annotation } = spec ?? {}
+      if (annotation !== ingressClassName && annotation !== undefined)
+        errors.push(
+          invalid(
+            `annotations.${CLASS_ANNOTATION}`,
+            annotation,
+            'must match `ingressClassName` when both are specified',
+          ),
+        )
     },
     validateUpdate({ spec, status }, old, errors, { subresource }) {
       if (subresource === 'status') validateLoadBalancer(status?.loadBalancer, old.status?.loadBalancer, errors)
       else validate(spec, errors)
     },
-    warnings: ({ metadata }, old, { subresource }) =>
-      metadata.annotations?.[CLASS_ANNOTATION] !== undefined && !old && !subresource
-        ? [`annotation "${CLASS_ANNOTATION}" is deprecated, please use 'spec.ingressClassName' instead`]
-        : [],
+    warnings: ({ metadata, status }, old, { subresource }) =>
+      subresource === 'status'
+        ? (status?.loadBalancer?.ingress ?? []).flatMap(({ ip = '' }, index) =>
+            addressWarnings(ip, `status.loadBalancer.ingress[${index}]`),
+          )
+        : metadata.annotations?.[CLASS_ANNOTATION] !== undefined && !old && !subresource
+          ? [`annotation "${CLASS_ANNOTATION}" is deprecated, please use 'spec.ingressClassName' instead`]
+          : [],
   },
   example: {
     metadata: { name: 'web' },
     spec: { defaultBackend: { service: { name: 'web', port: { number: 80 } } } },
   },
 })
+
+/** Sorted, each once. */
+const addressesText = (ingress: readonly { ip?: string; hostname?: string }[]): string =>
+  [...new Set(ingress.flatMap(({ ip, hostname }) => ip || hostname || []))].sort().join(',')
 
 const SHOWN_HOSTS = 3
 function hostsText(rules: { host?: string }[]): string {
@@ -96,7 +109,7 @@ function validateRule({ host, http }: Rule, at: string, errors: FieldErrors): vo
   if (host) {
     if (isAddress(host)) errors.push(invalid(`${at}.host`, host, 'must be a DNS name, not an IP address'))
     const rule = host.includes('*') ? wildcardSubdomain : dns1123Subdomain
-    if (!isAddress(host)) reject(errors, `${at}.host`, host, rule(host))
+    reject(errors, `${at}.host`, host, rule(host))
   }
   if (!http) return
   const paths = http.paths ?? []
@@ -169,7 +182,7 @@ function validateLoadBalancer(
   const known = new Set(before.map(({ ip }) => ip))
   for (const [index, { ip, hostname }] of ingress.entries()) {
     const at = `status.loadBalancer.ingress[${index}]`
-    if (ip && !known.has(ip) && !isAddress(ip)) errors.push(invalid(`${at}.ip`, ip, BAD_IP))
+    if (ip && !known.has(ip)) validateAddress(ip, `${at}.ip`, errors)
     if (!hostname) continue
     for (const message of dns1123Subdomain(hostname)) errors.push(invalid(`${at}.hostname`, hostname, message))
     if (isAddress(hostname)) errors.push(invalid(`${at}.hostname`, hostname, 'must be a DNS name, not an IP address'))

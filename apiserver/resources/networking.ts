@@ -4,7 +4,7 @@ import type { WithMeta } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import { forbidden, invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
-import { BAD_IP, isAddress, isCidr } from '../validation/ip.ts'
+import { addressProblems, cidrProblems } from '../validation/ip.ts'
 import { dns1123Subdomain, domainPrefixedPath, pathSegmentName } from '../validation/names.ts'
 import { age, ageColumn, column, nameColumn, orNone } from './parts/cells.ts'
 import { reject } from './parts/messages.ts'
@@ -92,7 +92,7 @@ const ipaddress = plain<WithMeta<V1IPAddress>>({
   ],
   selectableFields: {},
   strategy: {
-    validateName: (name) => (isAddress(name) ? [] : [BAD_IP]),
+    validateName: (name) => addressProblems(name),
     validate({ spec }, errors) {
       if (!spec?.parentRef) errors.push(required('spec.parentRef'))
       else {
@@ -152,10 +152,7 @@ const servicecidr = plain<WithMeta<V1ServiceCIDR>>({
       if (cidrs.length === 0) errors.push(required('spec.cidrs', 'at least one CIDR required'))
       if (cidrs.length > 2) errors.push(invalid('spec', spec, 'may only hold up to 2 values'))
       for (const [index, cidr] of cidrs.entries())
-        if (!isCidr(cidr))
-          errors.push(
-            invalid(`spec.cidrs[${index}]`, cidr, 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'),
-          )
+        for (const problem of cidrProblems(cidr)) errors.push(invalid(`spec.cidrs[${index}]`, cidr, problem))
     },
     validateUpdate(object, old, errors, { subresource }) {
       if (subresource !== 'status') validateImmutable(object.spec?.cidrs, old.spec?.cidrs, 'spec.cidrs', errors)

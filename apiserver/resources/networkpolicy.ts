@@ -2,7 +2,7 @@ import type { V1NetworkPolicySpec } from '@kubernetes/client-node'
 import type { ObjectMeta, Wire } from '../../shared/api/types.ts'
 import { forbidden, invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
-import { isCidr } from '../validation/ip.ts'
+import { cidrProblems, isCidr, isStrictSubset } from '../validation/ip.ts'
 import { validateLabelSelector } from '../validation/label-selector.ts'
 import { portName, portNumber } from '../validation/names.ts'
 import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
@@ -86,16 +86,24 @@ function validatePort({ protocol, port, endPort }: Port, at: string, errors: Fie
   }
 }
 
-const BAD_CIDR = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'
+function validateBlock({ cidr, except = [] }: NonNullable<Peer['ipBlock']>, at: string, errors: FieldErrors): void {
+  if (!cidr) {
+    errors.push(required(`${at}.cidr`))
+    return
+  }
+  reject(errors, `${at}.cidr`, cidr, cidrProblems(cidr))
+  if (!isCidr(cidr)) return
+  for (const [index, part] of except.entries()) {
+    reject(errors, `${at}.except[${index}]`, part, cidrProblems(part))
+    if (isStrictSubset(part, cidr) === false)
+      errors.push(invalid(`${at}.except[${index}]`, part, 'must be a strict subset of `cidr`'))
+  }
+}
+
 function validatePeer({ podSelector, namespaceSelector, ipBlock }: Peer, at: string, errors: FieldErrors): void {
   validateLabelSelector(podSelector, `${at}.podSelector`, errors)
   validateLabelSelector(namespaceSelector, `${at}.namespaceSelector`, errors)
-  if (ipBlock) {
-    if (!ipBlock.cidr) errors.push(required(`${at}.ipBlock.cidr`))
-    else if (!isCidr(ipBlock.cidr)) errors.push(invalid(`${at}.ipBlock.cidr`, ipBlock.cidr, BAD_CIDR))
-    for (const [index, except] of (ipBlock.except ?? []).entries())
-      if (!isCidr(except)) errors.push(invalid(`${at}.ipBlock.except[${index}]`, except, BAD_CIDR))
-  }
+  if (ipBlock) validateBlock(ipBlock, `${at}.ipBlock`, errors)
   if (ipBlock && (podSelector || namespaceSelector))
     errors.push(forbidden(at, 'may not specify both ipBlock and another peer'))
   else if (!ipBlock && !podSelector && !namespaceSelector) errors.push(required(at, 'must specify a peer'))

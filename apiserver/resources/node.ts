@@ -3,10 +3,11 @@ import type { Node } from '../../shared/api/types.ts'
 import { resource } from '../kind/resource-definition.ts'
 import { duplicate, forbidden, invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
-import { isCidr } from '../validation/ip.ts'
+import { cidrProblems, isCidr } from '../validation/ip.ts'
 import { labelValueMessages, qualifiedName } from '../validation/names.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn, orNone, wide } from './parts/cells.ts'
+import { reject } from './parts/messages.ts'
 
 export const node = resource<Node>({
   group: '',
@@ -103,13 +104,11 @@ function validate({ spec, status }: Node, errors: FieldErrors): void {
       }
     }
   }
-  for (const [index, cidr] of (spec?.podCIDRs ?? []).entries()) {
-    if (!isCidr(cidr)) {
-      errors.push(
-        invalid(`spec.podCIDRs[${index}]`, cidr, 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'),
-      )
-    }
-  }
+  const cidrs = spec?.podCIDRs ?? []
+  for (const [index, cidr] of cidrs.entries()) reject(errors, `spec.podCIDRs[${index}]`, cidr, cidrProblems(cidr))
+  const families = new Set(cidrs.map((cidr) => cidr.includes(':')))
+  if (cidrs.length > 1 && cidrs.every(isCidr) && (families.size < 2 || cidrs.length > 2))
+    errors.push(invalid('spec.podCIDRs', cidrs, 'may specify no more than one CIDR for each IP family'))
 }
 
 function validateTaints(

@@ -1,14 +1,95 @@
-/** Addresses as upstream accepts them. */
-import { isIP, isIPv4 } from 'node:net'
+/** Addresses as upstream accepts them. Upstream: apimachinery/pkg/util/validation/ip.go. */
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 
-/** Legacy parsing lets leading zeroes pass; an address is an address. */
+const badAddress = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'
+const badCidr = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'
+
+/** An address for a parser that takes leading zeros: `010.1.2.3`. */
 export const isAddress = (text: string): boolean => isIP(stripLeadingZeros(text)) !== 0 && !text.includes('%')
-export const BAD_IP = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'
 
 const stripLeadingZeros = (text: string) => (text.includes(':') ? text : text.replaceAll(/\b0+(?=\d)/g, ''))
 
-export function isCidr(text: string): boolean {
+/** `::ffff:1.2.3.4`, in whatever form. */
+const isMapped = (address: string): boolean => /^::ffff:[0-9a-f]+:[0-9a-f]+$/.test(canonicalAddress(address))
+
+/** As RFC 5952 has it. */
+export const canonicalAddress = (address: string): string =>
+  isIPv6(address) && !address.includes('%') ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address
+
+/** What is wrong with an address; none if it is good. It need not be in canonical form. */
+export function addressProblems(text: string): string[] {
+  if (!isAddress(text)) return [badAddress]
+  if (isIP(text) === 0) return ['must not have leading 0s']
+  return isMapped(text) ? ['must not be an IPv4-mapped IPv6 address'] : []
+}
+
+/** What is wrong with a network; none if it is good. */
+export function cidrProblems(text: string): string[] {
+  const cidr = parseCidr(text)
+  if (!cidr) return [badCidr]
+  const [address = '', length = ''] = text.split('/')
+  if (isIP(address) === 0 || /^0\d/.test(length)) return ['must not have leading 0s in IP or prefix length']
+  if (isMapped(address)) return ['must not have an IPv4-mapped IPv6 address']
+  return hasBitsBeyond(cidr) ? ['must not have bits set beyond the prefix length'] : []
+}
+
+/** What upstream advises of a good address. */
+export function addressWarnings(text: string, path: string): string[] {
+  const canonical = canonicalAddress(text)
+  if (!isIPv6(text) || canonical === text) return []
+  return [
+    `${path}: IPv6 address ${JSON.stringify(text)} should be in RFC 5952 canonical format (${JSON.stringify(canonical)})`,
+  ]
+}
+
+/** The same of a network. */
+export function cidrWarnings(text: string, path: string): string[] {
+  const [address = '', length] = text.split('/')
+  const canonical = `${canonicalAddress(address)}/${length}`
+  if (!isIPv6(address) || canonical === text) return []
+  return [
+    `${path}: IPv6 CIDR value ${JSON.stringify(text)} should be in RFC 5952 canonical format (${JSON.stringify(canonical)})`,
+  ]
+}
+
+/** Whether the network is a part of the other, and smaller; undefined where one of them is none. */
+export function isStrictSubset(inner: string, outer: string): boolean | undefined {
+  const [a, b] = [parseCidr(inner), parseCidr(outer)]
+  if (!a || !b) return undefined
+  const family = familyOf(b.address)
+  if (familyOf(a.address) !== family || a.length <= b.length) return false
+  const list = new BlockList()
+  list.addSubnet(b.address, b.length, family)
+  return list.check(a.address, family)
+}
+
+export const isCidr = (text: string): boolean => parseCidr(text) !== undefined
+
+interface Cidr {
+  address: string
+  length: number
+}
+
+const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIPv4(address) ? 'ipv4' : 'ipv6')
+
+function parseCidr(text: string): Cidr | undefined {
   const [address = '', length = '', ...rest] = text.split('/')
-  if (rest.length > 0 || !isAddress(address) || !/^\d{1,3}$/.test(length)) return false
-  return Number(length) <= (isIPv4(address) ? 32 : 128)
+  if (rest.length > 0 || !isAddress(address) || !/^\d{1,3}$/.test(length)) return undefined
+  const cidr = { address: stripLeadingZeros(address), length: Number(length) }
+  return cidr.length <= (isIPv4(cidr.address) ? 32 : 128) ? cidr : undefined
+}
+
+const hasBitsBeyond = ({ address, length }: Cidr): boolean => bitsOf(address).slice(length).includes('1')
+
+function bitsOf(address: string): string {
+  if (isIPv4(address))
+    return address
+      .split('.')
+      .map((part) => Number(part).toString(2).padStart(8, '0'))
+      .join('')
+  const [head = '', tail = ''] = canonicalAddress(address).split('::')
+  const parts = (text: string): string[] => text.split(':').filter(Boolean)
+  const missing = 8 - parts(head).length - parts(tail).length
+  const all = [...parts(head), ...Array.from({ length: Math.max(missing, 0) }, () => '0'), ...parts(tail)]
+  return all.map((part) => Number.parseInt(part, 16).toString(2).padStart(16, '0')).join('')
 }

@@ -13,6 +13,7 @@ import { scratchFolder } from '../harness/scratch.ts'
 import { skipOrFail } from '../harness/skip.ts'
 import { until } from '../harness/until.ts'
 
+t.setTimeout(300_000)
 if (noBrowser) skipOrFail(t, noBrowser)
 else await main()
 

@@ -21,6 +21,7 @@ const keptFields = new Set(['type', 'kind', 'at', 'uid', 'podUID', 'format', 'ph
 
 const wholeLines = (text: string): string => text.slice(0, text.lastIndexOf('\n') + 1)
 
+t.setTimeout(300_000)
 if (noBrowser) skipOrFail(t, noBrowser)
 else await main()
 

@@ -1,7 +1,7 @@
 /** Checks and messages that kinds share. */
 import { invalid } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
-import { BAD_IP, isAddress } from '../../validation/ip.ts'
+import { addressProblems } from '../../validation/ip.ts'
 import { portName, portNumber } from '../../validation/names.ts'
 
 export const between = (low: number, high: number): string => `must be between ${low} and ${high}, inclusive`
@@ -18,7 +18,7 @@ export function validatePortNumOrName(port: number | string, field: string, erro
 }
 
 export function validateAddress(text: string, field: string, errors: FieldErrors): void {
-  if (!isAddress(text)) errors.push(invalid(field, text, BAD_IP))
+  reject(errors, field, text, addressProblems(text))
 }
 
 export function validateNotNegative(value: number | undefined, field: string, errors: FieldErrors): void {

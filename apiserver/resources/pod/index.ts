@@ -8,7 +8,13 @@ import { podCells, podColumns, podRowConditions } from './cells.ts'
 import { defaultPodOnly, defaultPodSpec } from './defaults.ts'
 import { dropDisabledFields } from './gated-fields.ts'
 import { gracePeriodSeconds } from './graceful-delete.ts'
-import { appArmorFromAnnotations, mergeLabelKeys, takeEphemeralContainers, takeResources } from './prepare.ts'
+import {
+  alignAddresses,
+  appArmorFromAnnotations,
+  mergeLabelKeys,
+  takeEphemeralContainers,
+  takeResources,
+} from './prepare.ts'
 import { qosClass } from './qos.ts'
 import {
   podNameRule,
@@ -18,7 +24,7 @@ import {
   validateUpdate,
   validateWhole,
 } from './validate-update.ts'
-import { podWarnings } from './warnings.ts'
+import { podWarnings, statusWarnings } from './warnings.ts'
 
 export const pod = resource<Pod>({
   group: '',
@@ -60,9 +66,10 @@ export const pod = resource<Pod>({
     { name: 'resize', kind: 'Pod', verbs: ['get', 'patch', 'update'] },
   ],
   strategy: {
-    applyDefaults({ spec }) {
-      defaultPodSpec(spec)
-      defaultPodOnly(spec)
+    applyDefaults(pod) {
+      defaultPodSpec(pod.spec)
+      defaultPodOnly(pod.spec)
+      alignAddresses(pod)
     },
     prepareForCreate(object, { featureGates, nowMs }) {
       dropDisabledFields(object.spec, undefined, featureGates)
@@ -109,8 +116,8 @@ export const pod = resource<Pod>({
       const validate = updateRules[subresource] ?? validateUpdate
       validate(object, old, errors)
     },
-    warnings: ({ metadata, spec }, _old, { subresource }) =>
-      subresource === 'status' ? [] : podWarnings(metadata, spec),
+    warnings: (pod, _old, { subresource }) =>
+      subresource === 'status' ? statusWarnings(pod) : podWarnings(pod.metadata, pod.spec),
     validateName: podNameRule,
     checkGracefulDelete: gracePeriodSeconds,
     // Its binding is no change of what is wanted.

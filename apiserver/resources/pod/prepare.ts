@@ -21,6 +21,14 @@ export function appArmorProfileOf(annotation: string): { type: string; localhost
   return localhostProfile ? { type: 'Localhost', localhostProfile } : undefined
 }
 
+/** `podIP` is the first of `podIPs`; where they differ it counts, as a client that knows no lists has written it. */
+export function alignAddresses({ status }: Pod): void {
+  if (!status) return
+  const { podIP, podIPs = [] } = status
+  if (podIP && podIPs[0]?.ip !== podIP) status.podIPs = [{ ip: podIP }]
+  else if (!podIP && podIPs[0]?.ip) status.podIP = podIPs[0].ip
+}
+
 type Selector = { matchExpressions?: { key: string; operator: string; values?: string[] }[] }
 
 /** `matchLabelKeys` name labels of this pod whose values become part of the selector. */

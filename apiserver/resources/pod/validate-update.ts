@@ -3,7 +3,7 @@
 import { isIPv6 } from 'node:net'
 import { mayRestartAllContainers, restartRuleFor } from '../../../shared/api/restart-rules.ts'
 import type { Container, Pod, PodSpec } from '../../../shared/api/types.ts'
-import { forbidden, invalid, required } from '../../validation/field-error.ts'
+import { duplicate, forbidden, invalid, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import { dump } from '../../validation/go-dump.ts'
 import { dns1123Subdomain, qualifiedName } from '../../validation/names.ts'
@@ -181,25 +181,51 @@ const systemConditions = new Set(['PodScheduled', 'Ready', 'Initialized'])
 export function validateStatusUpdate(pod: Pod, old: Pod, errors: FieldErrors): void {
   validateAnnotationUpdates(pod.metadata, old.metadata, 'metadata.annotations', errors)
   const status = pod.status ?? {}
-  for (const [index, { type }] of (status.conditions ?? []).entries()) {
+  for (const [index, { type, observedGeneration }] of (status.conditions ?? []).entries()) {
+    validateGeneration(observedGeneration, `status.conditions[${index}].observedGeneration`, errors)
     if (!systemConditions.has(type)) reject(errors, `status.conditions[${index}].Type`, type, qualifiedName(type))
   }
   const nominated = status.nominatedNodeName
   if (nominated && nominated !== old.status?.nominatedNodeName) {
     reject(errors, 'status.nominatedNodeName', nominated, dns1123Subdomain(nominated))
+    if (old.spec.nodeName)
+      errors.push(forbidden('status.nominatedNodeName', 'may not be set on pods that are already bound to a node'))
   }
+  validateGeneration(status.observedGeneration, 'status.observedGeneration', errors)
   if (status.qosClass !== old.status?.qosClass) {
     errors.push(invalid('status.qosClass', status.qosClass ?? '', 'field is immutable'))
   }
   for (const list of ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const) {
     validateTransitions(pod, old, list, errors)
   }
+  validateClaimStatuses(pod, errors)
   validateAddresses(status.podIPs, 'status.podIPs', `${CORE}.PodIP`, errors)
   const hostIPs = status.hostIPs ?? []
   if (hostIPs.length > 0 && hostIPs[0]?.ip !== status.hostIP) {
     errors.push(invalid('status.hostIPs[0].ip', hostIPs[0]?.ip, 'must be equal to `hostIP`'))
   }
   validateAddresses(status.hostIPs, 'status.hostIPs', `${CORE}.HostIP`, errors)
+}
+
+function validateGeneration(generation: number | undefined, path: string, errors: FieldErrors): void {
+  if (generation !== undefined && generation < 0)
+    errors.push(invalid(path, generation, 'must be a non-negative integer'))
+}
+
+function validateClaimStatuses({ spec, status }: Pod, errors: FieldErrors): void {
+  const statuses = status?.resourceClaimStatuses ?? []
+  if (statuses.length === 0) return
+  const claims = new Set(spec.resourceClaims?.map(({ name }) => name))
+  const seen = new Set<string>()
+  for (const [index, { name, resourceClaimName }] of statuses.entries()) {
+    const path = `status.resourceClaimStatuses[${index}]`
+    if (!claims.has(name))
+      errors.push(invalid(`${path}.name`, name, 'must match the name of an entry in `spec.resourceClaims`'))
+    if (seen.has(name)) errors.push(duplicate(`${path}.name`, name))
+    seen.add(name)
+    if (resourceClaimName !== undefined)
+      reject(errors, `${path}.resourceClaimName`, resourceClaimName, dns1123Subdomain(resourceClaimName))
+  }
 }
 
 type StatusList = 'containerStatuses' | 'initContainerStatuses' | 'ephemeralContainerStatuses'

@@ -1,6 +1,7 @@
 /** What is accepted although it looks wrong: texts for Warning headers. */
 import { isWholeQuantity } from '../../../shared/api/quantity.ts'
-import type { Container, ObjectMeta, PodSpec } from '../../../shared/api/types.ts'
+import type { Container, ObjectMeta, Pod, PodSpec } from '../../../shared/api/types.ts'
+import { addressWarnings } from '../../validation/ip.ts'
 import { dns1123Label } from '../../validation/names.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 import { allContainers } from './defaults.ts'
@@ -59,10 +60,24 @@ export function specWarnings(meta: ObjectMeta, spec: PodSpec, prefix: string): s
   const others = [...volumeWarnings(spec, path), ...duplicates(spec, path)]
   for (const [container, at] of containers)
     others.push(...containerWarnings(container, at), ...graceWarnings(container, spec, at, path))
-  others.push(...portWarnings(containers), ...graceWarning(spec, path))
+  others.push(...portWarnings(containers), ...graceWarning(spec, path), ...addressesWarnings(spec, path))
   if (ofPlacement.length + others.length === 0 && Object.isFrozen(spec)) unremarkable.add(spec)
   return [...ofPlacement, ...ofAnnotations, ...others]
 }
+
+function addressesWarnings({ dnsConfig, hostAliases = [] }: PodSpec, path: string): string[] {
+  const servers = dnsConfig?.nameservers ?? []
+  return [
+    ...servers.flatMap((server, index) => addressWarnings(server, `${path}.dnsConfig.nameservers[${index}]`)),
+    ...hostAliases.flatMap(({ ip = '' }, index) => addressWarnings(ip, `${path}.hostAliases[${index}].ip`)),
+  ]
+}
+
+/** Of a write of the status. */
+export const statusWarnings = ({ status }: Pod): string[] =>
+  (['podIPs', 'hostIPs'] as const).flatMap((list) =>
+    (status?.[list] ?? []).flatMap(({ ip = '' }, index) => addressWarnings(ip, `status.${list}[${index}].ip`)),
+  )
 
 const containerLists = ['initContainers', 'containers', 'ephemeralContainers'] as const
 

@@ -5,6 +5,7 @@ import { age, ageColumn, column, nameColumn, orNone, wide } from '../parts/cells
 import { allocate, dropFieldsOfOldType, keepAllocated, normalizeClusterIps } from './allocate.ts'
 import { allocateShared, holdingOf } from './shared.ts'
 import { validateService, validateServiceStatus, validateServiceUpdate } from './validate.ts'
+import { serviceWarnings, statusWarnings } from './warnings.ts'
 
 const validateName = (name: string): string[] => dns1123Label(name)
 
@@ -77,7 +78,7 @@ export const service = resource<Service>({
       }
       validateServiceUpdate(object, old, errors)
     },
-    warnings: ({ spec }, _old, { subresource }) => (subresource ? [] : warnings(spec ?? {})),
+    warnings: (service, _old, { subresource }) => (subresource ? statusWarnings(service) : serviceWarnings(service)),
     validateName,
     allowCreateOnUpdate: true,
     returnsDeletedObject: true,
@@ -133,17 +134,3 @@ const ports = (list: NonNullable<Spec['ports']>): string =>
       .map(({ port, nodePort, protocol }) => (nodePort ? `${port}:${nodePort}/${protocol}` : `${port}/${protocol}`))
       .join(','),
   )
-
-function warnings(spec: Spec): string[] {
-  const texts: string[] = []
-  if (spec.externalIPs?.length) {
-    texts.push('spec.externalIPs is deprecated and may no longer be implemented in some clusters')
-  }
-  if (spec.type !== 'ExternalName' && spec.externalName) {
-    texts.push('spec.externalName is ignored when spec.type is not "ExternalName"')
-  }
-  if (spec.type !== 'LoadBalancer' && spec.loadBalancerIP) {
-    texts.push('spec.loadBalancerIP is ignored when spec.type is not "LoadBalancer"')
-  }
-  return texts
-}

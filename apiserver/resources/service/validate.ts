@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net'
 import type { Service } from '../../../shared/api/types.ts'
 import { duplicate, forbidden, invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
-import { BAD_IP, isAddress, isCidr } from '../../validation/ip.ts'
+import { addressProblems, cidrProblems, isAddress } from '../../validation/ip.ts'
 import { dns1123Label, dns1123Subdomain, portName, portNumber, qualifiedName } from '../../validation/names.ts'
 import { validateLabels } from '../../validation/object-meta.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
@@ -39,8 +39,8 @@ export function validateService({ spec = {} }: Service, errors: FieldErrors): vo
   if (spec.type !== 'ExternalName') validateClusterIps(spec, errors)
   for (const [index, ip] of (spec.externalIPs ?? []).entries()) {
     const field = `spec.externalIPs[${index}]`
-    if (isAddress(ip)) reject(errors, field, ip, specialAddress(ip))
-    else errors.push(invalid(field, ip, BAD_IP))
+    const problems = addressProblems(ip)
+    reject(errors, field, ip, problems.length > 0 ? problems : specialAddress(ip))
   }
   if (!spec.type) errors.push(required('spec.type'))
   else if (!types.includes(spec.type)) errors.push(notSupported('spec.type', spec.type, types))
@@ -137,7 +137,7 @@ export function validateClusterIps(spec: Spec, errors: FieldErrors): void {
   for (const [index, ip] of ips.entries()) {
     if (index === 0 && ip === 'None') {
       if (ips.length > 1) errors.push(invalid(field, ips, "'None' must be the first and only value"))
-    } else if (!isAddress(ip)) errors.push(invalid(`${field}[${index}]`, ip, BAD_IP))
+    } else reject(errors, `${field}[${index}]`, ip, addressProblems(ip))
   }
   const areGood = errors.length === before
   if (ips.length > 2) errors.push(invalid(field, ips, 'may only hold up to 2 values'))
@@ -200,10 +200,7 @@ function validateSourceRanges({ type, loadBalancerSourceRanges: ranges = [] }: S
     errors.push(forbidden('spec.LoadBalancerSourceRanges', "may only be used when `type` is 'LoadBalancer'"))
   }
   for (const [index, range] of ranges.entries()) {
-    if (!isCidr(range.trim())) {
-      const detail = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'
-      errors.push(invalid(`spec.LoadBalancerSourceRanges[${index}]`, range, detail))
-    }
+    reject(errors, `spec.LoadBalancerSourceRanges[${index}]`, range, cidrProblems(range.trim()))
   }
 }
 
@@ -281,7 +278,7 @@ export function validateServiceStatus({ spec, status }: Service, errors: FieldEr
   }
   for (const [index, { ip, hostname }] of ingress.entries()) {
     const at = `status.loadBalancer.ingress[${index}]`
-    if (ip && !isAddress(ip)) errors.push(invalid(`${at}.ip`, ip, BAD_IP))
+    if (ip) reject(errors, `${at}.ip`, ip, addressProblems(ip))
     if (hostname) reject(errors, `${at}.hostname`, hostname, dns1123Subdomain(hostname))
     if (hostname && isAddress(hostname)) {
       errors.push(invalid(`${at}.hostname`, hostname, 'must be a DNS name, not an IP address'))
