@@ -57,7 +57,9 @@ type Lines = Parameters<Story['add']>[0]
 
 async function reading(file: string, onLine: (line: Lines) => void): Promise<void> {
   try {
-    for await (const line of readRecord(createReadStream(file), { name: file })) onLine(line)
+    const onCut = (): void =>
+      void process.stderr.write(`${file} was cut off: its last line is not whole, and what follows is missing\n`)
+    for await (const line of readRecord(createReadStream(file), { name: file, onCut })) onLine(line)
   } catch (error) {
     throw new UsageError((inOneSentence(error as Error) ?? (error as Error)).message)
   }

@@ -13,6 +13,8 @@ export interface ReadOptions {
   /** For messages: a file's name. Default: `this`. */
   name?: string
   maxLineBytes?: number
+  /** Called at the end of a record whose last line is not whole. */
+  onCut?(): void
 }
 
 /**
@@ -22,10 +24,10 @@ export interface ReadOptions {
  */
 export async function* readRecord(
   chunks: AsyncIterable<Uint8Array>,
-  { name = 'this', maxLineBytes: max = maxLineBytes }: ReadOptions = {},
+  { name = 'this', maxLineBytes: max = maxLineBytes, onCut }: ReadOptions = {},
 ): AsyncGenerator<RecordLine> {
   let isFirst = true
-  for await (const bytes of recordLines(chunks, max)) {
+  for await (const bytes of recordLines(chunks, max, onCut)) {
     const line = bytes && parse(bytes)
     if (isFirst) checkHeader(line, name)
     isFirst = false
@@ -35,7 +37,11 @@ export async function* readRecord(
 }
 
 /** Undefined for a line that is too long. */
-async function* recordLines(chunks: AsyncIterable<Uint8Array>, max: number): AsyncGenerator<Uint8Array | undefined> {
+async function* recordLines(
+  chunks: AsyncIterable<Uint8Array>,
+  max: number,
+  onCut?: () => void,
+): AsyncGenerator<Uint8Array | undefined> {
   let parts: Uint8Array[] = []
   let length = 0
   for await (const chunk of chunks) {
@@ -53,6 +59,7 @@ async function* recordLines(chunks: AsyncIterable<Uint8Array>, max: number): Asy
     if (length > max) parts = []
     else if (rest.length > 0) parts.push(rest)
   }
+  if (length > 0) onCut?.()
 }
 
 function joined(parts: readonly Uint8Array[], last: Uint8Array): Uint8Array {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { repository, startCommand } from '../harness/cluster.ts'
@@ -41,6 +41,14 @@ t.test('pods are chosen by labels or a part of their name, a rollout by its work
   t.equal([...one.matchAll(/data-pod=/g)].length, 1)
   t.equal(await made(t, record('rollout'), '--svg', '--select=app=web'), all)
   t.match(await made(t, record('rollout'), '--svg', '--view=rollout', '--width=400'), /width="400"/)
+})
+
+t.test('a record that was cut off', async (t) => {
+  const file = join(folder, 'cut.ndjson')
+  writeFileSync(file, readFileSync(record('rollout')).subarray(0, 200_000))
+  const command = startCommand(t, ['export', file, '--svg', '-o', join(folder, 'cut.svg')])
+  t.equal(await command.ended, 0)
+  t.match(command.output(), /cut.ndjson was cut off: its last line is not whole/)
 })
 
 t.test('bad input', async (t) => {

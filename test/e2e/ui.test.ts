@@ -116,7 +116,7 @@ async function main(): Promise<void> {
   await t.test('hostile strings are text', async (t) => {
     site.show(hostile(text))
     await page.reload()
-    await page.getByText('read to its end').waitFor()
+    await page.getByText('was cut off').waitFor()
     await page.getByText('<img').first().waitFor()
     for (const name of ['One death', 'Rollout', 'Journal', 'Nodes', 'Timeline']) {
       await page.getByRole('tab', { name }).click()

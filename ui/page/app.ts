@@ -1,5 +1,6 @@
 import { h, type JSX } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { blames, lossesOf } from '../story/blame.ts'
 import { podFilter } from '../story/filter.ts'
 import type { PodStory } from '../story/model.ts'
 import type { Story } from '../story/story.ts'
@@ -8,7 +9,7 @@ import { JournalView } from '../views/journal.ts'
 import { Legend } from '../views/legend.ts'
 import { NodesView } from '../views/nodes.ts'
 import { ObjectView } from '../views/object.ts'
-import { deploymentsOf, Lost, RolloutView } from '../views/rollout.ts'
+import { deploymentsOf, Lost, lostWords, RolloutView } from '../views/rollout.ts'
 import type { TimeWindow } from '../views/time-axis.ts'
 import { type Grouping, rowsOf } from '../views/timeline/geometry.ts'
 import { wholeOf } from '../views/whole.ts'
@@ -30,8 +31,10 @@ const tabs = ['Timeline', 'One death', 'Rollout', 'Journal', 'Nodes', 'Object'] 
 type Tab = (typeof tabs)[number]
 
 export function App({ story, version, source, nowMs }: AppProps): JSX.Element {
-  const [tab, setTab] = useState<Tab>('Timeline')
-  const [selected, select] = useState<PodStory>()
+  const [tab, setTab] = useTab()
+  const [chosenPod, select] = useState<PodStory>()
+  const telling = useMemo(() => (tab === 'One death' || tab === 'Object' ? tellingPod(story) : undefined), [tab])
+  const selected = chosenPod ?? telling
   const [ref, width] = useWidth()
   const whole = wholeOf(story)
   const [chosen, setWindow] = useState<TimeWindow>()
@@ -57,6 +60,7 @@ export function App({ story, version, source, nowMs }: AppProps): JSX.Element {
         { class: `state ${bad ? 'bad' : ''}`, role: 'status' },
         [story.problem, source.text].filter(Boolean).join(' · '),
       ),
+      h(LostWords, { story, onClick: () => setTab('Rollout') }),
       h(Tabs, { tab, setTab }),
     ]),
     h(
@@ -75,6 +79,38 @@ export function App({ story, version, source, nowMs }: AppProps): JSX.Element {
     ),
   ])
 }
+
+/** On every view: what went wrong for clients. */
+function LostWords({ story, onClick }: { story: Story; onClick(): void }): JSX.Element | null {
+  const losses = lossesOf(story)
+  if (!losses) return null
+  return h('p', { class: 'state bad' }, [
+    `${lostWords(losses)}: `,
+    h('button', { class: 'link', onClick }, 'which pods, why, and what to change'),
+  ])
+}
+
+/** Where none is chosen: the pod that lost most, or else the one that ended last. */
+const tellingPod = (story: Story): PodStory | undefined =>
+  blames(story)[0]?.pod ?? [...story.pods.values()].findLast(({ deaths }) => deaths.length > 0)
+
+/** The tab that the address names: it can be sent, and the browser goes back to the one before. */
+function useTab(): [Tab, (tab: Tab) => void] {
+  const named = (): Tab => tabs.find((tab) => hashOf(tab) === location.hash) ?? 'Timeline'
+  const [tab, setTab] = useState<Tab>(named)
+  useEffect(() => {
+    const onHash = (): void => setTab(named())
+    addEventListener('hashchange', onHash)
+    return () => removeEventListener('hashchange', onHash)
+  }, [])
+  const go = (next: Tab): void => {
+    setTab(next)
+    if (location.hash !== hashOf(next)) location.hash = hashOf(next)
+  }
+  return [tab, go]
+}
+
+const hashOf = (tab: Tab): string => `#${tab.toLowerCase().replace(' ', '-')}`
 
 function Tabs({ tab, setTab }: { tab: Tab; setTab(tab: Tab): void }): JSX.Element {
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -142,18 +178,13 @@ function TimelinePanel(props: TimelineState): JSX.Element {
       ]),
     [rows, happenings],
   )
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.target instanceof HTMLInputElement) return
-    if (event.key === 'n') step(1)
-    else if (event.key === 'p') step(-1)
-    else if (event.key === 'f') follow(!isFollowing)
-  }
+  useKeys({ n: () => step(1), p: () => step(-1), f: () => follow(!isFollowing) })
   const search = {
     type: 'search',
     placeholder: 'app=web, or part of a name',
     'aria-label': 'Filter pods by labels or text',
   }
-  return h('section', { onKeyDown, 'aria-label': 'Timeline' }, [
+  return h('section', { 'aria-label': 'Timeline' }, [
     h('div', { class: 'bar' }, [
       h('input', { ...search, value: text, onInput: ({ currentTarget }) => setText(currentTarget.value) }),
       button('By workload', () => group('workload'), grouping === 'workload'),
@@ -171,6 +202,19 @@ function TimelinePanel(props: TimelineState): JSX.Element {
     h(Legend, null),
     lists,
   ])
+}
+
+/** Keys that work wherever the focus is, but for places where people write. */
+function useKeys(keys: Record<string, () => void>): void {
+  useEffect(() => {
+    const onKeyDown = ({ key, target, ctrlKey, metaKey, altKey }: KeyboardEvent): void => {
+      if (ctrlKey || metaKey || altKey) return
+      if (target instanceof HTMLInputElement || target instanceof HTMLSelectElement) return
+      keys[key]?.()
+    }
+    addEventListener('keydown', onKeyDown)
+    return () => removeEventListener('keydown', onKeyDown)
+  })
 }
 
 function RolloutPanel({ story, window, width, open }: Shared & { open(pod: PodStory): void }): JSX.Element {

@@ -6,6 +6,8 @@ const maxLine = 16 * 1024 * 1024
 /** Lines of a record from pieces of text. A line that is not whole, or not JSON, is left out and counted. */
 export class LineReader {
   bad = 0
+  /** The last line is not whole: who wrote it, or copied it, was cut off. */
+  isCut = false
   #rest = ''
 
   push(text: string): RecordLine[] {
@@ -22,6 +24,7 @@ export class LineReader {
   /** What is left is a line only if it is whole. */
   end(): RecordLine[] {
     const parsed = this.#parse(this.#rest)
+    this.isCut = this.#rest.trim() !== '' && parsed.length === 0
     this.#rest = ''
     return parsed
   }

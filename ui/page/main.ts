@@ -4,7 +4,7 @@ import { Story } from '../story/story.ts'
 import { pictureStyle } from '../views/picture-style.ts'
 import { App } from './app.ts'
 import { LineReader } from './lines.ts'
-import { readStream, type SourceState } from './source.ts'
+import { cutOff, readStream, type SourceState } from './source.ts'
 
 /** The page needs no markup: an element `record` may hold the lines of a record, otherwise `./stream` is read. */
 const style = new CSSStyleSheet()
@@ -57,6 +57,6 @@ if (inlined === undefined || inlined === null) {
   const reader = new LineReader()
   add(reader.push(inlined))
   add(reader.end())
-  state({ kind: 'ended', text: 'A record' })
+  state(reader.isCut ? { kind: 'lost', text: cutOff } : { kind: 'ended', text: 'A record' })
 }
 paint()

@@ -30,8 +30,9 @@ export async function readStream(url: string, { lines, state }: Listener): Promi
       const isFile = answer.headers.get('x-kubestage-source') === 'file'
       const mayAct = answer.headers.get('x-kubestage-actions') === 'allowed'
       state({ kind: 'live', text: isFile ? 'Reading the record …' : 'Live', mayAct })
-      const isWhole = await readAll(answer.body, lines)
-      if (isFile && isWhole) return state({ kind: 'ended', text: 'A record, read to its end' })
+      const end = await readAll(answer.body, lines)
+      if (isFile && end === 'cut') return state({ kind: 'lost', text: cutOff })
+      if (isFile && end === 'whole') return state({ kind: 'ended', text: 'A record, read to its end' })
       wasOpen = true
     }
     const why =
@@ -42,8 +43,13 @@ export async function readStream(url: string, { lines, state }: Listener): Promi
   }
 }
 
-/** False: it was cut off. */
-async function readAll(body: ReadableStream<Uint8Array>, lines: Listener['lines']): Promise<boolean> {
+export const cutOff = 'This record was cut off: its last line is not whole, and what follows is missing'
+
+/** `broken`: the connection was. `cut`: the record ends within a line. */
+async function readAll(
+  body: ReadableStream<Uint8Array>,
+  lines: Listener['lines'],
+): Promise<'whole' | 'cut' | 'broken'> {
   const reader = new LineReader()
   const text = new TextDecoder()
   const stream = body.getReader()
@@ -54,8 +60,8 @@ async function readAll(body: ReadableStream<Uint8Array>, lines: Listener['lines'
       lines(reader.push(text.decode(value, { stream: true })))
     }
     lines(reader.end())
-    return true
+    return reader.isCut ? 'cut' : 'whole'
   } catch {
-    return false
+    return 'broken'
   }
 }

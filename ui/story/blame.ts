@@ -1,4 +1,4 @@
-import type { Load, PodStory } from './model.ts'
+import type { Death, Load, PodStory } from './model.ts'
 import type { Story } from './story.ts'
 
 /** Requests that were lost, the pod that most likely lost them, why, and what to change. */
@@ -14,6 +14,32 @@ export interface Blame {
 
 /** An interval of a load and the end of a pod are seen by different clocks and processes. */
 const slackMs = 1_000
+
+export interface Losses {
+  lost: number
+  cut: number
+  startMs: number
+  endMs: number
+}
+
+/** All that was lost; undefined for nothing. */
+export function lossesOf(story: Story): Losses | undefined {
+  const bad = story.loads.filter(({ lost, cut }) => lost + cut > 0)
+  if (!bad.length) return undefined
+  const sum = (field: 'lost' | 'cut'): number => bad.reduce((total, load) => total + load[field], 0)
+  const times = bad.flatMap(({ startMs, endMs }) => [startMs, endMs])
+  const [startMs, endMs] = times.reduce(([least, most], ms) => [Math.min(least, ms), Math.max(most, ms)], [
+    times[0] ?? 0,
+    times[0] ?? 0,
+  ] as [number, number])
+  return { lost: sum('lost'), cut: sum('cut'), startMs, endMs }
+}
+
+/** How long requests were lost after no Service offered any of the pods that are blamed. */
+export function newsLagMs(blamed: readonly Blame[], { endMs }: Losses): number {
+  const removed = blamed.flatMap(({ pod }) => pod?.endpointRemovedMs ?? [])
+  return removed.length ? Math.max(endMs - Math.max(...removed), 0) : 0
+}
 
 /** One for each pod that lost requests, the worst first. */
 export function blames(story: Story): Blame[] {
@@ -55,8 +81,13 @@ function unavailableMs(pod: PodStory): number | undefined {
   return segments.find(({ kind }) => kind === 'term')?.startMs ?? pod.processEndMs
 }
 
-const sleepHook =
-  'Add a preStop hook that waits, such as `sleep: {seconds: 5}`, so that it serves until no Service offers it.'
+const sleepHook = 'Add a preStop hook that waits, such as sleep: {seconds: 5}, so that it serves until clients know.'
+
+/** What proxies and clients may take until they no longer send to an address. */
+const newsMs = 5_000
+
+const hasHook = (death: Death | undefined): boolean =>
+  death?.containers.some(({ segments }) => segments.some(({ kind }) => kind === 'hook')) ?? false
 
 function whyOf(pod: PodStory | undefined): { why: string; remedy: string } {
   if (!pod)
@@ -66,10 +97,16 @@ function whyOf(pod: PodStory | undefined): { why: string; remedy: string } {
     }
   const { processEndMs, endpointRemovedMs } = pod
   const death = pod.deaths.at(-1)
-  const early = processEndMs !== undefined && endpointRemovedMs !== undefined ? endpointRemovedMs - processEndMs : 0
-  const ended = `ended ${early > 0 ? `${Math.round(early)} ms ` : ''}before its endpoint was removed`
-  if (processEndMs !== undefined && (endpointRemovedMs === undefined || processEndMs <= endpointRemovedMs))
-    return { why: ended, remedy: sleepHook }
+  if (processEndMs !== undefined) {
+    if (endpointRemovedMs === undefined) return { why: 'ended before its endpoint was removed', remedy: sleepHook }
+    const afterMs = Math.round(processEndMs - endpointRemovedMs)
+    if (afterMs <= 0) return { why: `ended ${-afterMs} ms before its endpoint was removed`, remedy: sleepHook }
+    if (afterMs < newsMs && !hasHook(death))
+      return {
+        why: `ended ${afterMs} ms after its endpoint was removed: clients hear of that later`,
+        remedy: sleepHook,
+      }
+  }
   if (death?.containers.some(({ signal }) => signal === 'SIGKILL'))
     return {
       why: 'was killed while it served',

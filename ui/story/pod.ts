@@ -106,7 +106,15 @@ function seeContainers(pod: PodStory, object: RecordedObject, atMs: number): voi
   const phase = at(object, 'status', 'phase')
   if (phase === 'Succeeded' || phase === 'Failed') pod.endPhase = phase
   if (!ended.length || ended.includes(undefined)) delete pod.processEndMs
-  else pod.processEndMs = Math.min(Math.max(...(ended as number[])), atMs)
+  // A Termination knows it better: a status has whole seconds.
+  else if (!pod.deaths.length) pod.processEndMs = Math.min(Math.max(...(ended as number[])) + 999, atMs)
+}
+
+/** A Termination has the time of the write, lines of a record that of their delivery. */
+export function endpointRemoved(pod: PodStory, atMs: number): void {
+  pod.endpointRemovedMs = atMs
+  const last = pod.marks.findLast(({ kind }) => kind === 'endpoint')
+  if (last && last.atMs > atMs) last.atMs = atMs
 }
 
 export function labelsOf(object: RecordedObject): Record<string, string> {

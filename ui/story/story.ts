@@ -22,7 +22,7 @@ import {
   type WorkloadStory,
 } from './model.ts'
 import { newNode, nodeGone, seeNode } from './node.ts'
-import { mark, newPod, podGone, seePod } from './pod.ts'
+import { endpointRemoved, mark, newPod, podGone, seePod } from './pod.ts'
 import { at, msOf, numberAt, plain, textAt } from './text.ts'
 import { newWorkload, seeWorkload, workloadGone, workloadKinds } from './workload.ts'
 
@@ -197,7 +197,7 @@ export class Story {
     if (known >= 0) pod.deaths[known] = death
     else push(pod.deaths, death, limits.deaths)
     pod.reason = death.reason || pod.reason
-    pod.endpointRemovedMs ??= death.endpointRemovedMs
+    if (death.endpointRemovedMs !== undefined) endpointRemoved(pod, death.endpointRemovedMs)
     if (numberAt(object, 'gracePeriodSeconds') === undefined || !death.phase) return
     pod.endPhase ||= death.phase
     const ends = death.containers.flatMap(({ segments }) => segments.map(({ endMs }) => endMs))
@@ -217,8 +217,8 @@ export class Story {
     for (const uid of left) {
       const pod = this.pods.get(uid)
       if (!pod) continue
-      mark(pod, 'endpoint', atMs, `Service ${service} no longer offers it`)
-      pod.endpointRemovedMs = atMs
+      mark(pod, 'endpoint', atMs, `Service ${service} no longer offers it: new connections should not come`)
+      endpointRemoved(pod, pod.deaths.at(-1)?.endpointRemovedMs ?? atMs)
     }
   }
 

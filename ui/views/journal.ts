@@ -30,7 +30,7 @@ export function JournalView({ story, window }: { story: Story; window: TimeWindo
     h(
       'p',
       { class: 'soft' },
-      'Darker means more. A loop is marked where one user wrote to one resource at least 10 times in each of 3 seconds.',
+      'A stronger colour means more. A loop is marked where one user wrote to one resource at least 10 times in each of 3 seconds.',
     ),
     h(
       'div',

@@ -1,8 +1,8 @@
 import { h, type JSX } from 'preact'
-import { blames } from '../story/blame.ts'
+import { blames, type Losses, lossesOf, newsLagMs } from '../story/blame.ts'
 import type { PodStory, WorkloadCounts, WorkloadStory } from '../story/model.ts'
 import type { Story } from '../story/story.ts'
-import { Axis, type TimeScale, type TimeWindow, words, xOf } from './time-axis.ts'
+import { Axis, clockOf, type TimeScale, type TimeWindow, words, xOf } from './time-axis.ts'
 import { loadBars } from './timeline/geometry.ts'
 
 export const deploymentsOf = (story: Story): WorkloadStory[] =>
@@ -64,18 +64,17 @@ export function RolloutPicture({ story, workload, window, width }: Props): JSX.E
       ...loadBars(story.loads, scale).flatMap(({ x, width, answered, lost }) => [
         h('rect', { class: 'answered', x, y: 230 - answered * 34, width, height: answered * 34 }),
         lost
-          ? h('rect', {
-              class: 'lost',
-              'data-bar': 'lost',
-              x,
-              y: 230 - Math.max(lost * 34, 4),
-              width,
-              height: Math.max(lost * 34, 4),
-            })
+          ? h('rect', { class: 'lost', 'data-bar': 'lost', x, width, ...above(230 - answered * 34, lost * 34) })
           : null,
       ]),
     ],
   )
+}
+
+/** A bar that ends at `bottom`, and is seen however low it is. */
+const above = (bottom: number, size: number): { y: number; height: number } => {
+  const height = Math.max(size, 4)
+  return { y: bottom - height, height }
 }
 
 /** A line of steps: a count holds until the next. */
@@ -95,18 +94,24 @@ function steps(
   return path.join('')
 }
 
+/** How many were missing at worst, since all were ready for the first time. */
+function missingSince(counts: readonly WorkloadCounts[]): number {
+  const from = counts.findIndex(({ ready, desired }) => desired > 0 && ready >= desired)
+  return Math.max(0, ...counts.slice(from === -1 ? 0 : from).map(({ ready, desired }) => desired - ready))
+}
+
 export function RolloutView(props: Props): JSX.Element {
   const { story, workload, onSelect } = props
   const sets = setsOf(story, workload)
   const surge = Math.max(0, ...workload.counts.map(({ total, desired }) => total - desired))
-  const low = Math.max(0, ...workload.counts.filter(({ total }) => total).map(({ ready, desired }) => desired - ready))
-  const limit = (text: string): string => (text ? ` (limit ${text})` : '')
+  const low = missingSince(workload.counts)
+  const limit = (name: string, text: string): string => (text ? ` (${name} ${text})` : '')
   return h('section', null, [
     h('h2', null, ['Rollout of ', h('bdi', null, `${workload.kind}/${workload.name}`)]),
     h('p', { class: 'facts' }, [
-      h('span', null, ['wanted ', h('b', null, String(workload.counts.at(-1)?.desired ?? 0))]),
-      h('span', null, ['most above that ', h('b', null, `${surge}${limit(workload.maxSurge)}`)]),
-      h('span', null, ['most below it ', h('b', null, `${low}${limit(workload.maxUnavailable)}`)]),
+      h('span', null, ['replicas ', h('b', null, String(workload.counts.at(-1)?.desired ?? 0))]),
+      h('span', null, ['most above ', h('b', null, `${surge}${limit('maxSurge', workload.maxSurge)}`)]),
+      h('span', null, ['most not ready ', h('b', null, `${low}${limit('maxUnavailable', workload.maxUnavailable)}`)]),
     ]),
     h(RolloutPicture, props),
     h(
@@ -128,6 +133,18 @@ export function RolloutView(props: Props): JSX.Element {
   ])
 }
 
+export const lostWords = ({ lost, cut }: Losses): string =>
+  [lost && `${lost} requests were lost`, cut && `${cut} were cut`].filter(Boolean).join(', ')
+
+function lostFacts({ startMs, endMs }: Losses, afterMs: number): string {
+  const when = `From ${clockOf(startMs)} to ${clockOf(endMs)} (${words(endMs - startMs)}).`
+  const after =
+    afterMs > 0
+      ? ` The last ones came ${words(afterMs)} after no Service offered these pods: a hook has to wait longer.`
+      : ''
+  return `${when}${after} Lost: no connection, or no answer. Cut: the connection broke while it was answered.`
+}
+
 /** Which pods lost requests, why, and what to change. */
 export function Lost({ story, onSelect }: Pick<Props, 'story' | 'onSelect'>): JSX.Element {
   const all = blames(story)
@@ -138,9 +155,10 @@ export function Lost({ story, onSelect }: Pick<Props, 'story' | 'onSelect'>): JS
       null,
       measured ? 'No request was lost.' : 'The record has no load: nothing measured requests while it was made.',
     )
-  const sum = all.reduce((total, { lost, cut }) => total + lost + cut, 0)
+  const losses = lossesOf(story)
   return h('section', { 'aria-label': 'Lost requests' }, [
-    h('h3', { class: 'lost-words' }, `${sum} requests were lost or cut`),
+    h('h3', { class: 'lost-words' }, losses && lostWords(losses)),
+    losses && h('p', null, lostFacts(losses, newsLagMs(all, losses))),
     h('table', null, [
       h(
         'thead',
@@ -148,7 +166,9 @@ export function Lost({ story, onSelect }: Pick<Props, 'story' | 'onSelect'>): JS
         h(
           'tr',
           null,
-          ['Pod', 'Lost', 'Cut', 'Why', 'What to change'].map((name) => h('th', { scope: 'col' }, name)),
+          ['Pod that ended nearest', 'Lost', 'Cut', 'Why', 'What to change'].map((name) =>
+            h('th', { scope: 'col' }, name),
+          ),
         ),
       ),
       h(

@@ -41,7 +41,9 @@ export function ticks(scale: TimeScale): Tick[] {
 export function durationTicks(scale: TimeScale, zeroMs: number): Tick[] {
   const count = Math.max(2, Math.floor((scale.right - scale.left) / 110))
   const durations = scaleLinear([0, Math.max(scale.toMs - zeroMs, 1)], [0, 1]).ticks(count)
-  return durations.map((ms) => ({ x: Math.round(xOf(scale, zeroMs + ms)), label: words(ms) }))
+  return durations
+    .map((ms) => ({ x: Math.round(xOf(scale, zeroMs + ms)), label: words(ms) }))
+    .filter(({ x }) => x < scale.right - 35)
 }
 
 /** Labels at `y`, and lines below it down to `bottom`. */
