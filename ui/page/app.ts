@@ -68,7 +68,7 @@ export function App({ story, version, source, nowMs }: AppProps): JSX.Element {
       null,
       h('div', { ref, id: 'panel', role: 'tabpanel', 'aria-label': tab }, [
         tab === 'Timeline' && h(TimelinePanel, { ...shared, selected, select, open, choose, isFollowing, follow }),
-        tab === 'One death' && (selected ? h(DeathView, { pod: selected, width }) : noPod()),
+        tab === 'One death' && (selected ? h(DeathPanel, { story, pod: selected, width }) : noPod()),
         tab === 'Rollout' && h(RolloutPanel, { ...shared, open }),
         tab === 'Journal' && h(JournalView, { story, window: whole }),
         tab === 'Nodes' && h(NodesView, shared),
@@ -87,6 +87,18 @@ function LostWords({ story, onClick }: { story: Story; onClick(): void }): JSX.E
   return h('p', { class: 'state bad' }, [
     `${lostWords(losses)}: `,
     h('button', { class: 'link', onClick }, 'which pods, why, and what to change'),
+  ])
+}
+
+function DeathPanel({ story, pod, width }: { story: Story; pod: PodStory; width: number }): JSX.Element {
+  const blame = useMemo(() => blames(story).find((each) => each.pod === pod), [pod, story.loads.length])
+  return h('div', null, [
+    h(DeathView, { pod, width }),
+    blame &&
+      h('p', { class: 'remedy' }, [
+        h('b', { class: 'lost-words' }, `${lostWords(blame)} nearest to this end. `),
+        `It ${blame.why}. ${blame.remedy}`,
+      ]),
   ])
 }
 

@@ -6,7 +6,7 @@ const maxLine = 16 * 1024 * 1024
 /** Lines of a record from pieces of text. A line that is not whole, or not JSON, is left out and counted. */
 export class LineReader {
   bad = 0
-  /** The last line is not whole: who wrote it, or copied it, was cut off. */
+  /** The last line is not whole: its writer, or a copy of it, was cut off. */
   isCut = false
   #rest = ''
 

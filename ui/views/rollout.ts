@@ -133,7 +133,7 @@ export function RolloutView(props: Props): JSX.Element {
   ])
 }
 
-export const lostWords = ({ lost, cut }: Losses): string =>
+export const lostWords = ({ lost, cut }: Pick<Losses, 'lost' | 'cut'>): string =>
   [lost && `${lost} requests were lost`, cut && `${cut} were cut`].filter(Boolean).join(', ')
 
 function lostFacts({ startMs, endMs }: Losses, afterMs: number): string {
