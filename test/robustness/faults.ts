@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { oneOf } from '../faults/random.ts'
 import type { Server } from './server.ts'
-import { type Engine, leaderOf, type Subject } from './subject.ts'
+import { type Engine, leaderOf, type Member, type Subject } from './subject.ts'
 
 export interface Fault {
   name: string
@@ -15,6 +15,9 @@ export interface Fault {
   /** Resolves when it is over, and what it took is back. */
   inflict(subject: Subject, random: () => number): Promise<void>
 }
+
+/** Forward or back: longer than tokens, Leases and waits last. */
+const mostMovedMs = 7_200_000
 
 /** Long enough for timeouts within the server to begin, short enough for many of them in a run. */
 const breakMs = (random: () => number): number => 200 + random() * 800
@@ -100,6 +103,43 @@ export const faults: readonly Fault[] = [
     },
   },
   {
+    name: 'move the clock of a server',
+    async inflict({ servers }, random) {
+      const server = oneOf(random, servers)
+      server.moveClock((random() - 0.5) * 2 * mostMovedMs)
+      await realClock.sleep(breakMs(random))
+      server.moveClock(0)
+    },
+  },
+  {
+    name: 'use up the quota of etcd',
+    engine: 'etcd',
+    async inflict({ members }, random) {
+      const alarms = await Promise.all(members.map(quotaAlarm))
+      await realClock.sleep(breakMs(random))
+      for (const alarm of alarms) await alarm.clear()
+    },
+  },
+  {
+    name: 'fill the disk of etcd',
+    engine: 'etcd',
+    isKill: true,
+    isPossible: ({ members }) => members.some(({ disk }) => disk !== undefined),
+    async inflict({ members }, random) {
+      const member = oneOf(
+        random,
+        members.filter(({ disk }) => disk !== undefined),
+      )
+      const full = join(member.disk ?? '', 'full')
+      fillDisk(full)
+      await realClock.sleep(breakMs(random))
+      rmSync(full)
+      // It may have ended by itself, as etcd does.
+      await member.stop()
+      await member.start()
+    },
+  },
+  {
     name: 'fill the disk',
     engine: 'sqlite',
     isPossible: ({ disk }) => disk !== undefined,
@@ -123,6 +163,19 @@ export const faults: readonly Fault[] = [
     },
   },
 ]
+
+/** What etcd does to itself when its quota is used up: writes are refused until the alarm is cleared. */
+async function quotaAlarm({ url }: Member): Promise<{ clear(): Promise<void> }> {
+  const ask = async (path: string, body: object): Promise<{ header: { member_id: string } }> => {
+    const answer = await fetch(`${url}/v3/maintenance/${path}`, { method: 'POST', body: JSON.stringify(body) })
+    if (!answer.ok) throw new Error(`etcd answered ${answer.status}: ${await answer.text()}`)
+    return (await answer.json()) as { header: { member_id: string } }
+  }
+  const { header } = await ask('status', {})
+  const alarm = { memberID: header.member_id, alarm: 'NOSPACE' }
+  await ask('alarm', { action: 'ACTIVATE', ...alarm })
+  return { clear: async () => void (await ask('alarm', { action: 'DEACTIVATE', ...alarm })) }
+}
 
 export const faultsOf = (subject: Subject): Fault[] =>
   faults.filter(

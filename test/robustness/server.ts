@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { loadKubeconfig } from '../../shared/client/kubeconfig.ts'
 import type { ClusterAccess } from '../../shared/client/rest-client.ts'
 import { cli, repository } from '../harness/cluster.ts'
@@ -21,6 +22,8 @@ export interface ServerOptions {
   links?: readonly TcpProxy[]
 }
 
+const movedClock = pathToFileURL(join(import.meta.dirname, 'moved-clock.mjs')).href
+
 /** A busy machine starts slowly. */
 const startTimeoutMs = 120_000
 
@@ -34,11 +37,13 @@ export class Server {
   #child: ChildProcess | undefined
   #access: ClusterAccess | undefined
   #log: string
+  readonly #clockFile: string
 
   constructor(options: ServerOptions) {
     this.name = options.name
     this.stateDir = join(options.folder, options.name)
     this.#log = join(options.folder, `${options.name}.log`)
+    this.#clockFile = join(options.folder, `${options.name}.clock`)
     this.url = `https://127.0.0.1:${options.port}`
     this.links = options.links ?? []
     this.#options = options
@@ -61,7 +66,9 @@ export class Server {
     const { port, flags, variables } = this.#options
     const log = openSync(this.#log, 'a')
     const args = [cli, 'up', `--port=${port}`, `--state-dir=${this.stateDir}`, ...flags]
-    const env = { ...process.env, NO_COLOR: '1', ...variables }
+    const { NODE_OPTIONS = '', ...others } = { ...process.env, ...variables }
+    const options = `${NODE_OPTIONS} --import=${movedClock}`.trim()
+    const env = { ...others, NO_COLOR: '1', NODE_OPTIONS: options, MOVED_CLOCK_FILE: this.#clockFile }
     const child = spawn(process.execPath, args, { cwd: repository, env, stdio: ['ignore', log, log] })
     closeSync(log)
     this.#child = child
@@ -83,6 +90,12 @@ export class Server {
     const hasEnded = (): boolean => (child.exitCode !== null || child.signalCode !== null) && !isAlive(pid)
     await until(hasEnded, { what: `${this.name} to end` })
     this.#child = undefined
+  }
+
+  /** Of the API server's process, from now on; 0 puts it right. */
+  moveClock(offsetMs: number): void {
+    writeFileSync(this.#clockFile, String(offsetMs))
+    this.signal('SIGUSR2')
   }
 
   /** For SIGSTOP and SIGCONT. */

@@ -13,7 +13,7 @@ const seed = 15
 const samples: Record<string, Pick<StormOptions, 'storage' | 'servers' | 'faults'>> = {
   sqlite: {
     storage: 'sqlite',
-    faults: [...times(9, 'kill a server'), 'fill the disk and kill the server'],
+    faults: [...times(9, 'kill a server'), 'fill the disk and kill the server', 'move the clock of a server'],
   },
   etcd: {
     storage: 'etcd',
@@ -23,6 +23,8 @@ const samples: Record<string, Pick<StormOptions, 'storage' | 'servers' | 'faults
       ...times(7, 'kill etcd'),
       'kill all servers at once',
       'cut a server off from etcd',
+      'use up the quota of etcd',
+      'move the clock of a server',
     ],
   },
 }

@@ -22,6 +22,11 @@ export interface SubjectOptions {
   variables?: Record<string, string>
 }
 
+export interface Member extends RunningEtcd {
+  /** A file system of its own that holds its data; undefined where this user may not mount any. */
+  disk?: string
+}
+
 /** What is under test: API servers, and below them either a file on a small disk or etcd, each behind a link that can be cut. */
 export interface Subject {
   storage: Engine
@@ -29,20 +34,22 @@ export interface Subject {
   folder: string
   servers: readonly Server[]
   /** Empty for sqlite. */
-  members: readonly RunningEtcd[]
+  members: readonly Member[]
   /** A file system of its own that holds the file; undefined where this user may not mount any. */
   disk?: string
 }
 
 const apiServerAlone = ['--nodes=0', '--controllers=-*', '--scheduler=false']
 const diskSize = 'size=64m'
+/** etcd sets 128 MB aside for its log. */
+const memberDiskSize = 'size=320m'
 
 /** Starts it; resolves when all servers are ready. */
 export async function startSubject(t: Pick<Test, 'teardown'>, options: SubjectOptions): Promise<Subject> {
   const { storage, servers: count = 1, flags = apiServerAlone, variables } = options
   if (storage === 'sqlite' && count !== 1) throw new Error('a file has one server')
   const folder = scratchFolder(t, 'robustness')
-  const members = storage === 'etcd' ? await startMembers(t, options) : []
+  const members = storage === 'etcd' ? await startMembers(t, { ...options, folder }) : []
   const place = join(folder, 'disk')
   const disk = storage === 'sqlite' && mountSmallDisk(place, diskSize) ? place : undefined
   const servers: Server[] = []
@@ -65,16 +72,19 @@ export async function startSubject(t: Pick<Test, 'teardown'>, options: SubjectOp
 
 async function startMembers(
   t: Pick<Test, 'teardown'>,
-  { members: count = 1, program }: SubjectOptions,
-): Promise<RunningEtcd[]> {
+  { members: count = 1, program, folder }: SubjectOptions & { folder: string },
+): Promise<Member[]> {
   if (!program) throw new Error('which etcd?')
   if (count === 1) return [await startEtcd(t, program)]
   const peers = await Promise.all(Array.from({ length: count }, async () => `http://127.0.0.1:${await freePort()}`))
   const all = peers.map((url, index) => `member-${index}=${url}`).join()
   // Of flags that are given twice the last holds.
-  const start = (url: string, index: number): Promise<RunningEtcd> => {
+  const start = async (url: string, index: number): Promise<Member> => {
     const peer = ['--listen-peer-urls', url, '--initial-advertise-peer-urls', url]
-    return startEtcd(t, program, { args: ['--name', `member-${index}`, '--initial-cluster', all, ...peer] })
+    const args = ['--name', `member-${index}`, '--initial-cluster', all, ...peer]
+    const place = join(folder, `member-${index}`)
+    const disk = mountSmallDisk(place, memberDiskSize) ? place : undefined
+    return { ...(await startEtcd(t, program, { args, dataDir: join(place, 'data') })), disk }
   }
   return await Promise.all(peers.map(start))
 }
