@@ -61,7 +61,7 @@ async function reading(file: string, onLine: (line: Lines) => void): Promise<voi
       void process.stderr.write(`${file} was cut off: its last line is not whole, and what follows is missing\n`)
     for await (const line of readRecord(createReadStream(file), { name: file, onCut })) onLine(line)
   } catch (error) {
-    throw new UsageError((inOneSentence(error as Error) ?? (error as Error)).message)
+    throw new UsageError((inOneSentence(error as Error, { place: `cannot read ${file}` }) ?? (error as Error)).message)
   }
 }
 

@@ -39,6 +39,6 @@ async function checkRecord(file: string): Promise<void> {
   try {
     for await (const line of readRecord(createReadStream(file), { name: file })) if (line.type === 'HEADER') return
   } catch (error) {
-    throw new UsageError((inOneSentence(error as Error) ?? (error as Error)).message)
+    throw new UsageError((inOneSentence(error as Error, { place: `cannot read ${file}` }) ?? (error as Error)).message)
   }
 }

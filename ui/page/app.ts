@@ -67,7 +67,17 @@ export function App({ story, version, source, nowMs }: AppProps): JSX.Element {
       'main',
       null,
       h('div', { ref, id: 'panel', role: 'tabpanel', 'aria-label': tab }, [
-        tab === 'Timeline' && h(TimelinePanel, { ...shared, selected, select, open, choose, isFollowing, follow }),
+        tab === 'Timeline' &&
+          h(TimelinePanel, {
+            ...shared,
+            selected,
+            select,
+            open,
+            choose,
+            isFollowing,
+            follow,
+            isOver: source.kind === 'ended',
+          }),
         tab === 'One death' && (selected ? h(DeathPanel, { story, pod: selected, width }) : noPod()),
         tab === 'Rollout' && h(RolloutPanel, { ...shared, open }),
         tab === 'Journal' && h(JournalView, { story, window: whole }),
@@ -161,10 +171,12 @@ interface TimelineState extends Shared {
   choose(window: TimeWindow | undefined): void
   isFollowing: boolean
   follow(on: boolean): void
+  /** There is no present to follow. */
+  isOver: boolean
 }
 
 function TimelinePanel(props: TimelineState): JSX.Element {
-  const { story, version, window, selected, select, open, choose, isFollowing, follow } = props
+  const { story, version, window, selected, select, open, choose, isFollowing, follow, isOver } = props
   const [text, setText] = useState('')
   const [grouping, group] = useState<Grouping>('workload')
   const rows = useMemo(() => rowsOf(story, grouping, podFilter(text)), [version, grouping, text])
@@ -190,7 +202,7 @@ function TimelinePanel(props: TimelineState): JSX.Element {
       ]),
     [rows, happenings],
   )
-  useKeys({ n: () => step(1), p: () => step(-1), f: () => follow(!isFollowing) })
+  useKeys({ n: () => step(1), p: () => step(-1), ...(!isOver && { f: () => follow(!isFollowing) }) })
   const search = {
     type: 'search',
     placeholder: 'app=web, or part of a name',
@@ -206,7 +218,7 @@ function TimelinePanel(props: TimelineState): JSX.Element {
       button('All', () => choose(undefined)),
       button('Previous event (p)', () => step(-1)),
       button('Next event (n)', () => step(1)),
-      button('Follow now (f)', () => follow(!isFollowing), isFollowing),
+      isOver ? null : button('Follow now (f)', () => follow(!isFollowing), isFollowing),
     ]),
     rows.length
       ? h(Chart, { ...props, rows, selectedUid: selected?.uid, onWindow: choose, onSelect: open })
