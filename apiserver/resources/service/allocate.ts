@@ -2,6 +2,7 @@
  * What a service gets from the server before it is looked at: addresses, families, ports; and what it loses with its
  * type.
  */
+import { isIPv6 } from 'node:net'
 import type { Service } from '../../../shared/api/types.ts'
 import type { ServiceAddresses } from '../../kind/resource-definition.ts'
 import { invalid } from '../../validation/field-error.ts'
@@ -66,7 +67,7 @@ export function allocate(
   if (needsClusterIp(spec)) {
     validateClusterIps(spec, errors)
     if (errors.length > 0) return
-    fillFamilies(spec, errors)
+    fillFamilies(spec, before, errors)
     if (errors.length > 0) return
     if (!isHeadless(spec)) allocateIps(spec, before, addresses, errors)
   }
@@ -74,28 +75,40 @@ export function allocate(
   allocatePorts(spec, before, addresses, errors)
 }
 
-function fillFamilies(spec: Spec, errors: FieldErrors): void {
-  const asked = spec.ipFamilies ?? []
-  if (isHeadless(spec) && !spec.selector && asked.length === 0 && spec.ipFamilyPolicy === undefined) {
-    // Another component fills in the endpoints, of either family.
-    spec.ipFamilyPolicy = 'RequireDualStack'
-    spec.ipFamilies = ['IPv4', 'IPv6']
-    return
-  }
-  const isOpen = isHeadless(spec) && !spec.selector
-  if (!isOpen) {
-    for (const [index, family] of asked.entries()) {
-      if (family !== 'IPv4') errors.push(invalid(`spec.ipFamilies[${index}]`, family, 'not configured on this cluster'))
-    }
-    if (spec.ipFamilyPolicy === 'RequireDualStack') {
-      errors.push(
-        invalid('spec.ipFamilyPolicy', spec.ipFamilyPolicy, 'this cluster is not configured for dual-stack services'),
-      )
-    }
+/** What is not said of families, in upstream's order. Upstream: pkg/registry/core/service/storage/alloc.go. */
+function fillFamilies(spec: Spec, before: Spec | undefined, errors: FieldErrors): void {
+  // Another component fills in its endpoints, of either family.
+  const isOpen = isHeadless(spec) && Object.keys(spec.selector ?? {}).length === 0
+  spec.ipFamilyPolicy ??= before?.ipFamilyPolicy ?? (isOpen ? 'RequireDualStack' : 'SingleStack')
+  const policy = spec.ipFamilyPolicy
+  const families = [...(spec.ipFamilies ?? [])]
+  const ips = isHeadless(spec) ? [] : (spec.clusterIPs ?? [])
+  const needsBoth = (what: string): void =>
+    void errors.push(
+      invalid(
+        'spec.ipFamilyPolicy',
+        policy,
+        `must be 'RequireDualStack' or 'PreferDualStack' when multiple ${what} are specified`,
+      ),
+    )
+  if (policy === 'SingleStack' && ips.length === 2) needsBoth('cluster IPs')
+  if (policy === 'SingleStack' && families.length === 2) needsBoth('IP families')
+  for (const [index, ip] of ips.entries()) {
+    if (index < families.length) continue
+    if (isIPv6(ip)) errors.push(invalid(`spec.clusterIPs[${index}]`, ips, 'IPv6 is not configured on this cluster'))
+    else families.push('IPv4')
   }
   if (errors.length > 0) return
-  spec.ipFamilyPolicy ??= asked.length > 1 || (spec.clusterIPs?.length ?? 0) > 1 ? 'RequireDualStack' : 'SingleStack'
-  if (asked.length === 0) spec.ipFamilies = ['IPv4']
+  spec.ipFamilies = families.length > 0 ? families : ['IPv4']
+  if (isOpen) {
+    if (policy !== 'SingleStack' && spec.ipFamilies.length < 2)
+      spec.ipFamilies.push(spec.ipFamilies[0] === 'IPv4' ? 'IPv6' : 'IPv4')
+    return
+  }
+  if (policy === 'RequireDualStack')
+    errors.push(invalid('spec.ipFamilyPolicy', policy, 'this cluster is not configured for dual-stack services'))
+  for (const [index, family] of families.entries())
+    if (family !== 'IPv4') errors.push(invalid(`spec.ipFamilies[${index}]`, family, 'not configured on this cluster'))
 }
 
 function allocateIps(
