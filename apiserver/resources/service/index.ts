@@ -3,6 +3,7 @@ import { resource } from '../../kind/resource-definition.ts'
 import { dns1123Label } from '../../validation/names.ts'
 import { age, ageColumn, column, nameColumn, orNone, wide } from '../parts/cells.ts'
 import { allocate, dropFieldsOfOldType, keepAllocated, normalizeClusterIps } from './allocate.ts'
+import { allocateOwn } from './own.ts'
 import { allocateShared, holdingOf } from './shared.ts'
 import { validateService, validateServiceStatus, validateServiceUpdate } from './validate.ts'
 import { serviceWarnings, statusWarnings } from './warnings.ts'
@@ -60,7 +61,8 @@ export const service = resource<Service>({
       if (old?.spec) keepAllocated(object.spec, old.spec)
       normalizeClusterIps(object.spec, old?.spec)
       if (serviceAddresses?.shared) return allocateShared({ service: object, old, dryRun }, serviceAddresses, errors)
-      allocate(object, old, serviceAddresses, errors)
+      if (serviceAddresses) return allocateOwn({ service: object, old, dryRun }, serviceAddresses, errors)
+      allocate(object, old, undefined, errors)
       return undefined
     },
     afterDelete: (object, { serviceAddresses }) => serviceAddresses?.shared?.give(object as never, holdingOf(object)),
