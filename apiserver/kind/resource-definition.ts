@@ -233,7 +233,7 @@ export interface Strategy<T extends Stored = KubeObject> {
     old: T | undefined,
     errors: FieldErrors,
     context: StrategyContext,
-  ): undefined | Promise<Taking | undefined>
+  ): undefined | Taking | Promise<Taking | undefined>
   /** Gives back what `begin` took for an object that is gone. A promise where other servers take from the same. */
   afterDelete?(object: T, context: StrategyContext): void | Promise<void>
   /** Before validation of a create: clears or sets what the server owns (e.g. status). */
