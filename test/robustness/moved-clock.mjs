@@ -10,7 +10,7 @@ process.on('SIGUSR2', () => {
 })
 
 const now = () => RealDate.now() + offsetMs
-globalThis.Date = class Date extends RealDate {
+globalThis.Date = class MovedDate extends RealDate {
   constructor(...args) {
     if (args.length === 0) super(now())
     else super(...args)
