@@ -14,6 +14,7 @@ import { CONNECTIONS, create, patch } from './measure.ts'
 import { builtPackage } from './package.ts'
 import type { Server } from './processes.ts'
 import type { Row } from './report.ts'
+import { measureLongRecord } from './ui-long-record.ts'
 
 const STORED = 1_000
 const CREATES = 2_000
@@ -144,6 +145,7 @@ export async function measureUi(
       { what, unit: 'ms', ours: median(times), limit: 1_000, smallerIsBetter: true },
       await measureCost(browser, server, rounds),
       ...(await measureLive(browser, server)),
+      ...(await measureLongRecord(browser)),
     ]
   } finally {
     await browser.close()
