@@ -41,6 +41,8 @@ function isPlayed({ who, situation, told }: Row): boolean {
   const kind = `${who} ${JSON.stringify(told)}`
   return !seen.has(kind) && !!seen.add(kind)
 }
+/** A pod has one second for these, which is a tenth of one here: a busy machine may not let its program say anything. */
+const hurried = ['node pressure', 'local storage limit exceeded']
 /** These take half a minute or more of waiting: they begin first. */
 const slow = ['node pressure', 'not ready, or unreachable', 'concurrencyPolicy Replace']
 const rows = reasonRows()
@@ -68,9 +70,10 @@ async function play(t: Test, { who, situation, told }: Row): Promise<void> {
     ...Array(stage.finished).fill('Finished'),
   ]
   const departures = await until(
-    () => {
+    async () => {
       const left = stage.departures()
-      return left.length >= expected.length ? left : undefined
+      const unheard = hurried.includes(situation) ? await recorded(stage, left) : []
+      return left.length + unheard.length >= expected.length ? [...left, ...unheard] : undefined
     },
     { what: `${expected.length} members to leave`, timeoutMs: 30_000 },
   )
@@ -78,6 +81,14 @@ async function play(t: Test, { who, situation, told }: Row): Promise<void> {
   const counted = who === 'CronJob' ? departures.filter(({ keys }) => keys > 0) : departures
   t.same(counted.map(({ reason }) => reason).sort(), expected.sort(), 'what the members are told')
   await checkData(t, stage, departures)
+}
+
+/** What the others were told, by their records. */
+async function recorded(stage: MemberStage, left: Departure[]): Promise<Departure[]> {
+  const records = await stage.records()
+  return records
+    .filter(({ podName }) => !left.some(({ pod }) => pod === podName))
+    .map(({ podName, reason }) => ({ pod: podName ?? '', reason: reason ?? null, keys: 0, bytes: 0 }))
 }
 
 async function checkData(t: Test, stage: MemberStage, departures: Departure[]): Promise<void> {
