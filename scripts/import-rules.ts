@@ -169,6 +169,11 @@ export const importRules: readonly ImportRule[] = [
     typesAllowed: true,
     instead: 'use `import type`: as a value it costs 270 ms and 100 MB',
   },
+  {
+    imports: ['node:http'],
+    typesAllowed: true,
+    instead: 'take it from shared/http/node-http.ts: an import of it brings a WebSocket client along',
+  },
 ]
 
 export const wordRules: readonly WordRule[] = [

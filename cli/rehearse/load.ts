@@ -1,5 +1,5 @@
-import { request } from 'node:http'
 import type { Clock, Timer } from '../../shared/clock/clock.ts'
+import { request } from '../../shared/http/node-http.ts'
 import type { Sample } from './load-summary.ts'
 
 export interface LoadOptions {

@@ -1,6 +1,6 @@
-import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { HTTPGetAction } from '../../shared/api/types.ts'
+import { createServer } from '../../shared/http/node-http.ts'
 
 /** Answers liveness probes for pods: they are well until it says otherwise, once. */
 export interface Sickbay {
