@@ -15,11 +15,12 @@ import { comparable, fillBoth, measured } from './versus.ts'
 const OURS = '/kubestage'
 const PUTS = '/bare/'
 const WRITERS = 64
-const WRITES = 640
-const GETS = 4_000
+const WRITES = 1_920
 const WATCHERS = 100
 const WATCHED_WRITES = 50
 const WARM_ROUNDS = 5
+/** Of two servers, or of one: as many clients as keep both busy, since what many ask at once is answered together. */
+const TOGETHER = { gets: 20_000, connections: 4 * CONNECTIONS, watchers: 10 * WATCHERS }
 
 const wanted = ['get', 'create', 'merge patch', 'list of 1,000 pods', 'watch, 1 watcher', 'watch, 100 watchers']
 
@@ -134,24 +135,24 @@ async function puts(put: (i: number) => Promise<unknown>): Promise<number> {
 type Work = (servers: readonly Server[], mark: string, begin: () => void) => Promise<number>
 
 const gets: Work = async (servers, _, begin) => {
-  const [count, connections] = [GETS / servers.length, CONNECTIONS / servers.length]
+  const [count, connections] = [TOGETHER.gets / servers.length, TOGETHER.connections / servers.length]
   const all = together(servers.length, begin)
   const each = ({ target }: Server) => load(target, { count, connections, request: get, begin: all })
   await Promise.all(servers.map(each))
-  return GETS
+  return TOGETHER.gets
 }
 
 const deliveries: Work = async ([first, ...others], mark, begin) => {
   const { target } = first!
   await fanOut(target, {
-    watchers: WATCHERS,
+    watchers: TOGETHER.watchers,
     count: WATCHED_WRITES,
     watchPath: `${PODS}?watch=1&resourceVersion=${await currentVersion(target)}`,
     write: (i) => patch(i, mark),
     others: others.map((other) => other.target),
     begin,
   })
-  return WATCHERS * WATCHED_WRITES
+  return TOGETHER.watchers * WATCHED_WRITES
 }
 
 /**
@@ -168,7 +169,11 @@ async function measureServers(servers: readonly [Server, Server], rounds: number
     return (Math.max(...some.map(({ cpuMs }, i) => cpuMs() - before[i]!)) * 1000) / requests
   }
   const rows: Comparison[] = []
-  for (const [what, work] of [['get', gets] as const, [`watch, ${WATCHERS} watchers`, deliveries] as const]) {
+  const both = [
+    [`get, ${TOGETHER.connections} connections`, gets],
+    [`watch, ${TOGETHER.watchers} watchers`, deliveries],
+  ] as const
+  for (const [what, work] of both) {
     const figure = { ours: [] as number[], real: [] as number[] }
     // The first has served all that was measured before.
     for (let round = 0; round < WARM_ROUNDS; round++) await work([servers[1]], `warm-${round}`, () => {})
