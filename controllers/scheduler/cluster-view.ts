@@ -2,18 +2,22 @@ import { isDeepStrictEqual } from 'node:util'
 import { podRequests } from '../../shared/api/amounts.ts'
 import type { TrimmedNode } from '../trimmed-node.ts'
 import type { TrimmedPod } from '../trimmed-pod.ts'
-import { NodeInfo, podInfo } from './node-info.ts'
+import { NodeInfo, type PresentNode, podInfo } from './node-info.ts'
 import { Nominations } from './nominations.ts'
 
 /** The nodes, and which pods are on them, are about to be, or wait for them. */
 export class ClusterView {
   readonly nominations = new Nominations()
   readonly #nodes = new Map<string, NodeInfo>()
+  /** Of `#nodes`; undefined when one has come or gone since. */
+  #present: readonly PresentNode[] | undefined
   /** Where a pod is, or is about to be: UID → node name. */
   readonly #placed = new Map<string, string>()
 
-  nodes(): Iterable<NodeInfo> {
-    return this.#nodes.values()
+  /** Those that are there, in the order in which they came. */
+  nodes(): readonly PresentNode[] {
+    this.#present ??= [...this.#nodes.values()].filter((info): info is PresentNode => info.node !== undefined)
+    return this.#present
   }
 
   isPlaced(uid: string): boolean {
@@ -49,12 +53,15 @@ export class ClusterView {
   }
 
   setNode(node: TrimmedNode): void {
-    this.#node(node.metadata.name ?? '').setNode(node)
+    const info = this.#node(node.metadata.name ?? '')
+    if (!info.node) this.#present = undefined
+    info.setNode(node)
   }
 
   forgetNode(name: string): void {
     const info = this.#nodes.get(name)
     info?.setNode(undefined)
+    this.#present = undefined
     if (info?.pods.size === 0) this.#nodes.delete(name)
   }
 

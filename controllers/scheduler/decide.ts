@@ -1,7 +1,7 @@
 import type { TrimmedPod } from '../trimmed-pod.ts'
 import { type Rejection, rejectionOf } from './filters.ts'
-import type { NodeInfo, PodInfo, PresentNode } from './node-info.ts'
-import { priorityOf } from './node-info.ts'
+import { type PodInfo, type PresentNode, priorityOf } from './node-info.ts'
+import type { NodeSearch } from './node-search.ts'
 import { type Candidate, cheapest, findCandidates, type PreemptionContext } from './preemption.ts'
 import { pickBest } from './scores.ts'
 
@@ -18,6 +18,7 @@ export interface Refusal {
 }
 
 export interface DecisionContext extends PreemptionContext {
+  search: NodeSearch
   /** What keeps the pod from every node alike. */
   problem?: string
   /** Whether the pod is about to end because the scheduler deleted it. */
@@ -25,30 +26,21 @@ export interface DecisionContext extends PreemptionContext {
 }
 
 /** Upstream: pkg/scheduler/schedule_one.go. */
-export function decide(pod: PodInfo, nodes: Iterable<NodeInfo>, context: DecisionContext): Decision {
-  const { problem, nominations, random } = context
-  const present = [...nodes].filter(isPresent)
-  if (present.length === 0) return { message: 'no nodes available to schedule pods', nominated: '' }
-  if (problem !== undefined) return refuse(pod, hopeless(present), { problem, context })
+export function decide(pod: PodInfo, nodes: readonly PresentNode[], context: DecisionContext): Decision {
+  const { problem, nominations, random, search } = context
+  if (nodes.length === 0) return { message: 'no nodes available to schedule pods', nominated: '' }
+  if (problem !== undefined) return refuse(pod, hopeless(nodes), { problem, context })
   const check = (info: PresentNode): Rejection | undefined => {
     const before = nominations.before(pod.pod, info.node.metadata.name)
     return rejectionOf(pod, before.length > 0 ? (info.with(before) as PresentNode) : info)
   }
   const nominated = nominations.nodeOf(pod.pod)
-  const awaited = nominated && present.find(({ node }) => node.metadata.name === nominated)
+  const awaited = nominated && nodes.find(({ node }) => node.metadata.name === nominated)
   if (awaited && !check(awaited)) return { nodeName: nominated }
-  const rejected = new Map<PresentNode, Rejection>()
-  const fitting: PresentNode[] = []
-  for (const info of present) {
-    const rejection = check(info)
-    if (rejection) rejected.set(info, rejection)
-    else fitting.push(info)
-  }
+  const { fitting, rejected } = search.find(nodes, check)
   const best = pickBest(pod, fitting, random)
   return best ? { nodeName: best.node.metadata.name ?? '' } : refuse(pod, rejected, { context })
 }
-
-const isPresent = (info: NodeInfo): info is PresentNode => info.node !== undefined
 
 /** Upstream: what a PreFilter plugin says; no node is asked, and none would do. */
 const hopeless = (nodes: readonly PresentNode[]): Map<PresentNode, Rejection> =>

@@ -1,6 +1,5 @@
 import { matchesNodeSelection } from '../../shared/api/node-affinity.ts'
 import { type Taint, untolerated } from '../../shared/api/taints.ts'
-import type { TrimmedNode } from '../trimmed-node.ts'
 import type { NodeInfo, PodInfo, PresentNode } from './node-info.ts'
 
 /** Why a node cannot take a pod. `resolvable`: it could if some pods were not on it, so preemption may help. */
@@ -27,8 +26,8 @@ export const filters: readonly Filter[] = [
   },
   {
     name: 'TaintToleration',
-    check: ({ pod }, { node }) =>
-      untolerated(effectiveTaints(node), pod.spec.tolerations ?? [], ['NoSchedule', 'NoExecute']).length > 0
+    check: ({ pod }, { taints }) =>
+      untolerated(taints, pod.spec.tolerations ?? [], ['NoSchedule', 'NoExecute']).length > 0
         ? never('node(s) had untolerated taint(s)')
         : undefined,
   },
@@ -57,28 +56,17 @@ export function rejectionOf(pod: PodInfo, node: PresentNode): Rejection | undefi
 }
 
 function checkResources({ requests }: PodInfo, { allocatable, requested, pods }: NodeInfo): Rejection | undefined {
-  const reasons: string[] = []
-  let resolvable = true
-  if ((pods.size + 1) * 1000 > (allocatable.get('pods') ?? 0)) reasons.push('Too many pods')
+  let rejection: Rejection | undefined
+  if ((pods.size + 1) * 1000 > (allocatable.get('pods') ?? 0))
+    rejection = { reasons: ['Too many pods'], resolvable: true }
   for (const [name, wanted] of requests) {
     const capacity = allocatable.get(name) ?? 0
     if (wanted === 0 || wanted <= capacity - (requested.get(name) ?? 0)) continue
-    reasons.push(`Insufficient ${name}`)
-    if (wanted > capacity) resolvable = false
+    rejection ??= { reasons: [], resolvable: true }
+    rejection.reasons.push(`Insufficient ${name}`)
+    if (wanted > capacity) rejection.resolvable = false
   }
-  return reasons.length > 0 ? { reasons, resolvable } : undefined
-}
-
-/**
- * A node that says it is not Ready counts as tainted from that moment, not from when the node controller has written
- * the taint.
- */
-function effectiveTaints({ spec, status }: TrimmedNode): Taint[] {
-  const taints = spec?.taints ?? []
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status
-  if (ready === undefined || ready === 'True') return taints
-  const key = ready === 'Unknown' ? 'node.kubernetes.io/unreachable' : 'node.kubernetes.io/not-ready'
-  return [...taints, { key, effect: 'NoSchedule' }]
+  return rejection
 }
 
 const never = (reason: string): Rejection => ({ reasons: [reason], resolvable: false })

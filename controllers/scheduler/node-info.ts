@@ -1,5 +1,6 @@
 import { type Amounts, add, amountsOf, podRequests } from '../../shared/api/amounts.ts'
 import { collide, type HostPort, hostPortsOf } from '../../shared/api/host-ports.ts'
+import type { Taint } from '../../shared/api/taints.ts'
 import type { TrimmedNode } from '../trimmed-node.ts'
 import type { TrimmedPod } from '../trimmed-pod.ts'
 
@@ -37,6 +38,8 @@ export type PresentNode = NodeInfo & { node: TrimmedNode }
 export class NodeInfo {
   node: TrimmedNode | undefined
   allocatable: Amounts
+  /** With those that it will have as soon as the node controller has seen its conditions. */
+  taints: readonly Taint[]
   readonly requested: Amounts
   readonly weighed: Amounts
   readonly pods: Map<string, PodInfo>
@@ -44,6 +47,7 @@ export class NodeInfo {
   constructor(from?: NodeInfo) {
     this.node = from?.node
     this.allocatable = from?.allocatable ?? new Map()
+    this.taints = from?.taints ?? []
     this.requested = new Map(from?.requested)
     this.weighed = new Map(from?.weighed)
     this.pods = new Map(from?.pods)
@@ -59,6 +63,7 @@ export class NodeInfo {
   setNode(node: TrimmedNode | undefined): void {
     this.node = node
     this.allocatable = amountsOf(node?.status?.allocatable)
+    this.taints = node ? effectiveTaints(node) : []
   }
 
   addPod(info: PodInfo): void {
@@ -84,4 +89,16 @@ export class NodeInfo {
     }
     return false
   }
+}
+
+/**
+ * A node that says it is not Ready counts as tainted from that moment, not from when the node controller has written
+ * the taint.
+ */
+function effectiveTaints({ spec, status }: TrimmedNode): Taint[] {
+  const taints = spec?.taints ?? []
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status
+  if (ready === undefined || ready === 'True') return taints
+  const key = ready === 'Unknown' ? 'node.kubernetes.io/unreachable' : 'node.kubernetes.io/not-ready'
+  return [...taints, { key, effect: 'NoSchedule' }]
 }

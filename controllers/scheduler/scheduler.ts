@@ -16,6 +16,7 @@ import { claimsProblem, isBound } from './claims.ts'
 import { ClusterView } from './cluster-view.ts'
 import { type Decision, decide, type Refusal } from './decide.ts'
 import { podInfo } from './node-info.ts'
+import { NodeSearch } from './node-search.ts'
 import { Preemptor } from './preemptor.ts'
 import { SchedulingQueue } from './scheduling-queue.ts'
 
@@ -44,6 +45,7 @@ class Scheduler implements Controller {
   readonly #preemptor: Preemptor
   readonly #cluster = new ClusterView()
   readonly #pending = new SchedulingQueue()
+  readonly #search = new NodeSearch()
   readonly #claims: Informer<PersistentVolumeClaim>
   readonly #budgets: Informer<PodDisruptionBudget>
   /** Each entry is one attempt; with which pod, the queue decides when its turn comes. */
@@ -112,6 +114,7 @@ class Scheduler implements Controller {
   #decide(pod: TrimmedPod): Decision {
     return decide(podInfo(pod), this.#cluster.nodes(), {
       random: this.#random,
+      search: this.#search,
       nowMs: this.#context.clock.now(),
       problem: claimsProblem(pod, this.#claims),
       nominations: this.#cluster.nominations,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { Budgets } from '../../controllers/scheduler/budgets.ts'
 import { type Decision, decide } from '../../controllers/scheduler/decide.ts'
-import { NodeInfo, podInfo } from '../../controllers/scheduler/node-info.ts'
+import { NodeInfo, type PresentNode, podInfo } from '../../controllers/scheduler/node-info.ts'
 import { Nominations } from '../../controllers/scheduler/nominations.ts'
 import type { Event, Node, Pod, PodDisruptionBudget } from '../../shared/api/types.ts'
 import { events, nodes, pods } from '../../shared/client/resources.ts'
@@ -41,11 +41,11 @@ const podOf = ({ name = 'p', priority = 0, units = 1, seconds, app, spec, status
   },
 })
 
-function nodeOf(name: string, units: number, running: readonly PodSketch[]): NodeInfo {
+function nodeOf(name: string, units: number, running: readonly PodSketch[]): PresentNode {
   const info = new NodeInfo()
   info.setNode({ metadata: { name }, status: { allocatable: { pods: '110', [UNIT]: `${units}` } } })
   for (const pod of running) info.addPod(podInfo(podOf(pod)))
-  return info
+  return info as PresentNode
 }
 
 const budgetOf = (app: string, disruptionsAllowed: number, more: object = {}): PodDisruptionBudget => ({
@@ -57,7 +57,7 @@ const budgetOf = (app: string, disruptionsAllowed: number, more: object = {}): P
 
 interface Scene {
   preemptor: PodSketch
-  on: NodeInfo[]
+  on: PresentNode[]
   budgets?: PodDisruptionBudget[]
   nominated?: PodSketch[]
   random?: () => number

@@ -1,6 +1,8 @@
 import t from 'tap'
 import { decide } from '../../controllers/scheduler/decide.ts'
-import { NodeInfo, podInfo } from '../../controllers/scheduler/node-info.ts'
+import type { Rejection } from '../../controllers/scheduler/filters.ts'
+import { NodeInfo, type PresentNode, podInfo } from '../../controllers/scheduler/node-info.ts'
+import { enoughOf, NodeSearch } from '../../controllers/scheduler/node-search.ts'
 import { SchedulingQueue } from '../../controllers/scheduler/scheduling-queue.ts'
 import { podRequests } from '../../shared/api/amounts.ts'
 import type { Container, Node, Pod, PodSpec } from '../../shared/api/types.ts'
@@ -17,7 +19,7 @@ type Changes = {
   allocatable?: Record<string, string>
 }
 
-function node({ name = 'n1', labels, spec, ready = 'True', allocatable }: Changes = {}): NodeInfo {
+function node({ name = 'n1', labels, spec, ready = 'True', allocatable }: Changes = {}): PresentNode {
   const info = new NodeInfo()
   info.setNode({
     metadata: { name, labels },
@@ -27,7 +29,7 @@ function node({ name = 'n1', labels, spec, ready = 'True', allocatable }: Change
       conditions: ready ? [{ type: 'Ready', status: ready }] : [],
     },
   })
-  return info
+  return info as PresentNode
 }
 
 let uids = 0
@@ -40,7 +42,7 @@ const container = (requests: Record<string, string>, more: Partial<Container> = 
   resources: { requests },
   ...more,
 })
-const choose = (p: Pod, ...nodes: NodeInfo[]) => decide(podInfo(p), nodes, decisionContext())
+const choose = (p: Pod, ...nodes: PresentNode[]) => decide(podInfo(p), nodes, decisionContext())
 const because = (reasons: string, preemption: string, total = 1) => ({
   message: `0/${total} nodes are available: ${reasons}. no new claims to deallocate, preemption: 0/${total} nodes are available: ${preemption}.`,
   nominated: '',
@@ -275,4 +277,39 @@ t.test('what a pod gives back is given to those that wait', async (t) => {
   const smaller = { spec: { containers: [{ name: 'c', resources: { requests: { cpu: '300m' } } }] } }
   await client.patch(pods, { namespace, name: 'large' }, smaller, { type: 'strategic', subresource: 'resize' })
   t.equal(await isPlaced('waiting'), 'small')
+})
+
+t.test('of many nodes enough are looked at, each in its turn', async (t) => {
+  const upstream = { 10: 10, 99: 99, 100: 100, 240: 117, 1000: 420, 4000: 720, 6000: 300, 15000: 750 }
+  for (const [nodes, enough] of Object.entries(upstream)) t.equal(enoughOf(Number(nodes)), enough, `${nodes} nodes`)
+
+  const search = new NodeSearch()
+  const nodes = Array.from({ length: 250 }, (_, i) => node({ name: `n${i}` }))
+  const names = (found: PresentNode[]) => found.map(({ node }) => node.metadata.name)
+  const full: Rejection = { reasons: ['full'], resolvable: true }
+  const first = search.find(nodes, () => undefined)
+  t.same(names(first.fitting), names(nodes.slice(0, 120)))
+  t.equal(first.rejected.size, 0)
+  const second = search.find(nodes, ({ node }) => (node.metadata.name === 'n120' ? full : undefined))
+  t.same(names(second.fitting), names(nodes.slice(121, 241)), 'it goes on where the first one ended')
+  t.same(names([...second.rejected.keys()]), ['n120'])
+  const last = search.find(nodes, ({ node }) => (node.metadata.name === 'n3' ? undefined : full))
+  t.same(names(last.fitting), ['n3'], 'a node that is alone in fitting is found, wherever it is')
+  t.equal(last.rejected.size, 249)
+})
+
+t.test('taints: what keeps pods away is there as soon as the node is not Ready', async (t) => {
+  const taintsOf = (ready: string) => node({ ready, spec: { taints: [{ key: 'own', effect: 'NoSchedule' }] } }).taints
+  t.same(
+    taintsOf('True').map(({ key }) => key),
+    ['own'],
+  )
+  t.same(
+    taintsOf('False').map(({ key }) => key),
+    ['own', 'node.kubernetes.io/not-ready'],
+  )
+  t.same(
+    taintsOf('Unknown').map(({ key }) => key),
+    ['own', 'node.kubernetes.io/unreachable'],
+  )
 })

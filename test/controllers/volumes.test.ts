@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { claimsProblem } from '../../controllers/scheduler/claims.ts'
 import { decide } from '../../controllers/scheduler/decide.ts'
-import { NodeInfo, podInfo } from '../../controllers/scheduler/node-info.ts'
+import { NodeInfo, type PresentNode, podInfo } from '../../controllers/scheduler/node-info.ts'
 import { matchingVolume } from '../../controllers/volumes/binding.ts'
 import type { Event, Pod } from '../../shared/api/types.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '../../shared/api/volumes.ts'
@@ -58,7 +58,7 @@ t.test('a pod waits for its claims', async (t) => {
   t.equal(problem(going), 'persistentvolumeclaim "data" is being deleted')
   const node = new NodeInfo()
   node.setNode({ metadata: { name: 'n' } })
-  t.match(decide(podInfo(pod), [node], decisionContext({ problem: unbound })), {
+  t.match(decide(podInfo(pod), [node as PresentNode], decisionContext({ problem: unbound })), {
     message: `0/1 nodes are available: ${unbound}. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.`,
   })
 })

@@ -1,5 +1,6 @@
 import { Budgets } from '../../controllers/scheduler/budgets.ts'
 import type { DecisionContext } from '../../controllers/scheduler/decide.ts'
+import { NodeSearch } from '../../controllers/scheduler/node-search.ts'
 import { Nominations } from '../../controllers/scheduler/nominations.ts'
 
 /** A decision's surroundings: no budgets, no nominations, no chance. */
@@ -7,6 +8,7 @@ export const decisionContext = (more: Partial<DecisionContext> = {}): DecisionCo
   random: () => 0,
   nowMs: Date.parse('2026-01-01T00:00:00Z'),
   nominations: new Nominations(),
+  search: new NodeSearch(),
   budgets: () => new Budgets([]),
   isPreempted: ({ metadata }) => metadata.deletionTimestamp !== undefined,
   ...more,
