@@ -82,7 +82,8 @@ async function withKubestage<T>(
   use: (server: Server, stateDir: string) => Promise<T>,
 ): Promise<T> {
   const stateDir = mkdtempSync(join(tmpdir(), 'kubestage-bench-'))
-  const server = await startKubestage({ stateDir, flags: flagsOfUp, profileDir: flags.profile })
+  const asNpx = flags.scale !== undefined
+  const server = await startKubestage({ stateDir, flags: flagsOfUp, profileDir: flags.profile, asNpx })
   try {
     return await use(server, stateDir)
   } finally {

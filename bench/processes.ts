@@ -22,7 +22,7 @@ export interface Server {
 
 const START_TIMEOUT_MS = 60_000
 
-/** What `npm start` and the launcher of an older Node give to V8, too. */
+/** What `npm start` and the launcher of an older Node give to V8, too. `npx kubestage` does not, nor is it good for large clusters. */
 const asNpmStart = ['--max-semi-space-size=8']
 
 /** `kubestage up` of the package, in its own state directory. */
@@ -30,12 +30,24 @@ export async function startKubestage(options: {
   stateDir: string
   flags: string[]
   profileDir?: string
+  /** With V8's own sizes. */
+  asNpx?: boolean
 }): Promise<Server> {
-  const { stateDir, flags, profileDir } = options
+  const { stateDir, flags, profileDir, asNpx } = options
   const program = join(builtPackage(), 'bin/kubestage.mjs')
   const startedMs = realClock.monotonic()
   const profiling = profileDir ? ['--cpu-prof', '--cpu-prof-dir', profileDir] : []
-  const command = [...profiling, ...asNpmStart, program, 'up', '--port', '0', '--state-dir', stateDir, ...flags]
+  const command = [
+    ...profiling,
+    ...(asNpx ? [] : asNpmStart),
+    program,
+    'up',
+    '--port',
+    '0',
+    '--state-dir',
+    stateDir,
+    ...flags,
+  ]
   const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'inherit'] })
   let printed = ''
   child.stdout.on('data', (chunk) => (printed += chunk))
