@@ -171,7 +171,7 @@ async function measureServers(servers: readonly [Server, Server], rounds: number
   const rows: Comparison[] = []
   const both = [
     [`get, ${TOGETHER.connections} connections`, gets],
-    [`watch, ${TOGETHER.watchers} watchers`, deliveries],
+    [`watch, ${TOGETHER.watchers.toLocaleString('en')} watchers`, deliveries],
   ] as const
   for (const [what, work] of both) {
     const figure = { ours: [] as number[], real: [] as number[] }
