@@ -1,4 +1,4 @@
-import { conflict, modified, notFound } from '../../shared/api/status-errors.ts'
+import { conflict, notFound } from '../../shared/api/status-errors.ts'
 import type { TerminationRequest } from '../../shared/api/termination.ts'
 import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
 import { withoutStorageVersion } from '../kind/storage-version.ts'
@@ -9,9 +9,9 @@ import { requestOf } from './deletion-requests.ts'
 import { objectKey } from './keys.ts'
 import { asShown, decodeStored, encodeWrite, type StoredObject } from './stored-object.ts'
 import { terminationReason } from './termination-reason.ts'
-import { writeAttempts } from './write-attempts.ts'
 import type { ObjectScope, WriteOptions } from './write-context.ts'
 import type { WritePath } from './write-path.ts'
+import { WriteTries } from './write-tries.ts'
 
 export interface DeleteResult {
   stored: StoredObject
@@ -34,11 +34,11 @@ export async function deleteObject(
   const cache = registry.cacheOf(definition)
   const key = objectKey(definition, namespace, name)
   for (const text of definition.strategy.deletionWarnings?.(deleteOptions) ?? []) options.warn(text)
+  const tries = new WriteTries(registry)
   let turn: Disposable | undefined
   try {
     for (let attempt = 1; ; attempt++) {
-      if (attempt > 1) await cache.readable()
-      const current = cache.get(key)
+      const current = attempt === 1 ? cache.get(key) : await cache.newest(key)
       if (!current) throw notFound(definition, name)
       const old = decodeStored(current)
       if (!options.isAdmitted) await admitDelete(registry, scope, old, options)
@@ -52,7 +52,7 @@ export async function deleteObject(
         apply(registry, scope, { decision, current, key }, options),
       )
       if (result) return result
-      if (attempt >= writeAttempts(registry.storage)) throw modified(definition, name)
+      tries.lost(scope)
       if (attempt === 1) turn = await registry.turns.take(key)
     }
   } finally {

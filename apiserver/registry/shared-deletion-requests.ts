@@ -4,9 +4,10 @@ import type { Storage, StorageWatch } from '../storage/storage.ts'
 import { type DeletionRequests, maxObjects, maxRequests } from './deletion-requests.ts'
 import { startExpiry } from './expiry.ts'
 import { keyPrefix } from './keys.ts'
-import { writeAttempts } from './write-attempts.ts'
 
 /** Of no kind that is served. */
+/** Of a note: as many as other servers may be quicker. */
+const maxAttempts = 100
 const prefix = keyPrefix({ group: 'kubestage.dev', plural: 'deletionrequests' })
 /** After the last request; a longer grace period ends without them. */
 const ttlMs = 2 * 3_600_000
@@ -60,7 +61,7 @@ export class SharedDeletionRequests implements DeletionRequests {
 
   async #change(uid: string, change: (requests: Requests) => Requests): Promise<void> {
     const key = prefix + uid
-    for (let attempt = 1; attempt <= writeAttempts(this.#storage); attempt++) {
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const entry = await this.#storage.get(key)
       const before = entry ? requestsIn(entry.value) : []
       const after = change(before)

@@ -1,5 +1,5 @@
 import { nextInt64 } from '../../shared/api/exact-json.ts'
-import { modified, notFound } from '../../shared/api/status-errors.ts'
+import { notFound } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
 import type { AdmissionAttributes, AdmissionView } from '../admission/admission-plugin.ts'
@@ -22,9 +22,9 @@ import { validateMetadataUpdate } from './metadata-checks.ts'
 import { afterAdmission, dedupOwners } from './owner-references.ts'
 import { asShown, copyDecoded, decodeStored, encodeWrite, type StoredObject, sameObject } from './stored-object.ts'
 import { holding } from './taking.ts'
-import { writeAttempts } from './write-attempts.ts'
 import type { ObjectScope, WriteOptions } from './write-context.ts'
 import type { WritePath } from './write-path.ts'
+import { WriteTries } from './write-tries.ts'
 
 export interface UpdateRequest {
   /**
@@ -67,11 +67,11 @@ export async function updateObject(
   const { definition, namespace, name } = scope
   const cache = registry.cacheOf(definition)
   const key = objectKey(definition, namespace, name)
+  const tries = new WriteTries(registry)
   let turn: Disposable | undefined
   try {
     for (let attempt = 1; ; attempt++) {
-      if (attempt > 1) await cache.readable()
-      const current = cache.get(key)
+      const current = attempt === 1 ? cache.get(key) : await cache.newest(key)
       if (!current) return createAbsent(registry, scope, request, options)
       if (request.unchanged?.isKnown(current) && (await isAdmittedAsIs(registry, scope, current, options))) {
         request.unchanged.repeated(current)
@@ -88,7 +88,7 @@ export async function updateObject(
       const stored = await replace(registry, scope, { object, old, current, key, view: request.view }, options)
       if (stored === current) request.unchanged?.found(current)
       if (stored) return { stored, created: false }
-      if (attempt >= writeAttempts(registry.storage)) throw modified(definition, name)
+      tries.lost(scope)
       if (attempt === 1) turn = await registry.turns.take(key)
     }
   } finally {

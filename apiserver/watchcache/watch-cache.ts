@@ -105,6 +105,21 @@ export class WatchCache {
   }
 
   /**
+   * As the store has it, where the cache waits for others to be converted: what a write begins with that has lost
+   * against one of another server. Rejects with a StatusError.
+   */
+  async newest(key: string): Promise<CachedObject | undefined> {
+    if (this.#held?.revision === undefined) {
+      await this.readable()
+      return this.get(key)
+    }
+    const entry = await this.#storage.get(key)
+    if (!entry) return undefined
+    const [form = entry.value] = (await this.definition.custom?.webhook?.present([entry.value])) ?? []
+    return this.#cached(entry, undefined, new Map([[entry.value, form]]))
+  }
+
+  /**
    * What is selected now, after `startAfter`; or as it was at `revision`. Throws CompactedError when that is forgotten.
    */
   list(selection: Selection, options: { startAfter?: string; revision?: number; limit?: number } = {}): CachedList {

@@ -1,0 +1,32 @@
+import { modified, timeout } from '../../shared/api/status-errors.ts'
+import type { ObjectScope } from './write-context.ts'
+import type { WritePath } from './write-path.ts'
+
+/** Upstream's limit of a write, all tries together: requestTimeoutUpperBound in pkg/endpoints/handlers. */
+const limitMs = 34_000
+const triesAlone = 5
+
+/**
+ * Tries of a write that may be repeated, since it names no resourceVersion. Within one server writes of one object take
+ * turns after the first try, and few are needed. Those of other servers come in between: there it is tried, as upstream
+ * does, for as long as a request may take.
+ */
+export class WriteTries {
+  readonly #registry: Pick<WritePath, 'storage' | 'clock'>
+  readonly #beganMs: number
+  #count = 0
+
+  constructor(registry: Pick<WritePath, 'storage' | 'clock'>) {
+    this.#registry = registry
+    this.#beganMs = registry.clock.machine.monotonic()
+  }
+
+  /** Another write came first. Throws a StatusError when this was the last try: 504 of many servers, 409 of one. */
+  lost({ definition, name }: ObjectScope): void {
+    const { storage, clock } = this.#registry
+    this.#count += 1
+    if (!storage.catchUp && this.#count >= triesAlone) throw modified(definition, name)
+    if (clock.machine.monotonic() - this.#beganMs >= limitMs)
+      throw timeout('request did not complete within requested timeout - context deadline exceeded')
+  }
+}
