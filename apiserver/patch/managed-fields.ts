@@ -24,13 +24,20 @@ const ancientChanges = 'ancient-changes'
 
 /** The entries of a stored object. */
 export const storedEntries = (managedFields: unknown): ManagedFieldsEntry[] =>
-  (managedFields ?? []) as ManagedFieldsEntry[]
+  lastOfEach((managedFields ?? []) as ManagedFieldsEntry[])
+
+/** Upstream keeps entries by their manager: of two of one manager, as a write of a scale can leave, it reads the last. */
+function lastOfEach(entries: ManagedFieldsEntry[]): ManagedFieldsEntry[] {
+  const isLast = (entry: ManagedFieldsEntry, at: number): boolean =>
+    !entries.some((other, index) => index > at && isSameManager(other, entry))
+  return entries.every(isLast) ? entries : entries.filter(isLast)
+}
 
 /** The entries that a client sent; undefined when they are not what a server could have written. */
 export function parseEntries(managedFields: unknown): ManagedFieldsEntry[] | undefined {
   if (!Array.isArray(managedFields)) return undefined
   const entries = managedFields as ManagedFieldsEntry[]
-  return entries.every(isEntry) ? entries : undefined
+  return entries.every(isEntry) ? lastOfEach(entries) : undefined
 }
 
 const isEntry = ({ operation, apiVersion, fieldsType, fieldsV1 }: ManagedFieldsEntry): boolean =>

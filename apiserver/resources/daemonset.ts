@@ -31,6 +31,8 @@ interface DaemonSet extends Workload {
 const counted = (name: string, description: string) => column(name, description, { type: 'integer' })
 
 const strategy = workloadStrategy<DaemonSet>({
+  // By `templateGeneration`, upstream.
+  hasNewTemplate: ({ spec }, old) => !deepEqual(spec.template, old.spec.template),
   statusSchema: 'io.k8s.api.apps.v1.DaemonSetStatus',
   applyDefaults,
   validateSpec,

@@ -28,6 +28,7 @@ interface Deployment extends Workload {
 }
 
 const strategy = workloadStrategy<Deployment>({
+  namesPods: true,
   statusSchema: 'io.k8s.api.apps.v1.DeploymentStatus',
   applyDefaults,
   validateSpec,

@@ -132,7 +132,14 @@ const resourceslice = plain<WithMeta<V1ResourceSlice>>({
     'spec.nodeName': ({ spec }) => spec.nodeName ?? '',
     'spec.driver': ({ spec }) => spec.driver,
   },
-  strategy: { returnsDeletedObject: true, generation: { changed: ({ spec }, old) => !deepEqual(spec, old.spec) } },
+  strategy: {
+    returnsDeletedObject: true,
+    generation: { changed: ({ spec }, old) => !deepEqual(spec, old.spec) },
+    warnings: ({ spec: { driver } }) =>
+      driver === driver.toLowerCase()
+        ? []
+        : [`spec.driver: driver names should be lowercase; ${JSON.stringify(driver)} contains uppercase characters`],
+  },
   example: {
     metadata: { name: 'gpus' },
     spec: {

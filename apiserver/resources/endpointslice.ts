@@ -45,7 +45,8 @@ export const endpointslice = plain<EndpointSlice>({
         contentChanged(slice, old) || !deepEqual(slice.metadata.labels ?? {}, old.metadata.labels ?? {}),
     },
     validate,
-    warnings: ({ addressType }) => (addressType === 'FQDN' ? ['spec.addressType: FQDN endpoints are deprecated'] : []),
+    warnings: ({ addressType }, old) =>
+      addressType === 'FQDN' && !old ? ['spec.addressType: FQDN endpoints are deprecated'] : [],
     validateUpdate(slice, old, errors) {
       validate(slice, errors)
       validateImmutable(slice.addressType, old.addressType, 'addressType', errors)

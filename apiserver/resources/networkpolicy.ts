@@ -2,7 +2,7 @@ import type { V1NetworkPolicySpec } from '@kubernetes/client-node'
 import type { ObjectMeta, Wire } from '../../shared/api/types.ts'
 import { forbidden, invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
-import { cidrProblems, isCidr, isStrictSubset } from '../validation/ip.ts'
+import { cidrProblems, cidrWarnings, isCidr, isStrictSubset } from '../validation/ip.ts'
 import { validateLabelSelector } from '../validation/label-selector.ts'
 import { portName, portNumber } from '../validation/names.ts'
 import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
@@ -41,6 +41,7 @@ export const networkpolicy = plain<NetworkPolicy>({
     },
     validate: ({ spec }, errors) => validate(spec, errors),
     validateUpdate: ({ spec }, _old, errors) => validate(spec, errors),
+    warnings: ({ spec }) => warnings(spec),
   },
   example: {
     metadata: { name: 'web-only' },
@@ -107,4 +108,19 @@ function validatePeer({ podSelector, namespaceSelector, ipBlock }: Peer, at: str
   if (ipBlock && (podSelector || namespaceSelector))
     errors.push(forbidden(at, 'may not specify both ipBlock and another peer'))
   else if (!ipBlock && !podSelector && !namespaceSelector) errors.push(required(at, 'must specify a peer'))
+}
+
+function warnings({ ingress = [], egress = [] }: NonNullable<NetworkPolicy['spec']> = {}): string[] {
+  const peers = [
+    ...ingress.map(({ from = [] }, index) => [from, `spec.ingress[${index}].from`] as const),
+    ...egress.map(({ to = [] }, index) => [to, `spec.egress[${index}].to`] as const),
+  ]
+  return peers.flatMap(([some, path]) =>
+    some.flatMap(({ ipBlock }, index) => {
+      if (!ipBlock) return []
+      const at = `${path}[${index}].ipBlock`
+      const excepted = (ipBlock.except ?? []).flatMap((cidr, k) => cidrWarnings(cidr, `${at}.except[${k}]`))
+      return [...cidrWarnings(ipBlock.cidr, `${at}.cidr`), ...excepted]
+    }),
+  )
 }

@@ -3,7 +3,7 @@ import type { Node } from '../../shared/api/types.ts'
 import { resource } from '../kind/resource-definition.ts'
 import { duplicate, forbidden, invalid, notSupported, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
-import { cidrProblems, isCidr } from '../validation/ip.ts'
+import { cidrProblems, cidrWarnings, isCidr } from '../validation/ip.ts'
 import { labelValueMessages, qualifiedName } from '../validation/names.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn, orNone, wide } from './parts/cells.ts'
@@ -38,14 +38,13 @@ export const node = resource<Node>({
   ],
   strategy: {
     applyDefaults({ spec, status }) {
-      if (spec?.podCIDR && !spec.podCIDRs) spec.podCIDRs = [spec.podCIDR]
+      if (spec) alignNetworks(spec)
       if (status?.capacity && !status.allocatable) status.allocatable = { ...status.capacity }
     },
     prepareForCreate({ spec }) {
       if (spec) spec.configSource = undefined
     },
-    warnings: ({ spec }) =>
-      spec?.externalID ? ['spec.externalID: this field is deprecated, and is unused by Kubernetes'] : [],
+    warnings: ({ spec }, _old, { subresource }) => (subresource || !spec ? [] : warnings(spec)),
     prepareForUpdate(object, old) {
       // The configuration of a kubelet through its Node is gone from Kubernetes, but not its fields.
       if (object.spec && !old.spec?.configSource) object.spec.configSource = undefined
@@ -146,3 +145,15 @@ function validateUpdate(node: Node, old: Node, errors: FieldErrors): void {
   if (had.length > 0 && !deepEqual(node.spec?.podCIDRs, had)) mayOnlyBeSet('podCIDRs', 'podCIDR')
   if (old.spec?.providerID && node.spec?.providerID !== old.spec.providerID) mayOnlyBeSet('providerID', 'providerID')
 }
+
+/** As upstream's conversion: `podCIDR`, of older clients, is the first of `podCIDRs`. */
+function alignNetworks(spec: NonNullable<Node['spec']>): void {
+  if (spec.podCIDR && spec.podCIDR !== spec.podCIDRs?.[0]) spec.podCIDRs = [spec.podCIDR]
+  if (spec.podCIDRs?.[0]) spec.podCIDR = spec.podCIDRs[0]
+}
+
+const warnings = ({ configSource, externalID, podCIDRs = [] }: NonNullable<Node['spec']>): string[] => [
+  ...(configSource ? ['spec.configSource: the feature is removed'] : []),
+  ...(externalID ? ['spec.externalID: this field is deprecated, and is unused by Kubernetes'] : []),
+  ...podCIDRs.flatMap((cidr, index) => cidrWarnings(cidr, `spec.podCIDRs[${index}]`)),
+]

@@ -10,6 +10,7 @@ import { diffValues } from '../validation/unified-diff.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn, wide } from './parts/cells.ts'
 import { reject } from './parts/messages.ts'
+import { nodeTermWarnings } from './parts/node-labels.ts'
 import { validateNodeSelector } from './parts/node-selector.ts'
 import { defaultVolumeSource } from './parts/volume-defaults.ts'
 import {
@@ -74,6 +75,7 @@ export const persistentvolume = resource<PersistentVolume>({
       defaultVolumeSource(spec)
       if (object.status) object.status.phase ||= 'Pending'
     },
+    warnings: ({ metadata, spec }, _old, { subresource }) => (subresource ? [] : warnings(metadata, spec)),
     prepareForCreate(object, { nowMs }) {
       object.status = { phase: 'Pending', lastPhaseTransitionTime: toTime(nowMs) }
     },
@@ -204,4 +206,36 @@ function validateSpecUpdate(spec: Spec, old: Spec, errors: FieldErrors): void {
       forbidden('spec.persistentvolumesource', `${SOURCE_CHANGED}\n${diffValues(dumpSource(old), dumpSource(spec))}`),
     )
   validateImmutable(spec.volumeMode, old.volumeMode, 'volumeMode', errors)
+}
+
+const deprecatedAnnotations = {
+  'volume.beta.kubernetes.io/storage-class': 'deprecated since v1.8; use "storageClassName" attribute instead',
+  'volume.beta.kubernetes.io/mount-options': 'deprecated since v1.31; use "mountOptions" attribute instead',
+}
+const deprecatedSources = {
+  cephfs: 'deprecated in v1.28, non-functional in v1.31+',
+  photonPersistentDisk: 'deprecated in v1.11, non-functional in v1.16+',
+  scaleIO: 'deprecated in v1.16, non-functional in v1.22+',
+  storageos: 'deprecated in v1.22, non-functional in v1.25+',
+  glusterfs: 'deprecated in v1.25, non-functional in v1.26+',
+  rbd: 'deprecated in v1.28, non-functional in v1.31+',
+}
+const recycles =
+  'The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.'
+
+function warnings({ annotations = {} }: ObjectMeta, spec: PersistentVolume['spec']): string[] {
+  const terms = spec.nodeAffinity?.required?.nodeSelectorTerms ?? []
+  const at = 'spec.nodeAffinity.required.nodeSelectorTerms'
+  return [
+    ...Object.entries(deprecatedAnnotations).flatMap(([key, message]) =>
+      annotations[key] === undefined ? [] : [`metadata.annotations[${key}]: ${message}`],
+    ),
+    ...(spec.persistentVolumeReclaimPolicy === 'Recycle' ? [`spec.persistentVolumeReclaimPolicy: ${recycles}`] : []),
+    ...terms.flatMap((term, index) => nodeTermWarnings(term, `${at}[${index}]`)),
+    ...Object.entries(deprecatedSources).flatMap(([source, message]) =>
+      (spec as unknown as Record<string, unknown>)[source]
+        ? [`spec.${source === 'storageos' ? 'storageOS' : source}: ${message}`]
+        : [],
+    ),
+  ]
 }

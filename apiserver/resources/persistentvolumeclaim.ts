@@ -1,4 +1,5 @@
 import { compareQuantities, isNegativeQuantity, quantityValue } from '../../shared/api/quantity.ts'
+import type { ObjectMeta } from '../../shared/api/types.ts'
 import { resource } from '../kind/resource-definition.ts'
 import { forbidden, invalid } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
@@ -6,7 +7,14 @@ import { dump } from '../validation/go-dump.ts'
 import { diffValues } from '../validation/unified-diff.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn, wide } from './parts/cells.ts'
-import { type Claim, type ClaimSpec, defaultClaim, isKnownSource, validateClaimSpec } from './parts/volume-claim.ts'
+import {
+  type Claim,
+  type ClaimSpec,
+  claimSpecWarnings,
+  defaultClaim,
+  isKnownSource,
+  validateClaimSpec,
+} from './parts/volume-claim.ts'
 import { accessModesText, orUnset } from './parts/volume-rules.ts'
 import { validateImmutable } from './parts/workload.ts'
 
@@ -44,6 +52,8 @@ export const persistentvolumeclaim = resource<Claim>({
       if (subresource !== 'status') normalizeSources(object.spec)
     },
     validate: ({ spec }, errors) => validateClaimSpec(spec, 'spec', errors),
+    warnings: ({ metadata, spec }, _old, { subresource }) =>
+      subresource ? [] : [...(isOfClass(metadata) ? [CLASS_IN_ANNOTATION] : []), ...claimSpecWarnings(spec, 'spec')],
     validateUpdate(object, old, errors, { subresource }) {
       if (subresource === 'status') return validateStatus(object, errors)
       validateClaimSpec(object.spec, 'spec', errors)
@@ -115,3 +125,7 @@ function validateStatus({ status = {} }: Claim, errors: FieldErrors): void {
     }
   }
 }
+
+const CLASS = 'volume.beta.kubernetes.io/storage-class'
+const CLASS_IN_ANNOTATION = `metadata.annotations[${CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead`
+const isOfClass = ({ annotations }: ObjectMeta): boolean => annotations?.[CLASS] !== undefined

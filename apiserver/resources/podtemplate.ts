@@ -12,6 +12,7 @@ import {
   podTemplateWarnings,
   validatePodTemplate,
 } from './parts/pod-template.ts'
+import { isNewGeneration } from './parts/workload.ts'
 
 export const podtemplate = resource<PodTemplate>({
   group: '',
@@ -40,8 +41,8 @@ export const podtemplate = resource<PodTemplate>({
       dropDisabledTemplateFields(template, old.template, featureGates),
     validate,
     validateUpdate: (object, _old, errors) => validate(object, errors),
-    warnings: ({ template }, old) =>
-      old && deepEqual(template, old.template) ? [] : podTemplateWarnings(template, 'template'),
+    warnings: (object, old) =>
+      old && !isNewGeneration(object, old) ? [] : podTemplateWarnings(object.template, 'template'),
     generation: { changed: (object, old) => !deepEqual(object.template, old.template) },
     returnsDeletedObject: true,
   },

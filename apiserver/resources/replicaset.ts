@@ -38,6 +38,7 @@ export const replicaset = resource<ReplicaSet>({
   cells: (object, nowMs) => [object.metadata.name, ...replicaCells(object, nowMs), ...templateCells(object.spec)],
   subresources: { status: true, scale: true },
   strategy: workloadStrategy({
+    namesPods: true,
     statusSchema: 'io.k8s.api.apps.v1.ReplicaSetStatus',
     applyDefaults({ spec }) {
       spec.replicas ??= 1

@@ -43,6 +43,7 @@ export const replicationcontroller = resource<ReplicationController>({
   selectableFields: { 'status.replicas': ({ status }) => String(status?.replicas ?? 0) },
   subresources: { status: true, scale: true },
   strategy: workloadStrategy({
+    namesPods: true,
     statusSchema: 'io.k8s.api.core.v1.ReplicationControllerStatus',
     applyDefaults({ metadata, spec }) {
       const labels = spec.template?.metadata?.labels

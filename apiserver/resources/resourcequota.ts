@@ -1,5 +1,5 @@
 import type { V1ResourceQuotaSpec, V1ResourceQuotaStatus } from '@kubernetes/client-node'
-import { isNegativeQuantity } from '../../shared/api/quantity.ts'
+import { compareQuantities, isNegativeQuantity } from '../../shared/api/quantity.ts'
 import type { ObjectMeta, Wire } from '../../shared/api/types.ts'
 import { invalid, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
@@ -44,6 +44,7 @@ export const resourcequota = plain<ResourceQuota>({
       validate(spec, errors)
       validateImmutable([...(spec?.scopes ?? [])].sort(), [...(old.spec?.scopes ?? [])].sort(), 'spec.scopes', errors)
     },
+    warnings: ({ spec }, old) => (old ? [] : warnings(spec?.hard ?? {})),
     returnsDeletedObject: true,
   },
   example: { metadata: { name: 'team' }, spec: { hard: { pods: '10' } } },
@@ -148,4 +149,16 @@ function validateScopeSelector({ hard = {}, scopeSelector, scopes: given = [] }:
   for (const pair of opposites)
     if (pair.every((scope) => requirements.some(({ scopeName }) => scopeName === scope)))
       errors.push(invalid(at, given, 'conflicting scopes'))
+}
+
+/** More may be requested than limits allow. */
+function warnings(hard: Readonly<Record<string, string>>): string[] {
+  return ['cpu', 'memory', 'storage', 'ephemeral-storage'].flatMap((resource) => {
+    const long = `requests.${resource}`
+    const mayBeShort = resource === 'cpu' || resource === 'memory'
+    const name = hard[long] === undefined && mayBeShort && hard[resource] !== undefined ? resource : long
+    const [request, limit] = [hard[name], hard[`limits.${resource}`]]
+    if (request === undefined || limit === undefined || compareQuantities(request, limit) <= 0) return []
+    return [`ResourceQuota ${name} (${request}) should be less than limits.${resource} (${limit})`]
+  })
 }

@@ -8,6 +8,7 @@ import { validateLabels } from '../validation/object-meta.ts'
 import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 import { validateContainerResourceName } from './parts/container-resource-names.ts'
 import { NOT_NEGATIVE, reject } from './parts/messages.ts'
+import { nodeLabelWarnings } from './parts/node-labels.ts'
 import { plain } from './parts/plain.ts'
 import { validateTolerations } from './parts/tolerations.ts'
 import { validateImmutable } from './parts/workload.ts'
@@ -23,6 +24,8 @@ export const runtimeclass = plain<RuntimeClass>({
   strategy: {
     unqualifiedFinalizers: true,
     validate,
+    warnings: ({ scheduling }) =>
+      nodeLabelWarnings(Object.keys(scheduling?.nodeSelector ?? {}), () => 'scheduling.nodeSelector'),
     validateUpdate(object, old, errors) {
       validateImmutable(object.handler, old.handler, 'handler', errors)
     },

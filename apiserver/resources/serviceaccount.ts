@@ -19,6 +19,7 @@ export const serviceaccount = resource<ServiceAccount>({
   strategy: {
     prepareForCreate: keepNamesOfSecrets,
     prepareForUpdate: keepNamesOfSecrets,
+    warnings: (account, old) => (isEnforced(account) && !(old && isEnforced(old)) ? [ENFORCEMENT] : []),
     returnsDeletedObject: true,
   },
   example: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'builder' } },
@@ -28,3 +29,7 @@ export const serviceaccount = resource<ServiceAccount>({
 function keepNamesOfSecrets(account: ServiceAccount): void {
   account.secrets = account.secrets?.map(({ name }) => (name ? { name } : {}))
 }
+
+const ENFORCED = 'kubernetes.io/enforce-mountable-secrets'
+const ENFORCEMENT = `metadata.annotations[${ENFORCED}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`
+const isEnforced = ({ metadata }: ServiceAccount): boolean => metadata.annotations?.[ENFORCED] !== undefined

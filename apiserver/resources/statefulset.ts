@@ -10,7 +10,7 @@ import { deepEqual } from '../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 import { validateNotNegative } from './parts/messages.ts'
 import { defaultPodTemplate } from './parts/pod-template.ts'
-import { type Claim, defaultClaim, validateClaimSpec } from './parts/volume-claim.ts'
+import { type Claim, claimSpecWarnings, defaultClaim, validateClaimSpec } from './parts/volume-claim.ts'
 import {
   containerCells,
   containerColumns,
@@ -56,6 +56,7 @@ export const statefulset = resource<StatefulSet>({
       if (!deepEqual(lastingPart(spec), lastingPart(old))) errors.push(forbidden('spec', LASTING))
     },
     validateStatus,
+    warnings,
   }),
   example: {
     apiVersion: 'apps/v1',
@@ -171,6 +172,17 @@ function validateUpdateStrategy(strategy: NonNullable<Spec['updateStrategy']>, e
       errors.push(invalid(at, shown, "must be 'RollingUpdate' or 'OnDelete'"))
     }
   }
+}
+
+function warnings({ volumeClaimTemplates = [], revisionHistoryLimit = 0 }: Spec, old?: StatefulSet): string[] {
+  // Upstream, too, has two paths for the same.
+  const within = old ? '.Spec' : ''
+  const claims = volumeClaimTemplates.flatMap(({ spec }, index) =>
+    claimSpecWarnings(spec, `spec.volumeClaimTemplates[${index}]${within}`),
+  )
+  const history =
+    'spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended'
+  return [...claims, ...(revisionHistoryLimit < 0 ? [history] : [])]
 }
 
 function validateStatus({ status = {} }: StatefulSet, old: StatefulSet, errors: FieldErrors): void {

@@ -6,6 +6,7 @@ import type {
   V1VolumeAttachment,
   V1VolumeAttributesClass,
 } from '@kubernetes/client-node'
+import { nextInt64 } from '../../shared/api/exact-json.ts'
 import { isNegativeQuantity } from '../../shared/api/quantity.ts'
 import type { WithMeta } from '../../shared/api/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
@@ -13,9 +14,11 @@ import { duplicate, forbidden, invalid, notSupported, required } from '../valida
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { type LabelSelector, validateLabelSelector } from '../validation/label-selector.ts'
 import { dns1123Subdomain, qualifiedName } from '../validation/names.ts'
+import { deepEqual } from '../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 import { validateDriverName } from './parts/driver-name.ts'
 import { NOT_NEGATIVE, reject, validateNotNegative } from './parts/messages.ts'
+import { nodeLabelWarnings, nodeTermWarnings } from './parts/node-labels.ts'
 import { plain } from './parts/plain.ts'
 import { validateImmutable } from './parts/workload.ts'
 
@@ -78,8 +81,15 @@ const csidriver = plain<WithMeta<V1CSIDriver>>({
     prepareForCreate({ spec }) {
       spec.preventPodSchedulingIfMissing = undefined
     },
-    warnings: ({ spec }) =>
-      spec.tokenRequests?.length && spec.serviceAccountTokenInSecrets === undefined ? [TOKENS_IN_ATTRIBUTES] : [],
+    prepareForUpdate({ metadata, spec }, old) {
+      if (!deepEqual(spec, old.spec)) metadata.generation = nextInt64(old.metadata.generation ?? 0)
+    },
+    warnings: ({ spec }, old) =>
+      !(old && deepEqual(spec.tokenRequests ?? [], old.spec.tokenRequests ?? [])) &&
+      spec.tokenRequests?.length &&
+      spec.serviceAccountTokenInSecrets === undefined
+        ? [TOKENS_IN_ATTRIBUTES]
+        : [],
     validateUpdate(driver, old, errors) {
       validateImmutable(driver.spec.attachRequired, old.spec.attachRequired, 'spec.attachedRequired', errors)
       validateImmutable(
@@ -166,6 +176,10 @@ const csistoragecapacity = plain<WithMeta<V1CSIStorageCapacity>>({
   plural: 'csistoragecapacities',
   namespaced: true,
   strategy: {
+    warnings: ({ nodeTopology = {} }) => [
+      ...nodeTermWarnings(nodeTopology, 'nodeTopology'),
+      ...nodeLabelWarnings(Object.keys(nodeTopology.matchLabels ?? {}), (key) => `nodeTopology.matchLabels.${key}`),
+    ],
     validate({ nodeTopology, storageClassName, capacity }, errors) {
       validateLabelSelector(nodeTopology as LabelSelector | undefined, 'nodeTopology', errors)
       reject(errors, 'storageClassName', storageClassName, dns1123Subdomain(storageClassName))

@@ -7,6 +7,7 @@ import { repetition } from '../validation/repetition.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn } from './parts/cells.ts'
 import { reject } from './parts/messages.ts'
+import { nodeLabelWarnings } from './parts/node-labels.ts'
 import { plain } from './parts/plain.ts'
 import { validateImmutable } from './parts/workload.ts'
 
@@ -45,6 +46,12 @@ export const storageclass = plain<StorageClass>({
       object.volumeBindingMode ??= 'Immediate'
     },
     validate,
+    warnings: ({ allowedTopologies = [] }) =>
+      allowedTopologies.flatMap(({ matchLabelExpressions = [] }, i) =>
+        matchLabelExpressions.flatMap(({ key }, j) =>
+          nodeLabelWarnings([key], () => `allowedTopologies[${i}].matchLabelExpressions[${j}].key`),
+        ),
+      ),
     validateUpdate(object, old, errors) {
       validate(object, errors)
       if (!deepEqual(object.parameters ?? {}, old.parameters ?? {}))

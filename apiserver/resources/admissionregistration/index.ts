@@ -93,6 +93,7 @@ const validatingwebhookconfiguration = plain<WithMeta<V1ValidatingWebhookConfigu
   countsGenerations: true,
   strategy: {
     unqualifiedFinalizers: true,
+    warnings: staticNameWarnings,
     applyDefaults: ({ webhooks = [] }) => webhooks.forEach(defaultWebhook),
     validate: ({ webhooks = [] }, errors) => validateWebhooks(webhooks, errors),
     allowUnconditionalUpdate: false,
@@ -110,6 +111,7 @@ const mutatingwebhookconfiguration = plain<WithMeta<V1MutatingWebhookConfigurati
   countsGenerations: true,
   strategy: {
     unqualifiedFinalizers: true,
+    warnings: staticNameWarnings,
     applyDefaults({ webhooks = [] }) {
       for (const webhook of webhooks) {
         defaultWebhook(webhook)
@@ -190,6 +192,7 @@ export const validatingadmissionpolicy = plain<WithMeta<V1ValidatingAdmissionPol
   countsGenerations: true,
   strategy: {
     unqualifiedFinalizers: true,
+    warnings: staticNameWarnings,
     applyDefaults: defaultPolicy,
     validate: (policy, errors) => validatePolicySpec(policy, errors),
     allowUnconditionalUpdate: false,
@@ -213,6 +216,7 @@ const validatingadmissionpolicybinding = plain<WithMeta<V1ValidatingAdmissionPol
   countsGenerations: true,
   strategy: {
     unqualifiedFinalizers: true,
+    warnings: staticNameWarnings,
     applyDefaults: ({ spec }) => defaultMatch(spec?.matchResources),
     validate({ spec }, errors) {
       validatePolicyName(spec?.policyName, errors)
@@ -236,6 +240,7 @@ const mutatingadmissionpolicy = plain<WithMeta<V1MutatingAdmissionPolicy>>({
   countsGenerations: true,
   strategy: {
     unqualifiedFinalizers: true,
+    warnings: staticNameWarnings,
     applyDefaults: defaultPolicy,
     validate: ({ spec }, errors) => validateMutatingPolicySpec(spec, errors),
     allowUnconditionalUpdate: false,
@@ -261,6 +266,7 @@ const mutatingadmissionpolicybinding = plain<WithMeta<V1MutatingAdmissionPolicyB
   countsGenerations: true,
   strategy: {
     unqualifiedFinalizers: true,
+    warnings: staticNameWarnings,
     applyDefaults: ({ spec }) => defaultMatch(spec?.matchResources),
     validate({ spec }, errors) {
       validatePolicyName(spec?.policyName, errors)
@@ -280,3 +286,11 @@ export const admissionregistration: ResourceDefinition[] = [
   validatingadmissionpolicybinding,
   validatingwebhookconfiguration,
 ]
+
+function staticNameWarnings({ metadata }: { metadata: ObjectMeta }): string[] {
+  const suffix = '.static.k8s.io'
+  if (!metadata.name?.endsWith(suffix)) return []
+  return [
+    `metadata.name: names ending with "${suffix}" are reserved for static manifest-based configurations and cannot be managed via the API`,
+  ]
+}

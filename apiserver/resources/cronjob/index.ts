@@ -3,14 +3,13 @@ import type { ObjectMeta, Wire } from '../../../shared/api/types.ts'
 import { resource } from '../../kind/resource-definition.ts'
 import { invalid, notSupported, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
-import { dns1123Label } from '../../validation/names.ts'
-import { deepEqual } from '../../values/deep-equal.ts'
 import { age, ageColumn, column, nameColumn } from '../parts/cells.ts'
 import type { JobSpec } from '../parts/job-spec/job.ts'
 import { validateJobSpec } from '../parts/job-spec/validate-spec.ts'
+import { jobSpecWarnings } from '../parts/job-spec/warnings.ts'
 import { validateNotNegative } from '../parts/messages.ts'
-import { defaultPodTemplate, dropDisabledTemplateFields, podTemplateWarnings } from '../parts/pod-template.ts'
-import { specChanged, templateCells, templateColumns } from '../parts/workload.ts'
+import { defaultPodTemplate, dropDisabledTemplateFields } from '../parts/pod-template.ts'
+import { isNewGeneration, podNameWarnings, specChanged, templateCells, templateColumns } from '../parts/workload.ts'
 import { hasTimeZone, scheduleProblem, zoneProblem } from './schedule.ts'
 
 type Spec = Omit<Wire<V1CronJobSpec>, 'jobTemplate'> & { jobTemplate: { metadata?: ObjectMeta; spec: JobSpec } }
@@ -147,25 +146,16 @@ function validateJobTemplate(spec: JobSpec, errors: FieldErrors): void {
   if (spec.manualSelector) errors.push(notSupported(`${at}.manualSelector`, true, ['nil', 'false']))
 }
 
-function warnings(
-  { metadata, spec }: CronJob,
-  old: CronJob | undefined,
-  { subresource }: { subresource?: string },
-): string[] {
-  if (subresource !== undefined || (old && deepEqual(spec, old.spec))) return []
-  const messages = metadata.name && !old ? dns1123Label(metadata.name) : []
-  const { template } = spec.jobTemplate.spec
+function warnings(job: CronJob, old: CronJob | undefined, { subresource }: { subresource?: string }): string[] {
+  if (subresource !== undefined) return []
+  const { metadata, spec } = job
+  const isNew = !old || isNewGeneration(job, old)
   return [
-    ...(messages.length > 0
-      ? [
-          `metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [${messages.join(' ')}]`,
-        ]
-      : []),
-    ...podTemplateWarnings(template, 'spec.jobTemplate.spec.template'),
-    ...(hasTimeZone(spec.schedule)
-      ? [
-          'CRON_TZ or TZ used in spec.schedule is not officially supported, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details',
-        ]
-      : []),
+    ...(old ? [] : podNameWarnings(metadata)),
+    ...(isNew ? jobSpecWarnings(spec.jobTemplate.spec, 'spec.jobTemplate.spec') : []),
+    ...(old && hasTimeZone(spec.schedule) ? [OLD_ZONE] : []),
   ]
 }
+
+const OLD_ZONE =
+  'cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details'

@@ -4,9 +4,17 @@ import { labelValueMessages } from '../../validation/names.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 import { age, ageColumn, column, humanDuration, nameColumn } from '../parts/cells.ts'
 import { CONTROLLER_UID, JOB_NAME, type Job, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME } from '../parts/job-spec/job.ts'
+import { jobSpecWarnings } from '../parts/job-spec/warnings.ts'
 import { MAX_INT32 } from '../parts/messages.ts'
 import { defaultPodTemplate } from '../parts/pod-template.ts'
-import { dropDisabled, specChanged, templateCells, templateColumns, workloadWarnings } from '../parts/workload.ts'
+import {
+  dropDisabled,
+  isNewGeneration,
+  podNameWarnings,
+  specChanged,
+  templateCells,
+  templateColumns,
+} from '../parts/workload.ts'
 import { validateJob, validateJobUpdate } from './validate-job.ts'
 import { validateJobStatus } from './validate-status.ts'
 
@@ -56,7 +64,10 @@ export const job = resource<Job>({
       if (subresource === 'status') validateJobStatus(object, old, errors)
       else validateJobUpdate(object, old, errors)
     },
-    warnings: (object, old, { subresource }) => workloadWarnings(object, old, subresource),
+    warnings(job, old, { subresource }) {
+      if (subresource !== undefined || (old && !isNewGeneration(job, old))) return []
+      return [...(old ? [] : podNameWarnings(job.metadata)), ...jobSpecWarnings(job.spec, 'spec')]
+    },
     generation: { changed: specChanged },
     deletionWarnings: ({ propagationPolicy, orphanDependents }) =>
       propagationPolicy === undefined && orphanDependents === undefined ? [podsStay] : [],

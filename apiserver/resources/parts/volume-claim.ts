@@ -6,6 +6,7 @@ import type { FieldErrors } from '../../validation/field-errors.ts'
 import { type LabelSelector, validateLabelSelector } from '../../validation/label-selector.ts'
 import { dns1123Subdomain } from '../../validation/names.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
+import { fractionWarnings } from './fraction-warnings.ts'
 import { reject } from './messages.ts'
 import { validateAccessModes, validatePositive, validateVolumeMode } from './volume-rules.ts'
 
@@ -71,3 +72,8 @@ function validateSource(source: Source | undefined, path: string, errors: FieldE
 export const isKnownSource = ({ apiGroup, kind }: Source): boolean =>
   (kind === 'PersistentVolumeClaim' && !apiGroup) ||
   (kind === 'VolumeSnapshot' && apiGroup === 'snapshot.storage.k8s.io')
+
+export const claimSpecWarnings = ({ resources = {} }: ClaimSpec, path: string): string[] => [
+  ...fractionWarnings(resources.requests, ['storage'], `${path}.resources.requests`),
+  ...fractionWarnings(resources.limits, ['storage'], `${path}.resources.limits`),
+]

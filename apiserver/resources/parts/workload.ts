@@ -61,6 +61,12 @@ interface WorkloadRules<T extends Templated> extends Pick<Strategy<T>, 'validate
   /** What an update may not change. */
   validateLasting?(spec: T['spec'], old: T['spec'], errors: FieldErrors): void
   validateStatus(object: T, old: T, errors: FieldErrors): void
+  /** Its name is a part of its pods' names, and may be too long, or have dots. */
+  namesPods?: boolean
+  /** Whether there are warnings of the template. Default: where the generation has changed. */
+  hasNewTemplate?(object: T, old: T): boolean
+  /** Of the rest of the spec. */
+  warnings?(spec: T['spec'], old: T | undefined): string[]
 }
 /** How a kind with a template is written: all of it but the status, or the status alone. */
 export const workloadStrategy = <T extends Templated>(rules: WorkloadRules<T>) =>
@@ -80,7 +86,16 @@ export const workloadStrategy = <T extends Templated>(rules: WorkloadRules<T>) =
       rules.validateSpec(object.spec, errors)
       rules.validateLasting?.(object.spec, old.spec, errors)
     },
-    warnings: (object, old, { subresource }) => workloadWarnings(object, old, subresource),
+    warnings(object, old, { subresource }) {
+      // A write of the scale is one of the spec.
+      if (subresource === 'status') return []
+      const hasNewTemplate = !old || (rules.hasNewTemplate ?? isNewGeneration)(object, old)
+      return [
+        ...(rules.namesPods && !old ? podNameWarnings(object.metadata) : []),
+        ...(hasNewTemplate ? podTemplateWarnings(object.spec.template ?? {}, 'spec.template') : []),
+        ...(rules.warnings?.(object.spec, old) ?? []),
+      ]
+    },
     generation: { changed: specChanged },
   }) satisfies Strategy<T>
 
@@ -88,20 +103,11 @@ export function dropDisabled({ spec }: Templated, old: Templated | undefined, { 
   if (spec.template) dropDisabledTemplateFields(spec.template, old?.spec.template, featureGates)
 }
 
-/** Warnings of the template, where it is new; those of the name at creation. */
-export function workloadWarnings(
-  object: Templated,
-  old: Templated | undefined,
-  subresource: string | undefined,
-): string[] {
-  if (subresource !== undefined || (old && deepEqual(object.spec.template, old.spec.template))) return []
-  return [
-    ...(old ? [] : nameWarnings(object.metadata)),
-    ...podTemplateWarnings(object.spec.template ?? {}, 'spec.template'),
-  ]
-}
+/** Upstream warns of templates by the generation, which the replicas change as well. */
+export const isNewGeneration = ({ metadata }: { metadata: ObjectMeta }, old: { metadata: ObjectMeta }): boolean =>
+  metadata.generation !== old.metadata.generation
 
-function nameWarnings({ name }: ObjectMeta): string[] {
+export function podNameWarnings({ name }: ObjectMeta): string[] {
   const messages = name ? dns1123Label(name) : []
   if (messages.length === 0) return []
   return [

@@ -297,8 +297,8 @@ function validateProjection(
       errors.push(invalid(`${field}.expirationSeconds`, seconds, 'may not specify a duration larger than 2^32 seconds'))
     }
     if (!path) errors.push(required(`${field}.path`))
+    // Upstream does not look whether another source has the path.
     else validateLocalNonReservedPath(path, `${field}.path`, errors)
-    claim(path)
   }
   if (source.clusterTrustBundle && isFirst()) {
     const { labelSelector, path } = source.clusterTrustBundle

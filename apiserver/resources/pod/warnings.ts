@@ -1,23 +1,15 @@
 /** What is accepted although it looks wrong: texts for Warning headers. */
-import { isWholeQuantity } from '../../../shared/api/quantity.ts'
 import type { Container, ObjectMeta, Pod, PodSpec } from '../../../shared/api/types.ts'
 import { addressWarnings } from '../../validation/ip.ts'
 import { dns1123Label } from '../../validation/names.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
+import { fractionWarnings } from '../parts/fraction-warnings.ts'
+import { nodeLabelWarning, nodeLabelWarnings, nodeTermWarnings } from '../parts/node-labels.ts'
 import { allContainers } from './defaults.ts'
 import { graceWarnings } from './grace-warnings.ts'
 import { appArmorProfileOf } from './prepare.ts'
 import { APP_ARMOR_PREFIX, hasPrefix, SECCOMP_POD, SECCOMP_PREFIX } from './validate-annotations.ts'
 
-const deprecatedNodeLabels = new Map(
-  Object.entries({
-    'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
-    'beta.kubernetes.io/os': 'deprecated since v1.14; use "kubernetes.io/os" instead',
-    'failure-domain.beta.kubernetes.io/region': 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
-    'failure-domain.beta.kubernetes.io/zone': 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
-    'beta.kubernetes.io/instance-type': 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
-  }),
-)
 const deprecatedAnnotations = Object.entries({
   'scheduler.alpha.kubernetes.io/critical-pod': 'non-functional in v1.16+; use the "priorityClassName" field instead',
   'security.alpha.kubernetes.io/sysctls': 'non-functional in v1.11+; use the "sysctls" field instead',
@@ -93,11 +85,7 @@ function containersWithPath(spec: PodSpec, path: string): [Container, string][] 
 }
 
 function placementWarnings(spec: PodSpec, path: string): string[] {
-  const warnings: string[] = []
-  for (const key of Object.keys(spec.nodeSelector ?? {})) {
-    const message = deprecatedNodeLabels.get(key)
-    if (message) warnings.push(`${path}.nodeSelector[${key}]: ${message}`)
-  }
+  const warnings = nodeLabelWarnings(Object.keys(spec.nodeSelector ?? {}), (key) => `${path}.nodeSelector[${key}]`)
   const node = spec.affinity?.nodeAffinity
   const nodePath = `${path}.affinity.nodeAffinity`
   const required = node?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
@@ -112,15 +100,10 @@ function placementWarnings(spec: PodSpec, path: string): string[] {
       `${nodePath}.preferredDuringSchedulingIgnoredDuringExecution[${index}].preference`,
     ]),
   ]
-  for (const [term, at] of terms) {
-    for (const [index, { key }] of (term.matchExpressions ?? []).entries()) {
-      const message = deprecatedNodeLabels.get(key)
-      if (message) warnings.push(`${at}.matchExpressions[${index}].key: ${key} is ${message}`)
-    }
-  }
+  for (const [term, at] of terms) warnings.push(...nodeTermWarnings(term, at))
   for (const [index, { topologyKey, labelSelector }] of (spec.topologySpreadConstraints ?? []).entries()) {
     const at = `${path}.topologySpreadConstraints[${index}]`
-    const message = deprecatedNodeLabels.get(topologyKey)
+    const message = nodeLabelWarning(topologyKey)
     if (message) warnings.push(`${at}.topologyKey: ${topologyKey} is ${message}`)
     if (!labelSelector) warnings.push(`${at}.labelSelector: ${NO_SELECTOR}`)
   }
@@ -169,7 +152,7 @@ function volumeWarnings(spec: PodSpec, path: string): string[] {
   for (const [index, volume] of (spec.volumes ?? []).entries()) {
     for (const [source, message] of Object.entries(deprecatedVolumes)) {
       if ((volume as unknown as Record<string, unknown>)[source] !== undefined) {
-        warnings.push(`${path}.volumes[${index}].${source}: ${message}`)
+        warnings.push(`${path}.volumes[${index}].${source === 'storageos' ? 'storageOS' : source}: ${message}`)
       }
     }
     for (const source of volume.projected?.sources ?? []) {
@@ -189,28 +172,22 @@ function duplicates(spec: PodSpec, path: string): string[] {
     addresses.add(ip)
   }
   const secrets = new Set<string>()
+  const nameless: string[] = []
   for (const [index, { name = '' }] of (spec.imagePullSecrets ?? []).entries()) {
     const at = `${path}.imagePullSecrets[${index}].name`
     if (secrets.has(name)) warnings.push(`${at}: duplicate name ${JSON.stringify(name)}`)
     secrets.add(name)
-    if (name === '') warnings.push(`${at}: invalid empty name ""`)
+    if (name === '') nameless.push(`${at}: invalid empty name ""`)
   }
-  return [...warnings, ...fractions(spec.overhead, `${path}.overhead`)]
+  return [...warnings, ...nameless, ...fractionWarnings(spec.overhead, bytes, `${path}.overhead`)]
 }
 
-function fractions(amounts: Record<string, string> | undefined, path: string): string[] {
-  if (!amounts) return []
-  return ['memory', 'ephemeral-storage'].flatMap((name) => {
-    const quantity = amounts[name]
-    if (quantity === undefined || isWholeQuantity(quantity)) return []
-    return [`${path}[${name}]: fractional byte value ${JSON.stringify(quantity)} is invalid, must be an integer`]
-  })
-}
+const bytes = ['memory', 'ephemeral-storage']
 
 function containerWarnings({ resources, env = [] }: Container, path: string): string[] {
   const warnings = [
-    ...fractions(resources?.limits, `${path}.resources.limits`),
-    ...fractions(resources?.requests, `${path}.resources.requests`),
+    ...fractionWarnings(resources?.limits, bytes, `${path}.resources.limits`),
+    ...fractionWarnings(resources?.requests, bytes, `${path}.resources.requests`),
   ]
   const names = new Set<string>()
   for (let index = 0; index < env.length; index++) {
