@@ -26,7 +26,7 @@ const ancientChanges = 'ancient-changes'
 export const storedEntries = (managedFields: unknown): ManagedFieldsEntry[] =>
   lastOfEach((managedFields ?? []) as ManagedFieldsEntry[])
 
-/** Upstream keeps entries by their manager: of two of one manager, as a write of a scale can leave, it reads the last. */
+/** Upstream keeps entries by manager: of two of one manager, which a write of a scale can leave, it reads the last. */
 function lastOfEach(entries: ManagedFieldsEntry[]): ManagedFieldsEntry[] {
   const isLast = (entry: ManagedFieldsEntry, at: number): boolean =>
     !entries.some((other, index) => index > at && isSameManager(other, entry))
