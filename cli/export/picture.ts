@@ -5,6 +5,7 @@ import { podFilter } from '../../ui/story/filter.ts'
 import type { PodStory } from '../../ui/story/model.ts'
 import type { Story } from '../../ui/story/story.ts'
 import { DeathPicture, deathHeight } from '../../ui/views/death.ts'
+import { pictureLegend } from '../../ui/views/picture-legend.ts'
 import { pictureStyle } from '../../ui/views/picture-style.ts'
 import { deploymentsOf, RolloutPicture } from '../../ui/views/rollout.ts'
 import { rowHeight, rowsOf } from '../../ui/views/timeline/geometry.ts'
@@ -30,7 +31,10 @@ const titleHeight = 30
 
 /** An SVG file. Throws a UsageError where the record has nothing of what is asked for. */
 export function picture(story: Story, how: How): string {
-  const { title, parts } = drawn[how.view](story, how)
+  const { title, parts: drawnParts } = drawn[how.view](story, how)
+  const markup = drawnParts.map(({ of }) => renderToString(of)).join('')
+  // The picture of one death has its words beside its parts.
+  const parts = how.view === 'death' ? drawnParts : [...drawnParts, pictureLegend(markup, how.width)]
   const height = parts.reduce((sum, part) => sum + part.height, titleHeight + 8)
   const { width } = how
   let top = titleHeight

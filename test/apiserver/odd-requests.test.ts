@@ -133,6 +133,10 @@ t.test('a write of a scale', async (t) => {
     'the owner has an entry for it alone',
   )
   await put({})
+  t.same(await owners(), [], 'of two entries of one manager the last is read: the one without the replicas')
+  await server.send(`${deployments}/web`, { method: 'DELETE' })
+  await server.send(`${deployments}?fieldManager=maker`, { method: 'POST', body: deployment })
+  await put({})
   t.same(await owners(), [{ manager: 'scaler', subresource: 'scale', fieldsV1 }])
   await put({}, {})
   t.same(await owners(), [], 'none is not written down, so nobody owns it')

@@ -32,6 +32,21 @@ t.test('a picture: to a file or to standard output, the same each time', async (
   t.equal(await made(t, record('three-ends'), '--svg', '--view=death'), svg)
 })
 
+t.test('a picture says what its own signs mean, in as many lines as it needs', async (t) => {
+  const legendOf = (svg: string): string => /<g class="legend">.*$/s.exec(svg)?.[0] ?? ''
+  const timeline = await made(t, record('rollout'), '--svg')
+  for (const words of ['Running, not ready', 'lost requests', 'probe failed', 'Service no longer offers it'])
+    t.ok(legendOf(timeline).includes(words), words)
+  t.notMatch(legendOf(timeline), /eviction|restart/, 'and of no others')
+  const rollout = await made(t, record('rollout'), '--svg', '--view=rollout')
+  t.match(legendOf(rollout), /ready pods of the old one/)
+  const linesOf = (svg: string): number =>
+    new Set([...legendOf(svg).matchAll(/translate\(\d+ (\d+)\)/g)].map(([, y]) => y)).size
+  t.equal(linesOf(rollout), 1)
+  t.equal(linesOf(await made(t, record('rollout'), '--svg', '--view=rollout', '--width=400')), 3)
+  t.equal(legendOf(await made(t, record('three-ends'), '--svg', '--view=death')), '', 'a death has words of its own')
+})
+
 t.test('pods are chosen by labels or a part of their name, a rollout by its workload', async (t) => {
   const all = await made(t, record('rollout'), '--svg')
   const lanes = [...all.matchAll(/data-pod="([^"]*)"/g)].map(([, name = '']) => name)

@@ -1,6 +1,7 @@
 import { h, type JSX } from 'preact'
 
-const bars: [string, string][] = [
+/** What the colours of bars say: a class of the picture's style, and words. */
+export const bars: readonly (readonly [string, string])[] = [
   ['Pending', 'Pending'],
   ['Running', 'Running, not ready'],
   ['Ready', 'Ready'],
@@ -10,9 +11,10 @@ const bars: [string, string][] = [
   ['term', 'after TERM'],
   ['kill', 'KILL'],
   ['grace', 'grace period'],
+  ['answered', 'answered requests'],
   ['lost', 'lost requests'],
 ]
-const letters: [string, string][] = [
+export const letters: readonly (readonly [string, string])[] = [
   ['P', 'probe failed'],
   ['R', 'restart'],
   ['E', 'eviction'],
@@ -20,22 +22,18 @@ const letters: [string, string][] = [
   ['!', 'warning'],
 ]
 
+export const Box = (kind: string): JSX.Element => h('rect', { class: kind, x: 1, y: 2, width: 16, height: 10, rx: 2 })
+export const Mark = (letter: string): JSX.Element[] => [
+  h('circle', { class: 'mark', cx: 9, cy: 7, r: 6 }),
+  h('text', { class: 'letter', x: 9, y: 10.5, 'text-anchor': 'middle' }, letter),
+]
+
 export function Legend(): JSX.Element {
   const box = (content: JSX.Element[]): JSX.Element =>
     h('svg', { class: 'ks', width: 18, height: 14, 'aria-hidden': 'true' }, content)
   return h('div', { class: 'legend' }, [
-    ...bars.map(([kind, text]) =>
-      h('span', null, [box([h('rect', { class: kind, x: 1, y: 2, width: 16, height: 10, rx: 2 })]), text]),
-    ),
-    ...letters.map(([letter, text]) =>
-      h('span', null, [
-        box([
-          h('circle', { class: 'mark', cx: 9, cy: 7, r: 6 }),
-          h('text', { class: 'letter', x: 9, y: 10.5, 'text-anchor': 'middle' }, letter),
-        ]),
-        text,
-      ]),
-    ),
+    ...bars.map(([kind, text]) => h('span', null, [box([Box(kind)]), text])),
+    ...letters.map(([letter, text]) => h('span', null, [box(Mark(letter)), text])),
     h('span', null, [box([h('line', { class: 'moment', x1: 9, x2: 9, y1: 0, y2: 14 })]), 'note, or a test failed']),
   ])
 }
