@@ -28,10 +28,14 @@ export const storedEntries = (managedFields: unknown): ManagedFieldsEntry[] =>
 
 /** Upstream keeps entries by manager: of two of one manager, which a write of a scale can leave, it reads the last. */
 function lastOfEach(entries: ManagedFieldsEntry[]): ManagedFieldsEntry[] {
-  const isLast = (entry: ManagedFieldsEntry, at: number): boolean =>
-    !entries.some((other, index) => index > at && isSameManager(other, entry))
-  return entries.every(isLast) ? entries : entries.filter(isLast)
+  if (entries.length < 2) return entries
+  const last = new Map(entries.map((entry) => [managerOf(entry), entry]))
+  return last.size === entries.length ? entries : entries.filter((entry) => last.get(managerOf(entry)) === entry)
 }
+
+/** The same for entries of which `isSameManager` holds. */
+const managerOf = ({ manager = '', operation, subresource = '', apiVersion }: ManagedFieldsEntry): string =>
+  JSON.stringify([manager, operation, subresource, operation === 'Apply' ? '' : apiVersion])
 
 /** The entries that a client sent; undefined when they are not what a server could have written. */
 export function parseEntries(managedFields: unknown): ManagedFieldsEntry[] | undefined {

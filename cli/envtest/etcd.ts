@@ -1,13 +1,12 @@
 import { realClock } from '../../shared/clock/real-clock.ts'
 import { ConfigError } from '../../shared/config/option.ts'
 import { mustBe } from '../../shared/config/option-types.ts'
+import { createServer } from '../../shared/http/node-http.ts'
 import { endWithParent } from './end-with-parent.ts'
 import { etcdVersion } from './etcd-version.ts'
 import { parseGoFlags, refuseUnknown } from './go-flags.ts'
 import { upstreamEtcdFlags } from './upstream-flags.ts'
 
-/** Not by import: that would load fetch and WebSocket, which takes longer than all the rest. */
-const { createServer } = process.getBuiltinModule('node:http')
 const defaultUrl = 'http://localhost:2379'
 const answers: Record<string, string> = {
   '/health': '{"health":"true","reason":""}',

@@ -15,6 +15,7 @@ import { type Grouping, rowsOf } from '../views/timeline/geometry.ts'
 import { wholeOf } from '../views/whole.ts'
 import { NodeActions, PodActions } from './actions.ts'
 import { Chart } from './chart.ts'
+import { PodChoice } from './pod-choice.ts'
 import type { SourceState } from './source.ts'
 import { type Happening, HappeningList, happeningsOf, PodTable } from './tables.ts'
 import { centred, zoomed } from './window.ts'
@@ -78,6 +79,9 @@ export function App({ story, version, source, nowMs }: AppProps): JSX.Element {
             follow,
             isOver: source.kind === 'ended',
           }),
+        (tab === 'Object' || tab === 'One death') &&
+          selected &&
+          h(PodChoice, { story, pod: selected, select, hasEnded: tab === 'One death' }),
         tab === 'One death' && (selected ? h(DeathPanel, { story, pod: selected, width }) : noPod()),
         tab === 'Rollout' && h(RolloutPanel, { ...shared, open }),
         tab === 'Journal' && h(JournalView, { story, window: whole }),
