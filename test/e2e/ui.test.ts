@@ -60,6 +60,10 @@ async function main(): Promise<void> {
     for (const part of ['stopped in', 'kubernetes-admin', 'Update', 'draining because Update', 'PreStop', 'SIGTERM'])
       t.match(words, part)
     await shot(page, 'death')
+    const pods = page.getByRole('combobox', { name: 'Pod' })
+    t.match(await pods.innerText(), /evicted: /, 'the list of pods has those that ended, and how')
+    await pods.selectOption({ label: (await pods.locator('option', { hasText: /^evicted/ }).textContent()) ?? '' })
+    await page.getByRole('heading', { name: 'How evicted ended' }).waitFor()
   })
   await t.test('a rollout, the pod that lost requests, and why', async (t) => {
     await page.getByRole('tab', { name: 'Rollout' }).click()
