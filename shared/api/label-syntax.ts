@@ -43,9 +43,14 @@ function nameMessages(name: string): string[] {
   return messages
 }
 
+const encoder = new TextEncoder()
+
+/** Browsers read this file, too, and have no Buffer. One unit of UTF-16 is at most three bytes of UTF-8. */
+const isLong = (value: string): boolean => value.length > 63 || (value.length > 21 && encoder.encode(value).length > 63)
+
 export function labelValueMessages(value: string): string[] {
   const messages: string[] = []
-  if (Buffer.byteLength(value) > 63) messages.push('must be no more than 63 bytes')
+  if (isLong(value)) messages.push('must be no more than 63 bytes')
   if (value !== '' && !namePattern.test(value)) {
     messages.push(
       "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",

@@ -49,8 +49,11 @@ async function main(): Promise<void> {
     t.equal(await page.locator('[data-pod=told] [data-bar=hook]').count(), 1, 'with the segment of its hook')
     t.equal(await page.locator('[data-pod=told] [data-bar=grace]').count(), 1, 'in the frame of its grace period')
     t.ok(await page.locator('[data-pod=evicted] [data-mark=eviction]').count(), 'the eviction is marked')
+    const webs = await page.locator('[data-pod^=web-]').count()
+    t.ok(webs >= 4, 'two pods, and two that replaced them')
     await page.getByRole('searchbox').fill('app=web')
     await until(async () => (await page.locator('[data-pod=told]').count()) === 0, { what: 'the filter' })
+    t.equal(await page.locator('[data-pod^=web-]').count(), webs, 'all that have the label, in a browser')
     await page.getByRole('searchbox').fill('')
   })
   await t.test('one death', async (t) => {

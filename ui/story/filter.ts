@@ -1,4 +1,5 @@
 import { type LabelSelector, matchesLabels, parseLabelSelector } from '../../shared/api/label-selector.ts'
+import { StatusError } from '../../shared/api/status-error.ts'
 import type { PodStory } from './model.ts'
 
 export type PodFilter = (pod: PodStory) => boolean
@@ -17,7 +18,9 @@ export function podFilter(text: string): PodFilter {
 function selectorOf(text: string): LabelSelector | undefined {
   try {
     return parseLabelSelector(text)
-  } catch {
-    return undefined
+  } catch (error) {
+    // What is no selector is searched as text; anything else is a bug, which must be seen.
+    if (error instanceof StatusError) return undefined
+    throw error
   }
 }
