@@ -71,6 +71,15 @@ export interface RecordedRequest {
   fault?: string
 }
 
+/**
+ * How a request is lost. `refused`: no process listens. `unreachable`: no connection for another reason. `noEndpoint`:
+ * the Service has no pod to send it to. `timeout`: no whole answer in time. `reset`: the connection ended before the
+ * answer began. `cut`: it ended within the answer. `invalid`: the answer is not HTTP. `5xx`: a status from 500 on.
+ */
+export const lossKinds = ['refused', 'unreachable', 'noEndpoint', 'timeout', 'reset', 'cut', 'invalid', '5xx'] as const
+export type LossKind = (typeof lossKinds)[number]
+export type Losses = Partial<Record<LossKind, number>>
+
 /** What clients of an application saw in one interval: requests that a load generator sent to a pod or a Service. */
 export interface RecordedLoad {
   type: 'LOAD'
@@ -86,6 +95,12 @@ export interface RecordedLoad {
   /** The connection ended before the whole answer. */
   cut: number
   slowestMs: number
+  /** UID of the pod in `target`: a later pod may have the same name. */
+  uid?: string
+  /** Name of the Service whose clients sent these requests to the pod. */
+  service?: string
+  /** The sum of `lost` and `cut`, divided by kind. */
+  losses?: Losses
 }
 
 /** A moment that a person or a test wants to find again. */

@@ -100,6 +100,24 @@ t.test('a record', async (t) => {
     )
   })
 
+  await t.test('names the pod, the Service and the kinds of lost requests', async (t) => {
+    const counts = { answered: 5, lost: 3, cut: 1, slowestMs: 3.5 }
+    const load = { type: 'LOAD', at: '2026-05-17T10:00:01Z', seconds: 1, target: 'pod/b', namespace: 'default' }
+    const named = { uid: 'u-1', service: 'shop', losses: { refused: 2, '5xx': 1, reset: 1 } }
+    const send = (line: object) =>
+      server.send(path, { method: 'POST', body: JSON.stringify({ ...load, ...counts, ...line }) })
+    t.match(await send(named), { status: 200, body: { added: 1 } })
+    const isIt = (line: RecordLine): boolean => line.type === 'LOAD' && line.target === 'pod/b'
+    await one.has(isIt)
+    t.match(one.lines.find(isIt), named)
+    for (const losses of [{ stolen: 1 }, { refused: -1 }, [1], 'refused'])
+      t.match(await send({ losses }), {
+        status: 422,
+        body: { message: /\[0\]\.losses: must be a map of whole numbers/ },
+      })
+    t.match(await send({ uid: 7 }), { status: 422, body: { message: /\[0\]\.uid: must be a text/ } })
+  })
+
   await t.test('refuses other lines', async (t) => {
     const send = (body: string) => server.send(path, { method: 'POST', body })
     t.match(await send(''), { status: 400, body: { message: /no line/ } })

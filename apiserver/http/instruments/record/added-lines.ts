@@ -1,6 +1,6 @@
 import { badRequest, invalid } from '../../../../shared/api/status-errors.ts'
 import type { StatusCause } from '../../../../shared/api/types.ts'
-import type { RecordedLoad, RecordedMark } from '../../../../shared/record/format.ts'
+import { lossKinds, type RecordedLoad, type RecordedMark } from '../../../../shared/record/format.ts'
 
 const maxLines = 1000
 const maxCauses = 20
@@ -21,6 +21,16 @@ const amount: Check = (value) =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? undefined : 'must be a number from 0 on'
 const count: Check = (value) =>
   Number.isSafeInteger(value) && Number(value) >= 0 ? undefined : 'must be a whole number from 0 on'
+const kinds = lossKinds.join(', ')
+const losses: Check = (value) =>
+  isMap(value) && Object.entries(value).every(([kind, amount]) => isLossKind(kind) && count(amount) === undefined)
+    ? undefined
+    : `must be a map of whole numbers from 0 on, with keys of ${kinds}`
+const isLossKind = (kind: string): boolean => (lossKinds as readonly string[]).includes(kind)
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined ? undefined : check(value)
 const level: Check = (value) => (value === 'note' || value === 'failure' ? undefined : 'must be "note" or "failure"')
 
 /** What a client may add, and the fields of it. */
@@ -28,6 +38,7 @@ const shapes: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   LOAD: {
     ...{ at: time, seconds: amount, target: text, namespace: text },
     ...{ answered: count, lost: count, cut: count, slowestMs: amount },
+    ...{ uid: optional(text), service: optional(text), losses: optional(losses) },
   },
   MARK: { at: time, text, level },
 }
@@ -54,9 +65,12 @@ function parsed(line: string, index: number): Record<string, unknown> {
   } catch (error) {
     throw badRequest(`line ${index + 1} is no JSON: ${(error as Error).message}`)
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  if (isMap(value)) return value
   throw badRequest(`line ${index + 1} is no map of fields`)
 }
+
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Only the fields that are known. */
 function checked(
