@@ -1,11 +1,8 @@
-// The one door: every check, every failure, one verdict.
-import { spawnSync } from 'node:child_process'
-import { globSync } from 'node:fs'
+// Every check that runs no test: every failure, one verdict. `npm run test:quick` and `npm test` run the tests.
+import { execFile } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { promisify } from 'node:util'
 
-const unitTests = globSync([
-  'test/{apiserver,cli,cluster,controllers,kubelet,library,openapi,shared}/**/*.test.ts',
-  'test/docs/{links,seeds}.test.ts',
-])
 const checks: Record<string, string[]> = {
   types: ['tsc', '--noEmit'],
   lint: ['biome', 'check', '.'],
@@ -18,17 +15,27 @@ const checks: Record<string, string[]> = {
   reasons: ['node', 'scripts/reasons-table.ts'],
   limits: ['node', 'scripts/limits-table.ts'],
   pictures: ['node', 'scripts/pictures.ts'],
-  unit: ['npm', 'test', '--', ...unitTests],
 }
 
-/** The unit tests alone print more than Node's default of 1 MiB, beyond which it ends the program. */
-const maxOutputBytes = 256 * 1024 * 1024
+const run = promisify(execFile)
+const waiting = Object.entries(checks)
+const failed: string[] = []
 
-const failed = Object.entries(checks).filter(([name, [command = '', ...args]]) => {
-  const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', maxBuffer: maxOutputBytes })
-  console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${name}`)
-  if (status !== 0) console.log(`${stdout}${stderr}`)
-  return status !== 0
-})
-console.log(failed.length ? `\nfailed: ${failed.map(([name]) => name).join(', ')}` : '\neverything is fine')
+await Promise.all(Array.from({ length: availableParallelism() }, runNext))
+console.log(failed.length ? `\nfailed: ${failed.join(', ')}` : '\neverything is fine')
 process.exitCode = failed.length ? 1 : 0
+
+async function runNext(): Promise<void> {
+  for (let next = waiting.shift(); next; next = waiting.shift()) await check(...next)
+}
+
+async function check(name: string, [command = '', ...args]: string[]): Promise<void> {
+  try {
+    await run(command, args)
+    console.log(`ok     ${name}`)
+  } catch (error) {
+    const { stdout, stderr, message } = error as Error & { stdout?: string; stderr?: string }
+    failed.push(name)
+    console.log(`FAILED ${name}\n${stdout || stderr ? `${stdout}${stderr}` : message}`)
+  }
+}
