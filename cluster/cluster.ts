@@ -72,6 +72,12 @@ export interface ClusterOptions {
 export async function runCluster(options: ClusterOptions): Promise<Cluster> {
   const { settings, clock, guardian, onTrouble } = options
   await using starting = new Undo()
+  let isRunning = false
+  // A server that starts again and fails leaves what it found running to the one after it.
+  const deferEnd = (end: () => Promise<void>): void =>
+    starting.defer(async () => {
+      if (isRunning || !guardian?.restarts) await end()
+    })
   const names = nodeNames(settings)
   await makeRoom(settings.storage)
   const state = openStateDirectory(settings.stateDir)
@@ -87,7 +93,7 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
   const timeOriginMs = Math.floor(clock.now() / 1000) * 1000
   const clusterClock = options.clusterClock?.(timeOriginMs) ?? scaled(clock, settings.timeScale, timeOriginMs)
   const etcd = await ownEtcd(state, options)
-  if (etcd) starting.defer(() => etcd.stop())
+  if (etcd) deferEnd(() => etcd.stop())
   const controlPlane = await startControlPlane({
     ...settings,
     ...etcd?.access,
@@ -102,17 +108,15 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
   starting.defer(controlPlane.close)
   const { url, client, instruments, inject, record, nodeClient } = controlPlane
   const others = await otherServers(state, { ...options, pki, url, timeOriginMs, etcd })
-  if (others) starting.defer(() => others.stop())
+  if (others) deferEnd(() => others.stop())
   const urls = [url, ...(others?.list().map((other) => other.url) ?? [])]
-  for (const [index, server] of urls.entries()) {
-    const name = index === 0 ? 'kubestage' : `kubestage-${index + 1}`
-    await writeKubeconfig(state.kubeconfig, { name, server, ca: pki.ca.cert, user: pki.admin })
-  }
+  await writeKubeconfigs(state, { urls, pki })
   const ofNodes = { ...options, state, pki, urls, clusterClock, timeOriginMs, client, nodeClient, log }
   await nodes?.start({ ...ofNodes, simulated: names.simulated })
-  if (nodes) starting.defer(() => nodes.stop())
+  if (nodes) deferEnd(() => nodes.stop())
   await instruments.snapshots.markStart()
   const running = starting.move()
+  isRunning = true
   return {
     url,
     state,
@@ -132,6 +136,17 @@ export async function runCluster(options: ClusterOptions): Promise<Cluster> {
       await Promise.all([nodes?.kill(), others?.stop(), etcd?.stop()])
       state.release()
     },
+  }
+}
+
+/** A context for each API server. */
+async function writeKubeconfigs(
+  { kubeconfig }: StateDirectory,
+  { urls, pki }: { urls: readonly string[]; pki: ClusterPki },
+): Promise<void> {
+  for (const [index, server] of urls.entries()) {
+    const name = index === 0 ? 'kubestage' : `kubestage-${index + 1}`
+    await writeKubeconfig(kubeconfig, { name, server, ca: pki.ca.cert, user: pki.admin })
   }
 }
 

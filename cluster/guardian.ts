@@ -20,6 +20,8 @@ export interface Guardian {
    * again.
    */
   hold(pidFiles: readonly string[], graceMs: number): void
+  /** Further API servers: while one of them lives, it starts the server again however often that ends. */
+  others(pids: readonly number[]): void
 }
 
 let ours: Guardian | undefined
@@ -48,6 +50,7 @@ export function meetGuardian(env: NodeJS.ProcessEnv): void {
     ending,
     tell: say,
     hold: (pidFiles, graceMs) => say(['hold', Math.ceil(graceMs / 1000), ...pidFiles].join('\t')),
+    others: (pids) => say(['others', ...pids].join('\t')),
   }
   endWith(ours.lifeLine)
 }

@@ -8,6 +8,7 @@ import { makeFolder } from '../../shared/files/make-folder.ts'
 import type { ClusterPki } from '../../shared/pki/cluster-pki.ts'
 import { writePrivately } from '../../shared/pki/files.ts'
 import { freePort, portOrFreeOne } from '../free-port.ts'
+import { guardian } from '../guardian.ts'
 import { packageRoot } from '../package.ts'
 import type { ClusterSettings } from '../settings.ts'
 import type { StateDirectory } from '../state-directory.ts'
@@ -65,12 +66,21 @@ export class ApiServers {
     this.#servers = servers
   }
 
-  /** Resolves when all of them answer. Rejects with a ConfigError, and none left running. */
+  /**
+   * Resolves when all of them answer. Rejects with a ConfigError, and none left running. Does not wait where the first
+   * server was started again: it does not depend on the others, some of which may run.
+   */
   static async start(options: ApiServersOptions): Promise<ApiServers> {
     const made: ApiServer[] = []
-    for (let number = 2; number <= options.settings.apiservers; number++)
-      made.push(await ApiServer.make(number, options))
     const servers = new ApiServers(made)
+    const onStart = (): void => {
+      guardian()?.others(servers.list().flatMap(({ pid }) => pid ?? []))
+      options.onStart?.()
+    }
+    for (let number = 2; number <= options.settings.apiservers; number++)
+      made.push(await ApiServer.make(number, { ...options, onStart }))
+    onStart()
+    if (guardian()?.restarts) return servers
     try {
       await Promise.all(made.map((server) => server.answers()))
       return servers
@@ -100,7 +110,7 @@ class ApiServer {
   readonly #left: LeftRunning<Place>
   readonly #process: KeptProcess
   readonly #logFile: string
-  #isReady = false
+  #isReady = Boolean(guardian()?.restarts)
 
   private constructor(number: number, options: ApiServersOptions, { left, port, flags }: Parts) {
     const { clock, onStart, state, url } = options

@@ -5,10 +5,12 @@
 # COMMAND    the server; its variable KUBESTAGE_GUARDIAN is "LIFE WORDS RESTARTS ENDING PID":
 #   LIFE     descriptor of a pipe whose other end only this process holds: shims have it as stdin, and end when it closes
 #   WORDS    descriptor of a pipe to this process. Lines: "keep" (start me again if I end) or "end" (do not), of which the last one counts;
-#            "hold SECONDS FILE..." between tabs: process ids of kubelets are in these files, each needs so long to end its pods
+#            "hold SECONDS FILE..." between tabs: process ids of kubelets are in these files, each needs so long to end its pods;
+#            "others PID..." between tabs: further API servers, which run on while this one does not
 #   RESTARTS how many servers there were before, ENDING how the last of them ended (a dash: none), PID of this process
 #
-# This process ends when the server ends in order, ends again and again, or when SIGINT, SIGTERM or SIGHUP arrives between two servers.
+# This process ends when the server ends in order, when it ends again and again and no further API server lives, or when SIGINT, SIGTERM or
+# SIGHUP arrives between two servers.
 # In the latter cases it asks the kubelets of the last server to end their pods. A second signal, and its own end, end every pod at once:
 # the life line closes, which the shims see.
 use strict;
@@ -17,11 +19,13 @@ my $close_on_exec = 1;
 my $most_in_a_row = 5;
 my $steady = 60;  # seconds; after a server has lived so long, its ends are counted from 0 again
 my $first_delay = 0.25;
+my $longest_delay = 8;
 my %name = (1 => 'SIGHUP', 2 => 'SIGINT', 3 => 'SIGQUIT', 4 => 'SIGILL', 5 => 'SIGTRAP', 6 => 'SIGABRT', 9 => 'SIGKILL', 11 => 'SIGSEGV', 15 => 'SIGTERM');
 
 my ($server, $asked);
 my $times_asked = 0;
 my ($grace, @pid_files) = (0);
+my @others;
 $SIG{$_} = sub { $asked = shift; $times_asked++; kill $asked, $server if $server } for qw(INT TERM HUP);
 $SIG{PIPE} = 'IGNORE';
 
@@ -87,7 +91,9 @@ sub follow {
     last if defined $got && !$got;
     while ($unread =~ s/^([^\n]*)\n//) {
       my ($word, @rest) = split /\t/, $1;
-      if ($word eq 'hold') { ($grace, @pid_files) = @rest } else { $last = $word }
+      if ($word eq 'hold') { ($grace, @pid_files) = @rest }
+      elsif ($word eq 'others') { @others = @rest }
+      else { $last = $word }
     }
   }
   1 until waitpid($server, 0) == $server;
@@ -129,13 +135,19 @@ while (1) {
   $in_a_row = 0 if time - $started > $steady;
   wait_for(0);
   $ending = $signal ? $name{$signal} // "signal $signal" : "exit-code-$code";
-  if (++$in_a_row >= $most_in_a_row) {
-    report("the API server ended $in_a_row times in a row (at last: $ending), so the cluster ends: pods end in order now; start it again with kubestage up");
-    end_pods();
-    exit $code || 1;
+  my $delay = $first_delay * 2**$in_a_row++;
+  $delay = $longest_delay if $delay > $longest_delay;
+  if ($in_a_row >= $most_in_a_row) {
+    if (!grep { lives($_) } @others) {
+      report("the API server ended $in_a_row times in a row (at last: $ending), so the cluster ends: pods end in order now; start it again with kubestage up");
+      end_pods();
+      exit $code || 1;
+    }
+    report("the API server ended ($ending) $in_a_row times in a row; the others go on, and it starts again in $delay s");
+  } else {
+    report("the API server ended ($ending) and starts again; the pods run on");
   }
-  report("the API server ended ($ending) and starts again; the pods run on");
-  wait_for($first_delay * 2**($in_a_row - 1));
+  wait_for($delay);
   if ($asked) { end_pods(); exit 128 + 15 }
   $restarts++;
 }

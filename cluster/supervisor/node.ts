@@ -11,7 +11,7 @@ import { KeptProcess } from './kept-process.ts'
 import { type KubeletSettings, writeKubeletFiles } from './kubelet-files.ts'
 import { lastWords } from './last-words.ts'
 import { nodeIsReady } from './node-ready.ts'
-import { killed, type PodsFate } from './pods-fate.ts'
+import { areTakenOver, killed, type PodsFate } from './pods-fate.ts'
 
 export const readyTimeoutMs = 30_000
 /** What the kubelet may need beyond the pods' own time. */
@@ -42,18 +42,19 @@ export interface RunningNode {
 
 /**
  * The two processes of a node: the kubelet, which is started again when it ends, and the shim, which holds the
- * containers meanwhile. Resolves when the API says that the node is ready; rejects with neither left running.
+ * containers meanwhile. Resolves when the API says that the node is ready; rejects with neither left running, unless a
+ * server before this one has started the pods.
  */
 export async function startNode(options: NodeOptions, client: Client): Promise<RunningNode> {
   const { settings, state, clock, fate = killed } = options
-  if (fate.pods === 'kept' && fate.restarts > 0) await endKubeletBefore(state, clock)
+  if (areTakenOver(fate)) await endKubeletBefore(state, clock)
   await checkKubeletPort(settings.kubeletPort)
   writeKubeletFiles(options)
   const node = new NodeProcesses(options)
   try {
     await node.ready(client)
   } catch (error) {
-    await node.kill()
+    if (!areTakenOver(fate)) await node.kill()
     throw error
   }
   return node
@@ -75,7 +76,7 @@ class NodeProcesses implements RunningNode {
     this.#shim = new KeptProcess({
       spec: shimSpec(state, fate),
       clock,
-      first: fate.pods === 'kept' && fate.restarts > 0 ? Adopted.shim(state.kubelet, clock) : undefined,
+      first: areTakenOver(fate) ? Adopted.shim(state.kubelet, clock) : undefined,
       onCrash: (ending, restartInMs) => this.#shimCrashed(ending, restartInMs),
     })
     this.#kubelet = new KeptProcess({

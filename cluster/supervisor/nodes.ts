@@ -14,7 +14,7 @@ import { Child } from './child.ts'
 import { kubeletPidFile, kubeletSpec } from './child-specs.ts'
 import { readyTimeoutMs, startNode, stopMs } from './node.ts'
 import { nodeIsReady } from './node-ready.ts'
-import { killed, type PodsFate } from './pods-fate.ts'
+import { areTakenOver, killed, type PodsFate } from './pods-fate.ts'
 
 /** A node whose kubelet is a process of its own, and where that keeps its files. */
 export interface RealNode {
@@ -86,7 +86,7 @@ export class Nodes {
     this.#started = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
     const failed = outcomes.find((outcome) => outcome.status === 'rejected')
     if (failed) {
-      await this.stop()
+      if (!areTakenOver(this.#fate)) await this.stop()
       throw failed.reason
     }
     if (this.#fate.pods === 'kept') this.#fate.hold(this.#kubelets.map(pidFileOf), stopMs(options.settings))

@@ -13,4 +13,7 @@ export type PodsFate =
    */
   | { pods: 'kept'; lifeLine: number; restarts: number; hold: Guardian['hold'] }
 
+/** Whether a server before this one started them: then they run on also where this one fails to start. */
+export const areTakenOver = (fate: PodsFate): boolean => fate.pods === 'kept' && fate.restarts > 0
+
 export const killed: PodsFate = { pods: 'killed' }

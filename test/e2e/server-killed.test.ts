@@ -5,7 +5,7 @@ import type { ConfigMap, Pod } from '../../shared/api/types.ts'
 import { pods } from '../../shared/client/resources.ts'
 import { startCommand, startTestCluster, type TestCluster } from '../harness/cluster.ts'
 import { byeScript, podOf, politeScript, untilHandled } from '../harness/pods.ts'
-import { processesWith } from '../harness/processes.ts'
+import { processesWith, serversOf } from '../harness/processes.ts'
 import { scratchFolder } from '../harness/scratch.ts'
 import { until } from '../harness/until.ts'
 
@@ -179,15 +179,6 @@ async function gone(t: Test, { stateDir }: TestCluster): Promise<void> {
 const greetings = ({ process }: TestCluster): string[] => process.output().match(/API server {2}.*/g) ?? []
 
 /** The program, and not its guardian or launcher. */
-const serversOf = ({ stateDir }: TestCluster): number[] =>
-  processesWith(`--state-dir=${stateDir}`).filter((pid) => {
-    try {
-      return readFileSync(`/proc/${pid}/environ`, 'utf8').includes('KUBESTAGE_GUARDIAN=')
-    } catch {
-      return false
-    }
-  })
-
 /** Runs a pod that writes a word after its SIGTERM; returns how to read that, which is empty before. */
 async function podThatSaysBye({ client, stateDir }: TestCluster): Promise<() => string> {
   const out = join(stateDir, 'said')

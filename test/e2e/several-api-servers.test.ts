@@ -1,5 +1,7 @@
 /** `kubestage up --apiservers 2 --storage etcd`: several API servers on this machine, any of which may be killed. */
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Termination } from '../../shared/api/termination.ts'
@@ -8,10 +10,10 @@ import type { Deployment } from '../../shared/api/workloads.ts'
 import { configMaps, deployments, pods, terminations } from '../../shared/client/resources.ts'
 import { createRestClient, type ServerClient } from '../../shared/client/rest-client.ts'
 import { realClock } from '../../shared/clock/real-clock.ts'
-import { cli, startCommand, startTestCluster } from '../harness/cluster.ts'
+import { cli, startCommand, startTestCluster, type TestCluster } from '../harness/cluster.ts'
 import { etcdPrograms, noEtcd } from '../harness/etcd.ts'
 import { findKubectls, kubectlSays } from '../harness/kubectl.ts'
-import { processesWith } from '../harness/processes.ts'
+import { killIfThere, processesWith, serversOf } from '../harness/processes.ts'
 import { startWitness } from '../harness/reasons.ts'
 import { run } from '../harness/run.ts'
 import { scratchFolder } from '../harness/scratch.ts'
@@ -137,4 +139,61 @@ async function isRolledOut(client: ServerClient): Promise<boolean> {
     observedGeneration === metadata.generation &&
     [updatedReplicas, availableReplicas, replicas].every((n) => n === wanted)
   )
+}
+
+t.test('a cluster ends only when none of its API servers can be kept up', async (t) => {
+  if (etcdPrograms().length === 0) return skipOrFail(t, noEtcd)
+  const cluster = await startTestCluster(t, '--storage=etcd', '--apiservers=2', '--nodes=0', ...fast)
+  const { stateDir, access, process: command } = cluster
+  const { url, otherServers } = told(stateDir)
+  const first = createRestClient({ ...access, clock: realClock })
+  const second = createRestClient({ ...access, server: otherServers[0]!.url, clock: realClock })
+  t.teardown(() => Promise.all([first.close(), second.close()]))
+  const firstAnswers = (): Promise<unknown> => until(() => first.version().catch(() => undefined), patient)
+
+  await t.test('a first server that cannot start takes nothing from the second', async () => {
+    await killFirst(cluster)
+    const stranger = await until(() => listenAt(url), { what: 'the port', timeoutMs: 5_000 })
+    await command.printed('the API server ended (exit-code-1) and starts again')
+    stranger.close()
+    await firstAnswers()
+    await second.create<ConfigMap>(configMaps, { metadata: { name: 'amid' } }, { namespace })
+    t.same(told(stateDir).otherServers, otherServers, 'the same process')
+  })
+
+  await t.test('nor does one that ends again and again', async (t) => {
+    const isSaid = (): boolean => /in a row; the others go on, and it starts again in \d+ s/.test(command.output())
+    while (!isSaid()) await killFirst(cluster)
+    t.ok(await second.get(configMaps, { namespace, name: 'amid' }))
+    await firstAnswers()
+    await until(() => told(stateDir).otherServers[0]?.pid, { what: 'the second in running.json' })
+    t.same(told(stateDir).otherServers, otherServers, 'the same process')
+  })
+
+  process.kill(told(stateDir).otherServers[0]!.pid!, 'SIGKILL')
+  const isOver = (): boolean => command.output().includes('so the cluster ends')
+  while (!isOver()) await killFirst(cluster, isOver)
+  t.equal(await command.ended, 137)
+  await until(() => processesWith(stateDir).length === 0, { what: 'the end of all processes' })
+})
+
+const patient = { what: 'an answer of the first server', timeoutMs: 30_000 }
+
+/** Resolves to undefined while a process that was killed still has the port. */
+async function listenAt(url: string): Promise<Server | undefined> {
+  const server = createServer().listen(Number(new URL(url).port), '127.0.0.1')
+  return await once(server, 'listening').then(
+    () => server,
+    () => undefined,
+  )
+}
+
+/** Kills the first API server as soon as there is one. */
+async function killFirst(cluster: TestCluster, isOver = (): boolean => false): Promise<void> {
+  const pid = () => serversOf(cluster)[0]
+  await until(() => pid() !== undefined || isOver(), { what: 'the next first server', timeoutMs: 20_000 })
+  const killed = pid()
+  if (killed === undefined) return
+  killIfThere(killed)
+  await until(() => pid() !== killed, { what: 'its end' })
 }

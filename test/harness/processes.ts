@@ -8,6 +8,10 @@ export function processesWith(text: string): number[] {
     .filter((pid) => pid !== process.pid && (read(pid, 'cmdline') + read(pid, 'environ')).includes(text))
 }
 
+/** The API server that a guardian has started in the state folder: one at most, or none between two. */
+export const serversOf = ({ stateDir }: { stateDir: string }): number[] =>
+  processesWith(`--state-dir=${stateDir}`).filter((pid) => read(pid, 'environ').includes('KUBESTAGE_GUARDIAN='))
+
 function read(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')
