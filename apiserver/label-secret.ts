@@ -1,5 +1,5 @@
 import type { ObjectMeta } from '../shared/api/types.ts'
-import type { User } from './auth/types.ts'
+import type { User } from './kind/user.ts'
 import type { Registry } from './registry/registry.ts'
 
 /** Adds labels to a Secret, as the server itself, if it is still the same object. */

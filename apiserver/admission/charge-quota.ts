@@ -1,4 +1,4 @@
-import type { User } from '../auth/types.ts'
+import type { User } from '../kind/user.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { ChargeQuota, Quota } from './resource-quota.ts'
 

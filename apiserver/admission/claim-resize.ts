@@ -1,7 +1,8 @@
 import { compareQuantities } from '../../shared/api/quantity.ts'
 import { forbidden } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
-import type { AdmissionPlugin, Lookup } from './admission-plugin.ts'
+import type { Lookup } from '../kind/lookup.ts'
+import type { AdmissionPlugin } from '../registry/admission-plugin.ts'
 
 interface Claim extends KubeObject {
   spec?: { storageClassName?: string; resources?: { requests?: Record<string, string> } }

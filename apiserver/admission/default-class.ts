@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../shared/api/types.ts'
-import type { AdmissionPlugin, LookupAll } from './admission-plugin.ts'
+import type { LookupAll } from '../kind/lookup.ts'
+import type { AdmissionPlugin } from '../registry/admission-plugin.ts'
 
 interface DefaultClass {
   /** The resource whose objects get it. */

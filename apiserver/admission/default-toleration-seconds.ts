@@ -1,5 +1,5 @@
 import type { Pod } from '../../shared/api/types.ts'
-import type { AdmissionPlugin } from './admission-plugin.ts'
+import type { AdmissionPlugin } from '../registry/admission-plugin.ts'
 
 const keys = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']
 const tolerationSeconds = 300

@@ -4,7 +4,8 @@ import { compareQuantities, quantityMilliValue } from '../../shared/api/quantity
 import { podResources, type ResourceList } from '../../shared/api/resource-list.ts'
 import { forbidden } from '../../shared/api/status-errors.ts'
 import type { Container, KubeObject, Pod, Wire } from '../../shared/api/types.ts'
-import type { AdmissionAttributes, AdmissionPlugin, LookupAll } from './admission-plugin.ts'
+import type { LookupAll } from '../kind/lookup.ts'
+import type { AdmissionAttributes, AdmissionPlugin } from '../registry/admission-plugin.ts'
 
 type Limit = Omit<Wire<V1LimitRangeItem>, '_default'> & { default?: ResourceList }
 interface Amounts {

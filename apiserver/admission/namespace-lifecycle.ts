@@ -1,5 +1,6 @@
 import { forbidden, notFound } from '../../shared/api/status-errors.ts'
-import type { AdmissionPlugin, Lookup } from './admission-plugin.ts'
+import type { Lookup } from '../kind/lookup.ts'
+import type { AdmissionPlugin } from '../registry/admission-plugin.ts'
 
 const namespaces = { group: '', plural: 'namespaces' }
 const immortal = new Set(['default', 'kube-system', 'kube-public'])

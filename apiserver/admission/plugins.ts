@@ -1,5 +1,6 @@
 import type { Access } from '../auth/access.ts'
-import type { AdmissionPlugin, Lookup, LookupAll } from './admission-plugin.ts'
+import type { Lookup, LookupAll } from '../kind/lookup.ts'
+import type { AdmissionPlugin } from '../registry/admission-plugin.ts'
 import { certificateApproval, certificateSigning, certificateSubjectRestriction } from './certificates.ts'
 import { claimResize } from './claim-resize.ts'
 import { defaultIngressClass, defaultStorageClass } from './default-class.ts'

@@ -1,6 +1,7 @@
 import { forbidden } from '../../shared/api/status-errors.ts'
 import type { KubeObject, Pod } from '../../shared/api/types.ts'
-import type { AdmissionAttributes, AdmissionPlugin, Lookup, LookupAll } from './admission-plugin.ts'
+import type { Lookup, LookupAll } from '../kind/lookup.ts'
+import type { AdmissionAttributes, AdmissionPlugin } from '../registry/admission-plugin.ts'
 
 interface PriorityClass extends KubeObject {
   value: number

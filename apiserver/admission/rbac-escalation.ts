@@ -2,9 +2,9 @@ import { forbidden, notFound } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { Access } from '../auth/access.ts'
 import type { PolicyRule } from '../auth/rbac/policy-rule.ts'
-import { type BindingObject, RBAC_GROUP, type RoleObject } from '../resources/parts/rbac-rules.ts'
+import type { AdmissionAttributes, AdmissionPlugin } from '../registry/admission-plugin.ts'
+import { type BindingObject, RBAC_GROUP, type RoleObject } from '../validation/rbac-rules.ts'
 import { deepEqual } from '../values/deep-equal.ts'
-import type { AdmissionAttributes, AdmissionPlugin } from './admission-plugin.ts'
 
 const everything: readonly PolicyRule[] = [
   { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },

@@ -9,7 +9,8 @@ import { KeyedTurns } from '../../shared/concurrency/keyed-turns.ts'
 import { unsaid } from '../../shared/quota/pod-usage.ts'
 import { isInScopes } from '../../shared/quota/scopes.ts'
 import { namesCountedBy, printList, usageOf } from '../../shared/quota/usage.ts'
-import type { AdmissionAttributes, AdmissionPlugin, LookupAll } from './admission-plugin.ts'
+import type { LookupAll } from '../kind/lookup.ts'
+import type { AdmissionAttributes, AdmissionPlugin } from '../registry/admission-plugin.ts'
 
 export interface Quota extends KubeObject {
   spec?: Wire<V1ResourceQuotaSpec>

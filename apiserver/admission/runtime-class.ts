@@ -3,7 +3,8 @@ import { parseQuantity } from '../../shared/api/quantity.ts'
 import type { ResourceList } from '../../shared/api/resource-list.ts'
 import { forbidden } from '../../shared/api/status-errors.ts'
 import type { KubeObject, Pod, Wire } from '../../shared/api/types.ts'
-import type { AdmissionAttributes, AdmissionPlugin, Lookup } from './admission-plugin.ts'
+import type { Lookup } from '../kind/lookup.ts'
+import type { AdmissionAttributes, AdmissionPlugin } from '../registry/admission-plugin.ts'
 
 interface RuntimeClass extends KubeObject {
   overhead?: Wire<V1Overhead>

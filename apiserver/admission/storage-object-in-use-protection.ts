@@ -1,4 +1,4 @@
-import type { AdmissionPlugin } from './admission-plugin.ts'
+import type { AdmissionPlugin } from '../registry/admission-plugin.ts'
 
 const finalizers: Record<string, string> = {
   persistentvolumeclaims: 'kubernetes.io/pvc-protection',

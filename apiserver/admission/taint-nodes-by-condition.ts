@@ -1,5 +1,5 @@
 import type { Node } from '../../shared/api/types.ts'
-import type { AdmissionPlugin } from './admission-plugin.ts'
+import type { AdmissionPlugin } from '../registry/admission-plugin.ts'
 
 const key = 'node.kubernetes.io/not-ready'
 

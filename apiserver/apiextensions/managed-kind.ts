@@ -1,4 +1,5 @@
-import { ConversionError, defaultResetFields, type ManagedKind } from '../patch/managed-kind.ts'
+import { defaultResetFields } from '../kind/reset-fields.ts'
+import { ConversionError, type ManagedKind } from '../patch/managed-kind.ts'
 import { compileType } from '../patch/structured-merge/built-in.ts'
 import { deduced, type Type } from '../patch/structured-merge/schema.ts'
 import { schemaErrors } from '../patch/structured-merge/validate.ts'

@@ -1,8 +1,9 @@
+import type { User } from '../kind/user.ts'
 import { decide } from './chain.ts'
 import { escalation } from './rbac/escalation.ts'
 import type { PolicyRule } from './rbac/policy-rule.ts'
 import type { RuleResolver } from './rbac/rule-resolver.ts'
-import type { Attributes, Authorizer, Decision, User } from './types.ts'
+import type { Attributes, Authorizer, Decision } from './types.ts'
 
 /** Authorization for code other than the request chain. */
 export interface Access {

@@ -1,4 +1,5 @@
-import type { Authenticator, User } from './types.ts'
+import type { User } from '../kind/user.ts'
+import type { Authenticator } from './types.ts'
 
 export const anonymousUser: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] }
 

@@ -9,9 +9,9 @@ import {
   tokenValue,
 } from '../../shared/api/bootstrap-token.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
-import type { Lookup } from '../admission/admission-plugin.ts'
+import type { Lookup } from '../kind/lookup.ts'
+import type { User } from '../kind/user.ts'
 import type { ServiceAccountTokens } from './service-account/service-account-tokens.ts'
-import type { User } from './types.ts'
 
 const form = /^([a-z0-9]{6})\.([a-z0-9]{16})$/
 const extraGroup = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/

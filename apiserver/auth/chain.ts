@@ -1,6 +1,7 @@
 import { StatusError } from '../../shared/api/status-error.ts'
+import type { User } from '../kind/user.ts'
 import { refusal } from './refusal.ts'
-import type { Attributes, Authenticator, Authorizer, Credentials, Decision, User } from './types.ts'
+import type { Attributes, Authenticator, Authorizer, Credentials, Decision } from './types.ts'
 
 /** The first authenticator that knows the credentials determines the user; a StatusError (401) when none does. */
 export function authenticate(authenticators: readonly Authenticator[], credentials: Credentials): User {

@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
 import type { PeerCertificate, TLSSocket } from 'node:tls'
+import type { User } from '../kind/user.ts'
 import { unauthorized } from './chain.ts'
-import type { Authenticator, User } from './types.ts'
+import type { Authenticator } from './types.ts'
 
 /**
  * CN is the user (of several the last, as in Go), each O a group. The server must request certificates (`requestCert`)

@@ -1,8 +1,9 @@
 import { StatusError } from '../../shared/api/status-error.ts'
+import type { User } from '../kind/user.ts'
 import { decide } from './chain.ts'
 import { actingAs, type WantedUser } from './impersonation.ts'
 import { refusal } from './refusal.ts'
-import type { Attributes, Authorizer, RequestedResource, User } from './types.ts'
+import type { Attributes, Authorizer, RequestedResource } from './types.ts'
 
 /** A way to be allowed to act as another user. */
 interface Mode {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { badRequest } from '../../shared/api/status-errors.ts'
-import type { User } from './types.ts'
+import type { User } from '../kind/user.ts'
 
 /** The user that a request wants to act as, before authorization. */
 export interface WantedUser {

@@ -1,4 +1,5 @@
-import type { Authenticator, User } from './types.ts'
+import type { User } from '../kind/user.ts'
+import type { Authenticator } from './types.ts'
 
 /**
  * By the socket objects of requests that come by `inject`. They are made in this process: no client on the network has

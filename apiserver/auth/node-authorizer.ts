@@ -1,6 +1,7 @@
+import type { User } from '../kind/user.ts'
 import type { NodeRelations } from './node-relations.ts'
 import { answerNode } from './node-rules.ts'
-import type { Authorizer, User } from './types.ts'
+import type { Authorizer } from './types.ts'
 
 const nodeUserPrefix = 'system:node:'
 

@@ -1,6 +1,6 @@
 import type { KubeObject, Pod } from '../../shared/api/types.ts'
 import type { PersistentVolume } from '../../shared/api/volumes.ts'
-import type { Lookup } from '../admission/admission-plugin.ts'
+import type { Lookup } from '../kind/lookup.ts'
 import { namesInPod } from './pod-references.ts'
 import { volumeSecrets } from './volume-secrets.ts'
 

@@ -1,13 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
-
-/** An authenticated user, or the anonymous one. */
-export interface User {
-  name: string
-  uid?: string
-  groups: readonly string[]
-  extra?: Readonly<Record<string, readonly string[]>>
-}
+import type { User } from '../kind/user.ts'
 
 /** What an authenticator may look at. */
 export interface Credentials {

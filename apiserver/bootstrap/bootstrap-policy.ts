@@ -14,8 +14,8 @@ import {
 } from '../auth/rbac/bootstrap/rows.ts'
 import { keyPrefix } from '../registry/keys.ts'
 import { encodeObject } from '../registry/stored-object.ts'
-import { RBAC_GROUP } from '../resources/parts/rbac-rules.ts'
 import type { Storage } from '../storage/storage.ts'
+import { RBAC_GROUP } from '../validation/rbac-rules.ts'
 
 const autoupdate = { 'rbac.authorization.kubernetes.io/autoupdate': 'true' }
 const controllerPrefix = 'system:controller:'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { KubeObject, ObjectMeta } from '../../shared/api/types.ts'
-import { trackFields } from '../patch/field-manager.ts'
+import { trackFields } from '../kind/field-manager.ts'
 import type { Catalog } from '../registry/catalog.ts'
 import { objectKey } from '../registry/keys.ts'
 import { encodeObject } from '../registry/stored-object.ts'

@@ -3,11 +3,12 @@ import type { FastifyReply } from 'fastify'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { takeOver } from '../../shared/http/take-over.ts'
 import type { Upgrade } from '../../shared/http/upgrades.ts'
-import type { Attributes, User } from '../auth/types.ts'
+import type { Attributes } from '../auth/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
+import type { User } from '../kind/user.ts'
 import { readBody } from './body/body.ts'
 import { Warnings } from './encode/warnings.ts'
-import type { RequestInfo, ResourceTarget } from './front/request-info.ts'
+import type { RequestInfo, ResourceTarget } from './request-info.ts'
 
 interface ExchangeParts {
   request: IncomingMessage

@@ -3,11 +3,11 @@ import type { DeleteOptions, KubeObject, ObjectMeta } from '../../shared/api/typ
 import type { ScaleAccess } from '../apiextensions/scale.ts'
 import type { ForbiddenNulls } from '../apiextensions/schema/defaulting.ts'
 import type { JSONSchemaProps } from '../apiextensions/schema/json-schema.ts'
-import type { User } from '../auth/types.ts'
 import type { ManagedKind } from '../patch/managed-kind.ts'
 import type { Decoded } from '../validation/decoder.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import type { Unconverted } from './unconverted.ts'
+import type { User } from './user.ts'
 
 /**
  * A kind as data: all that the registry, discovery, OpenAPI and kubectl need to know about it.

@@ -1,6 +1,5 @@
-import { traitsOf } from '../kind/subresource-traits.ts'
 import type { JsonMap } from '../values/json-map.ts'
-import { type FieldsV1, fieldPaths, noFields } from './structured-merge/fields.ts'
+import type { FieldsV1 } from './structured-merge/fields.ts'
 import type { Type } from './structured-merge/schema.ts'
 
 /** A kind in one version, as field management sees it. */
@@ -64,17 +63,4 @@ export function ownableType(type: Type): Type {
     ownable.set(type, out)
   }
   return out
-}
-
-const status = fieldPaths('status')
-const spec = fieldPaths('spec')
-const specAndMetadata = fieldPaths('spec', 'metadata')
-/** Upstream's reset fields where a kind says nothing else: the endpoints of spec and status keep to themselves. */
-export function defaultResetFields(
-  { hasStatus, statusKeepsMetadata }: { hasStatus: boolean; statusKeepsMetadata: boolean },
-  subresource: string | undefined,
-): FieldsV1 {
-  if (subresource === 'status' && statusKeepsMetadata) return specAndMetadata
-  if (traitsOf(subresource).unowned === 'spec') return spec
-  return hasStatus ? status : noFields
 }

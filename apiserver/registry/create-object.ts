@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { alreadyExists, generatedNameTaken } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
-import type { AdmissionAttributes } from '../admission/admission-plugin.ts'
+import { trackFields } from '../kind/field-manager.ts'
 import type { StrategyContext } from '../kind/resource-definition.ts'
-import { trackFields } from '../patch/field-manager.ts'
 import { invalidObject } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { dns1123Subdomain } from '../validation/names.ts'
 import { validateObjectMeta } from '../validation/object-meta.ts'
+import type { AdmissionAttributes } from './admission-plugin.ts'
 import {
   checkAdmittedObject,
   checkNewObject,

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../shared/api/types.ts'
 import type { ObjectRef } from '../../shared/client/client.ts'
-import type { Lookup, LookupAll } from '../admission/admission-plugin.ts'
+import type { Lookup, LookupAll } from '../kind/lookup.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { CachedObject } from '../watchcache/cached-object.ts'

@@ -2,7 +2,7 @@ import { notFound } from '../../shared/api/status-errors.ts'
 import type { DeleteOptions, KubeObject } from '../../shared/api/types.ts'
 import type { Clock } from '../../shared/clock/clock.ts'
 import { KeyedTurns } from '../../shared/concurrency/keyed-turns.ts'
-import type { AdmissionAttributes, AdmissionPlugin, Lookup, LookupAll } from '../admission/admission-plugin.ts'
+import type { Lookup, LookupAll } from '../kind/lookup.ts'
 import type {
   FeatureGates,
   ResourceDefinition,
@@ -12,6 +12,7 @@ import type {
 import type { Storage } from '../storage/storage.ts'
 import type { CachedObject } from '../watchcache/cached-object.ts'
 import type { WatchCache } from '../watchcache/watch-cache.ts'
+import type { AdmissionAttributes, AdmissionPlugin } from './admission-plugin.ts'
 import type { Catalog } from './catalog.ts'
 import { createObject } from './create-object.ts'
 import { type DeleteResult, deleteObject } from './delete-object.ts'

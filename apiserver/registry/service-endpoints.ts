@@ -1,6 +1,6 @@
 import type { V1EndpointSlice, V1Endpoints } from '@kubernetes/client-node'
 import type { Wire } from '../../shared/api/types.ts'
-import type { Lookup, LookupAll } from '../admission/admission-plugin.ts'
+import type { Lookup, LookupAll } from '../kind/lookup.ts'
 
 export interface EndpointAddress {
   address: string

@@ -2,14 +2,14 @@ import { nextInt64 } from '../../shared/api/exact-json.ts'
 import { notFound } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
 import { toTime } from '../../shared/clock/timestamp.ts'
-import type { AdmissionAttributes, AdmissionView } from '../admission/admission-plugin.ts'
+import { sameButTimes, trackFields } from '../kind/field-manager.ts'
 import type { StrategyContext } from '../kind/resource-definition.ts'
 import { traitsOf } from '../kind/subresource-traits.ts'
-import { sameButTimes, trackFields } from '../patch/field-manager.ts'
 import { invalidObject } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { deepEqual } from '../values/deep-equal.ts'
 import type { CachedObject } from '../watchcache/cached-object.ts'
+import type { AdmissionAttributes, AdmissionView } from './admission-plugin.ts'
 import {
   bodyResourceVersion,
   checkResourceVersion,

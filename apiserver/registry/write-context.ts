@@ -1,5 +1,5 @@
-import type { User } from '../auth/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
+import type { User } from '../kind/user.ts'
 import type { Fence } from '../storage/fence.ts'
 
 /** What a request is about. */

@@ -2,7 +2,7 @@ import { resource } from '../kind/resource-definition.ts'
 import { invalid, required } from '../validation/field-error.ts'
 import type { FieldErrors } from '../validation/field-errors.ts'
 import { type LabelSelector, validateLabelSelector } from '../validation/label-selector.ts'
-import { RBAC_GROUP, type RoleObject, rbacName, validateRules } from './parts/rbac-rules.ts'
+import { RBAC_GROUP, type RoleObject, rbacName, validateRules } from '../validation/rbac-rules.ts'
 
 export const clusterrole = resource<ClusterRoleObject>({
   group: RBAC_GROUP,

@@ -1,6 +1,6 @@
 import { resource } from '../kind/resource-definition.ts'
 
-import { RBAC_GROUP, type RoleObject, rbacName, validateRules } from './parts/rbac-rules.ts'
+import { RBAC_GROUP, type RoleObject, rbacName, validateRules } from '../validation/rbac-rules.ts'
 
 export const role = resource<RoleObject>({
   group: RBAC_GROUP,

@@ -1,9 +1,10 @@
 /** Where a webhook is, and how it is spoken to. Upstream: apiserver/pkg/util/webhook/validation.go. */
-import { reviewVersions } from '../webhook-client/review-version.ts'
+
 import { invalid, required } from './field-error.ts'
 import type { FieldError } from './field-errors.ts'
 import { dns1035Label, dns1123Subdomain } from './names.ts'
 import { repetition } from './repetition.ts'
+import { reviewVersions } from './review-version.ts'
 
 const urlForm = '; desired format: https://host[/path]'
 const maxPort = 65_535

@@ -1,5 +1,5 @@
 import type { Service } from '../../shared/api/types.ts'
-import type { Lookup, LookupAll } from '../admission/admission-plugin.ts'
+import type { Lookup, LookupAll } from '../kind/lookup.ts'
 import { endpointAddresses } from '../registry/service-endpoints.ts'
 import type { ResolveService } from './client-config.ts'
 

@@ -1,6 +1,6 @@
 import type { ClientHttp2Session } from 'node:http2'
 import t from 'tap'
-import { parseRequestInfo } from '../../apiserver/http/front/request-info.ts'
+import { parseRequestInfo } from '../../apiserver/http/request-info.ts'
 import { startTestApiServer } from '../harness/api-server.ts'
 import { httpsExchange } from '../harness/https-exchange.ts'
 

@@ -1,7 +1,7 @@
 import { parseExact, toJson } from '../../../shared/api/exact-json.ts'
 import { convertDyn } from '../../cel/json-values.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
-import type { AdmissionAttributes } from '../admission-plugin.ts'
+import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import { requestOf } from '../webhooks/admission-review.ts'
 import { seenObjects } from '../webhooks/seen-object.ts'
 import { compileExpression, conditionVariables, type Variables } from './expression.ts'

@@ -1,5 +1,6 @@
 import type { Access } from '../../auth/access.ts'
-import type { AdmissionAttributes, Lookup } from '../admission-plugin.ts'
+import type { Lookup } from '../../kind/lookup.ts'
+import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 
 /** A write of a node's kubelet. */
 export interface NodeWrite extends AdmissionAttributes {

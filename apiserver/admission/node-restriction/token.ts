@@ -1,7 +1,7 @@
 import { claimNameOf } from '../../../shared/api/pod-claims.ts'
 import type { KubeObject, Pod } from '../../../shared/api/types.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../shared/api/volumes.ts'
-import type { Lookup } from '../admission-plugin.ts'
+import type { Lookup } from '../../kind/lookup.ts'
 import type { NodeRule, NodeWrite } from './node-rule.ts'
 import { podOrNotFound } from './pods.ts'
 

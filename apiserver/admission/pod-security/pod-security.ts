@@ -1,8 +1,9 @@
 import { forbidden } from '../../../shared/api/status-errors.ts'
 import type { KubeObject, Pod, PodTemplateSpec } from '../../../shared/api/types.ts'
+import type { Lookup, LookupAll } from '../../kind/lookup.ts'
+import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission-plugin.ts'
 import { invalid, invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
-import type { AdmissionAttributes, AdmissionPlugin, Lookup, LookupAll } from '../admission-plugin.ts'
 import { baseline, type Check } from './baseline.ts'
 import { restricted } from './restricted.ts'
 

@@ -1,4 +1,4 @@
-import type { AdmissionAttributes } from '../admission-plugin.ts'
+import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 
 const excluded = new Set([
   'authentication.k8s.io/selfsubjectreviews',

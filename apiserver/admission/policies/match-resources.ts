@@ -1,6 +1,7 @@
 import { fromSelectorObject } from '../../../shared/api/label-selector.ts'
+import type { Lookup } from '../../kind/lookup.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
-import type { AdmissionAttributes, Lookup } from '../admission-plugin.ts'
+import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import { matchedDefinition } from '../webhooks/candidates.ts'
 import { selectsNamespace, selectsObject } from '../webhooks/selectors.ts'
 import type { MatchResources, NamedRule } from './policy.ts'

@@ -1,4 +1,5 @@
-import type { AdmissionPlugin, Lookup, LookupAll } from '../admission-plugin.ts'
+import type { Lookup, LookupAll } from '../../kind/lookup.ts'
+import type { AdmissionPlugin } from '../../registry/admission-plugin.ts'
 import { Candidates } from '../webhooks/candidates.ts'
 import type { WebhooksContext } from '../webhooks/plugins.ts'
 import type { Rule } from '../webhooks/webhook.ts'

@@ -1,7 +1,7 @@
 import type { StatusError } from '../../../shared/api/status-error.ts'
 import { forbidden } from '../../../shared/api/status-errors.ts'
 import { convertDyn } from '../../cel/json-values.ts'
-import type { AdmissionAttributes, AdmissionPlugin } from '../admission-plugin.ts'
+import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission-plugin.ts'
 import { plainValue, requestVariables } from '../cel/match-conditions.ts'
 import type { Candidate, Candidates, Matching } from '../webhooks/candidates.ts'
 import { isExempt } from '../webhooks/rules.ts'

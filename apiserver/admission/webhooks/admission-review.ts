@@ -3,7 +3,7 @@
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import { toJson } from '../../../shared/api/exact-json.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
-import type { AdmissionAttributes, OperationOptions } from '../admission-plugin.ts'
+import type { AdmissionAttributes, OperationOptions } from '../../registry/admission-plugin.ts'
 import { seenObjects } from './seen-object.ts'
 import { namespaceOf } from './selectors.ts'
 

@@ -1,5 +1,6 @@
 import { forbidden } from '../../../shared/api/status-errors.ts'
-import type { AdmissionAttributes, Lookup } from '../admission-plugin.ts'
+import type { Lookup } from '../../kind/lookup.ts'
+import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import type { WebhookCandidate } from './candidates.ts'
 import { selectsNamespace, selectsObject } from './selectors.ts'
 

@@ -1,5 +1,5 @@
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
-import type { AdmissionAttributes } from '../admission-plugin.ts'
+import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import { type MatchedResource, matchesRule } from './rules.ts'
 import type { RegisteredWebhook, Rule } from './webhook.ts'
 

@@ -3,10 +3,10 @@ import { internalError } from '../../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { applyJsonPatch, JsonPatchError, type JsonPatchOperation } from '../../patch/json-patch.ts'
+import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import { replaceContent } from '../../registry/replace-content.ts'
 import { DecodeError, decodeObject } from '../../validation/decoder.ts'
 import { scanJson } from '../../validation/json-scanner.ts'
-import type { AdmissionAttributes } from '../admission-plugin.ts'
 import { convertObject, seenObjects } from './seen-object.ts'
 
 /** Reads what a webhook wants to change. Throws a StatusError. */

@@ -1,5 +1,5 @@
 /** Which requests the rules of webhooks and policies speak of. Upstream: webhook/predicates/rules. */
-import type { AdmissionAttributes } from '../admission-plugin.ts'
+import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import type { Rule } from './webhook.ts'
 
 /** A resource as a request, or one that means the same, names it. */

@@ -2,8 +2,8 @@
 import { apiVersionOf } from '../../../shared/api/api-version.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
+import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import { asShown, decodeStored, encodeForStorage } from '../../registry/stored-object.ts'
-import type { AdmissionAttributes } from '../admission-plugin.ts'
 
 export interface SeenObjects {
   object: KubeObject | null

@@ -1,7 +1,8 @@
 import { type LabelSelector, matchesLabels } from '../../../shared/api/label-selector.ts'
 import { notFound } from '../../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
-import type { AdmissionAttributes, Lookup } from '../admission-plugin.ts'
+import type { Lookup } from '../../kind/lookup.ts'
+import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 
 const namespaces = { group: '', plural: 'namespaces' }
 

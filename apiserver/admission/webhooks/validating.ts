@@ -1,5 +1,5 @@
 import { internalError } from '../../../shared/api/status-errors.ts'
-import type { AdmissionAttributes, AdmissionPlugin } from '../admission-plugin.ts'
+import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission-plugin.ts'
 import { applies } from './applies.ts'
 import { callWebhook } from './call-webhook.ts'
 import type { WebhookCandidate } from './candidates.ts'

@@ -1,6 +1,6 @@
 import type { Logger } from '../../../shared/log/log.ts'
+import type { Lookup } from '../../kind/lookup.ts'
 import type { WebhookClient } from '../../webhook-client/webhook-client.ts'
-import type { Lookup } from '../admission-plugin.ts'
 import type { MatchConditions } from './applies.ts'
 import type { Candidates } from './candidates.ts'
 import type { RegisteredWebhook } from './webhook.ts'

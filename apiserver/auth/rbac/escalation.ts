@@ -1,4 +1,4 @@
-import type { User } from '../types.ts'
+import type { User } from '../../kind/user.ts'
 import { matchesUrl, type PolicyRule } from './policy-rule.ts'
 import type { RuleResolver } from './rule-resolver.ts'
 

@@ -1,7 +1,7 @@
 import { notFound } from '../../../shared/api/status-errors.ts'
-import type { Lookup, LookupAll } from '../../admission/admission-plugin.ts'
-import type { BindingObject, RoleObject, Subject } from '../../resources/parts/rbac-rules.ts'
-import type { User } from '../types.ts'
+import type { Lookup, LookupAll } from '../../kind/lookup.ts'
+import type { User } from '../../kind/user.ts'
+import type { BindingObject, RoleObject, Subject } from '../../validation/rbac-rules.ts'
 import type { PolicyRule } from './policy-rule.ts'
 
 const group = 'rbac.authorization.k8s.io'

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../../shared/api/types.ts'
-import type { Lookup } from '../../admission/admission-plugin.ts'
-import type { User } from '../types.ts'
+import type { Lookup } from '../../kind/lookup.ts'
+import type { User } from '../../kind/user.ts'
 
 /** Name and UID of an object; an absent node has no UID. */
 export interface Reference {

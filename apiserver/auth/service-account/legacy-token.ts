@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { KubeObject } from '../../../shared/api/types.ts'
-import type { Lookup } from '../../admission/admission-plugin.ts'
-import type { User } from '../types.ts'
+import type { Lookup } from '../../kind/lookup.ts'
+import type { User } from '../../kind/user.ts'
 
 /** The issuer of tokens that kube-controller-manager writes into Secrets: they name no audience and no end. */
 export const legacyIssuer = 'kubernetes/serviceaccount'

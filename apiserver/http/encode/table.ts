@@ -2,7 +2,7 @@ import { badRequest } from '../../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../../shared/api/types.ts'
 import type { Column, ResourceDefinition } from '../../kind/resource-definition.ts'
 import { typeHead } from '../../registry/stored-object.ts'
-import type { Query } from '../front/request-info.ts'
+import type { Query } from '../request-info.ts'
 import type { Transform } from './negotiation.ts'
 import { partialObjectMetadata } from './partial-object-metadata.ts'
 

@@ -1,6 +1,7 @@
 import type { V1FlowSchema } from '@kubernetes/client-node'
 import type { WithMeta } from '../../../shared/api/types.ts'
-import type { Attributes, User } from '../../auth/types.ts'
+import type { Attributes } from '../../auth/types.ts'
+import type { User } from '../../kind/user.ts'
 
 export type FlowSchema = WithMeta<V1FlowSchema>
 type Rule = NonNullable<NonNullable<FlowSchema['spec']>['rules']>[number]

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { otherMethod } from './methods.ts'
+import { otherMethod } from '../routing/methods.ts'
 import { withoutReason } from './reason-prefix.ts'
 
 /** Methods that no route has. */

@@ -8,7 +8,7 @@ import type { ApiContext } from '../api-context.ts'
 import { readBody } from '../body/body.ts'
 import { baseHeaders, sendJson } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
-import type { HandlesByMethod, PathHandle, PathRoutes } from '../front/paths.ts'
+import type { HandlesByMethod, PathHandle, PathRoutes } from '../routing/paths.ts'
 
 /** What a handler answers when it has answered by itself. */
 const hasAnswered = Symbol('answered')

@@ -5,7 +5,7 @@ import { buildInfo, featureEnabled, processFamilies } from '../../../shared/metr
 import type { Registry } from '../../registry/registry.ts'
 import { sendText } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
-import { type PathRoutes, reading } from '../front/paths.ts'
+import { type PathRoutes, reading } from '../routing/paths.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 
 export interface MetricsSources {

@@ -1,8 +1,8 @@
 import { own } from '../../../shared/api/own.ts'
 import { sendText } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
-import type { PathRoutes } from '../front/paths.ts'
 import { notFound } from '../resources/resource-routes.ts'
+import type { PathRoutes } from '../routing/paths.ts'
 
 /** Undefined while all is well, else why not. */
 export type HealthCheck = () => string | undefined

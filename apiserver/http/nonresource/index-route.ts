@@ -1,6 +1,6 @@
 import type { Catalog } from '../../registry/catalog.ts'
 import { sendJson } from '../encode/respond.ts'
-import type { PathHandle, PathRoutes } from '../front/paths.ts'
+import type { PathHandle, PathRoutes } from '../routing/paths.ts'
 
 /** The root lists every path that is worth a visit. */
 export function indexRoutes(catalog: Catalog, paths: readonly string[]): PathRoutes[] {

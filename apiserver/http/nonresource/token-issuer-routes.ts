@@ -3,7 +3,7 @@ import type { ServiceAccountTokens } from '../../auth/service-account/service-ac
 import { keySet } from '../../auth/service-account/signing-key.ts'
 import { parseAccept } from '../encode/negotiation.ts'
 import { sendJson } from '../encode/respond.ts'
-import type { PathRoutes } from '../front/paths.ts'
+import type { PathRoutes } from '../routing/paths.ts'
 
 const maxAge = { 'cache-control': 'public, max-age=3600' }
 const keySetType = 'application/jwk-set+json'

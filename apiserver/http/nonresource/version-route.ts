@@ -2,7 +2,7 @@ import { kubernetesVersion } from '../../../shared/config/kubernetes-version.ts'
 import { assertAcceptable, parseAccept } from '../encode/negotiation.ts'
 import { sendJson } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
-import type { PathRoutes } from '../front/paths.ts'
+import type { PathRoutes } from '../routing/paths.ts'
 
 /** `gitVersion`: what to be announced as, `v1.36.3`. */
 export function versionRoute(gitVersion = kubernetesVersion.gitVersion): PathRoutes {

@@ -5,7 +5,7 @@ import { kubernetesVersion } from '../../../shared/config/kubernetes-version.ts'
 import { parseAccept } from '../encode/negotiation.ts'
 import { sendText } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
-import { type PathRoutes, reading } from '../front/paths.ts'
+import { type PathRoutes, reading } from '../routing/paths.ts'
 
 /** Pages for people, about the process. Upstream: component-base/zpages. */
 export function zpages({ flags, clock }: { flags: Readonly<Record<string, unknown>>; clock: Clock }): PathRoutes[] {

@@ -9,7 +9,7 @@ import { scanJson } from '../../validation/json-scanner.ts'
 import { jsonWord } from '../../validation/json-word.ts'
 import { mediaType, unknownMediaType } from '../body/request-object.ts'
 import { parseYaml, YamlError } from '../body/yaml-body.ts'
-import { booleanParameter, type Query } from '../front/request-info.ts'
+import { booleanParameter, type Query } from '../request-info.ts'
 import { integer } from './list-options.ts'
 import { validateDryRun } from './write-options.ts'
 

@@ -4,7 +4,7 @@ import { badRequest } from '../../../shared/api/status-errors.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import { forbidden, invalidObject, notSupported } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'
-import { booleanParameter, type Query } from '../front/request-info.ts'
+import { booleanParameter, type Query } from '../request-info.ts'
 
 /** metav1.ListOptions, read and checked. */
 export interface ListOptions {

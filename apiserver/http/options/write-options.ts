@@ -7,7 +7,7 @@ import { forbidden, invalid, invalidObject, notSupported, tooLong } from '../../
 import type { FieldErrors } from '../../validation/field-errors.ts'
 import type { FieldValidation } from '../../validation/request-body.ts'
 import type { Exchange } from '../exchange.ts'
-import { booleanParameter, noQuery, type Query } from '../front/request-info.ts'
+import { booleanParameter, noQuery, type Query } from '../request-info.ts'
 
 /** Create-, Update- and PatchOptions: the query parameters of writes. */
 export interface ParsedWriteOptions extends WriteOptions {

@@ -2,11 +2,11 @@ import type { FastifyInstance } from 'fastify'
 import { anonymousUser } from '../../auth/anonymous.ts'
 import { actingAs } from '../../auth/impersonation.ts'
 import { actOn } from '../../auth/injected.ts'
-import type { User } from '../../auth/types.ts'
 import { traitsOf } from '../../kind/subresource-traits.ts'
+import type { User } from '../../kind/user.ts'
 import { attributesOf } from '../front/attributes.ts'
 import { withReason } from '../front/reason-prefix.ts'
-import { booleanParameter, parseRequestInfo } from '../front/request-info.ts'
+import { booleanParameter, parseRequestInfo } from '../request-info.ts'
 import type { InjectedAnswer, InjectedRequest } from './injected-request.ts'
 
 /** Answers a request without a network, through all hooks. Rejects for what does not end, such as a watch. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyPluginOptions } from 'fastify'
 import type { Client } from '../../../shared/client/client.ts'
-import type { RequestedResource, User } from '../../auth/types.ts'
+import type { RequestedResource } from '../../auth/types.ts'
+import type { User } from '../../kind/user.ts'
 
 /**
  * A Fastify plugin: it adds routes, hooks and decorators to the API server. Its hooks see every request, those of

@@ -7,8 +7,8 @@ import type { ClusterPki } from '../../../shared/pki/cluster-pki.ts'
 import { requestError } from '../../webhook-client/call-errors.ts'
 import { baseHeaders } from '../encode/respond.ts'
 import type { Exchange } from '../exchange.ts'
+import type { Backend } from '../streams/backend.ts'
 import { type Joining, joinTo, type Refusal } from '../streams/join.ts'
-import type { Backend } from './backend.ts'
 
 export interface KubeletCredentials {
   cert: string

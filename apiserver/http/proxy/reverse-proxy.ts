@@ -3,8 +3,8 @@ import { StatusError } from '../../../shared/api/status-error.ts'
 import { Gathered } from '../../../shared/client/gathered.ts'
 import { requestError } from '../../webhook-client/call-errors.ts'
 import type { Exchange } from '../exchange.ts'
+import { type Backend, type BackendRequest, requestOf } from '../streams/backend.ts'
 import { joinTo } from '../streams/join.ts'
-import { type Backend, type BackendRequest, requestOf } from './backend.ts'
 
 export interface Forwarded {
   /** With its query. */

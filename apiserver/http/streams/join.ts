@@ -5,7 +5,7 @@ import { StatusError } from '../../../shared/api/status-error.ts'
 import type { Upgrade } from '../../../shared/http/upgrades.ts'
 import { requestError } from '../../webhook-client/call-errors.ts'
 import type { Exchange } from '../exchange.ts'
-import { type BackendRequest, requestOf } from '../proxy/backend.ts'
+import { type BackendRequest, requestOf } from './backend.ts'
 
 /** A client that wants its connection for itself. */
 export interface Joining {

@@ -7,8 +7,8 @@ import type { ApiContext } from '../api-context.ts'
 import { sendNothing } from '../encode/respond.ts'
 import type { ResourceExchange } from '../exchange.ts'
 import type { Handler } from '../handler.ts'
-import type { Backend } from '../proxy/backend.ts'
 import { forward, notReached } from '../proxy/reverse-proxy.ts'
+import type { Backend } from '../streams/backend.ts'
 import { admitConnect } from './admit.ts'
 
 type Locate = (api: ApiContext, target: ProxyTarget, exchange: ResourceExchange) => Backend

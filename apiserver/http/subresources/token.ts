@@ -1,15 +1,15 @@
 import { badRequest, conflict, notFound } from '../../../shared/api/status-errors.ts'
 import type { KubeObject, Pod } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
-import type { Lookup } from '../../admission/admission-plugin.ts'
 import type { Reference } from '../../auth/service-account/claims.ts'
 import type {
   ServiceAccountTokens,
   TokenOptions,
   TokenSubject,
 } from '../../auth/service-account/service-account-tokens.ts'
+import { trackFields } from '../../kind/field-manager.ts'
+import type { Lookup } from '../../kind/lookup.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
-import { trackFields } from '../../patch/field-manager.ts'
 import type { ObjectScope, WriteOptions } from '../../registry/write-context.ts'
 import { invalid, invalidObject } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'

@@ -1,5 +1,6 @@
 import type { KubeObject, ObjectMeta } from '../../../shared/api/types.ts'
-import type { Attributes, Decision, User } from '../../auth/types.ts'
+import type { Attributes, Decision } from '../../auth/types.ts'
+import type { User } from '../../kind/user.ts'
 import type { RequestScope } from '../../registry/write-context.ts'
 import { invalid, required } from '../../validation/field-error.ts'
 import type { FieldErrors } from '../../validation/field-errors.ts'

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
-import { trackFields } from '../../patch/field-manager.ts'
+import { trackFields } from '../../kind/field-manager.ts'
 import { checkNewObject } from '../../registry/before-create.ts'
 import type { RequestScope } from '../../registry/write-context.ts'
 import { invalidObject } from '../../validation/field-error.ts'

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
-import type { User } from '../../auth/types.ts'
+import type { User } from '../../kind/user.ts'
 import { review } from './review.ts'
 
 export interface UserInfo {

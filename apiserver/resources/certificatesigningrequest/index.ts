@@ -1,7 +1,7 @@
 import type { V1CertificateSigningRequest } from '@kubernetes/client-node'
 import type { WithMeta } from '../../../shared/api/types.ts'
 import { toTime } from '../../../shared/clock/timestamp.ts'
-import type { User } from '../../auth/types.ts'
+import type { User } from '../../kind/user.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
 import { age, ageColumn, column, humanDuration, nameColumn } from '../parts/cells.ts'
 import { plain } from '../parts/plain.ts'

@@ -1,7 +1,5 @@
 import { resource } from '../../kind/resource-definition.ts'
 import { invalid } from '../../validation/field-error.ts'
-import { deepEqual } from '../../values/deep-equal.ts'
-import { age, ageColumn, column, nameColumn, wide } from './cells.ts'
 import {
   type BindingObject,
   defaultBinding,
@@ -9,7 +7,9 @@ import {
   rbacName,
   subjectCells,
   validateBinding,
-} from './rbac-rules.ts'
+} from '../../validation/rbac-rules.ts'
+import { deepEqual } from '../../values/deep-equal.ts'
+import { age, ageColumn, column, nameColumn, wide } from './cells.ts'
 
 /** The kind that binds a role to subjects, in one namespace or everywhere; which role is bound cannot be changed. */
 export const bindingKind = (namespaced: boolean) => {

@@ -1,7 +1,9 @@
 /** Objects of one kind and what field management makes of writes to them: a registry of one shelf. */
+
+import { defaultResetFields } from '../../../apiserver/kind/reset-fields.ts'
 import { apply, updateManagedFields } from '../../../apiserver/patch/apply.ts'
 import { isReset, type ManagedFieldsEntry } from '../../../apiserver/patch/managed-fields.ts'
-import { defaultResetFields, type ManagedKind } from '../../../apiserver/patch/managed-kind.ts'
+import type { ManagedKind } from '../../../apiserver/patch/managed-kind.ts'
 import { builtInType } from '../../../apiserver/patch/structured-merge/built-in.ts'
 import { decodeObject } from '../../../apiserver/validation/decoder.ts'
 import type { JsonMap } from '../../../apiserver/values/json-map.ts'

@@ -1,5 +1,5 @@
 /** Queries and selectors: what cannot be read is refused as the client's fault. */
-import { parseRequestInfo } from '../../../apiserver/http/front/request-info.ts'
+import { parseRequestInfo } from '../../../apiserver/http/request-info.ts'
 import { parseFieldSelector } from '../../../shared/api/field-selector.ts'
 import { parseLabelSelector } from '../../../shared/api/label-selector.ts'
 import { StatusError } from '../../../shared/api/status-error.ts'

@@ -1,4 +1,4 @@
-import { RBAC_GROUP } from '../../../resources/parts/rbac-rules.ts'
+import { RBAC_GROUP } from '../../../validation/rbac-rules.ts'
 import type { PolicyRule } from '../policy-rule.ts'
 
 /** A role in short. */

@@ -2,8 +2,8 @@ import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import { upgradeOf } from '../../../../shared/http/upgrades.ts'
 import { Exchange } from '../../exchange.ts'
 import type { Watchdog } from '../../limits/watchdog.ts'
+import { parseRequestInfo, type RouteParams } from '../../request-info.ts'
 import { withReason } from '../reason-prefix.ts'
-import { parseRequestInfo, type RouteParams } from '../request-info.ts'
 import { saidMethod } from '../routable.ts'
 
 const hasBody = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../shared/api/types.ts'
-import type { User } from '../auth/types.ts'
 import type { ResourceDefinition } from '../kind/resource-definition.ts'
+import type { User } from '../kind/user.ts'
 
 /** A write that is about to happen. */
 export interface AdmissionAttributes {
@@ -68,13 +68,3 @@ export interface AdmissionPlugin {
   /** After validation, when every mutation is done. */
   validate?(attributes: AdmissionAttributes): void | Promise<void>
 }
-
-/** How plugins and strategies look at other objects. What comes back is shared: read, never change it. */
-export type Lookup = (
-  resource: { group: string; plural: string },
-  namespace: string | undefined,
-  name: string,
-) => KubeObject | undefined
-
-/** All objects of a resource, or of one namespace of it; likewise only to be looked at. */
-export type LookupAll = (resource: { group: string; plural: string }, namespace?: string) => Iterable<KubeObject>

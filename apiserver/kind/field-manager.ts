@@ -1,13 +1,14 @@
 import { apiVersionOf } from '../../shared/api/api-version.ts'
 import { plainError } from '../../shared/api/status-errors.ts'
 import type { KubeObject } from '../../shared/api/types.ts'
-import type { ResourceDefinition } from '../kind/resource-definition.ts'
+import { type ApplyRequest, apply, type FieldWrite, updateManagedFields } from '../patch/apply.ts'
+import type { ManagedFieldsEntry } from '../patch/managed-fields.ts'
+import { ConversionError, type KindVersions, type ManagedKind } from '../patch/managed-kind.ts'
+import { builtInType } from '../patch/structured-merge/built-in.ts'
+import { fieldPaths, union } from '../patch/structured-merge/fields.ts'
 import { equals, type JsonMap } from '../values/json-map.ts'
-import { type ApplyRequest, apply, type FieldWrite, updateManagedFields } from './apply.ts'
-import type { ManagedFieldsEntry } from './managed-fields.ts'
-import { ConversionError, defaultResetFields, type KindVersions, type ManagedKind } from './managed-kind.ts'
-import { builtInType } from './structured-merge/built-in.ts'
-import { fieldPaths, union } from './structured-merge/fields.ts'
+import { defaultResetFields } from './reset-fields.ts'
+import type { ResourceDefinition } from './resource-definition.ts'
 
 const kinds = new WeakMap<ResourceDefinition, ManagedKind>()
 

@@ -1,9 +1,9 @@
 /** What roles and bindings have in common, namespaced or not. */
 import type { V1PolicyRule, V1RoleRef } from '@kubernetes/client-node'
-import type { ObjectMeta } from '../../../shared/api/types.ts'
-import { invalid, notSupported, required } from '../../validation/field-error.ts'
-import type { FieldErrors } from '../../validation/field-errors.ts'
-import { pathSegmentName } from '../../validation/names.ts'
+import type { ObjectMeta } from '../../shared/api/types.ts'
+import { invalid, notSupported, required } from './field-error.ts'
+import type { FieldErrors } from './field-errors.ts'
+import { pathSegmentName } from './names.ts'
 
 export const RBAC_GROUP = 'rbac.authorization.k8s.io'
 export const rbacName = (name: string): string[] => pathSegmentName(name)
