@@ -2,7 +2,7 @@ import { h, type JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Mark, PodStory } from '../story/model.ts'
 import type { Story } from '../story/story.ts'
-import { clockOf, words } from '../views/time-axis.ts'
+import { clockOf, offset } from '../views/time-axis.ts'
 import type { Row } from '../views/timeline/geometry.ts'
 
 const page = 100
@@ -92,7 +92,7 @@ export function HappeningList({
           h(
             'button',
             { class: 'link', onClick: () => onJump(each) },
-            `${clockOf(each.atMs)} (+${words(each.atMs - startMs)})`,
+            `${clockOf(each.atMs)} (${offset(each.atMs - startMs)})`,
           ),
           ' ',
           each.pod ? h('b', null, h('bdi', null, each.pod.name)) : null,

@@ -1,3 +1,4 @@
+import { addLoss, type LossRun } from './losses.ts'
 import type { Death, Load, PodStory } from './model.ts'
 import type { Story } from './story.ts'
 
@@ -22,17 +23,38 @@ export interface Losses {
   endMs: number
 }
 
+/** Intervals in which requests were lost. */
+const badLoads = ({ loads }: Story): Load[] => loads.filter(({ lost, cut }) => lost + cut > 0)
+
 /** All that was lost; undefined for nothing. */
 export function lossesOf(story: Story): Losses | undefined {
-  const bad = story.loads.filter(({ lost, cut }) => lost + cut > 0)
-  if (!bad.length) return undefined
-  const sum = (field: 'lost' | 'cut'): number => bad.reduce((total, load) => total + load[field], 0)
-  const times = bad.flatMap(({ startMs, endMs }) => [startMs, endMs])
-  const [startMs, endMs] = times.reduce(([least, most], ms) => [Math.min(least, ms), Math.max(most, ms)], [
-    times[0] ?? 0,
-    times[0] ?? 0,
-  ] as [number, number])
-  return { lost: sum('lost'), cut: sum('cut'), startMs, endMs }
+  const [first, ...rest] = badLoads(story)
+  if (!first) return undefined
+  const { lost, cut, startMs, endMs } = first
+  const all = { lost, cut, startMs, endMs }
+  for (const load of rest) {
+    all.lost += load.lost
+    all.cut += load.cut
+    all.startMs = Math.min(all.startMs, load.startMs)
+    all.endMs = Math.max(all.endMs, load.endMs)
+  }
+  return all
+}
+
+/** What each pod lost, by its UID, in the order of their times. */
+export function lossRuns(story: Story): Map<string, LossRun[]> {
+  const runs = new Map<string, LossRun[]>()
+  const bad = badLoads(story)
+  if (!bad.length) return runs
+  const ended = endedPods(story)
+  for (const load of bad.sort((a, b) => a.startMs - b.startMs)) {
+    const pod = culprit(story, load, ended)
+    if (!pod) continue
+    const known = runs.get(pod.uid) ?? []
+    runs.set(pod.uid, known)
+    addLoss(known, load)
+  }
+  return runs
 }
 
 /** How long requests were lost after no Service offered any of the pods that are blamed. */
@@ -44,9 +66,9 @@ export function newsLagMs(blamed: readonly Blame[], { endMs }: Losses): number {
 /** One for each pod that lost requests, the worst first. */
 export function blames(story: Story): Blame[] {
   const found = new Map<string, Blame>()
-  for (const load of story.loads) {
-    if (!load.lost && !load.cut) continue
-    const pod = culprit(story, load)
+  const ended = endedPods(story)
+  for (const load of badLoads(story)) {
+    const pod = culprit(story, load, ended)
     const key = pod?.uid ?? load.target
     const known = found.get(key)
     if (known) {
@@ -58,16 +80,26 @@ export function blames(story: Story): Blame[] {
   return [...found.values()].sort((a, b) => b.lost + b.cut - a.lost - a.cut)
 }
 
+interface EndedPod {
+  pod: PodStory
+  /** Since when it may have stopped to answer. */
+  startMs: number
+}
+
+const endedPods = (story: Story): EndedPod[] =>
+  [...story.pods.values()].flatMap((pod) => {
+    const startMs = unavailableMs(pod)
+    return startMs === undefined ? [] : [{ pod, startMs }]
+  })
+
 /** The pod itself, or the one whose processes ended nearest to the interval. */
-function culprit(story: Story, load: Load): PodStory | undefined {
+function culprit(story: Story, load: Load, ended: readonly EndedPod[]): PodStory | undefined {
   const [kind, name = ''] = load.target.split('/')
   if (kind === 'pod') return story.podNamed(load.namespace, name)
   let best: PodStory | undefined
   let bestMs = slackMs
-  for (const pod of story.pods.values()) {
+  for (const { pod, startMs } of ended) {
     if (pod.namespace !== load.namespace || (kind === 'service' && !pod.services.has(name))) continue
-    const startMs = unavailableMs(pod)
-    if (startMs === undefined) continue
     const endMs = Math.max(pod.endpointRemovedMs ?? startMs, startMs)
     const distanceMs = Math.max(startMs - load.endMs, load.startMs - endMs, 0)
     if (distanceMs < bestMs) [best, bestMs] = [pod, distanceMs]

@@ -3,9 +3,21 @@ import type { Interval } from './interval.ts'
 
 /** What a page shows of a cluster's history. Texts are ready to be shown; times are milliseconds since the epoch. */
 
-export type PodPhase = 'Pending' | 'Running' | 'Ready' | 'Terminating' | 'Succeeded' | 'Failed'
+/** `BackOff`: a container is not started for now, since it crashed again and again, or its image cannot be had. */
+export type PodPhase = 'Pending' | 'Running' | 'Ready' | 'BackOff' | 'Terminating' | 'Succeeded' | 'Failed'
 
-export type MarkKind = 'probe' | 'restart' | 'eviction' | 'endpoint' | 'warning' | 'note' | 'failure' | 'gap'
+export type MarkKind =
+  | 'probe'
+  | 'restart'
+  | 'eviction'
+  | 'cancelled'
+  | 'endpoint'
+  | 'kill'
+  | 'lost'
+  | 'warning'
+  | 'note'
+  | 'failure'
+  | 'gap'
 export interface Mark {
   atMs: number
   kind: MarkKind
@@ -72,10 +84,13 @@ export interface PodStory {
   labels: Readonly<Record<string, string>>
   node: string
   owner?: { uid: string; kind: string; name: string }
+  /** `Deployment/web`: what its Termination says, where its owner was not seen. */
+  workload: string
   phases: Interval<PodPhase>[]
   marks: Mark[]
   deaths: Death[]
-  asks: Ask[]
+  /** The user that asked for an eviction which has not begun yet. */
+  evictor?: string
   reason: string
   restarts: number
   /** The grace period that it got, from the moment it was deleted. */

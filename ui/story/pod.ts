@@ -4,7 +4,7 @@ import { limits, type MarkKind, type PodPhase, type PodStory, push } from './mod
 import { at, listAt, msOf, numberAt, plain, textAt } from './text.ts'
 
 export function newPod(uid: string, name: string, namespace: string): PodStory {
-  const empty = { labels: {}, node: '', reason: '', restarts: 0, endPhase: '' }
+  const empty = { labels: {}, node: '', workload: '', reason: '', restarts: 0, endPhase: '' }
   return {
     uid,
     name: plain(name),
@@ -12,7 +12,6 @@ export function newPod(uid: string, name: string, namespace: string): PodStory {
     phases: [],
     marks: [],
     deaths: [],
-    asks: [],
     services: new Set(),
     ...empty,
   }
@@ -22,7 +21,9 @@ export function mark(pod: PodStory, kind: MarkKind, atMs: number, text: string):
   if (
     pod.marks.some(
       (known) =>
-        known.kind === kind && known.text === text && (kind === 'eviction' || Math.abs(known.atMs - atMs) < 1_000),
+        known.kind === kind &&
+        known.text === text &&
+        (kind === 'eviction' || kind === 'cancelled' || Math.abs(known.atMs - atMs) < 1_000),
     )
   )
     return
@@ -36,8 +37,24 @@ export function phaseOf(object: RecordedObject): PodPhase {
   const phase = at(object, 'status', 'phase')
   if (at(object, 'metadata', 'deletionTimestamp')) return 'Terminating'
   if (phase === 'Succeeded' || phase === 'Failed') return phase
+  if (backOffOf(object)) return 'BackOff'
   if (phase !== 'Running') return 'Pending'
   return at(conditionOf(object, 'Ready'), 'status') === 'True' ? 'Ready' : 'Running'
+}
+
+const backOffs: ReadonlySet<string> = new Set([
+  ...['CrashLoopBackOff', 'ImagePullBackOff', 'ErrImagePull', 'InvalidImageName', 'ErrImageNeverPull'],
+  ...['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError'],
+])
+
+/** Why a container of the pod is not started for now; empty if none waits so. */
+export function backOffOf(object: RecordedObject | undefined): string {
+  const statuses = [
+    ...listAt(object, 'status', 'initContainerStatuses'),
+    ...listAt(object, 'status', 'containerStatuses'),
+  ]
+  const reasons = statuses.map((status) => textAt(status, 'state', 'waiting', 'reason'))
+  return reasons.find((reason) => backOffs.has(reason)) ?? ''
 }
 
 /** Takes what an object says. `isNews`: it is so since `atMs`; otherwise it was so when the record began. */
@@ -53,14 +70,26 @@ export function seePod(pod: PodStory, object: RecordedObject, atMs: number, isNe
   else become(pod.phases, phase, atMs)
   if (phase === 'Terminating') seeGrace(pod, object, atMs)
   seeContainers(pod, object, atMs)
-  const target = conditionOf(object, 'DisruptionTarget')
-  if (at(target, 'status') === 'True') mark(pod, 'eviction', atMs, eviction())
-  else if (at(object, 'status', 'reason') === 'Evicted')
-    mark(pod, 'eviction', atMs, textAt(object, 'status', 'message'))
+  seeEviction(pod, object, phase, atMs)
+}
 
-  function eviction(): string {
-    return `${textAt(target, 'reason')}: ${textAt(target, 'message')}`
-  }
+function seeEviction(pod: PodStory, object: RecordedObject, phase: PodPhase, atMs: number): void {
+  const target = conditionOf(object, 'DisruptionTarget')
+  const status = at(target, 'status')
+  const text = `${textAt(target, 'reason')}: ${textAt(target, 'message')}`
+  if (status === 'True') mark(pod, 'eviction', atMs, text)
+  else if (status === 'False') cancelEviction(pod, atMs, text)
+  if (at(object, 'status', 'reason') === 'Evicted') mark(pod, 'eviction', atMs, textAt(object, 'status', 'message'))
+  if (phase !== 'Terminating' || !pod.evictor) return
+  mark(pod, 'eviction', atMs, `evicted by ${pod.evictor}`)
+  delete pod.evictor
+}
+
+/** It was to be evicted, and was not: what was marked as an eviction is none. */
+export function cancelEviction(pod: PodStory, atMs: number, text: string): void {
+  if (pod.phases.at(-1)?.value === 'Terminating' || pod.goneMs !== undefined) return
+  for (const each of pod.marks) if (each.kind === 'eviction') each.kind = 'cancelled'
+  mark(pod, 'cancelled', atMs, text)
 }
 
 export function podGone(pod: PodStory, atMs: number): void {

@@ -22,7 +22,7 @@ import {
   type WorkloadStory,
 } from './model.ts'
 import { newNode, nodeGone, seeNode } from './node.ts'
-import { endpointRemoved, mark, newPod, podGone, seePod } from './pod.ts'
+import { cancelEviction, endpointRemoved, mark, newPod, podGone, seePod } from './pod.ts'
 import { at, msOf, numberAt, plain, textAt } from './text.ts'
 import { newWorkload, seeWorkload, workloadGone, workloadKinds } from './workload.ts'
 
@@ -176,11 +176,12 @@ export class Story {
     const time = [object.lastTimestamp, object.eventTime].map(msOf).find((ms) => ms !== undefined)
     const atMs = this.#isNews ? lineMs : Math.min(time ?? lineMs, lineMs)
     const text = `${reason}: ${textAt(object, 'message')}`
-    const kind = markKindOf(reason, textAt(object, 'type'))
+    const kind = markKindOf(reason, textAt(object, 'type'), textAt(object, 'message'))
     if (!kind) return
     const about = textAt(object, 'involvedObject', 'name')
     const pod = this.pods.get(textAt(object, 'involvedObject', 'uid'))
-    if (pod) mark(pod, kind, atMs, text)
+    if (pod && kind === 'cancelled') cancelEviction(pod, atMs, text)
+    else if (pod) mark(pod, kind, atMs, text)
     else if (at(object, 'involvedObject', 'kind') === 'Node')
       push(this.nodes.get(about)?.marks ?? [], { atMs, kind, text }, limits.marks)
   }
@@ -193,6 +194,7 @@ export class Story {
       textAt(object, 'metadata', 'namespace'),
     )
     pod.node ||= textAt(object, 'nodeName')
+    pod.workload ||= textAt(object, 'workload')
     const known = pod.deaths.findIndex(({ name }) => name === death.name)
     if (known >= 0) pod.deaths[known] = death
     else push(pod.deaths, death, limits.deaths)
@@ -226,12 +228,14 @@ export class Story {
     this.#journal.add(request, atMs)
     const { verb, resource, subresource, name, namespace, code } = request
     if (resource !== 'pods' || !name || code >= 400 || code === 0) return
-    const isDelete = verb === 'delete' && !subresource
-    if (!isDelete && !(verb === 'create' && subresource === 'eviction')) return
+    if (verb !== 'create' || subresource !== 'eviction') return
     const pod = this.podNamed(namespace ?? '', name)
     if (!pod) return
-    push(pod.asks, { user: plain(request.user), atMs, reason: pod.reason }, limits.deaths)
-    if (!isDelete) mark(pod, 'eviction', atMs, `evicted by ${plain(request.user)}`)
+    const user = plain(request.user)
+    // A dry run is answered so, too: it is an eviction when the pod ends.
+    if (pod.phases.at(-1)?.value === 'Terminating' || pod.goneMs !== undefined)
+      mark(pod, 'eviction', atMs, `evicted by ${user}`)
+    else pod.evictor = user
   }
 
   #synced(atMs: number): void {
@@ -249,8 +253,10 @@ export class Story {
 const probes: ReadonlySet<string> = new Set(['Unhealthy', 'ProbeWarning', 'ProbeError'])
 const evictions: ReadonlySet<string> = new Set(['Evicted', 'Preempted', 'Preempting', 'TaintManagerEviction'])
 
-function markKindOf(reason: string, type: string): MarkKind | undefined {
+function markKindOf(reason: string, type: string, message: string): MarkKind | undefined {
   if (probes.has(reason)) return 'probe'
+  // The same reason for both.
+  if (reason === 'TaintManagerEviction' && message.startsWith('Cancelling')) return 'cancelled'
   if (evictions.has(reason)) return 'eviction'
   return type === 'Warning' ? 'warning' : undefined
 }

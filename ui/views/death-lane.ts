@@ -2,7 +2,7 @@ import { h, type JSX } from 'preact'
 import type { ContainerDeath, Segment } from '../story/model.ts'
 import { type Label, placeLabels } from './labels.ts'
 import { span, type TimeScale, words, xOf } from './time-axis.ts'
-import { shorten } from './timeline/timeline.ts'
+import { shorten } from './timeline/shorten.ts'
 
 export const laneHeight = 60
 const barTop = 18

@@ -4,8 +4,8 @@ import type { Death, PodStory, Segment } from '../story/model.ts'
 import { remedyOf } from '../story/remedy.ts'
 import { DeathLane, laneHeight } from './death-lane.ts'
 import { type Label, placeLabels } from './labels.ts'
-import { clockOf, durationTicks, span, type TimeScale, words, xOf } from './time-axis.ts'
-import { shorten } from './timeline/timeline.ts'
+import { clockOf, durationTicks, offset, span, type TimeScale, words, xOf } from './time-axis.ts'
+import { shorten } from './timeline/shorten.ts'
 
 /** Of the lane of the API server, with the words above it. */
 const serverHeight = 70
@@ -138,7 +138,7 @@ export function OneDeath({
       { class: 'plain' },
       stepsOf(pod, death).map(({ atMs, text, output }) =>
         h('li', null, [
-          h('span', { class: 'soft' }, `${clockOf(atMs)}  +${words(atMs - zeroMs)}  `),
+          h('span', { class: 'soft' }, `${clockOf(atMs)}  ${offset(atMs - zeroMs)}  `),
           text,
           output ? h('pre', null, output) : null,
         ]),

@@ -3,7 +3,8 @@ import type { NodeStory } from '../story/model.ts'
 import type { Story } from '../story/story.ts'
 import { Axis, clockOf, span, type TimeScale, type TimeWindow, words } from './time-axis.ts'
 import { markLetters, marksOf } from './timeline/geometry.ts'
-import { scaleFor, shorten } from './timeline/timeline.ts'
+import { shorten } from './timeline/shorten.ts'
+import { scaleFor } from './timeline/timeline.ts'
 
 interface Props {
   story: Story

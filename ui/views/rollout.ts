@@ -1,5 +1,6 @@
 import { h, type JSX } from 'preact'
 import { blames, type Losses, lossesOf, newsLagMs } from '../story/blame.ts'
+import { lostWords } from '../story/losses.ts'
 import type { PodStory, WorkloadCounts, WorkloadStory } from '../story/model.ts'
 import type { Story } from '../story/story.ts'
 import { Axis, clockOf, type TimeScale, type TimeWindow, words, xOf } from './time-axis.ts'
@@ -132,9 +133,6 @@ export function RolloutView(props: Props): JSX.Element {
     h(Lost, { story, onSelect }),
   ])
 }
-
-export const lostWords = ({ lost, cut }: Pick<Losses, 'lost' | 'cut'>): string =>
-  [lost && `${lost} requests were lost`, cut && `${cut} were cut`].filter(Boolean).join(', ')
 
 function lostFacts({ startMs, endMs }: Losses, afterMs: number): string {
   const when = `From ${clockOf(startMs)} to ${clockOf(endMs)} (${words(endMs - startMs)}).`

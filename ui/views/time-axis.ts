@@ -46,23 +46,37 @@ export function durationTicks(scale: TimeScale, zeroMs: number): Tick[] {
     .filter(({ x }) => x < scale.right - 35)
 }
 
+/** Of one label of the axis. */
+const labelRoom = 75
+
 /** Labels at `y`, and lines below it down to `bottom`. */
 export function Axis({ scale, y, bottom }: { scale: TimeScale; y: number; bottom: number }): JSX.Element {
-  const marks = ticks(scale).map(({ x, label }) =>
-    h('g', { key: label }, [
+  const all = ticks(scale)
+  const marks = all.map(({ x, label }, index) => {
+    // The last label is left of its line where it has no room at its right.
+    const isRight = x < scale.right - labelRoom
+    const isFree = isRight || x - (all[index - 1]?.x ?? scale.left - labelRoom) > 2 * labelRoom
+    const place = isRight ? { x: x + 3, y } : { x: x - 3, y, 'text-anchor': 'end' as const }
+    return h('g', { key: label }, [
       h('line', { class: 'grid', x1: x, x2: x, y1: y + 4, y2: bottom }),
-      x < scale.right - 75 ? h('text', { class: 'soft', x: x + 3, y }, label) : null,
-    ]),
-  )
+      isFree ? h('text', { class: 'soft', ...place }, label) : null,
+    ])
+  })
   return h('g', { 'aria-hidden': 'true' }, marks)
 }
 
 /** A duration as people say it. */
 export function words(ms: number): string {
-  const size = Math.abs(ms)
-  if (size < 1_000) return `${Math.round(ms)} ms`
-  if (size < 60_000) return `${(ms / 1_000).toFixed(size < 10_000 ? 2 : 1)} s`
-  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`
+  if (ms < 0) return `−${words(-ms)}`
+  if (ms < 999.5) return `${Math.round(ms)} ms`
+  if (ms < 9_995) return `${(ms / 1_000).toFixed(2)} s`
+  if (ms < 59_950) return `${(ms / 1_000).toFixed(1)} s`
+  const seconds = Math.round(ms / 1_000)
+  const [minutes, hours] = [Math.floor(seconds / 60), Math.floor(seconds / 3_600)]
+  return hours ? `${hours} h ${minutes % 60} min` : `${minutes} min ${seconds % 60} s`
 }
+
+/** How long after a beginning something was, or before it: `+1.20 s`, `−2 min 3 s`. */
+export const offset = (ms: number): string => (ms < 0 ? words(ms) : `+${words(ms)}`)
 
 export const clockOf = (ms: number): string => (ms ? new Date(ms).toISOString().slice(11, 23) : '')

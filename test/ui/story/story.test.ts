@@ -1,10 +1,13 @@
 /** A record's lines in, what the page shows out: states as intervals, with their times. */
 import t from 'tap'
 import type { RecordedObject, RecordLine } from '../../../shared/record/format.ts'
-import { blames } from '../../../ui/story/blame.ts'
+import { blames, lossRuns } from '../../../ui/story/blame.ts'
+import { endingOf } from '../../../ui/story/ending.ts'
 import { podFilter } from '../../../ui/story/filter.ts'
+import { allMarks } from '../../../ui/story/losses.ts'
 import { limits } from '../../../ui/story/model.ts'
 import { Story } from '../../../ui/story/story.ts'
+import { offset, words } from '../../../ui/views/time-axis.ts'
 
 const zeroMs = Date.parse('2030-01-01T10:00:00Z')
 const time = (seconds: number): string => new Date(zeroMs + seconds * 1_000).toISOString()
@@ -216,6 +219,124 @@ t.test('lost requests have a pod, a reason and a remedy', async (t) => {
     { lost: 3, cut: 1, pod: { name: 'web' }, why: 'ended 200 ms before its endpoint was removed' },
   ])
   t.match(blames(story)[0]?.remedy, /preStop hook/)
+})
+
+t.test('what a pod lost is on its own row, in stretches', async (t) => {
+  const load = (at: number, lost: number, cut = 0, target = 'pod/web'): RecordLine => ({
+    ...{ type: 'LOAD', at: time(at), seconds: 0.2, target, namespace: 'default', answered: 9, lost, cut, slowestMs: 9 },
+  })
+  const story = storyOf(
+    header,
+    synced(0),
+    change('ADDED', 1, podObject('web', { ready: true })),
+    change('ADDED', 1, podObject('other', { ready: true })),
+    ...[load(4, 1), load(4.2, 0), load(4.4, 2, 1), load(9, 1), load(9, 5, 0, 'pod/nobody')],
+  )
+  const runs = lossRuns(story)
+  t.same([...runs.keys()], ['uid-web'])
+  const [first, second] = runs.get('uid-web') ?? []
+  t.match(
+    [first, second],
+    [
+      { lost: 3, cut: 1, startMs: zeroMs + 4_000, endMs: zeroMs + 4_600 },
+      { lost: 1, cut: 0 },
+    ],
+  )
+  const marks = allMarks(story.podNamed('default', 'web')!, runs.get('uid-web'))
+  t.same(
+    marks.map(({ kind, text }) => [kind, text]),
+    [
+      ['lost', '3 requests were lost, 1 was cut'],
+      ['lost', '1 request was lost'],
+    ],
+  )
+})
+
+t.test('an eviction that is cancelled, refused or only tried is no eviction', async (t) => {
+  const condition = (status: string) => ({
+    conditions: [{ type: 'DisruptionTarget', status, reason: 'PreemptionByScheduler', message: 'm' }],
+  })
+  const event = (message: string) =>
+    objectOf('v1', 'Event', message, {
+      ...{ involvedObject: { kind: 'Pod', uid: 'uid-web' }, reason: 'TaintManagerEviction', message, type: 'Normal' },
+      metadata: { name: message, uid: message },
+    })
+  const evict = (at: number, code: number): RecordLine => ({
+    ...{ type: 'REQUEST', at: time(at), verb: 'create', user: 'jane', path: '/x', resource: 'pods', code },
+    ...{ subresource: 'eviction', namespace: 'default', name: 'web', durationMs: 1 },
+  })
+  const kinds = (...lines: RecordLine[]): string[] =>
+    storyOf(header, synced(0), change('ADDED', 1, podObject('web')), ...lines)
+      .podNamed('default', 'web')!
+      .marks.map(({ kind }) => kind)
+  const [marking, cancelling] = ['Marking for deletion Pod default/web', 'Cancelling deletion of Pod default/web']
+  t.same(kinds(change('ADDED', 2, event(cancelling))), ['cancelled'])
+  t.same(kinds(change('ADDED', 2, event(marking)), change('ADDED', 3, event(cancelling))), ['cancelled', 'cancelled'])
+  const statuses = ['True', 'False', 'False'].map((status, index) =>
+    change('MODIFIED', 2 + index, podObject('web', { status: condition(status) })),
+  )
+  t.same(kinds(...statuses), ['cancelled'], 'a condition that turned to False')
+  t.same(kinds(evict(2, 429)), [], 'refused')
+  t.same(kinds(evict(2, 201)), [], 'a dry run, after which the pod goes on')
+  t.same(kinds(evict(2, 201), change('MODIFIED', 3, podObject('web', { meta: deleted }))), ['eviction'])
+  t.same(kinds(change('MODIFIED', 2, podObject('web', { meta: deleted })), evict(2.1, 201)), ['eviction'])
+})
+
+t.test('a container that is not started for now: back-off, not running', async (t) => {
+  const waiting = (reason: string, lastState = {}) => ({
+    containerStatuses: [{ name: 'main', restartCount: 0, state: { waiting: { reason } }, lastState }],
+  })
+  const story = storyOf(
+    header,
+    synced(0),
+    change('ADDED', 1, podObject('web', { status: waiting('ContainerCreating') })),
+    change('MODIFIED', 2, podObject('web', { status: waiting('CrashLoopBackOff', { terminated: { exitCode: 3 } }) })),
+    change('ADDED', 1, podObject('image', { phase: 'Pending', status: waiting('ImagePullBackOff') })),
+  )
+  t.same(phasesOf(story, 'web'), [
+    ['Running', 1, 2],
+    ['BackOff', 2, Number.NaN],
+  ])
+  t.match(phasesOf(story, 'image'), [['BackOff', 1]])
+  t.match(endingOf(story.podNamed('default', 'web')!), { text: 'CrashLoopBackOff · exit code 3', isBad: true })
+})
+
+t.test('how a pod ended, in a few words', async (t) => {
+  const ended = (verdictType: string, exitCode: number, name = 'web') => {
+    const [container] = termination.containers as Fields[]
+    return { ...termination, containers: [{ ...container, verdictType, exitCode }], verdictType, podName: name }
+  }
+  const gone = (record?: object, status: Fields = {}) => {
+    const pod = podObject('web', { phase: 'Failed', status })
+    const lines = [change('ADDED', 1, podObject('web')), change('DELETED', 6, pod)]
+    return storyOf(
+      header,
+      synced(0),
+      ...lines,
+      ...(record ? [change('ADDED', 7, record as RecordedObject)] : []),
+    ).podNamed('default', 'web')!
+  }
+  const of = (...given: Parameters<typeof gone>) => endingOf(gone(...given))
+  t.same(of(ended('IgnoredSignal', 137)), { text: '137 · ignored TERM · 1.1 s', isBad: true })
+  t.same(of(ended('Stopped', 0)), { text: '0 · stopped · 1.1 s', isBad: false })
+  t.same(of(ended('SomethingNew', 1)), { text: '1 · something new · 1.1 s', isBad: true }, 'a type of a later version')
+  const terminated = { exitCode: 137, reason: 'OOMKilled' }
+  const statuses = { containerStatuses: [{ name: 'main', state: { terminated } }] }
+  t.same(of(undefined, statuses), { text: '137 · OOMKilled', isBad: true })
+  t.same(of(), { text: 'end not recorded', isBad: false })
+  t.equal(
+    endingOf(storyOf(header, synced(0), change('ADDED', 1, podObject('web'))).podNamed('default', 'web')!),
+    undefined,
+  )
+  const pod = gone(ended('IgnoredSignal', 137))
+  for (const text of ['137', 'ignored TERM', 'update', 'SIGTERM web', 'IgnoredSignal']) t.ok(podFilter(text)(pod), text)
+  for (const text of ['13', 'ignored NOTHING', 'oom']) t.notOk(podFilter(text)(pod), text)
+})
+
+t.test('durations', async (t) => {
+  const given = [0, 999.6, 1_200, 9_996, 59_960, 119_600, -117_000, 7_260_000]
+  t.same(given.map(words), ['0 ms', '1.00 s', '1.20 s', '10.0 s', '1 min 0 s', '2 min 0 s', '−1 min 57 s', '2 h 1 min'])
+  t.same([-117_000, 1_200].map(offset), ['−1 min 57 s', '+1.20 s'])
 })
 
 t.test('a filter by labels, or by text', async (t) => {

@@ -1,5 +1,7 @@
+import { lossRuns } from '../../story/blame.ts'
 import { type PodFilter, podFilter } from '../../story/filter.ts'
-import type { Load, Mark, PodStory } from '../../story/model.ts'
+import { type LossRun, lostWords } from '../../story/losses.ts'
+import type { Load, Mark, NodeStory, PodStory } from '../../story/model.ts'
 import type { Story } from '../../story/story.ts'
 import { span, type TimeScale, xOf } from '../time-axis.ts'
 
@@ -9,6 +11,10 @@ export interface Row {
   label: string
   /** Absent: the heading of a group. */
   pod?: PodStory
+  /** Requests that the pod lost. */
+  losses?: readonly LossRun[]
+  /** The node of the pod. */
+  node?: NodeStory
 }
 
 export const rowHeight = 22
@@ -17,6 +23,7 @@ export const barHeight = 12
 /** Lanes: a heading for each group, then its pods in the order of their births. */
 export function rowsOf(story: Story, grouping: Grouping, filter: PodFilter = podFilter('')): Row[] {
   const groups = new Map<string, PodStory[]>()
+  const losses = lossRuns(story)
   for (const pod of story.pods.values()) {
     if (!filter(pod)) continue
     const label = grouping === 'node' ? `Node ${pod.node || '(none yet)'}` : workloadOf(story, pod)
@@ -29,7 +36,10 @@ export function rowsOf(story: Story, grouping: Grouping, filter: PodFilter = pod
     const pods = groups.get(label)!.sort((a, b) => bornMs(a) - bornMs(b))
     return [
       { key: label, label: `${label} · ${pods.length}` },
-      ...pods.map((pod) => ({ key: pod.uid, label: pod.name, pod })),
+      ...pods.map((pod) => {
+        const { uid: key, name: label } = pod
+        return { key, label, pod, losses: losses.get(key), node: story.nodes.get(pod.node) }
+      }),
     ]
   })
 }
@@ -37,7 +47,7 @@ export function rowsOf(story: Story, grouping: Grouping, filter: PodFilter = pod
 /** `Deployment/web`: of the outermost that is known. */
 function workloadOf(story: Story, pod: PodStory): string {
   const owner = pod.owner
-  if (!owner) return `${pod.namespace}: pods without a workload`
+  if (!owner) return `${pod.namespace}: ${pod.workload || 'pods without a workload'}`
   const outer = story.workloads.get(story.workloads.get(owner.uid)?.owner ?? '')
   return `${pod.namespace}: ${outer ? `${outer.kind}/${outer.name}` : `${owner.kind}/${owner.name}`}`
 }
@@ -69,21 +79,64 @@ export function barsOf(pod: PodStory, scale: TimeScale, nowMs: number): Bar[] {
   return bars
 }
 
+/** Bars that are hatched, so that they are told apart without colours. */
+export const hatches: Readonly<Record<string, 'light' | 'dark'>> = { Pending: 'light', kill: 'light', BackOff: 'dark' }
+
+export interface Band {
+  x: number
+  width: number
+  title: string
+}
+
+/** When the node of a pod was lost or not ready while the pod was there. */
+export function bandsOf({ pod, node }: Row, scale: TimeScale, nowMs: number): Band[] {
+  if (!pod || !node) return []
+  const [fromMs, toMs] = [bornMs(pod), pod.goneMs ?? Number.POSITIVE_INFINITY]
+  return node.states.flatMap(({ value, startMs, endMs = Math.max(nowMs, startMs) }) => {
+    if (value === 'Ready' || endMs < fromMs || startMs > toMs) return []
+    const place = span(scale, Math.max(startMs, fromMs), Math.min(endMs, toMs))
+    return place ? [{ ...place, title: `${node.name} ${value === 'Lost' ? 'lost' : 'not ready'}` }] : []
+  })
+}
+
+/** Where requests were lost, below the bar of the pod that lost them. */
+export const lossesOf = ({ losses = [] }: Row, scale: TimeScale): Band[] =>
+  losses.flatMap((run) => {
+    const place = span(scale, run.startMs, run.endMs)
+    return place ? [{ x: place.x, width: Math.max(place.width, 4), title: lostWords(run) }] : []
+  })
+
 export const graceOf = ({ grace }: PodStory, scale: TimeScale): { x: number; width: number } | undefined =>
   grace && span(scale, grace.startMs, grace.endMs)
 
 export interface PlacedMark extends Mark {
   x: number
 }
-export const marksOf = (marks: readonly Mark[], scale: TimeScale): PlacedMark[] =>
-  marks
-    .filter(({ atMs }) => atMs >= scale.fromMs && atMs <= scale.toMs)
-    .map((mark) => ({ ...mark, x: xOf(scale, mark.atMs) }))
+/** Marks of one kind that would cover each other are one, with the words of all. */
+export function marksOf(marks: readonly Mark[], scale: TimeScale): PlacedMark[] {
+  const placed: PlacedMark[] = []
+  for (const mark of marks) {
+    if (mark.atMs < scale.fromMs || mark.atMs > scale.toMs) continue
+    const x = xOf(scale, mark.atMs)
+    const near = placed.findLast((other) => other.kind === mark.kind && Math.abs(other.x - x) < apart)
+    if (near) near.text += `\n${mark.text}`
+    else placed.push({ ...mark, x })
+  }
+  return placed
+}
+
+/** Nearer to each other than this, letters cannot be read. */
+const apart = 11
 
 /** One letter for each kind of mark, so that colour is not needed. */
 export const markLetters: Readonly<Record<Mark['kind'], string>> = {
-  ...{ probe: 'P', restart: 'R', eviction: 'E', endpoint: 'S', warning: '!', note: 'N', failure: '✕', gap: '…' },
+  ...{ probe: 'P', restart: 'R', eviction: 'E', cancelled: 'C', endpoint: 'S', kill: 'K', lost: 'L' },
+  ...{ warning: '!', note: 'N', failure: '✕', gap: '…' },
 }
+
+const alarms: ReadonlySet<Mark['kind']> = new Set(['kill', 'lost', 'failure'])
+/** Whether a mark is drawn in the colour of what went wrong. */
+export const isAlarm = (kind: Mark['kind']): boolean => alarms.has(kind)
 
 export interface LoadBar {
   x: number

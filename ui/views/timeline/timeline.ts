@@ -3,7 +3,9 @@ import type { PodStory } from '../../story/model.ts'
 import type { Story } from '../../story/story.ts'
 import { loadStrip } from '../load-strip.ts'
 import { Axis, type TimeScale, type TimeWindow, xOf } from '../time-axis.ts'
-import { barHeight, barsOf, graceOf, loadBars, markLetters, marksOf, type Row, rowHeight } from './geometry.ts'
+import { loadBars, marksOf, type Row, rowHeight } from './geometry.ts'
+import { Lane } from './lane.ts'
+import { shorten } from './shorten.ts'
 
 export interface TimelineProps {
   story: Story
@@ -19,14 +21,6 @@ export const labelWidth = (width: number): number => Math.round(Math.min(210, wi
 export const scaleFor = (window: TimeWindow, width: number): TimeScale => ({
   ...{ ...window, left: labelWidth(width), right: width - 8 },
 })
-export const shorten = (text: string, pixels: number): string => {
-  const most = Math.max(4, Math.floor(pixels / 6.6))
-  if (text.length <= most) return text
-  // Pods of one workload differ at their end.
-  const end = Math.floor(most / 2)
-  return `${text.slice(0, most - end - 1)}…${text.slice(-end)}`
-}
-
 /** Lanes as SVG: for as many pods as a person reads. */
 export function Timeline({ story, rows, window, width, nowMs, selectedUid, onSelect }: TimelineProps): JSX.Element {
   const scale = scaleFor(window, width)
@@ -41,6 +35,7 @@ export function Timeline({ story, rows, window, width, nowMs, selectedUid, onSel
           width,
           nowMs,
           isSelected: selectedUid === row.key,
+          isNodeNamed: rows[index - 1]?.pod !== undefined && rows[index - 1]?.node === row.node,
           onSelect,
         })
       : Heading(row, index * rowHeight, width),
@@ -64,73 +59,32 @@ export function Timeline({ story, rows, window, width, nowMs, selectedUid, onSel
     ...data,
   }
   return h('svg', { ...props, xmlns: 'http://www.w3.org/2000/svg' }, [
-    h('defs', null, hatch()),
     h(Axis, { scale, y: -20, bottom: height }),
     ...lanes,
     ...moments,
   ])
 }
 
-const hatch = (): JSX.Element =>
-  h('pattern', { id: 'hatch', width: 6, height: 6, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' }, [
-    h('rect', { width: 2, height: 6, fill: 'var(--paper)', opacity: 0.55 }),
-  ])
+/** Stripes over bars: light ones on calm colours, dark ones on alarming ones, and those of a lost node. */
+const stripes: readonly (readonly [string, string, number])[] = [
+  ['light', 'var(--paper)', 0.55],
+  ['dark', 'var(--ink)', 0.5],
+  ['band', 'var(--kill)', 0.4],
+]
+const hatchPatterns = (): JSX.Element[] =>
+  stripes.map(([name, fill, opacity]) =>
+    h(
+      'pattern',
+      { id: `hatch-${name}`, width: 6, height: 6, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' },
+      h('rect', { width: 2, height: 6, fill, opacity }),
+    ),
+  )
 
 const Heading = (row: Row, top: number, width: number): JSX.Element =>
   h('g', { key: row.key }, [
     h('rect', { class: 'group', x: 0, y: top, width, height: rowHeight }),
     h('text', { class: 'strong', x: 6, y: top + 15 }, shorten(row.label, width - 12)),
   ])
-
-interface LaneProps extends Pick<TimelineProps, 'width' | 'nowMs' | 'onSelect'> {
-  row: Row
-  pod: PodStory
-  top: number
-  scale: TimeScale
-  isSelected: boolean
-}
-
-function Lane({ row, pod, top, scale, width, nowMs, isSelected, onSelect }: LaneProps): JSX.Element {
-  const y = top + (rowHeight - barHeight) / 2
-  const grace = graceOf(pod, scale)
-  return h('g', { key: row.key, class: 'row', 'data-pod': pod.name, onClick: onSelect && (() => onSelect(pod)) }, [
-    h('rect', {
-      class: isSelected ? 'selected' : undefined,
-      x: 0,
-      y: top,
-      width,
-      height: rowHeight,
-      ...(isSelected ? {} : { fill: 'transparent' }),
-    }),
-    h('text', { x: 14, y: top + 15 }, shorten(row.label, scale.left - 20)),
-    ...barsOf(pod, scale, nowMs).flatMap(({ kind, x, width, part, title }) => {
-      const [barY, height] = part === 'whole' ? [y, barHeight] : [y + 3, barHeight - 6]
-      const place = { x, y: barY, width, height, rx: Math.min(2, width / 2) }
-      const words = `${pod.name}: ${title}`
-      return [
-        h('rect', { ...place, class: kind, 'data-bar': kind }, h('title', null, words)),
-        kind === 'Pending' || kind === 'kill' ? h('rect', { ...place, fill: 'url(#hatch)' }) : null,
-      ]
-    }),
-    grace &&
-      h('rect', {
-        class: 'grace',
-        'data-bar': 'grace',
-        x: grace.x,
-        y: y - 2.5,
-        width: grace.width,
-        height: barHeight + 5,
-        rx: 3,
-      }),
-    ...marksOf(pod.marks, scale).map(({ kind, x, text }) =>
-      h('g', { 'data-mark': kind }, [
-        h('title', null, text),
-        h('circle', { class: 'mark', cx: x, cy: top + 11, r: 6 }),
-        h('text', { x, y: top + 14.5, 'text-anchor': 'middle', class: 'letter' }, markLetters[kind]),
-      ]),
-    ),
-  ])
-}
 
 /** The axis and the strip of requests, above the lanes. */
 export function TimelineHead({ story, window, width }: Pick<TimelineProps, 'story' | 'window' | 'width'>): JSX.Element {
@@ -142,6 +96,7 @@ export function TimelineHead({ story, window, width }: Pick<TimelineProps, 'stor
     'svg',
     { class: 'ks', width, height, role: 'img', 'aria-label': title, xmlns: 'http://www.w3.org/2000/svg' },
     [
+      h('defs', null, hatchPatterns()),
       h(Axis, { scale, y: 14, bottom: height }),
       h('text', { class: 'soft', x: 6, y: 14 }, 'UTC'),
       bars.length ? h('text', { class: 'soft', x: 6, y: 46 }, 'requests') : null,

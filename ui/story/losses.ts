@@ -1,0 +1,39 @@
+import type { Mark, PodStory } from './model.ts'
+
+/** Requests that one pod lost in one stretch of time. */
+export interface LossRun {
+  startMs: number
+  endMs: number
+  lost: number
+  cut: number
+}
+
+/** Intervals nearer to each other than this are one stretch. */
+const joinMs = 1_000
+
+/** Adds an interval to the last stretch, or begins another. */
+export function addLoss(runs: LossRun[], { startMs, endMs, lost, cut }: LossRun): void {
+  const last = runs.at(-1)
+  if (!last || startMs - last.endMs > joinMs) return void runs.push({ startMs, endMs, lost, cut })
+  last.endMs = Math.max(last.endMs, endMs)
+  last.lost += lost
+  last.cut += cut
+}
+
+/** `12 requests were lost, 1 was cut`. */
+export function lostWords({ lost, cut }: Pick<LossRun, 'lost' | 'cut'>): string {
+  const were = (count: number): string => (count === 1 ? 'was' : 'were')
+  const requests = `${lost} ${lost === 1 ? 'request' : 'requests'} ${were(lost)} lost`
+  return [lost && requests, cut && `${cut} ${were(cut)} cut`].filter(Boolean).join(', ')
+}
+
+/** What happened to a pod, with each SIGKILL and each stretch of lost requests, in the order of their times. */
+export function allMarks({ marks, deaths }: PodStory, losses: readonly LossRun[] = []): Mark[] {
+  const all = [...marks]
+  for (const { containers } of deaths)
+    for (const { name, segments } of containers)
+      for (const { kind, startMs } of segments)
+        if (kind === 'kill') all.push({ kind, atMs: startMs, text: `SIGKILL to ${name}` })
+  for (const run of losses) all.push({ kind: 'lost', atMs: run.startMs, text: lostWords(run) })
+  return all.length > marks.length ? all.sort((a, b) => a.atMs - b.atMs) : all
+}
