@@ -4,8 +4,7 @@
  */
 export const workLimits = {
   /**
-   * Items that macros of a CEL expression may visit in one evaluation; a real server's limit of cost is the same
-   * number.
+   * What one evaluation of a CEL expression may cost, in upstream's units: its PerCallLimit.
    */
   celSteps: 1_000_000,
   /** Of all causes of a Status: as much as a request may hold. */

@@ -9,8 +9,10 @@ import {
   type JsonObject,
 } from '../apiextensions/schema/json-schema.ts'
 import { sortedJson } from '../apiextensions/schema/list-types.ts'
+import { TRAVERSAL } from './cost/units.ts'
 import { escapeName } from './escape.ts'
 import { parseGoDuration, parseTimestamp } from './library/time.ts'
+import { charge } from './meter.ts'
 import {
   BOOL,
   BYTES,
@@ -32,6 +34,8 @@ export interface SchemaType {
   type: CelType
   /** A value that is not of the type comes through as it is. */
   convert(value: unknown): unknown
+  /** Whether a text or a boolean stays what it is. */
+  isPlain?: true
 }
 
 /** Any JSON value of which nothing is known. */
@@ -52,8 +56,8 @@ const SCALARS: Record<string, SchemaType> = {
     convert: (value) =>
       typeof value === 'number' ? value : typeof value === 'bigint' ? Number(value) : convertDyn(value),
   },
-  boolean: { type: BOOL, convert: convertDyn },
-  string: { type: STRING, convert: convertDyn },
+  boolean: { type: BOOL, convert: convertDyn, isPlain: true },
+  string: { type: STRING, convert: convertDyn, isPlain: true },
 }
 const FORMATTED: Record<string, SchemaType> = {
   'date-time': text(TIMESTAMP, parseTimestamp),
@@ -113,8 +117,11 @@ function keyedItems(schema: JSONSchemaProps): KeyedItems | undefined {
       item instanceof StructValue ? keys.map((key) => identityOf(item.get(key))).join() : identityOf(item),
   }
 }
-const identityOf = (item: unknown): string =>
-  sortedJson(item instanceof JsonStruct ? item.json : typeof item === 'bigint' ? `${item}n` : item)
+function identityOf(item: unknown): string {
+  const id = sortedJson(item instanceof JsonStruct ? item.json : typeof item === 'bigint' ? `${item}n` : item)
+  charge(id.length * TRAVERSAL)
+  return id
+}
 
 function objectType(schema: JSONSchemaProps, name: string, withMeta: boolean): SchemaType | undefined {
   const additional = additionalOf(schema)
@@ -185,6 +192,9 @@ class JsonStruct extends StructValue {
   get type(): CelType {
     return this.#shape.type
   }
+  get size(): number {
+    return Object.keys(this.json).length
+  }
   has(field: string): boolean {
     const key = this.#shape.keyOf(field)
     return key !== undefined && Object.hasOwn(this.json, key) && this.json[key] !== null && this.json[key] !== undefined
@@ -194,9 +204,10 @@ class JsonStruct extends StructValue {
   }
   protected value(field: string): unknown {
     const value = this.json[this.#shape.keyOf(field)!]
-    if (typeof value === 'string' || typeof value === 'boolean') return this.#shape.field(field)?.convert(value)
+    const type = this.#shape.field(field)
+    if (type?.isPlain === true && (typeof value === 'string' || typeof value === 'boolean')) return value
     this.#converted ??= new Map()
-    if (!this.#converted.has(field)) this.#converted.set(field, this.#shape.field(field)?.convert(value))
+    if (!this.#converted.has(field)) this.#converted.set(field, type?.convert(value))
     return this.#converted.get(field)
   }
 }

@@ -1,6 +1,5 @@
 /** A checked expression as functions that call one another: what its types decide is decided once. */
 
-import { workLimits } from '../work-limits.ts'
 import {
   ACCUMULATOR,
   type Bind,
@@ -12,38 +11,28 @@ import {
   type Select,
 } from './ast.ts'
 import { TYPE_NAMES } from './checker.ts'
+import { comparisonCost, equalityCost, membershipCost, type RunCost, runCost } from './cost/actual.ts'
+import { LIST, MAP } from './cost/units.ts'
+import { CelCancelled, CelError, noSuchOverload } from './errors.ts'
+import { type Budget, charge, metered } from './meter.ts'
 import type { Overload, Run } from './overloads.ts'
 import type { CelType } from './types.ts'
-import {
-  CelCancelled,
-  CelError,
-  compare,
-  equal,
-  fits,
-  mapKey,
-  noSuchOverload,
-  Optional,
-  StructValue,
-  TypeValue,
-  typeOfValue,
-  Uint,
-} from './values.ts'
+import { compare, equal, fits, mapKey, Optional, StructValue, TypeValue, typeOfValue, Uint } from './values.ts'
 
 /** What an expression sees while it runs. */
 interface Frame {
   variables: Readonly<Record<string, unknown>>
   /** Variables of macros, by their place. */
   locals: unknown[]
-  /** How many more items macros may visit. */
-  left: number
 }
 type Step = (frame: Frame) => unknown
-export type Program = (variables: Readonly<Record<string, unknown>>) => unknown
+/** The budget pays for the evaluation. */
+export type Program = (variables: Readonly<Record<string, unknown>>, budget?: Budget) => unknown
 
 /** Throws {@link CelError} when it runs. */
 export function compileProgram(expr: Expr): Program {
   const step = new Compiler().compile(expr)
-  return (variables) => step({ variables, locals: [], left: workLimits.celSteps })
+  return (variables, budget) => metered(budget, () => step({ variables, locals: [] }))
 }
 
 class Compiler {
@@ -83,10 +72,15 @@ class Compiler {
 
   #ident(name: string): Step {
     const place = this.#scope.lastIndexOf(name)
-    if (place >= 0) return ({ locals }) => locals[place]
+    if (place >= 0)
+      return ({ locals }) => {
+        charge(1)
+        return locals[place]
+      }
     const named = TYPE_NAMES.get(name)
     const asType = named && new TypeValue(named)
     return ({ variables }) => {
+      if (asType === undefined) charge(1)
       const value = variables[name] ?? (name in variables ? variables[name] : asType)
       if (value === undefined) throw new CelError(`no such attribute(s): ${name}`)
       return value
@@ -101,8 +95,13 @@ class Compiler {
     }
     const operand = this.compile(expr.operand)
     if (test === true) return (frame) => isSet(operand(frame), field)
-    if (optional === true) return (frame) => optionally(operand(frame), (value) => lookUp(value, field))
+    if (optional === true)
+      return (frame) => {
+        charge(1)
+        return optionally(operand(frame), (value) => lookUp(value, field))
+      }
     return (frame) => {
+      charge(1)
       const value = operand(frame)
       if (value instanceof Optional) return optionally(value, (inner) => lookUp(inner, field))
       const found = lookUp(value, field)
@@ -115,21 +114,28 @@ class Compiler {
     const special = SPECIAL.get(expr.name)
     const parts = expr.target === undefined ? expr.args : [expr.target, ...expr.args]
     const steps = parts.map((part) => this.compile(part))
+    const members = expr.name === '@in' ? constantMembers(expr.args[1]!) : undefined
+    if (members !== undefined) return (frame) => members.has(mapKey(steps[0]!(frame)))
     if (special !== undefined) return special(...steps)
     if (expr.append === true) {
       const [accumulator, list] = steps as [Step, Step]
       return (frame) => {
+        charge(1)
         const items = accumulator(frame) as unknown[]
-        items.push(...(list(frame) as unknown[]))
+        for (const item of list(frame) as unknown[]) items.push(item)
         return items
       }
     }
-    return apply(steps, dispatch(expr.name, expr.overloads ?? [], parts))
+    return apply(steps, dispatch(expr.name, expr.overloads ?? [], parts), runCost(expr.name))
   }
 
-  #list({ elements }: List): Step {
+  #list(expr: List): Step {
+    const { elements } = expr
+    const constant = constantItems(expr)
+    if (constant !== undefined) return () => constant
     const steps = elements.map(({ value, optional }) => ({ step: this.compile(value), optional }))
     return (frame) => {
+      charge(LIST)
       const items: unknown[] = []
       for (const { step, optional } of steps) {
         const value = step(frame)
@@ -148,6 +154,7 @@ class Compiler {
       optional,
     }))
     return (frame) => {
+      charge(MAP)
       const map = new Map<unknown, unknown>()
       for (const { keyStep, valueStep, optional } of steps) {
         const key = mapKey(keyStep(frame))
@@ -163,7 +170,8 @@ class Compiler {
 
   #comprehension(expr: Comprehension): Step {
     const range = this.compile(expr.range)
-    const init = this.compile(expr.init)
+    const init = this.#initial(expr.init)
+    const perItem = expr.quantifier === undefined ? 0 : expr.quantifier.decidedBy ? 4 : 3
     const names = [ACCUMULATOR, expr.first, ...(expr.second === undefined ? [] : [expr.second])]
     return this.#within(names, ([accumulator, first, second]) => {
       const set = (frame: Frame, key: unknown, value: unknown): void => {
@@ -172,7 +180,7 @@ class Compiler {
       }
       const each = (frame: Frame, visit: () => boolean): void =>
         eachOf(range(frame), second !== undefined, (key, value) => {
-          if (frame.left-- === 0) throw new CelCancelled()
+          charge(perItem)
           set(frame, key, value)
           return visit()
         })
@@ -193,12 +201,20 @@ class Compiler {
     })
   }
 
+  /** What a macro folds into: a new empty list or map each time, since the fold extends it in place. */
+  #initial(init: Expr): Step {
+    if (init.kind === 'list' && init.elements.length === 0) return () => []
+    if (init.kind === 'map' && init.entries.length === 0) return () => new Map()
+    return this.compile(init)
+  }
+
   #bind({ optional, name, body, flat }: Bind): Step {
     const given = this.compile(optional)
     return this.#within([name], ([place]) => {
       const inner = this.compile(body)
       return (frame) => {
         const value = given(frame)
+        charge(3)
         if (!(value instanceof Optional)) throw noSuchOverload()
         if (!value.present) return Optional.none
         frame.locals[place!] = value.value
@@ -217,6 +233,7 @@ function quantifier(predicate: Step, decidedBy: boolean, each: (frame: Frame, vi
   return (frame) => {
     let failure: unknown
     let decided = false
+    charge(1)
     each(frame, () => {
       try {
         const holds = predicate(frame)
@@ -313,8 +330,19 @@ const relation =
   (holds: (order: number) => boolean) =>
   (left: Step, right: Step): Step =>
   (frame) => {
-    const order = compare(left(frame), right(frame))
+    const [first, second] = [left(frame), right(frame)]
+    charge(comparisonCost(first, second))
+    const order = compare(first, second)
     return order !== undefined && holds(order)
+  }
+
+const equality =
+  (wanted: boolean) =>
+  (left: Step, right: Step): Step =>
+  (frame) => {
+    const [first, second] = [left(frame), right(frame)]
+    charge(equalityCost(first, second))
+    return equal(first, second) === wanted
   }
 
 /** Operators that do not take all of their operands first, or any type. */
@@ -328,19 +356,28 @@ const SPECIAL = new Map<string, (...steps: Step[]) => Step>(
       return holds ? whenTrue(frame) : whenFalse(frame)
     },
     '!_': (operand: Step) => (frame: Frame) => {
+      charge(1)
       const value = operand(frame)
       if (typeof value !== 'boolean') throw noSuchOverload()
       return !value
     },
-    '_==_': (left: Step, right: Step) => (frame: Frame) => equal(left(frame), right(frame)),
-    '_!=_': (left: Step, right: Step) => (frame: Frame) => !equal(left(frame), right(frame)),
+    '_==_': equality(true),
+    '_!=_': equality(false),
     '_<_': relation((order) => order < 0),
     '_<=_': relation((order) => order <= 0),
     '_>_': relation((order) => order > 0),
     '_>=_': relation((order) => order >= 0),
-    '@in': (item: Step, container: Step) => (frame: Frame) => isIn(item(frame), container(frame)),
-    '_[_]': (operand: Step, key: Step) => (frame: Frame) => index(operand(frame), key(frame)),
+    '@in': (item: Step, container: Step) => (frame: Frame) => {
+      const [wanted, items] = [item(frame), container(frame)]
+      charge(membershipCost(items))
+      return isIn(wanted, items)
+    },
+    '_[_]': (operand: Step, key: Step) => (frame: Frame) => {
+      charge(1)
+      return index(operand(frame), key(frame))
+    },
     '_[?_]': (operand: Step, key: Step) => (frame: Frame) => {
+      charge(1)
       const at = key(frame)
       return optionally(operand(frame), (inner) => itemAt(inner, at))
     },
@@ -389,9 +426,41 @@ function runtimeName(value: unknown): string {
 const isSettled = (type: CelType, wanted: CelType): boolean =>
   wanted.kind === 'dyn' || wanted.kind === 'param' || type.kind === wanted.kind
 
-function apply(steps: Step[], run: Run): Step {
+/** A call is paid for before it works. */
+function apply(steps: Step[], run: Run, cost: RunCost): Step {
   const [first, second] = steps
-  if (steps.length === 1) return (frame) => run(first!(frame))
-  if (steps.length === 2) return (frame) => run(first!(frame), second!(frame))
-  return (frame) => run(...steps.map((step) => step(frame)))
+  if (steps.length === 1)
+    return (frame) => {
+      const value = first!(frame)
+      charge(cost(value))
+      return run(value)
+    }
+  if (steps.length === 2)
+    return (frame) => {
+      const left = first!(frame)
+      const right = second!(frame)
+      charge(cost(left, right))
+      return run(left, right)
+    }
+  return (frame) => {
+    const values = steps.map((step) => step(frame))
+    charge(cost(...values))
+    return run(...values)
+  }
+}
+
+/** A list of literals is made once, and costs nothing. */
+function constantItems({ elements }: List): readonly unknown[] | undefined {
+  const items: unknown[] = []
+  for (const { value, optional } of elements) {
+    if (value.kind !== 'literal' || optional) return undefined
+    items.push(value.value)
+  }
+  return items
+}
+const MEMBERS = new Set(['string', 'bigint', 'boolean'])
+/** The items of a list of literals, which `in` looks up at no cost. */
+function constantMembers(expr: Expr): ReadonlySet<unknown> | undefined {
+  const items = expr.kind === 'list' ? constantItems(expr) : undefined
+  return items?.every((item) => MEMBERS.has(typeof item)) ? new Set(items) : undefined
 }

@@ -2,6 +2,9 @@
  * Values of expressions. int is a bigint, double a number, bytes a Uint8Array, a list an array, a map a Map;
  * null, bool and string are JavaScript's own; the rest are the classes of this file and those of the libraries.
  */
+import { TRAVERSAL } from './cost/units.ts'
+import { noSuchOverload } from './errors.ts'
+import { charge } from './meter.ts'
 import {
   BOOL,
   BYTES,
@@ -21,19 +24,6 @@ import {
   typeOf,
   UINT,
 } from './types.ts'
-
-/** What goes wrong in an expression while it runs, in cel-go's words. */
-export class CelError extends Error {}
-/** The limit that an evaluation has reached, if that is what ended it. */
-export const limitOf = (error: unknown): 'maxCelSteps' | undefined =>
-  error instanceof CelCancelled ? 'maxCelSteps' : undefined
-/** Ends an evaluation, whatever another operand or item says. */
-export class CelCancelled extends CelError {
-  constructor() {
-    super('operation cancelled: actual cost limit exceeded')
-  }
-}
-export const noSuchOverload = (): CelError => new CelError('no such overload')
 
 export class Uint {
   readonly value: bigint
@@ -89,6 +79,8 @@ export abstract class StructValue {
   protected abstract value(field: string): unknown
   /** Names of the fields that are set. */
   abstract names(): string[]
+  /** About how many fields are set. */
+  abstract get size(): number
 }
 
 export const floorDiv = (value: bigint, by: bigint): bigint => {
@@ -154,7 +146,10 @@ export function mapKey(key: unknown): unknown {
 const numberOf = (value: unknown): bigint | number | undefined =>
   typeof value === 'bigint' || typeof value === 'number' ? value : value instanceof Uint ? value.value : undefined
 
+/** Charges for what it walks in lists, maps and objects, of which upstream counts the outermost alone. */
 export function equal(left: unknown, right: unknown): boolean {
+  if (typeof left === 'string' && typeof right === 'string' && left.length === right.length && left.length >= LONG)
+    charge(left.length / LONG)
   if (left === right) return true
   if (typeof left === 'string' || typeof left === 'boolean' || left === null || right === null) return false
   const number = numberOf(left)
@@ -178,21 +173,30 @@ export function equal(left: unknown, right: unknown): boolean {
   return false
 }
 
+/** Strings from this length on cost a unit for each so many characters. */
+const LONG = 100
+function equalWithin(left: unknown, right: unknown): boolean {
+  charge(TRAVERSAL)
+  return equal(left, right)
+}
 function equalLists(left: unknown[], right: unknown[]): boolean {
   if (left.length !== right.length) return false
   const keys = keysOf(left)
-  if (keys === undefined) return left.every((item, index) => equal(item, right[index]))
-  if (keys.isSet) return left.every((item) => right.some((other) => equal(item, other)))
+  if (keys === undefined) return left.every((item, index) => equalWithin(item, right[index]))
+  if (keys.isSet) {
+    const ids = new Set(right.map((item) => keys.idOf(item)))
+    return left.every((item) => ids.has(keys.idOf(item)))
+  }
   const others = new Map(right.map((item) => [keys.idOf(item), item]))
   return left.every((item) => {
     const id = keys.idOf(item)
-    return others.has(id) && equal(item, others.get(id))
+    return others.has(id) && equalWithin(item, others.get(id))
   })
 }
 function equalMaps(left: Map<unknown, unknown>, right: Map<unknown, unknown>): boolean {
   if (left.size !== right.size) return false
   for (const [key, value] of left) {
-    if (!right.has(mapKey(key)) || !equal(value, right.get(mapKey(key)))) return false
+    if (!right.has(mapKey(key)) || !equalWithin(value, right.get(mapKey(key)))) return false
   }
   return true
 }
@@ -200,7 +204,7 @@ function equalStructs(left: StructValue, right: StructValue): boolean {
   const names = left.names()
   return (
     names.length === right.names().length &&
-    names.every((name) => right.has(name) && equal(left.get(name), right.get(name)))
+    names.every((name) => right.has(name) && equalWithin(left.get(name), right.get(name)))
   )
 }
 
@@ -222,10 +226,13 @@ export function compare(left: unknown, right: unknown): number | undefined {
     return left.nanos < right.nanos ? -1 : left.nanos > right.nanos ? 1 : 0
   throw noSuchOverload()
 }
-/** By code points, as by bytes of UTF-8. */
+/** By code points, as by bytes of UTF-8. Looks no further than the shorter text. */
 function compareText(left: string, right: string): number {
   if (left === right) return 0
+  const shorter = Math.min(left.length, right.length)
+  const [start, other] = [left.slice(0, shorter), right.slice(0, shorter)]
+  if (start === other) return left.length - right.length
   const surrogates = /[\ud800-\uffff]/
-  if (surrogates.test(left) || surrogates.test(right)) return Buffer.compare(Buffer.from(left), Buffer.from(right))
-  return left < right ? -1 : 1
+  if (surrogates.test(start) || surrogates.test(other)) return Buffer.compare(Buffer.from(start), Buffer.from(other))
+  return start < other ? -1 : 1
 }

@@ -1,13 +1,15 @@
 /** CEL expressions about requests: of webhooks' match conditions and of policies. */
 import { compile, type Variables as Declared, type Program } from '../../cel/environment.ts'
+import { CelCancelled } from '../../cel/errors.ts'
+import { type Budget, OUT_OF_BUDGET } from '../../cel/meter.ts'
 import { type CelType, DYN, printType } from '../../cel/types.ts'
 
 /** What an expression may speak of. Values are what `convertDyn` makes of JSON. */
 export type Variables = Readonly<Record<string, unknown>>
 
 export interface Expression {
-  /** Throws what goes wrong in it. */
-  evaluate(variables: Variables): unknown
+  /** Throws what goes wrong in it, and OutOfBudget when the budget could not pay for it. */
+  evaluate(variables: Variables, budget: Budget): unknown
 }
 
 /** What match conditions of webhooks speak of. */
@@ -36,10 +38,27 @@ export function compileExpression(source: string, wanted: string | undefined, na
   if (known) return known
   const compiled = compiledOr(source, wanted, names)
   if (typeof compiled === 'string') throw new Error(compiled)
-  const expression = { evaluate: compiled }
+  const expression = { evaluate: (variables: Variables, budget: Budget) => paid(compiled, variables, budget) }
   if (kept.size >= maxKept) kept.delete(kept.keys().next().value!)
   kept.set(id, expression)
   return expression
+}
+
+/** No expression that the budget is for runs after it. */
+export class OutOfBudget extends CelCancelled {
+  constructor(message = OUT_OF_BUDGET) {
+    super(message)
+  }
+}
+function paid(program: Program, variables: Variables, budget: Budget): unknown {
+  let value: unknown
+  try {
+    value = program(variables, budget)
+  } catch (error) {
+    throw budget.isExceeded ? new OutOfBudget() : error
+  }
+  if (budget.isExceeded) throw new OutOfBudget()
+  return value
 }
 
 /** Why an expression does not compile; undefined when it does. `wanted`: the type of its value; undefined: any. */

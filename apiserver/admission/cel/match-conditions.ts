@@ -1,10 +1,11 @@
 import { parseExact, toJson } from '../../../shared/api/exact-json.ts'
 import { convertDyn } from '../../cel/json-values.ts'
+import { Budget } from '../../cel/meter.ts'
 import type { ResourceDefinition } from '../../kind/resource-definition.ts'
 import type { AdmissionAttributes } from '../../registry/admission-plugin.ts'
 import { requestOf } from '../webhooks/admission-review.ts'
 import { seenObjects } from '../webhooks/seen-object.ts'
-import { compileExpression, conditionVariables, type Variables } from './expression.ts'
+import { compileExpression, conditionVariables, OutOfBudget, type Variables } from './expression.ts'
 
 /** What expressions see of a request, in the version of `matched`. */
 export async function requestVariables(
@@ -29,11 +30,13 @@ export function allHold(
   names: readonly string[] = conditionVariables,
 ): boolean {
   const problems: string[] = []
+  const budget = Budget.forConditions()
   for (const { expression } of conditions) {
     try {
-      const holds = compileExpression(expression, 'bool', names).evaluate(variables)
+      const holds = compileExpression(expression, 'bool', names).evaluate(variables, budget)
       if (holds !== true) return false
     } catch (error) {
+      if (error instanceof OutOfBudget) throw error
       problems.push(`expression '${expression}' resulted in error: ${celError(error)}`)
     }
   }

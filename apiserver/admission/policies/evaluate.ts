@@ -1,5 +1,6 @@
-import { limitOf } from '../../cel/values.ts'
-import { compileExpression, policyVariables, type Variables } from '../cel/expression.ts'
+import { limitOf } from '../../cel/errors.ts'
+import { Budget } from '../../cel/meter.ts'
+import { compileExpression, OutOfBudget, policyVariables, type Variables } from '../cel/expression.ts'
 import { allHold, celError } from '../cel/match-conditions.ts'
 import type { ValidatingAdmissionPolicy, Validation, Variable } from './policy.ts'
 
@@ -23,30 +24,38 @@ export function violations({ spec }: ValidatingAdmissionPolicy, known: Variables
   } catch (error) {
     return orElse((error as Error).message, error)
   }
-  const all = { ...known, variables: lazyVariables(variables, known) }
-  return validations.flatMap((validation) => {
-    const { expression, reason = 'Invalid' } = validation
-    try {
-      const holds = compileExpression(expression, 'bool', policyVariables).evaluate(all)
-      return holds === true ? [] : [{ message: messageOf(validation, all), reason }]
-    } catch (error) {
-      return orElse(`expression '${expression}' resulted in error: ${celError(error)}`, error)
-    }
-  })
+  const budget = Budget.forObject()
+  const all = { ...known, variables: lazyVariables(variables, known, budget) }
+  try {
+    return validations.flatMap((validation) => {
+      const { expression, reason = 'Invalid' } = validation
+      try {
+        const holds = compileExpression(expression, 'bool', policyVariables).evaluate(all, budget)
+        return holds === true ? [] : [{ message: messageOf(validation, all, budget), reason }]
+      } catch (error) {
+        if (error instanceof OutOfBudget) throw error
+        return orElse(`expression '${expression}' resulted in error: ${celError(error)}`, error)
+      }
+    })
+  } catch (error) {
+    if (error instanceof OutOfBudget) return orElse(error.message, error)
+    throw error
+  }
 }
 
 /** That of messageExpression if it is one line of text, else the message, else the expression. */
-function messageOf({ expression, message, messageExpression }: Validation, variables: Variables): string {
-  const said = messageExpression ? evaluated(messageExpression, variables) : undefined
+function messageOf({ expression, message, messageExpression }: Validation, variables: Variables, budget: Budget) {
+  const said = messageExpression ? evaluated(messageExpression, variables, budget) : undefined
   if (typeof said === 'string' && said.trim() !== '' && !said.includes('\n') && said.length <= maxMessage)
     return said.trim()
   return message?.trim() || `failed expression: ${expression.trim()}`
 }
 
-function evaluated(expression: string, variables: Variables): unknown {
+function evaluated(expression: string, variables: Variables, budget: Budget): unknown {
   try {
-    return compileExpression(expression, 'string', policyVariables).evaluate(variables)
-  } catch {
+    return compileExpression(expression, 'string', policyVariables).evaluate(variables, budget)
+  } catch (error) {
+    if (error instanceof OutOfBudget) throw new OutOfBudget(`failed messageExpression: ${error.message}`)
     return undefined
   }
 }
@@ -55,14 +64,17 @@ function evaluated(expression: string, variables: Variables): unknown {
  * Each is found out when an expression asks for it, and once; it may ask for those before it.
  * A plain Map but for its `get`: CEL takes no subclass.
  */
-function lazyVariables(variables: readonly Variable[], known: Variables): Map<string, unknown> {
+function lazyVariables(variables: readonly Variable[], known: Variables, budget: Budget): Map<string, unknown> {
   const expressions = new Map(variables.map(({ name, expression }) => [name, expression]))
   const values = new Map<string, unknown>()
   const found = values.get.bind(values)
   const get = (name: string): unknown => {
     const expression = expressions.get(name)
     if (values.has(name) || expression === undefined) return found(name)
-    const value = compileExpression(expression, undefined, policyVariables).evaluate({ ...known, variables: values })
+    const value = compileExpression(expression, undefined, policyVariables).evaluate(
+      { ...known, variables: values },
+      budget,
+    )
     values.set(name, value)
     return value
   }

@@ -1,5 +1,6 @@
 import { own } from '../../../shared/api/own.ts'
-import { limitOf } from '../../cel/values.ts'
+import { limitOf } from '../../cel/errors.ts'
+import { Budget, OUT_OF_BUDGET } from '../../cel/meter.ts'
 import { errorBody, OMITTED } from '../../validation/field-error.ts'
 import type { FieldError, FieldErrorType } from '../../validation/field-errors.ts'
 import { deepEqual } from '../../values/deep-equal.ts'
@@ -21,7 +22,7 @@ import { type CompiledRule, compileRules } from './rule-compiler.ts'
 export const rulesOf = (schema: JSONSchemaProps): RuleCheck | undefined =>
   hasRules(schema)
     ? (value, old, at, path, warn = () => {}) =>
-        check({ value, old, path, before: new Before(value, old), warn }, at, at === schema)
+        check({ value, old, path, before: new Before(value, old), budget: Budget.forObject(), warn }, at, at === schema)
     : undefined
 
 const hasRules = (schema: JSONSchemaProps): boolean => mentions(schema, 'x-kubernetes-validations')
@@ -48,13 +49,15 @@ interface Position {
   path: string
   /** Of the value, or of the nearest one around it that has an old value. */
   before: Before
+  /** Of all rules of the object. */
+  budget: Budget
   /** Is told what breaks a rule and did not change. */
   warn(text: string): void
 }
 
 function check(at: Position, schema: JSONSchemaProps, root = false): FieldError[] {
   const { value } = at
-  if (value === undefined || value === null || !hasRules(schema)) return []
+  if (value === undefined || value === null || !hasRules(schema) || at.budget.isExceeded) return []
   const own = (schema['x-kubernetes-validations'] ?? []).length > 0 ? checkHere(at, schema, root) : []
   if (Array.isArray(value)) return [...own, ...checkItems(at, value, schema)]
   return isObject(value) ? [...own, ...checkFields(at, value, schema)] : own
@@ -65,6 +68,7 @@ const below = (parent: Position, value: unknown, old: unknown, path: string): Po
   old,
   path,
   before: old === undefined ? parent.before : new Before(value, old),
+  budget: parent.budget,
   warn: parent.warn,
 })
 
@@ -87,23 +91,52 @@ function checkFields(at: Position, value: Record<string, unknown>, schema: JSONS
   })
 }
 
-function checkHere({ value, old, path, before, warn }: Position, schema: JSONSchemaProps, root: boolean): FieldError[] {
+function checkHere(at: Position, schema: JSONSchemaProps, root: boolean): FieldError[] {
+  const { value, old, path, budget } = at
   const { convert, rules } = compileRules(schema, root)
+  if (budget.isEmpty) return [lastError(at, schema, OUT_OF_BUDGET)]
   const self = convert(value)
   const oldSelf = old === undefined || old === null ? undefined : convert(old)
   return rules.flatMap((compiled) => {
-    if (!('holds' in compiled)) return []
+    if (!('holds' in compiled) || budget.isExceeded) return []
     if (compiled.usesOldSelf && oldSelf === undefined && compiled.rule.optionalOldSelf !== true) return []
     try {
-      if (compiled.holds(self, oldSelf)) return []
+      const holds = compiled.holds(self, oldSelf, budget)
+      if (budget.isExceeded) return [lastError(at, schema, OUT_OF_BUDGET)]
+      if (holds) return []
     } catch (error) {
+      if (budget.isExceeded) return [lastError(at, schema, OUT_OF_BUDGET, error)]
+      if (limitOf(error)) budget.exhaust()
       return [evaluationError(error, compiled.rule, path, schema)]
     }
-    const error = failure(compiled, { path, shown: isSimple(schema) ? value : OMITTED, self, oldSelf })
-    if (compiled.usesOldSelf || !before.isSame) return [error]
-    warn(`${error.field}: ${errorBody(error)}`)
-    return []
+    return brokenRule(at, compiled, schema, { self, oldSelf })
   })
+}
+
+function brokenRule(
+  at: Position,
+  compiled: CompiledRule,
+  schema: JSONSchemaProps,
+  { self, oldSelf }: { self: unknown; oldSelf: unknown },
+): FieldError[] {
+  const { value, path, before, budget, warn } = at
+  const error = failure(compiled, { path, shown: isSimple(schema) ? value : OMITTED, self, oldSelf, budget }, schema)
+  if (compiled.usesOldSelf || !before.isSame) return [error]
+  warn(`${error.field}: ${errorBody(error)}`)
+  return []
+}
+
+/** No rule of the object runs after it. */
+function lastError({ path, budget }: Position, schema: JSONSchemaProps, detail: string, error?: unknown): FieldError {
+  budget.exhaust()
+  const limit = limitOf(error)
+  return {
+    type: 'FieldValueInvalid',
+    field: path || NO_FIELD,
+    value: schema.type ?? '',
+    detail,
+    ...(limit && { limit }),
+  }
 }
 const isSimple = ({ type }: JSONSchemaProps): boolean => type !== 'object' && type !== 'array'
 
@@ -127,13 +160,18 @@ function evaluationError(error: unknown, rule: ValidationRule, path: string, sch
 
 function failure(
   { rule, fieldPath, message }: CompiledRule,
-  { path, shown, self, oldSelf }: { path: string; shown: unknown; self: unknown; oldSelf: unknown },
+  seen: { path: string; shown: unknown; self: unknown; oldSelf: unknown; budget: Budget },
+  schema: JSONSchemaProps,
 ): FieldError {
+  const field = [seen.path, fieldPath].filter((part) => part !== '').join('.') || NO_FIELD
+  const said = message(seen.self, seen.oldSelf, seen.budget)
+  if (typeof said === 'object')
+    return { type: 'FieldValueInvalid', field, value: schema.type ?? '', detail: said.outOfBudget }
   return {
     type: (rule.reason ?? 'FieldValueInvalid') as FieldErrorType,
-    field: [path, fieldPath].filter((part) => part !== '').join('.') || NO_FIELD,
-    value: shown,
-    detail: message(self, oldSelf) ?? messageOf(rule),
+    field,
+    value: seen.shown,
+    detail: said ?? messageOf(rule),
   }
 }
 

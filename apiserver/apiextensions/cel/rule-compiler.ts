@@ -1,5 +1,7 @@
 import { compile, type Program, type Variables } from '../../cel/environment.ts'
+import { limitOf } from '../../cel/errors.ts'
 import { type SchemaType, schemaType } from '../../cel/json-values.ts'
+import type { Budget } from '../../cel/meter.ts'
 import { BOOL, type CelType, DYN, optionalOf, STRING } from '../../cel/types.ts'
 import { Optional } from '../../cel/values.ts'
 import { parseFieldPath } from '../field-path.ts'
@@ -11,9 +13,13 @@ export interface CompiledRule {
   /** The rule's fieldPath as messages name it: `.spec['a']` is `spec.a`; '' when it has none. */
   fieldPath: string
   /** Throws what the expression throws. */
-  holds(self: unknown, old: unknown): boolean
+  holds(self: unknown, old: unknown, budget: Budget): boolean
   /** Of messageExpression; undefined when there is none, or it gives none. */
-  message(self: unknown, old: unknown): string | undefined
+  message(self: unknown, old: unknown, budget: Budget): string | OutOfBudget | undefined
+}
+/** Why a message ends the check of the object. */
+export interface OutOfBudget {
+  outOfBudget: string
 }
 export interface CompileFailure {
   field: 'rule' | 'messageExpression'
@@ -81,8 +87,9 @@ function compileRule(
     rule,
     usesOldSelf: compiled.used.has('oldSelf'),
     fieldPath: printFieldPath(rule.fieldPath ?? '', schema),
-    holds: (self, old) => compiled.program(seen(self, old)) === true,
-    message: (self, old) => message && messageOf(message.program, seen(self, old)),
+    holds: (self, old, budget) => compiled.program(seen(self, old), budget) === true,
+    message: (self, old, budget) =>
+      message && messageOf(message.program, seen(self, old), budget, rule.messageExpression ?? ''),
   }
 }
 
@@ -100,11 +107,24 @@ function printFieldPath(fieldPath: string, schema: JSONSchemaProps): string {
 
 const MAX_MESSAGE = 5120
 /** A message that is empty, too long, of several lines, or fails is none. */
-function messageOf(program: Program, seen: Record<string, unknown>): string | undefined {
+function messageOf(
+  program: Program,
+  seen: Record<string, unknown>,
+  budget: Budget,
+  source: string,
+): string | OutOfBudget | undefined {
   try {
-    const text = String(program(seen)).trim()
+    const text = String(program(seen, budget)).trim()
+    if (budget.isExceeded) return { outOfBudget: MESSAGE_OUT_OF_BUDGET }
     return text !== '' && !text.includes('\n') && Buffer.byteLength(text) <= MAX_MESSAGE ? text : undefined
-  } catch {
-    return undefined
+  } catch (error) {
+    if (budget.isExceeded) return { outOfBudget: MESSAGE_OUT_OF_BUDGET }
+    if (limitOf(error) === undefined) return undefined
+    budget.exhaust()
+    return {
+      outOfBudget: `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${JSON.stringify(source)}`,
+    }
   }
 }
+const MESSAGE_OUT_OF_BUDGET =
+  'messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run'

@@ -10,12 +10,19 @@ function load(): { RE2JS: typeof RE2JS } {
 
 /** Patterns of custom resources are RE2: linear in the text for any pattern. Compiled once per pattern. */
 const compiled = new Map<string, RE2JS | Error>()
-const MAX_COMPILED = 10_000
+/** Of all compiled patterns together: some 60 MB. */
+const MAX_COMPILED = 100_000
+let instructions = 0
 
 function compile(pattern: string): RE2JS | Error {
   let entry = compiled.get(pattern)
   if (entry === undefined) {
-    if (compiled.size >= MAX_COMPILED) compiled.clear()
+    const size = expandedSize(pattern)
+    if (instructions + size > MAX_COMPILED) {
+      compiled.clear()
+      instructions = 0
+    }
+    instructions += size
     try {
       entry = load().RE2JS.compile(pattern)
     } catch (error) {
@@ -24,6 +31,37 @@ function compile(pattern: string): RE2JS | Error {
     compiled.set(pattern, entry)
   }
   return entry
+}
+
+/** About how many instructions a pattern compiles to: repetitions are written out. */
+function expandedSize(pattern: string): number {
+  if (pattern.length > MAX_COMPILED) return pattern.length
+  const groups = [0]
+  let last = 0
+  for (const [token, most = ''] of pattern.matchAll(
+    /\\[pP](?:\{[^}]{0,40}\}|.)|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|[^\]\\]){0,200}\]|\{\d+(?:,(\d*))?\}|[\s\S]/g,
+  )) {
+    if (token === '(') groups.push(0)
+    else if (token === ')' && groups.length > 1) {
+      last = groups.pop()! + 2
+      groups[groups.length - 1]! += last
+    } else if (token.length > 1 && token.startsWith('{'))
+      groups[groups.length - 1]! += last * Math.max(Number.parseInt(token.slice(1), 10), Number(most))
+    else {
+      last = /^\\[pP]/.test(token) ? 20 : 1 + token.length / 8
+      groups[groups.length - 1]! += last
+    }
+  }
+  return groups.reduce((total, size) => total + size, 2)
+}
+
+/** What it costs to compile the pattern, in units of CEL; nothing if it is compiled. */
+export const patternWeight = (pattern: string): number => (compiled.has(pattern) ? 0 : 4 * expandedSize(pattern))
+
+/** What it may cost to try the pattern on a text of that length, in units of CEL. */
+export function patternCost(pattern: string, length: number): number {
+  const entry = compile(pattern)
+  return entry instanceof Error ? 0 : length * entry.programSize() * 0.05
 }
 
 /** What Go says of a pattern that does not compile; undefined: it does. */
@@ -39,11 +77,19 @@ export function patternMatches(pattern: string, text: string): boolean {
 }
 
 /** What the pattern finds in the text, at most `limit` times. */
-export function findMatches(pattern: string, text: string, limit = Number.POSITIVE_INFINITY): string[] {
+export function findMatches(
+  pattern: string,
+  text: string,
+  limit = Number.POSITIVE_INFINITY,
+  onMatch: () => void = () => {},
+): string[] {
   const entry = compile(pattern)
   if (entry instanceof Error) throw entry
   const found: string[] = []
   const matcher = entry.matcher(text)
-  while (found.length < limit && matcher.find()) found.push(matcher.group() ?? '')
+  while (found.length < limit && matcher.find()) {
+    onMatch()
+    found.push(matcher.group() ?? '')
+  }
   return found
 }

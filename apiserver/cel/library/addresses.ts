@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
-import { CelError, OpaqueValue } from '../values.ts'
+import { CelError } from '../errors.ts'
+import { OpaqueValue } from '../values.ts'
 
 /** An address in the strict form that CEL takes: no zone, no IPv4 in IPv6, no leading zeros. */
 export class Ip extends OpaqueValue {

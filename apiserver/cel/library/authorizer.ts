@@ -1,8 +1,9 @@
 /**
  * What expressions of admission may ask an authorizer. None is there to be asked: they compile, and fail when they run.
  */
+
+import { noSuchOverload } from '../errors.ts'
 import type { Signature } from '../overloads.ts'
-import { noSuchOverload } from '../values.ts'
 
 const SIGNATURES = [
   'Authorizer.path(string): PathCheck',

@@ -1,17 +1,10 @@
 /** Lists, sets, maps under construction, and optionals. */
+
+import { TRAVERSAL } from '../cost/units.ts'
+import { CelError } from '../errors.ts'
+import { charge } from '../meter.ts'
 import type { Signature } from '../overloads.ts'
-import {
-  CelCancelled,
-  CelError,
-  compare,
-  Duration,
-  equal,
-  mapKey,
-  Optional,
-  StructValue,
-  Timestamp,
-  Uint,
-} from '../values.ts'
+import { compare, Duration, equal, mapKey, Optional, StructValue, Timestamp, Uint } from '../values.ts'
 import { int } from './numbers.ts'
 
 const COMPARABLE = ['int', 'uint', 'double', 'bool', 'duration', 'timestamp', 'string', 'bytes']
@@ -42,7 +35,16 @@ function slice(list: unknown[], start: bigint, end: bigint): unknown[] {
 }
 function flatten(list: unknown[], depth = 1n): unknown[] {
   if (depth < 0n) throw new CelError('level must be non-negative')
-  return list.flat(Number(depth))
+  const flat: unknown[] = []
+  const add = (items: unknown[], level: bigint): void => {
+    for (const item of items) {
+      charge(TRAVERSAL)
+      if (Array.isArray(item) && level > 0n) add(item, level - 1n)
+      else flat.push(item)
+    }
+  }
+  add(list, depth)
+  return flat
 }
 function distinct(list: unknown[]): unknown[] {
   const found: unknown[] = []
@@ -53,9 +55,7 @@ function sorted(list: unknown[], keys: unknown[]): unknown[] {
   const order = keys.map((_, index) => index).sort((left, right) => ordered(keys[left], keys[right]) || left - right)
   return order.map((index) => list[index])
 }
-const MAX_RANGE = 1_000_000n
 function range(count: bigint): bigint[] {
-  if (count > MAX_RANGE) throw new CelCancelled()
   return Array.from({ length: Math.max(0, Number(count)) }, (_, index) => BigInt(index))
 }
 

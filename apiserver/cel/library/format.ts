@@ -1,9 +1,14 @@
 /** string.format: Go's verbs for the values of CEL. */
+import { TRAVERSAL } from '../cost/units.ts'
+import { CelError } from '../errors.ts'
+import { charge } from '../meter.ts'
 import { type CelType, printType } from '../types.ts'
-import { CelError, Duration, StructValue, Timestamp, TypeValue, Uint } from '../values.ts'
+import { Duration, StructValue, Timestamp, TypeValue, Uint } from '../values.ts'
 import { goDouble } from './numbers.ts'
 import { printDuration, printTimestamp } from './time.ts'
 
+/** Digits after the point: a double has no more than some hundred that mean anything. */
+const MAX_PRECISION = 100
 const CLAUSE = /%(?:%|(?:\.(\d+))?([a-zA-Z])|)/g
 
 export function format(text: string, args: unknown[]): string {
@@ -15,6 +20,8 @@ export function format(text: string, args: unknown[]): string {
     if (write === undefined)
       throw new CelError(`could not parse formatting clause: unrecognized formatting clause "${verb}"`)
     if (next >= args.length) throw new CelError(`index ${next} out of range`)
+    if (Number(precision) > MAX_PRECISION)
+      throw new CelError(`error during formatting: precision must be at most ${MAX_PRECISION}`)
     const written = write(args[next++], precision === undefined ? 6 : Number(precision))
     if (written === undefined) throw new CelError(`error during formatting: ${COMPLAINTS[verb]}`)
     return written
@@ -64,16 +71,20 @@ const COMPLAINTS: Record<string, string> = {
 type Verb = (value: unknown, precision: number) => string | undefined
 const integerOf = (value: unknown): bigint | undefined =>
   typeof value === 'bigint' ? value : value instanceof Uint ? value.value : undefined
+function hexOf(value: string | Uint8Array): string {
+  charge(value.length * 4 * TRAVERSAL)
+  return Buffer.from(value as string).toString('hex')
+}
 const hex = (value: unknown): string | undefined =>
   integerOf(value)?.toString(16) ??
-  (typeof value === 'string' || value instanceof Uint8Array ? Buffer.from(value as string).toString('hex') : undefined)
+  (typeof value === 'string' || value instanceof Uint8Array ? hexOf(value) : undefined)
 const doubleOr = (value: unknown, write: (number: number) => string): string | undefined => {
   if (typeof value !== 'number') return undefined
   if (Number.isNaN(value)) return 'NaN'
   return Number.isFinite(value) ? write(value) : value > 0 ? '∞' : '-∞'
 }
 /** With commas between thousands. */
-const grouped = (text: string): string => text.replace(/\d(?=(?:\d{3})+(?!\d))(?<!\.\d*)/g, '$&,')
+const grouped = (text: string): string => text.replace(/\d(?=(?:\d{3})+(?!\d))(?<!\.\d{0,100})/g, '$&,')
 /** Always with six digits, and the exponent raised. */
 function scientific(value: number): string {
   const [digits = '', exponent = ''] = value.toExponential(6).split('e')
@@ -95,7 +106,9 @@ const VERBS: Record<string, Verb> = {
   o: (value) => integerOf(value)?.toString(8),
 }
 
+/** Charges for what it writes: lists may share their items many times over. */
 function printValue(value: unknown): string | undefined {
+  charge(typeof value === 'string' || value instanceof Uint8Array ? 1 + value.length * TRAVERSAL : 1)
   if (typeof value === 'string') return value
   if (typeof value === 'number') return goDouble(value)
   if (typeof value === 'bigint' || typeof value === 'boolean' || value === null) return String(value)
@@ -117,9 +130,12 @@ const printEntries = (entries: [unknown, unknown][]): string =>
 
 /** Within a list or a map values are written as literals. */
 function printItem(value: unknown): string | undefined {
-  if (typeof value === 'string') return quote(value)
+  if (typeof value === 'string') {
+    charge(1 + value.length * 2 * TRAVERSAL)
+    return quote(value)
+  }
   if (typeof value === 'number') return doubleOr(value, (number) => number.toFixed(6))
-  if (value instanceof Uint8Array) return `b${quote(Buffer.from(value).toString())}`
+  if (value instanceof Uint8Array) return `b${quote(printValue(value) ?? '')}`
   if (value instanceof Timestamp) return `timestamp(${quote(printTimestamp(value))})`
   if (value instanceof Duration) return `duration(${quote(printDuration(value))})`
   return printValue(value)

@@ -1,9 +1,9 @@
 /** Literals that can be no value of what they are passed to are refused before anything runs. */
 import { patternError } from '../../apiextensions/schema/re2.ts'
 import type { Call, Expr } from '../ast.ts'
+import { CelError } from '../errors.ts'
 import { compileProgram } from '../program.ts'
 import type { Problem } from '../source-error.ts'
-import { CelError } from '../values.ts'
 import { formatProblem } from './format.ts'
 import { parseGoDuration, parseTimestamp } from './time.ts'
 

@@ -1,4 +1,4 @@
-import { CelError } from '../values.ts'
+import { CelError } from '../errors.ts'
 
 export const MIN_INT = -(2n ** 63n)
 export const MAX_INT = 2n ** 63n - 1n

@@ -1,6 +1,8 @@
-import { CelError, OpaqueValue } from '../values.ts'
+import { CelError } from '../errors.ts'
+import { OpaqueValue } from '../values.ts'
 
 const MAX = 2n ** 64n - 1n
+const MAX_DIGITS = 20
 
 /** A semantic version (2.0.0); what it was built from does not count in comparisons. */
 export class Semver extends OpaqueValue {
@@ -66,7 +68,7 @@ function number(text: string, what: string): bigint {
   if (!/^\d+$/.test(text)) throw new CelError(`Invalid character(s) found in ${what} number ${shown}`)
   if (text.length > 1 && text.startsWith('0'))
     throw new CelError(`${title} number must not contain leading zeroes ${shown}`)
-  const value = BigInt(text)
+  const value = text.length > MAX_DIGITS ? MAX + 1n : BigInt(text)
   if (value > MAX) throw new CelError(`strconv.ParseUint: parsing ${shown}: value out of range`)
   return value
 }

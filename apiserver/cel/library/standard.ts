@@ -1,7 +1,9 @@
 /** Operators and conversions of the language itself. */
+
+import { CelError } from '../errors.ts'
 import type { Signature } from '../overloads.ts'
 import { type CelType, typeOf } from '../types.ts'
-import { CelError, keysOf, TypeValue, typeOfValue, Uint, withKeys } from '../values.ts'
+import { keysOf, TypeValue, typeOfValue, Uint, withKeys } from '../values.ts'
 import { goDouble, int, MAX_INT, MAX_UINT, MIN_INT, notConverted } from './numbers.ts'
 import { characters } from './text.ts'
 
@@ -44,7 +46,9 @@ function parseDouble(text: string): number {
   return Number(text)
 }
 function parseInteger(text: string, [min, max]: readonly [bigint, bigint], type: string): bigint {
-  const value = /^[+-]?\d+$/.test(text) && (min < 0n || /^\d/.test(text)) ? BigInt(text.replace(/^\+/, '')) : undefined
+  const [, sign = '', digits] = /^([+-]?)0*(\d{1,20})$/.exec(text) ?? []
+  const value =
+    digits === undefined || (sign !== '' && min === 0n) ? undefined : BigInt(`${sign === '-' ? '-' : ''}${digits}`)
   if (value === undefined || value < min || value > max) throw notConverted(type)
   return value
 }

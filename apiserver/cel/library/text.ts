@@ -1,7 +1,10 @@
 /** Strings and regular expressions. Positions count characters, as code points. */
 import { findMatches, patternError, patternMatches } from '../../apiextensions/schema/re2.ts'
+import { TRAVERSAL } from '../cost/units.ts'
+import { CelError } from '../errors.ts'
+import { charge } from '../meter.ts'
 import type { Signature } from '../overloads.ts'
-import { CelError } from '../values.ts'
+import { indexIn, lastIndexIn, occurrences } from '../text-search.ts'
 import { format, quote } from './format.ts'
 
 /** How many characters a text has. */
@@ -17,65 +20,95 @@ const isSimple = (text: string): boolean => !/[\ud800-\udbff]/.test(text)
 
 const outOfRange = (index: bigint): CelError => new CelError(`index out of range: ${index}`)
 
+/** The place of a character, which may be behind the last; undefined: there are not so many. */
+function unitAt(text: string, count: bigint): number | undefined {
+  if (count > text.length) return undefined
+  if (isSimple(text)) return Number(count)
+  let at = 0
+  for (let passed = 0n; passed < count; passed++) {
+    if (at >= text.length) return undefined
+    at += characterAt(text, at).length
+  }
+  return at
+}
+const characterAt = (text: string, at: number): string => {
+  const code = text.charCodeAt(at)
+  return text.slice(at, at + (code >= 0xd800 && code <= 0xdbff ? 2 : 1))
+}
+
 function charAt(text: string, at: bigint): string {
-  const all = [...text]
-  if (at < 0n || at > all.length) throw outOfRange(at)
-  return all[Number(at)] ?? ''
+  const unit = at < 0n ? undefined : unitAt(text, at)
+  if (unit === undefined) throw outOfRange(at)
+  return characterAt(text, unit)
 }
 function substring(text: string, start: bigint, end?: bigint): string {
-  const all = isSimple(text) ? text : [...text]
-  const last = end ?? BigInt(all.length)
-  if (start < 0n || start > all.length) throw outOfRange(start)
-  if (last < 0n || last > all.length) throw outOfRange(last)
-  if (start > last) throw new CelError(`invalid substring range. start: ${start}, end: ${last}`)
-  const part = all.slice(Number(start), Number(last))
-  return typeof part === 'string' ? part : part.join('')
+  const first = start < 0n ? undefined : unitAt(text, start)
+  if (first === undefined) throw outOfRange(start)
+  if (end === undefined) return text.slice(first)
+  const last = end < 0n ? undefined : unitAt(text, end)
+  if (last === undefined) throw outOfRange(end)
+  if (start > end) throw new CelError(`invalid substring range. start: ${start}, end: ${end}`)
+  return text.slice(first, last)
 }
 const position = (text: string, index: number): bigint => BigInt(index <= 0 ? index : characters(text.slice(0, index)))
-const unitsOf = (text: string, count: bigint): number => [...text].slice(0, Number(count)).join('').length
 
 function indexOf(text: string, part: string, from = 0n): bigint {
   if (part === '') return from
   if (from < 0n) throw outOfRange(from)
-  return position(text, text.indexOf(part, unitsOf(text, from)))
+  const start = unitAt(text, from)
+  return start === undefined ? -1n : position(text, indexIn(text, part, start))
 }
 function lastIndexOf(text: string, part: string, from?: bigint): bigint {
-  const length = BigInt(characters(text))
-  if (part === '') return from ?? length
-  if (from === undefined) return position(text, text.lastIndexOf(part))
+  if (part === '') return from ?? BigInt(characters(text))
+  if (from === undefined) return position(text, lastIndexIn(text, part))
   if (from < 0n) throw outOfRange(from)
-  if (from >= length) return -1n
-  return position(text, text.lastIndexOf(part, unitsOf(text, from)))
+  const start = unitAt(text, from)
+  return start === undefined || start === text.length ? -1n : position(text, lastIndexIn(text, part, start))
 }
 
 /** At most `times`; negative: all. */
 function replace(text: string, from: string, to: string, times = -1n): string {
-  if (times < 0n) return text.replaceAll(from, () => to)
-  let rest = text
-  let out = ''
-  for (let count = 0n; count < times; count++) {
-    const at = rest.indexOf(from)
-    if (at < 0) break
-    if (from === '') {
-      const [first = ''] = rest
-      out += to + first
-      rest = rest.slice(first.length)
-      if (first === '') break
-      continue
-    }
-    out += rest.slice(0, at) + to
-    rest = rest.slice(at + from.length)
+  const most = times < 0n ? Number.POSITIVE_INFINITY : Number(times)
+  const places = from === '' ? characterPlaces(text, most) : occurrences(text, from, most)
+  const parts: string[] = []
+  let end = 0
+  for (const place of places) {
+    parts.push(text.slice(end, place), to)
+    end = place + from.length
   }
-  return out + rest
+  parts.push(text.slice(end))
+  return parts.join('')
+}
+/** Where each character begins, and where the last one ends. */
+function characterPlaces(text: string, most: number): number[] {
+  const places: number[] = []
+  for (let at = 0; at <= text.length && places.length < most; at += characterAt(text, at).length || 1) places.push(at)
+  return places
 }
 function split(text: string, separator: string, limit = -1n): string[] {
   if (limit === 0n) return []
-  const parts = separator === '' ? [...text] : text.split(separator)
-  if (limit < 0n || parts.length <= limit) return parts
-  const count = Number(limit)
-  return [...parts.slice(0, count - 1), parts.slice(count - 1).join(separator)]
+  const most = limit < 0n ? Number.POSITIVE_INFINITY : Number(limit) - 1
+  const places = separator === '' ? characterPlaces(text, most + 1).slice(1) : occurrences(text, separator, most)
+  if (separator === '' && places.at(-1) === text.length) places.pop()
+  if (separator === '' && text === '') return []
+  const parts: string[] = []
+  let end = 0
+  for (const place of places) {
+    parts.push(text.slice(end, place))
+    end = place + separator.length
+  }
+  parts.push(text.slice(end))
+  return parts
 }
-const SPACES = /^[\s\u0085]+|[\s\u0085]+$/g
+const isSpace = (code: number): boolean =>
+  code === 0x85 || (code < 0x80 ? code === 0x20 || (code >= 9 && code <= 13) : /\s/.test(String.fromCharCode(code)))
+/** Without a regular expression, which would look at each run of spaces from each of its places. */
+function trim(text: string): string {
+  let [start, end] = [0, text.length]
+  while (start < end && isSpace(text.charCodeAt(start))) start++
+  while (end > start && isSpace(text.charCodeAt(end - 1))) end--
+  return text.slice(start, end)
+}
 
 /** Throws what Go says of a pattern that does not compile. */
 function matching<T>(pattern: string, found: () => T): T {
@@ -85,7 +118,14 @@ function matching<T>(pattern: string, found: () => T): T {
 }
 const matches = (text: string, pattern: string): boolean => matching(pattern, () => patternMatches(pattern, text))
 const findAll = (text: string, pattern: string, limit = -1n): string[] =>
-  matching(pattern, () => findMatches(pattern, text, limit < 0n ? undefined : Number(limit)))
+  matching(pattern, () => findMatches(pattern, text, limit < 0n ? undefined : Number(limit), () => charge(FINDING)))
+/** Of each match that is made. */
+const FINDING = 1
+/** Adds quotes and escapes. */
+function quoted(text: string): string {
+  charge(text.length * TRAVERSAL)
+  return quote(text)
+}
 
 export const TEXT: readonly Signature[] = [
   ['string.contains(string): bool', (text: string, part: string) => text.includes(part)],
@@ -94,7 +134,7 @@ export const TEXT: readonly Signature[] = [
   ['matches(string, string): bool', matches],
   ['string.matches(string): bool', matches],
   ['string.charAt(int): string', charAt],
-  ['string.indexOf(string): int', (text: string, part: string) => position(text, text.indexOf(part))],
+  ['string.indexOf(string): int', indexOf],
   ['string.indexOf(string, int): int', indexOf],
   ['string.lastIndexOf(string): int', lastIndexOf],
   ['string.lastIndexOf(string, int): int', lastIndexOf],
@@ -106,9 +146,9 @@ export const TEXT: readonly Signature[] = [
   ['string.split(string, int): list<string>', split],
   ['string.substring(int): string', substring],
   ['string.substring(int, int): string', substring],
-  ['string.trim(): string', (text: string) => text.replace(SPACES, '')],
+  ['string.trim(): string', trim],
   ['string.format(list<dyn>): string', format],
-  ['strings.quote(string): string', quote],
+  ['strings.quote(string): string', quoted],
   ['list<string>.join(): string', (list: string[]) => list.join('')],
   ['list<string>.join(string): string', (list: string[], separator: string) => list.join(separator)],
   [

@@ -1,6 +1,8 @@
 /** Timestamps and durations, to the nanosecond. */
+
+import { CelError } from '../errors.ts'
 import type { Signature } from '../overloads.ts'
-import { CelError, Duration, floorDiv, Timestamp } from '../values.ts'
+import { Duration, floorDiv, Timestamp } from '../values.ts'
 import { int, notConverted } from './numbers.ts'
 
 const SECOND = 1_000_000_000n
@@ -18,6 +20,8 @@ const MIN_TIME = -62135596800n * SECOND
 const MAX_TIME = 253402300800n * SECOND - 1n
 const MAX_INT = 2n ** 63n - 1n
 
+/** More digits say nothing that an int64 of nanoseconds could hold. */
+const MAX_DIGITS = 20
 /** Go's time.ParseDuration; undefined: it is none. */
 export function parseGoDuration(text: string): Duration | undefined {
   const match = /^([+-]?)(0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|m|s|us|µs|μs|ns))+)$/.exec(text)
@@ -27,8 +31,12 @@ export function parseGoDuration(text: string): Duration | undefined {
     /(\d*)(?:\.(\d*))?(h|ms|m|s|us|µs|μs|ns)/g,
   )) {
     const size = UNITS[unit]!
-    nanos += BigInt(whole || '0') * size
-    if (fraction !== '') nanos += (BigInt(fraction) * size) / 10n ** BigInt(fraction.length)
+    const digits = whole.replace(/^0+/, '')
+    if (digits.length > MAX_DIGITS) return undefined
+    const part = fraction.slice(0, MAX_DIGITS)
+    nanos += BigInt(digits || '0') * size
+    if (part !== '') nanos += (BigInt(part) * size) / 10n ** BigInt(part.length)
+    if (nanos > MAX_INT) return undefined
   }
   return nanos > MAX_INT ? undefined : new Duration(match[1] === '-' ? -nanos : nanos)
 }

@@ -119,7 +119,7 @@ const settable = rows({
   maxCelSteps: {
     type: number(1_000, 100_000_000),
     default: workLimits.celSteps,
-    what: 'items that one evaluation of a CEL expression visits',
+    what: "cost of one evaluation of a CEL expression, in Kubernetes' units; ten times as much for all of one object",
     beyond: 'it fails: "actual cost limit exceeded"',
   },
   unreadTimeout: {

@@ -1,0 +1,62 @@
+/**
+ * What the evaluation that is running may still cost, in upstream's units. Every step charges before it works, so that
+ * an evaluation ends before it has made more than it may. An evaluation is synchronous; one that runs inside another,
+ * as a policy's variable does, has a limit of its own.
+ */
+import { workLimits } from '../work-limits.ts'
+import { CelCancelled } from './errors.ts'
+
+let left = 0
+
+/** Throws {@link CelCancelled} when the evaluation has reached its limit. */
+export function charge(units: number): void {
+  left -= units
+  if (!(left >= 0)) throw new CelCancelled()
+}
+
+/** What several evaluations may cost together. */
+export class Budget {
+  #left: number
+  private constructor(units: number) {
+    this.#left = units
+  }
+  /** Of a custom resource, or of a policy for one request and one set of params; upstream's RuntimeCELCostBudget. */
+  static forObject(): Budget {
+    return new Budget(10 * workLimits.celSteps)
+  }
+  /** Upstream's RuntimeCELCostBudgetMatchConditions. */
+  static forConditions(): Budget {
+    return new Budget(2.5 * workLimits.celSteps)
+  }
+  spend(units: number): void {
+    this.#left -= Math.ceil(units)
+  }
+  /** Ends it, whatever is left. */
+  exhaust(): void {
+    this.#left = -1
+  }
+  /** Whether there is nothing left for another evaluation. */
+  get isEmpty(): boolean {
+    return this.#left <= 0
+  }
+  /** Whether more was spent than there was. */
+  get isExceeded(): boolean {
+    return this.#left < 0
+  }
+}
+
+export const OUT_OF_BUDGET =
+  'validation failed due to running out of cost budget, no further validation rules will be run'
+
+/** Runs an evaluation within the limit of one; the budget pays for it, also when it fails. */
+export function metered<T>(budget: Budget | undefined, evaluate: () => T): T {
+  const outer = left
+  const limit = workLimits.celSteps
+  left = limit
+  try {
+    return evaluate()
+  } finally {
+    budget?.spend(Math.max(0, limit - left))
+    left = outer
+  }
+}
